@@ -1,4 +1,6 @@
-"""Memory for any chat model: ask for a context under a token budget and put it before the user's message."""
+"""Memory for any chat model:
+ask for a context under a token budget and put it before the user's message.
+"""
 
 import engrams
 from engrams import Turn
@@ -10,7 +12,10 @@ def messages(memory: engrams.MemoryEngine, said: str) -> list[dict[str, str]]:
     """What to send to the model for this turn."""
     context = memory.context(said, scope=ALICE, tokens=300)
     system = "You are a helpful assistant."
-    return [{"role": "system", "content": f"{system}\n\n{context.text}".strip()}, {"role": "user", "content": said}]
+    return [
+        {"role": "system", "content": f"{system}\n\n{context.text}".strip()},
+        {"role": "user", "content": said},
+    ]
 
 
 with engrams.open(store__url=":memory:") as memory:

@@ -1,6 +1,8 @@
-"""Load the sample conversation into a throw-away memory and ask it questions: no model, no key, no network.
+"""Load the sample conversation into a throw-away memory and ask it questions: no model, no key, no
+network.
 
-Each question gets the three nearest memories, as a chat model would."""
+Each question gets the three nearest memories, as a chat model would.
+"""
 
 import time
 
@@ -12,7 +14,9 @@ HOME = ("user", "mina-and-theo")
 with engrams.open(store__url=":memory:") as memory:
     report = memory.load(demo.sample_path(), scope=HOME)
     memory.drain()
-    print(f"Loaded {report.stored} turns of a year in the life of Mina, Theo and Bruno the beagle.\n")
+    print(
+        f"Loaded {report.stored} turns of a year in the life of Mina, Theo and Bruno the beagle.\n"
+    )
 
     for question in demo.load_questions()[:12]:
         start = time.perf_counter()
@@ -21,4 +25,7 @@ with engrams.open(store__url=":memory:") as memory:
         print(f"? {question.text}   [{milliseconds:.1f} ms]")
         for hit in found.hits:
             said = hit.record
-            print(f"  {said.recorded_at:%d %b %Y} {said.speaker or said.kind}: {said.text}   [{hit.score:.2f}]")
+            print(
+                f"  {said.recorded_at:%d %b %Y} {said.speaker or said.kind}: {said.text}  "
+                f" [{hit.score:.2f}]"
+            )

@@ -1,9 +1,11 @@
-"""Run the Dockerfile's steps in a clean root and lint what cannot run: ``python scripts/container.py [--lint]``.
+"""Run the Dockerfile's steps in a clean root and lint what cannot run: ``python
+scripts/container.py [--lint]``.
 
-No container engine is needed, but Linux, root, `unshare` and `chroot`. The base image is played by this machine's /usr with a Python of
-the image's version at /usr/local (PYTHON_PREFIX names it); /opt, /src, /data, /home and /tmp are empty. Every COPY, RUN, ENV, USER and
-WORKDIR is done; then a key is made, the entry point serves without a network, and the health check must pass. Size counts what the
-steps add; the base image has about 125 MB more.
+No container engine is needed, but Linux, root, `unshare` and `chroot`. The base image is played by
+this machine's /usr with a Python of the image's version at /usr/local (PYTHON_PREFIX names it);
+/opt, /src, /data, /home and /tmp are empty. Every COPY, RUN, ENV, USER and WORKDIR is done; then a
+key is made, the entry point serves without a network, and the health check must pass. Size counts
+what the steps add; the base image has about 125 MB more.
 """
 
 from __future__ import annotations
@@ -39,7 +41,11 @@ _ETC = (
     "pip.conf",
     "alternatives",
 )
-_BASE = {"PATH": "/usr/local/bin:/usr/bin:/usr/sbin:/bin", "HOME": "/tmp", "LD_LIBRARY_PATH": "/usr/local/lib"}
+_BASE = {
+    "PATH": "/usr/local/bin:/usr/bin:/usr/sbin:/bin",
+    "HOME": "/tmp",
+    "LD_LIBRARY_PATH": "/usr/local/lib",
+}
 _PASSED = re.compile(r"(?i)^(PIP_|HTTPS?_PROXY|NO_PROXY|SSL_CERT|REQUESTS_CA)")
 
 
@@ -68,7 +74,11 @@ class Stage:
 def parse(text: str) -> list[Instruction]:
     """The instructions of a Dockerfile."""
     lines = re.sub(r"\\\n", " ", re.sub(r"(?m)^\s*#.*\n", "", text)).splitlines()
-    return [Instruction(line.split()[0].upper(), line.split(None, 1)[1].strip()) for line in lines if line.strip()]
+    return [
+        Instruction(line.split()[0].upper(), line.split(None, 1)[1].strip())
+        for line in lines
+        if line.strip()
+    ]
 
 
 def lint(steps: list[Instruction], compose: dict[str, object]) -> list[str]:
@@ -76,24 +86,53 @@ def lint(steps: list[Instruction], compose: dict[str, object]) -> list[str]:
     words = [step.word for step in steps]
     last = {step.word: step for step in steps}
     final = steps[len(words) - 1 - words[::-1].index("FROM") :]
-    found = [f"FROM {step.text}: name a version" for step in steps if step.word == "FROM" and not re.search(r":\d", step.text)]
+    found = [
+        f"FROM {step.text}: name a version"
+        for step in steps
+        if step.word == "FROM" and not re.search(r":\d", step.text)
+    ]
     found += [f"{step.word} {step.text}: use COPY" for step in steps if step.word == "ADD"]
-    found += [f"COPY {source}: not in the context" for source in _sources(steps) if not _in_context(source)]
-    found += [f"RUN {step.text[:40]}…: pip leaves a cache" for step in steps if re.search(r"pip install (?!.*--no-cache-dir)", step.text)]
+    found += [
+        f"COPY {source}: not in the context"
+        for source in _sources(steps)
+        if not _in_context(source)
+    ]
+    found += [
+        f"RUN {step.text[:40]}…: pip leaves a cache"
+        for step in steps
+        if re.search(r"pip install (?!.*--no-cache-dir)", step.text)
+    ]
     if not any(step.word == "USER" and step.text not in ("0", "root") for step in final):
         found.append("the last stage runs as root: name a USER")
-    found += [f"{word}: use the JSON form, so that signals arrive" for word in ("ENTRYPOINT", "CMD") if not last[word].text.startswith("[")]
-    found += [f"the last stage has no {word}" for word in ("HEALTHCHECK", "VOLUME", "EXPOSE") if word not in {step.word for step in final}]
+    found += [
+        f"{word}: use the JSON form, so that signals arrive"
+        for word in ("ENTRYPOINT", "CMD")
+        if not last[word].text.startswith("[")
+    ]
+    found += [
+        f"the last stage has no {word}"
+        for word in ("HEALTHCHECK", "VOLUME", "EXPOSE")
+        if word not in {step.word for step in final}
+    ]
     service = compose["services"]["engrams"]  # type: ignore[index]
     port = last["EXPOSE"].text
-    found += [f"compose: {one}: publish on loopback only" for one in service["ports"] if not re.fullmatch(rf"127\.0\.0\.1:\d+:{port}", one)]
+    found += [
+        f"compose: {one}: publish on loopback only"
+        for one in service["ports"]
+        if not re.fullmatch(rf"127\.0\.0\.1:\d+:{port}", one)
+    ]
     if not any(volume.endswith(f":{last['VOLUME'].text}") for volume in service["volumes"]):
         found.append("compose: the volume is not where the image keeps memory")
     return found
 
 
 def _sources(steps: list[Instruction]) -> list[str]:
-    return [source for step in steps if step.word == "COPY" and "--from" not in step.text for source in step.values()[:-1]]
+    return [
+        source
+        for step in steps
+        if step.word == "COPY" and "--from" not in step.text
+        for source in step.values()[:-1]
+    ]
 
 
 def _in_context(source: str) -> bool:
@@ -101,7 +140,9 @@ def _in_context(source: str) -> bool:
     rules = [line for line in (ROOT / ".dockerignore").read_text("utf-8").splitlines() if line]
     kept = True
     for rule in rules:
-        if fnmatch.fnmatch(source, rule.removeprefix("!")) or source.startswith(rule.removeprefix("!") + "/"):
+        if fnmatch.fnmatch(source, rule.removeprefix("!")) or source.startswith(
+            rule.removeprefix("!") + "/"
+        ):
             kept = rule.startswith("!")
     return kept and (ROOT / source).exists()
 
@@ -119,7 +160,9 @@ def build(steps: list[Instruction], place: Path) -> Stage:
                 stage.folder = step.text
                 inside(stage, ["mkdir", "-p", step.text], as_root=True)
             case "ENV":
-                stage.env |= dict(pair.replace("$PATH", stage.env["PATH"]).split("=", 1) for pair in step.values())
+                stage.env |= dict(
+                    pair.replace("$PATH", stage.env["PATH"]).split("=", 1) for pair in step.values()
+                )
             case "ARG":
                 stage.env |= dict([step.text.split("=", 1)])
             case "USER":
@@ -135,7 +178,20 @@ def build(steps: list[Instruction], place: Path) -> Stage:
 
 
 def _clean_root(root: Path) -> Path:
-    for name in ("usr", "etc", "opt", "src", "data", "home", "tmp", "dev", "proc", "root", "var/tmp", "run"):
+    for name in (
+        "usr",
+        "etc",
+        "opt",
+        "src",
+        "data",
+        "home",
+        "tmp",
+        "dev",
+        "proc",
+        "root",
+        "var/tmp",
+        "run",
+    ):
         (root / name).mkdir(parents=True)
     root.chmod(0o755)
     (root / "tmp").chmod(0o1777)
@@ -158,19 +214,32 @@ def _copy(step: Instruction, stage: Stage, stages: dict[str, Stage]) -> None:
         origin = stages[words.pop(0).removeprefix("--from=")].root
     *sources, target = words
     for source in sources:
-        end = stage.root / (target if target.startswith("/") else f"{stage.folder}/{target}").lstrip("/")
+        end = stage.root / (
+            target if target.startswith("/") else f"{stage.folder}/{target}"
+        ).lstrip("/")
         path = origin / source.lstrip("/")
         end = end / path.name if target.endswith("/") else end
         end.parent.mkdir(parents=True, exist_ok=True)
         if path.is_dir():
-            shutil.copytree(path, end, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True)
+            shutil.copytree(
+                path,
+                end,
+                symlinks=True,
+                ignore=shutil.ignore_patterns("__pycache__"),
+                dirs_exist_ok=True,
+            )
         else:
             shutil.copy(path, end)
 
 
-def inside(stage: Stage, command: list[str], *, as_root: bool = False, network: bool = True) -> None:
+def inside(
+    stage: Stage, command: list[str], *, as_root: bool = False, network: bool = True
+) -> None:
     """Run a command in the stage's root. CalledProcessError: it failed."""
-    env = {**{name: value for name, value in os.environ.items() if _PASSED.match(name)}, **stage.env}
+    env = {
+        **{name: value for name, value in os.environ.items() if _PASSED.match(name)},
+        **stage.env,
+    }
     wheels = os.environ.get("PIP_FIND_LINKS", "")
     mounts = [
         ("--rbind", "/usr", "usr"),
@@ -181,13 +250,30 @@ def inside(stage: Stage, command: list[str], *, as_root: bool = False, network: 
     if wheels and Path(wheels).is_dir():
         (stage.root / wheels.lstrip("/")).mkdir(parents=True, exist_ok=True)
         mounts.append(("--bind", wheels, wheels.lstrip("/")))
-    user = ["--reuid", stage.user, "--regid", stage.user, "--clear-groups"] if stage.user != "0" and not as_root else []
-    lines = [f"mount {how} {shlex.quote(source)} {shlex.quote(str(stage.root / target))}" for how, source, target in mounts]
+    user = (
+        ["--reuid", stage.user, "--regid", stage.user, "--clear-groups"]
+        if stage.user != "0" and not as_root
+        else []
+    )
+    lines = [
+        f"mount {how} {shlex.quote(source)} {shlex.quote(str(stage.root / target))}"
+        for how, source, target in mounts
+    ]
     if not network:
         lines.append("ip link set lo up")
     clean = ["env", "-i", *(f"{name}={value}" for name, value in env.items())]
     run = (
-        [*clean, "setpriv", *user, "--", "sh", "-ec", f'cd "{stage.folder}"; exec "$@"', "sh", *command]
+        [
+            *clean,
+            "setpriv",
+            *user,
+            "--",
+            "sh",
+            "-ec",
+            f'cd "{stage.folder}"; exec "$@"',
+            "sh",
+            *command,
+        ]
         if not as_root
         else [*clean, *command]
     )
@@ -230,7 +316,10 @@ def serve(stage: Stage, steps: list[Instruction]) -> None:
 def added_megabytes(stage: Stage) -> float:
     """What the steps left in the last stage."""
     files = (
-        Path(folder, name) for folder in ("opt", "data", "home") for folder, _, names in os.walk(stage.root / folder) for name in names
+        Path(folder, name)
+        for folder in ("opt", "data", "home")
+        for folder, _, names in os.walk(stage.root / folder)
+        for name in names
     )
     return sum(path.lstat().st_size for path in files) / 1e6
 
@@ -248,7 +337,10 @@ def main() -> int:
         stage = build(steps, Path(folder))
         serve(stage, steps)
         size = added_megabytes(stage)
-    print(f"built and served in {time.monotonic() - began:.0f} s; {size:.0f} MB added, at most {MAX_ADDED_MB}")
+    print(
+        f"built and served in {time.monotonic() - began:.0f} s; {size:.0f} MB added, at most"
+        f" {MAX_ADDED_MB}"
+    )
     return int(size > MAX_ADDED_MB)
 
 

@@ -2,15 +2,20 @@
 
     python scripts/distill.py MODEL_FOLDER OUT_FOLDER --wordnet /usr/share/wordnet
 
-MODEL_FOLDER: all-MiniLM-L6-v2 as ONNX with tokenizer.json (inputs input_ids, attention_mask; output [texts, 384] or the
-last hidden state). OUT_FOLDER gets vocabulary.txt, table.npy (int8) and scale.npy. Needs the extra ``local``, numpy, and
-the WordNet 3.0 database files (Debian: wordnet-base). About 30 minutes on two cores.
+MODEL_FOLDER: all-MiniLM-L6-v2 as ONNX with tokenizer.json (inputs input_ids, attention_mask; output
+[texts, 384] or the last hidden state). OUT_FOLDER gets vocabulary.txt, table.npy (int8) and
+scale.npy. Needs the extra ``local``, numpy, and the WordNet 3.0 database files (Debian:
+wordnet-base). About 30 minutes on two cores.
 
-1. A start: every word piece goes alone through the encoder, is projected to 256 dimensions and weighted by a / (a + p),
+1. A start: every word piece goes alone through the encoder, is projected to 256 dimensions and
+  weighted by a / (a + p),
    p from its Zipf rank (smooth inverse frequency).
-2. The fit: the sum of a text's rows shall point where the encoder puts the text (loss: 1 - cosine; Adam), over generic
-   texts: glosses and examples of WordNet, package descriptions, docstrings and sentences made up here from word lists.
-   The weight of a word comes out as the length of its row. This is what makes the table nearly as good as the encoder.
+2. The fit: the sum of a text's rows shall point where the encoder puts the text (loss: 1 - cosine;
+  Adam), over generic
+   texts: glosses and examples of WordNet, package descriptions, docstrings and sentences made up
+   here from word lists.
+   The weight of a word comes out as the length of its row. This is what makes the table nearly as
+   good as the encoder.
 3. int8 with a scale for each row.
 """
 
@@ -58,14 +63,26 @@ def glosses(wordnet: Path, rng: random.Random) -> Iterator[str]:
 
 def lexicon(wordnet: Path, part: str, rank: dict[str, int]) -> list[str]:
     """The words of a part of speech that are a frequent word piece of their own."""
-    words = (line.split()[0] for line in (wordnet / f"index.{part}").read_text("latin-1").splitlines() if line[0] != " ")
-    return [word for word in words if word.isalpha() and len(word) > 2 and rank.get(word, 10**6) < 20_000]
+    words = (
+        line.split()[0]
+        for line in (wordnet / f"index.{part}").read_text("latin-1").splitlines()
+        if line[0] != " "
+    )
+    return [
+        word
+        for word in words
+        if word.isalpha() and len(word) > 2 and rank.get(word, 10**6) < 20_000
+    ]
 
 
 def descriptions() -> Iterator[str]:
     """The first paragraph of each package description that apt knows."""
-    listing = subprocess.run(["apt-cache", "dumpavail"], capture_output=True, text=True, check=True).stdout
-    for short, long in re.findall(r"^Description(?:-en)?: (.*)\n((?: .*\n)*)", listing, re.MULTILINE):
+    listing = subprocess.run(
+        ["apt-cache", "dumpavail"], capture_output=True, text=True, check=True
+    ).stdout
+    for short, long in re.findall(
+        r"^Description(?:-en)?: (.*)\n((?: .*\n)*)", listing, re.MULTILINE
+    ):
         text = re.sub(r"\s+", " ", long.split("\n .\n")[0]).strip()[:250]
         yield text if len(text) > 30 else short
 
@@ -77,7 +94,9 @@ def docstrings() -> Iterator[str]:
         if {"site-packages", "test", "tests", "lib2to3"} & set(path.relative_to(root).parts):
             continue
         for node in ast.walk(ast.parse(path.read_bytes())):
-            if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module) and (text := ast.get_docstring(node)):
+            if isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Module) and (
+                text := ast.get_docstring(node)
+            ):
                 yield re.sub(r"\s+", " ", text.split("\n\n")[0]).strip()[:250]
 
 
@@ -99,12 +118,14 @@ def gather(wordnet: Path, vocabulary: Sequence[str], rng: random.Random) -> list
 
 def pieces(teacher: OnnxEmbedder, count: int) -> np.ndarray[Any, Any]:
     """Each piece alone, [CLS] piece [SEP], through the encoder."""
-    model = teacher._load_once()  # noqa: SLF001  as above
+    model = teacher._load_once()  # noqa: SLF001 - the bare model, without its cache
     rows = []
     for start in range(0, count, 512):
         numbers = np.arange(start, min(start + 512, count))
         ids = np.stack([np.full_like(numbers, 101), numbers, np.full_like(numbers, 102)], axis=1)
-        found = model.session.run([model.output], {"input_ids": ids, "attention_mask": np.ones_like(ids)})[0]
+        found = model.session.run(
+            [model.output], {"input_ids": ids, "attention_mask": np.ones_like(ids)}
+        )[0]
         rows.append(found if found.ndim == 2 else found.mean(axis=1))
     return unit(np.concatenate(rows).astype(np.float32))
 
@@ -114,24 +135,37 @@ def unit(rows: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def zipf(count: int) -> np.ndarray[Any, Any]:
-    """a / (a + p) with p the frequency of the word of that rank; the vocabulary is sorted by frequency."""
+    """a / (a + p) with p the frequency of the word of that rank;
+    the vocabulary is sorted by frequency.
+    """
     rank = np.maximum(np.arange(count) - FIRST + 1, 1)
     return SMOOTH / (SMOOTH + 1 / (rank * np.log(count)))
 
 
-def sums(table: np.ndarray[Any, Any], ids: Ids) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+def sums(
+    table: np.ndarray[Any, Any], ids: Ids
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
     flat = np.concatenate(ids)
     starts = np.cumsum([0, *(len(row) for row in ids[:-1])])
     return flat, np.add.reduceat(table[flat], starts, axis=0)
 
 
-def fit(table: np.ndarray[Any, Any], ids: Ids, target: np.ndarray[Any, Any], rng: np.random.Generator, epochs: int) -> None:
+def fit(
+    table: np.ndarray[Any, Any],
+    ids: Ids,
+    target: np.ndarray[Any, Any],
+    rng: np.random.Generator,
+    epochs: int,
+) -> None:
     """Adam on 1 - cosine, in place; the last 6,000 texts are held out to watch it."""
-    batch, held = 1024, 6000
+    batch = 1024
+    held = 6000
     training = np.arange(len(ids) - held)
-    first, second = np.zeros_like(table), np.zeros_like(table)
+    first = np.zeros_like(table)
+    second = np.zeros_like(table)
     rate = RATE * float(np.abs(table[FIRST:]).mean())
-    steps, step = epochs * (len(training) // batch), 0
+    steps = epochs * (len(training) // batch)
+    step = 0
     for epoch in range(epochs):
         rng.shuffle(training)
         for start in range(0, len(training) - batch + 1, batch):
@@ -156,7 +190,9 @@ def fit(table: np.ndarray[Any, Any], ids: Ids, target: np.ndarray[Any, Any], rng
             move = (first / (1 - 0.9**step)) / (np.sqrt(second / (1 - 0.999**step)) + 1e-12)
             table -= rate * (1 - 0.95 * step / steps) * move
         watched = (unit(sums(table, ids[-held:])[1]) * target[-held:]).sum(axis=1).mean()
-        print(f"epoch {epoch + 1}: cosine to the encoder {watched:.4f} on texts held out", flush=True)
+        print(
+            f"epoch {epoch + 1}: cosine to the encoder {watched:.4f} on texts held out", flush=True
+        )
 
 
 def timed(what: str, work: Callable[[], Any]) -> Any:
@@ -167,7 +203,9 @@ def timed(what: str, work: Callable[[], Any]) -> Any:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("model", type=Path)
     parser.add_argument("out", type=Path)
     parser.add_argument("--wordnet", type=Path, required=True)
@@ -175,7 +213,7 @@ def main() -> None:
     given = parser.parse_args()
     rng = random.Random(0)
     teacher = OnnxEmbedder(EmbedSettings(provider="onnx", model=str(given.model)))
-    known = teacher._load_once().tokenizer.get_vocab()  # noqa: SLF001  the pieces one by one are no text to embed
+    known = teacher._load_once().tokenizer.get_vocab()  # noqa: SLF001 - the pieces one by one are no text to embed
     vocabulary = sorted(known, key=known.__getitem__)
     alone = timed("pieces", lambda: pieces(teacher, len(vocabulary)))
     texts = gather(given.wordnet, vocabulary, rng)
@@ -188,7 +226,16 @@ def main() -> None:
     tokenizer = WordPieceTokenizer(known)
     ids = [np.array(tokenizer.ids(text)[:LONGEST], dtype=np.int64) for text in texts]
     whole = [place for place, row in enumerate(ids) if len(row)]
-    timed("fit", lambda: fit(table, [ids[place] for place in whole], unit(target[whole] @ basis), np.random.default_rng(0), given.epochs))
+    timed(
+        "fit",
+        lambda: fit(
+            table,
+            [ids[place] for place in whole],
+            unit(target[whole] @ basis),
+            np.random.default_rng(0),
+            given.epochs,
+        ),
+    )
     kept = table[FIRST:]
     scale = np.maximum(np.abs(kept).max(axis=1), 1e-9) / 127
     given.out.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,11 @@
-"""Draws docs/pictures: the page before a scripted model and a year of somebody's memories. Needs Chromium and the test packages.
+"""Draws docs/pictures: the page before a scripted model and a year of somebody's memories.
 
-With the path of a LoCoMo file it draws the graph of the first conversation in it too. With ``--all`` it draws every view instead, at two
-widths in both themes, into build/pictures; ``--all de`` in German."""
+Needs Chromium and the test packages.
+
+With the path of a LoCoMo file it draws the graph of the first conversation in it too. With
+``--all`` it draws every view instead, at two widths in both themes, into build/pictures; ``--all
+de`` in German.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +33,18 @@ OUT = Path(__file__).resolve().parents[1] / "docs" / "pictures"
 ALL = OUT.parents[1] / "build" / "pictures"
 SIZE = {"width": 1200, "height": 760}
 PHONE = {"width": 390, "height": 844}
-VIEWS = ("chat", "memories", "timeline", "graph", "tiers", "charts", "garden", "jobs", "import", "settings")
+VIEWS = (
+    "chat",
+    "memories",
+    "timeline",
+    "graph",
+    "tiers",
+    "charts",
+    "garden",
+    "jobs",
+    "import",
+    "settings",
+)
 SECONDS = 60
 ANSWER = """You live in **Lisbon** now, in a flat in Alfama, and work as a nurse at Santa Maria.
 
@@ -38,16 +53,34 @@ Before that:
 - Berlin, where you worked at the Charité
 - Paris, where you studied nursing"""
 SAID = {
-    410: ("Hi! I'm Lena. I live in Paris and I study nursing.", "My sister Ines plays the cello in Porto."),
+    410: (
+        "Hi! I'm Lena. I live in Paris and I study nursing.",
+        "My sister Ines plays the cello in Porto.",
+    ),
     402: ("I'm allergic to peanuts.",),
-    300: ("I moved to Berlin last week. I started as a nurse at the Charité.", "My bike is a green Bianchi."),
+    300: (
+        "I moved to Berlin last week. I started as a nurse at the Charité.",
+        "My bike is a green Bianchi.",
+    ),
     250: ("When I ask for a recipe, always give metric units.",),
     200: ("We went hiking in the Alps in May with Tomás.",),
     180: ("I prefer tea over coffee.",),
-    120: ("I bought a cello because of Ines. I practice on Sundays.", "My teacher is called Marek."),
-    60: ("I moved to Lisbon. I work as a nurse at Santa Maria hospital now.", "My flat is in Alfama, on the third floor."),
-    14: ("I no longer own the green Bianchi, I sold it to Marek.", "My favourite restaurant is Taberna da Rua das Flores."),
-    3: ("Please never suggest restaurants with shellfish, Tomás can't eat it.", "I prefer short answers."),
+    120: (
+        "I bought a cello because of Ines. I practice on Sundays.",
+        "My teacher is called Marek.",
+    ),
+    60: (
+        "I moved to Lisbon. I work as a nurse at Santa Maria hospital now.",
+        "My flat is in Alfama, on the third floor.",
+    ),
+    14: (
+        "I no longer own the green Bianchi, I sold it to Marek.",
+        "My favourite restaurant is Taberna da Rua das Flores.",
+    ),
+    3: (
+        "Please never suggest restaurants with shellfish, Tomás can't eat it.",
+        "I prefer short answers.",
+    ),
 }
 
 
@@ -55,19 +88,29 @@ def main() -> None:
     OUT.mkdir(parents=True, exist_ok=True)
     with (
         ScriptedModel(models=("qwen3:8b",), answer=lambda _: ANSWER) as model,
-        temp_engine(user="Lena", serve__upstream=model.url + "/v1", serve__upstream_learns=False) as engine,
+        temp_engine(
+            user="Lena", serve__upstream=model.url + "/v1", serve__upstream_learns=False
+        ) as engine,
         served(engine) as url,
         sync_playwright() as play,
     ):
         remember(engine)
-        browser = play.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+        browser = play.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
         if sys.argv[1:2] == ["--all"]:
             draw_all(browser, url, *sys.argv[2:3])
             browser.close()
             return
-        pictures = (("chat", "light", SIZE, chat), ("timeline", "dark", SIZE, timeline), ("several", "light", SIZE, several))
+        pictures = (
+            ("chat", "light", SIZE, chat),
+            ("timeline", "dark", SIZE, timeline),
+            ("several", "light", SIZE, several),
+        )
         for name, scheme, size, draw in (*pictures, ("phone", "dark", PHONE, chat)):
-            page = browser.new_context(viewport=size, color_scheme=scheme, locale="en-GB", reduced_motion="reduce").new_page()
+            page = browser.new_context(
+                viewport=size, color_scheme=scheme, locale="en-GB", reduced_motion="reduce"
+            ).new_page()
             page.set_default_timeout(SECONDS * 1000)
             page.goto(url)
             draw(page)
@@ -82,7 +125,9 @@ def draw_all(browser: Browser, url: str, language: str = "en-GB") -> None:
     ALL.mkdir(parents=True, exist_ok=True)
     for size in (PHONE, {"width": 1400, "height": 860}):
         for scheme in ("light", "dark"):
-            context = browser.new_context(viewport=size, color_scheme=scheme, locale=language, reduced_motion="reduce")
+            context = browser.new_context(
+                viewport=size, color_scheme=scheme, locale=language, reduced_motion="reduce"
+            )
             page = context.new_page()
             page.set_default_timeout(SECONDS * 1000)
             for view in VIEWS:
@@ -92,7 +137,9 @@ def draw_all(browser: Browser, url: str, language: str = "en-GB") -> None:
                     ask(page)
                 page.wait_for_selector("[aria-busy=true]", state="detached")
                 page.wait_for_timeout(1500)
-                page.set_viewport_size({**size, "height": page.evaluate("document.documentElement.scrollHeight")})
+                page.set_viewport_size(
+                    {**size, "height": page.evaluate("document.documentElement.scrollHeight")}
+                )
                 page.wait_for_timeout(500)
                 page.screenshot(path=ALL / f"{view}-{size['width']}-{scheme}-{language[:2]}.png")
                 page.set_viewport_size(size)
@@ -101,13 +148,22 @@ def draw_all(browser: Browser, url: str, language: str = "en-GB") -> None:
 
 def draw_graph(path: Path) -> None:
     """Import the first conversation of a file and picture whom and what it is about."""
-    with temp_engine(user="Sam") as engine, served(engine) as url, sync_playwright() as play, tempfile.TemporaryDirectory() as folder:
+    with (
+        temp_engine(user="Sam") as engine,
+        served(engine) as url,
+        sync_playwright() as play,
+        tempfile.TemporaryDirectory() as folder,
+    ):
         one = Path(folder, "conversation.json")
         one.write_text(json.dumps(json.loads(path.read_text())["conversations"][:1]))
         engine.load(one, scope=("user", "Sam"))
         engine.drain(600)
-        browser = play.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
-        page = browser.new_context(viewport=SIZE, color_scheme="light", locale="en-GB", reduced_motion="reduce").new_page()
+        browser = play.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
+        page = browser.new_context(
+            viewport=SIZE, color_scheme="light", locale="en-GB", reduced_motion="reduce"
+        ).new_page()
         page.goto(url + "/#/graph")
         page.get_by_role("status").filter(has_text="nodes,").wait_for()
         page.wait_for_timeout(1500)
@@ -118,7 +174,10 @@ def draw_graph(path: Path) -> None:
 def remember(engine: MemoryEngine) -> None:
     now = datetime.now(UTC)
     for days, texts in SAID.items():
-        turns = [Turn(text, at=now - timedelta(days=days, minutes=-place), session=f"day-{days}") for place, text in enumerate(texts)]
+        turns = [
+            Turn(text, at=now - timedelta(days=days, minutes=-place), session=f"day-{days}")
+            for place, text in enumerate(texts)
+        ]
         engine.observe(turns, scope=("user", "Lena"))
     engine.drain()
 

@@ -1,4 +1,6 @@
-"""The page docs/reference/python.md: signatures, docstrings and fields from the code, between the texts of templates/python.md."""
+"""The page docs/reference/python.md:
+signatures, docstrings and fields from the code, between the texts of templates/python.md.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,10 @@ OPERATORS = {
     "gte": "greater than, or later, or equal",
     "lt": "less, or earlier, than `value`",
     "lte": "less than, or earlier, or equal",
-    "contains": "a text that holds the text `value` (upper and lower case differ), or a list that holds `value` or all of its items",
+    "contains": (
+        "a text that holds the text `value` (upper and lower case differ), or a list that holds"
+        " `value` or all of its items"
+    ),
     "exists": "`True`: the field has a value; `False`: it is empty or missing",
 }
 """Every operator of a condition; one that is missing here stops the generator."""
@@ -52,14 +57,27 @@ QUERY = {
     "text": "whose text holds this, compared without case and accents",
     "saying": "that hold any of these texts, at most 100, letter by letter",
     "formerly": "with `saying`: also those whose history holds one",
-    "order": "newest or oldest first; `believed`: corrections, rules, then by confidence times trust, on one page",
+    "order": (
+        "newest or oldest first; `believed`: corrections, rules, then by confidence times trust, on"
+        " one page"
+    ),
     "after": "that follow this id in the order asked for: `next` of the page before",
     "limit": "at most so many on a page, never more than `limits.results`",
 }
 """Every field of a listing but its reach, which the scope gives."""
 
 TYPES = (
-    *(types.Turn, types.Scope, types.Record, types.Kind, types.Layer, types.Tier, types.Status, types.Evidence, types.Provenance),
+    *(
+        types.Turn,
+        types.Scope,
+        types.Record,
+        types.Kind,
+        types.Layer,
+        types.Tier,
+        types.Status,
+        types.Evidence,
+        types.Provenance,
+    ),
     *(
         types.Receipt,
         types.DerivedMemory,
@@ -71,7 +89,15 @@ TYPES = (
         types.SearchTraceRow,
         types.Context,
     ),
-    *(ports.RecordPage, ports.AsOf, ports.Where, ports.Condition, types.HistoryEntry, ports.PurgeReport, ImportCounts),
+    *(
+        ports.RecordPage,
+        ports.AsOf,
+        ports.Where,
+        ports.Condition,
+        types.HistoryEntry,
+        ports.PurgeReport,
+        ImportCounts,
+    ),
 )
 
 
@@ -97,7 +123,8 @@ def python_page() -> str:
     return re.sub(r"@@(\w+)@@", lambda found: parts[found[1]](), TEMPLATE.read_text("utf-8"))
 
 
-# ---------------------------------------------------------------------------------------------------------- sections
+# --------------------------------------------------------------------------------------------------
+# sections
 
 
 def _adapters() -> str:
@@ -116,7 +143,11 @@ def _package() -> str:
 
 def _settings() -> str:
     named = ("load", "describe", "names", "presets")
-    return "\n\n".join(_callable(f"settings.{name}", getattr(settings, name)) for name in named) + "\n\n" + _prose(settings.LoadedSettings)
+    return (
+        "\n\n".join(_callable(f"settings.{name}", getattr(settings, name)) for name in named)
+        + "\n\n"
+        + _prose(settings.LoadedSettings)
+    )
 
 
 def _methods() -> str:
@@ -126,7 +157,9 @@ def _methods() -> str:
         methods = [name for name in names if inspect.isfunction(vars(MemoryEngine)[name])]
         if methods and title != "components":
             parts.append(f"### {title.capitalize()}")
-            parts += [f"#### `{name}`\n\n{_callable(name, vars(MemoryEngine)[name])}" for name in methods]
+            parts += [
+                f"#### `{name}`\n\n{_callable(name, vars(MemoryEngine)[name])}" for name in methods
+            ]
     return "\n\n".join(parts)
 
 
@@ -151,7 +184,9 @@ def _components() -> str:
 def _operators() -> str:
     known = get_args(get_type_hints(ports.Condition)["op"])
     _expect(set(OPERATORS) == set(known), "OPERATORS must name every operator of a condition")
-    return _table(("operator", "holds where the field is"), [(f"`{name}`", OPERATORS[name]) for name in known])
+    return _table(
+        ("operator", "holds where the field is"), [(f"`{name}`", OPERATORS[name]) for name in known]
+    )
 
 
 def _fields() -> str:
@@ -162,13 +197,21 @@ def _fields() -> str:
         "list of texts": rowconversion.LISTS,
         "JSON": ("meta.NAME", "provenance.NAME"),
     }
-    return "\n".join(f"| {kind} | {', '.join(f'`{name}`' for name in sorted(names))} |" for kind, names in groups.items())
+    return "\n".join(
+        f"| {kind} | {', '.join(f'`{name}`' for name in sorted(names))} |"
+        for kind, names in groups.items()
+    )
 
 
 def _query() -> str:
     fields = [field for field in dataclasses.fields(ports.RecordQuery) if field.name != "reach"]
-    _expect({field.name for field in fields} == set(QUERY), "QUERY must name every field of a listing")
-    table = [(f"`{field.name}`", f"`{_short(str(field.type))}`", _default(field), QUERY[field.name]) for field in fields]
+    _expect(
+        {field.name for field in fields} == set(QUERY), "QUERY must name every field of a listing"
+    )
+    table = [
+        (f"`{field.name}`", f"`{_short(str(field.type))}`", _default(field), QUERY[field.name])
+        for field in fields
+    ]
     return _table(("field", "type", "default", "memories"), table)
 
 
@@ -177,23 +220,41 @@ def _errors() -> str:
     for value in vars(errors).values():
         if inspect.isclass(value) and issubclass(value, errors.EngramsError):
             bases = ", ".join(f"`{base.__name__}`" for base in value.__bases__)
-            found.append((f"`{value.__name__}`", bases, _first_sentence(value), value.hint or "set where it is raised"))
+            found.append(
+                (
+                    f"`{value.__name__}`",
+                    bases,
+                    _first_sentence(value),
+                    value.hint or "set where it is raised",
+                )
+            )
     extra = inspect.getdoc(errors.ModelError.__init__)
-    return _table(("class", "is a", "says", "hint")) + _rows(found) + f"\n\n`ModelError` also has: {_markdown(str(extra))}"
+    return (
+        _table(("class", "is a", "says", "hint"))
+        + _rows(found)
+        + f"\n\n`ModelError` also has: {_markdown(str(extra))}"
+    )
 
 
 def _type(item: type) -> str:
     """One type: docstring, values or fields, methods."""
-    parts = [f"### {item.__name__}", f"`from {_home(item)} import {item.__name__}`. {_prose(item)}".strip()]
+    parts = [
+        f"### {item.__name__}",
+        f"`from {_home(item)} import {item.__name__}`. {_prose(item)}".strip(),
+    ]
     if issubclass(item, Enum):
         parts.append("Values: " + ", ".join(f"`{member.value}`" for member in item) + ".")
     elif dataclasses.is_dataclass(item):
-        table = [(f"`{field.name}`", f"`{_short(str(field.type))}`", _default(field)) for field in dataclasses.fields(item)]
+        table = [
+            (f"`{field.name}`", f"`{_short(str(field.type))}`", _default(field))
+            for field in dataclasses.fields(item)
+        ]
         parts += [_table(("field", "type", "default"), table), _method_table(item)]
     return "\n\n".join(part for part in parts if part)
 
 
-# ------------------------------------------------------------------------------------------------------------- parts
+# --------------------------------------------------------------------------------------------------
+# parts
 
 
 def _callable(name: str, value: Any) -> str:
@@ -201,32 +262,50 @@ def _callable(name: str, value: Any) -> str:
     text, raised = _split_errors(inspect.getdoc(value) or "")
     parts = [f"```python no-run\n{_signature(name, value)}\n```", _markdown(text)]
     if raised:
-        parts.append("Raises:\n\n" + "\n".join(f"- `{error}`: {_markdown(why)}" for error, why in raised))
+        parts.append(
+            "Raises:\n\n" + "\n".join(f"- `{error}`: {_markdown(why)}" for error, why in raised)
+        )
     return "\n\n".join(part for part in parts if part)
 
 
 def _signature(name: str, value: Any) -> str:
     """The call as it is written, on one line where it fits."""
     called = inspect.signature(value)
-    pieces, starred = [], False
+    pieces = []
+    starred = False
     for parameter in called.parameters.values():
         if parameter.name in ("self", "cls"):
             continue
         if parameter.kind is parameter.KEYWORD_ONLY and not starred:
-            pieces, starred = [*pieces, "*"], True
+            pieces = [*pieces, "*"]
+            starred = True
         mark = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
-        hint = "" if parameter.annotation is parameter.empty else f": {_short(str(parameter.annotation))}"
+        hint = (
+            ""
+            if parameter.annotation is parameter.empty
+            else f": {_short(str(parameter.annotation))}"
+        )
         preset = "" if parameter.default is parameter.empty else f" = {_literal(parameter.default)}"
         pieces.append(f"{mark}{parameter.name}{hint}{preset}")
-    answer = "" if called.return_annotation is called.empty else f" -> {_short(str(called.return_annotation))}"
+    answer = (
+        ""
+        if called.return_annotation is called.empty
+        else f" -> {_short(str(called.return_annotation))}"
+    )
     line = f"{name}({', '.join(pieces)}){answer}"
-    return line if len(line) <= WIDTH else f"{name}(\n" + "".join(f"    {piece},\n" for piece in pieces) + f"){answer}"
+    return (
+        line
+        if len(line) <= WIDTH
+        else f"{name}(\n" + "".join(f"    {piece},\n" for piece in pieces) + f"){answer}"
+    )
 
 
 def _split_errors(text: str) -> tuple[str, list[tuple[str, str]]]:
     """A docstring without the errors it names, and those."""
     pattern = re.compile(r"\s*\b([A-Z]\w+Error): (.+?\.)(?=\s|$)", re.DOTALL)
-    return pattern.sub("", text).strip(), [(name, " ".join(why.split())) for name, why in pattern.findall(text)]
+    return pattern.sub("", text).strip(), [
+        (name, " ".join(why.split())) for name, why in pattern.findall(text)
+    ]
 
 
 def _method_table(item: type) -> str:
@@ -235,9 +314,17 @@ def _method_table(item: type) -> str:
     for name, value in vars(item).items():
         inner = value.__func__ if isinstance(value, classmethod | staticmethod) else value
         text = inspect.getdoc(inner) or ""
-        if name.startswith("_") or not (inspect.isfunction(inner) or isinstance(inner, property)) or _takes_job(inner):
+        if (
+            name.startswith("_")
+            or not (inspect.isfunction(inner) or isinstance(inner, property))
+            or _takes_job(inner)
+        ):
             continue
-        call = f"{name}: {_annotation(inner.fget)}" if isinstance(inner, property) else _signature(name, inner)
+        call = (
+            f"{name}: {_annotation(inner.fget)}"
+            if isinstance(inner, property)
+            else _signature(name, inner)
+        )
         found.append((f"`{_flat(call)}`", _markdown(" ".join(text.split("\n\n")[0].split()))))
     return _table(("method", ""), found) if found else ""
 
@@ -249,23 +336,27 @@ def _annotation(getter: Any) -> str:
 
 def _takes_job(method: Any) -> bool:
     """A handler of jobs, which only workers call."""
-    return not isinstance(method, property) and [str(one.annotation) for one in inspect.signature(method).parameters.values()][1:] == [
-        "Job"
-    ]
+    return not isinstance(method, property) and [
+        str(one.annotation) for one in inspect.signature(method).parameters.values()
+    ][1:] == ["Job"]
 
 
 def _short(annotation: str) -> str:
     """A type with the alias of a scope in its place."""
-    return re.sub(r"Scope \| (?:str \| Sequence\[str\]|Sequence\[str\] \| str)", "Place", annotation).replace("'", '"')
+    return re.sub(
+        r"Scope \| (?:str \| Sequence\[str\]|Sequence\[str\] \| str)", "Place", annotation
+    ).replace("'", '"')
 
 
 def _groups(item: type) -> Iterator[tuple[str, list[str]]]:
     """The public names of a class in the order of its source, under the banner comments above them."""
-    title, names = "", []
+    title = ""
+    names = []
     for line in inspect.getsource(item).splitlines():
         if banner := re.match(r"    # -{20,} (.+)$", line):
             yield title, names
-            title, names = banner[1], []
+            title = banner[1]
+            names = []
         elif method := re.match(r"    (?:async )?def ([a-z]\w*)\(", line):
             names.append(method[1])
     yield title, names
@@ -274,7 +365,12 @@ def _groups(item: type) -> Iterator[tuple[str, list[str]]]:
 def _imports(item: type) -> dict[str, str]:
     """Where the module of a class imports its names from."""
     tree = ast.parse(inspect.getsource(import_module(item.__module__)))
-    return {alias.name: str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
+    return {
+        alias.name: str(node.module)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
 
 
 def _prose(item: Any) -> str:
@@ -284,7 +380,9 @@ def _prose(item: Any) -> str:
 
 
 def _first_sentence(item: Any) -> str:
-    return _markdown(re.split(r"(?<=[.:])\s", inspect.getdoc(item) or "", maxsplit=1)[0].rstrip(":"))
+    return _markdown(
+        re.split(r"(?<=[.:])\s", inspect.getdoc(item) or "", maxsplit=1)[0].rstrip(":")
+    )
 
 
 def _markdown(text: str) -> str:
@@ -303,7 +401,11 @@ def _home(item: type) -> str:
 def _default(field: dataclasses.Field[Any]) -> str:
     if field.default is not dataclasses.MISSING:
         return f"`{_literal(field.default)}`"
-    return f"`{_literal(field.default_factory())}`" if field.default_factory is not dataclasses.MISSING else ""
+    return (
+        f"`{_literal(field.default_factory())}`"
+        if field.default_factory is not dataclasses.MISSING
+        else ""
+    )
 
 
 def _literal(value: Any) -> str:
@@ -311,7 +413,11 @@ def _literal(value: Any) -> str:
     if isinstance(value, Enum):
         return f"{type(value).__name__}.{value.name}"
     if isinstance(value, tuple) and value:
-        return f"({', '.join(map(_literal, value))},)" if len(value) == 1 else f"({', '.join(map(_literal, value))})"
+        return (
+            f"({', '.join(map(_literal, value))},)"
+            if len(value) == 1
+            else f"({', '.join(map(_literal, value))})"
+        )
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return f"{type(value).__name__}()"
     return getattr(value, "__name__", None) or repr(value).replace("'", '"')
@@ -326,7 +432,10 @@ def _table(heads: tuple[str, ...], table: list[tuple[str, ...]] | None = None) -
 
 
 def _rows(table: list[tuple[str, ...]]) -> str:
-    return "".join("\n| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in row) + " |" for row in table)
+    return "".join(
+        "\n| " + " | ".join(" ".join(cell.split()).replace("|", "\\|") for cell in row) + " |"
+        for row in table
+    )
 
 
 def _expect(holds: bool, message: str) -> None:

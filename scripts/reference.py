@@ -1,6 +1,8 @@
-"""Write the generated reference pages (cli.md, settings.md, python.md), the man page, completions and types for TypeScript.
+"""Write the generated reference pages (cli.md, settings.md, python.md), the man page, completions
+and types for TypeScript.
 
-`python scripts/reference.py` writes them; with `--check` it only says, by its exit code, whether they are up to date.
+`python scripts/reference.py` writes them; with `--check` it only says, by its exit code, whether
+they are up to date.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ from engrams.surfaces.cli.globaloptions import GlobalOptions
 from engrams.surfaces.cli.main import COMMANDS, LazyCommandGroup
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDER, SHARE = ROOT / "docs" / "reference", ROOT / "packaging" / "share"
+FOLDER = ROOT / "docs" / "reference"
+SHARE = ROOT / "packaging" / "share"
 
 CLI = """# Commands
 
@@ -110,7 +113,11 @@ def main(arguments: list[str]) -> int:
         SHARE / "zsh" / "site-functions" / "_engrams": completion("zsh"),
         SHARE / "fish" / "vendor_completions.d" / "engrams.fish": completion("fish"),
     }
-    stale = [path for path, text in pages.items() if not path.is_file() or path.read_text("utf-8") != text]
+    stale = [
+        path
+        for path, text in pages.items()
+        if not path.is_file() or path.read_text("utf-8") != text
+    ]
     if "--check" in arguments:
         for path in stale:
             print(f"{path.name} is out of date: run scripts/reference.py", file=sys.stderr)
@@ -128,7 +135,9 @@ def cli() -> str:
     loaded = {name: group.get_command(None, name) for name in COMMANDS}
     names = set(GlobalOptions.__dataclass_fields__)
     common = [param for param in loaded["stats"].params if param.name in names]
-    summary = table(("command", ""), [(f"[`{name}`](#{name})", text) for name, (_, text) in COMMANDS.items()])
+    summary = table(
+        ("command", ""), [(f"[`{name}`](#{name})", text) for name, (_, text) in COMMANDS.items()]
+    )
     parts = [section(name, command, names) for name, command in loaded.items()]
     return CLI.format(summary=summary, frame=options(common), commands="\n".join(parts))
 
@@ -136,7 +145,10 @@ def cli() -> str:
 def section(name: str, command: Any, common: set[str]) -> str:
     """One command; of a group also each of its commands."""
     if inner := getattr(command, "commands", None):
-        parts = [section(f"{name} {each}", inner[each], common).replace("## ", "### ", 1) for each in inner]
+        parts = [
+            section(f"{name} {each}", inner[each], common).replace("## ", "### ", 1)
+            for each in inner
+        ]
         return "\n".join([f"## {name}\n\n{command.help.strip()}\n", *parts])
     own = [param for param in command.params if param.name not in common]
     arguments = [param for param in own if param.param_type_name == "argument"]
@@ -144,7 +156,13 @@ def section(name: str, command: Any, common: set[str]) -> str:
     usage = " ".join(["engrams", name, *(argument(param) for param in arguments), *(["[OPTIONS]"])])
     parts = [f"## {name}\n\n{command.help.strip()}\n\n```\n{usage}\n```\n"]
     if arguments:
-        parts.append(table(("argument", ""), [(f"`{argument(param)}`", param.help or "") for param in arguments]) + "\n")
+        parts.append(
+            table(
+                ("argument", ""),
+                [(f"`{argument(param)}`", param.help or "") for param in arguments],
+            )
+            + "\n"
+        )
     if taken:
         parts.append(options(taken) + "\n")
     return "\n".join(parts)
@@ -158,7 +176,10 @@ def argument(param: Any) -> str:
 
 def options(params: list[Any]) -> str:
     """A table of options."""
-    return table(("option", "default", ""), [(names(param), default(param), param.help or "") for param in params])
+    return table(
+        ("option", "default", ""),
+        [(names(param), default(param), param.help or "") for param in params],
+    )
 
 
 def names(param: Any) -> str:
@@ -166,19 +187,25 @@ def names(param: Any) -> str:
     spelled = ", ".join(f"`{name}`" for name in [*param.opts, *param.secondary_opts])
     if param.is_flag:
         return spelled
-    return f"{spelled} {param.metavar or '|'.join(map(str, get_args(param.type_descriptor.annotation))) or 'TEXT'}"
+    return (
+        f"{spelled}"
+        f" {param.metavar or '|'.join(map(str, get_args(param.type_descriptor.annotation))) or 'TEXT'}"
+    )
 
 
 def default(param: Any) -> str:
     """The default, where it says something."""
     value = param.default
-    return "" if value in (None, "", False, []) or callable(value) or param.is_flag else f"`{value}`"
+    return (
+        "" if value in (None, "", False, []) or callable(value) or param.is_flag else f"`{value}`"
+    )
 
 
 def settings() -> str:
     """The page of settings."""
     rows = [
-        f"| `{one.name}` | {shown(one.default)} | {cell(one.range)} | {cell(one.text)}{SECRET if one.secret else ''}{preset_values(one)} |"
+        f"| `{one.name}` | {shown(one.default)} | {cell(one.range)} |"
+        f" {cell(one.text)}{SECRET if one.secret else ''}{preset_values(one)} |"
         for one in describe()
     ]
     return SETTINGS.format(presets=", ".join(presets()), rows="\n".join(rows))
@@ -192,7 +219,12 @@ def preset_values(one: SettingInfo) -> str:
 
 def shown(value: Any) -> str:
     """A default as a cell."""
-    text = ", ".join(map(str, value)) if isinstance(value, tuple) else "" if value is None else str(value)
+    if isinstance(value, tuple):
+        text = ", ".join(map(str, value))
+    elif value is None:
+        text = ""
+    else:
+        text = str(value)
     return f"`{text}`" if text else ""
 
 

@@ -1,12 +1,16 @@
 """Prepare and build a release. Nothing is uploaded.
 
-    python scripts/release.py prepare 0.2.0    write the version where it stands, and date the changelog's section
-    python scripts/release.py build [FOLDER]   build, check and sign what is committed; by default into dist
+    python scripts/release.py prepare 0.2.0    write the version where it stands, and date the
+    changelog's section
+    python scripts/release.py build [FOLDER]   build, check and sign what is committed; by default
+    into dist
 
-`build` takes the files of the last commit, builds sdist and wheel twice and compares the bytes, checks them with twine, installs
-the wheel in an empty environment with the pinned lists and asks it a question. Beside the packages it leaves SHA256SUMS, NOTES.md
-(the changelog's section) and signatures: by gpg where git names a signing key (`user.signingkey`), by sigstore where
-SIGSTORE_ID_TOKEN is set."""
+`build` takes the files of the last commit, builds sdist and wheel twice and compares the bytes,
+checks them with twine, installs the wheel in an empty environment with the pinned lists and asks it
+a question. Beside the packages it leaves SHA256SUMS, NOTES.md (the changelog's section) and
+signatures: by gpg where git names a signing key (`user.signingkey`), by sigstore where
+SIGSTORE_ID_TOKEN is set.
+"""
 
 from __future__ import annotations
 
@@ -35,14 +39,26 @@ PLACES: Mapping[str, str] = {
 
 def find_versions(root: Path) -> dict[str, str]:
     """The version that each of these files names."""
-    return {name: re.findall(pattern, (root / name).read_text("utf-8"))[0] for name, pattern in PLACES.items()}
+    return {
+        name: re.findall(pattern, (root / name).read_text("utf-8"))[0]
+        for name, pattern in PLACES.items()
+    }
 
 
 def find_notes(changelog: str, version: str) -> str:
-    """The text of a version's section. ValueError: it has none, it is empty, or something is still unreleased."""
-    sections = {title.split("]")[0]: text.strip() for title, text in re.findall(r"(?ms)^## \[(.+?)$\n(.*?)(?=^## \[|\Z)", changelog)}
+    """The text of a version's section.
+
+    ValueError: it has none, it is empty, or something is still unreleased.
+    """
+    sections = {
+        title.split("]")[0]: text.strip()
+        for title, text in re.findall(r"(?ms)^## \[(.+?)$\n(.*?)(?=^## \[|\Z)", changelog)
+    }
     if sections.get("Unreleased"):
-        raise ValueError("CHANGELOG.md has unreleased changes: run `python scripts/release.py prepare VERSION` and commit.")
+        raise ValueError(
+            "CHANGELOG.md has unreleased changes: run `python scripts/release.py prepare VERSION`"
+            " and commit."
+        )
     if not sections.get(version):
         raise ValueError(f"CHANGELOG.md says nothing about {version}.")
     return sections[version] + "\n"
@@ -58,11 +74,16 @@ def prepare(root: Path, version: str) -> None:
         (root / name).write_text(text[:start] + version + text[end:], "utf-8")
     changelog = root / "CHANGELOG.md"
     dated = f"## [Unreleased]\n\n## [{version}] - {time.strftime('%Y-%m-%d', time.gmtime())}\n"
-    changelog.write_text(changelog.read_text("utf-8").replace("## [Unreleased]\n", dated, 1), "utf-8")
+    changelog.write_text(
+        changelog.read_text("utf-8").replace("## [Unreleased]\n", dated, 1), "utf-8"
+    )
 
 
 def check_state(root: Path) -> tuple[str, str]:
-    """Return version and notes. ValueError: the files disagree, something is not committed, or the version is tagged elsewhere."""
+    """Return version and notes.
+
+    ValueError: the files disagree, something is not committed, or the version is tagged elsewhere.
+    """
     versions = find_versions(root)
     if len(set(versions.values())) > 1:
         raise ValueError(f"The files name several versions: {versions}.")
@@ -71,7 +92,9 @@ def check_state(root: Path) -> tuple[str, str]:
     if changed := git(root, "status", "--porcelain"):
         raise ValueError(f"Not committed:\n{changed}")
     tag = f"v{version}"
-    if git(root, "tag", "--list", tag) and git(root, "rev-parse", f"{tag}^{{commit}}") != git(root, "rev-parse", "HEAD"):
+    if git(root, "tag", "--list", tag) and git(root, "rev-parse", f"{tag}^{{commit}}") != git(
+        root, "rev-parse", "HEAD"
+    ):
         raise ValueError(f"{tag} is another commit.")
     return version, notes
 
@@ -86,16 +109,27 @@ def build_packages(root: Path, out: Path) -> list[Path]:
             run(["git", "-C", str(root), "archive", "-o", str(archive), "HEAD"])
             with tarfile.open(archive) as packed:
                 packed.extractall(Path(temporary, "source"), filter="data")
-            run([sys.executable, "-m", "hatchling", "build", "-d", str(folder)], cwd=Path(temporary, "source"), env=env)
+            run(
+                [sys.executable, "-m", "hatchling", "build", "-d", str(folder)],
+                cwd=Path(temporary, "source"),
+                env=env,
+            )
     packages = sorted(path for path in out.iterdir() if path.is_file())
-    if different := [path.name for path in packages if path.read_bytes() != (out / "again" / path.name).read_bytes()]:
+    if different := [
+        path.name
+        for path in packages
+        if path.read_bytes() != (out / "again" / path.name).read_bytes()
+    ]:
         raise ValueError(f"Two builds differ: {', '.join(different)}")
     shutil.rmtree(out / "again")
     return packages
 
 
 def check_packages(root: Path, packages: list[Path], version: str) -> None:
-    """Check metadata with twine, and ask the installed wheel a question. CalledProcessError: a check fails."""
+    """Check metadata with twine, and ask the installed wheel a question.
+
+    CalledProcessError: a check fails.
+    """
     run([sys.executable, "-m", "twine", "check", "--strict", *map(str, packages)])
     (wheel,) = (path for path in packages if path.suffix == ".whl")
     with tempfile.TemporaryDirectory(prefix="engrams-release-") as temporary:
@@ -103,12 +137,24 @@ def check_packages(root: Path, packages: list[Path], version: str) -> None:
         run([sys.executable, "-m", "venv", str(place / "venv")])
         programs = place / "venv" / "bin"
         pip = [str(programs / "python"), "-m", "pip", "--disable-pip-version-check"]
-        run([*pip, "install", "--quiet", "--require-hashes", "-r", str(root / "requirements" / "run.txt")])
+        run(
+            [
+                *pip,
+                "install",
+                "--quiet",
+                "--require-hashes",
+                "-r",
+                str(root / "requirements" / "run.txt"),
+            ]
+        )
         run([*pip, "install", "--quiet", "--no-deps", str(wheel)])
         run([*pip, "check"])
         env = {**os.environ, "ENGRAMS_HOME": str(place / "home"), "HOME": temporary}
         engrams = str(programs / "engrams")
-        said = [run([engrams, *given], env=env, cwd=place) for given in (["--version"], ["add", "The spare key is under the flowerpot."])]
+        said = [
+            run([engrams, *given], env=env, cwd=place)
+            for given in (["--version"], ["add", "The spare key is under the flowerpot."])
+        ]
         answer = run([engrams, "search", "Where is the spare key?"], env=env, cwd=place)
         if version not in said[0] or "flowerpot" not in answer:
             raise ValueError(f"The installed wheel answers wrongly:\n{said[0]}{answer}")
@@ -117,7 +163,12 @@ def check_packages(root: Path, packages: list[Path], version: str) -> None:
 def write_sums(packages: list[Path]) -> Path:
     """Write the checksums, as `sha256sum --check` reads them."""
     place = packages[0].parent / "SHA256SUMS"
-    place.write_text("".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in packages), "utf-8")
+    place.write_text(
+        "".join(
+            f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in packages
+        ),
+        "utf-8",
+    )
     return place
 
 
@@ -127,7 +178,18 @@ def sign(root: Path, files: list[Path]) -> list[str]:
     key = git(root, "config", "--default", "", "user.signingkey")
     if key and shutil.which("gpg"):
         for path in files:
-            run(["gpg", "--batch", "--yes", "--local-user", key, "--armor", "--detach-sign", str(path)])
+            run(
+                [
+                    "gpg",
+                    "--batch",
+                    "--yes",
+                    "--local-user",
+                    key,
+                    "--armor",
+                    "--detach-sign",
+                    str(path),
+                ]
+            )
         done.append(f"signed by gpg with {key}: *.asc")
     if os.environ.get("SIGSTORE_ID_TOKEN"):
         run([sys.executable, "-m", "sigstore", "sign", "--overwrite", *map(str, files)])
@@ -147,7 +209,10 @@ def build(root: Path, out: Path) -> None:
     for path in packages:
         print(f"{path.stat().st_size / 1e6:6.1f} MB  {path}")
     print(*signed, sep="\n")
-    print(f"\nNothing was uploaded. Next:\n  git tag -s v{version} -m v{version}\n  twine upload {out}/engrams-{version}*")
+    print(
+        f"\nNothing was uploaded. Next:\n  git tag -s v{version} -m v{version}\n  twine upload"
+        f" {out}/engrams-{version}*"
+    )
 
 
 def git(root: Path, *arguments: str) -> str:

@@ -6,11 +6,47 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 
 WHO = [
-    *("I", "we", "my friend", "my sister", "my brother", "my mom", "my dad", "my husband", "my wife", "my boss", "my daughter", "my son"),
-    *("the kids", "she", "he", "they", "you", "our neighbor", "my grandmother", "a colleague", "my team", "everyone", "the doctor"),
+    *(
+        "I",
+        "we",
+        "my friend",
+        "my sister",
+        "my brother",
+        "my mom",
+        "my dad",
+        "my husband",
+        "my wife",
+        "my boss",
+        "my daughter",
+        "my son",
+    ),
+    *(
+        "the kids",
+        "she",
+        "he",
+        "they",
+        "you",
+        "our neighbor",
+        "my grandmother",
+        "a colleague",
+        "my team",
+        "everyone",
+        "the doctor",
+    ),
 ]
 WHEN = [
-    *("yesterday", "last week", "last month", "last year", "today", "tomorrow", "next weekend", "in June", "two years ago", "this morning"),
+    *(
+        "yesterday",
+        "last week",
+        "last month",
+        "last year",
+        "today",
+        "tomorrow",
+        "next weekend",
+        "in June",
+        "two years ago",
+        "this morning",
+    ),
     *(
         "recently",
         "on Friday",
@@ -24,7 +60,20 @@ WHEN = [
         "a few days ago",
     ),
 ]
-ASIDES = ["", "", "", "Wow! ", "Hey {X}! ", "Thanks! ", "Yeah, ", "Oh no, ", "That's great! ", "Sounds good. ", "I agree. ", "By the way, "]
+ASIDES = [
+    "",
+    "",
+    "",
+    "Wow! ",
+    "Hey {X}! ",
+    "Thanks! ",
+    "Yeah, ",
+    "Oh no, ",
+    "That's great! ",
+    "Sounds good. ",
+    "I agree. ",
+    "By the way, ",
+]
 SAID = [
     "{W} went to the {N} with {w} {T}.", "I love my {A} {N}, it helps me {V}.", "{W} bought a {A} {N} {T}, it was so {A2}!",
     "I've been working on {N} {T}, and it's been {A}.", "That {N} looks {A}! Where did you get it?",
@@ -56,15 +105,29 @@ ASKED = [
 ]  # fmt: skip
 
 
-def invent(rng: random.Random, words: Mapping[str, Sequence[str]], names: Sequence[str], count: int) -> Iterator[str]:
+def invent(
+    rng: random.Random, words: Mapping[str, Sequence[str]], names: Sequence[str], count: int
+) -> Iterator[str]:
     """``words``: nouns (``noun``), verbs (``verb``) and adjectives (``adj``)."""
-    verbs, adjectives = set(words["verb"]), set(words["adj"])
+    verbs = set(words["verb"])
+    adjectives = set(words["adj"])
     # Fewer of the nouns that are more often something else.
-    nouns = [word for word in words["noun"] if (word not in verbs and word not in adjectives) or rng.random() < 0.3]
+    nouns = [
+        word
+        for word in words["noun"]
+        if (word not in verbs and word not in adjectives) or rng.random() < 0.3
+    ]
     for _ in range(count):
         form = rng.choice(ASKED if rng.random() < 0.35 else SAID)
         text = (rng.choice(ASIDES) + form).format(
-            N=rng.choice(nouns), M=rng.choice(nouns), V=rng.choice(words["verb"]), A=rng.choice(words["adj"]), A2=rng.choice(words["adj"]),
-            W=rng.choice(WHO), w=rng.choice(WHO), T=rng.choice(WHEN), X=rng.choice(names),
-        )  # fmt: skip
+            N=rng.choice(nouns),
+            M=rng.choice(nouns),
+            V=rng.choice(words["verb"]),
+            A=rng.choice(words["adj"]),
+            A2=rng.choice(words["adj"]),
+            W=rng.choice(WHO),
+            w=rng.choice(WHO),
+            T=rng.choice(WHEN),
+            X=rng.choice(names),
+        )
         yield text[0].upper() + text[1:]

@@ -67,12 +67,21 @@ def man_page() -> str:
 
 def completion(shell: Literal["bash", "zsh", "fish"]) -> str:
     """The completion script of a shell; it asks the command itself."""
-    return get_completion_script(prog_name="engrams", complete_var="_ENGRAMS_COMPLETE", shell=shell).strip() + "\n"
+    return (
+        get_completion_script(
+            prog_name="engrams", complete_var="_ENGRAMS_COMPLETE", shell=shell
+        ).strip()
+        + "\n"
+    )
 
 
 def _command(name: str, command: Any, common: set[str]) -> list[str]:
     own = [param for param in command.params if param.name not in common]
-    arguments = " ".join(param.name.upper() if param.required else f"[{param.name.upper()}]" for param in own if _is_argument(param))
+    arguments = " ".join(
+        param.name.upper() if param.required else f"[{param.name.upper()}]"
+        for param in own
+        if _is_argument(param)
+    )
     parts = [f".SS {name} {_escape(arguments)}".rstrip() + "\n", _escape(command.help or "") + "\n"]
     for child, part in getattr(command, "commands", {}).items():
         parts.append(f".TP\n.B {name} {child}\n{_escape((part.help or '').splitlines()[0])}\n")
@@ -90,5 +99,7 @@ def _option(param: Any) -> str:
 
 
 def _escape(text: str) -> str:
-    plain = re.sub(r"\s*\n\s*\n\s*", "\n.PP\n", text.replace("\\", "\\e").replace("-", "\\-").strip())
+    plain = re.sub(
+        r"\s*\n\s*\n\s*", "\n.PP\n", text.replace("\\", "\\e").replace("-", "\\-").strip()
+    )
     return re.sub(r"(?m)^(?!\.PP$)([.'])", r"\\&\1", plain)

@@ -1,7 +1,10 @@
-"""Build the documentation as a site: ``python scripts/site.py [FOLDER]``, by default into ``build/site``.
+"""Build the documentation as a site: ``python scripts/site.py [FOLDER]``, by default into
+``build/site``.
 
-Each version is a folder named by its first two numbers; those that are there stay, and a menu chooses among them. A broken link, an
-anchor that no heading has, and a page that its shelf does not name stop the build."""
+Each version is a folder named by its first two numbers; those that are there stay, and a menu
+chooses among them. A broken link, an anchor that no heading has, and a page that its shelf does not
+name stop the build.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,9 @@ def on_config(config: Any) -> Any:
     for shelf in SHELVES:
         named = LINK.findall((Path(config.docs_dir) / shelf / "index.md").read_text("utf-8"))
         pages = [f"{shelf}/{name}" for name in dict.fromkeys(["index.md", *named])]
-        config.nav.append({shelf.capitalize(): [*pages, *(["reference/http.md"] if shelf == "reference" else [])]})
+        config.nav.append(
+            {shelf.capitalize(): [*pages, *(["reference/http.md"] if shelf == "reference" else [])]}
+        )
     config.nav.append({"Changelog": ["changelog.md"]})
     return config
 
@@ -43,13 +48,18 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def build_site(folder: Path) -> Path:
-    """Build this version's folder, and what leads to it; return its place. SystemExit: mkdocs found something wrong."""
+    """Build this version's folder, and what leads to it;
+    return its place. SystemExit: mkdocs found something wrong.
+    """
     from mkdocs.__main__ import cli
 
     version = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
     name = ".".join(version.split(".")[:2])
     shutil.rmtree(folder / name, ignore_errors=True)
-    cli.main(["build", "--strict", "-f", str(ROOT / "mkdocs.yml"), "-d", str((folder / name).resolve())], standalone_mode=False)
+    cli.main(
+        ["build", "--strict", "-f", str(ROOT / "mkdocs.yml"), "-d", str((folder / name).resolve())],
+        standalone_mode=False,
+    )
     list_versions(folder, {name: version})
     return folder / name
 
@@ -57,11 +67,21 @@ def build_site(folder: Path) -> Path:
 def list_versions(folder: Path, built: dict[str, str]) -> None:
     """Write what the menu reads, newest first, and a first page that leads to the newest."""
     listed = folder / "versions.json"
-    known = {each["version"]: each["title"] for each in json.loads(listed.read_text("utf-8"))} if listed.exists() else {}
+    known = (
+        {each["version"]: each["title"] for each in json.loads(listed.read_text("utf-8"))}
+        if listed.exists()
+        else {}
+    )
     titles = {name: title for name, title in {**known, **built}.items() if (folder / name).is_dir()}
     newest = sorted(titles, key=lambda name: [int(part) for part in name.split(".")], reverse=True)
-    listed.write_text(json.dumps([{"version": name, "title": titles[name], "aliases": []} for name in newest]), "utf-8")
-    (folder / "index.html").write_text(f'<!doctype html><meta http-equiv="refresh" content="0; url={newest[0]}/index.html">\n', "utf-8")
+    listed.write_text(
+        json.dumps([{"version": name, "title": titles[name], "aliases": []} for name in newest]),
+        "utf-8",
+    )
+    (folder / "index.html").write_text(
+        f'<!doctype html><meta http-equiv="refresh" content="0; url={newest[0]}/index.html">\n',
+        "utf-8",
+    )
 
 
 if __name__ == "__main__":

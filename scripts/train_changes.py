@@ -1,9 +1,11 @@
 """Train the detector of changes from the scenarios in ``bench/changes`` and write its weights.
 
-    python scripts/train_changes.py             train, print cross-validated figures, write the weights
+    python scripts/train_changes.py             train, print cross-validated figures, write the
+    weights
     python scripts/train_changes.py --dry-run   the figures only
 
-Scenarios that are held out are never read. The same data give the same weights."""
+Scenarios that are held out are never read. The same data give the same weights.
+"""
 
 from __future__ import annotations
 
@@ -34,12 +36,26 @@ from bench.changes.data import (  # noqa: E402
 )
 
 from engrams.text.terms import terms  # noqa: E402
-from engrams.write.changedetection.boostedtrees import BoostedTrees, MessageScorer, compete  # noqa: E402
-from engrams.write.changedetection.pairfeatures import MessageFeatures, describe_message  # noqa: E402
+from engrams.write.changedetection.boostedtrees import (  # noqa: E402
+    BoostedTrees,
+    MessageScorer,
+    compete,
+)
+from engrams.write.changedetection.pairfeatures import (  # noqa: E402
+    MessageFeatures,
+    describe_message,
+)
 
 WEIGHTS = ROOT / "src/engrams/write/changedetection/weights.npz"
-FOLDS, BINS, LEAST_CASES, TREES, RIDGE, MISSED = 4, 15, 4, 300, 2.0, 0.03
-CLOSE, DOUBT, LEAN = 0.94, 0.4, 0.2
+FOLDS = 4
+BINS = 15
+LEAST_CASES = 4
+TREES = 300
+RIDGE = 2.0
+MISSED = 0.03
+CLOSE = 0.94
+DOUBT = 0.4
+LEAN = 0.2
 Array: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 Flags: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
 
@@ -60,26 +76,40 @@ class Boosting:
     def fit(self, x: Array, y: Array, weights: Array) -> BoostedTrees:
         """Fit trees to labels by Newton boosting."""
         chance = np.random.default_rng(self.seed)
-        edges = [np.unique(np.quantile(x[:, at], np.linspace(0.05, 0.95, BINS))) for at in range(x.shape[1])]
-        binned = np.stack([np.searchsorted(edge, x[:, at], side="left") for at, edge in enumerate(edges)], 1)
+        edges = [
+            np.unique(np.quantile(x[:, at], np.linspace(0.05, 0.95, BINS)))
+            for at in range(x.shape[1])
+        ]
+        binned = np.stack(
+            [np.searchsorted(edge, x[:, at], side="left") for at, edge in enumerate(edges)], 1
+        )
         odds = np.full(len(y), math.log((weights * y).sum() / (weights * (1 - y)).sum()))
         base = float(odds[0])
-        columns, limits, leaves = [], [], []
+        columns = []
+        limits = []
+        leaves = []
         for _ in range(self.trees):
             p = 1 / (1 + np.exp(-odds))
-            gradient, bend = weights * (p - y), weights * p * (1 - p)
+            gradient = weights * (p - y)
+            bend = weights * p * (1 - p)
             rows = np.flatnonzero(chance.random(len(y)) < self.rows)
             some = chance.choice(x.shape[1], int(x.shape[1] * self.columns), replace=False)
             places = binned[np.ix_(rows, some)] + np.arange(len(some)) * (BINS + 2)
             slopes = np.stack([gradient[rows], bend[rows]])
-            node, questions, sums = np.zeros(len(y), np.int64), [], np.zeros((2, 1, 1, 1))
+            node = np.zeros(len(y), np.int64)
+            questions = []
+            sums = np.zeros((2, 1, 1, 1))
             for level in range(self.depth):
                 sums = _sum_by_bin(places, node[rows], slopes, sums, level)
                 at, bins = self._best_splits(*sums.cumsum(3))
                 chosen = some[at]
-                questions += [(int(c), _edge(edges[c], int(b))) for c, b in zip(chosen, bins, strict=True)]
+                questions += [
+                    (int(c), _edge(edges[c], int(b))) for c, b in zip(chosen, bins, strict=True)
+                ]
                 node = 2 * node + (binned[np.arange(len(y)), chosen[node]] > bins[node])
-            steps, bends = (np.bincount(node[rows], each[rows], 2**self.depth) for each in (gradient, bend))
+            steps, bends = (
+                np.bincount(node[rows], each[rows], 2**self.depth) for each in (gradient, bend)
+            )
             leaf = -self.rate * steps / (bends + self.penalty)
             odds += leaf[node]
             columns.append([c for c, _ in questions])
@@ -88,8 +118,13 @@ class Boosting:
         return BoostedTrees(np.array(columns), np.array(limits), np.array(leaves), base)
 
     def _best_splits(self, g: Array, h: Array) -> tuple[Any, Any]:
-        whole_g, whole_h = g[:, :, -1:], h[:, :, -1:]
-        gain = g**2 / (h + self.penalty) + (whole_g - g) ** 2 / (whole_h - h + self.penalty) - whole_g**2 / (whole_h + self.penalty)
+        whole_g = g[:, :, -1:]
+        whole_h = h[:, :, -1:]
+        gain = (
+            g**2 / (h + self.penalty)
+            + (whole_g - g) ** 2 / (whole_h - h + self.penalty)
+            - whole_g**2 / (whole_h + self.penalty)
+        )
         gain[(h < self.least) | (whole_h - h < self.least)] = -1
         best = gain.reshape(len(gain), -1).argmax(1)
         return best // (BINS + 2), best % (BINS + 2)
@@ -98,13 +133,20 @@ class Boosting:
 def _sum_by_bin(places: Any, node: Any, slopes: Array, above: Array, level: int) -> Array:
     """Sum slopes [2, rows] by node, column and bin [2, 2**level, columns, bins].
 
-    ``places``: flat places of column and bin [rows, columns]; ``above``: the sums of one level higher. Only the nodes after a yes are
-    summed, the rest of each sum above is the node after a no."""
+    ``places``: flat places of column and bin [rows, columns]; ``above``: the sums of one level
+    higher. Only the nodes after a yes are summed, the rest of each sum above is the node after a
+    no.
+    """
     width = places.shape[1]
     use = node % 2 == (level > 0)
     shape = (above.shape[1], width, BINS + 2)
     flat = (places[use] + (node[use] // (2 if level else 1) * width * (BINS + 2))[:, None]).ravel()
-    sums = np.stack([np.bincount(flat, np.repeat(each[use], width), math.prod(shape)).reshape(shape) for each in slopes])
+    sums = np.stack(
+        [
+            np.bincount(flat, np.repeat(each[use], width), math.prod(shape)).reshape(shape)
+            for each in slopes
+        ]
+    )
     return np.stack([above - sums, sums], 2).reshape(2, -1, *shape[1:]) if level else sums
 
 
@@ -113,23 +155,33 @@ def _edge(edges: Array, place: int) -> float:
 
 
 def measure_rarity(cases: Sequence[Case]) -> dict[str, float]:
-    """Return the rarity of words that several messages hold; that of any other word under the empty word."""
+    """Return the rarity of words that several messages hold;
+    that of any other word under the empty word.
+    """
     texts = [line["text"] for case in cases for line in case["say"]]
     found = Counter(word for text in texts for word in set(terms(text)))
-    known = {word: math.log((len(texts) + 1) / (count + 0.5)) for word, count in sorted(found.items()) if count >= LEAST_CASES}
+    known = {
+        word: math.log((len(texts) + 1) / (count + 0.5))
+        for word, count in sorted(found.items())
+        if count >= LEAST_CASES
+    }
     return {**known, "": math.log((len(texts) + 1) / 1.5)}
 
 
 @dataclass(frozen=True, slots=True)
 class MessageSamples:
-    """Single messages with their scenario and label: it says something that can end, or it tells a change."""
+    """Single messages with their scenario and label:
+    it says something that can end, or it tells a change.
+    """
 
     messages: Sequence[MessageFeatures]
     cases: Array
     y: Array
 
     def find_floor(self) -> float:
-        """Return the score that all but a few of those told a change reach, by scorers that did not see them."""
+        """Return the score that all but a few of those told a change reach, by scorers that did not
+        see them.
+        """
         lines = [self.fit(fold) for fold in range(FOLDS)]
         right = [
             max(lines[case % FOLDS].score(*describe_message(one)))
@@ -141,11 +193,23 @@ class MessageSamples:
     def fit(self, fold: int = -1) -> MessageScorer:
         """Fit a logistic regression without the scenarios of one fold."""
         use = self.cases % FOLDS != fold
-        x = np.stack([np.hstack(describe_message(one))[0] for one, used in zip(self.messages, use, strict=True) if used]).astype(float)
-        return MessageScorer(_fit_line(x, self.y[use], np.where(self.y[use] == 1, 2.0, 1.0), np.full(x.shape[1], RIDGE)))
+        x = np.stack(
+            [
+                np.hstack(describe_message(one))[0]
+                for one, used in zip(self.messages, use, strict=True)
+                if used
+            ]
+        ).astype(float)
+        return MessageScorer(
+            _fit_line(
+                x, self.y[use], np.where(self.y[use] == 1, 2.0, 1.0), np.full(x.shape[1], RIDGE)
+            )
+        )
 
 
-def gather_messages(known: Sequence[Pair], talks: Sequence[Pair]) -> tuple[MessageSamples, MessageSamples]:
+def gather_messages(
+    known: Sequence[Pair], talks: Sequence[Pair]
+) -> tuple[MessageSamples, MessageSamples]:
     """Gather what can end and what cannot, and what tells a change and what does not."""
     said = {id(one): (pair.case, one) for pair in known for one in (pair.old, pair.new)}
     chatter = {id(pair.new): (pair.case, pair.new) for pair in talks}
@@ -154,15 +218,20 @@ def gather_messages(known: Sequence[Pair], talks: Sequence[Pair]) -> tuple[Messa
     sets = []
     for right, unsure in ((states, news - states), (news, set[int]())):
         some = {name: held for name, held in {**said, **chatter}.items() if name not in unsure}
-        cases, messages = np.array([case for case, _ in some.values()]), [one for _, one in some.values()]
-        sets.append(MessageSamples(messages, cases, np.array([float(name in right) for name in some])))
+        cases = np.array([case for case, _ in some.values()])
+        messages = [one for _, one in some.values()]
+        sets.append(
+            MessageSamples(messages, cases, np.array([float(name in right) for name in some]))
+        )
     return sets[0], sets[1]
 
 
 @dataclass(frozen=True, slots=True)
 class Samples:
     """Pairs with their features, labels and weights.
-    ``talk``: of talks, where nothing ends; ``mixed``: made of messages of several scenarios."""
+
+    ``talk``: of talks, where nothing ends; ``mixed``: made of messages of several scenarios.
+    """
 
     pairs: Sequence[Pair]
     x: Array
@@ -192,7 +261,9 @@ class Samples:
 
 
 def score_messages(pairs: Sequence[Pair], states: MessageSamples, news: MessageSamples) -> Array:
-    """Return the scores of both sides of pairs by scorers that did not see their scenario [pairs, 4]."""
+    """Return the scores of both sides of pairs by scorers that did not see their scenario [pairs,
+    4].
+    """
     lines = [(states.fit(fold), news.fit(fold)) for fold in range(FOLDS)]
     known: dict[tuple[int, int, int], tuple[float, float]] = {}
 
@@ -202,7 +273,12 @@ def score_messages(pairs: Sequence[Pair], states: MessageSamples, news: MessageS
             known[name] = lines[fold][side].score(*describe_message(message))
         return known[name]
 
-    return np.array([(*score(0, pair.old, pair.case % FOLDS), *score(1, pair.new, pair.case % FOLDS)) for pair in pairs])
+    return np.array(
+        [
+            (*score(0, pair.old, pair.case % FOLDS), *score(1, pair.new, pair.case % FOLDS))
+            for pair in pairs
+        ]
+    )
 
 
 def calibrate(odds: Array, y: Array) -> tuple[float, float]:
@@ -212,9 +288,11 @@ def calibrate(odds: Array, y: Array) -> tuple[float, float]:
 
 
 def lean(scale: float, shift: float) -> tuple[float, float]:
-    """Turn a calibrated curve about ``CLOSE``, so that it reaches ``DOUBT`` by ``LEAN`` log odds earlier.
+    """Turn a calibrated curve about ``CLOSE``, so that it reaches ``DOUBT`` by ``LEAN`` log odds
+    earlier.
 
-    A doubt that is told costs little beside one that is not; what closes is as probable as it says."""
+    A doubt that is told costs little beside one that is not; what closes is as probable as it says.
+    """
     close, doubt = (math.log(chance / (1 - chance)) for chance in (CLOSE, DOUBT))
     turned = scale * (close - doubt) / (close - doubt + LEAN)
     return turned, close - turned * (close - shift) / scale
@@ -222,7 +300,8 @@ def lean(scale: float, shift: float) -> tuple[float, float]:
 
 def _fit_line(x: Array, y: Array, weights: Array, ridge: Array, steps: int = 8) -> Array:
     x = np.hstack([x, np.ones((len(x), 1))])
-    beta, penalty = np.zeros(x.shape[1]), np.append(ridge, 1e-6)
+    beta = np.zeros(x.shape[1])
+    penalty = np.append(ridge, 1e-6)
     for _ in range(steps):
         p = 1 / (1 + np.exp(-x @ beta))
         bend = (x * (weights * p * (1 - p) + 1e-6)[:, None]).T @ x + np.diag(penalty)
@@ -233,7 +312,9 @@ def _fit_line(x: Array, y: Array, weights: Array, ridge: Array, steps: int = 8) 
 def print_figures(samples: Samples, cases: Sequence[Case], chance: Array) -> None:
     """Print how many scenarios come out right at thresholds of the probability."""
     best: dict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])
-    for pair, value, mixed in zip(samples.pairs, chance.tolist(), samples.mixed.tolist(), strict=True):
+    for pair, value, mixed in zip(
+        samples.pairs, chance.tolist(), samples.mixed.tolist(), strict=True
+    ):
         if mixed or pair.case >= len(cases):
             continue
         best[pair.case][pair.label] = max(best[pair.case][pair.label], value)
@@ -244,26 +325,43 @@ def print_figures(samples: Samples, cases: Sequence[Case], chance: Array) -> Non
     for place in np.flatnonzero(samples.talk).tolist():
         name = id(samples.pairs[place].new)
         talks[name] = max(talks[name], float(chance[place]))
-    print(f"{len(changes)} changes, {len(traps)} traps, {len(talks)} messages of talks; {FOLDS} folds\n")
-    print("| from | changes found | other pairs of them taken | traps left alone | right of what is taken | messages of talks taken |")
+    print(
+        f"{len(changes)} changes, {len(traps)} traps, {len(talks)} messages of talks; {FOLDS}"
+        " folds\n"
+    )
+    print(
+        "| from | changes found | other pairs of them taken | traps left alone | right of what is"
+        " taken | messages of talks taken |"
+    )
     print("|---|---|---|---|---|---|")
     for limit in np.arange(0.18, 0.98, 0.04).tolist():
-        found, other = sum(right >= limit for _, right in changes), sum(wrong >= limit for wrong, _ in changes)
+        found = sum(right >= limit for _, right in changes)
+        other = sum(wrong >= limit for wrong, _ in changes)
         alone = sum(wrong < limit for wrong, _ in traps)
-        chatter, taken = sum(value >= limit for value in talks.values()), found + other + len(traps) - alone
-        shares = f"{found / len(changes):.0%} | {other} | {alone / len(traps):.1%} | {found / max(taken, 1):.1%} of {taken}"
+        chatter = sum(value >= limit for value in talks.values())
+        taken = found + other + len(traps) - alone
+        shares = (
+            f"{found / len(changes):.0%} | {other} | {alone / len(traps):.1%} |"
+            f" {found / max(taken, 1):.1%} of {taken}"
+        )
         print(f"| {limit:.2f} | {shares} | {chatter} |")
 
 
 def write_weights(
-    trees: BoostedTrees, scorers: tuple[MessageScorer, MessageScorer], rarity: dict[str, float], numbers: dict[str, float]
+    trees: BoostedTrees,
+    scorers: tuple[MessageScorer, MessageScorer],
+    rarity: dict[str, float],
+    numbers: dict[str, float],
 ) -> None:
     """Write the model file."""
     held: dict[str, Any] = {**numbers, "base": trees.base}
     held["words"] = np.frombuffer("\n".join(rarity).encode(), np.uint8)
     held["rarity"] = np.array(list(rarity.values()), np.float32)
     held["columns"] = trees.columns.astype(np.int16)
-    held["limits"], held["leaves"] = trees.limits.astype(np.float32), trees.leaves.astype(np.float32)
+    held["limits"], held["leaves"] = (
+        trees.limits.astype(np.float32),
+        trees.leaves.astype(np.float32),
+    )
     held["states"], held["news"] = (one.weights.astype(np.float32) for one in scorers)
     np.savez_compressed(WEIGHTS, **held)
     print(f"\n{WEIGHTS.relative_to(ROOT)}: {WEIGHTS.stat().st_size:,} bytes")
@@ -280,23 +378,45 @@ def main() -> None:
     plain, soon = build_plain_pairs(len(cases))
     known = [*inner, *plain]
     talks = build_talk_pairs(1 + max(pair.case for pair in known), known, rarity)
-    parts = {"known": known, "soon": soon, "talk": talks, "long": build_long_pairs(cases, inner), "strange": build_strangers(cases)}
+    parts = {
+        "known": known,
+        "soon": soon,
+        "talk": talks,
+        "long": build_long_pairs(cases, inner),
+        "strange": build_strangers(cases),
+    }
     pairs = [pair for part in parts.values() for pair in part]
     part = np.repeat(list(parts), [len(some) for some in parts.values()])
     states, news = gather_messages(known, talks)
     y = np.array([float(pair.label) for pair in pairs])
-    weights = np.where(y == 1, 2.0, 1.0) * np.where((part == "long") | (part == "talk") | (part == "soon"), 0.5, 1.0)
+    weights = np.where(y == 1, 2.0, 1.0) * np.where(
+        (part == "long") | (part == "talk") | (part == "soon"), 0.5, 1.0
+    )
     samples = Samples(
-        pairs, np.hstack([to_features(pairs, rarity), score_messages(pairs, states, news)]), y, np.array([pair.case for pair in pairs]),
-        weights, part == "talk", np.isin(part, ["long", "strange"]),
-    )  # fmt: skip
+        pairs,
+        np.hstack([to_features(pairs, rarity), score_messages(pairs, states, news)]),
+        y,
+        np.array([pair.case for pair in pairs]),
+        weights,
+        part == "talk",
+        np.isin(part, ["long", "strange"]),
+    )
     odds = samples.cross_validate()
     # Of the short pairs half are changes: how probable one is, scenarios and talks tell.
-    sure = np.array([pair.learn for pair in pairs]) & ~samples.mixed & (samples.talk | (samples.cases < len(cases)))
+    sure = (
+        np.array([pair.learn for pair in pairs])
+        & ~samples.mixed
+        & (samples.talk | (samples.cases < len(cases)))
+    )
     scale, shift = lean(*calibrate(odds[sure], y[sure]))
     print_figures(samples, cases, 1 / (1 + np.exp(-(scale * odds + shift))))
     if not given.dry_run:
-        write_weights(samples.fit(), (states.fit(), news.fit()), rarity, {"floor": news.find_floor(), "scale": scale, "shift": shift})
+        write_weights(
+            samples.fit(),
+            (states.fit(), news.fit()),
+            rarity,
+            {"floor": news.find_floor(), "scale": scale, "shift": shift},
+        )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""What every test shares: no way out of this machine, no trace of the user's own settings or memory."""
+"""What every test shares:
+no way out of this machine, no trace of the user's own settings or memory.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +16,29 @@ from typing import Any
 
 import pytest
 from _pytest.faulthandler import fault_handler_stderr_fd_key
+from tests.fleetplaces import place
+
+__all__ = ["place"]
 
 _QUICK = {
     ("store", f"test_{name}")
-    for name in ("commit", "search", "jobs", "sessions", "ownerstate", "quota", "fleet", "roundtrips", "ownerplans", "spoken", "webhooks")
+    for name in (
+        "commit",
+        "search",
+        "jobs",
+        "sessions",
+        "ownerstate",
+        "quota",
+        "fleet",
+        "roundtrips",
+        "ownerplans",
+        "spoken",
+        "webhooks",
+    )
 } | {("tests", "test_apikeys"), ("logs", "test_auditlog")}
 _ENDED = pytest.StashKey[bool]()
-_LONGEST, _LONGEST_SLOW = 180.0, 7200.0
+_LONGEST = 180.0
+_LONGEST_SLOW = 7200.0
 """Seconds after which a test on Postgres is ended."""
 _connect = socket.socket.connect
 _connect_ex = socket.socket.connect_ex
@@ -62,24 +80,36 @@ def _no_network() -> Iterator[None]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave a few modules on Postgres to the fast run: those of the store that need no other process."""
+    """Leave a few modules on Postgres to the fast run:
+    those of the store that need no other process.
+    """
     for item in items:
-        if item.get_closest_marker("postgres") and (item.path.parent.name, item.path.stem) not in _QUICK:
+        if (
+            item.get_closest_marker("postgres")
+            and (item.path.parent.name, item.path.stem) not in _QUICK
+        ):
             item.add_marker(pytest.mark.slow)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
-    """End a process whose test waits for Postgres without end: the test fails with every thread's stack, and the run goes on."""
+    """End a process whose test waits for Postgres without end:
+    the test fails with every thread's stack, and the run goes on.
+    """
     if item.get_closest_marker("postgres") is None:
         return (yield)
     seconds = _LONGEST_SLOW if item.get_closest_marker("slow") else _LONGEST
     # xdist gives the file of a test that ended its process to another one, with that test.
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
-    begun = Path(gettempdir()) / f"engrams-{run}-{blake2b(item.nodeid.encode(), digest_size=8).hexdigest()}"
+    begun = (
+        Path(gettempdir())
+        / f"engrams-{run}-{blake2b(item.nodeid.encode(), digest_size=8).hexdigest()}"
+    )
     item.stash[_ENDED] = begun.exists()
     begun.touch()
-    faulthandler.dump_traceback_later(seconds, file=item.config.stash.get(fault_handler_stderr_fd_key, 2), exit=True)
+    faulthandler.dump_traceback_later(
+        seconds, file=item.config.stash.get(fault_handler_stderr_fd_key, 2), exit=True
+    )
     try:
         return (yield)
     finally:
@@ -94,7 +124,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 @pytest.fixture(autouse=True)
-def _own_settings(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_settings(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """No ENGRAMS_* variable of the caller is seen, and the default home is an empty folder."""
     for name in [name for name in os.environ if name.startswith("ENGRAMS_")]:
         monkeypatch.delenv(name)

@@ -1,4 +1,6 @@
-"""Places of what a home keeps in files and a fleet in tables: tests that take ``place`` run on both."""
+"""Places of what a home keeps in files and a fleet in tables:
+tests that take ``place`` run on both.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,11 @@ from engrams.ports import Clock
 from engrams.settings import Settings, load
 
 SERVED = (pytest.mark.postgres, pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING))
-PLACES = ["files", pytest.param("tables", marks=SERVED), pytest.param("pooled", marks=(*SERVED, pytest.mark.slow))]
+PLACES = [
+    "files",
+    pytest.param("tables", marks=SERVED),
+    pytest.param("pooled", marks=(*SERVED, pytest.mark.slow)),
+]
 
 
 class Place:
@@ -37,12 +43,17 @@ class Place:
     def read_everything(self) -> str:
         """All that is kept of keys and events, as text."""
         if not self.url:
-            return "".join(path.read_text("utf-8") for path in self.settings.home.rglob("*") if path.is_file())
+            return "".join(
+                path.read_text("utf-8") for path in self.settings.home.rglob("*") if path.is_file()
+            )
         import psycopg
 
         with psycopg.connect(self.url) as connection:
             tables = ("api_keys", "audit_events")
-            return "".join(str(connection.execute(f"SELECT * FROM engrams.{name}".encode()).fetchall()) for name in tables)
+            return "".join(
+                str(connection.execute(f"SELECT * FROM engrams.{name}".encode()).fetchall())
+                for name in tables
+            )
 
 
 @pytest.fixture(params=PLACES)

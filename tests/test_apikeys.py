@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 from tests.fleetplaces import Place
-from tests.fleetplaces import place as place
 
 from engrams.apikeys import PREFIX, RIGHTS, ApiKeyStore
 from engrams.errors import InputError, NotFoundError, StoreError
@@ -34,7 +33,12 @@ def test_a_key_opens_what_it_was_made_for(ring: ApiKeyStore, clock: SettableCloc
     made, secret = ring.add("ci", ANN, ("write", "read", "read"), clock())
     found = ring.find(secret, clock())
     assert found == made
-    assert (made.owner, made.rights, made.name, made.allows("admin")) == (ANN, ("read", "write"), "ci", False)
+    assert (made.owner, made.rights, made.name, made.allows("admin")) == (
+        ANN,
+        ("read", "write"),
+        "ci",
+        False,
+    )
     assert secret.startswith(PREFIX)
 
 
@@ -71,8 +75,12 @@ def test_expiry_is_exact(ring: ApiKeyStore, clock: SettableClock) -> None:
     assert ring.find(secret, clock()) is None and ring.recall(secret, clock()) is None
 
 
-def test_revoking_ends_it_for_every_process(ring: ApiKeyStore, clock: SettableClock, place: Place) -> None:
-    """Another ring on the same memory sees it at once; revoking twice, also from another one, keeps the first time."""
+def test_revoking_ends_it_for_every_process(
+    ring: ApiKeyStore, clock: SettableClock, place: Place
+) -> None:
+    """Another ring on the same memory sees it at once;
+    revoking twice, also from another one, keeps the first time.
+    """
     made, secret = ring.add("ci", ANN, ("read",), clock())
     other = place.open_keys()
     assert other.find(secret, clock())
@@ -86,7 +94,9 @@ def test_revoking_ends_it_for_every_process(ring: ApiKeyStore, clock: SettableCl
 def test_a_key_that_a_server_was_asked_for_is_recalled_for_a_second(
     place: Place, ring: ApiKeyStore, clock: SettableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A look-up counts for less than a second, and only that of a live key; files are looked at each time."""
+    """A look-up counts for less than a second, and only that of a live key;
+    files are looked at each time.
+    """
     made, secret = ring.add("ci", ANN, ("read",), clock())
     passed = [0.0]
     monkeypatch.setattr("engrams.apikeys.time.monotonic", lambda: passed[0])
@@ -100,18 +110,33 @@ def test_a_key_that_a_server_was_asked_for_is_recalled_for_a_second(
     assert ring.recall(secret, clock()) is None
 
 
-def test_nothing_makes_a_revoked_key_live(place: Place, ring: ApiKeyStore, clock: SettableClock) -> None:
-    """Saving an older state of a key again, as a move does, neither revives it nor changes whom it opens."""
+def test_nothing_makes_a_revoked_key_live(
+    place: Place, ring: ApiKeyStore, clock: SettableClock
+) -> None:
+    """Saving an older state of a key again, as a move does, neither revives it nor changes whom it
+    opens.
+    """
     made, secret = ring.add("ci", ANN, ("read",), clock())
     ring.revoke(made.id, clock())
     table = ring._table
-    assert table.save_key(replace(made, rights=("admin",), owner=Scope(("user", "bob")))) == table.find_key(made.id)
+    assert table.save_key(
+        replace(made, rights=("admin",), owner=Scope(("user", "bob")))
+    ) == table.find_key(made.id)
     assert ring.find(secret, clock()) is None
     assert [(key.owner, key.rights) for key in place.open_keys().list()] == [(ANN, ("read",))]
 
 
 @pytest.mark.parametrize(
-    "text", ["", "engrams_", "engrams_" + "a" * 56, "engrams_../../../x_" + "a" * 43, "\0", "engrams_\ud800", "é" * 64]
+    "text",
+    [
+        "",
+        "engrams_",
+        "engrams_" + "a" * 56,
+        "engrams_../../../x_" + "a" * 43,
+        "\0",
+        "engrams_\ud800",
+        "é" * 64,
+    ],
 )
 def test_other_texts_open_nothing(ring: ApiKeyStore, clock: SettableClock, text: str) -> None:
     """Neither a path, nor half a key, nor any other text."""

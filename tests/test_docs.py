@@ -1,4 +1,6 @@
-"""The documentation is complete and true: what it names exists, what exists is named, and its code runs."""
+"""The documentation is complete and true:
+what it names exists, what exists is named, and its code runs.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,12 @@ from engrams.testing import temp_engine
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    ROOT / "CHANGELOG.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted(DOCS.rglob("*.md")),
+]
 SCRIPTS = sorted((ROOT / "examples").glob("*.py"))
 FENCE = re.compile(r"^```([^\n]*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
@@ -34,7 +41,9 @@ def name(path: Path) -> str:
 
 
 def blocks(path: Path) -> Iterator[tuple[int, str]]:
-    """The Python code of a page with the line it starts at; a block fenced as ``python no-run`` only shows."""
+    """The Python code of a page with the line it starts at;
+    a block fenced as ``python no-run`` only shows.
+    """
     text = path.read_text("utf-8")
     for found in FENCE.finditer(text):
         if found.group(1).strip() == "python":
@@ -50,13 +59,20 @@ def anchors(path: Path) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page.exists() and any(blocks(page))], ids=name)
+@pytest.mark.parametrize(
+    "page", [page for page in PAGES if page.exists() and any(blocks(page))], ids=name
+)
 def test_code_on_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The Python blocks of a page run, one after the other, in an empty folder, and none of their lines prints nothing."""
+    """The Python blocks of a page run, one after the other, in an empty folder, and none of their
+    lines prints nothing.
+    """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("ENGRAMS_HOME", str(tmp_path / "home"))
     said: list[str] = []
-    space: dict[str, object] = {"__name__": "page", "print": lambda *shown: said.append(" ".join(map(str, shown)))}
+    space: dict[str, object] = {
+        "__name__": "page",
+        "print": lambda *shown: said.append(" ".join(map(str, shown))),
+    }
 
     def run() -> None:
         for line, code in blocks(page):
@@ -70,7 +86,9 @@ def test_code_on_a_page_runs(page: Path, tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.parametrize("script", SCRIPTS, ids=name)
 def test_an_example_runs(script: Path, tmp_path: Path) -> None:
     """Each script in examples runs by itself and leaves nothing where it was started."""
-    done = subprocess.run([sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, str(script)], cwd=tmp_path, capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == 0, done.stderr
     assert done.stdout
     assert list(tmp_path.iterdir()) == []
@@ -85,7 +103,9 @@ def test_links_lead_somewhere(page: Path) -> None:
             continue
         file, _, anchor = target.partition("#")
         there = (page.parent / file).resolve() if file else page
-        if not there.exists() or (anchor and there.suffix == ".md" and anchor not in anchors(there)):
+        if not there.exists() or (
+            anchor and there.suffix == ".md" and anchor not in anchors(there)
+        ):
             broken.append(target)
     assert broken == []
 
@@ -100,7 +120,9 @@ def test_every_page_is_reachable() -> None:
             continue
         seen.add(page)
         queue += [
-            (page.parent / target.partition("#")[0]).resolve() for target in LINK.findall(page.read_text("utf-8")) if ":" not in target
+            (page.parent / target.partition("#")[0]).resolve()
+            for target in LINK.findall(page.read_text("utf-8"))
+            if ":" not in target
         ]
     assert [name(page) for page in PAGES if page not in seen] == []
 
@@ -117,7 +139,9 @@ def test_every_command_is_documented() -> None:
                 yield f"{path} {part}"
                 yield from walk(child, f"{path} {part}")
 
-    assert [path for path in walk(typer_main.get_command(main.app), "engrams") if path not in page] == []
+    assert [
+        path for path in walk(typer_main.get_command(main.app), "engrams") if path not in page
+    ] == []
 
 
 def test_every_setting_is_documented() -> None:
@@ -131,14 +155,22 @@ def test_every_public_name_is_documented() -> None:
     page = (DOCS / "reference" / "python.md").read_text("utf-8")
     assert [item for item in engrams.__all__ if f"`engrams.{item}`" not in page] == []
     methods = [item for item in vars(engrams.MemoryEngine) if not item.startswith("_")]
-    assert [item for item in methods if f"#### `{item}`" not in page and f"#### `engine.{item}`" not in page] == []
+    assert [
+        item
+        for item in methods
+        if f"#### `{item}`" not in page and f"#### `engine.{item}`" not in page
+    ] == []
 
 
 def test_the_picture_shows_the_layers() -> None:
     """The picture for contributors has the layers of the import contract, in their order."""
-    contract = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"][0]
+    contract = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"][
+        "contracts"
+    ][0]
     layers = [[part.strip(" ()") for part in layer.split("|")] for layer in contract["layers"]]
-    drawn = re.findall(r'^ +L\d+\["<b>(.*?)</b>', (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.MULTILINE)
+    drawn = re.findall(
+        r'^ +L\d+\["<b>(.*?)</b>', (ROOT / "CONTRIBUTING.md").read_text("utf-8"), re.MULTILINE
+    )
     assert [layer.split(" · ") for layer in drawn] == layers
 
 
@@ -155,7 +187,11 @@ def test_files_named_in_the_text_exist() -> None:
 
 def test_the_glossary_is_in_order() -> None:
     """Terms are in alphabetical order, each once."""
-    rows = re.findall(r"^\| ([^|]+) \| [^|]+ \|$", (DOCS / "concepts" / "glossary.md").read_text("utf-8"), re.MULTILINE)[1:]
+    rows = re.findall(
+        r"^\| ([^|]+) \| [^|]+ \|$",
+        (DOCS / "concepts" / "glossary.md").read_text("utf-8"),
+        re.MULTILINE,
+    )[1:]
     plain = [re.sub(r"[^a-z0-9]", "", term.lower()) for term in rows]
     assert plain == sorted(set(plain))
 
@@ -163,14 +199,20 @@ def test_the_glossary_is_in_order() -> None:
 def test_every_weight_of_a_search_is_explained() -> None:
     """The page on recall says what each part of a score measures."""
     page = (DOCS / "concepts" / "recall.md").read_text("utf-8")
-    parts = [setting.rpartition(".")[2] for setting in names() if setting.startswith("read.weights.")]
+    parts = [
+        setting.rpartition(".")[2] for setting in names() if setting.startswith("read.weights.")
+    ]
     assert [part for part in parts if f"`{part}`" not in page] == []
 
 
 def test_every_error_is_documented() -> None:
     """Every error class stands in the reference."""
     page = (DOCS / "reference" / "errors.md").read_text("utf-8")
-    classes = [item for item, value in vars(errors).items() if inspect.isclass(value) and issubclass(value, errors.EngramsError)]
+    classes = [
+        item
+        for item, value in vars(errors).items()
+        if inspect.isclass(value) and issubclass(value, errors.EngramsError)
+    ]
     assert [item for item in classes if f"`{item}`" not in page] == []
     assert len(classes) <= 13
 
@@ -200,9 +242,15 @@ def test_presets_named_in_the_text_exist() -> None:
 
 
 def test_rules_learn_in_the_languages_of_the_table() -> None:
-    """Each language's example gives the fact beside it, and the table has every language that rules know."""
+    """Each language's example gives the fact beside it, and the table has every language that rules
+    know.
+    """
     text = (DOCS / "concepts" / "writing.md").read_text("utf-8")
-    rows = re.findall(r"^\| (\w+) \| [^|]+ \| ([^|]+) \| ([^|]+) \|$", text.partition("five languages")[2], re.MULTILINE)[1:]
+    rows = re.findall(
+        r"^\| (\w+) \| [^|]+ \| ([^|]+) \| ([^|]+) \|$",
+        text.partition("five languages")[2],
+        re.MULTILINE,
+    )[1:]
     files = (ROOT / "src" / "engrams" / "write" / "rules" / "languages").glob("*.py")
     tables = [path.stem.title() for path in files if "= LanguageTable(" in path.read_text("utf-8")]
     assert sorted(row[0] for row in rows) == sorted(["English", *tables])
@@ -214,26 +262,47 @@ def test_rules_learn_in_the_languages_of_the_table() -> None:
 def test_no_file_names_where_packages_come_from() -> None:
     """The requirement lists hold hashes and no index, so that any mirror serves."""
     wrong = [
-        path.name for path in (ROOT / "requirements").iterdir() if re.search(r"https?://|--(extra-)?index-url", path.read_text("utf-8"))
+        path.name
+        for path in (ROOT / "requirements").iterdir()
+        if re.search(r"https?://|--(extra-)?index-url", path.read_text("utf-8"))
     ]
     assert wrong == []
     for path in (ROOT / "requirements").glob("*.txt"):
         text = path.read_text("utf-8")
-        assert len(re.findall(r"^[A-Za-z0-9]", text, re.MULTILINE)) <= text.count("--hash=sha256:"), path.name
+        assert len(re.findall(r"^[A-Za-z0-9]", text, re.MULTILINE)) <= text.count(
+            "--hash=sha256:"
+        ), path.name
 
 
 def masked(text: str) -> list[str]:
-    """Lines without what differs from run to run: ids, numbers, and the reasons that hang on them."""
-    lines = [line for line in text.splitlines() if line.strip() and not line.strip().startswith(("why:", "Steps:"))]
-    return [re.sub(r"\d[\d.:-]*", "#", re.sub(r"\b[0-9a-z]{26}\b", "ID", line)).rstrip() for line in lines]
+    """Lines without what differs from run to run:
+    ids, numbers, and the reasons that hang on them.
+    """
+    lines = [
+        line
+        for line in text.splitlines()
+        if line.strip() and not line.strip().startswith(("why:", "Steps:"))
+    ]
+    return [
+        re.sub(r"\d[\d.:-]*", "#", re.sub(r"\b[0-9a-z]{26}\b", "ID", line)).rstrip()
+        for line in lines
+    ]
 
 
 def test_the_recording_in_the_readme_is_true(tmp_path: Path) -> None:
     """The commands shown print what is shown, apart from ids, numbers and times."""
-    shown = next(body for kind, body in FENCE.findall((ROOT / "README.md").read_text("utf-8")) if kind == "console")
+    shown = next(
+        body
+        for kind, body in FENCE.findall((ROOT / "README.md").read_text("utf-8"))
+        if kind == "console"
+    )
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     done = subprocess.run(
-        [str(ROOT / "examples" / "recording.sh")], cwd=tmp_path, env={**os.environ, "PATH": path}, capture_output=True, text=True
+        [str(ROOT / "examples" / "recording.sh")],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
     )
     assert done.returncode == 0, done.stderr
     assert masked(done.stdout) == masked(shown)

@@ -71,15 +71,23 @@ def _give(decorate: Any) -> dict[str, Any]:
     return {each.__name__: each for each in (Place, Call, Nothing, Box, Whole)}
 
 
-OURS, THEIRS = _give(dataclass), _give(dataclasses.dataclass)
+OURS = _give(dataclass)
+THEIRS = _give(dataclasses.dataclass)
 
 
 @pytest.mark.parametrize("name", OURS)
 def test_the_signature_is_the_same(name: str) -> None:
-    """Signature, slots, parameters and what ``match`` uses are those of the standard library's class."""
-    ours, theirs = OURS[name], THEIRS[name]
+    """Signature, slots, parameters and what ``match`` uses are those of the standard library's
+    class.
+    """
+    ours = OURS[name]
+    theirs = THEIRS[name]
     assert str(inspect.signature(ours)) == str(inspect.signature(theirs))
-    assert ours.__match_args__ == theirs.__match_args__ and ours.__doc__ == theirs.__doc__ and ours.__slots__ == theirs.__slots__
+    assert (
+        ours.__match_args__ == theirs.__match_args__
+        and ours.__doc__ == theirs.__doc__
+        and ours.__slots__ == theirs.__slots__
+    )
     assert repr(ours.__dataclass_params__) == repr(theirs.__dataclass_params__)
 
 
@@ -87,12 +95,19 @@ def test_the_signature_is_the_same(name: str) -> None:
 def test_values_are_compared_shown_and_kept(made: dict[str, Any]) -> None:
     """Comparison, hash, ``repr``, defaults, ``asdict`` and ``replace``."""
     place = made["Place"]
-    one, other = place("oslo", ("bergen",), line=3, key="secret"), place("oslo", near=("bergen",), key="secret")
+    one = place("oslo", ("bergen",), line=3, key="secret")
+    other = place("oslo", near=("bergen",), key="secret")
     assert one == other and one.title == "Oslo" and one.unit == "m"
     assert repr(one).endswith("Place(name='oslo', near=('bergen',), notes={}, line=3)")
     assert one.notes == {} and one.notes is not other.notes
     assert one != place("rome") and one != ("oslo", ("bergen",), {}, "secret", 3)
-    assert dataclasses.asdict(one) == {"name": "oslo", "near": ("bergen",), "notes": {}, "key": "secret", "line": 3}
+    assert dataclasses.asdict(one) == {
+        "name": "oslo",
+        "near": ("bergen",),
+        "notes": {},
+        "key": "secret",
+        "line": 3,
+    }
     assert dataclasses.replace(one, name="rome").name == "rome"
     assert hash(made["Box"](3)) == hash(made["Box"](3)) and repr(made["Box"](3)) == "a box"
     assert made["Box"](3) == made["Box"](3) != made["Box"](4)
@@ -108,7 +123,11 @@ def test_values_are_compared_shown_and_kept(made: dict[str, Any]) -> None:
 def test_nothing_can_be_set_later(made: dict[str, Any]) -> None:
     """An object cannot be changed, nor made with too few fields or wrong ones."""
     one = made["Place"]("oslo")
-    for change in (lambda: setattr(one, "name", "rome"), lambda: delattr(one, "name"), lambda: setattr(one, "other", 1)):
+    for change in (
+        lambda: setattr(one, "name", "rome"),
+        lambda: delattr(one, "name"),
+        lambda: setattr(one, "other", 1),
+    ):
         with pytest.raises((FrozenInstanceError, TypeError)):
             change()
     assert one.name == "oslo"

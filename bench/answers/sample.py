@@ -45,5 +45,7 @@ def choose_questions(sets: Sequence[Dataset], number: int, seed: int) -> list[As
     for some in strata.values():
         order.shuffle(some)
     longest = max(map(len, strata.values()), default=0)
-    turns = [some[place] for place in range(longest) for some in strata.values() if place < len(some)]
+    turns = [
+        some[place] for place in range(longest) for some in strata.values() if place < len(some)
+    ]
     return turns[: number or len(turns)]

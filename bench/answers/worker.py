@@ -17,8 +17,12 @@ def main() -> None:
     parser.add_argument("--embedder", default="builtin")
     parser.add_argument("--set", action="append", default=[])
     options = parser.parse_args()
-    settings = {name.replace(".", "__"): value for name, value in (each.split("=", 1) for each in options.set)}
-    embedder, made = make_embedder(options.embedder), {}
+    settings = {
+        name.replace(".", "__"): value
+        for name, value in (each.split("=", 1) for each in options.set)
+    }
+    embedder = make_embedder(options.embedder)
+    made = {}
     for talk in json.loads(options.job.read_text("utf-8")):
         system = EngramsSystem(embedder, **settings)
         system.fill([Item(**item) for item in talk["items"]])

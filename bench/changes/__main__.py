@@ -1,9 +1,12 @@
-"""What memory holds true after changes and traps: ``python -m bench.changes [--part held] [--file work] [--set name=value]``.
+"""What memory holds true after changes and traps: ``python -m bench.changes [--part held] [--file
+work] [--set name=value]``.
 
-Each scenario is said to a fresh memory with its times, then its question is asked. A scenario holds when every text that is true is in a
-current hit, no current fact says what is over, the first hit is no outdated sentence without a mark, and what must stay is current.
-``told`` counts marks too: of the outdated sentences among the first five hits, those that are closed or shown as possibly outdated.
-The held-out part is for the last look only."""
+Each scenario is said to a fresh memory with its times, then its question is asked. A scenario holds
+when every text that is true is in a current hit, no current fact says what is over, the first hit
+is no outdated sentence without a mark, and what must stay is current. ``told`` counts marks too: of
+the outdated sentences among the first five hits, those that are closed or shown as possibly
+outdated. The held-out part is for the last look only.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +29,10 @@ _SAID = (Kind.TURN, Kind.EXCHANGE)
 @dataclass(frozen=True, slots=True)
 class ScenarioResult:
     """Outcome of one scenario.
-    ``shown``: no outdated sentence without a mark. ``stale``: outdated sentences among the hits; ``closed`` and ``marked`` ones.
-    ``doubted``: any hit is marked or closed."""
+
+    ``shown``: no outdated sentence without a mark. ``stale``: outdated sentences among the hits;
+    ``closed`` and ``marked`` ones. ``doubted``: any hit is marked or closed.
+    """
 
     holds: bool
     shown: bool
@@ -39,15 +44,23 @@ class ScenarioResult:
 
 def run_case(case: Case, settings: dict[str, Any]) -> ScenarioResult:
     """Say a scenario to a fresh memory and look at what is current."""
-    with tempfile.TemporaryDirectory() as home, engrams.open(home=home, jobs__workers=0, **settings) as memory:
+    with (
+        tempfile.TemporaryDirectory() as home,
+        engrams.open(home=home, jobs__workers=0, **settings) as memory,
+    ):
         for line in case["say"]:
             role = line["who"] if line["who"] in ("user", "assistant") else "user"
             speaker = "" if line["who"] in ("user", "assistant") else line["who"]
-            memory.observe([Turn(line["text"], role, speaker, parse_moment(line["at"]), session="s")], scope=SCOPE)
+            memory.observe(
+                [Turn(line["text"], role, speaker, parse_moment(line["at"]), session="s")],
+                scope=SCOPE,
+            )
             memory.drain(30)
         as_of = parse_moment(case["as_of"]) if case["as_of"] else None
         hits = memory.search(case["ask"], scope=SCOPE, limit=5, as_of=as_of).hits
-        kept = as_of is not None or all(_is_kept(memory.search(part, scope=SCOPE, limit=8).hits, part) for part in case["keep"])
+        kept = as_of is not None or all(
+            _is_kept(memory.search(part, scope=SCOPE, limit=8).hits, part) for part in case["keep"]
+        )
         return _judge(case, hits, kept)
 
 
@@ -69,27 +82,41 @@ def _judge(case: Case, hits: tuple[Hit, ...], kept: bool) -> ScenarioResult:
     )
     marked = sum(hit.outdated is not None for hit in open_)
     doubted = any(hit.outdated is not None for hit in hits)
-    return ScenarioResult(good, marked == len(open_), len(over) - len(open_), marked, len(over), doubted)
+    return ScenarioResult(
+        good, marked == len(open_), len(over) - len(open_), marked, len(over), doubted
+    )
 
 
 def kind_of(case: Case) -> str:
     """Return change, trap or as_of."""
-    return "as_of" if case["as_of"] else "change" if case["stale"] else "trap"
+    if case["as_of"]:
+        return "as_of"
+    if case["stale"]:
+        return "change"
+    return "trap"
 
 
 def interval(right: int, of: int) -> str:
     """Return a share with its 95 % interval (Wilson)."""
     if not of:
         return "none"
-    share, z = right / of, 1.96
-    middle, half = share + z * z / (2 * of), z * sqrt(share * (1 - share) / of + z * z / (4 * of * of))
-    low, high = (middle - half) / (1 + z * z / of), (middle + half) / (1 + z * z / of)
+    share = right / of
+    z = 1.96
+    middle = share + z * z / (2 * of)
+    half = z * sqrt(share * (1 - share) / of + z * z / (4 * of * of))
+    low = (middle - half) / (1 + z * z / of)
+    high = (middle + half) / (1 + z * z / of)
     return f"{share:.0%} ({low:.0%}-{high:.0%}) of {of}"
 
 
 def group_names(name: str, case: Case) -> Iterator[str]:
     """Yield the rows of the table that a scenario counts in."""
-    yield from ("all", f"file {name}", f"language {case['lang']}", f"{kind_of(case)}: {case['cat']}")
+    yield from (
+        "all",
+        f"file {name}",
+        f"language {case['lang']}",
+        f"{kind_of(case)}: {case['cat']}",
+    )
 
 
 def main() -> None:
@@ -98,26 +125,43 @@ def main() -> None:
     parser.add_argument("--part", choices=("train", "held"), default="train")
     parser.add_argument("--file", choices=FILES, action="append")
     parser.add_argument("--every", type=int, default=1, help="only every n-th scenario")
-    parser.add_argument("--set", action="append", default=[], help="a setting, such as write.changes.enabled=false")
+    parser.add_argument(
+        "--set", action="append", default=[], help="a setting, such as write.changes.enabled=false"
+    )
     given = parser.parse_args()
-    settings = {name.replace(".", "__"): value for name, value in (each.split("=", 1) for each in given.set)}
+    settings = {
+        name.replace(".", "__"): value for name, value in (each.split("=", 1) for each in given.set)
+    }
     rows: dict[str, list[tuple[str, ScenarioResult]]] = defaultdict(list)
     for name in given.file or FILES:
         for case in read_cases(name, given.part)[:: given.every]:
             result = run_case(case, settings)
             for group in group_names(name, case):
                 rows[group].append((kind_of(case), result))
-    columns = ("changes recognised", "outdated closed or marked", "traps left alone", "traps without any mark", "as_of")
+    columns = (
+        "changes recognised",
+        "outdated closed or marked",
+        "traps left alone",
+        "traps without any mark",
+        "as_of",
+    )
     print(f"| | {' | '.join(columns)} | nothing outdated without a mark |")
     print("|---|---|---|---|---|---|---|")
     for group, results in sorted(rows.items()):
-        by = {kind: [one for of, one in results if of == kind] for kind in ("change", "trap", "as_of")}
-        shares = {kind: interval(sum(one.holds for one in some), len(some)) for kind, some in by.items()}
+        by = {
+            kind: [one for of, one in results if of == kind] for kind in ("change", "trap", "as_of")
+        }
+        shares = {
+            kind: interval(sum(one.holds for one in some), len(some)) for kind, some in by.items()
+        }
         over = sum(one.stale for one in by["change"])
         told = interval(sum(one.closed + one.marked for one in by["change"]), over)
         shown = interval(sum(one.shown for _, one in results), len(results))
         free = interval(sum(not one.doubted for one in by["trap"]), len(by["trap"]))
-        print(f"| {group} | {shares['change']} | {told} | {shares['trap']} | {free} | {shares['as_of']} | {shown} |")
+        print(
+            f"| {group} | {shares['change']} | {told} | {shares['trap']} | {free} |"
+            f" {shares['as_of']} | {shown} |"
+        )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,10 @@
-"""Tell short scenarios to a fresh memory, one line right after the other, as somebody new types: ``python -m bench.changes.plain``.
+"""Tell short scenarios to a fresh memory, one line right after the other, as somebody new types:
+``python -m bench.changes.plain``.
 
-Counted are the changes of which the older line is closed, or marked as a context tells it, and the traps in which nothing is; by language.
-``--part held``: the third that nothing is tuned on, for the last look only."""
+Counted are the changes of which the older line is closed, or marked as a context tells it, and the
+traps in which nothing is; by language. ``--part held``: the third that nothing is tuned on, for the
+last look only.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +25,17 @@ def find_told(case: Case) -> set[int]:
         for text in case["say"]:
             memory.observe([Turn(text)], scope=SCOPE)
             memory.drain(30)
-        found = [(at, hit) for at, text in enumerate(case["say"]) for hit in memory.search(text, scope=SCOPE).hits if _is_of(hit, text)]
-        return {at for at, hit in found if hit.status is not Status.ACTIVE or (hit.outdated and is_doubtful(hit.outdated))}
+        found = [
+            (at, hit)
+            for at, text in enumerate(case["say"])
+            for hit in memory.search(text, scope=SCOPE).hits
+            if _is_of(hit, text)
+        ]
+        return {
+            at
+            for at, hit in found
+            if hit.status is not Status.ACTIVE or (hit.outdated and is_doubtful(hit.outdated))
+        }
 
 
 def _is_of(hit: Hit, text: str) -> bool:
@@ -38,7 +50,8 @@ def main() -> None:
     given = parser.parse_args()
     right: dict[tuple[str, bool], list[bool]] = defaultdict(list)
     for case in read_plain_cases("plain" if given.part == "train" else "plain_held"):
-        told, ends = find_told(case), set(case["ends"])
+        told = find_told(case)
+        ends = set(case["ends"])
         good = ends <= told if ends else not told
         for group in ("all", case["lang"]):
             right[group, bool(ends)].append(good)
@@ -46,7 +59,10 @@ def main() -> None:
             print(" | ".join(case["say"]))
     print("| | changes told | traps left alone |\n|---|---|---|")
     for group in sorted({group for group, _ in right}):
-        print(f"| {group} | {' | '.join(interval(sum(some), len(some)) for some in (right[group, True], right[group, False]))} |")
+        print(
+            f"| {group} |"
+            f" {' | '.join(interval(sum(some), len(some)) for some in (right[group, True], right[group, False]))} |"
+        )
 
 
 if __name__ == "__main__":

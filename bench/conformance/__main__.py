@@ -2,8 +2,10 @@
 
     python -m bench.conformance [--only NAME] [--keep FOLDER] [--json PATH]
 
-The suites are fetched from the package registry, unpacked and run in a temporary folder, each in an environment of its own; nothing of
-them is kept in the repository. The last line of the table is the sum; below it stands why a test is deselected."""
+The suites are fetched from the package registry, unpacked and run in a temporary folder, each in an
+environment of its own; nothing of them is kept in the repository. The last line of the table is the
+sum; below it stands why a test is deselected.
+"""
 
 from __future__ import annotations
 
@@ -45,24 +47,46 @@ def prepare(suite: Suite, folder: Path) -> Path:
     fetched = folder / "fetched"
     shutil.rmtree(fetched, ignore_errors=True)
     sdist = ("--no-deps", "--no-binary", suite.source.partition("==")[0])
-    download = ("-m", "pip", "download", "-q", "--disable-pip-version-check", *sdist, "-d", str(fetched))
+    download = (
+        "-m",
+        "pip",
+        "download",
+        "-q",
+        "--disable-pip-version-check",
+        *sdist,
+        "-d",
+        str(fetched),
+    )
     subprocess.run([str(python), *download, suite.source], check=True)
     (archive,) = fetched.glob("*.tar.gz")
     with tarfile.open(archive) as packed:
         packed.extractall(fetched, filter="data")
     (unpacked,) = (path for path in fetched.iterdir() if path.is_dir())
     for name in suite.copied:
-        source, target = unpacked / name, work / name
+        source = unpacked / name
+        target = work / name
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copytree(source, target) if source.is_dir() else shutil.copy(source, target)
+        if source.is_dir():
+            shutil.copytree(source, target)
+        else:
+            shutil.copy(source, target)
     shutil.copy(SHIMS / f"{suite.shim}.py", work / "conftest.py")
     return python
 
 
-def run_pytest(python: Path, folder: Path, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    env = {**os.environ, "ENGRAMS_HOME": str(folder / "home"), "HOME": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+def run_pytest(
+    python: Path, folder: Path, arguments: Sequence[str]
+) -> subprocess.CompletedProcess[str]:
+    env = {
+        **os.environ,
+        "ENGRAMS_HOME": str(folder / "home"),
+        "HOME": str(folder),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
     command = [str(python), "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
-    return subprocess.run(command, check=False, cwd=folder / "work", env=env, capture_output=True, text=True)
+    return subprocess.run(
+        command, check=False, cwd=folder / "work", env=env, capture_output=True, text=True
+    )
 
 
 def run_suite(suite: Suite, folder: Path) -> SuiteResult:
@@ -72,23 +96,51 @@ def run_suite(suite: Suite, folder: Path) -> SuiteResult:
     collected = run_pytest(python, folder, [*suite.tests, "--collect-only"])
     reference = [line for line in collected.stdout.splitlines() if "::" in line]
     if collected.returncode:
-        sys.exit(f"{suite.name}: its tests cannot be collected.\n{collected.stdout[-3000:]}{collected.stderr[-3000:]}")
-    unknown = [name for name in suite.deselected if not any(line.startswith(name) for line in reference)]
+        sys.exit(
+            f"{suite.name}: its tests cannot be"
+            f" collected.\n{collected.stdout[-3000:]}{collected.stderr[-3000:]}"
+        )
+    unknown = [
+        name for name in suite.deselected if not any(line.startswith(name) for line in reference)
+    ]
     if unknown:
         sys.exit(f"{suite.name}: there is no test {', '.join(unknown)}.")
     report = folder / "report.xml"
-    done = run_pytest(python, folder, [*suite.tests, *(f"--deselect={name}" for name in suite.deselected), f"--junitxml={report}"])
+    done = run_pytest(
+        python,
+        folder,
+        [
+            *suite.tests,
+            *(f"--deselect={name}" for name in suite.deselected),
+            f"--junitxml={report}",
+        ],
+    )
     (folder / "output.txt").write_text(done.stdout + done.stderr, "utf-8")
     cases = list(ElementTree.parse(report).iter("testcase"))
-    failed = tuple(f"{case.get('classname')}::{case.get('name')}" for case in cases if len(case) and case[0].tag in ("failure", "error"))
+    failed = tuple(
+        f"{case.get('classname')}::{case.get('name')}"
+        for case in cases
+        if len(case) and case[0].tag in ("failure", "error")
+    )
     skipped = sum(1 for case in cases if len(case) and case[0].tag == "skipped")
-    passed, left = len(cases) - len(failed) - skipped, sum(line.startswith(tuple(suite.deselected)) for line in reference)
-    return SuiteResult(suite.name, suite.source, passed, len(reference), failed, left, round(time.perf_counter() - start, 1))
+    passed = len(cases) - len(failed) - skipped
+    left = sum(line.startswith(tuple(suite.deselected)) for line in reference)
+    return SuiteResult(
+        suite.name,
+        suite.source,
+        passed,
+        len(reference),
+        failed,
+        left,
+        round(time.perf_counter() - start, 1),
+    )
 
 
 def print_table(results: Sequence[SuiteResult], reasons: Sequence[str]) -> None:
     """Print the table, what failed, and why tests are deselected."""
-    print(f"\n{'suite':<30}{'passed':>8}{'reference':>11}{'share':>8}{'failed':>8}{'deselected':>12}{'seconds':>9}")
+    print(
+        f"\n{'suite':<30}{'passed':>8}{'reference':>11}{'share':>8}{'failed':>8}{'deselected':>12}{'seconds':>9}"
+    )
     for each in results:
         row = f"{each.name:<30}{each.passed:>8}{each.reference:>11}{each.share:>8.1%}{len(each.failed):>8}{each.deselected:>12}"
         print(f"{row}{each.seconds:>9}")
@@ -103,12 +155,19 @@ def print_table(results: Sequence[SuiteResult], reasons: Sequence[str]) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--only", default="", help="suites whose name holds this")
-    parser.add_argument("--keep", type=Path, help="folder in which environments and tests stay for a look")
+    parser.add_argument(
+        "--keep", type=Path, help="folder in which environments and tests stay for a look"
+    )
     parser.add_argument("--json", type=Path, default=OUT)
     given = parser.parse_args()
     chosen = [suite for suite in SUITES if given.only.lower() in suite.name.lower()]
-    reasons = [f"{suite.name}: {name.rpartition('::')[2]}: {reason}" for suite in chosen for name, reason in suite.deselected.items()]
-    results, scenarios = [], given.only.lower() in mcpscenarios.NAME.lower()
+    reasons = [
+        f"{suite.name}: {name.rpartition('::')[2]}: {reason}"
+        for suite in chosen
+        for name, reason in suite.deselected.items()
+    ]
+    results = []
+    scenarios = given.only.lower() in mcpscenarios.NAME.lower()
     with tempfile.TemporaryDirectory(prefix="engrams-conformance-") as temporary:
         for suite in chosen:
             print(f"{suite.name} …", flush=True)
@@ -116,8 +175,13 @@ def main() -> int:
         obstacle = mcpscenarios.find_obstacle() if scenarios else ""
         if scenarios and not obstacle:
             print(f"{mcpscenarios.NAME} …", flush=True)
-            results.append(mcpscenarios.run_scenarios((given.keep or Path(temporary)).resolve() / "serve_mcp"))
-            reasons += [f"{mcpscenarios.NAME}: {name}: {reason}" for name, reason in mcpscenarios.DESELECTED.items()]
+            results.append(
+                mcpscenarios.run_scenarios((given.keep or Path(temporary)).resolve() / "serve_mcp")
+            )
+            reasons += [
+                f"{mcpscenarios.NAME}: {name}: {reason}"
+                for name, reason in mcpscenarios.DESELECTED.items()
+            ]
     print_table(results, reasons)
     if obstacle:
         print(obstacle)

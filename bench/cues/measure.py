@@ -1,9 +1,10 @@
 """Accuracy of query cues on conversations with known evidence.
 
-Usage: ``python bench/cues/measure.py DATA.json [conversation ...]``. Prints, for each conversation: how often the speaker
-asked about spoke an evidence turn (all: every one; any: one of them); for questions with a calendar reference, how often the
-evidence was said inside the interval meant, or within 7, 14, 30 days after it; and for "when" questions, how often a time
-found in the evidence turn overlaps the answer's. ``--misses`` lists the questions that failed.
+Usage: ``python bench/cues/measure.py DATA.json [conversation ...]``. Prints, for each conversation:
+how often the speaker asked about spoke an evidence turn (all: every one; any: one of them); for
+questions with a calendar reference, how often the evidence was said inside the interval meant, or
+within 7, 14, 30 days after it; and for "when" questions, how often a time found in the evidence
+turn overlaps the answer's. ``--misses`` lists the questions that failed.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ def said_at(item: Mapping[str, Any]) -> datetime:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def iterate_questions(talk: Mapping[str, Any]) -> Iterator[tuple[Mapping[str, Any], QueryCues, list[Mapping[str, Any]]]]:
+def iterate_questions(
+    talk: Mapping[str, Any],
+) -> Iterator[tuple[Mapping[str, Any], QueryCues, list[Mapping[str, Any]]]]:
     """Questions with cues and evidence, asked a day after the last turn."""
     items = {item["id"]: item for item in talk["items"]}
     now = max(map(said_at, talk["items"])) + timedelta(days=1)
@@ -53,7 +56,10 @@ def count_speakers(talk: Mapping[str, Any], misses: list[str]) -> Counter[str]:
         count[f"{kind} turns"] += len(right)
         count[f"{kind} turns right"] += sum(right)
         if not any(right) and kind == "real":
-            misses.append(f"{talk['id']} about {cues.asked_about} but {evidence[0]['speaker']}: {question['text']}")
+            misses.append(
+                f"{talk['id']} about {cues.asked_about} but {evidence[0]['speaker']}:"
+                f" {question['text']}"
+            )
     return count
 
 
@@ -67,11 +73,19 @@ def count_dates(talk: Mapping[str, Any], misses: list[str]) -> Counter[str]:
             continue
         count["asked"] += 1
         for slack in SLACKS:
-            count[f"+{slack}"] += any(span.start <= said_at(item) < span.end + timedelta(days=slack) for span in spans for item in evidence)
-        best = float(score_dates(spans, np.array([said_at(item).timestamp() for item in evidence])).max())
+            count[f"+{slack}"] += any(
+                span.start <= said_at(item) < span.end + timedelta(days=slack)
+                for span in spans
+                for item in evidence
+            )
+        best = float(
+            score_dates(spans, np.array([said_at(item).timestamp() for item in evidence])).max()
+        )
         if best < 0.2:
             meant = [(span.text, str(span.start.date())) for span in spans]
-            misses.append(f"{talk['id']} {best:.2f} {meant} {evidence[0]['date']}: {question['text']}")
+            misses.append(
+                f"{talk['id']} {best:.2f} {meant} {evidence[0]['date']}: {question['text']}"
+            )
     return count
 
 
@@ -85,11 +99,19 @@ def count_answers(talk: Mapping[str, Any], misses: list[str]) -> Counter[str]:
         count["when understood"] += cues.wants_time
         found = [span for item in evidence for span in find_times(item["text"], said_at(item))]
         count["found"] += bool(found)
-        overlap = any(a.start < b.end and b.start < a.end for a in found for b in gold if a.start != EARLIEST and a.end != LATEST)
+        overlap = any(
+            a.start < b.end and b.start < a.end
+            for a in found
+            for b in gold
+            if a.start != EARLIEST and a.end != LATEST
+        )
         count["overlap"] += overlap
         if not overlap:
             meant = [(span.text, str(span.start.date())) for span in found]
-            misses.append(f"{talk['id']} {question['answer']!r}, found {meant}, said {evidence[0]['date']}: {evidence[0]['text']}")
+            misses.append(
+                f"{talk['id']} {question['answer']!r}, found {meant}, said {evidence[0]['date']}:"
+                f" {evidence[0]['text']}"
+            )
     return count
 
 
@@ -99,12 +121,15 @@ def format_share(count: Counter[str], part: str, whole: str) -> str:
 
 def print_report(name: str, who: Counter[str], when: Counter[str], answers: Counter[str]) -> None:
     print(
-        f"{name:12} about: n {who['real']:4} all {format_share(who, 'real all', 'real')} any {format_share(who, 'real any', 'real')} "
-        f"turns {format_share(who, 'real turns right', 'real turns')} none {format_share(who, 'real none', 'real')} | "
-        f"dates: n {when['asked']:3} "
+        f"{name:12} about: n {who['real']:4} all {format_share(who, 'real all', 'real')} any"
+        f" {format_share(who, 'real any', 'real')} turns"
+        f" {format_share(who, 'real turns right', 'real turns')} none"
+        f" {format_share(who, 'real none', 'real')} | dates: n {when['asked']:3} "
         + " ".join(f"+{slack}d {format_share(when, f'+{slack}', 'asked')}" for slack in SLACKS)
-        + f" | answers: n {answers['when']:3} asked-when {format_share(answers, 'when understood', 'when')} "
-        f"found {format_share(answers, 'found', 'when')} overlap {format_share(answers, 'overlap', 'when')}"
+        + f" | answers: n {answers['when']:3} asked-when"
+        f" {format_share(answers, 'when understood', 'when')} found"
+        f" {format_share(answers, 'found', 'when')} overlap"
+        f" {format_share(answers, 'overlap', 'when')}"
     )
 
 
@@ -120,7 +145,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for talk in talks:
         if given.only and talk["id"] not in given.only:
             continue
-        counts = (count_speakers(talk, misses), count_dates(talk, misses), count_answers(talk, misses))
+        counts = (
+            count_speakers(talk, misses),
+            count_dates(talk, misses),
+            count_answers(talk, misses),
+        )
         print_report(talk["id"], *counts)
         for total, count in zip(totals, counts, strict=True):
             total.update(count)

@@ -2,8 +2,9 @@
 
 Prints evidence recall at 10 and NDCG at 10, in per cent.
 
-Usage: ``python bench/cues/recall.py DATA.json MODEL_FOLDER [conversation ...]``. The model folder holds ``model*.onnx`` (inputs
-``input_ids``, ``attention_mask``; output ``embedding``, unit length) and ``tokenizer.json``. Weights are fixed, not fitted here.
+Usage: ``python bench/cues/recall.py DATA.json MODEL_FOLDER [conversation ...]``. The model folder
+holds ``model*.onnx`` (inputs ``input_ids``, ``attention_mask``; output ``embedding``, unit length)
+and ``tokenizer.json``. Weights are fixed, not fitted here.
 """
 
 from __future__ import annotations
@@ -40,13 +41,17 @@ class CachedEncoder:
         self.known: dict[str, Floats] = {}
 
     def __call__(self, texts: Sequence[str]) -> Floats:
-        new = sorted({text for text in texts if text not in self.known}, key=lambda text: (len(text), text))
+        new = sorted(
+            {text for text in texts if text not in self.known}, key=lambda text: (len(text), text)
+        )
         for first in range(0, len(new), 64):
             batch = self.tokenizer.encode_batch(new[first : first + 64])
             ids = np.array([row.ids for row in batch], np.int64)
             mask = np.array([row.attention_mask for row in batch], np.int64)
             for text, vector in zip(
-                new[first:], self.session.run(["embedding"], {"input_ids": ids, "attention_mask": mask})[0], strict=False
+                new[first:],
+                self.session.run(["embedding"], {"input_ids": ids, "attention_mask": mask})[0],
+                strict=False,
             ):
                 self.known[text] = vector
         return np.stack([self.known[text] for text in texts])
@@ -72,7 +77,12 @@ class Bm25Scorer:
             most += weight * 1.9
             for index in found:
                 count = self.rows[index][term]
-                scores[index] += weight * count * 1.9 / (count + 0.9 * (0.75 + 0.25 * self.length[index] / self.length.mean()))
+                scores[index] += (
+                    weight
+                    * count
+                    * 1.9
+                    / (count + 0.9 * (0.75 + 0.25 * self.length[index] / self.length.mean()))
+                )
         return scores / most if most else scores
 
 
@@ -86,7 +96,8 @@ class TalkData:
 
 
 def score_variants(cues: QueryCues, talk: TalkData) -> dict[str, Floats]:
-    plain, dense = talk.cosine(cues.query), talk.cosine(cues.dense_text)
+    plain = talk.cosine(cues.query)
+    dense = talk.cosine(cues.dense_text)
     lexical = talk.words(cues.lexical_text)
     both = 5.0 * dense + 3.0 * lexical
     speaker = both + 1.5 * score_speakers(cues, talk.speakers)
@@ -110,9 +121,13 @@ def measure_recall(scores: Floats, evidence: Sequence[int]) -> tuple[float, floa
     return len(places) / len(evidence), sum(1 / math.log2(rank + 2) for rank in places) / ideal
 
 
-def run(data: Mapping[str, Any], encoder: CachedEncoder) -> dict[tuple[str, str], list[tuple[float, float]]]:
+def run(
+    data: Mapping[str, Any], encoder: CachedEncoder
+) -> dict[tuple[str, str], list[tuple[float, float]]]:
     items = data["items"]
-    texts = [f"{item['text']} [{item['caption']}]" if item["caption"] else item["text"] for item in items]
+    texts = [
+        f"{item['text']} [{item['caption']}]" if item["caption"] else item["text"] for item in items
+    ]
     vectors = encoder(texts)
     talk = TalkData(
         lambda text: vectors @ encoder([text])[0],

@@ -1,8 +1,9 @@
 """Precision and recall of extraction without a model: ``python -m bench.extraction [--show tune]``.
 
-``labels.tsv`` names turns of the data in ``../shared/data`` by id and says in key words which statements each holds; the
-texts themselves are read from there. Statements marked ``+`` count for recall; a candidate that matches any label
-of its turn, ``~`` included, counts as right. Conversations are halved: the rules were tuned on one half only.
+``labels.tsv`` names turns of the data in ``../shared/data`` by id and says in key words which
+statements each holds; the texts themselves are read from there. Statements marked ``+`` count for
+recall; a candidate that matches any label of its turn, ``~`` included, counts as right.
+Conversations are halved: the rules were tuned on one half only.
 """
 
 from __future__ import annotations
@@ -68,33 +69,56 @@ def read_labels() -> dict[tuple[str, str], list[Label]]:
         parts = line.split("\t")
         labels = found[parts[0], parts[1]]
         if parts[2] != "-":
-            labels.append(Label(parts[2] == "+", parts[3], tuple(parts[4].split(",")), tuple(parts[5].split(","))))
+            labels.append(
+                Label(
+                    parts[2] == "+",
+                    parts[3],
+                    tuple(parts[4].split(",")),
+                    tuple(parts[5].split(",")),
+                )
+            )
     return found
 
 
-def read_turns(wanted: Iterable[tuple[str, str]]) -> dict[tuple[str, str], tuple[dict[str, str], frozenset[str]]]:
+def read_turns(
+    wanted: Iterable[tuple[str, str]],
+) -> dict[tuple[str, str], tuple[dict[str, str], frozenset[str]]]:
     asked = set(wanted)
     found = {}
     for name in ("locomo_dev.json", "beam_dev.json"):
         for conversation in json.loads((DATA / name).read_text("utf-8"))["conversations"]:
-            names = frozenset(item["speaker"].lower() for item in conversation["items"]) - {"user", "assistant"}
+            names = frozenset(item["speaker"].lower() for item in conversation["items"]) - {
+                "user",
+                "assistant",
+            }
             for item in conversation["items"]:
                 if (conversation["id"], str(item["id"])) in asked:
                     found[conversation["id"], str(item["id"])] = (item, names)
     return found
 
 
-def extract_candidates(item: dict[str, str], names: frozenset[str], settings: WriteSettings) -> list[CandidateStatement]:
+def extract_candidates(
+    item: dict[str, str], names: frozenset[str], settings: WriteSettings
+) -> list[CandidateStatement]:
     """Candidates that the write flow would store for one turn."""
     if gate_text(item["text"], min_words=settings.min_words) is not None:
         return []
     person = item["speaker"] not in ("user", "assistant")
     said = datetime.fromisoformat(item["date"]).replace(tzinfo=UTC)
-    speech = UtteranceContext(item["speaker"] if person else "the user", item["speaker"] if person else "user", said, "r", 1.0, names)
+    speech = UtteranceContext(
+        speaker=item["speaker"] if person else "the user",
+        subject=item["speaker"] if person else "user",
+        said_at=said,
+        source="r",
+        trust=1.0,
+        names=names,
+    )
     explicit = is_explicit(item["text"])
     kept = []
     for candidate in extract_statements(item["text"], speech):
-        ruling = storagepolicy.decide(candidate, mode="rules", explicit=explicit, floor=settings.min_confidence)
+        ruling = storagepolicy.decide(
+            candidate, mode="rules", explicit=explicit, floor=settings.min_confidence
+        )
         if ruling.action != "drop" and (candidate.predicate or candidate.effect != "corrects"):
             kept.append(candidate)
     return kept
@@ -107,15 +131,24 @@ def matches(candidate: CandidateStatement, label: Label) -> bool:
     def named(word: str) -> bool:
         return word in have or any(term in have for term in terms(word))
 
-    about = label.subject == "*" or label.subject.lower() in f"{candidate.subject} {candidate.text}".lower()
+    about = (
+        label.subject == "*"
+        or label.subject.lower() in f"{candidate.subject} {candidate.text}".lower()
+    )
     return (
-        about and any(named(word) for word in label.predicate) and all(any(named(one) for one in word.split("/")) for word in label.object)
+        about
+        and any(named(word) for word in label.predicate)
+        and all(any(named(one) for one in word.split("/")) for word in label.object)
     )
 
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--show", choices=("tune", "held"), help="print every miss and every wrong candidate of that half")
+    parser.add_argument(
+        "--show",
+        choices=("tune", "held"),
+        help="print every miss and every wrong candidate of that half",
+    )
     asked = parser.parse_args()
     if not DATA.is_dir():
         print(f"The data is not here: {DATA}")
@@ -131,8 +164,14 @@ def main() -> int:
         made = extract_candidates(item, names, settings)
         tally = tallies[half]
         tally.seconds.append(time.thread_time() - started)
-        right = [candidate for candidate in made if any(matches(candidate, label) for label in wanted)]
-        missed = [label for label in wanted if label.core and not any(matches(candidate, label) for candidate in made)]
+        right = [
+            candidate for candidate in made if any(matches(candidate, label) for label in wanted)
+        ]
+        missed = [
+            label
+            for label in wanted
+            if label.core and not any(matches(candidate, label) for candidate in made)
+        ]
         tally.turns += 1
         tally.core += sum(label.core for label in wanted)
         tally.found += sum(label.core for label in wanted) - len(missed)
@@ -141,9 +180,15 @@ def main() -> int:
         if asked.show == half and (missed or len(right) < len(made)):
             print(f"{key[0]} {key[1]}: {item['text'][:400]!r}")
             for candidate in made:
-                print(f"   {'ok ' if candidate in right else 'BAD'} [{candidate.predicate}] {candidate.text} ({candidate.confidence})")
+                print(
+                    f"   {'ok ' if candidate in right else 'BAD'} [{candidate.predicate}]"
+                    f" {candidate.text} ({candidate.confidence})"
+                )
             for label in missed:
-                print(f"   MISSED {label.subject} {'|'.join(label.predicate)} {' '.join(label.object)}")
+                print(
+                    f"   MISSED {label.subject} {'|'.join(label.predicate)}"
+                    f" {' '.join(label.object)}"
+                )
     rows = {half: tally.to_row() for half, tally in tallies.items()}
     print(f"{'half':6}" + "".join(f"{name:>12}" for name in next(iter(rows.values()))))
     for half, row in rows.items():

@@ -20,9 +20,15 @@ ROOT = Path(__file__).resolve().parents[2]
 HOME = "FLEET_HOME"
 """Variable of the environment that tells parts where everything is kept."""
 OURS = "engramspostgres"
-RIVALS = {OURS: "engrams on Postgres", "langgraphpostgres": "LangGraph PostgresStore", "mem0pgvector": "mem0 on pgvector"}
+RIVALS = {
+    OURS: "engrams on Postgres",
+    "langgraphpostgres": "LangGraph PostgresStore",
+    "mem0pgvector": "mem0 on pgvector",
+}
 WARMING = -1
-"""Number of an owner whose searches warm a process up before another owner is met for the first time."""
+"""Number of an owner whose searches warm a process up before another owner is met for the first
+time.
+"""
 _MOST_VISITED = 40
 _MOST_WARMING = 1_000
 
@@ -94,5 +100,7 @@ def name_owner(number: int) -> Owner:
 def open_engine(place: str, **options: Any) -> MemoryEngine:
     """Open the memory in a folder or at an address; no job runs beside."""
     if "://" in place:
-        return engrams.open(home=str(find_home() / "home"), store={"url": place}, jobs__workers=0, **options)
+        return engrams.open(
+            home=str(find_home() / "home"), store={"url": place}, jobs__workers=0, **options
+        )
     return engrams.open(home=place, jobs__workers=0, **options)

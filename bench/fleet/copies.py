@@ -1,4 +1,6 @@
-"""Owners by the thousand: copies of an owner that the product wrote, row by row within the database."""
+"""Owners by the thousand:
+copies of an owner that the product wrote, row by row within the database.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ _PER_OWNER = ("records", "vectors", "history")
 """Tables of turns as they are observed; the counts of records follow by triggers."""
 _COLUMNS = """SELECT column_name FROM information_schema.columns WHERE table_schema = 'engrams' AND table_name = %s
     AND column_name NOT IN ('owner', 'scope', 'record', 'number') AND is_generated = 'NEVER' ORDER BY ordinal_position"""
-_OWNER = "INSERT INTO engrams.owners SELECT {to}, changed FROM engrams.owners WHERE owner = {source}"
+_OWNER = (
+    "INSERT INTO engrams.owners SELECT {to}, changed FROM engrams.owners WHERE owner = {source}"
+)
 _ROWS = """WITH copied AS (
         INSERT INTO engrams.records (owner, scope, {records})
         SELECT {to}, {to} || substr(scope, length({source}) + 1), {records} FROM engrams.records WHERE owner = {source} ORDER BY number
@@ -26,12 +30,20 @@ _ROWS = """WITH copied AS (
     SELECT {to}, pairs.number, {history} FROM pairs JOIN engrams.history h ON h.owner = {source} AND h.record = pairs.old"""
 
 
-def copy_owner(connection: psycopg.Connection[tuple[object, ...]], source: Sequence[str], target: Sequence[str]) -> None:
+def copy_owner(
+    connection: psycopg.Connection[tuple[object, ...]], source: Sequence[str], target: Sequence[str]
+) -> None:
     """Copy what an owner observed to one that has nothing, in a transaction of its own.
 
-    The connection's user must be one whom row-level security does not bind."""
-    columns = {name: [str(row[0]) for row in connection.execute(_COLUMNS, (name,)).fetchall()] for name in _PER_OWNER}
-    given: dict[str, Composable] = {name: SQL(", ").join(map(Identifier, some)) for name, some in columns.items()}
+    The connection's user must be one whom row-level security does not bind.
+    """
+    columns = {
+        name: [str(row[0]) for row in connection.execute(_COLUMNS, (name,)).fetchall()]
+        for name in _PER_OWNER
+    }
+    given: dict[str, Composable] = {
+        name: SQL(", ").join(map(Identifier, some)) for name, some in columns.items()
+    }
     given |= {"source": Literal(Scope.of(source).key), "to": Literal(Scope.of(target).key)}
     with connection.transaction():
         for statement in (_OWNER, _ROWS):
@@ -40,4 +52,6 @@ def copy_owner(connection: psycopg.Connection[tuple[object, ...]], source: Seque
 
 def list_owners(connection: psycopg.Connection[tuple[object, ...]]) -> set[str]:
     """Keys of the owners that have memory."""
-    return {str(key) for (key,) in connection.execute("SELECT owner FROM engrams.owners").fetchall()}
+    return {
+        str(key) for (key,) in connection.execute("SELECT owner FROM engrams.owners").fetchall()
+    }

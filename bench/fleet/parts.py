@@ -1,6 +1,7 @@
 """Filling and measuring of one cell of the grid, each in a process of its own.
 
-``python -m bench.fleet.parts NAME JSON`` prints one JSON object; ``reader`` answers questions of another process instead.
+``python -m bench.fleet.parts NAME JSON`` prints one JSON object; ``reader`` answers questions of
+another process instead.
 """
 
 from __future__ import annotations
@@ -35,8 +36,12 @@ _WRITTEN = 5
 
 
 def fill(place: str, cell: str) -> dict[str, Any]:
-    """Write the turns that a store lacks of a cell; on Postgres, owners beyond the first five are copies of these."""
-    grid, start, written = GridCell.parse(cell), time.perf_counter(), 0
+    """Write the turns that a store lacks of a cell;
+    on Postgres, owners beyond the first five are copies of these.
+    """
+    grid = GridCell.parse(cell)
+    start = time.perf_counter()
+    written = 0
     copies = range(_WRITTEN, grid.owners) if "://" in place else range(0)
     with open_engine(place, write__extract="off") as memory:
         for number in grid.numbers[: len(grid.numbers) - len(copies)]:
@@ -66,13 +71,19 @@ def _copy_owners(place: str, grid: GridCell, numbers: range) -> int:
 
 
 def _tell_progress(grid: GridCell, number: int) -> None:
-    print(f"\r{grid.name}: {number + 1:,} of {grid.owners:,} owners ", end="", file=sys.stderr, flush=True)
+    print(
+        f"\r{grid.name}: {number + 1:,} of {grid.owners:,} owners ",
+        end="",
+        file=sys.stderr,
+        flush=True,
+    )
 
 
 def measure(places: Mapping[str, str], cell: str, count: int) -> dict[str, Any]:
     """Time searches and writes on each store; beside them the size of an owner's index."""
     visited = [name_owner(number) for number in GridCell.parse(cell).visited()]
-    questions, timer = Corpus(seed=3).questions(count), SideBySideTimer()
+    questions = Corpus(seed=3).questions(count)
+    timer = SideBySideTimer()
     lines = map(to_turn, make_lines(2 * count))
     for _ in range(max(1, 10 // len(visited))):
         with _open_all(places) as engines:
@@ -84,9 +95,13 @@ def measure(places: Mapping[str, str], cell: str, count: int) -> dict[str, Any]:
                 one.search(questions[0], scope=owner)
         for owner, question in zip(itertools.cycle(visited), questions, strict=False):
             timer.take("search", engines, methodcaller("search", question, scope=owner))
-        for owner, turn in zip(itertools.cycle(visited), itertools.islice(lines, count), strict=False):
+        for owner, turn in zip(
+            itertools.cycle(visited), itertools.islice(lines, count), strict=False
+        ):
             timer.take("add", engines, methodcaller("add", turn, scope=owner, settle=False))
-        for owner, turn in zip(itertools.cycle(visited), itertools.islice(lines, count // 4), strict=False):
+        for owner, turn in zip(
+            itertools.cycle(visited), itertools.islice(lines, count // 4), strict=False
+        ):
             timer.take("settled", engines, methodcaller("add", turn, scope=owner))
         _search_elsewhere(places, engines, visited, count // 2, timer)
     return timer.summarize()
@@ -94,15 +109,20 @@ def measure(places: Mapping[str, str], cell: str, count: int) -> dict[str, Any]:
 
 def weigh(place: str, cell: str) -> dict[str, Any]:
     """Measure the indexes that owners who are visited have in memory, in bytes of one owner."""
-    visited, (question,) = GridCell.parse(cell).visited(), Corpus(seed=4).questions(1)
+    visited = GridCell.parse(cell).visited()
+    (question,) = Corpus(seed=4).questions(1)
     with open_engine(place) as memory:
         memory.search(question, scope=name_owner(WARMING))
-        cache = memory.store._index_cache  # type: ignore[attr-defined]  # noqa: SLF001  nothing else tells the size that its bound counts
-        held, resident = cache.bytes, resident_mb()
+        cache = memory.store._index_cache  # type: ignore[attr-defined]  # noqa: SLF001 - nothing else tells the size that its bound counts
+        held = cache.bytes
+        resident = resident_mb()
         for number in visited:
             memory.search(question, scope=name_owner(number))
         grown = resident_mb() - resident
-        return {"index_bytes": round((cache.bytes - held) / len(visited)), "resident_bytes": round(1e6 * grown / len(visited))}
+        return {
+            "index_bytes": round((cache.bytes - held) / len(visited)),
+            "resident_bytes": round(1e6 * grown / len(visited)),
+        }
 
 
 @contextmanager
@@ -117,7 +137,11 @@ def _open_all(places: Mapping[str, str]) -> Iterator[dict[str, MemoryEngine]]:
 
 
 def _search_elsewhere(
-    places: Mapping[str, str], engines: Mapping[str, MemoryEngine], visited: Sequence[Owner], count: int, timer: SideBySideTimer
+    places: Mapping[str, str],
+    engines: Mapping[str, MemoryEngine],
+    visited: Sequence[Owner],
+    count: int,
+    timer: SideBySideTimer,
 ) -> None:
     """Add here and search in another process, which must find it."""
     readers = {name: RemoteReader(place) for name, place in places.items()}
@@ -138,8 +162,16 @@ class RemoteReader:
     """Another process that searches the memory at a place."""
 
     def __init__(self, place: str) -> None:
-        command = [sys.executable, "-m", "bench.fleet.parts", "reader", json.dumps({"place": place})]
-        self._process = subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        command = [
+            sys.executable,
+            "-m",
+            "bench.fleet.parts",
+            "reader",
+            json.dumps({"place": place}),
+        ]
+        self._process = subprocess.Popen(
+            command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
 
     def find(self, word: str, owner: Owner) -> None:
         """Search there; the run ends where nothing is found."""
@@ -162,7 +194,12 @@ def reader(place: str) -> None:
             print(json.dumps(any(word in hit.record.text for hit in hits)), flush=True)
 
 
-PARTS: dict[str, Callable[..., dict[str, Any] | None]] = {"fill": fill, "measure": measure, "weigh": weigh, "reader": reader}
+PARTS: dict[str, Callable[..., dict[str, Any] | None]] = {
+    "fill": fill,
+    "measure": measure,
+    "weigh": weigh,
+    "reader": reader,
+}
 
 if __name__ == "__main__":
     found = PARTS[sys.argv[1]](**json.loads(sys.argv[2]))

@@ -1,10 +1,12 @@
-"""``python -m bench.fleet.peerworker NAME URL``: one other memory on Postgres in a process of its own; JSON lines in, JSON lines out.
+"""``python -m bench.fleet.peerworker NAME URL``: one other memory on Postgres in a process of its
+own; JSON lines in, JSON lines out.
 
-Requests: ``{"do": "open"}``, ``{"do": "fill", "owner", "texts"}``, ``{"do": "add", "owner", "text"}``,
-``{"do": "search", "owner", "text", "limit"}``. Answers: ``{"about", "seconds"}``, ``{"seconds"}``, ``{"seconds", "texts"}`` or
-``{"error"}``. Runs in the environment of that memory, and imports nothing of this project but this folder and the builtin embedder, which
-the other memory is given so that no difference comes from the vectors. Seconds are taken here, next to the call; those of ``open`` begin
-before the other memory is imported.
+Requests: ``{"do": "open"}``, ``{"do": "fill", "owner", "texts"}``, ``{"do": "add", "owner",
+"text"}``, ``{"do": "search", "owner", "text", "limit"}``. Answers: ``{"about", "seconds"}``,
+``{"seconds"}``, ``{"seconds", "texts"}`` or ``{"error"}``. Runs in the environment of that memory,
+and imports nothing of this project but this folder and the builtin embedder, which the other memory
+is given so that no difference comes from the vectors. Seconds are taken here, next to the call;
+those of ``open`` begin before the other memory is imported.
 """
 
 from __future__ import annotations
@@ -40,14 +42,18 @@ class _Session:
     """Memory of this process, opened at the first request."""
 
     def __init__(self, name: str, url: str, folder: Path) -> None:
-        self._name, self._url, self._folder = name, url, folder
+        self._name = name
+        self._url = url
+        self._folder = folder
         self._store: FleetStore | None = None
 
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         do = request.pop("do")
         start = time.perf_counter()
         if do == "open":
-            self._store = importlib.import_module(f"bench.fleet.stores.{self._name}").open_store(self._url, self._folder)
+            self._store = importlib.import_module(f"bench.fleet.stores.{self._name}").open_store(
+                self._url, self._folder
+            )
             assert self._store
             return {"about": self._store.about, "seconds": time.perf_counter() - start}
         assert self._store, "nothing is open"
@@ -70,7 +76,7 @@ def main() -> None:
         for line in sys.stdin:
             try:
                 answer = session.answer(json.loads(line))
-            except Exception as problem:  # noqa: BLE001  any failure of a foreign library is its row in the table
+            except Exception as problem:  # noqa: BLE001 - any failure of a foreign library is its row in the table
                 answer = {"error": f"{type(problem).__name__}: {problem}"}
             print(json.dumps(answer), file=answers, flush=True)
         session.close()

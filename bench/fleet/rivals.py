@@ -1,6 +1,8 @@
-"""Other memories beside engrams on one server: the same texts, questions and vectors, each in a process of its own, in turn.
+"""Other memories beside engrams on one server: the same texts, questions and vectors, each in a
+process of its own, in turn.
 
-What is filled in bulk is not timed. Adds and searches are; so is what a new process needs until its first answer.
+What is filled in bulk is not timed. Adds and searches are; so is what a new process needs until its
+first answer.
 """
 
 from __future__ import annotations
@@ -15,7 +17,13 @@ from typing import Any
 import psycopg
 
 from bench.fleet.cells import OURS, GridCell, make_lines, name_user
-from bench.fleet.databases import make_database, measure_bytes, read_process_seconds, settle_database, sum_server_seconds
+from bench.fleet.databases import (
+    make_database,
+    measure_bytes,
+    read_process_seconds,
+    settle_database,
+    sum_server_seconds,
+)
 from bench.fleet.sidebyside import SideBySideTimer
 from bench.peers.envs import PeerError, prepare_python
 from bench.peers.remote import PeerProcess
@@ -36,7 +44,9 @@ class RivalProcess(PeerProcess):
     """Worker of one memory; seconds are taken next to its calls. PeerError: it failed."""
 
     def __init__(self, name: str, url: str) -> None:
-        super().__init__([str(prepare_python(name)), "-m", "bench.fleet.peerworker", name, url], _SECONDS)
+        super().__init__(
+            [str(prepare_python(name)), "-m", "bench.fleet.peerworker", name, url], _SECONDS
+        )
 
     def open(self) -> tuple[str, float]:
         """Open the memory; its description, and seconds with those of its import."""
@@ -57,8 +67,12 @@ class RivalProcess(PeerProcess):
         return float(answer["seconds"]), answer["texts"]
 
 
-def measure_rivals(server: str, ours: str, cell: GridCell, names: Iterable[str], count: int) -> dict[str, Any]:
-    """Fill and measure each, engrams at the address ``ours``; figures by name, or ``{"failure": why}``."""
+def measure_rivals(
+    server: str, ours: str, cell: GridCell, names: Iterable[str], count: int
+) -> dict[str, Any]:
+    """Fill and measure each, engrams at the address ``ours``;
+    figures by name, or ``{"failure": why}``.
+    """
     result: dict[str, Any] = {}
     urls = {OURS: ours}
     for name in names:
@@ -73,7 +87,9 @@ def measure_rivals(server: str, ours: str, cell: GridCell, names: Iterable[str],
     empty = measure_bytes(make_database(server, "empty"))
     sizes = {name: round((measure_bytes(url) - empty) / cell.weight) for name, url in urls.items()}
     timed = _time_all(urls, cell, count)
-    return result | {name: {"database_bytes": sizes[name], **figures} for name, figures in timed.items()}
+    return result | {
+        name: {"database_bytes": sizes[name], **figures} for name, figures in timed.items()
+    }
 
 
 def _fill(name: str, url: str, cell: GridCell) -> None:
@@ -89,13 +105,20 @@ def _fill(name: str, url: str, cell: GridCell) -> None:
             texts = (line.text for line in cell.lines(number, held.get(user, 0)))
             while some := list(itertools.islice(texts, _BATCH)):
                 worker.fill(user, some)
-            print(f"\r{cell.name}, {name}: {number + 1:,} of {cell.owners:,} owners ", end="", file=sys.stderr, flush=True)
+            print(
+                f"\r{cell.name}, {name}: {number + 1:,} of {cell.owners:,} owners ",
+                end="",
+                file=sys.stderr,
+                flush=True,
+            )
     print(file=sys.stderr)
 
 
 def _time_all(urls: dict[str, str], cell: GridCell, count: int) -> dict[str, Any]:
-    timer, users = SideBySideTimer(), [name_user(number) for number in cell.visited()]
-    questions, lines = Corpus(seed=13).questions(count + _STARTS), make_lines(count)
+    timer = SideBySideTimer()
+    users = [name_user(number) for number in cell.visited()]
+    questions = Corpus(seed=13).questions(count + _STARTS)
+    lines = make_lines(count)
     for user, question in zip(itertools.cycle(users), questions[:_STARTS], strict=False):
         _time_starts(urls, user, question, timer)
     with ExitStack() as stack:
@@ -112,9 +135,14 @@ def _time_all(urls: dict[str, str], cell: GridCell, count: int) -> dict[str, Any
             found[name] += len(texts)
             return seconds
 
-        places, spent = {name: name for name in urls}, [_sum_seconds(workers, urls)]
+        places = {name: name for name in urls}
+        spent = [_sum_seconds(workers, urls)]
         for user, question in zip(itertools.cycle(users), questions[_STARTS:], strict=False):
-            timer.note("search", places, lambda name, user=user, question=question: search(name, user, question))
+            timer.note(
+                "search",
+                places,
+                lambda name, user=user, question=question: search(name, user, question),
+            )
         spent.append(_sum_seconds(workers, urls))
         added = list(zip(itertools.cycle(users), (line.text for line in lines), strict=False))
         for user, text in added:
@@ -137,7 +165,10 @@ def _time_all(urls: dict[str, str], cell: GridCell, count: int) -> dict[str, Any
 
 def _sum_seconds(workers: Mapping[str, RivalProcess], urls: Mapping[str, str]) -> dict[str, float]:
     """Processor time of each memory so far: of its process, and of Postgres for it."""
-    return {name: read_process_seconds(worker.process) + sum_server_seconds(urls[name], whole=False) for name, worker in workers.items()}
+    return {
+        name: read_process_seconds(worker.process) + sum_server_seconds(urls[name], whole=False)
+        for name, worker in workers.items()
+    }
 
 
 def _time_starts(urls: dict[str, str], user: str, question: str, timer: SideBySideTimer) -> None:
@@ -151,7 +182,17 @@ def _time_starts(urls: dict[str, str], user: str, question: str, timer: SideBySi
 def main() -> None:
     """Measure what the arguments name as JSON; print one JSON object."""
     given = json.loads(sys.argv[1])
-    print(json.dumps(measure_rivals(given["server"], given["ours"], GridCell.parse(given["cell"]), given["names"], given["count"])))
+    print(
+        json.dumps(
+            measure_rivals(
+                given["server"],
+                given["ours"],
+                GridCell.parse(given["cell"]),
+                given["names"],
+                given["count"],
+            )
+        )
+    )
 
 
 if __name__ == "__main__":

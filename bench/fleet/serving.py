@@ -1,4 +1,5 @@
-"""API processes over HTTP: `engrams serve`, one or two of them on one memory, and calls on each in turn.
+"""API processes over HTTP: `engrams serve`, one or two of them on one memory, and calls on each in
+turn.
 
 ``python -m bench.fleet.serving NAME JSON`` prints one JSON object.
 """
@@ -71,10 +72,16 @@ class EngramsProcess:
     """`engrams serve` or `engrams work` on a memory, and a client of it."""
 
     def __init__(self, command: str, place: str, number: int) -> None:
-        """``place``: a folder, or the address of a database. ``number``: which process on it this is."""
+        """``place``:
+        a folder, or the address of a database. ``number``: which process on it this is.
+        """
         self.port = _find_port()
         home = str(find_home() / f"home{number}") if "://" in place else place
-        given = {"HOME": home, "JOBS__WORKERS": "0" if command == "serve" else "2", "SERVE__RATE_LIMIT": "0"}
+        given = {
+            "HOME": home,
+            "JOBS__WORKERS": "0" if command == "serve" else "2",
+            "SERVE__RATE_LIMIT": "0",
+        }
         given |= {"STORE__URL": place} if "://" in place else {}
         env = {**os.environ, **{f"ENGRAMS_{name}": value for name, value in given.items()}}
         self._log = (find_home() / f"{command}.log").open("ab")
@@ -119,32 +126,57 @@ def run_processes(command: str, place: str, number: int) -> Iterator[list[Engram
         yield started
 
 
-def measure_serving(places: Mapping[str, str], cell: str, processes: int, count: int) -> dict[str, Any]:
+def measure_serving(
+    places: Mapping[str, str], cell: str, processes: int, count: int
+) -> dict[str, Any]:
     """Time calls over HTTP on each memory, with as many API processes on each."""
     users = [name_user(number) for number in GridCell.parse(cell).visited()]
-    timer, questions = SideBySideTimer(), Corpus(seed=21).questions(count)
+    timer = SideBySideTimer()
+    questions = Corpus(seed=21).questions(count)
     lines = [line.text for line in make_lines(count // 2)]
     with ExitStack() as stack:
-        started = {name: stack.enter_context(run_processes("serve", place, processes)) for name, place in places.items()}
+        started = {
+            name: stack.enter_context(run_processes("serve", place, processes))
+            for name, place in places.items()
+        }
         served = {name: [one.client for one in some] for name, some in started.items()}
         for question, apis in itertools.product(questions[:10], served.values()):
             for api in apis:
                 api.search(name_user(WARMING), question)
         for turn, user in itertools.product(range(processes), users):
-            timer.take("cold", served, lambda apis, turn=turn, user=user: apis[turn].search(user, questions[0]))
+            timer.take(
+                "cold",
+                served,
+                lambda apis, turn=turn, user=user: apis[turn].search(user, questions[0]),
+            )
         for number, question in enumerate(questions):
             user = users[number // processes % len(users)]
-            timer.take("search", served, lambda apis, n=number, user=user, q=question: apis[n % processes].search(user, q))
+            timer.take(
+                "search",
+                served,
+                lambda apis, n=number, user=user, q=question: apis[n % processes].search(user, q),
+            )
         for number, text in enumerate(lines):
             user = users[number % len(users)]
-            timer.take("add", served, lambda apis, n=number, user=user, text=text: apis[n % processes].add(user, text))
+            timer.take(
+                "add",
+                served,
+                lambda apis, n=number, user=user, text=text: apis[n % processes].add(user, text),
+            )
         for number in range(count // 2):
             _search_elsewhere(served, users[number % len(users)], number, timer)
-        rates = {name: _count_per_second([one.port for one in some], users, questions) for name, some in started.items()}
-    return {name: {**figures, "per_second": rates[name]} for name, figures in timer.summarize().items()}
+        rates = {
+            name: _count_per_second([one.port for one in some], users, questions)
+            for name, some in started.items()
+        }
+    return {
+        name: {**figures, "per_second": rates[name]} for name, figures in timer.summarize().items()
+    }
 
 
-def _search_elsewhere(served: Mapping[str, Sequence[ApiClient]], user: str, number: int, timer: SideBySideTimer) -> None:
+def _search_elsewhere(
+    served: Mapping[str, Sequence[ApiClient]], user: str, number: int, timer: SideBySideTimer
+) -> None:
     """Add at one API and search at the next one, which must find it."""
     word = f"zarf{random.randrange(10**9)}"
     for apis in served.values():
@@ -157,7 +189,9 @@ def _search_elsewhere(served: Mapping[str, Sequence[ApiClient]], user: str, numb
     timer.take("elsewhere", served, find)
 
 
-def _count_per_second(ports: Sequence[int], users: Sequence[str], questions: Sequence[str]) -> float:
+def _count_per_second(
+    ports: Sequence[int], users: Sequence[str], questions: Sequence[str]
+) -> float:
     """Searches a second of several clients, each at one of the APIs."""
     each = len(questions) // 2
 
@@ -176,21 +210,32 @@ def _count_per_second(ports: Sequence[int], users: Sequence[str], questions: Seq
 def measure_costs(server: str, place: str, cell: str, count: int, rest: float) -> dict[str, float]:
     """Measure what one API, and Postgres behind it, spend on a call and on nothing.
 
-    Milliseconds of processor time for a search of a loaded owner, for an owner's first one, and for an add; on Postgres also bytes of its
-    log for an add, and connections and transactions a second of an API that rests for as many seconds."""
+    Milliseconds of processor time for a search of a loaded owner, for an owner's first one, and for
+    an add; on Postgres also bytes of its log for an add, and connections and transactions a second
+    of an API that rests for as many seconds.
+    """
     users = [name_user(number) for number in GridCell.parse(cell).visited()]
-    questions, lines = Corpus(seed=31).questions(count), [line.text for line in make_lines(count)]
-    shared, found = "://" in place, dict[str, float]()
+    questions = Corpus(seed=31).questions(count)
+    lines = [line.text for line in make_lines(count)]
+    shared = "://" in place
+    found = dict[str, float]()
     with run_processes("serve", place, 1) as (api,):
         spent = _CostMeter(place if shared else "", api)
         for question in questions[:20]:
             api.client.search(name_user(WARMING), question)
-        found |= spent.measure("cold", [lambda user=user: api.client.search(user, questions[0]) for user in users])
+        found |= spent.measure(
+            "cold", [lambda user=user: api.client.search(user, questions[0]) for user in users]
+        )
         calls = zip(itertools.cycle(users), questions, strict=False)
-        found |= spent.measure("search", [lambda user=user, text=text: api.client.search(user, text) for user, text in calls])
+        found |= spent.measure(
+            "search",
+            [lambda user=user, text=text: api.client.search(user, text) for user, text in calls],
+        )
         logged = count_logged_bytes(place) if shared else 0
         calls = zip(itertools.cycle(users), lines, strict=False)
-        found |= spent.measure("add", [lambda user=user, text=text: api.client.add(user, text) for user, text in calls])
+        found |= spent.measure(
+            "add", [lambda user=user, text=text: api.client.add(user, text) for user, text in calls]
+        )
         if shared:
             found["add_log_bytes"] = round((count_logged_bytes(place) - logged) / count)
             found |= _measure_rest(server, place, "api", rest)
@@ -200,35 +245,49 @@ def measure_costs(server: str, place: str, cell: str, count: int, rest: float) -
 def measure_idle_workers(server: str, place: str, rest: float) -> dict[str, float]:
     """Connections and transactions a second of a worker at rest, on a database without jobs."""
     with run_processes("work", place, 2):
-        return {name: value / 2 for name, value in _measure_rest(server, place, "worker", rest).items()}
+        return {
+            name: value / 2 for name, value in _measure_rest(server, place, "worker", rest).items()
+        }
 
 
 def _measure_rest(server: str, place: str, who: str, rest: float) -> dict[str, float]:
     # What a connection did before it came to rest is counted up to ten seconds later.
     time.sleep(min(rest, _COUNTED_SECONDS))
     name = urlsplit(place).path.strip("/")
-    before, start = count_transactions(server, name), time.perf_counter()
+    before = count_transactions(server, name)
+    start = time.perf_counter()
     time.sleep(rest)
     rate = (count_transactions(server, name) - before) / (time.perf_counter() - start)
-    return {f"{who}_idle_per_second": round(rate, 2), f"{who}_connections": count_connections(place)}
+    return {
+        f"{who}_idle_per_second": round(rate, 2),
+        f"{who}_connections": count_connections(place),
+    }
 
 
 class _CostMeter:
     """Processor time of an API, and of Postgres' processes for it, for calls."""
 
     def __init__(self, server: str, api: EngramsProcess) -> None:
-        self._server, self._api = server, api
+        self._server = server
+        self._api = api
 
     def measure(self, what: str, calls: Sequence[Callable[[], Any]]) -> dict[str, float]:
         """Milliseconds a call, of the API and of the server."""
         before = self._read()
         for call in calls:
             call()
-        spent = [1000 * (late - early) / len(calls) for early, late in zip(before, self._read(), strict=True)]
-        return {f"{what}_api_ms": round(spent[0], 3)} | ({f"{what}_server_ms": round(spent[1], 3)} if self._server else {})
+        spent = [
+            1000 * (late - early) / len(calls)
+            for early, late in zip(before, self._read(), strict=True)
+        ]
+        return {f"{what}_api_ms": round(spent[0], 3)} | (
+            {f"{what}_server_ms": round(spent[1], 3)} if self._server else {}
+        )
 
     def _read(self) -> tuple[float, float]:
-        return self._api.seconds, sum_server_seconds(self._server, whole=False) if self._server else 0.0
+        return self._api.seconds, sum_server_seconds(
+            self._server, whole=False
+        ) if self._server else 0.0
 
 
 def _find_port() -> int:
@@ -237,7 +296,11 @@ def _find_port() -> int:
         return int(found.getsockname()[1])
 
 
-PARTS: dict[str, Callable[..., dict[str, Any]]] = {"serving": measure_serving, "costs": measure_costs, "idle": measure_idle_workers}
+PARTS: dict[str, Callable[..., dict[str, Any]]] = {
+    "serving": measure_serving,
+    "costs": measure_costs,
+    "idle": measure_idle_workers,
+}
 
 if __name__ == "__main__":
     print(json.dumps(PARTS[sys.argv[1]](**json.loads(sys.argv[2]))))

@@ -31,4 +31,7 @@ class SideBySideTimer:
 
     def summarize(self) -> dict[str, Any]:
         """Quantiles in milliseconds, by system and call."""
-        return {name: {what: quantiles(some) for what, some in mine.items()} for name, mine in self._times.items()}
+        return {
+            name: {what: quantiles(some) for what, some in mine.items()}
+            for name, mine in self._times.items()
+        }

@@ -44,7 +44,10 @@ def format_report(report: Mapping[str, Any]) -> str:
     """Every cell with what was measured in it."""
     facts = report["machine"]
     place = f"{facts['cpu']}, {facts['cores']} cores, load {facts['load']} at the start"
-    lines = [f"engrams {facts['engrams']} on {place}; SQLite {facts['sqlite']}, PostgreSQL {report['server']} as it comes"]
+    lines = [
+        f"engrams {facts['engrams']} on {place}; SQLite {facts['sqlite']}, PostgreSQL"
+        f" {report['server']} as it comes"
+    ]
     for cell in report["cells"].values():
         lines += ["", *_format_cell(cell)]
     return "\n".join(lines)
@@ -62,30 +65,52 @@ def _format_cell(cell: Mapping[str, Any]) -> Iterator[str]:
             rates = {name: {"p50": served[name]["per_second"]} for name in served}
             yield _format_pair("    searches a second of 4 clients", rates)
     if sizes := cell.get("sizes"):
-        stored = {name: {"p50": sizes[key]} for name, key in (("files", "files_bytes"), ("postgres", "database_bytes")) if key in sizes}
+        stored = {
+            name: {"p50": sizes[key]}
+            for name, key in (("files", "files_bytes"), ("postgres", "database_bytes"))
+            if key in sizes
+        }
         yield _format_pair("  bytes of an owner, on disk", stored)
-        held = {name: {"p50": sizes[key]} for name, key in (("files", "files_index_bytes"), ("postgres", "index_bytes")) if key in sizes}
+        held = {
+            name: {"p50": sizes[key]}
+            for name, key in (("files", "files_index_bytes"), ("postgres", "index_bytes"))
+            if key in sizes
+        }
         yield _format_pair("  bytes of an owner, index in memory", held)
     if costs := cell.get("costs"):
         one = cell.get("file_costs", {})
-        for what, label in (("search", SERVED["search"]), ("cold", SERVED["cold"]), ("add", SERVED["add"])):
+        for what, label in (
+            ("search", SERVED["search"]),
+            ("cold", SERVED["cold"]),
+            ("add", SERVED["add"]),
+        ):
             spent = {"postgres": {"p50": costs[f"{what}_api_ms"] + costs[f"{what}_server_ms"]}}
             spent |= {"files": {"p50": one[f"{what}_api_ms"]}} if one else {}
-            yield _format_pair(f"  processor time over HTTP, {label.replace('search, warm', 'search')}", spent)
-        yield f"  an API at rest: {costs['api_connections']:.0f} connections, {costs['api_idle_per_second']:.2f} transactions a second"
+            yield _format_pair(
+                f"  processor time over HTTP, {label.replace('search, warm', 'search')}", spent
+            )
+        yield (
+            f"  an API at rest: {costs['api_connections']:.0f} connections,"
+            f" {costs['api_idle_per_second']:.2f} transactions a second"
+        )
     yield from _format_rivals(cell.get("rivals", {}))
 
 
-def _format_calls(indent: str, labels: Mapping[str, str], times: Mapping[str, Any]) -> Iterator[str]:
+def _format_calls(
+    indent: str, labels: Mapping[str, str], times: Mapping[str, Any]
+) -> Iterator[str]:
     for what, label in labels.items():
         yield _format_pair(indent + label, {name: mine[what] for name, mine in times.items()})
 
 
 def _format_pair(label: str, figures: Mapping[str, Mapping[str, float]]) -> str:
     """Row of a file's figures, where there is one, and of Postgres'."""
-    one, other = figures.get("files", {}), figures["postgres"]
+    one = figures.get("files", {})
+    other = figures["postgres"]
     columns = ((one, "p50", 9), (one, "p95", 8), (other, "p50", 14), (other, "p95", 8))
-    row = f"{label:{_LABEL}}" + "".join(f"{_format_figure(some.get(key)):>{width}} " for some, key, width in columns)
+    row = f"{label:{_LABEL}}" + "".join(
+        f"{_format_figure(some.get(key)):>{width}} " for some, key, width in columns
+    )
     return row + (f"{other['p50'] / max(one['p50'], 0.001):>8.2f}" if one else f"{'-':>8}")
 
 
@@ -98,8 +123,13 @@ def _format_figure(value: float | None) -> str:
 def _format_rivals(rivals: Mapping[str, Any]) -> Iterator[str]:
     if not rivals:
         return
-    head = "".join(f"{what + ' p50':>11} {'p95':>8} {'processor':>10}" for what in ("search", "add"))
-    yield f"{'  on the same server (ms)':28}{head} {'new process':>12} {'its first':>10} {'of 10':>6} {'again':>6} {'bytes':>11}"
+    head = "".join(
+        f"{what + ' p50':>11} {'p95':>8} {'processor':>10}" for what in ("search", "add")
+    )
+    yield (
+        f"{'  on the same server (ms)':28}{head} {'new process':>12} {'its first':>10} {'of 10':>6}"
+        f" {'again':>6} {'bytes':>11}"
+    )
     for name, label in RIVALS.items():
         mine = rivals.get(name)
         if mine is None:
@@ -108,22 +138,35 @@ def _format_rivals(rivals: Mapping[str, Any]) -> Iterator[str]:
             yield f"    {label:24}not run: {mine['failure']}"
             continue
         times = "".join(
-            f"{mine[what]['p50']:>11.2f} {mine[what]['p95']:>8.2f} {mine[f'{what}_processor_ms']:>10.2f}" for what in ("search", "add")
+            f"{mine[what]['p50']:>11.2f} {mine[what]['p95']:>8.2f}"
+            f" {mine[f'{what}_processor_ms']:>10.2f}"
+            for what in ("search", "add")
         )
         first = f"{mine['open']['p50']:>12.0f} {mine['first']['p50']:>10.1f}"
-        yield f"    {label:24}{times} {first} {mine['found']:>6.1f} {100 * mine['again']:>5.0f}% {mine['database_bytes']:>11,}"
+        yield (
+            f"    {label:24}{times} {first} {mine['found']:>6.1f} {100 * mine['again']:>5.0f}%"
+            f" {mine['database_bytes']:>11,}"
+        )
 
 
-def format_model(report: Mapping[str, Any], given: FleetAssumptions | None = None, sizes: Sequence[int] = SIZES) -> str:
+def format_model(
+    report: Mapping[str, Any], given: FleetAssumptions | None = None, sizes: Sequence[int] = SIZES
+) -> str:
     """Curves, what a larger fleet would need by them, and what is assumed."""
     given = given or FleetAssumptions()
     cells = report["cells"]
     curves = draw_curves(cells, given.records)
     names = list(cells)
-    lines = [f"{'cost on Postgres, by cell':54}" + "".join(f"{name:>12}" for name in names) + f"{'by owners':>11}{'by records':>11}"]
+    lines = [
+        f"{'cost on Postgres, by cell':54}"
+        + "".join(f"{name:>12}" for name in names)
+        + f"{'by owners':>11}{'by records':>11}"
+    ]
     for curve in curves:
         values = "".join(_format_value(curve.values.get(name)) for name in names)
-        lines.append(f"{CURVES[curve.name]:54}{values}{_format_slope(curve.by_owners)}{_format_slope(curve.by_records)}")
+        lines.append(
+            f"{CURVES[curve.name]:54}{values}{_format_slope(curve.by_owners)}{_format_slope(curve.by_records)}"
+        )
     try:
         base = choose_base(cells, given.records)
     except ValueError as problem:
@@ -131,20 +174,27 @@ def format_model(report: Mapping[str, Any], given: FleetAssumptions | None = Non
     columns = [forecast(owners, base, curves, report["idle"], given) for owners in sizes]
     lines += ["", f"{'owners':54}" + "".join(f"{owners:>12,}" for owners in sizes)]
     for name, (label, unit) in _FORECAST.items():
-        lines.append(f"{label:54}" + "".join(_format_value(column[name] / unit) for column in columns))
+        lines.append(
+            f"{label:54}" + "".join(_format_value(column[name] / unit) for column in columns)
+        )
     return "\n".join([*lines, "", _list_assumptions(base, given)])
 
 
 def _list_assumptions(base: Mapping[str, Any], given: FleetAssumptions) -> str:
-    share, first, busy = (f"{part:.0%}" for part in (given.daily_share, given.first_share, given.busy))
+    share, first, busy = (
+        f"{part:.0%}" for part in (given.daily_share, given.first_share, given.busy)
+    )
     text = (
-        f"Slopes are those of logarithms: 0 is flat, 1 grows with the number. Costs are those of the cell {base['owners']:,} x "
-        f"{base['each']:,}. Postgres' own grow with owners by their slope, where it rises; those of an API do not. "
-        f"Assumed: {given.records:,} records an owner; {share} of the owners come on a day, each for {given.daily_searches} searches and "
-        f"{given.daily_adds} adds; the busiest hour has {given.peak:.0f} times the mean; in {first} of the searches the owner's index "
-        f"must be loaded; who comes within an hour stays loaded, in one API, which holds {given.cache_bytes / 1e9:.0f} GB of them; "
-        f"processors are used to {busy}; one worker for {given.apis_per_worker} APIs; all settings of Postgres as they come. "
-        "Not in it: jobs and the models that they ask, what tables cost that outgrow the server's memory, replicas, vacuum, the network."
+        "Slopes are those of logarithms: 0 is flat, 1 grows with the number. Costs are those of"
+        f" the cell {base['owners']:,} x {base['each']:,}. Postgres' own grow with owners by their"
+        f" slope, where it rises; those of an API do not. Assumed: {given.records:,} records an"
+        f" owner; {share} of the owners come on a day, each for {given.daily_searches} searches and"
+        f" {given.daily_adds} adds; the busiest hour has {given.peak:.0f} times the mean; in"
+        f" {first} of the searches the owner's index must be loaded; who comes within an hour stays"
+        f" loaded, in one API, which holds {given.cache_bytes / 1e9:.0f} GB of them; processors are"
+        f" used to {busy}; one worker for {given.apis_per_worker} APIs; all settings of Postgres as"
+        " they come. Not in it: jobs and the models that they ask, what tables cost that outgrow"
+        " the server's memory, replicas, vacuum, the network."
     )
     return textwrap.fill(text, 138)
 

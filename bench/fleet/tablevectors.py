@@ -1,4 +1,6 @@
-"""Vectors of the builtin embedder for other memories, in their environments: numpy is all that it needs there."""
+"""Vectors of the builtin embedder for other memories, in their environments:
+numpy is all that it needs there.
+"""
 
 from __future__ import annotations
 

@@ -1,8 +1,11 @@
-"""Learning with a chat model: ``python -m bench.model [--only ID] [--show]``, ``… record [--only ID]``, ``… pace``.
+"""Learning with a chat model: ``python -m bench.model [--only ID] [--show]``, ``… record [--only
+ID]``, ``… pace``.
 
-Long conversations with gold go through a whole engine, with a model that gives recorded answers over HTTP. ``record`` takes the
-prompts that the product sends today as those that the recordings answer, and prints those that have no answer yet. ``pace`` counts
-calls and tokens of talk at a person's pace."""
+Long conversations with gold go through a whole engine, with a model that gives recorded answers
+over HTTP. ``record`` takes the prompts that the product sends today as those that the recordings
+answer, and prints those that have no answer yet. ``pace`` counts calls and tokens of talk at a
+person's pace.
+"""
 
 from __future__ import annotations
 
@@ -22,19 +25,28 @@ TARGETS = {"precision": "≥ .95", "recall": "≥ .90", "updates": "≥ .95", "c
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m bench.model", description=__doc__.split("\n\n")[1])
+    parser = argparse.ArgumentParser(
+        prog="python -m bench.model", description=__doc__.split("\n\n")[1]
+    )
     parser.add_argument("action", nargs="?", choices=("score", "record", "pace"), default="score")
-    parser.add_argument("--only", action="append", metavar="ID", help="a conversation; may be repeated")
-    parser.add_argument("--show", action="store_true", help="say what is wrong, missed, stale or leaked")
+    parser.add_argument(
+        "--only", action="append", metavar="ID", help="a conversation; may be repeated"
+    )
+    parser.add_argument(
+        "--show", action="store_true", help="say what is wrong, missed, stale or leaked"
+    )
     asked = parser.parse_args()
     if asked.action == "pace":
         print(format_pace())
         return 0
-    scores, failed = [], False
+    scores = []
+    failed = False
     for id in asked.only or conversation_ids():
         conversation = read_conversation(id)
         try:
-            scores.append(score(conversation, replay(conversation, record=asked.action == "record")))
+            scores.append(
+                score(conversation, replay(conversation, record=asked.action == "record"))
+            )
         except RecordingError as problem:
             print(f"{problem.message}\n{problem.hint}")
             failed = True
@@ -50,16 +62,36 @@ def main() -> int:
 
 
 def format_table(scores: list[Score]) -> str:
-    titles = ("turns", "precision", "recall", "updates", "dates", "leaked", "calls", "a turn", "tokens")
+    titles = (
+        "turns",
+        "precision",
+        "recall",
+        "updates",
+        "dates",
+        "leaked",
+        "calls",
+        "a turn",
+        "tokens",
+    )
     lines = [f"{'':16}" + "".join(f"{title:>10}" for title in titles)]
     for one in scores:
         shares = [f"{right}/{of}" for right, of in (getattr(one, name) for name in FIGURES[:4])]
         leaks = one.forbidden[1] - one.forbidden[0]
-        cells = (one.turns, *shares, leaks, one.calls, f"{share(one.calls_per_turn):.2f}", f"{share(one.tokens_per_turn):.0f}")
+        cells = (
+            one.turns,
+            *shares,
+            leaks,
+            one.calls,
+            f"{share(one.calls_per_turn):.2f}",
+            f"{share(one.tokens_per_turn):.0f}",
+        )
         lines.append(f"{one.id:16}" + "".join(f"{cell:>10}" for cell in cells))
     lines.append("")
     for name, row in summarise(scores).items():
-        figures = f"{row['value']:>9.3f}   95 % {row['low']:.3f} to {row['high']:.3f}   {TARGETS.get(name, '')}"
+        figures = (
+            f"{row['value']:>9.3f}   95 % {row['low']:.3f} to {row['high']:.3f}  "
+            f" {TARGETS.get(name, '')}"
+        )
         lines.append(f"{name.replace('_', ' '):16}{figures}".rstrip())
     return "\n".join(lines)
 

@@ -13,7 +13,8 @@ from engrams import Turn
 from engrams.text.normalize import fold
 
 HERE = Path(__file__).parent
-CONVERSATIONS, RECORDINGS = HERE / "conversations", HERE / "recordings"
+CONVERSATIONS = HERE / "conversations"
+RECORDINGS = HERE / "recordings"
 
 State = Literal["current", "superseded", "optional"]
 
@@ -22,8 +23,9 @@ State = Literal["current", "superseded", "optional"]
 class GoldFact:
     """A statement to remember.
 
-    ``words``: all must occur in its text, or one of several with a bar between them. ``state``: at the end; ``optional`` may be
-    remembered. ``said``: the day it was said."""
+    ``words``: all must occur in its text, or one of several with a bar between them. ``state``: at
+    the end; ``optional`` may be remembered. ``said``: the day it was said.
+    """
 
     text: str
     words: tuple[str, ...]
@@ -38,7 +40,9 @@ class GoldFact:
 @dataclass(frozen=True)
 class Conversation:
     """Sessions of turns, and the gold.
-    ``forbidden``: statements that must not be remembered, with the reason as their text."""
+
+    ``forbidden``: statements that must not be remembered, with the reason as their text.
+    """
 
     id: str
     language: str
@@ -58,9 +62,17 @@ def conversation_ids() -> list[str]:
 
 def read_conversation(id: str) -> Conversation:
     data = json.loads((CONVERSATIONS / f"{id}.json").read_text("utf-8"))
-    sessions = tuple(_to_turns(number, session, data["speaker"]) for number, session in enumerate(data["sessions"], 1))
-    facts = tuple(GoldFact(row["text"], tuple(row["words"]), row.get("state", "current"), row["said"]) for row in data["facts"])
-    forbidden = tuple(GoldFact(row["why"], tuple(row["words"]), "optional", "") for row in data["forbidden"])
+    sessions = tuple(
+        _to_turns(number, session, data["speaker"])
+        for number, session in enumerate(data["sessions"], 1)
+    )
+    facts = tuple(
+        GoldFact(row["text"], tuple(row["words"]), row.get("state", "current"), row["said"])
+        for row in data["facts"]
+    )
+    forbidden = tuple(
+        GoldFact(row["why"], tuple(row["words"]), "optional", "") for row in data["forbidden"]
+    )
     return Conversation(id, data["language"], data["speaker"], sessions, facts, forbidden)
 
 
@@ -68,7 +80,13 @@ def _to_turns(number: int, session: dict[str, Any], speaker: str) -> tuple[Turn,
     at = datetime.fromisoformat(f"{session['at']}+00:00")
     said: Sequence[dict[str, str]] = session["turns"]
     return tuple(
-        Turn(text, role=role, speaker=speaker if role == "user" else "", at=at + timedelta(minutes=place), session=f"s{number}")  # type: ignore[arg-type]
+        Turn(
+            text,
+            role=role,
+            speaker=speaker if role == "user" else "",
+            at=at + timedelta(minutes=place),
+            session=f"s{number}",
+        )  # type: ignore[arg-type]
         for place, turn in enumerate(said)
         for role, text in turn.items()
     )

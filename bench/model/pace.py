@@ -1,7 +1,9 @@
 """Calls and tokens of a conversation at a person's pace: ``python -m bench.model pace``.
 
-A message a minute, and jobs run when they are due: how often a model is asked depends on ``write.debounce_seconds``. Prompts then show
-other parts of a conversation than the recorded ones, so an answer holds whatever recorded statements and decisions fit its prompt."""
+A message a minute, and jobs run when they are due: how often a model is asked depends on
+``write.debounce_seconds``. Prompts then show other parts of a conversation than the recorded ones,
+so an answer holds whatever recorded statements and decisions fit its prompt.
+"""
 
 from __future__ import annotations
 
@@ -37,9 +39,13 @@ class FittingModel:
 
     def answer(self, request: ReceivedModelRequest) -> str:
         kind, values = split_prompt(request.messages[0][1])
-        rows = [row for step in self._steps if step["step"].startswith(kind) for row in step["answer"]]
+        rows = [
+            row for step in self._steps if step["step"].startswith(kind) for row in step["answer"]
+        ]
         fill = {"extract": _fit_statements, "reconcile": _fit_decisions}.get(kind)
-        text = json.dumps(fill(rows, values) if fill else {"themes": [], "summary": ""}, ensure_ascii=False)
+        text = json.dumps(
+            fill(rows, values) if fill else {"themes": [], "summary": ""}, ensure_ascii=False
+        )
         self.calls += 1
         self.tokens += estimate_tokens(request.prompt) + estimate_tokens(text)
         return text
@@ -47,12 +53,25 @@ class FittingModel:
 
 def _fit_statements(rows: list[dict[str, Any]], values: dict[str, str]) -> dict[str, Any]:
     messages = read_messages(values["turns"])
-    found = ((next((number for number, text in messages.items() if find_literal(row["quote"], text)), 0), row) for row in rows)
-    return {"statements": [{"turn": turn, **row} for turn, row in found if turn and not row.get("mistake")]}
+    found = (
+        (
+            next(
+                (number for number, text in messages.items() if find_literal(row["quote"], text)), 0
+            ),
+            row,
+        )
+        for row in rows
+    )
+    return {
+        "statements": [
+            {"turn": turn, **row} for turn, row in found if turn and not row.get("mistake")
+        ]
+    }
 
 
 def _fit_decisions(rows: list[dict[str, Any]], values: dict[str, str]) -> dict[str, Any]:
-    known, new = read_list(values["known"]), read_list(values["new"])
+    known = read_list(values["known"])
+    new = read_list(values["new"])
     decisions = []
     for number, text in new.items():
         row = next((row for row in rows if _find(row["new"], {number: text})), None)
@@ -60,18 +79,34 @@ def _fit_decisions(rows: list[dict[str, Any]], values: dict[str, str]) -> dict[s
         meets = {at for word in words if (at := _find(word, known))}
         earlier = {at for word in words if (at := _find(word, new)) and at < number}
         verdict = row["verdict"] if row and (meets or earlier) else "add"
-        decisions.append({"new": number, "reason": "", "known": sorted(meets), "earlier": sorted(earlier), "verdict": verdict})
+        decisions.append(
+            {
+                "new": number,
+                "reason": "",
+                "known": sorted(meets),
+                "earlier": sorted(earlier),
+                "verdict": verdict,
+            }
+        )
     return {"decisions": decisions}
 
 
 def _find(words: Any, listing: dict[int, str]) -> int:
     """Number of the statement that holds these words; 0 for none."""
-    return next((number for number, text in listing.items() if isinstance(words, str) and fold(words) in fold(text)), 0)
+    return next(
+        (
+            number
+            for number, text in listing.items()
+            if isinstance(words, str) and fold(words) in fold(text)
+        ),
+        0,
+    )
 
 
 def measure_pace(conversation: Conversation, quiet: float) -> FittingModel:
     """Let an engine learn, a message a minute."""
-    answers, first = FittingModel(conversation.id), conversation.sessions[0][0].at
+    answers = FittingModel(conversation.id)
+    first = conversation.sessions[0][0].at
     assert first is not None
     clock = SettableClock(first)
     chat = {"chat__provider": "openai", "chat__model": "fitting", "write__debounce_seconds": quiet}
@@ -99,6 +134,7 @@ def format_pace() -> str:
     lines = [f"{'quiet, seconds':16}{'calls a turn':>14}{'tokens a turn':>15}"]
     for quiet in PAUSES:
         measured = [measure_pace(one, quiet) for one in conversations]
-        calls, tokens = sum(one.calls for one in measured), sum(one.tokens for one in measured)
+        calls = sum(one.calls for one in measured)
+        tokens = sum(one.tokens for one in measured)
         lines.append(f"{quiet:<16.0f}{calls / turns:>14.2f}{tokens / turns:>15.0f}")
     return "\n".join(lines)

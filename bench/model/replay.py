@@ -29,12 +29,19 @@ class Learned:
 def replay(conversation: Conversation, *, record: bool = False) -> Learned:
     """Let an engine of the default preset learn session by session.
 
-    RecordingError: the product asks something else than was recorded."""
+    RecordingError: the product asks something else than was recorded.
+    """
     recorded = RecordedModel(conversation.id, record)
     clock = SettableClock(_moment(conversation, 0))
     with (
         ScriptedModel(answer=recorded.answer) as model,
-        temp_engine(clock=clock, chat__provider="openai", chat__model="recorded", chat__url=model.url, jobs__workers=0) as memory,
+        temp_engine(
+            clock=clock,
+            chat__provider="openai",
+            chat__model="recorded",
+            chat__url=model.url,
+            jobs__workers=0,
+        ) as memory,
     ):
         for session in conversation.sessions:
             for turn in session:
@@ -44,7 +51,9 @@ def replay(conversation: Conversation, *, record: bool = False) -> Learned:
             clock.forward(hours=1)
             assert memory.drain(_PATIENCE), f"{conversation.id}: jobs are left: {memory.status()}"
             recorded.check()
-        every = memory.list(scope=("user", "owner"), kinds=STATEMENTS, statuses=tuple(Status), limit=500).records
+        every = memory.list(
+            scope=("user", "owner"), kinds=STATEMENTS, statuses=tuple(Status), limit=500
+        ).records
         accounts = memory.list(scope=("user", "owner"), kinds=(Kind.EPISODE,)).records
         now = clock()
     recorded.close()

@@ -19,7 +19,8 @@ _ROUNDS = 2000
 class Score:
     """Counts of one conversation; each pair is (right, of).
 
-    ``wrong``, ``missed``, ``stale`` and ``leaked`` say which, in words."""
+    ``wrong``, ``missed``, ``stale`` and ``leaked`` say which, in words.
+    """
 
     id: str
     turns: int
@@ -47,13 +48,17 @@ class Score:
 def score(conversation: Conversation, learned: Learned) -> Score:
     """Compare what is remembered with what should be.
 
-    A statement is right if it is a gold fact that holds at the end, and no other statement says that fact already. An update is right
-    if what was said before is no longer current, and still in the history."""
+    A statement is right if it is a gold fact that holds at the end, and no other statement says
+    that fact already. An update is right if what was said before is no longer current, and still in
+    the history.
+    """
     gold = [fact for fact in conversation.facts if fact.state != "superseded"]
     wanted = [fact for fact in gold if fact.state == "current"]
     old = [fact for fact in conversation.facts if fact.state == "superseded"]
     pairs = _match(learned.current, gold)
-    missed = [fact for fact in wanted if not any(fact.matches(record.text) for record in learned.current)]
+    missed = [
+        fact for fact in wanted if not any(fact.matches(record.text) for record in learned.current)
+    ]
     stale = [fact for fact in old if not _is_superseded(fact, learned)]
     said = [_is_dated(learned.current[at], gold) for at in pairs]
     every = [record.text for record in (*learned.current, *learned.past, *learned.accounts)]
@@ -76,7 +81,9 @@ def score(conversation: Conversation, learned: Learned) -> Score:
 
 
 def _is_dated(record: Record, gold: Sequence[GoldFact]) -> bool:
-    return any(fact.said == f"{record.recorded_at:%Y-%m-%d}" for fact in gold if fact.matches(record.text))
+    return any(
+        fact.said == f"{record.recorded_at:%Y-%m-%d}" for fact in gold if fact.matches(record.text)
+    )
 
 
 def _is_superseded(fact: GoldFact, learned: Learned) -> bool:
@@ -114,7 +121,11 @@ def _interval(scores: Sequence[Score], picks: np.ndarray, name: str) -> dict[str
     sums = counts[picks].sum(axis=1)
     shares = sums[:, 0] / np.maximum(sums[:, 1], 1)
     low, high = np.percentile(shares, [2.5, 97.5])
-    return {"value": round(share(tuple(counts.sum(axis=0))), 4), "low": round(float(low), 4), "high": round(float(high), 4)}
+    return {
+        "value": round(share(tuple(counts.sum(axis=0))), 4),
+        "low": round(float(low), 4),
+        "high": round(float(high), 4),
+    }
 
 
 def share(pair: tuple[float, ...]) -> float:

@@ -1,4 +1,7 @@
-"""``python -m bench.peers DATA.json... [--minilm FOLDER] [--only chroma,langgraph,mem0,fts5] [--json FILE]``"""
+"""``python -m bench.peers DATA.json...
+
+[--minilm FOLDER] [--only chroma,langgraph,mem0,fts5] [--json FILE]``
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,12 @@ from bench.quality.data import Dataset, Item, load_dataset
 from bench.quality.metrics import KS, ResultRow, score_ranking
 from bench.speed.machine import collect_facts
 
-PEERS = {"chroma": "Chroma", "langgraph": "LangGraph store", "mem0": "mem0, no LLM", "fts5": "SQLite FTS5"}
+PEERS = {
+    "chroma": "Chroma",
+    "langgraph": "LangGraph store",
+    "mem0": "mem0, no LLM",
+    "fts5": "SQLite FTS5",
+}
 WORDS_ONLY = frozenset({"fts5"})
 
 
@@ -39,10 +47,20 @@ Opener = Callable[[], AbstractContextManager[System]]
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.peers", description=__doc__)
     parser.add_argument("data", type=Path, nargs="+", help="data sets")
-    parser.add_argument("--minilm", type=Path, help="folder of an ONNX sentence model for all that embed, e.g. all-MiniLM-L6-v2")
-    parser.add_argument("--only", default=",".join(PEERS), help="which peers, of: " + ", ".join(PEERS))
-    parser.add_argument("--seconds", type=float, default=300, help="how long a peer may take for a data set")
-    parser.add_argument("--json", type=Path, default=Path("bench/out/peers.json"), help="where the figures go")
+    parser.add_argument(
+        "--minilm",
+        type=Path,
+        help="folder of an ONNX sentence model for all that embed, e.g. all-MiniLM-L6-v2",
+    )
+    parser.add_argument(
+        "--only", default=",".join(PEERS), help="which peers, of: " + ", ".join(PEERS)
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=300, help="how long a peer may take for a data set"
+    )
+    parser.add_argument(
+        "--json", type=Path, default=Path("bench/out/peers.json"), help="where the figures go"
+    )
     given = parser.parse_args(arguments)
     names = [name for name in given.only.split(",") if name]
     if unknown := set(names) - set(PEERS):
@@ -50,7 +68,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if given.minilm and not (given.minilm / "tokenizer.json").is_file():
         parser.error(f"{given.minilm} holds no tokenizer.json")
     openers = _make_openers(names, given.minilm, given.seconds)
-    report: dict[str, object] = {"machine": collect_facts(), "minilm": given.minilm.name if given.minilm else None}
+    report: dict[str, object] = {
+        "machine": collect_facts(),
+        "minilm": given.minilm.name if given.minilm else None,
+    }
     report["sets"] = [_compare(load_dataset(path), openers) for path in given.data]
     given.json.parent.mkdir(parents=True, exist_ok=True)
     given.json.write_text(json.dumps(report, indent=1) + "\n", "utf-8")
@@ -68,7 +89,9 @@ def _make_openers(names: Sequence[str], minilm: Path | None, seconds: float) -> 
 def _open_peer(name: str, minilm: Path | None, seconds: float) -> Iterator[System]:
     if minilm is None and name not in WORDS_ONLY:
         raise PeerError("needs an embedding model: give --minilm FOLDER")
-    with RemotePeer(prepare_python(name), name, None if name in WORDS_ONLY else minilm, seconds) as remote:
+    with RemotePeer(
+        prepare_python(name), name, None if name in WORDS_ONLY else minilm, seconds
+    ) as remote:
         yield _PeerSystem(remote)
 
 
@@ -85,7 +108,9 @@ class _PeerSystem:
     """Peer that is given the text of the baselines: "speaker: text caption"."""
 
     def __init__(self, remote: RemotePeer) -> None:
-        self.open, self.search, self._fill = remote.open, remote.search, remote.fill
+        self.open = remote.open
+        self.search = remote.search
+        self._fill = remote.fill
 
     def fill(self, items: Sequence[Item]) -> float:
         return self._fill([(item.id, item.index_text) for item in items])
@@ -99,7 +124,11 @@ class _EngramsSystem:
         from engrams.models.embed.embedderfactory import choose_embedder
         from engrams.settings import EmbedSettings
 
-        self._embedder = choose_embedder(EmbedSettings(provider="onnx", model=str(minilm)) if minilm else EmbedSettings(provider="builtin"))
+        self._embedder = choose_embedder(
+            EmbedSettings(provider="onnx", model=str(minilm))
+            if minilm
+            else EmbedSettings(provider="builtin")
+        )
         self._make = EngramsSystem
         self._system: EngramsSystem | None = None
 
@@ -133,12 +162,17 @@ def _compare(data: Dataset, openers: dict[str, Opener]) -> dict[str, object]:
     questions = sum(len(talk.questions) for talk in data.talks)
     print(f"\n{data.name}: {len(data.talks)} conversations, {items} items, {questions} questions\n")
     print(format_table(results), flush=True)
-    return {"name": data.name, "items": items, "systems": {result.name: summarize(result, results[0]) for result in results}}
+    return {
+        "name": data.name,
+        "items": items,
+        "systems": {result.name: summarize(result, results[0]) for result in results},
+    }
 
 
 def _measure(name: str, data: Dataset, opener: Opener) -> PeerResult:
     rows: list[ResultRow] = []
-    spent, about = 0.0, ""
+    spent = 0.0
+    about = ""
     try:
         with opener() as system:
             for number, talk in enumerate(data.talks, 1):
@@ -147,12 +181,22 @@ def _measure(name: str, data: Dataset, opener: Opener) -> PeerResult:
                 spent += system.fill(talk.items)
                 for question in talk.questions:
                     found, seconds = system.search(question.text, max(KS))
-                    rows.append(ResultRow(talk.id, question.id, question.category, seconds, score_ranking(found, question.evidence)))
+                    rows.append(
+                        ResultRow(
+                            talk.id,
+                            question.id,
+                            question.category,
+                            seconds,
+                            score_ranking(found, question.evidence),
+                        )
+                    )
     except PeerError as problem:
         return PeerResult(name, failure=str(problem))
     finally:
         print(file=sys.stderr)
-    return PeerResult(name, about, rows, spent / max(1, sum(len(talk.items) for talk in data.talks)))
+    return PeerResult(
+        name, about, rows, spent / max(1, sum(len(talk.items) for talk in data.talks))
+    )
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
-"""The embedding model that every peer is given: an ONNX sentence model with mean pooling, such as all-MiniLM-L6-v2.
+"""The embedding model that every peer is given: an ONNX sentence model with mean pooling, such as
+all-MiniLM-L6-v2.
 
-Runs in the peers' environments, so it imports nothing of this project. It does what engrams does with the same folder
-(256 tokens, unit vectors, texts of like length together), so that no difference between the systems comes from here.
+Runs in the peers' environments, so it imports nothing of this project. It does what engrams does
+with the same folder (256 tokens, unit vectors, texts of like length together), so that no
+difference between the systems comes from here.
 """
 
 from __future__ import annotations
@@ -15,7 +17,8 @@ from typing import Any
 _TOKENS = 256
 _BATCH = 32
 _THREADS = 4
-_GIVEN, _TEXTS = "vectors.npy", "texts.json"
+_GIVEN = "vectors.npy"
+_TEXTS = "texts.json"
 
 
 def load_encoder(folder: Path) -> Encoder | GivenVectors:
@@ -30,7 +33,10 @@ class GivenVectors:
         import numpy as np
 
         self._vectors = np.load(folder / _GIVEN, mmap_mode="r")
-        self._places = {text: place for place, text in enumerate(json.loads((folder / _TEXTS).read_text("utf-8")))}
+        self._places = {
+            text: place
+            for place, text in enumerate(json.loads((folder / _TEXTS).read_text("utf-8")))
+        }
         self.dimension = int(self._vectors.shape[1])
 
     @staticmethod
@@ -45,8 +51,14 @@ class GivenVectors:
     def embed(self, texts: Sequence[str]) -> Any:
         """float32 [texts, dimension]; KeyError: there is none of a text.
 
-        A text may come as JSON: LangGraph embeds whole items."""
-        return self._vectors[[self._places[text if text in self._places else json.loads(text)["text"]] for text in texts]]
+        A text may come as JSON: LangGraph embeds whole items.
+        """
+        return self._vectors[
+            [
+                self._places[text if text in self._places else json.loads(text)["text"]]
+                for text in texts
+            ]
+        ]
 
     def lists(self, texts: Sequence[str]) -> list[list[float]]:
         """Embed texts as lists of numbers."""
@@ -66,7 +78,9 @@ class Encoder:
         options.intra_op_num_threads = min(_THREADS, os.cpu_count() or 1)
         options.log_severity_level = 3
         file = min(folder.glob("*.onnx"))
-        self._session = onnxruntime.InferenceSession(str(file), options, providers=["CPUExecutionProvider"])
+        self._session = onnxruntime.InferenceSession(
+            str(file), options, providers=["CPUExecutionProvider"]
+        )
         self._inputs = {part.name for part in self._session.get_inputs()}
         self._tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.no_padding()
@@ -79,7 +93,10 @@ class Encoder:
 
         encoded = self._tokenizer.encode_batch([text or " " for text in texts])
         order = sorted(range(len(texts)), key=lambda place: len(encoded[place].ids))
-        parts = [self._run([encoded[place].ids for place in order[at : at + _BATCH]]) for at in range(0, len(order), _BATCH)]
+        parts = [
+            self._run([encoded[place].ids for place in order[at : at + _BATCH]])
+            for at in range(0, len(order), _BATCH)
+        ]
         out = np.empty((len(texts), parts[0].shape[1]), np.float32)
         out[order] = np.concatenate(parts)
         return out
@@ -93,12 +110,19 @@ class Encoder:
         import numpy as np
 
         shape = (len(rows), max(map(len, rows)))
-        tokens, mask = np.zeros(shape, np.int64), np.zeros(shape, np.int64)
+        tokens = np.zeros(shape, np.int64)
+        mask = np.zeros(shape, np.int64)
         for place, row in enumerate(rows):
             tokens[place, : len(row)] = row
             mask[place, : len(row)] = 1
-        feed = {"input_ids": tokens, "attention_mask": mask, "token_type_ids": np.zeros(shape, np.int64)}
-        states = self._session.run(None, {name: values for name, values in feed.items() if name in self._inputs})[0]
+        feed = {
+            "input_ids": tokens,
+            "attention_mask": mask,
+            "token_type_ids": np.zeros(shape, np.int64),
+        }
+        states = self._session.run(
+            None, {name: values for name, values in feed.items() if name in self._inputs}
+        )[0]
         if states.ndim == 3:
             weights = mask[:, :, None].astype(np.float32)
             states = (states * weights).sum(axis=1) / weights.sum(axis=1)

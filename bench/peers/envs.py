@@ -11,7 +11,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PINS = Path(__file__).parent / "pins"
 ENVS = ROOT / "bench" / "out" / "envs"
-_PROBE = "import sqlite3, sys; print(sys.version_info >= (3, 11), hasattr(sqlite3.Connection, 'enable_load_extension'))"
+_PROBE = (
+    "import sqlite3, sys; print(sys.version_info >= (3, 11), hasattr(sqlite3.Connection,"
+    " 'enable_load_extension'))"
+)
 
 
 class PeerError(Exception):
@@ -21,7 +24,8 @@ class PeerError(Exception):
 def prepare_python(name: str) -> Path:
     """Path of the Python that runs this peer, installed as pinned.
 
-    A peer without pins needs the standard library only and runs on this Python. PeerError: installation failed.
+    A peer without pins needs the standard library only and runs on this Python. PeerError:
+    installation failed.
     """
     pins = PINS / f"{name}.txt"
     if not pins.exists():
@@ -36,7 +40,17 @@ def prepare_python(name: str) -> Path:
     print(f"{name}: installing into {folder.relative_to(ROOT)}", file=sys.stderr)
     shutil.rmtree(folder, ignore_errors=True)
     _run([str(python), "-m", "venv", "--without-pip", str(folder)])
-    pip = [_base_python(), "-m", "pip", "--python", str(inside), "--disable-pip-version-check", "--no-input", "install", "--quiet"]
+    pip = [
+        _base_python(),
+        "-m",
+        "pip",
+        "--python",
+        str(inside),
+        "--disable-pip-version-check",
+        "--no-input",
+        "install",
+        "--quiet",
+    ]
     _run([*pip, "--requirement", str(pins)])
     stamp.write_text(mark, "utf-8")
     return inside
@@ -46,12 +60,17 @@ def _find_python() -> str:
     """First Python whose SQLite can load extensions, else this one."""
     found = [
         _base_python(),
-        *filter(None, (shutil.which(name) for name in ("python3", "python3.11", "python3.12", "python3.13"))),
+        *filter(
+            None,
+            (shutil.which(name) for name in ("python3", "python3.11", "python3.12", "python3.13")),
+        ),
         "/usr/bin/python3",
     ]
     for candidate in dict.fromkeys(found):
         if Path(candidate).exists():
-            probe = subprocess.run([candidate, "-c", _PROBE], capture_output=True, text=True, check=False)
+            probe = subprocess.run(
+                [candidate, "-c", _PROBE], capture_output=True, text=True, check=False
+            )
             if probe.stdout.split() == ["True", "True"]:
                 return candidate
     return _base_python()
@@ -68,5 +87,9 @@ def _run(command: list[str]) -> None:
     except (OSError, subprocess.TimeoutExpired) as problem:
         raise PeerError(f"cannot be installed: {type(problem).__name__}") from None
     if done.returncode:
-        lines = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or done.stderr.splitlines() or ["no reason given"]
+        lines = (
+            [line for line in done.stderr.splitlines() if line.startswith("ERROR")]
+            or done.stderr.splitlines()
+            or ["no reason given"]
+        )
         raise PeerError(f"cannot be installed: {lines[-1][:200]}")

@@ -41,11 +41,17 @@ class PeerProcess:
     def __init__(self, command: Sequence[str], limit: float) -> None:
         """``command``: a Python and its arguments. ``limit``: seconds this worker may live."""
         self._home = tempfile.TemporaryDirectory(prefix="peer-home-", ignore_cleanup_errors=True)
-        self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  closed in close()
+        self._errors: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 - closed in close()
         # Peers keep caches and ids in the home folder: they get one that goes away.
         env = {**os.environ, **_QUIET, "HOME": self._home.name, "MEM0_DIR": self._home.name}
         self._process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._errors, cwd=ROOT, env=env, text=True
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            cwd=ROOT,
+            env=env,
+            text=True,
         )
         self._late = False
         self._timer = Timer(limit, self._stop)
@@ -93,7 +99,11 @@ class PeerProcess:
         except BrokenPipeError:
             line = ""
         if not line:
-            raise PeerError(f"took more than {self._limit:.0f} s" if self._late else f"its process died: {self._last()}")
+            raise PeerError(
+                f"took more than {self._limit:.0f} s"
+                if self._late
+                else f"its process died: {self._last()}"
+            )
         answer: dict[str, Any] = json.loads(line)
         if "error" in answer:
             raise PeerError(answer["error"].strip().splitlines()[0][:200])
@@ -114,7 +124,10 @@ class RemotePeer(PeerProcess):
 
     def __init__(self, python: Path, name: str, model: Path | None, limit: float) -> None:
         """``model``: the folder of the embedding model. ``limit``: seconds this worker may live."""
-        super().__init__([str(python), "-m", "bench.peers.worker", name, str(model.resolve()) if model else ""], limit)
+        super().__init__(
+            [str(python), "-m", "bench.peers.worker", name, str(model.resolve()) if model else ""],
+            limit,
+        )
 
     def open(self) -> str:
         """Start on a fresh memory; its description."""
@@ -142,7 +155,9 @@ class RemotePeer(PeerProcess):
 
     def time_search(self, text: str, limit: int, owner: str) -> RemoteTimes:
         """Search what an owner has."""
-        answer = self.ask({"do": "search", "text": _replace_surrogates(text), "limit": limit, "owner": owner})
+        answer = self.ask(
+            {"do": "search", "text": _replace_surrogates(text), "limit": limit, "owner": owner}
+        )
         return RemoteTimes(answer["seconds"], answer["processor"])
 
 

@@ -1,10 +1,12 @@
-"""``python -m bench.peers.worker NAME MODEL-FOLDER``: one peer in a process of its own; JSON lines in, JSON lines out.
+"""``python -m bench.peers.worker NAME MODEL-FOLDER``: one peer in a process of its own; JSON lines
+in, JSON lines out.
 
 Requests: ``{"do": "open"}`` starts on a fresh memory, or with ``"folder"`` on the one kept there;
-``{"do": "fill", "items": [[id, text], ...]}`` and ``{"do": "search", "text": ..., "limit": n}``, of one ``"owner"`` where that is given.
-Answers: ``{"about"}`` or ``{"ids"}``, each with seconds by the clock and of the processor, or ``{"error"}``.
-Runs in the peer's environment, so it imports nothing of this project but this folder. Seconds are taken here, next to
-the call, so that the pipe is not in them. Connections to anywhere are refused: a peer that would phone home fails.
+``{"do": "fill", "items": [[id, text], ...]}`` and ``{"do": "search", "text": ..., "limit": n}``, of
+one ``"owner"`` where that is given. Answers: ``{"about"}`` or ``{"ids"}``, each with seconds by the
+clock and of the processor, or ``{"error"}``. Runs in the peer's environment, so it imports nothing
+of this project but this folder. Seconds are taken here, next to the call, so that the pipe is not
+in them. Connections to anywhere are refused: a peer that would phone home fails.
 """
 
 from __future__ import annotations
@@ -40,7 +42,7 @@ def main() -> None:
         for line in sys.stdin:
             try:
                 answer = session.answer(json.loads(line))
-            except Exception as problem:  # noqa: BLE001  any failure of a foreign library is its row in the table
+            except Exception as problem:  # noqa: BLE001 - any failure of a foreign library is its row in the table
                 answer = {"error": f"{type(problem).__name__}: {problem}"}
             print(json.dumps(answer), file=answers, flush=True)
         session.close()
@@ -55,7 +57,9 @@ def _offline(event: str, arguments: tuple[Any, ...]) -> None:
 
 class _Session:
     def __init__(self, name: str, model: str, folder: Path) -> None:
-        self._name, self._model, self._folder = name, model, folder
+        self._name = name
+        self._model = model
+        self._folder = folder
         self._encoder: Any = None
         self._store: Store | None = None
         self._count = 0
@@ -63,7 +67,8 @@ class _Session:
     def answer(self, request: dict[str, Any]) -> dict[str, Any]:
         if request["do"] == "open":
             return self._open(request.get("folder"))
-        store, owner = self._store, [request["owner"]] if request.get("owner") else []
+        store = self._store
+        owner = [request["owner"]] if request.get("owner") else []
         if store is None:
             return {"error": "nothing is open"}
         if request["do"] == "fill":
@@ -88,13 +93,18 @@ class _Session:
         self._count += 1
         folder = Path(kept) if kept else self._folder / str(self._count)
         folder.mkdir(parents=True, exist_ok=True)
-        store, spent = _time(lambda: importlib.import_module(f"bench.peers.stores.{self._name}").open_store(self._encoder, folder))
+        store, spent = _time(
+            lambda: importlib.import_module(f"bench.peers.stores.{self._name}").open_store(
+                self._encoder, folder
+            )
+        )
         self._store = store
         return {"about": store.about, **spent}
 
 
 def _time(call: Callable[[], Any]) -> tuple[Any, dict[str, float]]:
-    start, used = time.perf_counter(), time.process_time()
+    start = time.perf_counter()
+    used = time.process_time()
     found = call()
     return found, {"seconds": time.perf_counter() - start, "processor": time.process_time() - used}
 

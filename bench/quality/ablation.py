@@ -38,17 +38,35 @@ LEFT_OUT: Mapping[str, Mapping[str, object]] = {
     "links": {"graph__depth": 0},
     "rules that are triggered": {"read__triggers": 0},
     "repeats taken out": {"read__dedup_overlap": 1.0},
-    "all cues": {f"read__weights__{name}": 0.0 for name in ("speaker", "date", "slot", "when", "question", "length")},
-    "all windows and sessions": {f"read__weights__{name}": 0.0 for name in ("dense_window", "dense_next", "bm25_window", "bm25_session")},
-    "all meaning": {f"read__weights__{name}": 0.0 for name in ("dense", "dense_window", "dense_next")},
-    "all words": {f"read__weights__{name}": 0.0 for name in ("bm25", "bm25_window", "bm25_session")},
+    "all cues": {
+        f"read__weights__{name}": 0.0
+        for name in ("speaker", "date", "slot", "when", "question", "length")
+    },
+    "all windows and sessions": {
+        f"read__weights__{name}": 0.0
+        for name in ("dense_window", "dense_next", "bm25_window", "bm25_session")
+    },
+    "all meaning": {
+        f"read__weights__{name}": 0.0 for name in ("dense", "dense_window", "dense_next")
+    },
+    "all words": {
+        f"read__weights__{name}": 0.0 for name in ("bm25", "bm25_window", "bm25_session")
+    },
     "weights: RRF, k 60": {"read__fusion": "rrf"},
 }
 """Stages left out, and their settings; the last one replaces the weighted sum by ranks."""
 
 WITHOUT: Mapping[str, tuple[ModuleType, str, Callable[..., Any]]] = {
-    "time that a turn tells of": (searchpipeline, "raise_spoken_dates", lambda hits, *_: list(hits)),
-    "question in the first person": (querypreparation, "parse_query", lambda *given: replace(_parse_query(*given), dense_text=given[0])),
+    "time that a turn tells of": (
+        searchpipeline,
+        "raise_spoken_dates",
+        lambda hits, *_: list(hits),
+    ),
+    "question in the first person": (
+        querypreparation,
+        "parse_query",
+        lambda *given: replace(_parse_query(*given), dense_text=given[0]),
+    ),
 }
 """Stages without a setting: module, function and replacement."""
 _parse_query = querypreparation.parse_query
@@ -65,7 +83,9 @@ AGED: Mapping[str, Mapping[str, object]] = {
     "a fifth for recency, 30 days": {"read__recency_weight": 0.2},
     "a third for recency, 7 days": {"read__recency_weight": 0.3, "read__recency_days": 7},
 }
-"""Additions asked the day after the last turn, with their own baseline: years later all are equally old."""
+"""Additions asked the day after the last turn, with their own baseline: years later all are equally
+old.
+"""
 
 _WITH_TOPICS: Mapping[str, Mapping[str, object]] = {
     "topics, links two steps": {"graph__depth": 2},
@@ -78,28 +98,44 @@ class QueryCachingEmbedder:
     """Embedder with a cache: every variant asks the same questions."""
 
     def __init__(self, embedder: Embedder) -> None:
-        self._embedder, self._known = embedder, dict[tuple[str, str], np.ndarray]()
+        self._embedder = embedder
+        self._known = dict[tuple[str, str], np.ndarray]()
         self.card = embedder.card
 
     def embed(self, texts: Sequence[str], purpose: str = "document") -> np.ndarray:
         missing = list(dict.fromkeys(text for text in texts if (purpose, text) not in self._known))
         if missing:
-            self._known.update({(purpose, text): row for text, row in zip(missing, self._embedder.embed(missing, purpose), strict=True)})  # type: ignore[arg-type]
+            self._known.update(
+                {
+                    (purpose, text): row
+                    for text, row in zip(
+                        missing, self._embedder.embed(missing, purpose), strict=True
+                    )
+                }
+            )  # type: ignore[arg-type]
         return np.stack([self._known[purpose, text] for text in texts])
 
 
-def run_ablation(data: Dataset, embedder: Embedder, settings: Mapping[str, object], apart: frozenset[str]) -> dict[str, object]:
+def run_ablation(
+    data: Dataset, embedder: Embedder, settings: Mapping[str, object], apart: frozenset[str]
+) -> dict[str, object]:
     """Print R@10 and the difference by stage with paired 95 % intervals."""
     cached = QueryCachingEmbedder(embedder)
     variants = {"as it is": {}, **LEFT_OUT, **INSTEAD}
-    rows: dict[str, list[ResultRow]] = {name: [] for name in (*variants, *WITHOUT, _THEN, *AGED, _FACTS, *_WITH_TOPICS)}
+    rows: dict[str, list[ResultRow]] = {
+        name: [] for name in (*variants, *WITHOUT, _THEN, *AGED, _FACTS, *_WITH_TOPICS)
+    }
     for number, talk in enumerate(data.talks, 1):
         print(f"\rablation: {number}/{len(data.talks)}", end="", file=sys.stderr)
         _run_talk(talk, cached, settings, variants, rows)
     print(file=sys.stderr)
     kept = {name: [row for row in some if row.category not in apart] for name, some in rows.items()}
-    whole, then = kept.pop("as it is"), kept.pop(_THEN)
-    print(f"\n{data.name}, embedder {embedder.card.id}: R@10 {100 * mean(whole, 'R@10'):.1f}; what each stage adds to it (95 %)\n")
+    whole = kept.pop("as it is")
+    then = kept.pop(_THEN)
+    print(
+        f"\n{data.name}, embedder {embedder.card.id}: R@10 {100 * mean(whole, 'R@10'):.1f}; what"
+        " each stage adds to it (95 %)\n"
+    )
     result: dict[str, object] = {"R@10": round(mean(whole, "R@10"), 4)}
     for name, some in kept.items():
         put_in = name in INSTEAD or name in _WITH_TOPICS or name in AGED
@@ -108,8 +144,14 @@ def run_ablation(data: Dataset, embedder: Embedder, settings: Mapping[str, objec
         middle, low, high = paired_difference(more, less, "R@10")
         wide = paired_difference(more, less, "R@50")[0]
         shown = f"+ {name}" if put_in else name
-        print(f"{shown:38}{100 * middle:+6.1f}   ({100 * low:+.1f} … {100 * high:+.1f})   R@50 {100 * wide:+.1f}")
-        result[name] = {"R@10": [round(part, 4) for part in (middle, low, high)], "R@50": round(wide, 4)}
+        print(
+            f"{shown:38}{100 * middle:+6.1f}   ({100 * low:+.1f} … {100 * high:+.1f})   R@50"
+            f" {100 * wide:+.1f}"
+        )
+        result[name] = {
+            "R@10": [round(part, 4) for part in (middle, low, high)],
+            "R@50": round(wide, 4),
+        }
     print(f"\nR@10 {_THEN}: {100 * mean(then, 'R@10'):.1f}")
     return {**result, _THEN: round(mean(then, "R@10"), 4)}
 
@@ -132,7 +174,9 @@ def _run_talk(
                 rows[name] += _answer_questions(talk, embedder, {"home": folder, **settings})
         after = max(parse_time(item.date) for item in talk.items if item.date) + timedelta(days=1)
         for name, changed in {_THEN: {}, **AGED}.items():
-            rows[name] += _answer_questions(talk, embedder, {"home": folder, "clock": lambda: after, **settings, **changed})
+            rows[name] += _answer_questions(
+                talk, embedder, {"home": folder, "clock": lambda: after, **settings, **changed}
+            )
         with engrams.open(embedder=embedder, home=folder, jobs__workers=0) as engine:
             engine.topics.refresh(OWNER)
         for name, changed in _WITH_TOPICS.items():
@@ -143,9 +187,13 @@ def _run_talk(
     bare.close()
 
 
-def _answer_questions(talk: Talk, embedder: QueryCachingEmbedder, given: Mapping[str, object]) -> list[ResultRow]:
+def _answer_questions(
+    talk: Talk, embedder: QueryCachingEmbedder, given: Mapping[str, object]
+) -> list[ResultRow]:
     with engrams.open(embedder=embedder, jobs__workers=0, usage__enabled=False, **given) as engine:  # type: ignore[arg-type]
-        return [_row(talk, one, search_turn_ids(engine, one.text, max(KS))) for one in talk.questions]
+        return [
+            _row(talk, one, search_turn_ids(engine, one.text, max(KS))) for one in talk.questions
+        ]
 
 
 @contextmanager
@@ -160,4 +208,6 @@ def _replaced(place: ModuleType, stage: str, instead: Callable[..., Any]) -> Ite
 
 
 def _row(talk: Talk, question: Question, found: Sequence[str]) -> ResultRow:
-    return ResultRow(talk.id, question.id, question.category, 0.0, score_ranking(found, question.evidence))
+    return ResultRow(
+        talk.id, question.id, question.category, 0.0, score_ranking(found, question.evidence)
+    )

@@ -55,16 +55,31 @@ class Dataset:
 def load_dataset(path: Path) -> Dataset:
     """Read a data set, without questions that have no evidence."""
     raw = json.loads(path.read_text("utf-8"))
-    return Dataset(raw.get("name", path.stem), tuple(_parse_talk(talk) for talk in raw["conversations"]))
+    return Dataset(
+        raw.get("name", path.stem), tuple(_parse_talk(talk) for talk in raw["conversations"])
+    )
 
 
 def _parse_talk(raw: dict[str, object]) -> Talk:
     items = tuple(
-        Item(str(i["id"]), i["text"], i.get("speaker", ""), str(i.get("session", "")), i.get("date", ""), i.get("caption") or "")
+        Item(
+            str(i["id"]),
+            i["text"],
+            i.get("speaker", ""),
+            str(i.get("session", "")),
+            i.get("date", ""),
+            i.get("caption") or "",
+        )
         for i in raw["items"]  # type: ignore[attr-defined]
     )
     questions = tuple(
-        Question(str(q.get("id", n)), q["text"], str(q.get("category", "")), tuple(map(str, q["evidence"])), str(q.get("answer") or ""))
+        Question(
+            str(q.get("id", n)),
+            q["text"],
+            str(q.get("category", "")),
+            tuple(map(str, q["evidence"])),
+            str(q.get("answer") or ""),
+        )
         for n, q in enumerate(raw["questions"])  # type: ignore[arg-type, var-annotated]
         if q["evidence"]
     )

@@ -26,7 +26,8 @@ class ResultRow:
 def score_ranking(found: Sequence[str], evidence: Sequence[str]) -> dict[str, float]:
     """Metrics of a ranking.
 
-    R@k: share of the evidence among the first k; all@10 and hit@10: all or any of it; NDCG@10 with gains 0 and 1; MRR.
+    R@k: share of the evidence among the first k; all@10 and hit@10: all or any of it; NDCG@10 with
+    gains 0 and 1; MRR.
     """
     want = set(evidence)
     ranking = list(dict.fromkeys(found))
@@ -54,7 +55,9 @@ def bootstrap_interval(values: Sequence[float], draws: int = 2000) -> tuple[floa
     return float(means[int(0.025 * draws)]), float(means[int(0.975 * draws)])
 
 
-def paired_difference(ours: Sequence[ResultRow], theirs: Sequence[ResultRow], key: str) -> tuple[float, float, float]:
+def paired_difference(
+    ours: Sequence[ResultRow], theirs: Sequence[ResultRow], key: str
+) -> tuple[float, float, float]:
     """Mean of ours - theirs on the same questions, with paired interval."""
     gaps = [a.scores[key] - b.scores[key] for a, b in zip(ours, theirs, strict=True)]
     return (float(np.mean(gaps)) if gaps else 0.0, *bootstrap_interval(gaps))

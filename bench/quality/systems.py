@@ -64,7 +64,11 @@ class EngramsSystem:
 
 def search_turn_ids(engine: engrams.MemoryEngine, query: str, limit: int) -> list[str]:
     """External ids of the turns found."""
-    return [hit.record.external_id for hit in engine.search(query, scope=OWNER, limit=limit).hits if hit.record.kind is Kind.TURN]
+    return [
+        hit.record.external_id
+        for hit in engine.search(query, scope=OWNER, limit=limit).hits
+        if hit.record.kind is Kind.TURN
+    ]
 
 
 def _turn(item: Item) -> Turn:
@@ -73,7 +77,15 @@ def _turn(item: Item) -> Turn:
     role = item.speaker.lower() if item.speaker.lower() in ("user", "assistant") else "user"
     speaker = "" if item.speaker.lower() in ("user", "assistant") else item.speaker
     at = parse_time(item.date) if item.date else None
-    return Turn(item.text, role, speaker, at, item.session, item.id, item.caption)  # type: ignore[arg-type]
+    return Turn(
+        text=item.text,
+        role=role,
+        speaker=speaker,
+        at=at,
+        session=item.session,
+        external_id=item.id,
+        caption=item.caption,
+    )  # type: ignore[arg-type]
 
 
 class Bm25System:
@@ -81,14 +93,26 @@ class Bm25System:
 
     def __init__(self) -> None:
         self._db = sqlite3.connect(":memory:")
-        self._db.execute("create virtual table t using fts5(id unindexed, text, tokenize='porter unicode61')")
+        self._db.execute(
+            "create virtual table t using fts5(id unindexed, text, tokenize='porter unicode61')"
+        )
 
     def fill(self, items: Sequence[Item]) -> None:
-        self._db.executemany("insert into t values (?, ?)", [(item.id, item.index_text) for item in items])
+        self._db.executemany(
+            "insert into t values (?, ?)", [(item.id, item.index_text) for item in items]
+        )
 
     def search(self, query: str, limit: int) -> list[str]:
-        words = " OR ".join(f'"{word}"' for word in dict.fromkeys(re.findall(r"\w+", query.lower())))
-        rows = self._db.execute("select id from t where t match ? order by rank limit ?", (words, limit)) if words else ()
+        words = " OR ".join(
+            f'"{word}"' for word in dict.fromkeys(re.findall(r"\w+", query.lower()))
+        )
+        rows = (
+            self._db.execute(
+                "select id from t where t match ? order by rank limit ?", (words, limit)
+            )
+            if words
+            else ()
+        )
         return [row[0] for row in rows]
 
     def close(self) -> None:
@@ -104,7 +128,10 @@ class DenseSystem:
     def fill(self, items: Sequence[Item]) -> None:
         self._ids = [item.id for item in items]
         self._matrix = np.concatenate(
-            [self._embedder.embed([item.index_text for item in items[start : start + 64]]) for start in range(0, len(items), 64)]
+            [
+                self._embedder.embed([item.index_text for item in items[start : start + 64]])
+                for start in range(0, len(items), 64)
+            ]
         )
 
     def search(self, query: str, limit: int) -> list[str]:

@@ -1,7 +1,8 @@
 """Recall of the search by codes: codes propose, 8-bit vectors rescore, as in a large scope.
 
-``python -m bench.speed.ann [--size 100000] [--width 400] [--queries 200]`` prints a table and one line of JSON. Two kinds of
-vectors: those of chat-like texts by the builtin embedder, and random ones of 384 dimensions, the hardest there are.
+``python -m bench.speed.ann [--size 100000] [--width 400] [--queries 200]`` prints a table and one
+line of JSON. Two kinds of vectors: those of chat-like texts by the builtin embedder, and random
+ones of 384 dimensions, the hardest there are.
 """
 
 from __future__ import annotations
@@ -30,7 +31,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.speed.ann", description=__doc__)
     parser.add_argument("--size", type=int, default=100_000, help="vectors in the index")
     parser.add_argument(
-        "--width", type=int, default=ReadSettings().candidates, help="candidates that a source contributes (read.candidates)"
+        "--width",
+        type=int,
+        default=ReadSettings().candidates,
+        help="candidates that a source contributes (read.candidates)",
     )
     parser.add_argument("--queries", type=int, default=200, help="queries of each kind")
     given = parser.parse_args(arguments)
@@ -53,13 +57,16 @@ def measure_recall(vectors: np.ndarray, asked: np.ndarray, width: int) -> dict[s
     near = AnnIndex.build(vectors)
     if near is None:
         return {"missing": "the extra `ann` is not installed"}
-    built, proposed = time.perf_counter() - start, near.count_proposals(width)
-    everything, columns = np.ones(len(vectors), np.bool_), IndexColumns(vectors.shape[1])
+    built = time.perf_counter() - start
+    proposed = near.count_proposals(width)
+    everything = np.ones(len(vectors), np.bool_)
+    columns = IndexColumns(vectors.shape[1])
     columns.extend(len(vectors))
     columns.set_vectors(slice(0, len(vectors)), vectors)
     columns.quantize()
     recall: dict[int, list[float]] = {k: [] for k in KS}
-    coded, exact = [], []
+    coded = []
+    exact = []
     for query in asked:
         start = time.perf_counter()
         offered = near.search(query, proposed, everything)
@@ -100,7 +107,10 @@ def _random_vectors(size: int, queries: int) -> tuple[np.ndarray, np.ndarray]:
 
 def format_table(report: dict[str, Any]) -> str:
     """Report as aligned text."""
-    lines = [f"{report['size']:,} vectors, the best by codes scored again; {report['queries']} queries", ""]
+    lines = [
+        f"{report['size']:,} vectors, the best by codes scored again; {report['queries']} queries",
+        "",
+    ]
     lines.append(
         f"{'':10}{'bits':>5}{'best':>6}"
         + "".join(f"{f'recall @{k}':>13}" for k in KS)
@@ -112,7 +122,10 @@ def format_table(report: dict[str, Any]) -> str:
             lines.append(f"{name:10} {row['missing']}")
             continue
         shares = "".join(f"{row['recall'][f'@{k}']:13.4f}" for k in KS)
-        times = f"{row['coded_ms']['p50']:9.2f} ms{row['exact_ms']['p50']:9.2f} ms{row['build_s']:8.1f} s"
+        times = (
+            f"{row['coded_ms']['p50']:9.2f} ms{row['exact_ms']['p50']:9.2f}"
+            f" ms{row['build_s']:8.1f} s"
+        )
         lines.append(f"{name:10}{row['bits']:5}{row['proposed']:6}{shares}{times}")
     return "\n".join(lines)
 

@@ -1,8 +1,10 @@
-"""Measure commands as people and agents run them: `python -m bench.speed.commands [--sizes 10000,100000] [--rounds N] [--json FILE]`.
+"""Measure commands as people and agents run them: `python -m bench.speed.commands [--sizes
+10000,100000] [--rounds N] [--json FILE]`.
 
-Wall-clock and processor milliseconds of real processes, in turns, so that a machine that slows down slows all of them. Budgets (quiet
-machine, two cores, 100,000 records): `engrams --help` 70 ms; `engrams search` 350 ms without a server and 120 ms with one; a coding agent's
-hook 150 ms. Homes are kept in `--folder` where one is given, and used again.
+Wall-clock and processor milliseconds of real processes, in turns, so that a machine that slows down
+slows all of them. Budgets (quiet machine, two cores, 100,000 records): `engrams --help` 70 ms;
+`engrams search` 350 ms without a server and 120 ms with one; a coding agent's hook 150 ms. Homes
+are kept in `--folder` where one is given, and used again.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ _BATCH = 500
 _SOCKET_SECONDS = 60.0
 _EVENT = {"hook_event_name": "UserPromptSubmit", "cwd": "/tmp"}
 _PLAIN = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-"""Environment in which Python keeps compiled modules, as it does where engrams is installed: the first round compiles them."""
+"""Environment in which Python keeps compiled modules, as it does where engrams is installed: the
+first round compiles them.
+"""
 _BUDGETS = {"help": 70, "search": 350, "search, served": 120, "hook, served": 150}
 """Milliseconds at 100,000 records."""
 
@@ -76,7 +80,10 @@ def measure(home: Path, rounds: int) -> dict[str, dict[str, float]]:
         "python -c pass": lambda _: ([sys.executable, "-c", "pass"], ""),
         "help": lambda _: ([*_ENTRY, "--help"], ""),
         "search": lambda text: ([*_ENTRY, "search", *own, text], ""),
-        "hook": lambda text: ([*_ENTRY, "hook", *own], json.dumps({**_EVENT, "session_id": "s1", "prompt": text})),
+        "hook": lambda text: (
+            [*_ENTRY, "hook", *own],
+            json.dumps({**_EVENT, "session_id": "s1", "prompt": text}),
+        ),
     }
     taken = _take_turns(alone, questions, rounds)
     with _serving(home):
@@ -85,7 +92,9 @@ def measure(home: Path, rounds: int) -> dict[str, dict[str, float]]:
     return {name: _summarise(times) for name, times in taken.items()}
 
 
-def _take_turns(calls: dict[str, Any], questions: Sequence[str], rounds: int) -> dict[str, list[tuple[float, float]]]:
+def _take_turns(
+    calls: dict[str, Any], questions: Sequence[str], rounds: int
+) -> dict[str, list[tuple[float, float]]]:
     """Run the commands one after another; the first round is not counted."""
     taken: dict[str, list[tuple[float, float]]] = {name: [] for name in calls}
     for number in range(rounds + 1):
@@ -98,9 +107,11 @@ def _take_turns(calls: dict[str, Any], questions: Sequence[str], rounds: int) ->
 
 def _time_command(command: Sequence[str], stdin: str) -> tuple[float, float]:
     """Seconds of a process, by the clock and of processors."""
-    before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    begun = time.perf_counter()
     subprocess.run(command, input=stdin.encode(), capture_output=True, check=True, env=_PLAIN)
-    seconds, after = time.perf_counter() - begun, resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = time.perf_counter() - begun
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
@@ -125,18 +136,33 @@ def _serving(home: Path) -> Iterator[None]:
 
 def _ask(home: Path) -> str:
     command = [*_ENTRY, "search", "--home", str(home), "--user", OWNER[1], "--verbose", "harbour"]
-    return subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ}).stderr
+    return subprocess.run(
+        command, capture_output=True, text=True, check=True, env={**os.environ}
+    ).stderr
 
 
 def format_table(report: dict[str, Any]) -> str:
     """Report as aligned text."""
     facts = report["machine"]
-    rows = [f"{facts['cpu']}, {facts['cores']} cores, Python {facts['python']}, load {facts['load']}; {report['rounds']} rounds, in ms"]
+    rows = [
+        f"{facts['cpu']}, {facts['cores']} cores, Python {facts['python']}, load {facts['load']};"
+        f" {report['rounds']} rounds, in ms"
+    ]
     for size, found in report["sizes"].items():
-        rows += ["", f"{f'{size:,} records':24} {'median':>8} {'quartiles':>15} {'worst':>8} {'processor':>10} {'budget':>8}"]
+        rows += [
+            "",
+            (
+                f"{f'{size:,} records':24} {'median':>8} {'quartiles':>15} {'worst':>8}"
+                f" {'processor':>10} {'budget':>8}"
+            ),
+        ]
         for name, one in found.items():
-            spread, budget = f"{one['low']:.0f}-{one['high']:.0f}", _BUDGETS.get(name, "")
-            rows.append(f"{name:24} {one['median']:>8.0f} {spread:>15} {one['worst']:>8.0f} {one['processor']:>10.0f} {budget:>8}")
+            spread = f"{one['low']:.0f}-{one['high']:.0f}"
+            budget = _BUDGETS.get(name, "")
+            rows.append(
+                f"{name:24} {one['median']:>8.0f} {spread:>15} {one['worst']:>8.0f}"
+                f" {one['processor']:>10.0f} {budget:>8}"
+            )
     return "\n".join(rows)
 
 

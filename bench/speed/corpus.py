@@ -1,7 +1,8 @@
 """Endless chat-like text and questions about it, by seed.
 
-Everyday words in templates, with rarer ones (names of people, places, products, made of syllables) drawn from a Zipf
-distribution: about 6,000 different words in 100,000 turns, 13 words a turn, as in real chats.
+Everyday words in templates, with rarer ones (names of people, places, products, made of syllables)
+drawn from a Zipf distribution: about 6,000 different words in 100,000 turns, 13 words a turn, as in
+real chats.
 """
 
 from __future__ import annotations
@@ -15,7 +16,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-_WORDS = {name: words.split() for name, words in json.loads(Path(__file__).with_name("words.json").read_text("utf-8")).items()}
+_WORDS = {
+    name: words.split()
+    for name, words in json.loads(Path(__file__).with_name("words.json").read_text("utf-8")).items()
+}
 TIMES = (
     "yesterday",
     "last week",
@@ -114,7 +118,9 @@ class Corpus:
     @staticmethod
     def _name(source: random.Random) -> str:
         parts = [
-            source.choice(_WORDS["onsets"]) + source.choice(_WORDS["vowels"]) + source.choice(("", "n", "r", "l", "s", "nd", "x", "m"))
+            source.choice(_WORDS["onsets"])
+            + source.choice(_WORDS["vowels"])
+            + source.choice(("", "n", "r", "l", "s", "nd", "x", "m"))
             for _ in range(source.choice((2, 2, 3)))
         ]
         return "".join(parts).capitalize()

@@ -1,10 +1,12 @@
-"""Times and sizes as memory grows: ``python -m bench.speed --curve [--sizes 1000,10000,100000,1000000] [--owners 1,10,100,1000,10000]``.
+"""Times and sizes as memory grows: ``python -m bench.speed --curve [--sizes
+1000,10000,100000,1000000] [--owners 1,10,100,1000,10000]``.
 
-Two curves: records of one owner, and owners of ``--each`` records. Beside engrams run Chroma, LangGraph's store and SQLite FTS5, on the
-same texts and, where they take vectors, with the same 384-d vectors. Every measurement is made in a process of its own, on a filled home;
-first searches in ``--rounds`` processes. The slope is that of a figure over the sizes, both as logarithms: 0 is flat, 1 grows as memory
-does. Homes stay under ``--home`` (those of ``bench.speed.large``), and each cell is written to ``--json`` at once: ``--resume`` measures
-the rest.
+Two curves: records of one owner, and owners of ``--each`` records. Beside engrams run Chroma,
+LangGraph's store and SQLite FTS5, on the same texts and, where they take vectors, with the same
+384-d vectors. Every measurement is made in a process of its own, on a filled home; first searches
+in ``--rounds`` processes. The slope is that of a figure over the sizes, both as logarithms: 0 is
+flat, 1 grows as memory does. Homes stay under ``--home`` (those of ``bench.speed.large``), and each
+cell is written to ``--json`` at once: ``--resume`` measures the rest.
 """
 
 from __future__ import annotations
@@ -50,14 +52,31 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--each", type=int, default=100, help="records of one of many owners")
     parser.add_argument("--rounds", type=int, default=3, help="processes that open and search once")
     parser.add_argument("--count", type=int, default=100, help="searches and writes that are timed")
-    parser.add_argument("--peers", default=",".join(PEERS), help="which peers, of: " + ", ".join(PEERS))
-    parser.add_argument("--peer-records", type=int, default=100_000, help="most records that a peer is given")
-    parser.add_argument("--seconds", type=float, default=1800, help="how long a peer may take to be filled")
+    parser.add_argument(
+        "--peers", default=",".join(PEERS), help="which peers, of: " + ", ".join(PEERS)
+    )
+    parser.add_argument(
+        "--peer-records", type=int, default=100_000, help="most records that a peer is given"
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=1800, help="how long a peer may take to be filled"
+    )
     parser.add_argument("--home", type=Path, default=large.HOME, help="where filled homes stay")
-    parser.add_argument("--json", type=Path, default=OUT / "curve.json", help="where the figures go")
-    parser.add_argument("--picture", type=Path, default=OUT / "curve.svg", help="where the picture goes")
-    parser.add_argument("--clock", choices=[*CLOCKS], default="wall", help="which times table and picture show; the JSON has both")
-    parser.add_argument("--resume", action="store_true", help="measure only what --json does not hold")
+    parser.add_argument(
+        "--json", type=Path, default=OUT / "curve.json", help="where the figures go"
+    )
+    parser.add_argument(
+        "--picture", type=Path, default=OUT / "curve.svg", help="where the picture goes"
+    )
+    parser.add_argument(
+        "--clock",
+        choices=[*CLOCKS],
+        default="wall",
+        help="which times table and picture show; the JSON has both",
+    )
+    parser.add_argument(
+        "--resume", action="store_true", help="measure only what --json does not hold"
+    )
     given = parser.parse_args(arguments)
     report = {**_begin(given), "clock": given.clock}
     cells = [CurveCell("records", size, 1, size) for size in _numbers(given.sizes)]
@@ -65,7 +84,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for cell in cells:
         for name in (OURS, *(name for name in given.peers.split(",") if name)):
             row = report[cell.axis].setdefault(PEERS.get(name, name), {})
-            if str(cell.at) in row or (name != OURS and cell.owners * cell.each > given.peer_records):
+            if str(cell.at) in row or (
+                name != OURS and cell.owners * cell.each > given.peer_records
+            ):
                 continue
             print(f"… {cell.at:,} {cell.axis}: {name}", file=sys.stderr, flush=True)
             row[str(cell.at)] = _measure(name, cell, given)
@@ -97,15 +118,26 @@ def _measure(name: str, cell: CurveCell, given: argparse.Namespace) -> dict[str,
     if name == OURS:
         return measure_engrams(fill_home(given.home, cell), cell, given.rounds, given.count)
     plan = PeerPlan(cell.owners, cell.each, given.rounds, given.count, given.seconds)
-    return measure_peer(name, given.home / f"peer-{name}", plan, large.WideEmbedder(_DIMENSION).embed)
+    return measure_peer(
+        name, given.home / f"peer-{name}", plan, large.WideEmbedder(_DIMENSION).embed
+    )
 
 
 def fill_home(folder: Path, cell: CurveCell) -> Path:
     """Fill a home, unless it is there; a stopped fill goes on."""
-    home = folder / (f"one-{cell.each}-{_DIMENSION}" if cell.owners == 1 else f"many-{cell.owners}-{cell.each}-{_DIMENSION}")
+    home = folder / (
+        f"one-{cell.each}-{_DIMENSION}"
+        if cell.owners == 1
+        else f"many-{cell.owners}-{cell.each}-{_DIMENSION}"
+    )
     done = home / "filled"
     if not done.exists():
-        given = {"home": str(home), "owners": cell.owners, "each": cell.each, "dimension": _DIMENSION}
+        given = {
+            "home": str(home),
+            "owners": cell.owners,
+            "each": cell.each,
+            "dimension": _DIMENSION,
+        }
         _run("bench.speed.large", "--part", "fill", json.dumps(given))
         done.touch()
     return home
@@ -114,13 +146,20 @@ def fill_home(folder: Path, cell: CurveCell) -> Path:
 def measure_engrams(home: Path, cell: CurveCell, rounds: int, count: int) -> dict[str, Any]:
     """Measure a filled home.
 
-    What writes does so in a copy; of a large home in itself, where a hundred turns more change nothing."""
-    records, about, index = cell.owners * cell.each, {"dimension": _DIMENSION, "owners": cell.owners}, home / "memory.db.index"
+    What writes does so in a copy; of a large home in itself, where a hundred turns more change
+    nothing.
+    """
+    records = cell.owners * cell.each
+    about = {"dimension": _DIMENSION, "owners": cell.owners}
+    index = home / "memory.db.index"
     built = _build_index(home, index, records, about)
     firsts = [_run_stage("first", home=str(home), seed=number, **about) for number in range(rounds)]
     middle = sorted(firsts, key=lambda one: one["first_ms"])[rounds // 2]
     # Blocks, not lengths: the holes for later rows take no place.
-    disk, files = (sum(path.stat().st_blocks * 512 for path in place.rglob("*") if path.is_file()) for place in (home, index))
+    disk, files = (
+        sum(path.stat().st_blocks * 512 for path in place.rglob("*") if path.is_file())
+        for place in (home, index)
+    )
     with _copy_home(home) if records <= _LARGE else nullcontext(home) as written:
         held = _run_stage("warm", home=str(written), count=count, **about)
     once = {**built, "once_mb": middle["resident_mb"], "index_mb": round(files / 1e6, 1)}
@@ -140,7 +179,8 @@ def _copy_home(home: Path) -> Iterator[Path]:
 def _build_index(home: Path, index: Path, records: int, about: dict[str, int]) -> dict[str, float]:
     """Time a first search without an index file, unless that takes minutes.
 
-    It leaves the file for those that follow."""
+    It leaves the file for those that follow.
+    """
     if records > _LARGE and index.exists():
         return {}
     shutil.rmtree(index, ignore_errors=True)
@@ -150,12 +190,16 @@ def _build_index(home: Path, index: Path, records: int, about: dict[str, int]) -
 
 
 def _run_stage(stage: str, **given: Any) -> dict[str, Any]:
-    result: dict[str, Any] = json.loads(_run("bench.speed.curvestages", stage, json.dumps(given)).splitlines()[-1])
+    result: dict[str, Any] = json.loads(
+        _run("bench.speed.curvestages", stage, json.dumps(given)).splitlines()[-1]
+    )
     return result
 
 
 def _run(*call: str) -> str:
-    done = subprocess.run([sys.executable, "-m", *call], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", *call], cwd=ROOT, stdout=subprocess.PIPE, text=True, check=False
+    )
     if done.returncode:
         sys.exit(f"{' '.join(call[:2])} failed")
     return done.stdout

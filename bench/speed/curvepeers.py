@@ -1,4 +1,6 @@
-"""Peers on the curve: the same texts with the same vectors, filled once, then opened anew for each measurement."""
+"""Peers on the curve:
+the same texts with the same vectors, filled once, then opened anew for each measurement.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,8 @@ _FOUND = 8
 class PeerPlan:
     """Plan of one peer's measurement: ``owners`` with ``each`` records.
 
-    ``seconds``: most that one of its processes may take."""
+    ``seconds``: most that one of its processes may take.
+    """
 
     owners: int
     each: int
@@ -38,10 +41,13 @@ class PeerPlan:
     seconds: float
 
 
-def measure_peer(name: str, folder: Path, plan: PeerPlan, embed: Callable[[Sequence[str]], Floats]) -> dict[str, float | str]:
+def measure_peer(
+    name: str, folder: Path, plan: PeerPlan, embed: Callable[[Sequence[str]], Floats]
+) -> dict[str, float | str]:
     """Fill a peer's store and measure it; ``failure`` with the reason where it cannot run.
 
-    ``folder`` is emptied before and after."""
+    ``folder`` is emptied before and after.
+    """
     shutil.rmtree(folder, ignore_errors=True)
     try:
         return _PeerRun(name, folder, plan, embed).measure()
@@ -54,20 +60,29 @@ def measure_peer(name: str, folder: Path, plan: PeerPlan, embed: Callable[[Seque
 class _PeerRun:
     """Measurement of one peer in one folder."""
 
-    def __init__(self, name: str, folder: Path, plan: PeerPlan, embed: Callable[[Sequence[str]], Floats]) -> None:
-        self._name, self._plan, self._embed = name, plan, embed
-        self._python, self._kept, self._folder = prepare_python(name), folder / "kept", folder
+    def __init__(
+        self, name: str, folder: Path, plan: PeerPlan, embed: Callable[[Sequence[str]], Floats]
+    ) -> None:
+        self._name = name
+        self._plan = plan
+        self._embed = embed
+        self._python = prepare_python(name)
+        self._kept = folder / "kept"
+        self._folder = folder
         count = plan.count
         self._questions = Corpus(seed=5).questions(2 * count + WARMING)
         self._firsts = [Corpus(seed=3 + number).questions(1)[0] for number in range(plan.rounds)]
         self._added = [_say(line) for line in Corpus(seed=6).lines(count)]
-        self._visited = ["" if plan.owners == 1 else f"u{number}" for number in pick_owners(plan.owners, count)]
+        self._visited = [
+            "" if plan.owners == 1 else f"u{number}" for number in pick_owners(plan.owners, count)
+        ]
 
     def measure(self) -> dict[str, float | str]:
         """Measure a filled store in processes of its own."""
         about = self._fill()
         model = self._write_vectors("asked", [*self._questions, *self._firsts, *self._added])
-        opened, firsts = [], []
+        opened = []
+        firsts = []
         for question in self._firsts:
             with self._start(model) as remote:
                 opened.append(_to_times(remote.reopen(self._kept)))
@@ -77,8 +92,11 @@ class _PeerRun:
         return {"about": about, **times, "disk_mb": round(disk / 1e6, 3), **self._search(model)}
 
     def _fill(self) -> str:
-        plan, lines = self._plan, Corpus().lines(self._plan.owners * self._plan.each)
-        model = self._write_vectors("all", [_say(line) for line in Corpus().lines(plan.owners * plan.each)])
+        plan = self._plan
+        lines = Corpus().lines(self._plan.owners * self._plan.each)
+        model = self._write_vectors(
+            "all", [_say(line) for line in Corpus().lines(plan.owners * plan.each)]
+        )
         with self._start(model) as remote:
             about = remote.reopen(self._kept).about
             for owner in range(plan.owners):
@@ -91,20 +109,32 @@ class _PeerRun:
 
     def _search(self, model: Path | None) -> dict[str, float]:
         """Search, then write and search in turn."""
-        count, asked = self._plan.count, self._questions
+        count = self._plan.count
+        asked = self._questions
         with self._start(model) as remote:
             remote.reopen(self._kept)
             for place, question in enumerate(asked[2 * count :]):
                 remote.time_search(question, _FOUND, self._visited[place % count])
-            visits = [remote.time_search(what, _FOUND, who) for who, what in zip(self._visited, asked[count:], strict=False)]
-            searches = [remote.time_search(what, _FOUND, who) for who, what in zip(self._visited, asked, strict=False)]
+            visits = [
+                remote.time_search(what, _FOUND, who)
+                for who, what in zip(self._visited, asked[count:], strict=False)
+            ]
+            searches = [
+                remote.time_search(what, _FOUND, who)
+                for who, what in zip(self._visited, asked, strict=False)
+            ]
             memory = read_memory(remote.process)
-            adds, reads = [], []
+            adds = []
+            reads = []
             for place, (text, who) in enumerate(zip(self._added, self._visited, strict=True)):
                 adds.append(remote.time_fill([(f"added{place}", text)], who))
                 reads.append(remote.time_search(asked[count + place], _FOUND, who))
         times = {"visit": visits, "search": searches, "after_write": reads, "add": adds}
-        return memory | {name: value for key, some in times.items() for name, value in take_medians(key, [*map(_to_times, some)]).items()}
+        return memory | {
+            name: value
+            for key, some in times.items()
+            for name, value in take_medians(key, [*map(_to_times, some)]).items()
+        }
 
     def _start(self, model: Path | None) -> RemotePeer:
         return RemotePeer(self._python, self._name, model, self._plan.seconds)

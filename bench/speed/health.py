@@ -1,8 +1,9 @@
 """Measure how many requests a server answers, and how soon it answers `/health` meanwhile.
 
-`python -m bench.speed.health [--records N] [--clients N] [--seconds N] [--workers N] [--doors search]`. Besides requests a second, which
-other programs on the machine take from, it tells the server's own processor milliseconds for a request, and the clients': with two cores,
-2000 divided by both is about the most.
+`python -m bench.speed.health [--records N] [--clients N] [--seconds N] [--workers N] [--doors
+search]`. Besides requests a second, which other programs on the machine take from, it tells the
+server's own processor milliseconds for a request, and the clients': with two cores, 2000 divided by
+both is about the most.
 """
 
 from __future__ import annotations
@@ -29,7 +30,17 @@ from bench.speed.corpus import Corpus
 from bench.speed.proxy import start_process
 from bench.speed.timing import quantiles, to_turn
 
-_SERVE = ("-m", "engrams.surfaces.cli.entry", "serve", "--port", "0", "--user", "ada", "--set", "serve.rate_limit=0")
+_SERVE = (
+    "-m",
+    "engrams.surfaces.cli.entry",
+    "serve",
+    "--port",
+    "0",
+    "--user",
+    "ada",
+    "--set",
+    "serve.rate_limit=0",
+)
 _LONG = ("monday january we walked to the harbour " * 2500)[:100_000]
 _PIECE = 1 << 16
 _DOORS = (("/v1/search", "query"), ("/v1/memories", "text"), ("/v1/context", "query"))
@@ -42,8 +53,12 @@ def main() -> None:
     asked.add_argument("--clients", type=int, default=20)
     asked.add_argument("--seconds", type=float, default=20)
     asked.add_argument("--workers", type=int, default=1, help="processes of the server")
-    asked.add_argument("--doors", default="search,memories,context", help="paths below /v1 that the clients ask")
-    asked.add_argument("--long", type=float, default=0.0, help="share of requests with 100 kB of text")
+    asked.add_argument(
+        "--doors", default="search,memories,context", help="paths below /v1 that the clients ask"
+    )
+    asked.add_argument(
+        "--long", type=float, default=0.0, help="share of requests with 100 kB of text"
+    )
     given = asked.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         with engrams.open(home=folder, user="ada", write__extract="off", jobs__workers=0) as memory:
@@ -80,7 +95,9 @@ def processor_seconds(pid: int) -> float:
 
 
 def measure(port: int, given: argparse.Namespace) -> dict[str, float]:
-    """Milliseconds of `/health` while clients send requests; what the clients themselves need for one."""
+    """Milliseconds of `/health` while clients send requests;
+    what the clients themselves need for one.
+    """
     spawn = multiprocessing.get_context("spawn")
     told = spawn.SimpleQueue()
     clients = spawn.Process(target=_send_all, args=(port, given, told))
@@ -89,13 +106,17 @@ def measure(port: int, given: argparse.Namespace) -> dict[str, float]:
     found = time_health(port, given.seconds - 3)
     done, seconds = told.get()
     clients.join(120)
-    each = {"requests_a_second": round(done / given.seconds, 1), "client_ms_a_request": round(1000 * seconds / done, 2)}
+    each = {
+        "requests_a_second": round(done / given.seconds, 1),
+        "client_ms_a_request": round(1000 * seconds / done, 2),
+    }
     return {**found, "requests": done, **each}
 
 
 def time_health(port: int, seconds: float) -> dict[str, float]:
     """Quantiles of `/health`, asked for every 30 ms on a connection of its own."""
-    taken, ends = list[float](), time.monotonic() + seconds
+    taken = list[float]()
+    ends = time.monotonic() + seconds
     while time.monotonic() < ends:
         begun = time.perf_counter()
         with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as line:
@@ -120,9 +141,16 @@ class _Client:
 
     def ask(self) -> None:
         """Send the next request."""
-        said = _LONG if self.long and self.chance.random() < self.long else self.chance.choice(self.texts)
+        said = (
+            _LONG
+            if self.long and self.chance.random() < self.long
+            else self.chance.choice(self.texts)
+        )
         body = json.dumps({self.field: f"{said} {self.chance.random()}"}).encode()
-        head = f"POST {self.path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
+        head = (
+            f"POST {self.path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type:"
+            f" application/json\r\ncontent-length: {len(body)}\r\n\r\n"
+        )
         self.line.sendall(head.encode() + body)
 
     def hear(self) -> bool:
@@ -134,7 +162,9 @@ class _Client:
         head = self.heard.find(b"\r\n\r\n")
         if head < 0:
             return False
-        length = int(self.heard[:head].lower().partition(b"content-length:")[2].partition(b"\r\n")[0])
+        length = int(
+            self.heard[:head].lower().partition(b"content-length:")[2].partition(b"\r\n")[0]
+        )
         if len(self.heard) < head + 4 + length:
             return False
         assert self.heard.startswith(b"HTTP/1.1 2"), bytes(self.heard)
@@ -144,15 +174,24 @@ class _Client:
 
 
 def _send_all(port: int, given: argparse.Namespace, told: Any) -> None:
-    """Send requests, each client on a connection of its own; tells how many, and the clients' processor seconds."""
+    """Send requests, each client on a connection of its own;
+    tells how many, and the clients' processor seconds.
+    """
     doors = [door for door in _DOORS if door[0].rpartition("/")[2] in given.doors.split(",")]
-    texts = [[to_turn(line).text for line in Corpus(seed=number).lines(200)] for number in range(given.clients)]
+    texts = [
+        [to_turn(line).text for line in Corpus(seed=number).lines(200)]
+        for number in range(given.clients)
+    ]
     with ExitStack() as stack, selectors.DefaultSelector() as lines:
-        done, begun, ends = 0, time.process_time(), time.monotonic() + given.seconds
+        done = 0
+        begun = time.process_time()
+        ends = time.monotonic() + given.seconds
         for number in range(given.clients):
             line = stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=60))
             line.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            client = _Client(*doors[number % len(doors)], texts[number], random.Random(number), given.long, line)
+            client = _Client(
+                *doors[number % len(doors)], texts[number], random.Random(number), given.long, line
+            )
             lines.register(line, selectors.EVENT_READ, client)
             client.ask()
         while time.monotonic() < ends:

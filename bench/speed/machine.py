@@ -17,9 +17,15 @@ def collect_facts() -> dict[str, Any]:
     """Processor, memory, Python, versions and load."""
     return {
         "when": datetime.now(UTC).isoformat(timespec="seconds"),
-        "cpu": _find_first(Path("/proc/cpuinfo"), r"model name\s*:\s*(.+)") or platform.processor() or platform.machine(),
-        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
-        "memory_gb": round(int(_find_first(Path("/proc/meminfo"), r"MemTotal:\s+(\d+)") or 0) / 1e6, 1),
+        "cpu": _find_first(Path("/proc/cpuinfo"), r"model name\s*:\s*(.+)")
+        or platform.processor()
+        or platform.machine(),
+        "cores": len(os.sched_getaffinity(0))
+        if hasattr(os, "sched_getaffinity")
+        else os.cpu_count(),
+        "memory_gb": round(
+            int(_find_first(Path("/proc/meminfo"), r"MemTotal:\s+(\d+)") or 0) / 1e6, 1
+        ),
         "load": round(os.getloadavg()[0], 2),
         "platform": platform.platform(),
         "python": platform.python_version(),
@@ -31,7 +37,11 @@ def collect_facts() -> dict[str, Any]:
 
 def measure_install() -> dict[str, float]:
     """Unpacked MB of the core install by distribution, without bytecode."""
-    names = re.findall(r"^([A-Za-z0-9_.-]+)==", (ROOT / "requirements" / "core.txt").read_text("utf-8"), re.MULTILINE)
+    names = re.findall(
+        r"^([A-Za-z0-9_.-]+)==",
+        (ROOT / "requirements" / "core.txt").read_text("utf-8"),
+        re.MULTILINE,
+    )
     sizes: dict[str, float] = {}
     for name in dict.fromkeys(names):
         try:
@@ -40,7 +50,9 @@ def measure_install() -> dict[str, float]:
             continue  # needed on another platform only
         paths = [Path(str(file.locate())) for file in dist.files or () if file.suffix != ".pyc"]
         sizes[name] = _sum_megabytes(paths)
-    sizes["engrams"] = _sum_megabytes([path for path in (ROOT / "src" / "engrams").rglob("*") if path.suffix != ".pyc"])
+    sizes["engrams"] = _sum_megabytes(
+        [path for path in (ROOT / "src" / "engrams").rglob("*") if path.suffix != ".pyc"]
+    )
     sizes["total"] = round(sum(sizes.values()), 1)
     return sizes
 

@@ -1,7 +1,8 @@
 """Proxy under load: overhead to the first byte of many streams, and health of a busy server.
 
-``python -m bench.speed.proxy '{"home": FOLDER, "workers": 2}'`` prints one JSON object. Upstream and proxy are processes of their own.
-The upstream answers like a model that writes 20 pieces a second for 5 seconds, so that 50 streams at a time are ten new requests a second.
+``python -m bench.speed.proxy '{"home": FOLDER, "workers": 2}'`` prints one JSON object. Upstream
+and proxy are processes of their own. The upstream answers like a model that writes 20 pieces a
+second for 5 seconds, so that 50 streams at a time are ten new requests a second.
 """
 
 from __future__ import annotations
@@ -27,8 +28,16 @@ CLIENTS = 20
 PIECES = 100
 PACE = 0.05
 THINKING = 0.05
-_PIECE = b'data: {"id":"c","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"word "},"finish_reason":null}]}\n\n'
-_LAST = b'data: {"id":"c","object":"chat.completion.chunk","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+_PIECE = (
+    b"data:"
+    b' {"id":"c","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":"word'
+    b' "},"finish_reason":null}]}\n\n'
+)
+_LAST = (
+    b"data:"
+    b' {"id":"c","object":"chat.completion.chunk","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata:'
+    b" [DONE]\n\n"
+)
 _HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n"
 
 
@@ -47,7 +56,14 @@ async def upstream(port: int = 0, report_port: Callable[[int], None] = print) ->
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while head := await reader.readuntil(b"\r\n\r\n"):
-                length = next((int(line[15:]) for line in head.lower().split(b"\r\n") if line.startswith(b"content-length:")), 0)
+                length = next(
+                    (
+                        int(line[15:])
+                        for line in head.lower().split(b"\r\n")
+                        if line.startswith(b"content-length:")
+                    ),
+                    0,
+                )
                 await reader.readexactly(length)
                 await asyncio.sleep(THINKING)
                 writer.write(_HEAD)
@@ -67,16 +83,21 @@ async def upstream(port: int = 0, report_port: Callable[[int], None] = print) ->
     await server.serve_forever()
 
 
-async def run_clients(port: int, questions: list[str], seconds: float, streams: int = STREAMS) -> LoadResult:
+async def run_clients(
+    port: int, questions: list[str], seconds: float, streams: int = STREAMS
+) -> LoadResult:
     """Run ``streams`` clients that ask without pause for ``seconds``."""
-    seen, until = LoadResult(), time.monotonic() + seconds
+    seen = LoadResult()
+    until = time.monotonic() + seconds
 
     async def client(number: int) -> None:
         # Clients start at different times.
         await asyncio.sleep(number * PIECES * PACE / streams)
         turn = 0
         while time.monotonic() < until:
-            await _ask(port, questions[(number * 31 + turn) % len(questions)], f"s{number}-{turn}", seen)
+            await _ask(
+                port, questions[(number * 31 + turn) % len(questions)], f"s{number}-{turn}", seen
+            )
             turn += 1
 
     await asyncio.gather(*(client(number) for number in range(streams)))
@@ -85,13 +106,18 @@ async def run_clients(port: int, questions: list[str], seconds: float, streams: 
 
 async def run_busy(port: int, questions: list[str], seconds: float) -> list[float]:
     """Seconds of ``GET /health`` while clients search, add and ask for context without pause."""
-    until, took = time.monotonic() + seconds, []
+    until = time.monotonic() + seconds
+    took = []
 
     async def client(number: int) -> None:
         turn = number
         while time.monotonic() < until:
             path, name = (("search", "query"), ("memories", "text"), ("context", "query"))[turn % 3]
-            await _call(port, f"POST /v1/{path}", json.dumps({name: f"{questions[turn % len(questions)]} {turn}"}).encode())
+            await _call(
+                port,
+                f"POST /v1/{path}",
+                json.dumps({name: f"{questions[turn % len(questions)]} {turn}"}).encode(),
+            )
             turn += CLIENTS
 
     clients = [asyncio.create_task(client(number)) for number in range(CLIENTS)]
@@ -107,7 +133,8 @@ async def run_busy(port: int, questions: list[str], seconds: float) -> list[floa
 async def _call(port: int, what: str, body: bytes) -> None:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     head = (
-        f"{what} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length: {len(body)}\r\ncontent-type: application/json\r\n\r\n"
+        f"{what} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\ncontent-length:"
+        f" {len(body)}\r\ncontent-type: application/json\r\n\r\n"
     )
     writer.write(head.encode() + body)
     await reader.read()
@@ -115,8 +142,13 @@ async def _call(port: int, what: str, body: bytes) -> None:
 
 
 async def _ask(port: int, question: str, session: str, seen: LoadResult) -> None:
-    body = json.dumps({"model": "m", "stream": True, "messages": [{"role": "user", "content": question}]}).encode()
-    head = f"POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nx-engrams-session: {session}\r\ncontent-length: {len(body)}\r\n"
+    body = json.dumps(
+        {"model": "m", "stream": True, "messages": [{"role": "user", "content": question}]}
+    ).encode()
+    head = (
+        "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\nx-engrams-session:"
+        f" {session}\r\ncontent-length: {len(body)}\r\n"
+    )
     start = time.perf_counter()
     try:
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -136,13 +168,24 @@ async def _ask(port: int, question: str, session: str, seen: LoadResult) -> None
     good = told.startswith(b"HTTP/1.1 200") and b"[DONE]" in answer
     seen.whole += good
     if not good:
-        seen.faults.append(told.split(b"\r\n")[0].decode("latin-1") if not told.startswith(b"HTTP/1.1 200") else "cut")
+        seen.faults.append(
+            told.split(b"\r\n")[0].decode("latin-1")
+            if not told.startswith(b"HTTP/1.1 200")
+            else "cut"
+        )
 
 
 @contextmanager
-def start_process(*command: str, environment: dict[str, str] | None = None) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def start_process(
+    *command: str, environment: dict[str, str] | None = None
+) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """Start a process; yields it and its first line."""
-    started = subprocess.Popen([sys.executable, *command], stdout=subprocess.PIPE, text=True, env={**os.environ, **(environment or {})})
+    started = subprocess.Popen(
+        [sys.executable, *command],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **(environment or {})},
+    )
     try:
         assert started.stdout is not None
         yield started, started.stdout.readline()
@@ -153,7 +196,11 @@ def start_process(*command: str, environment: dict[str, str] | None = None) -> I
 
 def resident_mb(pid: int) -> float:
     """Resident memory of a process."""
-    line = next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmRSS"))
+    line = next(
+        line
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines()
+        if line.startswith("VmRSS")
+    )
     return round(int(line.split()[1]) / 1024, 1)
 
 
@@ -161,16 +208,26 @@ def resident_mb(pid: int) -> float:
 def run_proxied(home: str, workers: int = 1) -> Iterator[tuple[int, int, int]]:
     """Ports of an upstream and a proxy, and the proxy's process id."""
     with start_process(
-        "-c", "import asyncio; from bench.speed.proxy import upstream; asyncio.run(upstream(report_port=lambda p: print(p, flush=True)))"
+        "-c",
+        "import asyncio; from bench.speed.proxy import upstream;"
+        " asyncio.run(upstream(report_port=lambda p: print(p, flush=True)))",
     ) as (_, port):
-        settings = {"ENGRAMS_HOME": home, "ENGRAMS_USER": "bench", "ENGRAMS_SERVE__UPSTREAM": f"http://127.0.0.1:{int(port)}/v1"}
+        settings = {
+            "ENGRAMS_HOME": home,
+            "ENGRAMS_USER": "bench",
+            "ENGRAMS_SERVE__UPSTREAM": f"http://127.0.0.1:{int(port)}/v1",
+        }
         settings |= {"ENGRAMS_SERVE__RATE_LIMIT": "0", "ENGRAMS_SERVE__WORKERS": str(workers)}
-        with start_process("-m", "engrams.surfaces.cli.entry", "serve", "--port", "0", environment=settings) as (served, line):
+        with start_process(
+            "-m", "engrams.surfaces.cli.entry", "serve", "--port", "0", environment=settings
+        ) as (served, line):
             address = next(word for word in line.split() if word.startswith("http"))
             yield int(port), int(address.rsplit(":", 1)[1].partition("/")[0]), served.pid
 
 
-def measure_proxy(home: str, seconds: float = 20.0, streams: int = STREAMS, workers: int = 1) -> dict[str, Any]:
+def measure_proxy(
+    home: str, seconds: float = 20.0, streams: int = STREAMS, workers: int = 1
+) -> dict[str, Any]:
     """Compare first bytes with and without the proxy; its memory and health."""
     questions = Corpus(seed=5).questions(500)
     with run_proxied(home, workers) as (straight, through, pid):
@@ -180,7 +237,8 @@ def measure_proxy(home: str, seconds: float = 20.0, streams: int = STREAMS, work
         seen = asyncio.run(run_clients(through, questions, seconds, streams))
         after = resident_mb(pid)
         health = asyncio.run(run_busy(through, questions, seconds))
-    beside, within = quantiles(direct.first), quantiles(seen.first)
+    beside = quantiles(direct.first)
+    within = quantiles(seen.first)
     return {
         "streams": streams,
         "workers": workers,
@@ -189,7 +247,9 @@ def measure_proxy(home: str, seconds: float = 20.0, streams: int = STREAMS, work
         "faults": seen.faults + direct.faults,
         "upstream_first_ms": beside,
         "proxy_first_ms": within,
-        "overhead_ms": {name: round(within[name] - beside[name], 3) for name in ("p50", "p95", "p99")},
+        "overhead_ms": {
+            name: round(within[name] - beside[name], 3) for name in ("p50", "p95", "p99")
+        },
         "resident_mb": {"before": before, "after": after},
         "health_ms": quantiles(health),
     }

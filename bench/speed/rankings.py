@@ -1,7 +1,8 @@
 """Rankings of a thousand searches, to compare two versions of the code.
 
-``python -m bench.speed.rankings HOME FILE`` writes ids and scores that searches of every sort find in a home; where FILE exists already,
-it compares with it and tells each search that found something else, or in another order. Run it with the code before a change and after it.
+``python -m bench.speed.rankings HOME FILE`` writes ids and scores that searches of every sort find
+in a home; where FILE exists already, it compares with it and tells each search that found something
+else, or in another order. Run it with the code before a change and after it.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ _SORTS: tuple[dict[str, Any], ...] = (
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.speed.rankings", description=__doc__)
-    parser.add_argument("home", help="home whose owner user/bench is searched (bench.speed.curve makes such ones)")
+    parser.add_argument(
+        "home", help="home whose owner user/bench is searched (bench.speed.curve makes such ones)"
+    )
     parser.add_argument("file", type=Path, help="rankings; compared with where it exists")
     parser.add_argument("--queries", type=int, default=1000, help="number of searches")
     given = parser.parse_args()
@@ -54,12 +57,32 @@ def main() -> None:
 
 def _rank(home: str, queries: int) -> Iterator[list[Any]]:
     texts = Corpus(seed=5).questions(queries)
-    with engrams.open(home=home, clock=SettableClock(_NOW), jobs__workers=0, usage__enabled=False) as memory:
+    with engrams.open(
+        home=home, clock=SettableClock(_NOW), jobs__workers=0, usage__enabled=False
+    ) as memory:
         for number, text in enumerate(texts):
-            sort = {"scope": OWNER, **_SORTS[number % 20 % len(_SORTS)]} if number % 20 < len(_SORTS) else {"scope": OWNER}
+            sort = (
+                {"scope": OWNER, **_SORTS[number % 20 % len(_SORTS)]}
+                if number % 20 < len(_SORTS)
+                else {"scope": OWNER}
+            )
             result = memory.search(text, **sort)
-            rows = [[hit.record.id, round(hit.score, 5), str(hit.status), [fact.id for fact in hit.facts]] for hit in result.hits]
-            yield [text, rows, round(result.nearness, 5), result.abstain, [row.id for row in result.trace.rows]]
+            rows = [
+                [
+                    hit.record.id,
+                    round(hit.score, 5),
+                    str(hit.status),
+                    [fact.id for fact in hit.facts],
+                ]
+                for hit in result.hits
+            ]
+            yield [
+                text,
+                rows,
+                round(result.nearness, 5),
+                result.abstain,
+                [row.id for row in result.trace.rows],
+            ]
 
 
 if __name__ == "__main__":

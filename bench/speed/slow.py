@@ -27,16 +27,28 @@ def measure_slow_model(count: int) -> dict[str, Any]:
     lines = list(Corpus(seed=4).lines(count + 20))
     command = [sys.executable, "-c", _MODEL, str(SECONDS)]
     with (
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server,
+        subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as server,
         tempfile.TemporaryDirectory() as home,
     ):
         assert server.stdout is not None
-        chat = {"provider": "openai", "model": "m", "url": server.stdout.readline().strip(), "timeout_seconds": 2.0 * SECONDS}
+        chat = {
+            "provider": "openai",
+            "model": "m",
+            "url": server.stdout.readline().strip(),
+            "timeout_seconds": 2.0 * SECONDS,
+        }
         named: dict[str, Any] = {f"chat__{name}": value for name, value in chat.items()}
-        memory = engrams.open(home=home, write__debounce_seconds=0.0, sessions__shutdown_seconds=0.5, **named)
+        memory = engrams.open(
+            home=home, write__debounce_seconds=0.0, sessions__shutdown_seconds=0.5, **named
+        )
         for line in lines[:20]:
             memory.add(to_turn(line), scope=OWNER)
-        seconds = [time_call(lambda line=line: memory.add(to_turn(line), scope=OWNER)) for line in lines[20:]]
+        seconds = [
+            time_call(lambda line=line: memory.add(to_turn(line), scope=OWNER))
+            for line in lines[20:]
+        ]
         running = memory.status()["jobs"].get("extract", {}).get("running", 0)
         closing = time_call(memory.close)
         server.kill()

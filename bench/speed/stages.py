@@ -34,18 +34,26 @@ def peak_mb() -> float:
 def ingest(home: str, size: int) -> dict[str, Any]:
     """Journal turns by the hundred and drain, up to ``size`` records.
 
-    Records are turns and what was learned from them; large sizes are turns only. Two speakers repeat the same few statements, so that a
-    new one meets as many older ones as reconciliation ever looks at: ``settle_per_second`` is its worst case.
+    Records are turns and what was learned from them; large sizes are turns only. Two speakers
+    repeat the same few statements, so that a new one meets as many older ones as reconciliation
+    ever looks at: ``settle_per_second`` is its worst case.
     """
     settled = size <= _SETTLED
     lines = Corpus().lines(size)
-    turns, held, writes, settle = 0, 0, [], 0.0
-    with engrams.open(home=home, jobs__workers=0, write__extract="auto" if settled else "off") as memory:
+    turns = 0
+    held = 0
+    writes = []
+    settle = 0.0
+    with engrams.open(
+        home=home, jobs__workers=0, write__extract="auto" if settled else "off"
+    ) as memory:
         while held < size:
             # A turn becomes two records at most here: half of what is missing is never too many.
             missing = max((size - held) // 2, 1) if settled else size - held
             for start in range(0, missing, _BATCH):
-                batch = [to_turn(line) for line in itertools.islice(lines, min(_BATCH, missing - start))]
+                batch = [
+                    to_turn(line) for line in itertools.islice(lines, min(_BATCH, missing - start))
+                ]
                 turns += len(batch)
                 writes.append(time_call(lambda batch=batch: memory.observe(batch, scope=OWNER)))
             settle += time_call(lambda: memory.drain(timeout=36_000))
@@ -91,9 +99,19 @@ def ack(home: str, count: int) -> dict[str, Any]:
     result: dict[str, Any] = {}
     with engrams.open(home=home, jobs__workers=0) as memory:
         memory.add("warm up", scope=OWNER)
-        for name, settle, some in (("unsettled", False, lines[:count]), ("settled", True, lines[count:])):
+        for name, settle, some in (
+            ("unsettled", False, lines[:count]),
+            ("settled", True, lines[count:]),
+        ):
             result[name] = quantiles(
-                [time_call(lambda line=line, settle=settle: memory.add(to_turn(line), scope=OWNER, settle=settle)) for line in some]
+                [
+                    time_call(
+                        lambda line=line, settle=settle: memory.add(
+                            to_turn(line), scope=OWNER, settle=settle
+                        )
+                    )
+                    for line in some
+                ]
             )
         result["floor_fsync"] = quantiles(_time_fsync(Path(home) / "probe", count))
 
@@ -126,16 +144,32 @@ def search(home: str, count: int) -> dict[str, Any]:
     first = time.perf_counter() - start
     for question in questions[1:20]:
         memory.search(question, scope=OWNER)
-    seconds = [time_call(lambda question=question: memory.search(question, scope=OWNER)) for question in questions[20:]]
-    contexts = [time_call(lambda question=question: memory.context(question, scope=OWNER)) for question in questions[20 : 20 + count // 4]]
-    embeds = [time_call(lambda question=question: memory.embedder.embed([question], "query")) for question in questions[20:]]
-    result = {"first_ms": round(1000 * first, 1), "search": quantiles(seconds), "context": quantiles(contexts), "embed": quantiles(embeds)}
+    seconds = [
+        time_call(lambda question=question: memory.search(question, scope=OWNER))
+        for question in questions[20:]
+    ]
+    contexts = [
+        time_call(lambda question=question: memory.context(question, scope=OWNER))
+        for question in questions[20 : 20 + count // 4]
+    ]
+    embeds = [
+        time_call(lambda question=question: memory.embedder.embed([question], "query"))
+        for question in questions[20:]
+    ]
+    result = {
+        "first_ms": round(1000 * first, 1),
+        "search": quantiles(seconds),
+        "context": quantiles(contexts),
+        "embed": quantiles(embeds),
+    }
     memory.close()
     return {**result, "peak_mb": peak_mb()}
 
 
 def start(home: str, rounds: int) -> dict[str, Any]:
-    """The command line from nothing: help, and a first search on an existing store. Medians over ``rounds`` processes."""
+    """The command line from nothing:
+    help, and a first search on an existing store. Medians over ``rounds`` processes.
+    """
     command = str(Path(sys.executable).with_name("engrams"))
     calls = {
         "python_pass": [sys.executable, "-c", "pass"],
@@ -145,8 +179,14 @@ def start(home: str, rounds: int) -> dict[str, Any]:
     result = {}
     for name, call in calls.items():
         subprocess.run(call, capture_output=True, check=True)
-        seconds = [time_call(lambda call=call: subprocess.run(call, capture_output=True, check=True)) for _ in range(rounds)]
-        result[name] = {"median_ms": round(1000 * statistics.median(seconds), 1), "worst_ms": round(1000 * max(seconds), 1)}
+        seconds = [
+            time_call(lambda call=call: subprocess.run(call, capture_output=True, check=True))
+            for _ in range(rounds)
+        ]
+        result[name] = {
+            "median_ms": round(1000 * statistics.median(seconds), 1),
+            "worst_ms": round(1000 * max(seconds), 1),
+        }
     return result
 
 

@@ -20,7 +20,13 @@ def quantiles(seconds: Sequence[float]) -> dict[str, float]:
     def at(share: float) -> float:
         return round(1000 * ordered[min(len(ordered) - 1, int(share * len(ordered)))], 3)
 
-    return {"p50": at(0.50), "p95": at(0.95), "p99": at(0.99), "mean": round(1000 * statistics.fmean(ordered), 3), "n": len(ordered)}
+    return {
+        "p50": at(0.50),
+        "p95": at(0.95),
+        "p99": at(0.99),
+        "mean": round(1000 * statistics.fmean(ordered), 3),
+        "n": len(ordered),
+    }
 
 
 def time_call(call: Callable[[], Any]) -> float:
@@ -38,7 +44,8 @@ class CallTimes(NamedTuple):
 
 def time_both(call: Callable[[], Any]) -> CallTimes:
     """Time a call; processor time counts all threads of this process."""
-    start, used = time.perf_counter(), time.process_time()
+    start = time.perf_counter()
+    used = time.process_time()
     call()
     return CallTimes(time.perf_counter() - start, time.process_time() - used)
 

@@ -1,8 +1,9 @@
 """False and missed supersession: ``python -m bench.supersession [--show tune]``.
 
-``pairs.tsv`` holds two statements of one person, the second said ten days after the first, and what should become of the
-first: ``update`` (it is over or was wrong), ``same``, ``coexist`` or ``unrelated`` (it stays). Each pair goes through the
-whole write flow on a store of its own. Pairs are halved by a hash of their text; the rules were tuned on one half only.
+``pairs.tsv`` holds two statements of one person, the second said ten days after the first, and what
+should become of the first: ``update`` (it is over or was wrong), ``same``, ``coexist`` or
+``unrelated`` (it stays). Each pair goes through the whole write flow on a store of its own. Pairs
+are halved by a hash of their text; the rules were tuned on one half only.
 """
 
 from __future__ import annotations
@@ -29,7 +30,11 @@ SCOPE = Scope.of(("user", "tester"))
 
 
 def pick_half(older: str, newer: str) -> str:
-    return "held" if hashlib.blake2b(f"{older}|{newer}".encode(), digest_size=2).digest()[0] % 2 else "tune"
+    return (
+        "held"
+        if hashlib.blake2b(f"{older}|{newer}".encode(), digest_size=2).digest()[0] % 2
+        else "tune"
+    )
 
 
 def run_pair(older: str, newer: str) -> tuple[bool, list[Record]]:
@@ -37,25 +42,40 @@ def run_pair(older: str, newer: str) -> tuple[bool, list[Record]]:
     now = START
     settings = Settings()
     store = SqliteStore.open(":memory:", StoreSettings(), lambda: now)
-    deps = writepipeline.WriteDeps(store, settings.write, settings.limits, lambda: now, search=store)
+    deps = writepipeline.WriteDeps(
+        store, settings.write, settings.limits, lambda: now, search=store
+    )
     first: set[str] = set()
     for text in (older, newer):
         journaled = journal_turns([Turn(text, session="s")], SCOPE, deps)
         store.commit(WriteBatch("bench", "journal", now, puts=journaled.puts))
-        learned = writepipeline.reconcile_extraction(writepipeline.extract_candidates(journaled.records, deps), deps)
+        learned = writepipeline.reconcile_extraction(
+            writepipeline.extract_candidates(journaled.records, deps), deps
+        )
         store.commit(learned.batch)
         first = first or {derived.id for derived in learned.derived}
-        refined = {old for derived in learned.derived if derived.verdict == "refine" for old in derived.replaces}
+        refined = {
+            old
+            for derived in learned.derived
+            if derived.verdict == "refine"
+            for old in derived.replaces
+        }
         now += timedelta(days=10)
-    records = store.find(RecordQuery(ScopeReach(SCOPE, (SCOPE,)), writepipeline.STATEMENTS, tuple(Status), limit=100)).records
+    records = store.find(
+        RecordQuery(ScopeReach(SCOPE, (SCOPE,)), writepipeline.STATEMENTS, tuple(Status), limit=100)
+    ).records
     store.close()
-    gone = {record.id for record in records if record.id in first and record.status is Status.SUPERSEDED} - refined
+    gone = {
+        record.id for record in records if record.id in first and record.status is Status.SUPERSEDED
+    } - refined
     return bool(gone), list(records)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--show", choices=("tune", "held"), help="print every wrong pair of that half")
+    parser.add_argument(
+        "--show", choices=("tune", "held"), help="print every wrong pair of that half"
+    )
     asked = parser.parse_args()
     counts: dict[str, Counter[str]] = {"tune": Counter(), "held": Counter()}
     for line in (HERE / "pairs.tsv").read_text("utf-8").splitlines():
@@ -70,7 +90,10 @@ def main() -> int:
         if wrong and asked.show == part:
             print(f"{label}: {older!r} / {newer!r}")
             for record in records:
-                print(f"     {record.status:10} [{record.subject}|{record.predicate}|{record.object}] {record.text}")
+                print(
+                    f"     {record.status:10} [{record.subject}|{record.predicate}|{record.object}]"
+                    f" {record.text}"
+                )
     rows = {}
     for part, count in counts.items():
         stays = count["same"] + count["coexist"] + count["unrelated"]

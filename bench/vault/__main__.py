@@ -1,9 +1,10 @@
 """Cost of vault files, as a table and as bench/out/vault.json.
 
-``python -m bench.vault [--quick]`` measures: ``add`` without a vault, with one, and with git, in blocks by turns, until it is
-acknowledged (durable and found by words) and until rules have learned from it; all files from an existing memory (export), the
-database from the files (reindex), a look at unchanged files (sync); how long after a save an edit is found by search; and the work
-of a watcher with nothing to do.
+``python -m bench.vault [--quick]`` measures: ``add`` without a vault, with one, and with git, in
+blocks by turns, until it is acknowledged (durable and found by words) and until rules have learned
+from it; all files from an existing memory (export), the database from the files (reindex), a look
+at unchanged files (sync); how long after a save an edit is found by search; and the work of a
+watcher with nothing to do.
 """
 
 from __future__ import annotations
@@ -41,7 +42,12 @@ BLOCK = 25
 def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.vault", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="1,000 files and fewer repeats")
-    parser.add_argument("--json", type=Path, default=ROOT / "bench" / "out" / "vault.json", help="where the JSON goes")
+    parser.add_argument(
+        "--json",
+        type=Path,
+        default=ROOT / "bench" / "out" / "vault.json",
+        help="where the JSON goes",
+    )
     given = parser.parse_args(arguments)
     report = measure(quick=given.quick)
     print(format_table(report))
@@ -75,8 +81,8 @@ def run_in_home(measure: Callable[[Path], dict[str, Any]]) -> dict[str, Any]:
 def measure_add(home: Path, rounds: int, settle: bool) -> dict[str, Any]:
     """Milliseconds until ``add`` answers while files follow in the background.
 
-    Blocks of adds take turns between the settings, so that other load hits all alike. ``over_off``: median over the blocks of the
-    difference to the median without a vault.
+    Blocks of adds take turns between the settings, so that other load hits all alike. ``over_off``:
+    median over the blocks of the difference to the median without a vault.
     """
     taken: dict[str, list[list[float]]] = {name: [] for name in VAULTS}
     with ExitStack() as stack:
@@ -88,7 +94,10 @@ def measure_add(home: Path, rounds: int, settle: bool) -> dict[str, Any]:
             for name, memory in memories.items():
                 block = []
                 for number in range(turn * BLOCK, (turn + 1) * BLOCK):
-                    text = f"My colleague number {number} works on project {number % 17} in room {number % 40}."
+                    text = (
+                        f"My colleague number {number} works on project {number % 17} in room"
+                        f" {number % 40}."
+                    )
                     begin = time.perf_counter()
                     memory.add(text, scope=OWNER, settle=settle)
                     block.append((time.perf_counter() - begin) * 1000)
@@ -96,11 +105,18 @@ def measure_add(home: Path, rounds: int, settle: bool) -> dict[str, Any]:
                 memory.drain(60)
                 # The first is for warming up.
                 taken[name] += [block] if turn else []
-    medians = {name: [statistics.median(block) for block in blocks] for name, blocks in taken.items()}
+    medians = {
+        name: [statistics.median(block) for block in blocks] for name, blocks in taken.items()
+    }
     return {
         name: {
             **summarize([one for block in blocks for one in block]),
-            "over_off_ms": round(statistics.median(mine - off for mine, off in zip(medians[name], medians["off"], strict=True)), 2),
+            "over_off_ms": round(
+                statistics.median(
+                    mine - off for mine, off in zip(medians[name], medians["off"], strict=True)
+                ),
+                2,
+            ),
         }
         for name, blocks in taken.items()
     }
@@ -126,10 +142,15 @@ def measure_sync(home: Path, size: int) -> dict[str, Any]:
     with engrams.open(home=home, write__extract="off") as memory:
         for start in range(0, size, 500):
             turns = [
-                Turn(f"Sentence {number} tells of topic {number % 97} and thing {number % 331}.") for number in range(start, start + 500)
+                Turn(f"Sentence {number} tells of topic {number % 97} and thing {number % 331}.")
+                for number in range(start, start + 500)
             ]
             memory.observe(turns, scope=OWNER)
-    settings: dict[str, Any] = {"vault__enabled": True, "vault__git": False, "write__extract": "off"}
+    settings: dict[str, Any] = {
+        "vault__enabled": True,
+        "vault__git": False,
+        "write__extract": "off",
+    }
     begin = time.perf_counter()
     with engrams.open(home=home, jobs__workers=0, **settings) as memory:
         memory.drain(600)
@@ -146,14 +167,26 @@ def measure_sync(home: Path, size: int) -> dict[str, Any]:
     with engrams.open(home=home, jobs__workers=0, **settings) as memory:
         read = time.perf_counter() - begin
         assert sum(memory.stats()["status"].values()) == size
-    return {"write_seconds": round(written, 2), "look_seconds": round(times[-1], 3), "reindex_seconds": round(read, 2)}
+    return {
+        "write_seconds": round(written, 2),
+        "look_seconds": round(times[-1], 3),
+        "reindex_seconds": round(read, 2),
+    }
 
 
 def measure_edit(home: Path, count: int) -> dict[str, Any]:
     """Milliseconds from saving a file to finding its text, with 1,000 files."""
-    settings: dict[str, Any] = {"vault__enabled": True, "vault__git": False, "vault__watch": "auto", "write__extract": "off"}
+    settings: dict[str, Any] = {
+        "vault__enabled": True,
+        "vault__git": False,
+        "vault__watch": "auto",
+        "write__extract": "off",
+    }
     with engrams.open(home=home, **settings) as memory:
-        memory.observe([Turn(f"Sentence {number} tells of topic {number % 97}.") for number in range(1000)], scope=OWNER)
+        memory.observe(
+            [Turn(f"Sentence {number} tells of topic {number % 97}.") for number in range(1000)],
+            scope=OWNER,
+        )
         vault = memory.vault
         vault.sync()
         files = sorted((home / "vault" / "entries").rglob("*.md"))
@@ -165,7 +198,9 @@ def measure_edit(home: Path, count: int) -> dict[str, Any]:
             text = path.read_text("utf-8")
             begin = time.perf_counter()
             path.write_text(f"{text.rstrip()} {word}\n", "utf-8")
-            while not any(word in hit.record.text for hit in memory.search(word, scope=OWNER, limit=1).hits):
+            while not any(
+                word in hit.record.text for hit in memory.search(word, scope=OWNER, limit=1).hits
+            ):
                 if time.perf_counter() - begin > 30:
                     sys.exit("the edit was not found within 30 seconds")
                 time.sleep(0.005)
@@ -176,8 +211,13 @@ def measure_edit(home: Path, count: int) -> dict[str, Any]:
 
 def measure_idle(home: Path) -> dict[str, Any]:
     """Processor time of an idle watcher over 1,000 files, for ten seconds."""
-    with engrams.open(home=home, vault__enabled=True, vault__git=False, vault__watch="auto", write__extract="off") as memory:
-        memory.observe([Turn(f"Sentence {number} tells of topic {number % 97}.") for number in range(1000)], scope=OWNER)
+    with engrams.open(
+        home=home, vault__enabled=True, vault__git=False, vault__watch="auto", write__extract="off"
+    ) as memory:
+        memory.observe(
+            [Turn(f"Sentence {number} tells of topic {number % 97}.") for number in range(1000)],
+            scope=OWNER,
+        )
         memory.drain()
         time.sleep(4)
         begin = time.process_time()
@@ -187,7 +227,11 @@ def measure_idle(home: Path) -> dict[str, Any]:
 
 def summarize(taken: Sequence[float]) -> dict[str, Any]:
     ordered = sorted(taken)
-    return {"p50_ms": round(statistics.median(ordered), 2), "p95_ms": round(ordered[int(len(ordered) * 0.95)], 2), "count": len(ordered)}
+    return {
+        "p50_ms": round(statistics.median(ordered), 2),
+        "p95_ms": round(ordered[int(len(ordered) * 0.95)], 2),
+        "count": len(ordered),
+    }
 
 
 def format_table(report: dict[str, Any]) -> str:
@@ -196,19 +240,47 @@ def format_table(report: dict[str, Any]) -> str:
     for what, told in report["add"].items():
         for name, row in told.items():
             over = "" if name == "off" else f"{row['over_off_ms']:+.2f} ms"
-            rows.append((f"add, {what}, vault {name}", f"{row['p50_ms']:.2f} ms", f"{row['p95_ms']:.2f} ms", over))
-    rows.append(("the disk's own fsync of 4 kB", f"{report['fsync']['p50_ms']:.2f} ms", f"{report['fsync']['p95_ms']:.2f} ms", ""))
-    rows.append(("hand edit until found", f"{report['edit']['p50_ms']:.0f} ms", f"{report['edit']['p95_ms']:.0f} ms", ""))
-    rows.append(("watcher idle, processor in 10 s", f"{report['idle']['cpu_ms_in_10_s']:.1f} ms", "", ""))
+            rows.append(
+                (
+                    f"add, {what}, vault {name}",
+                    f"{row['p50_ms']:.2f} ms",
+                    f"{row['p95_ms']:.2f} ms",
+                    over,
+                )
+            )
+    rows.append(
+        (
+            "the disk's own fsync of 4 kB",
+            f"{report['fsync']['p50_ms']:.2f} ms",
+            f"{report['fsync']['p95_ms']:.2f} ms",
+            "",
+        )
+    )
+    rows.append(
+        (
+            "hand edit until found",
+            f"{report['edit']['p50_ms']:.0f} ms",
+            f"{report['edit']['p95_ms']:.0f} ms",
+            "",
+        )
+    )
+    rows.append(
+        ("watcher idle, processor in 10 s", f"{report['idle']['cpu_ms_in_10_s']:.1f} ms", "", "")
+    )
     for size, told in report["sync"].items():
         rows.append((f"{int(size):,} files: write all", f"{told['write_seconds']:.2f} s", "", ""))
         rows.append((f"{int(size):,} files: look at all", f"{told['look_seconds']:.3f} s", "", ""))
-        rows.append((f"{int(size):,} files: database anew", f"{told['reindex_seconds']:.2f} s", "", ""))
+        rows.append(
+            (f"{int(size):,} files: database anew", f"{told['reindex_seconds']:.2f} s", "", "")
+        )
     head = (
-        f"engrams {facts['engrams']} on {facts['cpu']}, {facts['cores']} cores, Python {facts['python']}, SQLite {facts['sqlite']}, "
-        f"load {facts['load']} at the start"
+        f"engrams {facts['engrams']} on {facts['cpu']}, {facts['cores']} cores, Python"
+        f" {facts['python']}, SQLite {facts['sqlite']}, load {facts['load']} at the start"
     )
-    lines = (f"{row[0].ljust(34)}{row[1].rjust(12)}{row[2].rjust(12)}{row[3].rjust(12)}".rstrip() for row in rows)
+    lines = (
+        f"{row[0].ljust(34)}{row[1].rjust(12)}{row[2].rjust(12)}{row[3].rjust(12)}".rstrip()
+        for row in rows
+    )
     return "\n".join([head, "", *lines])
 
 

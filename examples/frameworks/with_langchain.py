@@ -1,4 +1,6 @@
-"""A LangChain retriever over memory, in a chain that needs no key: pip install '.[langchain]' and run this."""
+"""A LangChain retriever over memory, in a chain that needs no key:
+pip install '.[langchain]' and run this.
+"""
 
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnablePassthrough
@@ -14,5 +16,8 @@ with engrams.open(store__url=":memory:") as memory:
 
     retriever = LangChainRetriever(memory, ALICE, k=1)
     prompt = ChatPromptTemplate.from_template("Known: {known}\nQuestion: {question}")
-    chain = {"known": retriever | (lambda found: found[0].page_content), "question": RunnablePassthrough()} | prompt
+    chain = {
+        "known": retriever | (lambda found: found[0].page_content),
+        "question": RunnablePassthrough(),
+    } | prompt
     print(chain.invoke("Where is the spare key?").to_string())

@@ -1,6 +1,8 @@
-"""A LangGraph graph that remembers across threads, by its store; what it stores is memory like any other.
+"""A LangGraph graph that remembers across threads, by its store; what it stores is memory like any
+other.
 
-Needs the package langgraph beside the extra. No language model: the node answers from memory."""
+Needs the package langgraph beside the extra. No language model: the node answers from memory.
+"""
 
 from typing import TypedDict
 
@@ -29,8 +31,17 @@ with engrams.open(store__url=":memory:") as memory:
     store.put(("memories", "home"), "town", {"content": "Ann lives in Oslo"})
     store.put(("settings",), "theme", {"dark": True})
 
-    graph = StateGraph(State).add_node("answer", answer).add_edge(START, "answer").add_edge("answer", END).compile(store=store)
+    graph = (
+        StateGraph(State)
+        .add_node("answer", answer)
+        .add_edge(START, "answer")
+        .add_edge("answer", END)
+        .compile(store=store)
+    )
     print(graph.invoke({"question": "What is she allergic to?"})["answer"])
-    print("By filter:", [item.key for item in store.search(("memories",), filter={"since": {"$lt": 2020}})])
+    print(
+        "By filter:",
+        [item.key for item in store.search(("memories",), filter={"since": {"$lt": 2020}})],
+    )
     print("Namespaces:", store.list_namespaces())
     print("Any other door:", memory.search("Where does Ann live?", scope=ANN).hits[0].record.text)

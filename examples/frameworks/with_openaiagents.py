@@ -1,6 +1,8 @@
-"""An agent of the OpenAI Agents SDK whose conversations are remembered: the second one knows what the first one said.
+"""An agent of the OpenAI Agents SDK whose conversations are remembered: the second one knows what
+the first one said.
 
-A scripted model stands in for a language model; with a key, leave ``model=`` out."""
+A scripted model stands in for a language model; with a key, leave ``model=`` out.
+"""
 
 import asyncio
 
@@ -16,7 +18,11 @@ ANN = ("user", "ann")
 
 def answer(text: str) -> list[ResponseOutputMessage]:
     part = ResponseOutputText(type="output_text", text=text, annotations=[], logprobs=[])
-    return [ResponseOutputMessage(id="m", type="message", role="assistant", status="completed", content=[part])]
+    return [
+        ResponseOutputMessage(
+            id="m", type="message", role="assistant", status="completed", content=[part]
+        )
+    ]
 
 
 async def main() -> None:
@@ -34,7 +40,10 @@ async def main() -> None:
         model.enqueue(answer("A risotto without nuts."))
         tuesday = OpenAIAgentsSession("tuesday", memory, ANN)
         result = await Runner.run(agent, "What should I eat tonight?", session=tuesday)
-        print("Tuesday's agent was told:", next(line for line in recalled.splitlines() if "nuts" in line))
+        print(
+            "Tuesday's agent was told:",
+            next(line for line in recalled.splitlines() if "nuts" in line),
+        )
         print("It answers:", result.final_output)
 
 

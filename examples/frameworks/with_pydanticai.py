@@ -1,4 +1,6 @@
-"""Memory for a Pydantic AI agent with a scripted model: pip install '.[pydanticai]' and run this."""
+"""Memory for a Pydantic AI agent with a scripted model:
+pip install '.[pydanticai]' and run this.
+"""
 
 from pydantic_ai import Agent
 from pydantic_ai.conversation import Conversation
@@ -25,7 +27,9 @@ async def main() -> None:
 
         store = PydanticAIConversationStore(memory, ALICE)
         talk = Agent(FunctionModel(answer))
-        await store.save(await talk.run("Good morning.", conversation=Conversation(conversation_id="monday")))
+        await store.save(
+            await talk.run("Good morning.", conversation=Conversation(conversation_id="monday"))
+        )
         kept = await store.load("monday")
         print(f"{len(kept.messages)} messages are kept")
 

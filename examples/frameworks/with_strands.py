@@ -1,4 +1,6 @@
-"""A memory store of Strands Agents, with its memory manager: pip install '.[strands]' and run this."""
+"""A memory store of Strands Agents, with its memory manager:
+pip install '.[strands]' and run this.
+"""
 
 import asyncio
 

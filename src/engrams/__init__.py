@@ -5,16 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from engrams.build import open as open  # noqa: A004
-    from engrams.engine import MemoryEngine as MemoryEngine
-    from engrams.errors import EngramsError as EngramsError
-    from engrams.ports import AsOf as AsOf
-    from engrams.ports import Condition as Condition
-    from engrams.ports import Where as Where
-    from engrams.settings import Settings as Settings
-    from engrams.types import Record as Record
-    from engrams.types import Scope as Scope
-    from engrams.types import Turn as Turn
+    from engrams.build import open  # noqa: A004
+    from engrams.engine import MemoryEngine
+    from engrams.errors import EngramsError
+    from engrams.ports import AsOf, Condition, Where
+    from engrams.settings import Settings
+    from engrams.types import Record, Scope, Turn
 
 __version__ = "0.1.0"
 

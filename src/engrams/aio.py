@@ -10,7 +10,10 @@ from engrams.engine import MemoryEngine
 
 
 class AsyncMemoryEngine:
-    """``await AsyncMemoryEngine(engine).search("…", scope=…)``: same methods, same arguments, same errors."""
+    """``await AsyncMemoryEngine(engine).search("…", scope=…)``:
+
+    same methods, same arguments, same errors.
+    """
 
     def __init__(self, engine: MemoryEngine) -> None:
         self.engine = engine

@@ -19,17 +19,30 @@ from threading import Lock
 from typing import Any
 
 from engrams.errors import BudgetError, InputError, NotFoundError, StoreError
-from engrams.ports import WINDOWS, ApiKeyTable, Clock, RequestLedger, RequestWindow, name_account
-from engrams.ports import ApiKey as ApiKey
+from engrams.ports import (
+    WINDOWS,
+    ApiKey,
+    ApiKeyTable,
+    Clock,
+    RequestLedger,
+    RequestWindow,
+    name_account,
+)
 from engrams.types import Scope, is_blank
+
+__all__ = ["ApiKey"]
 
 PREFIX = "engrams_"
 RIGHTS = ("read", "write", "admin", "proxy")
-"""read: search, list, export. write: add, change, forget, erase, import. proxy: the upstream model server. admin: settings,
-metrics, the audit log of everybody, the safety log, everybody's feedback, reset."""
+"""read: search, list, export. write: add, change, forget, erase, import. proxy: the upstream model
+server. admin: settings, metrics, the audit log of everybody, the safety log, everybody's feedback,
+reset.
+"""
 
 _PARCELS = 50
-"""Parts of a quota that a process takes at once: small ones request by request, large ones without a write for each."""
+"""Parts of a quota that a process takes at once: small ones request by request, large ones without
+a write for each.
+"""
 _MOST = 10_000
 """Owners and keys whose parcels are held, and keys that were looked up."""
 _FRESH_SECONDS = 1.0
@@ -63,28 +76,54 @@ class ApiKeyStore:
     def recall(self, secret: str, now: datetime) -> ApiKey | None:
         """Return a live key that ``find`` looked up within a second.
 
-        It waits for nothing; None: ask ``find``."""
+        It waits for nothing; None: ask ``find``.
+        """
         at, key = self._found.get(_hash_secret(secret), (0.0, None))
-        return key if key is not None and time.monotonic() - at < _FRESH_SECONDS and key.is_live(now) else None
+        return (
+            key
+            if key is not None and time.monotonic() - at < _FRESH_SECONDS and key.is_live(now)
+            else None
+        )
 
     def add(
-        self, name: str, owner: Scope, rights: Sequence[str], now: datetime, days: int = 0, requests: tuple[int, int] = (0, 0)
+        self,
+        name: str,
+        owner: Scope,
+        rights: Sequence[str],
+        now: datetime,
+        days: int = 0,
+        requests: tuple[int, int] = (0, 0),
     ) -> tuple[ApiKey, str]:
         """Add a key and return it with its secret.
 
-        The secret cannot be shown again. ``days`` until it expires; 0: never. ``requests``: most in a minute and in a day; 0: no limit.
-        InputError: there is no such right, the name is empty, or it would live beyond the year 9999."""
+        The secret cannot be shown again. ``days`` until it expires; 0: never. ``requests``: most in
+        a minute and in a day; 0: no limit. InputError: there is no such right, the name is empty,
+        or it would live beyond the year 9999.
+        """
         wrong = sorted(set(rights) - set(RIGHTS))
         if wrong or not rights:
-            raise InputError(f"There is no right {', '.join(wrong) or 'given'}.", hint=f"Rights are {', '.join(RIGHTS)}.")
+            raise InputError(
+                f"There is no right {', '.join(wrong) or 'given'}.",
+                hint=f"Rights are {', '.join(RIGHTS)}.",
+            )
         if not owner.is_owner:
-            raise InputError("A key is for a whole owner.", hint="Name a user; projects and conversations are named by requests.")
+            raise InputError(
+                "A key is for a whole owner.",
+                hint="Name a user; projects and conversations are named by requests.",
+            )
         label = name.strip()[:_NAME_CHARS].strip()
         if is_blank(label):
-            raise InputError("A key needs a name.", hint="Name who or what uses it, to know it when you revoke it.")
-        most = (datetime.max.replace(tzinfo=now.tzinfo) - now).days - 1  # one less: a local time of it is a time too
+            raise InputError(
+                "A key needs a name.",
+                hint="Name who or what uses it, to know it when you revoke it.",
+            )
+        most = (
+            datetime.max.replace(tzinfo=now.tzinfo) - now
+        ).days - 1  # one less: a local time of it is a time too
         if days > most:
-            raise InputError(f"A key lives at most {most:,} days.", hint="0 makes one that never expires.")
+            raise InputError(
+                f"A key lives at most {most:,} days.", hint="0 makes one that never expires."
+            )
         id = "".join(secrets.choice(_ALPHABET) for _ in range(12))
         secret = f"{PREFIX}{id}_{secrets.token_urlsafe(32)}"
         ends = now + timedelta(days=days) if days > 0 else None
@@ -99,17 +138,27 @@ class ApiKeyStore:
     def revoke(self, id: str, now: datetime) -> ApiKey:
         """Revoke a key from now on. NotFoundError: there is no such key.
 
-        One that was revoked before keeps its first time."""
+        One that was revoked before keeps its first time.
+        """
         key = self._table.find_key(id) if _ID.fullmatch(id) else None
         if key is None:
             raise NotFoundError(f"There is no key {id!r}.", hint="`engrams keys list` shows them.")
-        return key if key.revoked_at is not None else self._table.save_key(replace(key, revoked_at=now))
+        return (
+            key
+            if key.revoked_at is not None
+            else self._table.save_key(replace(key, revoked_at=now))
+        )
 
     def find(self, secret: str, now: datetime) -> ApiKey | None:
         """Find the live key for a secret; None for other text."""
-        shape, asked = _KEY.fullmatch(secret), time.monotonic()
+        shape = _KEY.fullmatch(secret)
+        asked = time.monotonic()
         key = self._table.find_key(shape.group(1)) if shape else None
-        if key is None or not hmac.compare_digest(key.digest, _hash_secret(secret)) or not key.is_live(now):
+        if (
+            key is None
+            or not hmac.compare_digest(key.digest, _hash_secret(secret))
+            or not key.is_live(now)
+        ):
             return None
         if self.is_remote:
             self._keep(key, asked)
@@ -129,7 +178,8 @@ class ApiKeyStore:
 class ApiKeyFiles:
     """Keys of one home, one file each.
 
-    Adding and revoking rename one file, and take effect at once in every process of the machine."""
+    Adding and revoking rename one file, and take effect at once in every process of the machine.
+    """
 
     is_remote = False
 
@@ -139,13 +189,25 @@ class ApiKeyFiles:
     def find_key(self, id: str) -> ApiKey | None:
         try:
             held = json.loads((self._folder / f"{id}.json").read_text("utf-8"))
-            times: dict[str, Any] = {name: held[name] and datetime.fromisoformat(held[name]) for name in _TIMES}
+            times: dict[str, Any] = {
+                name: held[name] and datetime.fromisoformat(held[name]) for name in _TIMES
+            }
             times |= {name: int(held.get(name, 0)) for name in _LIMITS}
-            return ApiKey(held["id"], held["name"], Scope.parse(held["owner"]), tuple(held["rights"]), held["digest"], **times)
+            return ApiKey(
+                held["id"],
+                held["name"],
+                Scope.parse(held["owner"]),
+                tuple(held["rights"]),
+                held["digest"],
+                **times,
+            )
         except FileNotFoundError:
             return None
         except (OSError, ValueError, KeyError, TypeError) as problem:
-            raise StoreError(f"The key file {id}.json cannot be read: {problem}.", hint="Delete it and add a new key.") from None
+            raise StoreError(
+                f"The key file {id}.json cannot be read: {problem}.",
+                hint="Delete it and add a new key.",
+            ) from None
 
     def list_keys(self) -> tuple[ApiKey, ...]:
         names = [path.stem for path in self._folder.glob("*.json")] if self._folder.is_dir() else []
@@ -159,7 +221,15 @@ class ApiKeyFiles:
             key = replace(known, revoked_at=min(ends, default=None))
         times = {name: _to_iso(getattr(key, name)) for name in _TIMES}
         limits = {name: getattr(key, name) for name in _LIMITS}
-        held = {"id": key.id, "name": key.name, "owner": key.owner.key, "rights": key.rights, "digest": key.digest, **times, **limits}
+        held = {
+            "id": key.id,
+            "name": key.name,
+            "owner": key.owner.key,
+            "rights": key.rights,
+            "digest": key.digest,
+            **times,
+            **limits,
+        }
         try:
             self._folder.mkdir(parents=True, mode=0o700, exist_ok=True)
             new = self._folder / f".{key.id}.{os.getpid()}.new"
@@ -170,7 +240,10 @@ class ApiKeyFiles:
                 os.fsync(file.fileno())
             new.replace(self._folder / f"{key.id}.json")
         except OSError as problem:
-            raise StoreError(f"The key cannot be stored: {problem.strerror or problem}.", hint=f"Look at {self._folder}.") from None
+            raise StoreError(
+                f"The key cannot be stored: {problem.strerror or problem}.",
+                hint=f"Look at {self._folder}.",
+            ) from None
         return key
 
     def close(self) -> None:
@@ -188,19 +261,24 @@ def _to_iso(moment: datetime | None) -> str | None:
 class RequestQuotaCounter:
     """Counter of requests, which the store keeps for all processes and restarts.
 
-    A process that ends leaves the rest of its parcels unused: a fiftieth of the quota at most."""
+    A process that ends leaves the rest of its parcels unused: a fiftieth of the quota at most.
+    """
 
     def __init__(self, ledger: RequestLedger, clock: Clock) -> None:
-        self._ledger, self._clock = ledger, clock
+        self._ledger = ledger
+        self._clock = clock
         self._lock = Lock()
         self._left: OrderedDict[tuple[RequestWindow, str, str], int] = OrderedDict()
 
     def acquire(self, name: str, limits: tuple[int, int], place: str) -> None:
         """Count a request of an owner or key.
+
         BudgetError: a limit is reached.
 
-        ``limits``: requests a minute and a day; 0: no limit. ``place``: how to raise it, in words."""
-        now, account = self._clock().astimezone(UTC), name_account(name)
+        ``limits``: requests a minute and a day; 0: no limit. ``place``: how to raise it, in words.
+        """
+        now = self._clock().astimezone(UTC)
+        account = name_account(name)
         for window, most in zip(WINDOWS, limits, strict=True):
             if most and not self._take(window, now, account, most):
                 seconds = math.ceil(find_end(window, now) - now.timestamp())
@@ -216,9 +294,17 @@ class RequestQuotaCounter:
             left = self._left.pop(key, 0)
             if left == 0:
                 parcel = max(1, most // _PARCELS)
-                left = min(parcel, most - (self._ledger.count_requests(window, now, account, parcel) - parcel))
+                left = min(
+                    parcel,
+                    most - (self._ledger.count_requests(window, now, account, parcel) - parcel),
+                )
             # What is used up stays so until the window ends: nothing more is asked.
-            self._left[key] = left - 1 if left > 1 else 0 if left == 1 else -1
+            if left > 1:
+                self._left[key] = left - 1
+            elif left == 1:
+                self._left[key] = 0
+            else:
+                self._left[key] = -1
             while len(self._left) > _MOST:
                 self._left.popitem(last=False)
         return left > 0

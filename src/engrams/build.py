@@ -1,5 +1,7 @@
 """Composition of an engine from settings.
-The only place that names a concrete store, model or file format."""
+
+The only place that names a concrete store, model or file format.
+"""
 
 from __future__ import annotations
 
@@ -13,58 +15,95 @@ from engrams import encryption
 from engrams.engine import MemoryEngine
 from engrams.enginecomponents import EngineDeps
 from engrams.errors import NotFoundError, RefusedError, SettingsError
-from engrams.fleetbuild import audit as audit
-from engrams.fleetbuild import feedback as feedback
-from engrams.fleetbuild import keys as keys
-from engrams.fleetbuild import move_memory as move_memory
-from engrams.fleetbuild import safety as safety
-from engrams.fleetbuild import unlock as unlock
-from engrams.models.chat import connection as connection
-from engrams.models.chat.chatfactory import adopt_upstream as adopt_upstream
-from engrams.models.chat.chatfactory import choose_chat, inject
+from engrams.fleetbuild import audit, feedback, keys, move_memory, safety, unlock
+from engrams.models.chat import connection
+from engrams.models.chat.chatfactory import adopt_upstream, choose_chat, inject
 from engrams.models.chat.upkeepschedule import UpkeepSchedule
 from engrams.models.embed.embedderfactory import choose_embedder, make_plain, require_embedder
 from engrams.models.embed.nullembedder import NullEmbedder
-from engrams.models.embed.presetcosines import translate_preset as translate_preset
+from engrams.models.embed.presetcosines import translate_preset
 from engrams.models.rerank.rerankerfactory import RerankerChoice, choose_reranker
-from engrams.models.serverdiscovery import find_connection_problem as find_connection_problem
-from engrams.models.serverdiscovery import find_model_server_at as find_model_server_at
-from engrams.models.serverdiscovery import find_model_servers as find_model_servers
+from engrams.models.serverdiscovery import (
+    find_connection_problem,
+    find_model_server_at,
+    find_model_servers,
+)
 from engrams.models.tokens.counterfactory import choose_counter
-from engrams.ports import EMBED, EXTRACT, ChatModel, Clock, Embedder, HomeFileCleaner, JobSpec, PurgeOrder, SkillRecordSource, Store
+from engrams.ports import (
+    EMBED,
+    EXTRACT,
+    ChatModel,
+    Clock,
+    Embedder,
+    HomeFileCleaner,
+    JobSpec,
+    PurgeOrder,
+    SkillRecordSource,
+    Store,
+)
 from engrams.session.privacymodes import require_incognito
 from engrams.settings import EncryptionSettings, Settings, change_settings, in_test_mode, load
 from engrams.store.sqlite import SqliteStore, lostmemories
 from engrams.store.storefactory import choose_store as store
-from engrams.store.storefactory import find_database, is_served, open_fleet_tables
-from engrams.store.storefactory import find_dump_problem as find_dump_problem
-from engrams.store.storefactory import migrate_store as migrate_store
+from engrams.store.storefactory import (
+    find_database,
+    find_dump_problem,
+    is_served,
+    migrate_store,
+    open_fleet_tables,
+)
 from engrams.tend.helperprocesses import HelperProcesses
 from engrams.types import Kind, Record
 
 if TYPE_CHECKING:
-    from engrams.encryption.keychange import HomeEncryptionStatus as HomeEncryptionStatus
-    from engrams.encryption.keychange import Report
-    from engrams.logs import AuditLog as AuditLog
-    from engrams.logs import CrisisLog as CrisisLog
-    from engrams.logs import CrisisLogRecord as CrisisLogRecord
-    from engrams.logs import FeedbackLog as FeedbackLog
-    from engrams.logs import FeedbackLogRecord as FeedbackLogRecord
-    from engrams.session.runningsummary import ConversationSummariser as ConversationSummariser
-    from engrams.tend.factreview import FactReviewer as FactReviewer
-    from engrams.tend.fileuploads import FileUpload as FileUpload
-    from engrams.tend.fileuploads import FileUploadStore as FileUploadStore
-    from engrams.tend.garden.cyclestate import GardenCycleReport as GardenCycleReport
-    from engrams.tend.garden.rulejobs import PlannedGardenStep as PlannedGardenStep
-    from engrams.tend.garden.rulejobs import StatementConflict as StatementConflict
-    from engrams.tend.importruns import ImportRun as ImportRun
-    from engrams.tend.webhookregistry import Webhook as Webhook
-    from engrams.tend.webhookregistry import WebhookEvent as WebhookEvent
-    from engrams.tend.webhookregistry import WebhookRegistry
+    from engrams.encryption.keychange import HomeEncryptionStatus, Report
+    from engrams.logs import AuditLog, CrisisLog, CrisisLogRecord, FeedbackLog, FeedbackLogRecord
+    from engrams.session.runningsummary import ConversationSummariser
+    from engrams.tend.factreview import FactReviewer
+    from engrams.tend.fileuploads import FileUpload, FileUploadStore
+    from engrams.tend.garden.cyclestate import GardenCycleReport
+    from engrams.tend.garden.rulejobs import PlannedGardenStep, StatementConflict
+    from engrams.tend.importruns import ImportRun
+    from engrams.tend.webhookregistry import Webhook, WebhookEvent, WebhookRegistry
     from engrams.vault import Vault
     from engrams.vault.backup import BackupPaths, BackupResult
-    from engrams.write.purgeplan import PurgeCandidate as PurgeCandidate
-    from engrams.write.sourcechanges import SourceChangeReport as SourceChangeReport
+    from engrams.write.purgeplan import PurgeCandidate
+    from engrams.write.sourcechanges import SourceChangeReport
+
+__all__ = [
+    "AuditLog",
+    "ConversationSummariser",
+    "CrisisLog",
+    "CrisisLogRecord",
+    "FactReviewer",
+    "FeedbackLog",
+    "FeedbackLogRecord",
+    "FileUpload",
+    "FileUploadStore",
+    "GardenCycleReport",
+    "HomeEncryptionStatus",
+    "ImportRun",
+    "PlannedGardenStep",
+    "PurgeCandidate",
+    "SourceChangeReport",
+    "StatementConflict",
+    "Webhook",
+    "WebhookEvent",
+    "adopt_upstream",
+    "audit",
+    "connection",
+    "feedback",
+    "find_connection_problem",
+    "find_dump_problem",
+    "find_model_server_at",
+    "find_model_servers",
+    "keys",
+    "migrate_store",
+    "move_memory",
+    "safety",
+    "translate_preset",
+    "unlock",
+]
 
 
 def open(
@@ -79,30 +118,47 @@ def open(
 ) -> MemoryEngine:
     """Open an engine on ``settings``, or on what ``settings.load`` finds.
 
-    ``arguments`` are the strongest layer, with ``__`` for a section: ``open(home="/tmp/m", read__limit=5)``. ``embedder`` and ``chat``
-    replace the configured models; ``chat`` may be a function from messages to text, or an ``openai.OpenAI`` client. ``background``: go on
-    with the jobs that an earlier process left (False: workers start with the first write). ``helped``: this is a program of its own, which
-    takes as many processes for a large import as there are cores, where ``jobs.processes`` is 0.
+    ``arguments`` are the strongest layer, with ``__`` for a section: ``open(home="/tmp/m",
+    read__limit=5)``. ``embedder`` and ``chat`` replace the configured models; ``chat`` may be a
+    function from messages to text, or an ``openai.OpenAI`` client. ``background``: go on with the
+    jobs that an earlier process left (False: workers start with the first write). ``helped``: this
+    is a program of its own, which takes as many processes for a large import as there are cores,
+    where ``jobs.processes`` is 0.
 
-    Nothing is created on disk before the first write. Use as a context manager or call ``close()``. SettingsError: a setting is unknown or
-    out of range. StoreError: the database is damaged beyond repair, or another program's. ExtraError: a setting asks for an optional part
-    that is not installed."""
+    Nothing is created on disk before the first write. Use as a context manager or call ``close()``.
+    SettingsError: a setting is unknown or out of range. StoreError: the database is damaged beyond
+    repair, or another program's. ExtraError: a setting asks for an optional part that is not
+    installed.
+    """
     if settings is None or arguments:
         given = {name.replace("__", "."): value for name, value in arguments.items()}
         settings = load(given).settings if settings is None else change_settings(settings, given)
     settings = adopt_upstream(in_test_mode(settings))
-    if not settings.is_volatile and any(find_database(settings).parent.glob("engrams-restore-unfinished")):
+    if not settings.is_volatile and any(
+        find_database(settings).parent.glob("engrams-restore-unfinished")
+    ):
         from engrams.vault.backup import finish_restore
 
         finish_restore(_list_places(settings))
     kept = store(settings, clock)
     upkeep = UpkeepSchedule(
-        settings.upkeep, clock, kept, None if settings.is_volatile else settings.home.expanduser() / "model.use", settings.quota
+        settings.upkeep,
+        clock,
+        kept,
+        None if settings.is_volatile else settings.home.expanduser() / "model.use",
+        settings.quota,
     )
-    model = choose_chat(settings.chat, clock, kept, upkeep) if chat is None else inject(chat, settings.chat, clock, kept, upkeep)
-    embedder, judge = _embedder(settings, embedder), settings.rerank
+    model = (
+        choose_chat(settings.chat, clock, kept, upkeep)
+        if chat is None
+        else inject(chat, settings.chat, clock, kept, upkeep)
+    )
+    embedder = _embedder(settings, embedder)
+    judge = settings.rerank
     if settings.embed.cosine_model:
-        settings = change_settings(settings, {one.name: one.used for one in translate_preset(settings, embedder.card)})
+        settings = change_settings(
+            settings, {one.name: one.used for one in translate_preset(settings, embedder.card)}
+        )
     files = with_files(kept, settings, embedder, model, clock)
     engine = MemoryEngine(
         EngineDeps(
@@ -113,7 +169,9 @@ def open(
             counter=choose_counter(settings.read.tokenizer, clock),
             clock=clock,
             upkeep=upkeep,
-            reranker=choose_reranker(RerankerChoice(judge.provider, judge.model, judge.url, judge.api_key), clock, model),
+            reranker=choose_reranker(
+                RerankerChoice(judge.provider, judge.model, judge.url, judge.api_key), clock, model
+            ),
             handlers=files.handlers if files else {},
             skills=_skills(settings, embedder, clock),
             files=files,
@@ -131,7 +189,10 @@ def open(
 
 def _embedder(settings: Settings, given: Embedder | None) -> Embedder:
     """Return the given embedder, else the configured one.
-    Incognito takes only what says that it keeps nothing: it does without a configured one that does not, and refuses one that was given."""
+
+    Incognito takes only what says that it keeps nothing: it does without a configured one that does
+    not, and refuses one that was given.
+    """
     if given is not None:
         require_embedder(given)
     if not settings.incognito:
@@ -148,7 +209,9 @@ def _embedder(settings: Settings, given: Embedder | None) -> Embedder:
     return found
 
 
-def with_files(plain: Store, settings: Settings, embedder: Embedder, chat: ChatModel | None, clock: Clock) -> Vault | None:
+def with_files(
+    plain: Store, settings: Settings, embedder: Embedder, chat: ChatModel | None, clock: Clock
+) -> Vault | None:
     """Wrap the store by a vault of files, where one is configured."""
     if not settings.vault.enabled or not settings.enabled or settings.is_volatile:
         return None
@@ -160,21 +223,36 @@ def with_files(plain: Store, settings: Settings, embedder: Embedder, chat: ChatM
 
     def follow(records: Sequence[Record]) -> tuple[JobSpec, ...]:
         """Build the extraction jobs for texts that were written into files."""
-        new = [record for record in records if record.kind in (Kind.NOTE, Kind.TURN) and settings.write.extract != "off"]
-        return tuple(JobSpec(EXTRACT, f"{one.scope.key}|{one.id}", {"scope": one.scope.key, "items": [one.id]}) for one in new)
+        new = [
+            record
+            for record in records
+            if record.kind in (Kind.NOTE, Kind.TURN) and settings.write.extract != "off"
+        ]
+        return tuple(
+            JobSpec(
+                EXTRACT, f"{one.scope.key}|{one.id}", {"scope": one.scope.key, "items": [one.id]}
+            )
+            for one in new
+        )
 
-    mirror, card, place, words = VaultStore(plain), embedder.card, _places(settings).database, settings.write.min_words
+    mirror = VaultStore(plain)
+    card = embedder.card
+    place = _places(settings).database
+    words = settings.write.min_words
     embed = JobSpec(EMBED, card.id) if card.dimension and not card.inline else None
     rules = VaultEditCallbacks(
-        TurnIngester(mirror, embedder, clock, settings).prepare_edit,
-        follow,
-        lambda record, values: cascade_changes(record, values, mirror, clock(), words),
-        lambda records, cause: sourcechanges.forget_records(records, mirror, cause, words),
-        embed,
-        settings.jobs.lease_seconds,
-        place,
+        prepare=TurnIngester(mirror, embedder, clock, settings).prepare_edit,
+        find_jobs=follow,
+        find_ripples=lambda record, values: cascade_changes(record, values, mirror, clock(), words),
+        forget=lambda records, cause: sourcechanges.forget_records(records, mirror, cause, words),
+        embed=embed,
+        lease=settings.jobs.lease_seconds,
+        database=place,
     )
-    vault = Vault(VaultParts.open(mirror, plain, settings.home.expanduser(), settings.vault, clock, rules), chat)
+    vault = Vault(
+        VaultParts.open(mirror, plain, settings.home.expanduser(), settings.vault, clock, rules),
+        chat,
+    )
     mirror.vault = vault
     return vault
 
@@ -186,7 +264,9 @@ def _skills(settings: Settings, embedder: Embedder, clock: Clock) -> SkillRecord
     from engrams.vault.skillfiles import SkillFolder as Folder
 
     folder = Path(settings.skills.folder).expanduser().absolute()
-    return Folder(folder, lambda: SqliteStore.open(":memory:", settings.store, clock), embedder, clock)
+    return Folder(
+        folder, lambda: SqliteStore.open(":memory:", settings.store, clock), embedder, clock
+    )
 
 
 def vault(engine: MemoryEngine) -> Vault:
@@ -195,21 +275,37 @@ def vault(engine: MemoryEngine) -> Vault:
 
     found = engine.vault
     if not isinstance(found, Vault):
-        raise SettingsError("The vault is off.", hint="Turn it on: `vault.enabled = true` in config.toml, or --set vault.enabled=true.")
+        raise SettingsError(
+            "The vault is off.",
+            hint="Turn it on: `vault.enabled = true` in config.toml, or --set vault.enabled=true.",
+        )
     return found
 
 
 def uploads(engine: MemoryEngine) -> FileUploadStore:
     """Open the file uploads of an engine, with their own worker.
-    RefusedError: they would leave a trace on disk."""
+
+    RefusedError: they would leave a trace on disk.
+    """
     from engrams.tend.fileuploads import FileUploadStore
     from engrams.tend.uploadfolder import UploadFolder
 
     if engine.settings.incognito:
-        raise RefusedError("Files would leave a trace on disk.", hint="Turn `incognito` off, or add memories one by one.")
-    tables = None if engine.settings.is_volatile else open_fleet_tables(engine.settings, engine.store)
-    storage = UploadFolder(engine.settings.home.expanduser() / "uploads") if tables is None else tables.uploads
-    return FileUploadStore(engine.store, engine.imports.load, storage, engine.now, engine.settings.jobs)
+        raise RefusedError(
+            "Files would leave a trace on disk.",
+            hint="Turn `incognito` off, or add memories one by one.",
+        )
+    tables = (
+        None if engine.settings.is_volatile else open_fleet_tables(engine.settings, engine.store)
+    )
+    storage = (
+        UploadFolder(engine.settings.home.expanduser() / "uploads")
+        if tables is None
+        else tables.uploads
+    )
+    return FileUploadStore(
+        engine.store, engine.imports.load, storage, engine.now, engine.settings.jobs
+    )
 
 
 def webhooks(engine: MemoryEngine) -> WebhookRegistry:
@@ -223,7 +319,11 @@ def backup(engine: MemoryEngine, target: Path, passphrase: str = "") -> BackupRe
     """Back up memory and its files into one file."""
     from engrams.vault.backup import backup as write
 
-    return write(_places(engine.settings), target, passphrase) if engine.vault is None else vault(engine).backup(target, passphrase)
+    return (
+        write(_places(engine.settings), target, passphrase)
+        if engine.vault is None
+        else vault(engine).backup(target, passphrase)
+    )
 
 
 def recover(settings: Settings, source: Path, passphrase: str = "") -> int:
@@ -247,16 +347,26 @@ def encryption_status(settings: Settings) -> HomeEncryptionStatus:
 def encrypt(settings: Settings, *, passphrase: str = "", report: Report = lambda *_: None) -> int:
     """Encrypt the home, or finish a change; number of files written.
 
-    Works while other processes use the home: they wait, and go on with the key. ``passphrase``: where the key comes from one.
-    ExtraError: the driver with ciphers is missing. EncryptionError: no key. StoreError: the home is in use for long, or damaged."""
+    Works while other processes use the home: they wait, and go on with the key. ``passphrase``:
+    where the key comes from one. ExtraError: the driver with ciphers is missing. EncryptionError:
+    no key. StoreError: the home is in use for long, or damaged.
+    """
     from engrams.encryption.keychange import encrypt_home
 
     return encrypt_home(_own_home(settings), settings.encryption, passphrase, report)
 
 
-def rekey(settings: Settings, fresh: EncryptionSettings, *, passphrase: str = "", report: Report = lambda *_: None) -> int:
+def rekey(
+    settings: Settings,
+    fresh: EncryptionSettings,
+    *,
+    passphrase: str = "",
+    report: Report = lambda *_: None,
+) -> int:
     """Encrypt the home anew; number of files written.
-    ``fresh``: where the new key comes from."""
+
+    ``fresh``: where the new key comes from.
+    """
     from engrams.encryption.keychange import rekey_home
 
     return rekey_home(_own_home(settings), settings.encryption, fresh, passphrase, report)
@@ -273,15 +383,23 @@ def _own_home(settings: Settings) -> Path:
     """Return the home folder; refuse where parts lie elsewhere."""
     home = settings.home.expanduser().absolute()
     if not home.is_dir():
-        raise NotFoundError(f"{home} holds no memory yet.", hint="A new home is encrypted from the start with `encryption.enabled = true`.")
+        raise NotFoundError(
+            f"{home} holds no memory yet.",
+            hint="A new home is encrypted from the start with `encryption.enabled = true`.",
+        )
     if _places(settings).database.expanduser().absolute().parent != home:
-        raise SettingsError("Only a database in the home folder can be encrypted.", hint="Leave `store.url` empty.")
+        raise SettingsError(
+            "Only a database in the home folder can be encrypted.", hint="Leave `store.url` empty."
+        )
     return home
 
 
 def rescue(settings: Settings, clock: Clock = clocks.now) -> str:
     """Replace an unreadable database by a backup or the vault's files.
-    Returns a note. Backups are looked for in the home folder. The damaged file is kept. StoreError: there is nothing to bring back."""
+
+    Returns a note. Backups are looked for in the home folder. The damaged file is kept. StoreError:
+    there is nothing to bring back.
+    """
     from engrams.vault.databaserescue import rescue as bring_back
 
     places = _places(settings)
@@ -305,24 +423,42 @@ def is_backup(path: Path) -> bool:
 
 def reindex(settings: Settings, *, files: bool = False) -> dict[str, int]:
     """Rebuild the database from the files.
-    ``files``: the files anew from the database."""
+
+    ``files``: the files anew from the database.
+    """
     places = _places(settings)
     with open(settings) as engine:
         before: Vault = vault(engine)
-        before.rewrite() if files else before.sync()
         if files:
-            return {"files": before.parts.state.count(), "problems": len(before.parts.state.problems())}
+            before.rewrite()
+        else:
+            before.sync()
+        if files:
+            return {
+                "files": before.parts.state.count(),
+                "problems": len(before.parts.state.problems()),
+            }
     for path in places.database.parent.glob(f"{places.database.name}*"):
         if path.name.removeprefix(places.database.name) in ("", "-wal", "-shm"):
-            path.replace(path.with_name(path.name.replace(places.database.name, f"{places.database.name}.old", 1)))
+            path.replace(
+                path.with_name(
+                    path.name.replace(places.database.name, f"{places.database.name}.old", 1)
+                )
+            )
     with open(settings) as engine:
         after = vault(engine)
         after.sync()
         number = sum(engine.stats()["status"].values())
-        return {"memories": number, "files": after.parts.state.count(), "problems": len(after.parts.state.problems())}
+        return {
+            "memories": number,
+            "files": after.parts.state.count(),
+            "problems": len(after.parts.state.problems()),
+        }
 
 
-def _home(settings: Settings, files: Vault | None, kept: Store, clock: Clock) -> Callable[[], HomeFileCleaner] | None:
+def _home(
+    settings: Settings, files: Vault | None, kept: Store, clock: Clock
+) -> Callable[[], HomeFileCleaner] | None:
     """Build the cleaner of files beside the store; None without files."""
     if settings.is_volatile:
         return None
@@ -337,7 +473,16 @@ def _home(settings: Settings, files: Vault | None, kept: Store, clock: Clock) ->
 
         def purge(places: BackupPaths) -> None:
             home = places.database.parent
-            there = change_settings(settings, {"home": home, "store.url": "", "vault.path": "", "vault.remote": "", "vault.watch": "off"})
+            there = change_settings(
+                settings,
+                {
+                    "home": home,
+                    "store.url": "",
+                    "vault.path": "",
+                    "vault.remote": "",
+                    "vault.watch": "off",
+                },
+            )
             there = change_settings(there, {"vault.enabled": places.vault.exists()})
             held = store(there, clock)
             beside = with_files(held, there, NullEmbedder(), None, clock)
@@ -350,23 +495,39 @@ def _home(settings: Settings, files: Vault | None, kept: Store, clock: Clock) ->
         from engrams.vault.homepurge import HomeFilePurger, HomePurgeDeps
         from engrams.vault.uploadpurge import UploadPurger
 
-        home = HomeFilePurger(HomePurgeDeps(settings.home.expanduser(), _list_places(settings), files, purge_in_copy, purge_in_backup))
+        home = HomeFilePurger(
+            HomePurgeDeps(
+                home=settings.home.expanduser(),
+                places=_list_places(settings),
+                vault=files,
+                purge_copy=purge_in_copy,
+                purge_backup=purge_in_backup,
+            )
+        )
         tables = open_fleet_tables(settings, kept)
         return home if tables is None else UploadPurger(home, tables.uploads)
 
     return make
 
 
-def _purge_again(held: Store, home: Callable[[], HomeFileCleaner] | None, order: PurgeOrder, clock: Clock) -> None:
+def _purge_again(
+    held: Store, home: Callable[[], HomeFileCleaner] | None, order: PurgeOrder, clock: Clock
+) -> None:
     """Repeat a purge in a copy of the store."""
     from engrams.tend.memorypurge import MemoryPurger, PurgeDeps
 
-    MemoryPurger(PurgeDeps(held, NullEmbedder(), clock, lambda *_: None, home)).execute(order)
+    MemoryPurger(
+        PurgeDeps(
+            store=held, embedder=NullEmbedder(), clock=clock, drop_cached=lambda *_: None, home=home
+        )
+    ).execute(order)
 
 
 def _places(settings: Settings) -> BackupPaths:
     if settings.store.url == ":memory:" or is_served(settings):
-        raise SettingsError("Only a memory in a file of its own can do this.", hint="Use the database's own tools.")
+        raise SettingsError(
+            "Only a memory in a file of its own can do this.", hint="Use the database's own tools."
+        )
     return _list_places(settings)
 
 
@@ -375,4 +536,6 @@ def _list_places(settings: Settings) -> BackupPaths:
     from engrams.vault.vaultdependencies import vault_folder
 
     home = settings.home.expanduser()
-    return BackupPaths(find_database(settings), vault_folder(settings.vault, home), home / "vault.db")
+    return BackupPaths(
+        find_database(settings), vault_folder(settings.vault, home), home / "vault.db"
+    )

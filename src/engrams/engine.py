@@ -13,13 +13,43 @@ from engrams.agentactions import Action, FlushReason, check_action
 from engrams.enginecomponents import EngineComponents, EngineDeps
 from engrams.errors import ClosedError, RefusedError
 from engrams.memoryinspector import MemoryInspector, Place
-from engrams.ports import Closable, JobSpec, MemoryFiles, PurgeReport, RecordPage, SkillRecordSource, Store, WriteBatch
+from engrams.ports import (
+    Closable,
+    JobSpec,
+    MemoryFiles,
+    PurgeReport,
+    RecordPage,
+    SkillRecordSource,
+    Store,
+    WriteBatch,
+)
 from engrams.read import searchpipeline
 from engrams.read.cues import extract_turn_query
-from engrams.read.readrequest import Filter, Moment, ReadRequest, check_count, parse_request, to_as_of, visible_scopes
+from engrams.read.readrequest import (
+    Filter,
+    Moment,
+    ReadRequest,
+    check_count,
+    parse_request,
+    to_as_of,
+    visible_scopes,
+)
 from engrams.session.chatanswers import AnsweredChat, answer_chat
 from engrams.tend.jobworker import JobWorkerPool
-from engrams.types import NO_META, Context, HistoryEntry, ImportOptions, Kind, Meta, Receipt, Record, Scope, SearchResult, Status, Turn
+from engrams.types import (
+    NO_META,
+    Context,
+    HistoryEntry,
+    ImportOptions,
+    Kind,
+    Meta,
+    Receipt,
+    Record,
+    Scope,
+    SearchResult,
+    Status,
+    Turn,
+)
 from engrams.write import manualedits, sourcechanges
 
 if TYPE_CHECKING:
@@ -44,28 +74,57 @@ Progress: TypeAlias = Callable[[int, int], None]
 class MemoryEngine:
     """Durable, layered, explainable memory for LLM agents.
 
-    Thread safe; several processes may work on one home. A ``scope`` is a Scope, a tuple such as ``("user", "alice", "project", "x")``, or
-    one string: an owner's reads everything of that owner, a deeper one itself and those above it. ``as_of`` on any read is a time, its
-    text (``"2025-01-31"``), or an ``AsOf(valid=…, known=…)``."""
+    Thread safe; several processes may work on one home. A ``scope`` is a Scope, a tuple such as
+    ``("user", "alice", "project", "x")``, or one string: an owner's reads everything of that owner,
+    a deeper one itself and those above it. ``as_of`` on any read is a time, its text
+    (``"2025-01-31"``), or an ``AsOf(valid=…, known=…)``.
+    """
 
     def __init__(self, deps: EngineDeps) -> None:
-        self.settings, self.embedder, self.counter = deps.settings, deps.embedder, deps.counter
-        self.chat_model, self.peers = deps.chat, deps.peers
-        self._deps, self._store, self._clock = deps, deps.store, deps.clock
-        self._components, self._closed = EngineComponents(deps), False
+        self.settings = deps.settings
+        self.embedder = deps.embedder
+        self.counter = deps.counter
+        self.chat_model = deps.chat
+        self.peers = deps.peers
+        self._deps = deps
+        self._store = deps.store
+        self._clock = deps.clock
+        self._components = EngineComponents(deps)
+        self._closed = False
 
-    def add(self, what: str | Turn, *, scope: Place, kind: Kind | None = None, settle: bool = True) -> Receipt:
+    def add(
+        self, what: str | Turn, *, scope: Place, kind: Kind | None = None, settle: bool = True
+    ) -> Receipt:
         """Remember a statement. It is durable and searchable when this returns.
-        With ``settle`` what rules can tell from it (facts, what they replace) is in the receipt too; a model's part is always a job.
-        InputError: empty, or over ``limits.text_bytes``. RefusedError: it holds a secret and ``write.secrets`` is ``refuse``."""
-        parts, turn = self._open(), Turn.of(what)
-        own = (parts.runner.make_lease(), parts.digest.hear) if settle and parts.digest.inline else None
-        written = parts.ingest.write([turn], Scope.of(scope), kind or (Kind.NOTE if isinstance(what, str) else Kind.TURN), own=own)
-        (receipt,), job = written.receipts, written.job
+
+        With ``settle`` what rules can tell from it (facts, what they replace) is in the receipt
+        too; a model's part is always a job. InputError: empty, or over ``limits.text_bytes``.
+        RefusedError: it holds a secret and ``write.secrets`` is ``refuse``.
+        """
+        parts = self._open()
+        turn = Turn.of(what)
+        own = (
+            (parts.runner.make_lease(), parts.digest.hear)
+            if settle and parts.digest.inline
+            else None
+        )
+        written = parts.ingest.write(
+            [turn],
+            Scope.of(scope),
+            kind or (Kind.NOTE if isinstance(what, str) else Kind.TURN),
+            own=own,
+        )
+        (receipt,) = written.receipts
+        job = written.job
         if job is None:
-            (parts.runner.start if written.learned else parts.runner.wake)()
+            if written.learned:
+                parts.runner.start()
+            else:
+                parts.runner.wake()
             return receipt
-        learned = parts.runner.run_leased(job, partial(parts.digest.learn, job, written.records, found=written.found))
+        learned = parts.runner.run_leased(
+            job, partial(parts.digest.learn, job, written.records, found=written.found)
+        )
         parts.runner.start()
         return receipt if learned is None else learned.complete(receipt, job.kind)
 
@@ -74,19 +133,40 @@ class MemoryEngine:
         some = Turn.list_of(turns)
         return self.write_turns(some, Scope.of(scope), Kind.TURN) if some else ()
 
-    def write_turns(self, turns: Sequence[Turn], scope: Scope, kind: Kind, channel: str = "") -> tuple[Receipt, ...]:
+    def write_turns(
+        self, turns: Sequence[Turn], scope: Scope, kind: Kind, channel: str = ""
+    ) -> tuple[Receipt, ...]:
         """Journal turns of another kind or channel, for imports and adapters."""
         return self._open().write_turns(turns, scope, kind, channel)
 
     def edit(
-        self, id: str, *, scope: Place, text: str | None = None, fields: Meta | None = None, expect: int | None = None, reason: str = ""
+        self,
+        id: str,
+        *,
+        scope: Place,
+        text: str | None = None,
+        fields: Meta | None = None,
+        expect: int | None = None,
+        reason: str = "",
     ) -> Record:
         """Change a memory's text or other fields.
+
         Facts that a message no longer says end, and what it says now is learned, at once by rules.
-        InputError: a field that cannot be changed, or a value that does not fit it. ConflictError: its version is no longer ``expect``."""
-        record, parts = self.inspect.get_editable(id, scope), self._open()
-        values = manualedits.validate_fields(record, dict(fields or {}) if text is None else {**(fields or {}), "text": text})
-        done = parts.ingest.edit(record, values, reason, expect, parts.runner.make_lease() if parts.digest.inline else None)
+        InputError: a field that cannot be changed, or a value that does not fit it. ConflictError:
+        its version is no longer ``expect``.
+        """
+        record = self.inspect.get_editable(id, scope)
+        parts = self._open()
+        values = manualedits.validate_fields(
+            record, dict(fields or {}) if text is None else {**(fields or {}), "text": text}
+        )
+        done = parts.ingest.edit(
+            record,
+            values,
+            reason,
+            expect,
+            parts.runner.make_lease() if parts.digest.inline else None,
+        )
         parts.drop_from_tiers(record.scope.owner, done.changed[1:])
         if done.job is not None:
             parts.runner.run_leased(done.job, partial(parts.digest.learn, done.job, (done.record,)))
@@ -95,7 +175,9 @@ class MemoryEngine:
 
     def forget(self, id: str, *, scope: Place, reason: str = "") -> Record:
         """Put a memory away: no read finds it until ``restore``.
-        Memories derived from it alone go with it. RefusedError: it is purged already."""
+
+        Memories derived from it alone go with it. RefusedError: it is purged already.
+        """
         record = self.inspect.get_editable(id, scope)
         if record.status is Status.PURGED:
             raise RefusedError("It is purged already.")
@@ -108,99 +190,212 @@ class MemoryEngine:
         self._store.commit(sourcechanges.build_restoration(record, self._store, self._clock()))
         return self.get(record.id, scope=scope)
 
-    def purge(self, ids: str | Sequence[str], *, scope: Place, git: bool = False, later: bool = False) -> PurgeReport:
+    def purge(
+        self, ids: str | Sequence[str], *, scope: Place, git: bool = False, later: bool = False
+    ) -> PurgeReport:
         """Erase memories for good, with their words wherever they stand.
-        What was derived from them alone goes too; a message that says more loses the quoted words. ``git``: also from the files' history.
-        ``proven``: a second look at every file found nothing. ``later``: forgotten at once, purged by a job, without a report or git."""
+
+        What was derived from them alone goes too; a message that says more loses the quoted words.
+        ``git``: also from the files' history. ``proven``: a second look at every file found
+        nothing. ``later``: forgotten at once, purged by a job, without a report or git.
+        """
         some = self.inspect.list_editable(ids, scope)
-        parts, owner, words = self._open(), Scope.of(scope).owner, self.settings.write.min_words
+        parts = self._open()
+        owner = Scope.of(scope).owner
+        words = self.settings.write.min_words
         if later:
-            self._put_away([one for one in some if one.status is not Status.PURGED], owner, "", parts.purge.make_job(some, owner, words))
+            self._put_away(
+                [one for one in some if one.status is not Status.PURGED],
+                owner,
+                "",
+                parts.purge.make_job(some, owner, words),
+            )
             parts.runner.wake()
         return PurgeReport({}, {}) if later else parts.purge.purge(some, owner, words, git)
 
     def find_about(self, about: str, *, scope: Place) -> tuple[PurgeCandidate, ...]:
         """Find memories about somebody or something, to choose what to purge.
-        First those that mention it or are stated of it (``certain``), then what a search finds."""
+
+        First those that mention it or are stated of it (``certain``), then what a search finds.
+        """
         from engrams.write.purgeplan import find_candidates
 
         found = [hit.record for hit in self.explain(about, scope=scope).hits]
-        return find_candidates(about, Scope.of(scope), self._store, found, self.settings.write.min_words)
+        return find_candidates(
+            about, Scope.of(scope), self._store, found, self.settings.write.min_words
+        )
 
-    def preview(self, ids: Sequence[str], action: sourcechanges.ChangeAction, scope: Place) -> sourcechanges.SourceChangeReport:
+    def preview(
+        self, ids: Sequence[str], action: sourcechanges.ChangeAction, scope: Place
+    ) -> sourcechanges.SourceChangeReport:
         """Report what edit, forget or purge reaches; nothing is changed."""
         some = self.inspect.list_editable(ids, scope)
-        return sourcechanges.preview_change(some, action, self._store, self.settings.write.min_words)
+        return sourcechanges.preview_change(
+            some, action, self._store, self.settings.write.min_words
+        )
 
     def search(
-        self, query: str, *, scope: Place, limit: int | None = None, as_of: Moment = None, kinds: Sequence[Kind] = (),
-        where: Filter | None = None, history: bool = False,
-    ) -> SearchResult:  # fmt: skip
+        self,
+        query: str,
+        *,
+        scope: Place,
+        limit: int | None = None,
+        as_of: Moment = None,
+        kinds: Sequence[Kind] = (),
+        where: Filter | None = None,
+        history: bool = False,
+    ) -> SearchResult:
         """Find the memories that answer ``query``, best first.
-        ``kinds`` and ``where`` (``{"speaker": "Ann"}``) filter; ``history`` includes superseded and archived ones. The trace explains."""
-        found = self.explain(query, scope=scope, limit=limit, as_of=as_of, kinds=kinds, where=where, history=history)
+
+        ``kinds`` and ``where`` (``{"speaker": "Ann"}``) filter; ``history`` includes superseded and
+        archived ones. The trace explains.
+        """
+        found = self.explain(
+            query, scope=scope, limit=limit, as_of=as_of, kinds=kinds, where=where, history=history
+        )
         if as_of is None:
             self._components.usage.note(found, Scope.of(scope))
         return found
 
     def explain(
-        self, query: str, *, scope: Place, limit: int | None = None, as_of: Moment = None, kinds: Sequence[Kind] = (),
-        where: Filter | None = None, history: bool = False,
-    ) -> SearchResult:  # fmt: skip
+        self,
+        query: str,
+        *,
+        scope: Place,
+        limit: int | None = None,
+        as_of: Moment = None,
+        kinds: Sequence[Kind] = (),
+        where: Filter | None = None,
+        history: bool = False,
+    ) -> SearchResult:
         """Search with the same filters, without counting use."""
-        parts, place = self._open(), Scope.of(scope)
-        number = self.settings.read.limit if limit is None else min(check_count(limit, "limit"), self.settings.limits.results)
-        return searchpipeline.search(parse_request(query, place, self._clock(), number, as_of, kinds, where, history), parts.read_deps)
+        parts = self._open()
+        place = Scope.of(scope)
+        number = (
+            self.settings.read.limit
+            if limit is None
+            else min(check_count(limit, "limit"), self.settings.limits.results)
+        )
+        return searchpipeline.search(
+            parse_request(query, place, self._clock(), number, as_of, kinds, where, history),
+            parts.read_deps,
+        )
 
     def used(self, ids: str | Sequence[str], *, scope: Place, helpful: bool = True) -> None:
         """Report the memories an answer used: confidence and strength follow.
-        ``helpful``: they helped; False lowers their confidence."""
+
+        ``helpful``: they helped; False lowers their confidence.
+        """
         some = self.inspect.list_editable(ids, scope)
         self._open().usage.record_feedback(some, Scope.of(scope).owner, helpful)
 
     def context(
-        self, query: str, *, scope: Place, tokens: int | None = None, limit: int | None = None, as_of: Moment = None, session: str = "",
+        self,
+        query: str,
+        *,
+        scope: Place,
+        tokens: int | None = None,
+        limit: int | None = None,
+        as_of: Moment = None,
+        session: str = "",
         cut_ratio: float | None = None,
-    ) -> Context:  # fmt: skip
+    ) -> Context:
         """Render memory as text for a prompt, within ``tokens`` of ``read.tokenizer``.
-        ``cut_ratio``: 0..1, share of the best score below which hits are cut (None: ``read.cut_ratio``). Thanks and assent recall nothing.
-        With ``summary.enabled`` the summary of the conversation comes first: of ``scope``, if it is one, or of this session of it."""
-        parts, place, number = self._open(), Scope.of(scope), self.settings.read.most_in_context if limit is None else limit
-        latest, summary = (parts.find_tail(place), parts.find_summary(place, session)) if as_of is None else ((), "")
-        asked = ReadRequest(query, place, self._clock(), number, to_as_of(as_of), last_turns=latest, summary=summary, cut_ratio=cut_ratio)
+
+        ``cut_ratio``: 0..1, share of the best score below which hits are cut (None:
+        ``read.cut_ratio``). Thanks and assent recall nothing. With ``summary.enabled`` the summary
+        of the conversation comes first: of ``scope``, if it is one, or of this session of it.
+        """
+        parts = self._open()
+        place = Scope.of(scope)
+        number = self.settings.read.most_in_context if limit is None else limit
+        latest, summary = (
+            (parts.find_tail(place), parts.find_summary(place, session))
+            if as_of is None
+            else ((), "")
+        )
+        asked = ReadRequest(
+            text=query,
+            scope=place,
+            now=self._clock(),
+            limit=number,
+            as_of=to_as_of(as_of),
+            last_turns=latest,
+            summary=summary,
+            cut_ratio=cut_ratio,
+        )
         return parts.build_context(asked, tokens)
 
     def deliver(
-        self, query: str | Sequence[Turn | Meta], *, scope: Place, session: str, tokens: int | None = None, limit: int | None = None
+        self,
+        query: str | Sequence[Turn | Meta],
+        *,
+        scope: Place,
+        session: str,
+        tokens: int | None = None,
+        limit: int | None = None,
     ) -> Context:
         """Render the context of one turn of a conversation.
-        ``query``: its text, or the messages so far. With ``delivery.mode`` ``sync`` at once, with ``pending`` what was found during the
-        turn before. Leaves out what this conversation was shown lately or said itself (``delivery.shown_minutes``)."""
-        parts, place, most = self._open(), Scope.of(scope), self.settings.read.most_in_context if limit is None else limit
-        silent, key = parts.privacy.is_silent(place, session), f"{place.key}|{session}"
+
+        ``query``: its text, or the messages so far. With ``delivery.mode`` ``sync`` at once, with
+        ``pending`` what was found during the turn before. Leaves out what this conversation was
+        shown lately or said itself (``delivery.shown_minutes``).
+        """
+        parts = self._open()
+        place = Scope.of(scope)
+        most = self.settings.read.most_in_context if limit is None else limit
+        silent = parts.privacy.is_silent(place, session)
+        key = f"{place.key}|{session}"
         own = session if self.settings.delivery.shown_minutes or silent else ""
-        first, text = not silent and parts.delivery.is_first_turn(key), extract_turn_query(query)
+        first = not silent and parts.delivery.is_first_turn(key)
+        text = extract_turn_query(query)
 
         def read(known: frozenset[str], changed: bool) -> Context:
-            asked = ReadRequest(text, place, self._clock(), most, already_shown=known, session=own, catch_up=first, topic_changed=changed)
-            return parts.build_context(asked if silent else replace(asked, summary=parts.find_summary(place, session)), tokens)
+            asked = ReadRequest(
+                text,
+                place,
+                self._clock(),
+                most,
+                already_shown=known,
+                session=own,
+                catch_up=first,
+                topic_changed=changed,
+            )
+            return parts.build_context(
+                asked if silent else replace(asked, summary=parts.find_summary(place, session)),
+                tokens,
+            )
 
         return read(frozenset(), False) if silent else parts.delivery.deliver(key, text, read)
 
-    def chat(self, messages: str | Sequence[Meta], *, scope: Place, session: str = "", limit: int | None = None) -> AnsweredChat:
+    def chat(
+        self,
+        messages: str | Sequence[Meta],
+        *,
+        scope: Place,
+        session: str = "",
+        limit: int | None = None,
+    ) -> AnsweredChat:
         """Answer by the chat model with what is recalled; store both messages.
-        ``messages``: a person's words, or the conversation so far. ``limit``: most memories; 0: none. SettingsError: no chat model."""
+
+        ``messages``: a person's words, or the conversation so far. ``limit``: most memories; 0:
+        none. SettingsError: no chat model.
+        """
         return answer_chat(self, messages, Scope.of(scope), session, limit)
 
     def get(self, id: str, *, scope: Place) -> Record:
         """Get one memory of this owner by its id.
-        The first characters of an id (six at least) will do where only one memory has them."""
+
+        The first characters of an id (six at least) will do where only one memory has them.
+        """
         return self.inspect.get(id, scope=scope)
 
     def list(self, *, scope: Place, **fields: Any) -> RecordPage:
         """List memories by their fields, newest first.
-        ``fields``: ``kinds``, ``statuses``, ``tags``, ``text``, ``where``, ``as_of``, ``limit``, ``after``: see ``ports.RecordQuery``.
-        InputError: an unknown field."""
+
+        ``fields``: ``kinds``, ``statuses``, ``tags``, ``text``, ``where``, ``as_of``, ``limit``,
+        ``after``: see ``ports.RecordQuery``. InputError: an unknown field.
+        """
         return self.inspect.list(scope=scope, **fields)
 
     def history(self, id: str, *, scope: Place) -> tuple[HistoryEntry, ...]:
@@ -208,15 +403,37 @@ class MemoryEngine:
         return self.inspect.history(id, scope=scope)
 
     def load(
-        self, source: Path | str | Iterable[Any], *, scope: Place, format: str = "auto", skip_bad: bool = False,
-        ignored: bool = False, user: str = "", progress: Progress | None = None,
-    ) -> ImportCounts:  # fmt: skip
+        self,
+        source: Path | str | Iterable[Any],
+        *,
+        scope: Place,
+        format: str = "auto",
+        skip_bad: bool = False,
+        ignored: bool = False,
+        user: str = "",
+        progress: Progress | None = None,
+    ) -> ImportCounts:
         """Import a file, folder or zip; ``-`` is standard input.
-        ``user``: whose memories, of a file of several users (``*``: all). ``skip_bad``: import what can be read of broken files, too;
-        ``ignored``: those that an ignore file names. A repeated import stores nothing twice; ``imports.undo`` takes the report's id."""
-        return self.imports.load(source, Scope.of(scope), ImportOptions(format, skip_bad, ignored=ignored, user=user), progress)
 
-    def dump(self, path: Path, *, scope: Place, format: ExportFormat = "jsonl", progress: Progress | None = None) -> int:
+        ``user``: whose memories, of a file of several users (``*``: all). ``skip_bad``: import what
+        can be read of broken files, too; ``ignored``: those that an ignore file names. A repeated
+        import stores nothing twice; ``imports.undo`` takes the report's id.
+        """
+        return self.imports.load(
+            source,
+            Scope.of(scope),
+            ImportOptions(format, skip_bad, ignored=ignored, user=user),
+            progress,
+        )
+
+    def dump(
+        self,
+        path: Path,
+        *,
+        scope: Place,
+        format: ExportFormat = "jsonl",
+        progress: Progress | None = None,
+    ) -> int:
         """Export the scope; returns the number of memories. InputError: unwritable place."""
         from engrams.tend.importexport import dump
 
@@ -232,13 +449,17 @@ class MemoryEngine:
 
     def status(self) -> dict[str, Any]:
         """Count jobs by kind and state, and list dead ones.
-        ``lag_seconds``: of the oldest due job. ``active``: what running and failing jobs do. ``pace``: seconds of the model's answers,
-        ``queue_seconds``: of the work that waits for it. ``upkeep``: what waits for its hours or budget. Also today's model use."""
+
+        ``lag_seconds``: of the oldest due job. ``active``: what running and failing jobs do.
+        ``pace``: seconds of the model's answers, ``queue_seconds``: of the work that waits for it.
+        ``upkeep``: what waits for its hours or budget. Also today's model use.
+        """
         return self.inspect.status()
 
     def retry(self, ids: Sequence[str] = ()) -> int:
         """Queue dead jobs again, all of them without ids; returns how many."""
-        parts, number = self._open(), self._store.retry(ids, self._clock())
+        parts = self._open()
+        number = self._store.retry(ids, self._clock())
         parts.runner.wake()
         return number
 
@@ -254,38 +475,66 @@ class MemoryEngine:
         """Check the store's files; ``repair`` rebuilds what can be rebuilt."""
         return self.store.check(repair)
 
-    def manage(self, content: str = "", action: Action = "create", id: str = "", *, scope: Place, metadata: Meta = NO_META) -> str:
+    def manage(
+        self,
+        content: str = "",
+        action: Action = "create",
+        id: str = "",
+        *,
+        scope: Place,
+        metadata: Meta = NO_META,
+    ) -> str:
         """Create, change or forget a memory; return its id.
-        ``metadata``: kept as ``meta``, which filters see; an update adds to it. InputError: ``create`` with an id, the others without one,
-        no content, no such action; else as ``add``, ``edit``, ``forget``."""
+
+        ``metadata``: kept as ``meta``, which filters see; an update adds to it. InputError:
+        ``create`` with an id, the others without one, no content, no such action; else as ``add``,
+        ``edit``, ``forget``.
+        """
         check_action(content, action, id, metadata)
         if action == "create":
             return self.add(Turn(content, meta=metadata), scope=scope, kind=Kind.NOTE).id
         if action == "update":
             more = {"meta": {**self.get(id, scope=scope).meta, **metadata}} if metadata else {}
-            return self.edit(id, scope=scope, text=content, fields=more, reason="an agent changed it").id
+            return self.edit(
+                id, scope=scope, text=content, fields=more, reason="an agent changed it"
+            ).id
         return self.forget(id, scope=scope, reason="an agent put it away").id
 
-    def flush(self, messages: Sequence[Meta], *, scope: Place, session: str = "", reason: FlushReason = "trim") -> bool:
+    def flush(
+        self,
+        messages: Sequence[Meta],
+        *,
+        scope: Place,
+        session: str = "",
+        reason: FlushReason = "trim",
+    ) -> bool:
         """Store messages that leave the context; False: they hold nothing.
-        They are journaled, and written into the day's note if ``vault.enabled``."""
+
+        They are journaled, and written into the day's note if ``vault.enabled``.
+        """
         return self.summaries.flush(messages, scope=scope, session=session, reason=reason)
 
     def dream(self, days: int = 3, *, scope: Place, force: bool = False) -> bool:
         """Summarise today, then move lasting facts from recent notes into MEMORY.md.
-        ``days``: at most 30. False: nothing new, or no notes because ``vault.enabled`` is off."""
+
+        ``days``: at most 30. False: nothing new, or no notes because ``vault.enabled`` is off.
+        """
         if self.vault is not None:
             self.drain()
         return self.vault is not None and self.vault.dream(Scope.of(scope).owner, days, force=force)
 
-    def format_for_injection(self, query: str = "", *, scope: Place, max_tokens: int | None = None) -> str:
+    def format_for_injection(
+        self, query: str = "", *, scope: Place, max_tokens: int | None = None
+    ) -> str:
         """Format memory as prompt text within a token budget (None: ``read.context_tokens``)."""
         return self.context(query, scope=scope, tokens=max_tokens).text
 
     def close(self) -> None:
         """Let running jobs finish, end sessions, close the store. Idempotent.
-        ``sessions.end_on_close`` says which. Waiting jobs go on in the next process. A model that takes longer than
-        ``sessions.shutdown_seconds`` is cut off; its job waits."""
+
+        ``sessions.end_on_close`` says which. Waiting jobs go on in the next process. A model that
+        takes longer than ``sessions.shutdown_seconds`` is cut off; its job waits.
+        """
         if not self._closed:
             self._closed = True
             parts = self._components
@@ -373,7 +622,9 @@ class MemoryEngine:
     @cached_property
     def imports(self) -> ImportRunRegistry:
         """Imports of an owner: listed, and undone as a whole."""
-        return self._components.make_imports(lambda ids, scope, git: self.purge(ids, scope=scope, git=git))
+        return self._components.make_imports(
+            lambda ids, scope, git: self.purge(ids, scope=scope, git=git)
+        )
 
     @property
     def store(self) -> Store:
@@ -390,9 +641,14 @@ class MemoryEngine:
         """The engine's time."""
         return self._clock()
 
-    def _put_away(self, records: Sequence[Record], owner: Scope, reason: str, *jobs: JobSpec) -> None:
-        asked, words = WriteBatch("", reason, self._clock(), jobs=jobs), self.settings.write.min_words
-        self._components.drop_from_tiers(owner, sourcechanges.forget_records(records, self._store, asked, words))
+    def _put_away(
+        self, records: Sequence[Record], owner: Scope, reason: str, *jobs: JobSpec
+    ) -> None:
+        asked = WriteBatch("", reason, self._clock(), jobs=jobs)
+        words = self.settings.write.min_words
+        self._components.drop_from_tiers(
+            owner, sourcechanges.forget_records(records, self._store, asked, words)
+        )
 
     def _open(self) -> EngineComponents:
         if self._closed:

@@ -80,8 +80,11 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class EngineDeps:
     """Ports that an engine works with; ``build.open`` puts them together.
+
     ``files``: memory as files, where a vault is on. ``home``: what a purge cleans beside the store.
-    ``plain``: the embedder that the detector of changes was trained with. ``peers``: other processes of the same server."""
+    ``plain``: the embedder that the detector of changes was trained with. ``peers``: other
+    processes of the same server.
+    """
 
     settings: Settings
     store: Store
@@ -104,42 +107,78 @@ class EngineComponents:
     """Components of one engine (sessions, tiers, garden, …), imported when used."""
 
     def __init__(self, deps: EngineDeps) -> None:
-        settings, store, clock, embedder = deps.settings, deps.store, deps.clock, deps.embedder
+        settings = deps.settings
+        store = deps.store
+        clock = deps.clock
+        embedder = deps.embedder
         self.deps = deps
         models = {"embedder": embedder.card.id, "chat": deps.chat.name if deps.chat else ""}
-        self.inspect = MemoryInspector(store, clock, settings, models, deps.skills, deps.upkeep, deps.reranker)
+        self.inspect = MemoryInspector(
+            store, clock, settings, models, deps.skills, deps.upkeep, deps.reranker
+        )
         tiers = settings.tiers.enabled
         self.read_deps = ReadDeps(
-            store, store, store, embedder, deps.counter, settings.read, settings.graph, settings.rerank, deps.reranker,
-            self._find_hot if tiers else None, skills=deps.skills, query_chars=settings.limits.query_chars,
-            states=store, is_silent=self.privacy.is_silent if settings.enabled else lambda _scope, _session: True,
+            records=store,
+            search=store,
+            graph=store,
+            embedder=embedder,
+            counter=deps.counter,
+            settings=settings.read,
+            graph_settings=settings.graph,
+            rerank_settings=settings.rerank,
+            reranker=deps.reranker,
+            find_hot=self._find_hot if tiers else None,
+            skills=deps.skills,
+            query_chars=settings.limits.query_chars,
+            states=store,
+            is_silent=self.privacy.is_silent if settings.enabled else lambda _scope, _session: True,
             hide_questions=settings.write.questions == "log",
-        )  # fmt: skip
+        )
         self._backfill = VectorBackfillJobHandler(store, embedder, clock, settings.embed.batch_size)
         handlers = {**self._make_handlers(), **deps.handlers}
-        self.runner = JobWorkerPool(store, handlers, clock, settings.jobs, self._plan_work, self._make_timers(), deps.upkeep)
-        self.usage = MemoryUsageTracker(store, embedder, clock, settings, self._keep_recalled if tiers else None)
-        self.delivery = ContextDeliverer(settings.delivery, embedder, deps.counter, clock, deps.peers)
+        self.runner = JobWorkerPool(
+            store, handlers, clock, settings.jobs, self._plan_work, self._make_timers(), deps.upkeep
+        )
+        self.usage = MemoryUsageTracker(
+            store, embedder, clock, settings, self._keep_recalled if tiers else None
+        )
+        self.delivery = ContextDeliverer(
+            settings.delivery, embedder, deps.counter, clock, deps.peers
+        )
 
-    # ------------------------------------------------------------------------------------------------------- reading
+    # ----------------------------------------------------------------------------------------------
+    # reading
 
     def search_by_text(self, query: str, scope: Scope, limit: int) -> SearchResult:
         """Search and count the use of what was found."""
-        found = searchpipeline.search(ReadRequest(query, scope, self.deps.clock(), limit), self.read_deps)
+        found = searchpipeline.search(
+            ReadRequest(query, scope, self.deps.clock(), limit), self.read_deps
+        )
         self.usage.note(found, scope)
         return found
 
     def build_context(self, request: ReadRequest, tokens: int | None) -> Context:
         """Render memory for a prompt.
-        Its use is counted, and it is fingerprinted so that its echo is not extracted again."""
+
+        Its use is counted, and it is fingerprinted so that its echo is not extracted again.
+        """
         section = self.deps.settings.read
         silent = self.read_deps.is_silent(request.scope, request.session)
-        total = 0 if silent else section.context_tokens if tokens is None else check_count(tokens, "tokens")
+        if silent:
+            total = 0
+        elif tokens is None:
+            total = section.context_tokens
+        else:
+            total = check_count(tokens, "tokens")
         share = section.prefix_share if request.text.strip() else 1.0
-        budget = promptcontext.ContextTokenBudget(total, min(section.prefix_tokens, int(share * total)), self.deps.counter)
+        budget = promptcontext.ContextTokenBudget(
+            total, min(section.prefix_tokens, int(share * total)), self.deps.counter
+        )
         made = promptcontext.build_context(self._restrict_to_rules(request), self.read_deps, budget)
         if made.trace is not None and request.as_of is None:
-            self.usage.note(SearchResult(made.hits, made.trace, made.abstain), request.scope, request.session)
+            self.usage.note(
+                SearchResult(made.hits, made.trace, made.abstain), request.scope, request.session
+            )
         if made.prefix or made.tail:
             self.injected.add_context(request.scope, made)
         return made
@@ -148,7 +187,9 @@ class EngineComponents:
         """Limit a read to rules where its owner turned recall off."""
         from engrams.session import ownersettings
 
-        if ownersettings.is_recall_on(self.deps.store.load_state(request.scope.owner, PREFERENCES), self.deps.settings):
+        if ownersettings.is_recall_on(
+            self.deps.store.load_state(request.scope.owner, PREFERENCES), self.deps.settings
+        ):
             return request
         return replace(request, kinds=ownersettings.RULE_KINDS, catch_up=False)
 
@@ -165,9 +206,12 @@ class EngineComponents:
         record = find_summary(self.deps.store, *conversation(scope, session))
         return record.text if record else ""
 
-    # ------------------------------------------------------------------------------------------------------- writing
+    # ----------------------------------------------------------------------------------------------
+    # writing
 
-    def write_turns(self, turns: Sequence[Turn], scope: Scope, kind: Kind, channel: str = "") -> tuple[Receipt, ...]:
+    def write_turns(
+        self, turns: Sequence[Turn], scope: Scope, kind: Kind, channel: str = ""
+    ) -> tuple[Receipt, ...]:
         """Journal turns in one write and wake the workers."""
         written = self.ingest.write(turns, scope, kind, channel=channel)
         self.runner.wake()
@@ -183,12 +227,23 @@ class EngineComponents:
         from engrams.tend.memorypurge import MemoryPurger, PurgeDeps
 
         deps = self.deps
-        return MemoryPurger(PurgeDeps(deps.store, deps.embedder, deps.clock, self._drop_purged, deps.home))
+        return MemoryPurger(
+            PurgeDeps(
+                store=deps.store,
+                embedder=deps.embedder,
+                clock=deps.clock,
+                drop_cached=self._drop_purged,
+                home=deps.home,
+            )
+        )
 
     def _drop_purged(self, owner: Scope, ids: Sequence[str]) -> None:
         """Drop memories being purged, and garden reports that may quote them."""
         self.drop_from_tiers(owner, ids)
-        if self.deps.store.load_state(owner, GARDEN_STATE).token or WAKE in self.deps.store.workload():
+        if (
+            self.deps.store.load_state(owner, GARDEN_STATE).token
+            or WAKE in self.deps.store.workload()
+        ):
             self.garden.clear_reports(owner)
 
     def close(self, cut: Callable[[], object] | None) -> None:
@@ -196,7 +251,9 @@ class EngineComponents:
 
         def request_ends() -> Sequence[str]:
             spoken = self.ingest.spoken if "ingest" in self.__dict__ else {}
-            return self.sessions.request_ends(spoken) if spoken or "sessions" in self.__dict__ else ()
+            return (
+                self.sessions.request_ends(spoken) if spoken or "sessions" in self.__dict__ else ()
+            )
 
         self.runner.close(self.deps.settings.sessions.shutdown_seconds, cut, request_ends)
         self.deps.helpers.close()
@@ -208,38 +265,60 @@ class EngineComponents:
         from engrams.session.turningest import TurnIngester
 
         deps = self.deps
-        parts = (deps.store, deps.embedder, deps.clock, deps.settings, self.working if self._has_limits else None)
-        return TurnIngester(*parts, model=deps.chat is not None, incognito=self.privacy, injected=self.injected)
+        parts = (
+            deps.store,
+            deps.embedder,
+            deps.clock,
+            deps.settings,
+            self.working if self._has_limits else None,
+        )
+        return TurnIngester(
+            *parts, model=deps.chat is not None, incognito=self.privacy, injected=self.injected
+        )
 
     @cached_property
     def digest(self) -> ExtractionJobHandler:
         from engrams.tend.extractionjob import ExtractionJobHandler
 
         deps = self.deps
-        return ExtractionJobHandler(deps.store, deps.embedder, deps.chat, deps.clock, deps.settings, deps.helpers)
+        return ExtractionJobHandler(
+            deps.store, deps.embedder, deps.chat, deps.clock, deps.settings, deps.helpers
+        )
 
     @cached_property
     def changes(self) -> ChangeDetectionJobHandler:
         from engrams.tend.changedetectionjob import ChangeDetectionJobHandler
 
         deps = self.deps
-        return ChangeDetectionJobHandler(deps.store, deps.embedder, deps.clock, deps.settings.write, deps.plain, deps.helpers)
+        return ChangeDetectionJobHandler(
+            deps.store, deps.embedder, deps.clock, deps.settings.write, deps.plain, deps.helpers
+        )
 
     @cached_property
     def updates(self) -> ExtractionQueue:
         from engrams.session.extractionqueue import ExtractionQueue
 
-        return ExtractionQueue(self.ingest, self.deps.store, self.runner, self.deps.clock, self.deps.settings.jobs)
+        return ExtractionQueue(
+            self.ingest, self.deps.store, self.runner, self.deps.clock, self.deps.settings.jobs
+        )
 
-    # ------------------------------------------------------------------------------------------------------ sessions
+    # ----------------------------------------------------------------------------------------------
+    # sessions
 
     @cached_property
     def sessions(self) -> SessionRegistry:
         from engrams.session.sessionregistry import SessionRegistry
 
-        deps, model = self.deps, self.deps.chat is not None
+        deps = self.deps
+        model = self.deps.chat is not None
         return SessionRegistry(
-            deps.store, deps.clock, deps.settings, self.runner, incognito=self.privacy, journal=lambda: self.ingest, model=model
+            deps.store,
+            deps.clock,
+            deps.settings,
+            self.runner,
+            incognito=self.privacy,
+            journal=lambda: self.ingest,
+            model=model,
         )
 
     @cached_property
@@ -247,7 +326,9 @@ class EngineComponents:
         from engrams.session.sessionfinaliser import SessionFinaliser
 
         deps = self.deps
-        return SessionFinaliser(deps.store, deps.embedder, deps.chat, deps.clock, deps.settings, self.runner)
+        return SessionFinaliser(
+            deps.store, deps.embedder, deps.chat, deps.clock, deps.settings, self.runner
+        )
 
     @cached_property
     def privacy(self) -> IncognitoSessions:
@@ -265,27 +346,43 @@ class EngineComponents:
     def summaries(self) -> ConversationSummariser:
         from engrams.session.runningsummary import ConversationSummariser, SummaryDeps
 
-        deps, work = self.deps, (self.write_turns, self.updates.hasten, self.deps.files is not None)
-        return ConversationSummariser(SummaryDeps(deps.store, deps.chat, deps.counter, deps.clock, *work), deps.settings.summary)
+        deps = self.deps
+        work = (self.write_turns, self.updates.hasten, self.deps.files is not None)
+        return ConversationSummariser(
+            SummaryDeps(deps.store, deps.chat, deps.counter, deps.clock, *work),
+            deps.settings.summary,
+        )
 
-    # -------------------------------------------------------------------------------------------------------- upkeep
+    # ----------------------------------------------------------------------------------------------
+    # upkeep
 
     @cached_property
     def working(self) -> WorkingTier:
         from engrams.session.workingtier import WorkingTier
 
         deps = self.deps
-        return WorkingTier(deps.store, deps.embedder, deps.clock, deps.settings, model=deps.chat is not None, peers=deps.peers)
+        return WorkingTier(
+            deps.store,
+            deps.embedder,
+            deps.clock,
+            deps.settings,
+            model=deps.chat is not None,
+            peers=deps.peers,
+        )
 
     @cached_property
     def nearness(self) -> ThresholdCalibrator:
         from engrams.tend.floorcalibration import ThresholdCalibrator
 
         def measure(text: str, owner: Scope) -> float:
-            return searchpipeline.search(ReadRequest(text, owner, deps.clock(), 1), self.read_deps).nearness
+            return searchpipeline.search(
+                ReadRequest(text, owner, deps.clock(), 1), self.read_deps
+            ).nearness
 
         deps = self.deps
-        return ThresholdCalibrator(deps.store, deps.embedder.card, deps.clock, deps.settings.read.abstain, measure)
+        return ThresholdCalibrator(
+            deps.store, deps.embedder.card, deps.clock, deps.settings.read.abstain, measure
+        )
 
     @cached_property
     def tiers(self) -> MemoryTiers:
@@ -293,32 +390,54 @@ class EngineComponents:
         from engrams.tend.memorytiers import MemoryTiers
 
         deps = self.deps
-        mover = LongTermMover(deps.store, deps.embedder, deps.clock, deps.settings, self.topics.refresh)
+        mover = LongTermMover(
+            deps.store, deps.embedder, deps.clock, deps.settings, self.topics.refresh
+        )
         return MemoryTiers(deps.store, deps.chat, deps.clock, deps.settings, self.working, mover)
 
     @cached_property
     def topics(self) -> MemoryTopics:
         from engrams.tend.topics import MemoryTopics
 
-        return MemoryTopics(self.deps.store, self.deps.embedder, self.deps.chat, self.deps.clock, self.deps.settings.topics)
+        return MemoryTopics(
+            self.deps.store,
+            self.deps.embedder,
+            self.deps.chat,
+            self.deps.clock,
+            self.deps.settings.topics,
+        )
 
     @cached_property
     def links(self) -> LinkService:
         from engrams.tend.linkservice import LinkService
 
-        return LinkService(self.inspect, self.search_by_text, self.deps.store, self.deps.clock, self.deps.settings.graph)
+        return LinkService(
+            self.inspect,
+            self.search_by_text,
+            self.deps.store,
+            self.deps.clock,
+            self.deps.settings.graph,
+        )
 
     @cached_property
     def review(self) -> FactReviewer:
         from engrams.tend.factreview import FactReviewer
 
-        return FactReviewer(self.deps.store, self.deps.embedder, self.deps.chat, self.deps.clock, self.deps.settings.review)
+        return FactReviewer(
+            self.deps.store,
+            self.deps.embedder,
+            self.deps.chat,
+            self.deps.clock,
+            self.deps.settings.review,
+        )
 
     @cached_property
     def webhooks(self) -> WebhookDeliverer:
         from engrams.tend.webhookdelivery import WebhookDeliverer
 
-        return WebhookDeliverer(self.deps.store, self.deps.clock, self.deps.settings.serve.allow_private_webhooks)
+        return WebhookDeliverer(
+            self.deps.store, self.deps.clock, self.deps.settings.serve.allow_private_webhooks
+        )
 
     def make_imports(self, purge: PurgeFunction) -> ImportRunRegistry:
         """Build the registry of imports, whose undo purges memories."""
@@ -326,7 +445,13 @@ class EngineComponents:
         from engrams.tend.importruns import ImportRunRegistry
 
         root = Path(self.deps.settings.write.ignore_root or ".")
-        target = ImportTarget(self.write_turns, self.deps.store, self.deps.clock, root, self.deps.settings.quota)
+        target = ImportTarget(
+            write_turns=self.write_turns,
+            store=self.deps.store,
+            clock=self.deps.clock,
+            ignore_root=root,
+            quota=self.deps.settings.quota,
+        )
         return ImportRunRegistry(target, purge, self.privacy.is_silent)
 
     @cached_property
@@ -341,17 +466,28 @@ class EngineComponents:
             "embed": lambda _: int(self._backfill.ask()),
             "topics": self._refresh_topics,
         }
-        parts = GardenDeps(deps.store, deps.embedder, deps.chat, deps.clock, deps.settings, chores, self._find_ids)
+        parts = GardenDeps(
+            store=deps.store,
+            embedder=deps.embedder,
+            chat=deps.chat,
+            clock=deps.clock,
+            settings=deps.settings,
+            chores=chores,
+            search=self._find_ids,
+        )
         return MemoryGarden(parts, self.runner.run)
 
     def _refresh_topics(self, owner: Scope) -> int:
         if not self.deps.settings.topics.enabled:
             return 0
-        moved, merged = self.topics.refresh(owner), self.topics.dedupe(owner)
+        moved = self.topics.refresh(owner)
+        merged = self.topics.dedupe(owner)
         return moved.joined + moved.left + merged.merged
 
     def _find_ids(self, owner: Scope, query: str) -> list[str]:
-        found = searchpipeline.search(ReadRequest(query, owner, self.deps.clock(), 20), self.read_deps)
+        found = searchpipeline.search(
+            ReadRequest(query, owner, self.deps.clock(), 20), self.read_deps
+        )
         return [hit.record.id for hit in found.hits if not is_skill(hit.record.id)]
 
     def _make_handlers(self) -> dict[str, Handler]:
@@ -386,7 +522,8 @@ class EngineComponents:
 
     @property
     def _has_limits(self) -> bool:
-        caps, tiers = self.deps.settings.caps, self.deps.settings.tiers
+        caps = self.deps.settings.caps
+        tiers = self.deps.settings.tiers
         return bool(tiers.enabled or caps.facts or caps.rules or caps.entries > 0)
 
     def _keep_recalled(self, scope: Scope, ids: Sequence[str]) -> None:

@@ -1,18 +1,16 @@
 """Errors that engrams raises on purpose.
 
-EngramsError
-├── InputError        what was given cannot be used (empty, too long, malformed, out of range); a ValueError too
-├── ScopeError        a scope is missing its owner or is malformed
-├── NotFoundError     an id that does not exist for this owner
-├── ConflictError     the thing changed since it was read, or exists already
-├── RefusedError      understood and refused (secret, policy, permission, incognito)
-├── SettingsError     a setting is unknown, malformed or out of range
-├── StoreError        the disk or database failed (full, read-only, busy, damaged)
-├── EncryptionError   the key of an encrypted home is missing or wrong; never a sign of damage
-├── ModelError        an embedding, chat or rerank model failed; ``retryable`` says whether waiting helps
-├── BudgetError       a configured budget (calls, tokens, queue depth) is used up
-├── ClosedError       the engine was closed
-└── ExtraError        an optional dependency is not installed"""
+EngramsError ├── InputError        what was given cannot be used (empty, too long, malformed, out of
+range); a ValueError too ├── ScopeError        a scope is missing its owner or is malformed ├──
+NotFoundError     an id that does not exist for this owner ├── ConflictError     the thing changed
+since it was read, or exists already ├── RefusedError      understood and refused (secret, policy,
+permission, incognito) ├── SettingsError     a setting is unknown, malformed or out of range ├──
+StoreError        the disk or database failed (full, read-only, busy, damaged) ├── EncryptionError
+the key of an encrypted home is missing or wrong; never a sign of damage ├── ModelError        an
+embedding, chat or rerank model failed; ``retryable`` says whether waiting helps ├── BudgetError
+a configured budget (calls, tokens, queue depth) is used up ├── ClosedError       the engine was
+closed └── ExtraError        an optional dependency is not installed
+"""
 
 from __future__ import annotations
 
@@ -25,6 +23,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
+_TOOLS = {"uv tool": "uv-receipt.toml", "pipx": "pipx_metadata.json"}
+"""Tools that give a command an environment without pip, and the file that they leave in it."""
+
 
 class EngramsError(Exception):
     """Something in engrams failed."""
@@ -34,7 +35,8 @@ class EngramsError(Exception):
     def __init__(self, message: str = "", *, hint: str = "") -> None:
         """Set the message, and a ``hint`` that says what to do.
 
-        A traceback shows both."""
+        A traceback shows both.
+        """
         super().__init__(message or (self.__doc__ or "").strip())
         if hint:
             self.hint = hint
@@ -53,7 +55,10 @@ class InputError(EngramsError, ValueError):
 class ScopeError(EngramsError, ValueError):
     """A scope needs an owner, for example ('user', 'alice')."""
 
-    hint = "Name whose memory this is: a scope such as ('user', 'alice'), or --user alice on the command line."
+    hint = (
+        "Name whose memory this is: a scope such as ('user', 'alice'), or --user alice on the"
+        " command line."
+    )
 
 
 class NotFoundError(EngramsError):
@@ -87,10 +92,14 @@ class EncryptionError(EngramsError):
 class ModelError(EngramsError):
     """A model failed."""
 
-    def __init__(self, message: str = "", *, hint: str = "", retryable: bool = True, retry_after: float = 0.0) -> None:
+    def __init__(
+        self, message: str = "", *, hint: str = "", retryable: bool = True, retry_after: float = 0.0
+    ) -> None:
         """Set the message, the hint, and the chance of a retry.
 
-        ``retryable``: waiting can help (429, 500, time-out). ``retry_after``: seconds the server asked for."""
+        ``retryable``: waiting can help (429, 500, time-out). ``retry_after``: seconds the server
+        asked for.
+        """
         super().__init__(message, hint=hint)
         self.retryable = retryable
         self.retry_after = retry_after
@@ -102,7 +111,8 @@ class BudgetError(EngramsError):
     def __init__(self, message: str = "", *, hint: str = "", retry_after: float = 0.0) -> None:
         """Set the message and the hint.
 
-        ``retry_after``: seconds until it is free again; 0: unknown, infinity: not by waiting."""
+        ``retry_after``: seconds until it is free again; 0: unknown, infinity: not by waiting.
+        """
         super().__init__(message, hint=hint)
         self.retry_after = retry_after
 
@@ -119,28 +129,37 @@ class ExtraError(EngramsError):
 
 def install_hint(extra: str) -> str:
     """Say how to install an optional part.
-    It comes from where engrams came from, by the tool that installed it; into an environment without pip by another Python's."""
+
+    It comes from where engrams came from, by the tool that installed it; into an environment
+    without pip by another Python's.
+    """
     source = _find_source()
     place = f" in {source}" if source.is_dir() and source.name else ""
-    name = "." if place else source if source.name else "engrams"
+    if place:
+        name = "."
+    else:
+        name = str(source) if source.name else "engrams"
     for tool, receipt in _TOOLS.items():
         if (Path(sys.prefix) / receipt).exists():
             return f"{tool} install --force '{name}[all,{extra}]'{place}"
     if sys.prefix != sys.base_prefix and find_spec("pip") is None:
         editable = "-e " if source == _ROOT else ""  # what runs from a checkout goes on doing so
-        return f"python3 -m pip --python {shlex.quote(sys.executable)} install {editable}'{name}[{extra}]'{place}"
+        return (
+            f"python3 -m pip --python {shlex.quote(sys.executable)} install"
+            f" {editable}'{name}[{extra}]'{place}"
+        )
     return f"pip install '{name}[{extra}]'{place}"
 
 
 _ROOT = Path(__file__).parents[2]
-_TOOLS = {"uv tool": "uv-receipt.toml", "pipx": "pipx_metadata.json"}
-"""Tools that give a command an environment without pip, and the file that they leave in it."""
 
 
 @cache
 def _find_source() -> Path:
     """Find the checkout or file that engrams was installed from.
-    Without a name: a published package."""
+
+    Without a name: a published package.
+    """
     if (_ROOT / "pyproject.toml").is_file():
         return _ROOT
     try:

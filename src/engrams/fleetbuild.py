@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, get_args
 
 from engrams import clock as clocks
 from engrams import encryption
-from engrams.ports import ApiKeyTable, AuditEventTable, Clock, SessionLogName, SessionLogTable, Store
+from engrams.ports import (
+    ApiKeyTable,
+    AuditEventTable,
+    Clock,
+    SessionLogName,
+    SessionLogTable,
+    Store,
+)
 from engrams.settings import Settings
 from engrams.store import storefactory
 from engrams.store.fleetcopy import copy_events, copy_keys
@@ -21,7 +28,9 @@ if TYPE_CHECKING:
 def keys(settings: Settings, store: Store | None = None) -> ApiKeyStore:
     """Open the keys of the API; the caller closes them.
 
-    ``store``: an open one, whose connections are used. StoreError: the database cannot be reached, or has another schema."""
+    ``store``: an open one, whose connections are used. StoreError: the database cannot be reached,
+    or has another schema.
+    """
     from engrams.apikeys import ApiKeyStore
 
     return ApiKeyStore(_open_key_table(settings, store))
@@ -29,7 +38,9 @@ def keys(settings: Settings, store: Store | None = None) -> ApiKeyStore:
 
 def audit(settings: Settings, clock: Clock = clocks.now, store: Store | None = None) -> AuditLog:
     """Open the audit log: who did what, without texts.
-    The caller closes it. ``store`` and StoreError: as for ``keys``."""
+
+    The caller closes it. ``store`` and StoreError: as for ``keys``.
+    """
     from engrams.logs import AuditLog
 
     return AuditLog(_open_event_table(settings, store), clock, settings.audit.days)
@@ -37,15 +48,21 @@ def audit(settings: Settings, clock: Clock = clocks.now, store: Store | None = N
 
 def safety(settings: Settings, clock: Clock = clocks.now, store: Store | None = None) -> CrisisLog:
     """Open the log of detected crises.
-    The caller closes it. ``store`` and StoreError: as for ``keys``."""
+
+    The caller closes it. ``store`` and StoreError: as for ``keys``.
+    """
     from engrams.logs import CrisisLog
 
     return CrisisLog(_open_log_table("safety", settings, store), clock, settings.safety.days)
 
 
-def feedback(settings: Settings, clock: Clock = clocks.now, store: Store | None = None) -> FeedbackLog:
+def feedback(
+    settings: Settings, clock: Clock = clocks.now, store: Store | None = None
+) -> FeedbackLog:
     """Open the log of people's feedback on sessions.
-    The caller closes it. ``store`` and StoreError: as for ``keys``."""
+
+    The caller closes it. ``store`` and StoreError: as for ``keys``.
+    """
     from engrams.logs import FeedbackLog
 
     return FeedbackLog(_open_log_table("feedback", settings, store), clock, settings.feedback.days)
@@ -53,27 +70,46 @@ def feedback(settings: Settings, clock: Clock = clocks.now, store: Store | None 
 
 def unlock(settings: Settings) -> None:
     """Load the home's encryption key, where it has one.
-    EncryptionError: it is missing or wrong."""
+
+    EncryptionError: it is missing or wrong.
+    """
     if not settings.is_volatile:
-        encryption.unlock_home(settings.home, settings.encryption, storefactory.find_database(settings))
+        encryption.unlock_home(
+            settings.home, settings.encryption, storefactory.find_database(settings)
+        )
 
 
-def move_memory(settings: Settings, to: str, clock: Clock, report: storefactory.Report) -> dict[str, int]:
+def move_memory(
+    settings: Settings, to: str, clock: Clock, report: storefactory.Report
+) -> dict[str, int]:
     """Copy memory, keys and all logs; numbers of them.
 
-    ``report``: is called with the owners done, and all. ConflictError: either side was written to meanwhile, or the target is not empty.
-    StoreError: either cannot be reached."""
+    ``report``: is called with the owners done, and all. ConflictError: either side was written to
+    meanwhile, or the target is not empty. StoreError: either cannot be reached.
+    """
     counted = storefactory.move_memory(settings, to, clock, report)
     there = settings.model_copy(update={"store": settings.store.model_copy(update={"url": to})})
     if not storefactory.is_served(settings) and not storefactory.is_served(there):
         return counted  # the same home
-    with closing(_open_key_table(settings)) as keys_here, closing(_open_key_table(there)) as keys_there:
+    with (
+        closing(_open_key_table(settings)) as keys_here,
+        closing(_open_key_table(there)) as keys_there,
+    ):
         counted["keys"] = copy_keys(keys_here, keys_there)
-    with closing(_open_event_table(settings)) as events_here, closing(_open_event_table(there)) as events_there:
+    with (
+        closing(_open_event_table(settings)) as events_here,
+        closing(_open_event_table(there)) as events_there,
+    ):
         counted["events"] = copy_events(events_here, events_there)
     with ExitStack() as stack:
-        found = [[_open_log_table(name, one) for name in get_args(SessionLogName)] for one in (settings, there)]
-        logs = [[stack.enter_context(closing(table)) for table in tables if table is not None] for tables in found]
+        found = [
+            [_open_log_table(name, one) for name in get_args(SessionLogName)]
+            for one in (settings, there)
+        ]
+        logs = [
+            [stack.enter_context(closing(table)) for table in tables if table is not None]
+            for tables in found
+        ]
         counted["log_records"] = copy_session_logs(*logs)
     return counted
 
@@ -85,7 +121,9 @@ def _open_key_table(settings: Settings, store: Store | None = None) -> ApiKeyTab
     return ApiKeyFiles(settings.home.expanduser() / "keys") if tables is None else tables.keys
 
 
-def _open_log_table(name: SessionLogName, settings: Settings, store: Store | None = None) -> SessionLogTable | None:
+def _open_log_table(
+    name: SessionLogName, settings: Settings, store: Store | None = None
+) -> SessionLogTable | None:
     from engrams.logs import open_log_file
 
     unlock(settings)

@@ -1,7 +1,9 @@
 """Decorator for frozen dataclasses, quick to create.
 
-The standard library compiles six functions for each frozen class with slots, which takes 0.8 ms; a command creates 140 such classes before
-it does anything. Here only ``__init__`` is compiled, and the others are shared."""
+The standard library compiles six functions for each frozen class with slots, which takes 0.8 ms; a
+command creates 140 such classes before it does anything. Here only ``__init__`` is compiled, and
+the others are shared.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +12,8 @@ from collections.abc import Callable
 from operator import attrgetter
 from reprlib import recursive_repr
 from typing import TYPE_CHECKING, Any
+
+__all__ = ["dataclass"]
 
 _Values = Callable[[Any], tuple[Any, ...]]
 _GIVEN = ("init", "repr", "eq", "frozen")
@@ -33,7 +37,11 @@ def _freeze(cls: type[Any]) -> type[Any]:
     own = vars(cls)
     made: type[Any] = dataclasses.dataclass(init=False, repr=False, eq=False, slots=True)(cls)
     fields = dataclasses.fields(made)
-    for name, function in {"__init__": _make_init(made, fields), **_make_comparisons(fields), **_SHARED}.items():
+    for name, function in {
+        "__init__": _make_init(made, fields),
+        **_make_comparisons(fields),
+        **_SHARED,
+    }.items():
         if name not in own:
             setattr(made, name, function)
     for name in _GIVEN:
@@ -44,17 +52,28 @@ def _freeze(cls: type[Any]) -> type[Any]:
 def _make_init(cls: type, fields: tuple[dataclasses.Field[Any], ...]) -> Callable[..., None]:
     """Compile ``__init__``, which sets slots past ``__setattr__``."""
     space: dict[str, Any] = {"__name__": cls.__module__, "_FACTORY": _FACTORY}
-    places, named, body = ["self"], list[str](), list[str]()
+    places = ["self"]
+    named = list[str]()
+    body = list[str]()
     for number, field in enumerate(fields):
-        value, default = field.name, field.default
+        value = field.name
+        default = field.default
         if field.default_factory is not dataclasses.MISSING:
-            space[f"_make{number}"], default = field.default_factory, _FACTORY
-            value = f"_make{number}() if {value} is _FACTORY else {value}" if field.init else f"_make{number}()"
+            space[f"_make{number}"] = field.default_factory
+            default = _FACTORY
+            value = (
+                f"_make{number}() if {value} is _FACTORY else {value}"
+                if field.init
+                else f"_make{number}()"
+            )
         elif not field.init:
             value = f"_default{number}"
-        space[f"_set{number}"], space[f"_default{number}"] = vars(cls)[field.name].__set__, default
+        space[f"_set{number}"] = vars(cls)[field.name].__set__
+        space[f"_default{number}"] = default
         if field.init:
-            given = field.name if default is dataclasses.MISSING else f"{field.name}=_default{number}"
+            given = (
+                field.name if default is dataclasses.MISSING else f"{field.name}=_default{number}"
+            )
             (named if field.kw_only else places).append(given)
         if field.init or default is not dataclasses.MISSING:
             body.append(f"_set{number}(self, {value})")
@@ -63,17 +82,26 @@ def _make_init(cls: type, fields: tuple[dataclasses.Field[Any], ...]) -> Callabl
     exec(f"def __init__({parameters}):\n " + "\n ".join(body), space)  # noqa: S102 - as the standard library does it, from names of fields
     init = space["__init__"]
     init.__qualname__ = f"{cls.__qualname__}.__init__"
-    init.__annotations__ = {**{field.name: field.type for field in fields if field.init}, "return": None}
+    init.__annotations__ = {
+        **{field.name: field.type for field in fields if field.init},
+        "return": None,
+    }
     made: Callable[..., None] = init
     return made
 
 
 def _make_comparisons(fields: tuple[dataclasses.Field[Any], ...]) -> dict[str, Callable[..., Any]]:
     compared = _get_values([field.name for field in fields if field.compare])
-    hashed = _get_values([field.name for field in fields if (field.compare if field.hash is None else field.hash)])
+    hashed = _get_values(
+        [field.name for field in fields if (field.compare if field.hash is None else field.hash)]
+    )
 
     def __eq__(self: Any, other: object) -> bool:  # noqa: N807 - the name that Python calls
-        return compared(self) == compared(other) if other.__class__ is self.__class__ else NotImplemented
+        return (
+            compared(self) == compared(other)
+            if other.__class__ is self.__class__
+            else NotImplemented
+        )
 
     def __hash__(self: Any) -> int:  # noqa: N807
         return hash(hashed(self))
@@ -89,7 +117,11 @@ def _get_values(names: list[str]) -> _Values:
 
 @recursive_repr()
 def _describe(self: Any) -> str:
-    shown = [f"{field.name}={getattr(self, field.name)!r}" for field in dataclasses.fields(self) if field.repr]
+    shown = [
+        f"{field.name}={getattr(self, field.name)!r}"
+        for field in dataclasses.fields(self)
+        if field.repr
+    ]
     return f"{type(self).__qualname__}({', '.join(shown)})"
 
 
@@ -119,13 +151,15 @@ _SHARED = {
 }
 
 if TYPE_CHECKING:
-    from dataclasses import dataclass as dataclass
+    from dataclasses import dataclass
 else:
 
     def dataclass(cls=None, /, **options):
         """Make a dataclass, as ``dataclasses.dataclass`` does.
 
-        One with ``frozen=True, slots=True`` and no other option is quick to create. TypeError: as there."""
+        One with ``frozen=True, slots=True`` and no other option is quick to create. TypeError: as
+        there.
+        """
         if options != {"frozen": True, "slots": True}:
             return dataclasses.dataclass(cls, **options)
         return _freeze if cls is None else _freeze(cls)

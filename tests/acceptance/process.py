@@ -1,4 +1,6 @@
-"""Doors of the running program: a server of a preset, the command, and an MCP client, on one home."""
+"""Doors of the running program:
+a server of a preset, the command, and an MCP client, on one home.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,10 @@ class Door:
         return self._body(self.client.get(path, params=query), status)
 
     def post(self, path: str, body: Any = None, status: int = 200, **headers: str) -> Any:
-        return self._body(self.client.post(path, json={} if body is None else body, headers=_headers(headers)), status)
+        return self._body(
+            self.client.post(path, json={} if body is None else body, headers=_headers(headers)),
+            status,
+        )
 
     def patch(self, path: str, body: Any, status: int = 200) -> Any:
         return self._body(self.client.patch(path, json=body), status)
@@ -52,17 +57,25 @@ class Door:
 
     def sent(self) -> str:
         """The messages of the last chat that reached the model."""
-        last = [request for request in self.model.requests if request.text and request.schema is None][-1]
+        last = [
+            request for request in self.model.requests if request.text and request.schema is None
+        ][-1]
         return "\n".join(text for _, text in last.messages)
 
     def prompt_of(self, message: str) -> str:
         """What stood before this message when the model was last asked it."""
-        asked = [request.messages for request in self.model.requests if request.messages and request.messages[-1] == ("user", message)]
+        asked = [
+            request.messages
+            for request in self.model.requests
+            if request.messages and request.messages[-1] == ("user", message)
+        ]
         return "\n".join(text for _, text in asked[-1][:-1])
 
     def run(self, *arguments: str, status: int = 0, stdin: str = "") -> str:
         """The command on the same home; what it printed."""
-        return run(self.home, "--preset", self.preset, arguments=arguments, status=status, stdin=stdin)
+        return run(
+            self.home, "--preset", self.preset, arguments=arguments, status=status, stdin=stdin
+        )
 
     def files(self, pattern: str) -> list[Path]:
         return sorted((self.home / "vault").glob(pattern))
@@ -81,20 +94,37 @@ def environment(home: Path, **more: str) -> dict[str, str]:
     return {**os.environ, "ENGRAMS_HOME": str(home), "ENGRAMS_USER": "ann", **more}
 
 
-def run(home: Path, *after: str, arguments: tuple[str, ...], status: int = 0, stdin: str = "") -> str:
+def run(
+    home: Path, *after: str, arguments: tuple[str, ...], status: int = 0, stdin: str = ""
+) -> str:
     """The command as a process of its own; ``after``: options behind its name."""
     command = [*PROGRAM, *arguments[:1], *after, *arguments[1:]]
-    done = subprocess.run(command, env=environment(home), input=stdin, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        command,
+        env=environment(home),
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert done.returncode == status, f"{done.returncode}: {done.stdout}{done.stderr}"
     return done.stdout + done.stderr
 
 
 @contextmanager
-def served(preset: str, home: Path, model: ScriptedModel, *options: str, **variables: str) -> Iterator[Door]:
+def served(
+    preset: str, home: Path, model: ScriptedModel, *options: str, **variables: str
+) -> Iterator[Door]:
     """``engrams serve --preset …`` in a process of its own, ended as a service manager ends it."""
     command = [*PROGRAM, "serve", "--preset", preset, "--port", "0", *options]
-    streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": (home.parent / f"{preset}.log").open("w")}
-    with subprocess.Popen(command, env=environment(home, **variables), text=True, **streams) as process:
+    streams: dict[str, Any] = {
+        "stdout": subprocess.PIPE,
+        "stderr": (home.parent / f"{preset}.log").open("w"),
+    }
+    with subprocess.Popen(
+        command, env=environment(home, **variables), text=True, **streams
+    ) as process:
         assert process.stdout is not None
         line = process.stdout.readline()
         assert "listens on http" in line, (home.parent / f"{preset}.log").read_text()

@@ -25,7 +25,9 @@ def test_every_suite_can_be_set_up() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [suite.name for suite in SUITES])
 def test_a_suite_passes(name: str, tmp_path: Path) -> None:
-    """Of a framework's own tests every one passes that does not look into the class that ours stands in for."""
+    """Of a framework's own tests every one passes that does not look into the class that ours
+    stands in for.
+    """
     report = tmp_path / "report.json"
     command = [sys.executable, "-m", "bench.conformance", "--only", name, "--json", str(report)]
     done = subprocess.run(command, cwd=ROOT, env=dict(os.environ), capture_output=True, text=True)

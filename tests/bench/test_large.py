@@ -1,4 +1,6 @@
-"""Large scopes are written once, go on where they were stopped, and are measured beside one owner alone."""
+"""Large scopes are written once, go on where they were stopped, and are measured beside one owner
+alone.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +19,17 @@ MACHINE = {"cpu": "a processor", "cores": 2, "memory_gb": 8.0, "load": 0.1}
 def test_wider_vectors_are_as_alike_as_before() -> None:
     """Turning the builtin table into 384 dimensions changes no cosine."""
     texts = ["The dog sleeps", "A dog is asleep", "Trains to Oslo"]
-    own, wide = choose_embedder(EmbedSettings()).embed(texts), WideEmbedder(384).embed(texts)
+    own = choose_embedder(EmbedSettings()).embed(texts)
+    wide = WideEmbedder(384).embed(texts)
     assert wide.shape == (3, 384)
     assert np.abs(wide @ wide.T - own @ own.T).max() < 1e-5
 
 
 @pytest.mark.slow
 def test_what_is_there_is_not_written_again(tmp_path: Path) -> None:
-    """A second run writes nothing; one for more owners writes those that are missing; every owner has their own."""
+    """A second run writes nothing;
+    one for more owners writes those that are missing; every owner has their own.
+    """
     home = str(tmp_path / "many")
     assert fill(home, 2, 40, 384)["written"] == 80
     assert fill(home, 2, 40, 384)["written"] == 0
@@ -35,7 +40,8 @@ def test_what_is_there_is_not_written_again(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_a_report_has_times_and_memory_beside_the_budgets(tmp_path: Path) -> None:
     """One run of each part gives figures, and the table says what they are measured against."""
-    one, many = str(tmp_path / "one"), str(tmp_path / "many")
+    one = str(tmp_path / "one")
+    many = str(tmp_path / "many")
     report = {
         "machine": MACHINE,
         "dimension": 384,

@@ -46,7 +46,9 @@ def test_all_conversations_reach_their_targets() -> None:
 
 
 def test_talk_at_a_persons_pace_costs_less_than_half() -> None:
-    """A message a minute, learned from in its pauses: less than half the calls and tokens of half a minute of quiet."""
+    """A message a minute, learned from in its pauses:
+    less than half the calls and tokens of half a minute of quiet.
+    """
     before, now = (measure_pace(read_conversation("en-climb"), quiet) for quiet in PAUSES)
     assert now.calls < before.calls / 2
     assert now.tokens < before.tokens / 2
@@ -71,8 +73,12 @@ def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("recordings", '"step": "arc 2"', '"step": "arc 9"', "no step 'arc 2'"),
     ],
 )
-def test_a_prompt_that_changed_says_where_to_look(copied: Path, folder: str, before: str, after: str, told: str) -> None:
-    """Other words in a prompt, in what it shows, or a new step: the error names the file and the command that records anew."""
+def test_a_prompt_that_changed_says_where_to_look(
+    copied: Path, folder: str, before: str, after: str, told: str
+) -> None:
+    """Other words in a prompt, in what it shows, or a new step:
+    the error names the file and the command that records anew.
+    """
     file = copied / folder / "en-climb.json"
     file.write_text(file.read_text("utf-8").replace(before, after), "utf-8")
     with pytest.raises(RecordingError, match=told) as caught:
@@ -90,8 +96,15 @@ def test_recording_anew_takes_the_prompt_of_today(copied: Path) -> None:
 
 
 def test_an_answer_quotes_only_what_its_prompt_shows(copied: Path) -> None:
-    """A recorded statement that rests on words the prompt does not hold is refused, unless it is marked as the model's mistake."""
+    """A recorded statement that rests on words the prompt does not hold is refused, unless it is
+    marked as the model's mistake.
+    """
     file = copied / "recordings" / "en-climb.json"
-    file.write_text(file.read_text("utf-8").replace('"quote": "Vegetarian since forever"', '"quote": "I eat no meat"'), "utf-8")
+    file.write_text(
+        file.read_text("utf-8").replace(
+            '"quote": "Vegetarian since forever"', '"quote": "I eat no meat"'
+        ),
+        "utf-8",
+    )
     with pytest.raises(RecordingError, match="I eat no meat"):
         replay(read_conversation("en-climb"))

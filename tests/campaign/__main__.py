@@ -1,7 +1,10 @@
-"""Attack homes for some minutes: ``python -m tests.campaign --minutes 60``; exit code 1 where anything failed.
+"""Attack homes for some minutes: ``python -m tests.campaign --minutes 60``; exit code 1 where
+anything failed.
 
-Kills, damage, full disks, clocks, other tenants and hostile texts, each followed by a look at everything that was acknowledged. ``--seed``
-and the number of a series decide what happens; ``--series N`` repeats one."""
+Kills, damage, full disks, clocks, other tenants and hostile texts, each followed by a look at
+everything that was acknowledged. ``--seed`` and the number of a series decide what happens;
+``--series N`` repeats one.
+"""
 
 from __future__ import annotations
 
@@ -23,15 +26,34 @@ from tests.campaign import segments, series
 from tests.campaign.series import Result, warm_up
 
 SERIES = {"homes": series.run_series, "segments": segments.run_series}
-COLUMNS = ("events", "acknowledged", "lost", "doubled", "risen", "empty", "leaks", "superlinear", "errors")
+COLUMNS = (
+    "events",
+    "acknowledged",
+    "lost",
+    "doubled",
+    "risen",
+    "empty",
+    "leaks",
+    "superlinear",
+    "errors",
+)
 
 
 def parse(words: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.campaign", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=60.0, help="how long to go on (default: 60)")
+    parser.add_argument(
+        "--minutes", type=float, default=60.0, help="how long to go on (default: 60)"
+    )
     parser.add_argument("--seed", type=int, default=1, help="what happens is drawn from it")
-    parser.add_argument("--jobs", type=int, default=min(4, os.cpu_count() or 2), help="series at the same time")
-    parser.add_argument("--at", choices=SERIES, default="homes", help="what is attacked: homes, or the files of their search indexes")
+    parser.add_argument(
+        "--jobs", type=int, default=min(4, os.cpu_count() or 2), help="series at the same time"
+    )
+    parser.add_argument(
+        "--at",
+        choices=SERIES,
+        default="homes",
+        help="what is attacked: homes, or the files of their search indexes",
+    )
     parser.add_argument("--series", type=int, help="only this series, once")
     parser.add_argument("--only", default="", help="only events whose name begins so")
     parser.add_argument("--keep", type=Path, help="where homes that failed are kept")
@@ -65,7 +87,9 @@ def work(slot: int, options: argparse.Namespace, folder: Path, upstream: str, un
                 number = options.series
             place = folder / f"series-{number}"
             place.mkdir()
-            for result in SERIES[options.at](f"{options.seed}/{number}", place, options.keep, upstream, options.only):
+            for result in SERIES[options.at](
+                f"{options.seed}/{number}", place, options.keep, upstream, options.only
+            ):
                 results.write(result.to_json() + "\n")
                 if result.failed:
                     print(f"FAILED seed {options.seed} series {number}: {result}", flush=True)
@@ -84,7 +108,9 @@ def main(words: list[str] | None = None) -> int:
     shared = "/dev/shm" if Path("/dev/shm").is_dir() else None
     folder = Path(tempfile.mkdtemp(prefix="engrams-campaign-", dir=shared))
     os.environ["ENGRAMS_HOME"] = str(folder / "home-of-no-one")
-    options.keep = (options.keep or Path(tempfile.gettempdir()) / f"engrams-campaign-{os.getpid()}").absolute()
+    options.keep = (
+        options.keep or Path(tempfile.gettempdir()) / f"engrams-campaign-{os.getpid()}"
+    ).absolute()
     start = time.monotonic()
     until = start + options.minutes * 60
     model, upstream = start_model()
@@ -108,7 +134,11 @@ def main(words: list[str] | None = None) -> int:
             broken += os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != 0
     finally:
         os.kill(model, signal.SIGKILL)
-    results = [Result.from_json(line) for path in sorted(folder.glob("results-*.jsonl")) for line in path.read_text("utf-8").splitlines()]
+    results = [
+        Result.from_json(line)
+        for path in sorted(folder.glob("results-*.jsonl"))
+        for line in path.read_text("utf-8").splitlines()
+    ]
     shutil.rmtree(folder, ignore_errors=True)
     return report(results, options, time.monotonic() - start, broken)
 
@@ -120,15 +150,24 @@ def report(results: list[Result], options: argparse.Namespace, seconds: float, b
         for name in (result.kind, result.kind.partition(":")[0] + ", all", "everything"):
             for column, count in result.counts().items():
                 rows[name][column] += count
-    rows = {name: rows[name] for name in sorted(rows, key=lambda name: (name == "everything", name))}
+    rows = {
+        name: rows[name] for name in sorted(rows, key=lambda name: (name == "everything", name))
+    }
     print(f"{'':24}" + "".join(column.rjust(14) for column in COLUMNS))
     for name, row in rows.items():
         print(f"{name:24}" + "".join(f"{row[column]:14,}" for column in COLUMNS))
     failures = [result for result in results if result.failed]
-    print(f"{seconds / 60:.1f} minutes, seed {options.seed}; {len(failures)} failures" + (f" (homes: {options.keep})" if failures else ""))
+    print(
+        f"{seconds / 60:.1f} minutes, seed {options.seed}; {len(failures)} failures"
+        + (f" (homes: {options.keep})" if failures else "")
+    )
     if options.json:
         options.json.parent.mkdir(parents=True, exist_ok=True)
-        told: dict[str, Any] = {"seed": options.seed, "minutes": round(seconds / 60, 1), "table": rows}
+        told: dict[str, Any] = {
+            "seed": options.seed,
+            "minutes": round(seconds / 60, 1),
+            "table": rows,
+        }
         told["failures"] = [json.loads(result.to_json()) for result in failures]
         options.json.write_text(json.dumps(told, indent=1) + "\n", "utf-8")
     if broken:

@@ -1,4 +1,6 @@
-"""Several processes on one home, each of which looks whether what it reads is stale, while others write, purge, merge and are killed."""
+"""Several processes on one home, each of which looks whether what it reads is stale, while others
+write, purge, merge and are killed.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +32,10 @@ class LedgerReader:
     """Follows the lines of a ledger that other processes write."""
 
     def __init__(self, world: World) -> None:
-        self.expected, self.recent = Expected(), list[str]()
-        self._path, self._read = world.ledger.path, 0
+        self.expected = Expected()
+        self.recent = list[str]()
+        self._path = world.ledger.path
+        self._read = 0
 
     def update(self) -> None:
         """Take the lines into account that came since."""
@@ -58,9 +62,11 @@ class LedgerReader:
 
 
 def look_once(world: World, told: LedgerReader, ask: Ask, door: str, owner: str = "") -> None:
-    """Ask for one key; what was acknowledged before the question, and not changed until after the answer, must be in it.
+    """Ask for one key; what was acknowledged before the question, and not changed until after the
+    answer, must be in it.
 
-    ``owner``: only for keys of this one; empty: of any."""
+    ``owner``: only for keys of this one; empty: of any.
+    """
     told.update()
     recent = [key for key in told.recent if owner_of(key) == owner or not owner]
     gone = [key for key in recent if told.state(key) == "gone"]
@@ -71,8 +77,16 @@ def look_once(world: World, told: LedgerReader, ask: Ask, door: str, owner: str 
     state = told.state(key)
     texts = [*ask(owner_of(key), query_for(key))]
     told.update()
-    if state and state == told.state(key) and any(key in text.split() for text in texts) != (state == "there"):
-        world.ledger.tell("failed", f"stale: by {door}, {key} is {state}, and the answer of {len(texts)} texts tells otherwise")
+    if (
+        state
+        and state == told.state(key)
+        and any(key in text.split() for text in texts) != (state == "there")
+    ):
+        world.ledger.tell(
+            "failed",
+            f"stale: by {door}, {key} is {state}, and the answer of {len(texts)} texts tells"
+            " otherwise",
+        )
 
 
 def watch(world: World, ask: Ask, door: str) -> None:
@@ -84,7 +98,9 @@ def watch(world: World, ask: Ask, door: str) -> None:
 
 def ask_engine(memory: Any) -> Ask:
     def ask(owner: str, query: str) -> list[str]:
-        return [hit.record.text for hit in memory.search(query, scope=scope(owner), limit=_HITS).hits]
+        return [
+            hit.record.text for hit in memory.search(query, scope=scope(owner), limit=_HITS).hits
+        ]
 
     return ask
 
@@ -103,7 +119,11 @@ def ask_server(port: int) -> Ask:
     """A connection for each question: workers take them in turn."""
 
     def ask(owner: str, query: str) -> list[str]:
-        return find_texts(doors.post(f"http://127.0.0.1:{port}/v1/search", {"query": query, "limit": _HITS}, owner))
+        return find_texts(
+            doors.post(
+                f"http://127.0.0.1:{port}/v1/search", {"query": query, "limit": _HITS}, owner
+            )
+        )
 
     return ask
 
@@ -130,7 +150,9 @@ class Crowd:
     """Processes on one home; each is started anew where it was killed."""
 
     def __init__(self, world: World, upstream: str) -> None:
-        self._world, self._upstream, self._lives = world, upstream, 0
+        self._world = world
+        self._upstream = upstream
+        self._lives = 0
         self._running: dict[int, Callable[[], None]] = {}
         self._also: dict[int, int] = {}
 
@@ -139,7 +161,12 @@ class Crowd:
 
     def run(self, servers: tuple[str, ...]) -> None:
         """Let writers and readers work, and kill some of them."""
-        for start in (self.start_writer, self.start_writer, self.start_reader, *(getattr(self, f"start_{name}") for name in servers)):
+        for start in (
+            self.start_writer,
+            self.start_writer,
+            self.start_reader,
+            *(getattr(self, f"start_{name}") for name in servers),
+        ):
             start()
         until = time.monotonic() + _SECONDS * self._world.pace * (4 if "serve" in servers else 1)
         try:
@@ -165,7 +192,9 @@ class Crowd:
         return self._world.life(number, f"crowd {number}")
 
     def start_writer(self) -> None:
-        """Write, change and search at random; every second one dies by itself at a point that matters."""
+        """Write, change and search at random;
+        every second one dies by itself at a point that matters.
+        """
         world = self._life()
 
         def work() -> None:
@@ -189,7 +218,8 @@ class Crowd:
 
     def start_serve(self) -> None:
         """Look through a server of two workers."""
-        world, port = self._life(), doors.free_port()
+        world = self._life()
+        port = doors.free_port()
         server = spawn(lambda: doors.serve(world, port, self._upstream, workers=2), self.failed)
 
         def work() -> None:
@@ -200,7 +230,8 @@ class Crowd:
                 return
 
         client = spawn(work, self.failed)
-        self._running[server], self._also[server] = self.start_serve, client
+        self._running[server] = self.start_serve
+        self._also[server] = client
 
     def start_mcp(self) -> None:
         """Look through an MCP server."""
@@ -228,7 +259,8 @@ class Crowd:
         client = spawn(work, self.failed)
         for end in (to_server, into, answers, from_server):
             os.close(end)
-        self._running[server], self._also[server] = self.start_mcp, client
+        self._running[server] = self.start_mcp
+        self._also[server] = client
 
 
 def watch_as(world: World, ask: Ask, owner: str) -> None:

@@ -24,7 +24,10 @@ def name_point(dice: random.Random) -> str:
 def arm(dice: random.Random) -> None:
     """Die at one of these moments, the first or a later time that it comes."""
     name = name_point(dice)
-    _POINTS[name](_Countdown(dice.randint(1, 60) if name == "an array" else dice.choice((1, 1, 1, 2, 3))), dice.random() < 0.5)
+    _POINTS[name](
+        _Countdown(dice.randint(1, 60) if name == "an array" else dice.choice((1, 1, 1, 2, 3))),
+        dice.random() < 0.5,
+    )
 
 
 class _Countdown:
@@ -39,7 +42,13 @@ class _Countdown:
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _wrap(place: Any, name: str, die: _Countdown, late: bool, applies: Callable[..., bool] = lambda *_: True) -> None:
+def _wrap(
+    place: Any,
+    name: str,
+    die: _Countdown,
+    late: bool,
+    applies: Callable[..., bool] = lambda *_: True,
+) -> None:
     whole = getattr(place, name)
 
     def deadly(*given: Any, **named: Any) -> Any:

@@ -31,17 +31,29 @@ def use_engine(world: World) -> None:
 
 def act(world: World, memory: Any) -> None:
     """One random act, noted before and after."""
-    dice, ledger = world.dice, world.ledger
-    does = dice.choices(("add", "observe", "forget", "restore", "purge", "search", "drain", "end", "edit"), (8, 5, 2, 1, 1, 2, 2, 1, 1))[0]
+    dice = world.dice
+    ledger = world.ledger
+    does = dice.choices(
+        ("add", "observe", "forget", "restore", "purge", "search", "drain", "end", "edit"),
+        (8, 5, 2, 1, 1, 2, 2, 1, 1),
+    )[0]
     key = world.key()
     owner = owner_of(key)
     if does in ("add", "observe"):
-        keys = [key, *(world.key(owner) for _ in range(dice.choice((0, 2, 5)) if does == "observe" else 0))]
+        keys = [
+            key,
+            *(world.key(owner) for _ in range(dice.choice((0, 2, 5)) if does == "observe" else 0)),
+        ]
         ledger.tell("try-store", *keys)
         if does == "add":
-            memory.add(Turn(text_of(key), external_id=key), scope=scope(owner), settle=dice.random() < 0.5)
+            memory.add(
+                Turn(text_of(key), external_id=key), scope=scope(owner), settle=dice.random() < 0.5
+            )
         else:
-            memory.observe([Turn(text_of(one), external_id=one, session=f"s{world.number}") for one in keys], scope=scope(owner))
+            memory.observe(
+                [Turn(text_of(one), external_id=one, session=f"s{world.number}") for one in keys],
+                scope=scope(owner),
+            )
         ledger.tell("store", *keys)
     elif does in ("forget", "restore", "purge", "edit"):
         change(world, memory, does, owner)
@@ -57,8 +69,12 @@ def act(world: World, memory: Any) -> None:
 def change(world: World, memory: Any, does: str, owner: str) -> None:
     """Forget, restore, erase or tag something that is there."""
     status = (Status.FORGOTTEN,) if does == "restore" else (Status.ACTIVE,)
-    page = memory.list(scope=scope(owner), statuses=status, kinds=(Kind.NOTE, Kind.TURN), limit=40).records
-    records = [record for record in page if record.text.startswith("Parcel") and KEY.search(record.text)]
+    page = memory.list(
+        scope=scope(owner), statuses=status, kinds=(Kind.NOTE, Kind.TURN), limit=40
+    ).records
+    records = [
+        record for record in page if record.text.startswith("Parcel") and KEY.search(record.text)
+    ]
     if not records:
         return
     record = world.dice.choice(records)
@@ -89,7 +105,9 @@ class Shell:
     real: bool
 
     def ask(self, *words: str) -> Ended:
-        done = command(self.world.home, *words, *self.world.set, "--user", self.owner, real=self.real)
+        done = command(
+            self.world.home, *words, *self.world.set, "--user", self.owner, real=self.real
+        )
         if "Traceback" in done.err:
             raise RuntimeError(f"{words[0]}: {done.err}")
         return done
@@ -101,7 +119,8 @@ class Shell:
 def run_command(world: World, *, real: bool = False) -> None:
     """One random command; its exit code acknowledges."""
     does = world.dice.choices(
-        ("add", "import", "search", "drain", "forget", "purge", "backup", "garden", "sync"), (6, 5, 2, 2, 2, 1, 1, 1, 1)
+        ("add", "import", "search", "drain", "forget", "purge", "backup", "garden", "sync"),
+        (6, 5, 2, 2, 2, 1, 1, 1, 1),
     )[0]
     key = world.key()
     shell = Shell(world, owner_of(key), real)
@@ -130,12 +149,18 @@ def run_command(world: World, *, real: bool = False) -> None:
 def change_by_command(world: World, shell: Shell, does: str) -> None:
     """Forget or erase one of the newest memories."""
     told = shell.ask("list", "--json", "--kind", "note", "--kind", "turn", "--limit", "20").out
-    rows = [row for row in json.loads(told or "{}").get("records", ()) if row["text"].startswith("Parcel")]
+    rows = [
+        row
+        for row in json.loads(told or "{}").get("records", ())
+        if row["text"].startswith("Parcel")
+    ]
     if rows:
         row = world.dice.choice(rows)
         key = KEY.findall(row["text"])[0]
         world.ledger.tell(f"try-{does}", key)
-        done = shell.ask(does, row["id"], *(("--confirm", "purge", "--json") if does == "purge" else ()))
+        done = shell.ask(
+            does, row["id"], *(("--confirm", "purge", "--json") if does == "purge" else ())
+        )
         if done.code == 0:
             if does == "purge" and not json.loads(done.out)["proven"]:
                 world.ledger.tell("left", key)
@@ -160,7 +185,12 @@ def import_file(world: World, shell: Shell) -> None:
     else:
         keys = [world.key(shell.owner) for _ in range(world.dice.randrange(3, 40))]
         path = world.home.with_name(f"{world.home.name}-{keys[0]}.jsonl")
-        path.write_text("".join(json.dumps({"id": key, "role": "user", "text": text_of(key)}) + "\n" for key in keys), "utf-8")
+        path.write_text(
+            "".join(
+                json.dumps({"id": key, "role": "user", "text": text_of(key)}) + "\n" for key in keys
+            ),
+            "utf-8",
+        )
     world.ledger.tell("try-store", *keys)
     if shell.run("import", str(path)):
         world.ledger.tell("store", *keys)
@@ -182,7 +212,17 @@ def serve(world: World, port: int, upstream: str, workers: int = 1) -> None:
     """Become ``engrams serve`` with a proxy to the scripted model."""
     with (world.home.with_name(world.home.name + ".served")).open("ab") as log:
         several = ("--workers", str(workers)) if workers > 1 else ()
-        line = ["serve", "--port", str(port), "--upstream", upstream, *several, *world.set, "--home", str(world.home)]
+        line = [
+            "serve",
+            "--port",
+            str(port),
+            "--upstream",
+            upstream,
+            *several,
+            *world.set,
+            "--home",
+            str(world.home),
+        ]
         run_line(line, log.fileno(), log.fileno())
 
 
@@ -191,7 +231,9 @@ def use_server(world: World, port: int, ready: Callable[[], None]) -> None:
     url = f"http://127.0.0.1:{port}"
     wait_until_up(url)
     ready()
-    with suppress(OSError, HTTPException):  # the second: killed between an answer's head and its body
+    with suppress(
+        OSError, HTTPException
+    ):  # the second: killed between an answer's head and its body
         while True:
             _request(world, url)
 
@@ -203,10 +245,18 @@ def _request(world: World, url: str) -> None:
     if world.dice.random() < 0.6:
         post(f"{url}/v1/memories", {"text": text_of(key)}, owner)
     else:
-        post(f"{url}/v1/chat/completions", {"model": "m", "messages": [{"role": "user", "content": text_of(key)}]}, owner)
+        post(
+            f"{url}/v1/chat/completions",
+            {"model": "m", "messages": [{"role": "user", "content": text_of(key)}]},
+            owner,
+        )
     world.ledger.tell("store", key)
     if world.dice.random() < 0.1:
-        told = post(f"{url}/v1/search", {"query": f"parcel {key}"}, next(one for one in OWNERS if one != owner))
+        told = post(
+            f"{url}/v1/search",
+            {"query": f"parcel {key}"},
+            next(one for one in OWNERS if one != owner),
+        )
         if key in json.dumps(told.get("hits", told.get("results", ""))):
             world.ledger.tell("failed", f"another tenant found {key} over REST")
 
@@ -222,7 +272,9 @@ def wait_until_up(url: str) -> None:
 
 def post(url: str, body: dict[str, Any], owner: str) -> dict[str, Any]:
     request = urllib.request.Request(
-        url, json.dumps(body).encode(), {"content-type": "application/json", "x-engrams-user": owner, "authorization": "Bearer x"}
+        url,
+        json.dumps(body).encode(),
+        {"content-type": "application/json", "x-engrams-user": owner, "authorization": "Bearer x"},
     )
     with urllib.request.urlopen(request, timeout=60) as answer:
         return dict(json.load(answer))
@@ -231,19 +283,29 @@ def post(url: str, body: dict[str, Any], owner: str) -> dict[str, Any]:
 def serve_mcp(world: World, source: int, out: int, owner: str) -> None:
     """Become ``engrams mcp`` on two pipes."""
     with (world.home.with_name(world.home.name + ".served")).open("ab") as log:
-        run_line(["mcp", *world.set, "--user", owner, "--home", str(world.home)], out, log.fileno(), source)
+        run_line(
+            ["mcp", *world.set, "--user", owner, "--home", str(world.home)],
+            out,
+            log.fileno(),
+            source,
+        )
 
 
 class McpClient:
     """Client of an MCP server on two pipes."""
 
     def __init__(self, into: int, answers: int) -> None:
-        self._requests, self._lines, self._number = os.fdopen(into, "w"), os.fdopen(answers), 0
+        self._requests = os.fdopen(into, "w")
+        self._lines = os.fdopen(answers)
+        self._number = 0
 
     def start(self) -> None:
         """Greet the server. BrokenPipeError: it is gone, here and below."""
         client = {"name": "campaign", "version": "1"}
-        self.send("initialize", {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client})
+        self.send(
+            "initialize",
+            {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client},
+        )
         self._write({"method": "notifications/initialized", "params": {}})
 
     def call(self, tool: str, **arguments: Any) -> Any:

@@ -11,8 +11,17 @@ from tests.campaign.process import kill, nap, spawn, wait
 from tests.campaign.world import World
 from tests.faults.storm import armed
 
-LONGEST = {"engine": 0.15, "commands": 0.5, "processes": 2.0, "files": 0.25, "serve": 0.5, "mcp": 0.5}
-"""Seconds until a child is killed at most, where nothing slows the machine; a server's from when it answers."""
+LONGEST = {
+    "engine": 0.15,
+    "commands": 0.5,
+    "processes": 2.0,
+    "files": 0.25,
+    "serve": 0.5,
+    "mcp": 0.5,
+}
+"""Seconds until a child is killed at most, where nothing slows the machine; a server's from when it
+answers.
+"""
 _START = 8.0
 """Seconds that a server may take to answer."""
 
@@ -27,7 +36,9 @@ def kill_once(world: World, door: str, upstream: str) -> None:
         case "serve":
             port = doors.free_port()
             server = spawn(lambda: doors.serve(world, port, upstream), failed)
-            _kill_server(world, server, lambda ready: doors.use_server(world, port, ready), failed, door)
+            _kill_server(
+                world, server, lambda ready: doors.use_server(world, port, ready), failed, door
+            )
         case "mcp":
             _kill_mcp(world, failed)
         case _:
@@ -64,13 +75,27 @@ def _kill_mcp(world: World, failed: Callable[[str], None]) -> None:
     server = spawn(start, failed)
     os.close(to_server)
     os.close(from_server)
-    _kill_server(world, server, lambda ready: doors.use_mcp(world, into, answers, owner, ready), failed, "mcp")
+    _kill_server(
+        world,
+        server,
+        lambda ready: doors.use_mcp(world, into, answers, owner, ready),
+        failed,
+        "mcp",
+    )
     os.close(into)
     os.close(answers)
 
 
-def _kill_server(world: World, server: int, use: Callable[[Callable[[], None]], None], failed: Callable[[str], None], door: str) -> None:
-    """Kill a server while its client writes; one in ten before it answers. The client then ends by itself."""
+def _kill_server(
+    world: World,
+    server: int,
+    use: Callable[[Callable[[], None]], None],
+    failed: Callable[[str], None],
+    door: str,
+) -> None:
+    """Kill a server while its client writes;
+    one in ten before it answers. The client then ends by itself.
+    """
     waiting, ready = os.pipe()
     client = spawn(lambda: use(lambda: os.close(ready)), failed)
     os.close(ready)

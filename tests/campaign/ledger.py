@@ -17,7 +17,9 @@ KEY = re.compile(r"\b(?:ada|bob)q\d+x\d+z\b")
 def text_of(key: str) -> str:
     """What is said under a key; always the same, sometimes long."""
     dice = random.Random(key)
-    filler = " ".join(f"shelf{dice.randrange(10**6)}" for _ in range(dice.choice((0, 0, 0, 3, 12, 40, 150))))
+    filler = " ".join(
+        f"shelf{dice.randrange(10**6)}" for _ in range(dice.choice((0, 0, 0, 3, 12, 40, 150)))
+    )
     return f"Parcel {key} waits in the hall of house {dice.randrange(60)}. {filler}".strip()
 
 
@@ -32,7 +34,9 @@ def owner_of(key: str) -> str:
 
 
 class Ledger:
-    """File of what was tried and of what was acknowledged, one JSON line each; the lines survive the process that wrote them."""
+    """File of what was tried and of what was acknowledged, one JSON line each;
+    the lines survive the process that wrote them.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -56,9 +60,12 @@ class Ledger:
 @dataclass
 class Expected:
     """State of each key after the last acknowledged act.
-    ``unsure``: an act on it was tried and never acknowledged. ``returning``: brought in again after a purge, so that it may be there.
-    ``left``: the purge said that something of it was left, as where another process was reading. ``mixed``: forgotten and restored by two
-    at once, so that nobody knows what came last."""
+
+    ``unsure``: an act on it was tried and never acknowledged. ``returning``: brought in again after
+    a purge, so that it may be there. ``left``: the purge said that something of it was left, as
+    where another process was reading. ``mixed``: forgotten and restored by two at once, so that
+    nobody knows what came last.
+    """
 
     stored: set[str] = field(default_factory=set)
     forgotten: set[str] = field(default_factory=set)
@@ -71,7 +78,7 @@ class Expected:
     acknowledged: int = 0
     failures: list[str] = field(default_factory=list)
 
-    def note(self, does: str, key: str) -> None:
+    def note(self, does: str, key: str) -> None:  # noqa: C901 - one case a word
         """Take one line into account."""
         self.acknowledged += not does.startswith(("try-", "failed", "left"))
         match does:
@@ -90,7 +97,10 @@ class Expected:
             case "store":
                 self.stored.add(key)
             case "forget" | "restore":
-                (self.forgotten.add if does == "forget" else self.forgotten.discard)(key)
+                if does == "forget":
+                    self.forgotten.add(key)
+                else:
+                    self.forgotten.discard(key)
                 if key not in self.mixed:
                     self.unsure.discard(key)
             case "left":

@@ -1,4 +1,6 @@
-"""Everything else that goes wrong: disks, clocks, descriptors, odd files, other tenants, hostile texts."""
+"""Everything else that goes wrong:
+disks, clocks, descriptors, odd files, other tenants, hostile texts.
+"""
 
 from __future__ import annotations
 
@@ -30,24 +32,40 @@ _ACTS = 25
 def fill_disk(world: World, until_full: Callable[[World, int], None] | None = None) -> None:
     """Write until the disk is full, then with room again.
 
-    A small disk of its own where this user may mount one, else a limit on the size of files."""
-    room = sum(path.stat().st_size for path in world.home.rglob("*") if path.is_file()) + world.dice.randrange(60_000, 3_000_000)
+    A small disk of its own where this user may mount one, else a limit on the size of files.
+    """
+    room = sum(
+        path.stat().st_size for path in world.home.rglob("*") if path.is_file()
+    ) + world.dice.randrange(60_000, 3_000_000)
     disk = world.home.with_name(world.home.name + ".disk")
     disk.mkdir()
-    mounted = not subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={room}", "tmpfs", str(disk)], capture_output=True).returncode
+    mounted = not subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={room}", "tmpfs", str(disk)], capture_output=True
+    ).returncode
     moved = world.home.with_name(world.home.name + ".moved")
     try:
         if mounted:
             try:
-                shutil.copytree(world.home, disk / "home", symlinks=True, ignore=shutil.ignore_patterns("*.sock"))
+                shutil.copytree(
+                    world.home,
+                    disk / "home",
+                    symlinks=True,
+                    ignore=shutil.ignore_patterns("*.sock"),
+                )
             except shutil.Error:
                 return  # its blocks alone do not fit
             world.home.rename(moved)
             world.home.symlink_to(disk / "home")
-        _report(world, ask(lambda: (until_full or _until_full)(world, 0 if mounted else room)), "full disk")
+        _report(
+            world,
+            ask(lambda: (until_full or _until_full)(world, 0 if mounted else room)),
+            "full disk",
+        )
         if mounted:
             world.home.unlink()
-            shutil.copytree(disk / "home", world.home, symlinks=True, ignore=shutil.ignore_patterns("*.sock"))
+            shutil.copytree(
+                disk / "home", world.home, symlinks=True, ignore=shutil.ignore_patterns("*.sock")
+            )
             shutil.rmtree(moved)
     finally:
         if mounted:
@@ -70,7 +88,9 @@ def _until_full(world: World, room: int) -> None:
         while refused < 5:
             refused += _try_act(world, memory)
         if room:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+            resource.setrlimit(
+                resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+            )
 
 
 def _try_act(world: World, memory: engrams.MemoryEngine) -> bool:
@@ -98,14 +118,19 @@ def jump_clock(world: World) -> None:
 
         with engrams.open(home=world.home, clock=clock, **world.settings) as memory:
             for _ in range(_ACTS):
-                offset[0] = timedelta(hours=world.dice.choice((0, 1, -1, 30, -30, 24 * 400, -24 * 400)) * world.dice.random())
+                offset[0] = timedelta(
+                    hours=world.dice.choice((0, 1, -1, 30, -30, 24 * 400, -24 * 400))
+                    * world.dice.random()
+                )
                 act(world, memory)
 
     _report(world, ask(work), "clock")
 
 
 def use_up_descriptors(world: World) -> None:
-    """Work with hardly a descriptor left; refusals are fine, wrong owners and other errors are not."""
+    """Work with hardly a descriptor left;
+    refusals are fine, wrong owners and other errors are not.
+    """
 
     def work() -> None:
         limit = world.dice.randrange(12, 40)
@@ -157,7 +182,10 @@ def put_odd_files(world: World) -> None:
         held.close()
         os.chdir("/")
         for name in names:
-            name.rmdir() if name.is_dir() and not name.is_symlink() else name.unlink(missing_ok=True)
+            if name.is_dir() and not name.is_symlink():
+                name.rmdir()
+            else:
+                name.unlink(missing_ok=True)
 
 
 def call_as_another(world: World) -> None:
@@ -255,7 +283,19 @@ PATTERNS = (
         "on Monday ",
         "last last ",
     ),
-    *("remember that ", "forget ", "<x", "&", "\\", "$", "%", "--", "a" * 50 + " ", "password=", "="),
+    *(
+        "remember that ",
+        "forget ",
+        "<x",
+        "&",
+        "\\",
+        "$",
+        "%",
+        "--",
+        "a" * 50 + " ",
+        "password=",
+        "=",
+    ),
 )
 _SIZES = (2_000, 4_000, 8_000)
 _GROWTH = 3.2
@@ -263,7 +303,9 @@ _GROWTH = 3.2
 
 
 def speak_hostile(world: World) -> None:
-    """Say and ask texts of repeated pieces of doubling length; time must not grow faster than they do."""
+    """Say and ask texts of repeated pieces of doubling length;
+    time must not grow faster than they do.
+    """
 
     def work() -> None:
         pieces = [world.dice.choice(PATTERNS) for _ in range(world.dice.choice((1, 1, 2, 3)))]
@@ -273,7 +315,9 @@ def speak_hostile(world: World) -> None:
             piece = "".join(pieces)
             return edge + piece * (size // len(piece)) + world.dice.choice(("x", "?", ""))
 
-        with engrams.open(home=world.home.with_name(world.home.name + ".hostile"), **world.settings) as memory:
+        with engrams.open(
+            home=world.home.with_name(world.home.name + ".hostile"), **world.settings
+        ) as memory:
             memory.add("Parcel warm waits.", scope=scope("ada"))
             for name, call in (
                 ("add", lambda text: memory.add(text, scope=scope("ada"))),
@@ -286,8 +330,16 @@ def speak_hostile(world: World) -> None:
                     with suppress(EngramsError):
                         call(text(size))
                     spent.append(time.process_time() - start)
-                if spent[-1] > 0.25 and spent[-1] > _GROWTH * spent[-2] and spent[-2] > _GROWTH * max(spent[-3], 0.002):
-                    world.ledger.tell("failed", f"superlinear: {name} of {edge!r} and {pieces!r}: {[round(one, 3) for one in spent]} s")
+                if (
+                    spent[-1] > 0.25
+                    and spent[-1] > _GROWTH * spent[-2]
+                    and spent[-2] > _GROWTH * max(spent[-3], 0.002)
+                ):
+                    world.ledger.tell(
+                        "failed",
+                        f"superlinear: {name} of {edge!r} and {pieces!r}:"
+                        f" {[round(one, 3) for one in spent]} s",
+                    )
 
     _report(world, ask(work), "hostile text")
 
@@ -299,7 +351,9 @@ def _report(world: World, told: Any, what: str) -> None:
 
 
 def damage_file(world: World) -> None:
-    """Change a random byte of a file of the vault: a hand may do so; only its own memory may change."""
+    """Change a random byte of a file of the vault:
+    a hand may do so; only its own memory may change.
+    """
     paths = sorted((world.home / "vault" / "entries").rglob("*.md"))
     if paths:
         path = world.dice.choice(paths)
@@ -308,7 +362,11 @@ def damage_file(world: World) -> None:
         for key in keys:
             world.ledger.tell("try-purge", key)
         place = world.dice.randrange(len(whole))
-        data = whole[:place] + bytes((whole[place] ^ world.dice.randrange(1, 256),)) + whole[place + 1 :]
+        data = (
+            whole[:place]
+            + bytes((whole[place] ^ world.dice.randrange(1, 256),))
+            + whole[place + 1 :]
+        )
         # A byte that makes one parcel another would be told as a memory that came twice.
         if keys >= set(KEY.findall(data.decode(errors="replace"))):
             path.write_bytes(data)

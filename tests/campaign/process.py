@@ -57,7 +57,8 @@ def kill(child: int) -> None:
 
 def wait(child: int, seconds: float) -> bool:
     """Wait for a child's end; False, and killed, where it takes longer."""
-    limit, pause = time.monotonic() + seconds, 0.0005
+    limit = time.monotonic() + seconds
+    pause = 0.0005
     while time.monotonic() < limit:
         if os.waitpid(child, os.WNOHANG) != (0, 0):
             return True
@@ -68,7 +69,9 @@ def wait(child: int, seconds: float) -> bool:
 
 
 def ask(work: Callable[[], Any], seconds: float = PATIENCE) -> Any:
-    """Run ``work`` in a child and return its JSON answer; ``{"hung": …}`` or ``{"raised": …}`` where there is none."""
+    """Run ``work`` in a child and return its JSON answer;
+    ``{"hung": …}`` or ``{"raised": …}`` where there is none.
+    """
     with tempfile.TemporaryFile() as file:
 
         def tell(value: Any) -> None:
@@ -96,12 +99,18 @@ def command(home: Path, *words: str, real: bool = False, seconds: float = PATIEN
             )
         except subprocess.TimeoutExpired:
             return Ended(-9, "", "hung")
-        return Ended(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))
+        return Ended(
+            done.returncode,
+            done.stdout.decode(errors="replace"),
+            done.stderr.decode(errors="replace"),
+        )
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         child = os.fork()
         if not child:
             run_line(line, out.fileno(), err.fileno())
-        limit, status, pause = time.monotonic() + seconds, None, 0.0005
+        limit = time.monotonic() + seconds
+        status = None
+        pause = 0.0005
         while status is None and time.monotonic() < limit:
             reaped, how = os.waitpid(child, os.WNOHANG)
             status = how if reaped else None

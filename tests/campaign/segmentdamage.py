@@ -1,4 +1,6 @@
-"""Damage to the files of search indexes: bytes, pages, cuts, other files in their place, and folders that cannot be used."""
+"""Damage to the files of search indexes:
+bytes, pages, cuts, other files in their place, and folders that cannot be used.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,10 @@ def _bytes(kind: str) -> Callable[[random.Random, Path, Sources], None]:
         change = KINDS[kind][0](dice, path.name, path.read_bytes())
         # In a file of its own: a process that maps the old one keeps that.
         data = path.read_bytes()
-        _put(path, data[: change.place] + (b"" if change.cut else change.content + data[change.end :]))
+        _put(
+            path,
+            data[: change.place] + (b"" if change.cut else change.content + data[change.end :]),
+        )
 
     return apply
 
@@ -37,9 +42,14 @@ def _swap_pieces(size: int) -> Callable[[random.Random, Path, Sources], None]:
     def apply(dice: random.Random, path: Path, _: Sources) -> None:
         data = path.read_bytes()
         # In a part that is no hole.
-        filled = [place for place in range(PAGE, len(data) - 2 * size, size) if any(data[place : place + size])]
+        filled = [
+            place
+            for place in range(PAGE, len(data) - 2 * size, size)
+            if any(data[place : place + size])
+        ]
         place = dice.choice(filled)
-        one, other = data[place : place + size], data[place + size : place + 2 * size]
+        one = data[place : place + size]
+        other = data[place + size : place + 2 * size]
         _put(path, data[:place] + other + one + data[place + 2 * size :])
 
     return apply
@@ -55,7 +65,12 @@ def _fill_hole(dice: random.Random, path: Path, _: Sources) -> None:
 
 def _take_other(dice: random.Random, path: Path, sources: Sources) -> None:
     """The same owner's file of another moment or memory, or another owner's."""
-    found = [one for home in (path.parent.parent, *sources) for one in files_of(home) if one != path and one.is_file()]
+    found = [
+        one
+        for home in (path.parent.parent, *sources)
+        for one in files_of(home)
+        if one != path and one.is_file()
+    ]
     if found:
         _put(path, dice.choice(found).read_bytes())
 
@@ -78,7 +93,9 @@ def _remove_folder(_: random.Random, path: Path, __: Sources) -> None:
 def _leave_rest(dice: random.Random, path: Path, _: Sources) -> None:
     """What a process leaves that was killed while it wrote, and a file of nobody."""
     data = path.read_bytes()
-    path.with_name(f"{path.stem}.{dice.getrandbits(55):x}.new").write_bytes(data[: dice.randrange(len(data))])
+    path.with_name(f"{path.stem}.{dice.getrandbits(55):x}.new").write_bytes(
+        data[: dice.randrange(len(data))]
+    )
     path.with_name(f"{dice.getrandbits(128):032x}.segment").write_bytes(data)
 
 
@@ -87,7 +104,10 @@ def _become(make: Callable[[Path], object]) -> Callable[[random.Random, Path, So
 
     def apply(dice: random.Random, path: Path, _: Sources) -> None:
         place = path if dice.random() < 0.7 else path.parent
-        shutil.rmtree(place) if place.is_dir() else place.unlink()
+        if place.is_dir():
+            shutil.rmtree(place)
+        else:
+            place.unlink()
         make(place)
 
     return apply
@@ -114,7 +134,11 @@ DAMAGES: dict[str, Callable[[random.Random, Path, Sources], None]] = {
 
 def damage_files(dice: random.Random, home: Path, sources: Sources) -> str:
     """Damage one index file or all of them; what was done, or nothing where there is none."""
-    files = [path for path in files_of(home) if path.suffix == ".segment" and path.is_file() and path.stat().st_size]
+    files = [
+        path
+        for path in files_of(home)
+        if path.suffix == ".segment" and path.is_file() and path.stat().st_size
+    ]
     if not files:
         return ""
     name = dice.choice([*DAMAGES])

@@ -1,4 +1,6 @@
-"""Look at the files of search indexes: the answers with them and without, and what is left in them of what was purged."""
+"""Look at the files of search indexes:
+the answers with them and without, and what is left in them of what was purged.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +30,27 @@ from engrams.types import Scope
 
 MOMENT = datetime(2040, 1, 1, tzinfo=UTC)
 """Time of the searches that are compared: nothing expires between two of them."""
-FLOATS = ("cos", "cosctx", "cosnext", "bm", "bmctx", "bmses", "times", "place", "words", "importance", "confidence")
+FLOATS = (
+    "cos",
+    "cosctx",
+    "cosnext",
+    "bm",
+    "bmctx",
+    "bmses",
+    "times",
+    "place",
+    "words",
+    "importance",
+    "confidence",
+)
 NEAR = 2e-4
 """Largest difference of scores that were summed in another order."""
 _DEPTH = 1000
 """Hits of a search for a key: memories are much alike, and long ones rank behind short ones."""
 _ASKED = 8
-"""Keys that a look asks for, each in the state that it should be in, and as many queries that are compared."""
+"""Keys that a look asks for, each in the state that it should be in, and as many queries that are
+compared.
+"""
 
 
 def folder_of(home: Path) -> Path:
@@ -52,17 +68,27 @@ def files_of(home: Path, owner: str = "") -> list[Path]:
 def verify(world: World, place: Path, *, exact: bool) -> list[str]:
     """Look at copies of a home that nobody uses; what is wrong, in words.
 
-    ``exact``: its vectors are not coded, and scores are the same whoever built the index."""
+    ``exact``: its vectors are not coded, and scores are the same whoever built the index.
+    """
     if not (world.home / "memory.db").exists():
         return []
     expected = world.ledger.expect()
-    mapped, bare = world.copy(place / "mapped"), world.copy(place / "bare")
+    mapped = world.copy(place / "mapped")
+    bare = world.copy(place / "bare")
     for one in (mapped, bare):
         one.dice = random.Random(f"{world.number}")
     remove_files(bare.home)
     try:
         return [
-            *_problems(ask(lambda: [*_traces(mapped.home, expected), *(_compare(mapped, bare) if exact else ())]), "compare"),
+            *_problems(
+                ask(
+                    lambda: [
+                        *_traces(mapped.home, expected),
+                        *(_compare(mapped, bare) if exact else ()),
+                    ]
+                ),
+                "compare",
+            ),
             *_problems(ask(lambda: [*_ask_for_keys(mapped, expected)]), "search"),
         ]
     finally:
@@ -72,7 +98,10 @@ def verify(world: World, place: Path, *, exact: bool) -> list[str]:
 
 def remove_files(home: Path) -> None:
     path = folder_of(home)
-    shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink(missing_ok=True)
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _problems(told: Any, what: str) -> list[str]:
@@ -81,13 +110,17 @@ def _problems(told: Any, what: str) -> list[str]:
     return [f"{what}: {problem}" for problem in told]
 
 
-# ---------------------------------------------------------------------------------------------------------------- answers
+# --------------------------------------------------------------------------------------------------
+# answers
 
 
 def _compare(mapped: World, bare: World) -> Iterator[str]:
     """Compare the scores of every candidate with those of an index that was built from the store."""
     for owner in OWNERS:
-        yield from (f"{owner}, {problem}" for problem in differences(pools(mapped, owner), pools(bare, owner)))
+        yield from (
+            f"{owner}, {problem}"
+            for problem in differences(pools(mapped, owner), pools(bare, owner))
+        )
 
 
 def differences(one: Iterable[CandidatePool], other: Iterable[CandidatePool]) -> list[str]:
@@ -101,15 +134,21 @@ def _open(home: Path) -> SqliteStore:
 
 
 def pools(world: World, owner: str, store: Any = None) -> Iterator[CandidatePool]:
-    """Candidates of queries that are the same for the same content: words and vectors of records."""
+    """Candidates of queries that are the same for the same content:
+    words and vectors of records.
+    """
     who = Scope(("user", owner))
     with closing(_open(world.home)) as own:
         reach = ScopeReach(who, (who,), tree=True)
         with own._database.reading() as connection:
             rows = connection.execute(_VECTORS, (who.key,)).fetchall()
-        for number, (text, model, data) in enumerate(world.dice.sample(rows, min(_ASKED, len(rows)))):
+        for number, (text, model, data) in enumerate(
+            world.dice.sample(rows, min(_ASKED, len(rows)))
+        ):
             vector = np.frombuffer(data, np.float32)
-            query = CandidateSearchQuery(reach, MOMENT, _weigh(text), vector=vector, model=model, history=bool(number % 2))
+            query = CandidateSearchQuery(
+                reach, MOMENT, _weigh(text), vector=vector, model=model, history=bool(number % 2)
+            )
             yield (store or own).seek(query)
 
 
@@ -125,13 +164,19 @@ def _weigh(text: str) -> tuple[tuple[str, float], ...]:
 def _differ(one: CandidatePool, other: CandidatePool) -> str:
     """The first difference of two pools, whatever their order."""
     if set(one.ids) != set(other.ids) or one.total != other.total:
-        return f"{len(one.ids)} candidates of {one.total} with the file, {len(other.ids)} of {other.total} without"
+        return (
+            f"{len(one.ids)} candidates of {one.total} with the file, {len(other.ids)} of"
+            f" {other.total} without"
+        )
     places = [other.ids.places[name] for name in one.ids]
     for name in FLOATS:
         far = np.abs(getattr(one, name) - getattr(other, name)[places])
         if far.size and far.max() > NEAR:
             place = int(far.argmax())
-            return f"{name} of {one.ids[place]} is {getattr(one, name)[place]} with the file, {getattr(other, name)[places][place]} without"
+            return (
+                f"{name} of {one.ids[place]} is {getattr(one, name)[place]} with the file,"
+                f" {getattr(other, name)[places][place]} without"
+            )
     voices = [[pool.voices[code] for code in pool.voice] for pool in (one, other)]
     if voices[0] != [voices[1][place] for place in places]:
         return "another speaker"
@@ -153,11 +198,14 @@ def ask_for_keys(world: World, memory: engrams.MemoryEngine, expected: Expected)
                 yield f"{key} is {'not ' if there else ''}found among {len(found.hits)} hits"
 
 
-# ----------------------------------------------------------------------------------------------------------------- traces
+# --------------------------------------------------------------------------------------------------
+# traces
 
 
 def _traces(home: Path, expected: Expected) -> Iterator[str]:
-    """Find what is left of purged memories: letters in any file; ids, numbers of words and vectors in those of indexes."""
+    """Find what is left of purged memories:
+    letters in any file; ids, numbers of words and vectors in those of indexes.
+    """
     gone = sorted(expected.purged - expected.left - expected.returning - expected.unsure)
     words = [*map(str.encode, gone)]
     for path in sorted(home.rglob("*")):
@@ -173,16 +221,31 @@ def _traces(home: Path, expected: Expected) -> Iterator[str]:
             closing(SqliteStore.open(home / "memory.db", StoreSettings(), lambda: MOMENT)) as store,
             store._database.reading() as connection,
         ):
-            ids, numbers, vectors, marks = ({value for (value,) in connection.execute(statement)} for statement in _HELD)
-        made = {row.tobytes() for row in BuiltinEmbedder().embed([text_of(key) for key in gone])} - vectors if gone else set()
+            ids, numbers, vectors, marks = (
+                {value for (value,) in connection.execute(statement)} for statement in _HELD
+            )
+        made = (
+            {row.tobytes() for row in BuiltinEmbedder().embed([text_of(key) for key in gone])}
+            - vectors
+            if gone
+            else set()
+        )
         for path in files:
             # A file that a purge could not remove, and said so, counts no more.
-            if not (expected.left or expected.purging - expected.purged) or _read_mark(path) in marks:
+            if (
+                not (expected.left or expected.purging - expected.purged)
+                or _read_mark(path) in marks
+            ):
                 yield from _traces_in(path, ids, numbers, made)
 
 
 _MARKS = "SELECT value FROM counters WHERE name LIKE 'index %'"
-_HELD = ("SELECT id FROM records WHERE status = 'purged'", "SELECT id FROM lexicon", "SELECT data FROM vectors", _MARKS)
+_HELD = (
+    "SELECT id FROM records WHERE status = 'purged'",
+    "SELECT id FROM lexicon",
+    "SELECT data FROM vectors",
+    _MARKS,
+)
 
 
 def _read_mark(path: Path) -> int:
@@ -193,7 +256,9 @@ def _read_mark(path: Path) -> int:
 
 
 def _traces_in(path: Path, ids: set[str], numbers: set[int], vectors: set[bytes]) -> Iterator[str]:
-    """Find purged ids and vectors in the bytes of an index file, and numbers of words that the store has no more."""
+    """Find purged ids and vectors in the bytes of an index file, and numbers of words that the
+    store has no more.
+    """
     data = path.read_bytes()
     if held := [name for name in ids if name.encode() in data]:
         yield f"{path.name} holds {len(held)} ids of purged memories, as {held[0]}"

@@ -1,4 +1,6 @@
-"""A series against the files of search indexes: one home whose processes write, map, merge and purge them while they are killed."""
+"""A series against the files of search indexes:
+one home whose processes write, map, merge and purge them while they are killed.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +28,21 @@ from engrams.store.index import annsearch
 from engrams.store.sql import indexcache
 
 _ROUNDS = 14
-_EVENTS = {"kill": 5, "crowd": 3, "damage": 6, "damage while open": 3, "stale": 3, "full disk": 1, "permission": 2, "encryption": 1}
+_EVENTS = {
+    "kill": 5,
+    "crowd": 3,
+    "damage": 6,
+    "damage while open": 3,
+    "stale": 3,
+    "full disk": 1,
+    "permission": 2,
+    "encryption": 1,
+}
 _SERVERS = {(): 5, ("mcp",): 3, ("serve",): 1, ("serve", "mcp"): 2}
 _FILES = {40: 3, 150: 2, 2000: 2}
-"""Records from which an index is kept in a file, and how often: real processes of their own keep the product's number."""
+"""Records from which an index is kept in a file, and how often: real processes of their own keep
+the product's number.
+"""
 _CODED = 0.2
 """Share of the series whose vectors are coded from a hundred records on."""
 _NOBODY = 65534
@@ -76,17 +89,24 @@ class SegmentSeries(Series):
         def work() -> None:
             fill(self.world, number)
 
-        world, self.world = self.world, self._next("fill")
+        world = self.world
+        self.world = self._next("fill")
         start = time.perf_counter()
         told = ask(work, PATIENCE * 4)
         world.pace = max(1.0, (time.perf_counter() - start) / (0.5 + number / 1000))
         self.world = world
         self.first = len(world.ledger.expect().stored)
-        yield self._judged("segments: fill", str(number), [told[name] for name in ("raised", "hung") if told and name in told])
+        yield self._judged(
+            "segments: fill",
+            str(number),
+            [told[name] for name in ("raised", "hung") if told and name in told],
+        )
 
     def _make_stranger(self, home: Path) -> None:
         """Another memory of the same owners."""
-        other = World(home, Ledger(home.with_name("stranger.acks")), self.world.settings, self.dice, 9_999_999)
+        other = World(
+            home, Ledger(home.with_name("stranger.acks")), self.world.settings, self.dice, 9_999_999
+        )
         ask(lambda: fill(other, self.rows + 10))
 
     def _judged(self, kind: str, what: str, errors: list[str] | None = None) -> Result:
@@ -96,11 +116,13 @@ class SegmentSeries(Series):
     def _failed(self, what: str) -> Callable[[str], None]:
         return lambda problem: self.world.ledger.tell("failed", f"{what}: {problem}")
 
-    # ------------------------------------------------------------------------------------------------------ events
+    # ----------------------------------------------------------------------------------------------
+    # events
 
     def _kill(self) -> Result:
         """Kill a process that writes and purges, at a moment that matters or at any."""
-        world, point = self._next("kill"), ""
+        world = self._next("kill")
+        point = ""
         if self.dice.random() < 0.7:
             moment = self.dice.getrandbits(32)
             point = deadlypoints.name_point(random.Random(moment))
@@ -134,10 +156,12 @@ class SegmentSeries(Series):
 
     def _damage_while_open(self) -> Result:
         """Damage files that a process has mapped, and let it go on; it never dies of it."""
-        world, seed = self._next("open"), self.dice.getrandbits(32)
+        world = self._next("open")
+        seed = self.dice.getrandbits(32)
 
         def work() -> list[str]:
-            dice, done = random.Random(seed), []
+            dice = random.Random(seed)
+            done = []
             with world.open() as memory:
                 for _ in range(4):
                     problems = segmentlook.ask_for_keys(world, memory, world.ledger.expect())
@@ -158,11 +182,14 @@ class SegmentSeries(Series):
         return self._judged("segments: stale", "", _problems(told))
 
     def _full_disk(self) -> Result:
-        """Write until the disk, or the largest size of a file, is reached while index files are written and mapped."""
+        """Write until the disk, or the largest size of a file, is reached while index files are
+        written and mapped.
+        """
         if self.dice.random() < 0.5:
             odd.fill_disk(self._next("full disk"))
             return self._judged("segments: full disk", "a small disk")
-        world, limit = self._next("full disk"), self.dice.randrange(10_000, 2_000_000)
+        world = self._next("full disk")
+        limit = self.dice.randrange(10_000, 2_000_000)
 
         def work() -> None:
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -170,17 +197,27 @@ class SegmentSeries(Series):
                 memory.search("parcel", scope=scope("ada"))
                 resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
                 _act_in_spite(world, memory, 60)
-                resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+                resource.setrlimit(
+                    resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+                )
 
         return self._judged("segments: full disk", f"files of {limit} bytes", _problems(ask(work)))
 
     def _permission(self) -> Result:
-        """Take the right to read, write, list or enter the files or their folder, and work on as a user without privileges."""
-        world, place = self._next("permission"), segmentlook.folder_of(self.world.home)
-        chosen = [path for path in (place, *segmentlook.files_of(world.home)) if path.exists() and not path.is_symlink()]
+        """Take the right to read, write, list or enter the files or their folder, and work on as a
+        user without privileges.
+        """
+        world = self._next("permission")
+        place = segmentlook.folder_of(self.world.home)
+        chosen = [
+            path
+            for path in (place, *segmentlook.files_of(world.home))
+            if path.exists() and not path.is_symlink()
+        ]
         if not chosen:
             return self._judged("segments: permission", "no files")
-        target, mode = self.dice.choice([place, *chosen]), self.dice.choice((0o000, 0o100, 0o200, 0o300, 0o400, 0o500))
+        target = self.dice.choice([place, *chosen])
+        mode = self.dice.choice((0o000, 0o100, 0o200, 0o300, 0o400, 0o500))
         before = {path: stat.S_IMODE(path.stat().st_mode) for path in chosen}
 
         def work() -> None:
@@ -203,7 +240,9 @@ class SegmentSeries(Series):
         return self._judged("segments: permission", f"{target.suffix} {mode:o}", problems)
 
     def _encryption(self) -> Result:
-        """Encrypt a home with index files, killed in the middle now and then; work on, and write it plain again."""
+        """Encrypt a home with index files, killed in the middle now and then;
+        work on, and write it plain again.
+        """
         world = self._next("encryption")
         words = ("encrypt", "--key", "passphrase", *world.set)
         if self.dice.random() < 0.5:
@@ -223,7 +262,9 @@ class SegmentSeries(Series):
         errors += [f"{path} in an encrypted home" for path in segmentlook.files_of(world.home)]
         result = self._judged("segments: encryption", "", errors)
         done = command(world.home, "encrypt", "--off", *world.set)
-        return replace(result, errors=[*result.errors, *([f"decrypt: {done.err}"] if done.code else [])])
+        return replace(
+            result, errors=[*result.errors, *([f"decrypt: {done.err}"] if done.code else [])]
+        )
 
 
 def fill(world: World, number: int) -> None:
@@ -232,7 +273,10 @@ def fill(world: World, number: int) -> None:
         for owner in OWNERS:
             keys = [world.key(owner) for _ in range(number)]
             world.ledger.tell("try-store", *keys)
-            turns = [Turn(text_of(key), external_id=key, session=f"first{place // 12}") for place, key in enumerate(keys)]
+            turns = [
+                Turn(text_of(key), external_id=key, session=f"first{place // 12}")
+                for place, key in enumerate(keys)
+            ]
             for start in range(0, number, 400):
                 memory.observe(turns[start : start + 400], scope=scope(owner))
             world.ledger.tell("store", *keys)
@@ -255,12 +299,17 @@ def _problems(told: object) -> list[str]:
 
 
 def _keep_files_from(rows: int, coded: int) -> None:
-    """Set from how many records on an index is kept in a file, and vectors are coded; for this process and its children."""
-    indexcache._MIN_ROWS, annsearch.MIN_CODED = rows, coded
+    """Set from how many records on an index is kept in a file, and vectors are coded;
+    for this process and its children.
+    """
+    indexcache._MIN_ROWS = rows
+    annsearch.MIN_CODED = coded
     indexcache._CachedIndex = functools.partial(_WHOLE, due=rows)  # type: ignore[misc,assignment]
 
 
-def run_series(seed: str, place: Path, kept: Path, upstream: str, only: str = "") -> Iterator[Result]:
+def run_series(
+    seed: str, place: Path, kept: Path, upstream: str, only: str = ""
+) -> Iterator[Result]:
     """Run a series in an empty folder; a result for each event."""
     yield from SegmentSeries(seed, place, kept, upstream, only).run()
     for left in place.glob("earlier-*"):

@@ -19,9 +19,12 @@ from tests.campaign.world import QUIET, VAULT, Findings, World, judge, look
 _KILLS = {"engine": 6, "commands": 4, "processes": 1, "files": 4, "serve": 1, "mcp": 1}
 _ROUNDS = 6
 """Rounds of a series: kills, then damage to copies, then something odd."""
-_KILLS_EACH, _DAMAGES_EACH = 6, 4
+_KILLS_EACH = 6
+_DAMAGES_EACH = 4
 _UNSEEN = 0.5
-"""Share of the kills after which the next child comes at once: what was lost is still lost at the next look."""
+"""Share of the kills after which the next child comes at once: what was lost is still lost at the
+next look.
+"""
 _FILLED = 0.4
 """Seconds that the first memories take on a machine with nothing else to do."""
 _FULL = 260
@@ -46,13 +49,33 @@ class Result:
 
     @property
     def failed(self) -> bool:
-        return bool(self.lost or self.doubled or self.risen or self.leaked or self.empty or self.superlinear or self.errors)
+        return bool(
+            self.lost
+            or self.doubled
+            or self.risen
+            or self.leaked
+            or self.empty
+            or self.superlinear
+            or self.errors
+        )
 
     def counts(self) -> dict[str, int]:
         """The columns of the table."""
-        named = {"lost": self.lost, "doubled": self.doubled, "risen": self.risen, "leaks": self.leaked, "superlinear": self.superlinear}
+        named = {
+            "lost": self.lost,
+            "doubled": self.doubled,
+            "risen": self.risen,
+            "leaks": self.leaked,
+            "superlinear": self.superlinear,
+        }
         lists = {name: len(items) for name, items in named.items()}
-        return {"events": 1, "acknowledged": self.acknowledged, **lists, "empty": int(self.empty), "errors": len(self.errors)}
+        return {
+            "events": 1,
+            "acknowledged": self.acknowledged,
+            **lists,
+            "empty": int(self.empty),
+            "errors": len(self.errors),
+        }
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -69,7 +92,12 @@ def warm_up(home: Path) -> None:
     import engrams.surfaces.http.server
     import engrams.surfaces.mcp.server  # noqa: F401
 
-    world = World(home, Ledger(home.with_name("warm.acks")), {**QUIET, **VAULT, "vault__git": True}, random.Random(0))
+    world = World(
+        home,
+        Ledger(home.with_name("warm.acks")),
+        {**QUIET, **VAULT, "vault__git": True},
+        random.Random(0),
+    )
     with world.open() as memory:
         for _ in range(30):
             doors.act(world, memory)
@@ -84,7 +112,10 @@ class Series:
 
     def __init__(self, seed: str, place: Path, kept: Path, upstream: str, only: str) -> None:
         self.dice = random.Random(seed)
-        self.place, self.kept, self.upstream, self.only = place, kept / seed.replace("/", "-"), upstream, only
+        self.place = place
+        self.kept = kept / seed.replace("/", "-")
+        self.upstream = upstream
+        self.only = only
         self.seed = seed
         settings = dict(QUIET)
         if self.dice.random() < 0.45:
@@ -127,16 +158,22 @@ class Series:
                 for _ in range(40):
                     doors.act(self.world, memory)
 
-        world, self.world = self.world, self._next("fill")
+        world = self.world
+        self.world = self._next("fill")
         start = time.perf_counter()
         told = ask(work)
         world.pace = max(1.0, (time.perf_counter() - start) / _FILLED)
         self.world = world
-        yield self._judged("fill", "", [told[name] for name in ("raised", "hung") if told and name in told])
+        yield self._judged(
+            "fill", "", [told[name] for name in ("raised", "hung") if told and name in told]
+        )
 
     def _next(self, name: str) -> World:
         self.events += 1
-        return self.world.life(int(self.seed.partition("/")[2]) * 1000 + self.events, f"{self.seed}/{self.events}/{name}")
+        return self.world.life(
+            int(self.seed.partition("/")[2]) * 1000 + self.events,
+            f"{self.seed}/{self.events}/{name}",
+        )
 
     def _kill(self, door: str, snapshot: Path) -> Result:
         world = self._next(door)
@@ -152,11 +189,20 @@ class Series:
     def _damage(self) -> Result:
         """Damage a copy of the home as the last kill left it, or as it is now."""
         world = self._next("damage")
-        source = self.other if self.other is not None and self.dice.random() < 0.5 else self.world.home
-        whole, spoilt = self.place / "whole", self.place / "spoilt"
+        source = (
+            self.other if self.other is not None and self.dice.random() < 0.5 else self.world.home
+        )
+        whole = self.place / "whole"
+        spoilt = self.place / "spoilt"
         for path in (whole, spoilt):
             shutil.rmtree(path, ignore_errors=True)
-        base = World(source, Ledger(source.with_name(source.name + ".acks")), world.settings, world.dice, world.number)
+        base = World(
+            source,
+            Ledger(source.with_name(source.name + ".acks")),
+            world.settings,
+            world.dice,
+            world.number,
+        )
         if not (source / "memory.db").exists() or not (source / "memory.db").stat().st_size:
             return Result("damage: none")
         base.copy(whole)
@@ -171,7 +217,9 @@ class Series:
             for one in damage.choose(again, self.other):
                 one.apply(again.home)
             self._keep(again.home)
-            shutil.copytree(whole, self.kept / f"{self.events}.whole", symlinks=True, dirs_exist_ok=True)
+            shutil.copytree(
+                whole, self.kept / f"{self.events}.whole", symlinks=True, dirs_exist_ok=True
+            )
             shutil.rmtree(again.home)
         for path in (whole, spoilt):
             shutil.rmtree(path, ignore_errors=True)
@@ -194,8 +242,14 @@ class Series:
         news = expected.failures[len(self.failures) :]
         self.failures = expected.failures
         problems = told.get("check", [])
-        findings.errors = (*findings.errors, *(errors or ()), *news, *(f"check: {problem}" for problem in problems if _is_serious(problem)))
-        acknowledged, self.told = expected.acknowledged - self.told, expected.acknowledged
+        findings.errors = (
+            *findings.errors,
+            *(errors or ()),
+            *news,
+            *(f"check: {problem}" for problem in problems if _is_serious(problem)),
+        )
+        acknowledged = expected.acknowledged - self.told
+        self.told = expected.acknowledged
         result = self._to_result(kind, acknowledged, what, findings)
         if result.failed:
             self._keep(before)
@@ -208,7 +262,17 @@ class Series:
         rest = [error for error in errors if error not in slow and error not in leaks]
         home = str(self.kept / str(self.events))
         return Result(
-            kind, acknowledged, what, home, found.lost, found.doubled, found.risen, [*found.leaked, *leaks], found.empty, slow, rest
+            kind,
+            acknowledged,
+            what,
+            home,
+            found.lost,
+            found.doubled,
+            found.risen,
+            [*found.leaked, *leaks],
+            found.empty,
+            slow,
+            rest,
         )
 
     def _keep(self, home: Path) -> None:
@@ -224,6 +288,8 @@ def _is_serious(problem: str) -> bool:
     return ".md" not in problem
 
 
-def run_series(seed: str, place: Path, kept: Path, upstream: str, only: str = "") -> Iterator[Result]:
+def run_series(
+    seed: str, place: Path, kept: Path, upstream: str, only: str = ""
+) -> Iterator[Result]:
     """Run a series in an empty folder; a result for each event."""
     yield from Series(seed, place, kept, upstream, only).run()

@@ -1,4 +1,6 @@
-"""Changes in one process, and questions right afterwards to all others that had the older index mapped."""
+"""Changes in one process, and questions right afterwards to all others that had the older index
+mapped.
+"""
 
 from __future__ import annotations
 
@@ -27,16 +29,24 @@ Expectation = tuple[str, bool]
 
 
 def look(world: World, upstream: str) -> list[str]:
-    """Change and ask by turns; what was answered wrongly, in words. ``upstream``: of a server of two workers, none where it is empty."""
+    """Change and ask by turns;
+    what was answered wrongly, in words. ``upstream``: of a server of two workers, none where it is
+    empty.
+    """
     problems: list[str] = []
     with ExitStack() as stack:
-        askers = {f"engine {number}": stack.enter_context(closing(EngineDoor(world, problems))).ask for number in range(2)}
+        askers = {
+            f"engine {number}": stack.enter_context(closing(EngineDoor(world, problems))).ask
+            for number in range(2)
+        }
         askers["command"] = ask_command(world, real=False)
         owner = world.dice.choice(OWNERS)
         mcp = stack.enter_context(closing(McpDoor(world, owner, problems)))
         askers["mcp"] = ask_mcp(mcp.client)
         if upstream:
-            askers["a worker"] = askers["the other worker"] = stack.enter_context(closing(ServerDoor(world, upstream, problems))).ask
+            askers["a worker"] = askers["the other worker"] = stack.enter_context(
+                closing(ServerDoor(world, upstream, problems))
+            ).ask
         memory = stack.enter_context(world.open())
         askers["itself"] = ask_engine(memory)
         changer = Changer(world, memory)
@@ -48,7 +58,10 @@ def look(world: World, upstream: str) -> list[str]:
                         continue
                     texts = [*ask(owner_of(key), query_for(key))]
                     if any(key in text.split() for text in texts) != there:
-                        problems.append(f"after {what}, {door} {'misses' if there else 'still tells'} {key}, {len(texts)} texts")
+                        problems.append(
+                            f"after {what}, {door} {'misses' if there else 'still tells'} {key},"
+                            f" {len(texts)} texts"
+                        )
             if problems:
                 break
     return problems
@@ -58,7 +71,8 @@ class Changer:
     """Changes memories through the engine, or now and then by a command."""
 
     def __init__(self, world: World, memory: Any) -> None:
-        self._world, self._memory = world, memory
+        self._world = world
+        self._memory = memory
 
     def change(self) -> tuple[str, list[Expectation]]:
         """Make one change; its name, and what has to be found after it."""
@@ -68,7 +82,10 @@ class Changer:
     def _say(self, owner: str, number: int) -> Iterator[Expectation]:
         keys = [self._world.key(owner) for _ in range(number)]
         self._world.ledger.tell("try-store", *keys)
-        turns = [Turn(text_of(key), external_id=key, session=f"stale{self._world.number}") for key in keys]
+        turns = [
+            Turn(text_of(key), external_id=key, session=f"stale{self._world.number}")
+            for key in keys
+        ]
         self._memory.observe(turns, scope=scope(owner))
         self._world.ledger.tell("store", *keys)
         yield from ((key, True) for key in keys[:3])
@@ -92,10 +109,22 @@ class Changer:
     def _pick(self, owner: str, status: Status) -> tuple[str, str] | None:
         """Id and key of something that was said."""
         order = self._world.dice.choice(("newest", "oldest"))
-        page = self._memory.list(scope=scope(owner), statuses=(status,), kinds=(Kind.NOTE, Kind.TURN), limit=200, order=order).records
+        page = self._memory.list(
+            scope=scope(owner),
+            statuses=(status,),
+            kinds=(Kind.NOTE, Kind.TURN),
+            limit=200,
+            order=order,
+        ).records
         known = self._world.ledger.expect()
         wanted = known.active if status is Status.ACTIVE else known.forgotten - known.unsure
-        found = [(one.id, key) for one in page if one.text.startswith("Parcel") for key in KEY.findall(one.text)[:1] if key in wanted]
+        found = [
+            (one.id, key)
+            for one in page
+            if one.text.startswith("Parcel")
+            for key in KEY.findall(one.text)[:1]
+            if key in wanted
+        ]
         return self._world.dice.choice(found) if found else None
 
     def _act(self, does: str, owner: str, *, there: bool) -> Iterator[Expectation]:
@@ -152,7 +181,11 @@ class EngineDoor:
         def work() -> None:
             os.close(into)
             os.close(answers)
-            with world.open() as memory, os.fdopen(to_child) as lines, os.fdopen(from_child, "w") as out:
+            with (
+                world.open() as memory,
+                os.fdopen(to_child) as lines,
+                os.fdopen(from_child, "w") as out,
+            ):
                 ask: Ask = ask_engine(memory)
                 for line in lines:
                     owner, query = json.loads(line)
@@ -163,7 +196,8 @@ class EngineDoor:
         self._child = spawn(work, lambda problem: world.ledger.tell("failed", f"stale: {problem}"))
         os.close(to_child)
         os.close(from_child)
-        self._requests, self._answers = os.fdopen(into, "w"), os.fdopen(answers)
+        self._requests = os.fdopen(into, "w")
+        self._answers = os.fdopen(answers)
         for owner in OWNERS:
             self.ask(owner, "Which parcel is in the hall?")
 

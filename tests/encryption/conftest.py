@@ -40,13 +40,28 @@ def run(home: Path) -> Run:
 
     def command(*words: str, **env: str | None) -> subprocess.CompletedProcess[str]:
         given: dict[str, Any] = {**os.environ, **env}
-        line = [sys.executable, "-m", "engrams.surfaces.cli.entry", *words, "--home", str(home), "--user", "ada"]
+        line = [
+            sys.executable,
+            "-m",
+            "engrams.surfaces.cli.entry",
+            *words,
+            "--home",
+            str(home),
+            "--user",
+            "ada",
+        ]
         held = {name: value for name, value in given.items() if value is not None}
-        return subprocess.run(line, capture_output=True, text=True, timeout=120, env=held, stdin=subprocess.DEVNULL)
+        return subprocess.run(
+            line, capture_output=True, text=True, timeout=120, env=held, stdin=subprocess.DEVNULL
+        )
 
     return command
 
 
 def traces(home: Path, word: str = WORD) -> list[str]:
     """Files of a home that hold a word in plain bytes, whatever the case."""
-    return sorted(str(path.relative_to(home)) for path in home.rglob("*") if path.is_file() and word.encode() in path.read_bytes().lower())
+    return sorted(
+        str(path.relative_to(home))
+        for path in home.rglob("*")
+        if path.is_file() and word.encode() in path.read_bytes().lower()
+    )

@@ -1,4 +1,6 @@
-"""An encrypted home: nothing readable in its files, clear words for a wrong key, damage told from it."""
+"""An encrypted home:
+nothing readable in its files, clear words for a wrong key, damage told from it.
+"""
 
 from __future__ import annotations
 
@@ -43,12 +45,16 @@ def contents(home: Path) -> dict[str, bytes]:
 
 
 def test_a_live_home_is_encrypted_and_keeps_every_memory(home: Path) -> None:
-    """An engine that is open meanwhile goes on reading and writing, and no file holds a word of what was said."""
+    """An engine that is open meanwhile goes on reading and writing, and no file holds a word of
+    what was said.
+    """
     fill(home)
     (home / "memory.db.v1.bak").write_bytes((home / "memory.db").read_bytes())
     with engrams.open(home=home) as memory:
         before = {record.text for record in memory.list(scope=OWNER, limit=1000).records}
-        build.safety(memory.settings).append_once("s", classifier="rules", severity="low", reason=f"{WORD} was named")
+        build.safety(memory.settings).append_once(
+            "s", classifier="rules", severity="low", reason=f"{WORD} was named"
+        )
         build.audit(memory.settings).note("add", owner=f"user/{WORD}")
         assert build.backup(memory, home / "old.backup").files
         assert len(traces(home)) >= 4
@@ -73,10 +79,18 @@ def test_a_new_home_is_encrypted_from_its_first_byte(home: Path) -> None:
 
 
 def test_search_indexes_are_in_no_file(home: Path) -> None:
-    """Encrypting deletes the files of search indexes, of a database of another name too, and no search writes new ones.
+    """Encrypting deletes the files of search indexes, of a database of another name too, and no
+    search writes new ones.
 
-    So with an empty folder that damage left in the place of one."""
-    turns = [Turn(f"Parcel r{place}x lies in the hall of {WORD} house {place % 90}.", session=f"s{place // 20}") for place in range(2_100)]
+    So with an empty folder that damage left in the place of one.
+    """
+    turns = [
+        Turn(
+            f"Parcel r{place}x lies in the hall of {WORD} house {place % 90}.",
+            session=f"s{place // 20}",
+        )
+        for place in range(2_100)
+    ]
     with engrams.open(home=home, write__extract="off", jobs__workers=0) as memory:
         memory.observe(turns, scope=OWNER)
         before = memory.search("parcel", scope=OWNER).hits
@@ -87,11 +101,20 @@ def test_search_indexes_are_in_no_file(home: Path) -> None:
     assert not [*home.rglob("*.segment")]
     for _ in range(2):
         with engrams.open(home=home, jobs__workers=0) as memory:
-            assert [hit.record.id for hit in memory.search("parcel", scope=OWNER).hits] == [hit.record.id for hit in before]
+            assert [hit.record.id for hit in memory.search("parcel", scope=OWNER).hits] == [
+                hit.record.id for hit in before
+            ]
         assert not (home / "memory.db.index").exists()
 
 
-DOORS = (("search", "parcel"), ("add", "more"), ("serve", "--port", "0"), ("mcp",), ("stats", "--json"), ("doctor", "--repair"))
+DOORS = (
+    ("search", "parcel"),
+    ("add", "more"),
+    ("serve", "--port", "0"),
+    ("mcp",),
+    ("stats", "--json"),
+    ("doctor", "--repair"),
+)
 
 
 @pytest.mark.parametrize(
@@ -104,9 +127,16 @@ DOORS = (("search", "parcel"), ("add", "more"), ("serve", "--port", "0"), ("mcp"
     ids=["doctor", "wrong", "missing"],
 )
 def test_a_wrong_key_changes_nothing(
-    home: Path, run: Run, given: str | None, told: str, doors: tuple[tuple[str, ...], ...], monkeypatch: pytest.MonkeyPatch
+    home: Path,
+    run: Run,
+    given: str | None,
+    told: str,
+    doors: tuple[tuple[str, ...], ...],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Python, command, doctor and server say that the key is missing or wrong; no file is renamed, mended or written."""
+    """Python, command, doctor and server say that the key is missing or wrong;
+    no file is renamed, mended or written.
+    """
     fill(home, 3)
     encrypt(home)
     before = contents(home)
@@ -124,7 +154,9 @@ def test_a_wrong_key_changes_nothing(
 
 @pytest.mark.slow
 def test_rekey_off_and_status(home: Path, run: Run, tmp_path: Path) -> None:
-    """The command changes the passphrase, moves the key into a file, and decrypts; memory is the same throughout."""
+    """The command changes the passphrase, moves the key into a file, and decrypts;
+    memory is the same throughout.
+    """
     fill(home, 5)
     before = texts(home)
     assert json.loads(run("encrypt", "--status", "--json").stdout)["encrypted"] is False
@@ -135,7 +167,12 @@ def test_rekey_off_and_status(home: Path, run: Run, tmp_path: Path) -> None:
     assert (home / "memory.db").read_bytes() != first
     assert run("stats").returncode == 5
     file = tmp_path / "key"
-    assert run("encrypt", "--rekey", "--key-file", str(file), ENGRAMS_PASSPHRASE="battery staple").returncode == 0
+    assert (
+        run(
+            "encrypt", "--rekey", "--key-file", str(file), ENGRAMS_PASSPHRASE="battery staple"
+        ).returncode
+        == 0
+    )
     assert texts(home) == before
     file.chmod(0o644)
     assert f"chmod 600 {file}" in run("stats").stderr
@@ -146,13 +183,21 @@ def test_rekey_off_and_status(home: Path, run: Run, tmp_path: Path) -> None:
     assert not (home / "encryption.json").exists()
 
 
-def test_doctor_tells_who_can_read_the_files(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Off, on with the Markdown that stays readable, and a plain file that came into an encrypted home."""
+def test_doctor_tells_who_can_read_the_files(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Off, on with the Markdown that stays readable, and a plain file that came into an encrypted
+    home.
+    """
 
     def tell() -> tuple[str, str]:
         capsys.readouterr()
         main(["doctor", "--offline", "--json", "--home", str(home), "--set", "vault.enabled=true"])
-        (found,) = (check for check in json.loads(capsys.readouterr().out)["checks"] if check["name"] == "encryption")
+        (found,) = (
+            check
+            for check in json.loads(capsys.readouterr().out)["checks"]
+            if check["name"] == "encryption"
+        )
         return found["state"], found["detail"]
 
     fill(home, 1, vault__enabled=True)
@@ -169,7 +214,9 @@ def test_doctor_tells_who_can_read_the_files(home: Path, capsys: pytest.CaptureF
 
 @pytest.mark.slow
 def test_damage_is_told_from_a_wrong_key(home: Path) -> None:
-    """Flipped bytes cost the pages they hit and no other; a file with another key is left as it is."""
+    """Flipped bytes cost the pages they hit and no other;
+    a file with another key is left as it is.
+    """
     fill(home, 300)
     encrypt(home)
     path = home / "memory.db"
@@ -201,8 +248,12 @@ def test_a_file_with_another_key_is_no_damage(home: Path, tmp_path: Path) -> Non
     assert sorted(contents(other)) == [".lock", "memory.db"]
 
 
-def test_without_the_driver_it_says_what_to_install(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A home cannot be encrypted or opened with a driver that knows no ciphers; the error has the command."""
+def test_without_the_driver_it_says_what_to_install(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A home cannot be encrypted or opened with a driver that knows no ciphers;
+    the error has the command.
+    """
     import apsw
 
     fill(home, 1)
@@ -214,7 +265,9 @@ def test_without_the_driver_it_says_what_to_install(home: Path, monkeypatch: pyt
 
 
 def test_a_backup_opens_with_its_passphrase(home: Path, tmp_path: Path, passphrase: str) -> None:
-    """A backup of an encrypted home holds no plain memory, and restores with the home's or its own passphrase."""
+    """A backup of an encrypted home holds no plain memory, and restores with the home's or its own
+    passphrase.
+    """
     fill(home, 3)
     encrypt(home)
     before = texts(home)
@@ -239,7 +292,10 @@ def test_uploads_are_sealed(home: Path) -> None:
         uploads = build.uploads(memory)
         scope = engrams.Scope(OWNER)
         upload = uploads.begin(scope, ImportOptions("jsonl", name=f"{WORD}.jsonl"))
-        lines = "".join(json.dumps({"role": "user", "content": f"Turn {n} about {WORD}"}) + "\n" for n in range(3)).encode()
+        lines = "".join(
+            json.dumps({"role": "user", "content": f"Turn {n} about {WORD}"}) + "\n"
+            for n in range(3)
+        ).encode()
         assert uploads.append(scope, upload.id, 0, lines[:50]) == 50
         assert uploads.append(scope, upload.id, 50, lines[50:]) == len(lines)
         assert traces(home) == []
@@ -261,7 +317,9 @@ def test_damaged_files_stop_the_encryption_first(home: Path) -> None:
 
 
 def test_the_keyring_holds_the_key(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A key from the system's keyring opens the home without a question; without its entry the home is refused."""
+    """A key from the system's keyring opens the home without a question;
+    without its entry the home is refused.
+    """
     import keyring
     from keyring.backend import KeyringBackend
 
@@ -296,16 +354,29 @@ def test_the_keyring_holds_the_key(home: Path, monkeypatch: pytest.MonkeyPatch) 
         keyring.set_keyring(before_ring)
 
 
-def test_a_key_that_does_not_fit_is_not_stretched_at_each_try(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of a server without the key, each request fails at once: the passphrase is tried again after seconds only."""
+def test_a_key_that_does_not_fit_is_not_stretched_at_each_try(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a server without the key, each request fails at once:
+    the passphrase is tried again after seconds only.
+    """
     fill(home, 1)
     encrypt(home)
     child = (
-        "import hashlib, os, time\nfrom pathlib import Path\nfrom engrams import encryption\nfrom engrams.errors import EncryptionError\n"
+        "import hashlib, os, time\nfrom pathlib import Path\nfrom engrams import encryption\nfrom"
+        " engrams.errors import EncryptionError\n"
     )
-    child += "stretch, calls = hashlib.scrypt, []\nhashlib.scrypt = lambda *a, **k: calls.append(1) or stretch(*a, **k)\n"
-    child += f"for _ in range(40):\n    try:\n        encryption.find_keys(Path({str(home)!r}))\n    except EncryptionError as problem:\n"
+    child += (
+        "stretch, calls = hashlib.scrypt, []\nhashlib.scrypt = lambda *a, **k: calls.append(1) or"
+        " stretch(*a, **k)\n"
+    )
+    child += (
+        f"for _ in range(40):\n    try:\n        encryption.find_keys(Path({str(home)!r}))\n   "
+        " except EncryptionError as problem:\n"
+    )
     child += "        assert problem.hint\nprint(len(calls))\n"
     monkeypatch.setenv("ENGRAMS_PASSPHRASE", "another one")
-    done = subprocess.run([sys.executable, "-c", child], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", child], capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == 0 and 1 <= int(done.stdout) <= 3, done

@@ -16,14 +16,18 @@ pytest.importorskip("dulwich")
 
 
 def test_a_purge_reads_what_is_encrypted(home: Path) -> None:
-    """Copies with the words go, a backup made since is rewritten, one sealed with the home is named as what is left."""
+    """Copies with the words go, a backup made since is rewritten, one sealed with the home is named
+    as what is left.
+    """
     with engrams.open(home=home) as memory:
         id = memory.add(f"Parcel of the {WORD} house lies in Lisbon harbour.", scope=OWNER).id
         memory.add("The boat is red.", scope=OWNER)
         build.backup(memory, home / "before.backup")
         for name in ("memory.db.v3.bak", "memory.db.old"):
             apsw.Connection(str(home / "memory.db")).execute("VACUUM INTO ?", (str(home / name),))
-    build.encrypt(load({"home": home, "encryption.key": "passphrase"}).settings, passphrase="correct horse")
+    build.encrypt(
+        load({"home": home, "encryption.key": "passphrase"}).settings, passphrase="correct horse"
+    )
     with engrams.open(home=home) as memory:
         build.backup(memory, home / "after.backup")
         done = memory.purge([id], scope=OWNER)
@@ -36,4 +40,6 @@ def test_a_purge_reads_what_is_encrypted(home: Path) -> None:
         assert memory.purge([id], scope=OWNER).proven
     assert build.recover(load({"home": home.parent / "again"}).settings, home / "after.backup")
     with engrams.open(home=home.parent / "again") as memory:
-        assert [record.text for record in memory.list(scope=OWNER).records if WORD in record.text] == []
+        assert [
+            record.text for record in memory.list(scope=OWNER).records if WORD in record.text
+        ] == []

@@ -22,19 +22,32 @@ from engrams.settings import load
 pytest.importorskip("fastapi")
 pytest.importorskip("uvicorn")
 
-START = [sys.executable, "-m", "engrams.surfaces.cli.entry", "serve", "--port", "0", "--user", "ada"]
+START = [
+    sys.executable,
+    "-m",
+    "engrams.surfaces.cli.entry",
+    "serve",
+    "--port",
+    "0",
+    "--user",
+    "ada",
+]
 
 
 @contextmanager
 def serving(home: Path) -> Iterator[httpx2.Client]:
     """A client of a server process, which must end clean."""
     environment = {**os.environ, "ENGRAMS_HOME": str(home)}
-    with subprocess.Popen(START, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        START, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None
         line = process.stdout.readline()
         url = next(word for word in line.split() if word.startswith("http")).removesuffix("/v1")
         try:
-            with httpx2.Client(base_url=url, timeout=120, transport=httpx2.HTTPTransport(retries=20)) as client:
+            with httpx2.Client(
+                base_url=url, timeout=120, transport=httpx2.HTTPTransport(retries=20)
+            ) as client:
                 yield client
         finally:
             process.send_signal(signal.SIGTERM)
@@ -58,11 +71,16 @@ def write(client: httpx2.Client, stop: Event) -> list[str]:
 
 @pytest.mark.slow
 def test_a_server_goes_on_while_its_home_changes(home: Path) -> None:
-    """Requests wait and are answered; with a key that it does not have, it says so, and goes on once it fits again."""
+    """Requests wait and are answered;
+    with a key that it does not have, it says so, and goes on once it fits again.
+    """
     settings = load({"home": home, "encryption.key": "passphrase"}).settings
     stop = Event()
     with serving(home) as client, ThreadPoolExecutor(1) as pool:
-        assert client.post("/v1/memories", json={"text": f"Parcel one lies in {WORD}."}).status_code < 300
+        assert (
+            client.post("/v1/memories", json={"text": f"Parcel one lies in {WORD}."}).status_code
+            < 300
+        )
         writer = pool.submit(write, client, stop)
         try:
             assert build.encrypt(settings, passphrase="correct horse")
@@ -73,10 +91,17 @@ def test_a_server_goes_on_while_its_home_changes(home: Path) -> None:
             assert refused.status_code == 503
             assert "passphrase is wrong" in refused.text
             there = settings.encryption.model_copy(update={"passphrase": "battery staple"})
-            assert build.rekey(settings.model_copy(update={"encryption": there}), there, passphrase="correct horse")
+            assert build.rekey(
+                settings.model_copy(update={"encryption": there}), there, passphrase="correct horse"
+            )
             assert "Parcel one" in client.get("/v1/export").text
             assert build.decrypt(settings)
-            assert client.post("/v1/memories", json={"text": f"Parcel two lies in {WORD}."}).status_code < 300
+            assert (
+                client.post(
+                    "/v1/memories", json={"text": f"Parcel two lies in {WORD}."}
+                ).status_code
+                < 300
+            )
         finally:
             stop.set()
         written = writer.result(120)

@@ -1,10 +1,12 @@
 """Writes to one home and dies, over and over: ``python storm.py HOME ACKS KILLS SEED``.
 
-Each life is a forked child that opens the engine and writes: turns in several sessions, what rules or a model learn from them, held
-statements, tiers, topics, summaries, ends of sessions. It is killed with SIGKILL, two of three just before or just after one of its
-writes to the store, the others at a random moment, sometimes while they are still opening; several run at once. What the engine
-acknowledged is appended to the file ACKS, one JSON line each: the kernel keeps that line even though the writer is gone in the next
-instant. Everything is imported before the first fork; the model is a process of its own, which nobody kills.
+Each life is a forked child that opens the engine and writes: turns in several sessions, what rules
+or a model learn from them, held statements, tiers, topics, summaries, ends of sessions. It is
+killed with SIGKILL, two of three just before or just after one of its writes to the store, the
+others at a random moment, sometimes while they are still opening; several run at once. What the
+engine acknowledged is appended to the file ACKS, one JSON line each: the kernel keeps that line
+even though the writer is gone in the next instant. Everything is imported before the first fork;
+the model is a process of its own, which nobody kills.
 """
 
 from __future__ import annotations
@@ -42,7 +44,13 @@ _SETTINGS: dict[str, Any] = {
 
 def settings(url: str) -> dict[str, Any]:
     """Of a life with the model at ``url``; empty: with rules."""
-    chat = {"chat__provider": "openai", "chat__model": "m", "chat__url": url, "chat__retries": 0, "chat__timeout_seconds": 20.0}
+    chat = {
+        "chat__provider": "openai",
+        "chat__model": "m",
+        "chat__url": url,
+        "chat__retries": 0,
+        "chat__timeout_seconds": 20.0,
+    }
     return {**_SETTINGS, **chat} if url else _SETTINGS
 
 
@@ -64,16 +72,41 @@ def answer(request: ReceivedModelRequest) -> Any:
     for line in prompt.partition("The messages:")[2].splitlines():
         number = int((re.match(r"\[(\d+)\]", line) or ["", "0"])[1])
         if found := re.search(r"I moved to (\w+)", line):
-            told = {"text": f"The user lives in {found[1]}.", "predicate": "lives_in", "object": found[1], "effect": "changes"}
-            rows.append({"turn": number, "quote": found[0], "subject": "user", "kind": "fact", "confidence": 0.9, **told})
+            told = {
+                "text": f"The user lives in {found[1]}.",
+                "predicate": "lives_in",
+                "object": found[1],
+                "effect": "changes",
+            }
+            rows.append(
+                {
+                    "turn": number,
+                    "quote": found[0],
+                    "subject": "user",
+                    "kind": "fact",
+                    "confidence": 0.9,
+                    **told,
+                }
+            )
         if found := re.search(r"I kind of like (sport \w+)", line):
             told = {"text": f"The user likes {found[1]}.", "predicate": "likes", "object": found[1]}
-            rows.append({"turn": number, "quote": found[0], "subject": "user", "kind": "preference", "confidence": 0.6, **told})
+            rows.append(
+                {
+                    "turn": number,
+                    "quote": found[0],
+                    "subject": "user",
+                    "kind": "preference",
+                    "confidence": 0.6,
+                    **told,
+                }
+            )
     return {"statements": rows}
 
 
 def text(key: str, dice: random.Random) -> str:
-    """Something that a fact is drawn from, something that is held, or something with a word of its own to search for."""
+    """Something that a fact is drawn from, something that is held, or something with a word of its
+    own to search for.
+    """
     chance = dice.random()
     if chance < 0.3:
         return f"I moved to {dice.choice(CITIES)}."
@@ -108,7 +141,9 @@ def write(home: str, acks: int, number: int, url: str) -> None:
     memory = engrams.open(home=home, jobs__workers=2, **settings(url if number % 4 == 0 else ""))
     if dice.random() < 0.5:
         orphans = [
-            one for one in memory.sessions.list(scope=OWNER, limit=20) if int(one.id[1:].partition("s")[0]) < number - number % LIVES
+            one
+            for one in memory.sessions.list(scope=OWNER, limit=20)
+            if int(one.id[1:].partition("s")[0]) < number - number % LIVES
         ]
         for orphan in orphans[:2]:
             end(memory, orphan.id, acks)
@@ -130,12 +165,24 @@ def end(memory: MemoryEngine, session: str, acks: int) -> None:
 
 
 def said(memory: MemoryEngine, name: str, session: str, acks: int, dice: random.Random) -> None:
-    """One write, of one turn or of several; sometimes what was said is taken back, or looked for."""
+    """One write, of one turn or of several;
+    sometimes what was said is taken back, or looked for.
+    """
     keys = [f"{name}y{part}" for part in range(3 if dice.random() < 0.2 else 1)]
     turns = [Turn(text(key, dice), external_id=key, session=session) for key in keys]
     several = len(turns) > 1
-    receipts = memory.observe(turns, scope=OWNER) if several else (memory.add(turns[0], scope=OWNER, settle=dice.random() < 0.5),)
-    tell(acks, *({"key": key, "id": receipt.id, "does": "stored"} for key, receipt in zip(keys, receipts, strict=True)))
+    receipts = (
+        memory.observe(turns, scope=OWNER)
+        if several
+        else (memory.add(turns[0], scope=OWNER, settle=dice.random() < 0.5),)
+    )
+    tell(
+        acks,
+        *(
+            {"key": key, "id": receipt.id, "does": "stored"}
+            for key, receipt in zip(keys, receipts, strict=True)
+        ),
+    )
     if dice.random() < 0.1:
         memory.forget(receipts[0].id, scope=OWNER)
         tell(acks, {"key": keys[0], "id": receipts[0].id, "does": "forgotten"})
@@ -194,7 +241,9 @@ def main(home: str, path: str, kills: int, seed: int, url: str) -> None:
         lives = {number: born(home, acks, number, url) for number in range(first, first + LIVES)}
         time.sleep(dice.uniform(0, longest))
         for number, child in sorted(lives.items(), key=lambda life: bool(life[0] % 3)):
-            limit = time.monotonic() + (10 if number % 3 else 0)  # those that are armed die by themselves
+            limit = time.monotonic() + (
+                10 if number % 3 else 0
+            )  # those that are armed die by themselves
             while time.monotonic() < limit and os.waitpid(child, os.WNOHANG) == (0, 0):
                 time.sleep(0.002)
             with contextlib.suppress(ProcessLookupError, ChildProcessError):
@@ -206,7 +255,13 @@ def warm(url: str) -> None:
     """Load every module that the children will use, without starting a thread that stays."""
     for where in ("", url):
         with engrams.open(store__url=":memory:", jobs__workers=0, **settings(where)) as memory:
-            memory.observe([Turn(f"I kind of like sport {n}. I moved to Oslo.", session="w") for n in range(6)], scope=OWNER)
+            memory.observe(
+                [
+                    Turn(f"I kind of like sport {n}. I moved to Oslo.", session="w")
+                    for n in range(6)
+                ],
+                scope=OWNER,
+            )
             memory.sessions.end("w", scope=OWNER)
             memory.search("Where?", scope=OWNER)
             memory.topics.refresh(OWNER)

@@ -1,4 +1,6 @@
-"""A damaged database file: what its bytes still hold comes back and is counted, or the open is refused; never an empty memory."""
+"""A damaged database file:
+what its bytes still hold comes back and is counted, or the open is refused; never an empty memory.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,10 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("damage") / "home"
     with engrams.open(home=home) as memory:
         for number in range(TURNS):
-            memory.add(f"Parcel r{number}x{number * 31} waits in the hall of house {number % 40}.", scope=OWNER)
+            memory.add(
+                f"Parcel r{number}x{number * 31} waits in the hall of house {number % 40}.",
+                scope=OWNER,
+            )
     return home
 
 
@@ -51,8 +56,12 @@ def run(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 NAMED: dict[str, Callable[[bytes], bytes]] = {
     "a byte of the schema": lambda data: data[:105] + bytes((data[105] ^ 0xFF,)) + data[106:],
-    "a byte of a table's name": lambda data: data.replace(b"CREATE TABLE records", b"CREATE TABLF records", 1),
-    "a byte of a column's name": lambda data: data.replace(b"    before TEXT", b"    befora TEXT", 1),
+    "a byte of a table's name": lambda data: data.replace(
+        b"CREATE TABLE records", b"CREATE TABLF records", 1
+    ),
+    "a byte of a column's name": lambda data: data.replace(
+        b"    before TEXT", b"    befora TEXT", 1
+    ),
     "no header": lambda data: bytes(100) + data[100:],
     "no schema page": lambda data: data[:100] + b"\xff" * (PAGE - 100) + data[PAGE:],
     "pages 2 to 5 zeroed": lambda data: data[:PAGE] + bytes(4 * PAGE) + data[5 * PAGE :],
@@ -62,14 +71,22 @@ NAMED: dict[str, Callable[[bytes], bytes]] = {
 FAST = ("a byte of the schema", "a byte of a column's name", "cut in half")
 
 
-@pytest.mark.parametrize("damage", [each if each in FAST else pytest.param(each, marks=pytest.mark.slow) for each in NAMED])
+@pytest.mark.parametrize(
+    "damage",
+    [each if each in FAST else pytest.param(each, marks=pytest.mark.slow) for each in NAMED],
+)
 @pytest.mark.covers("S1.54")
 def test_a_damaged_file_is_rescued_with_a_count(home: Path, damage: str) -> None:
-    """The command lists what the bytes still hold, says how much came back, and keeps the damaged file."""
+    """The command lists what the bytes still hold, says how much came back, and keeps the damaged
+    file.
+    """
     file = home / "memory.db"
     spoilt = NAMED[damage](file.read_bytes())
     file.write_bytes(spoilt)
-    readable = sum(spoilt.count(f"Parcel r{number}x{number * 31} waits".encode()) > 0 for number in range(TURNS))
+    readable = sum(
+        spoilt.count(f"Parcel r{number}x{number * 31} waits".encode()) > 0
+        for number in range(TURNS)
+    )
     listed = run(home, "list", "--limit", "1000", "--user", "ada")
     assert listed.returncode == 0, listed.stderr
     assert "Nothing here." not in listed.stdout + listed.stderr
@@ -83,11 +100,17 @@ def test_a_damaged_file_is_rescued_with_a_count(home: Path, damage: str) -> None
 
 
 def test_the_cut_log_of_a_killed_process_is_noticed(tmp_path: Path) -> None:
-    """Of a write whose last page is cut off the log, what its other pages hold comes back, and the loss is told."""
-    source, home = tmp_path / "source", tmp_path / "home"
+    """Of a write whose last page is cut off the log, what its other pages hold comes back, and the
+    loss is told.
+    """
+    source = tmp_path / "source"
+    home = tmp_path / "home"
     with engrams.open(home=source, jobs__workers=0, write__extract="off") as memory:
         for _ in range(3):
-            memory.observe([engrams.Turn(f"Parcel {number} {'waits ' * 60}") for number in range(60)], scope=OWNER)
+            memory.observe(
+                [engrams.Turn(f"Parcel {number} {'waits ' * 60}") for number in range(60)],
+                scope=OWNER,
+            )
         shutil.copytree(source, home)  # as a kill leaves it: the log, and its index
     log = home / "memory.db-wal"
     log.write_bytes(log.read_bytes()[: -PAGE // 2])
@@ -97,10 +120,14 @@ def test_the_cut_log_of_a_killed_process_is_noticed(tmp_path: Path) -> None:
 
 
 def test_a_whole_copy_of_a_record_wins_over_an_overwritten_one(home: Path) -> None:
-    """Of two copies that a damaged file holds of one record, the one whose text is whole comes back."""
+    """Of two copies that a damaged file holds of one record, the one whose text is whole comes
+    back.
+    """
     path = home / "memory.db"
     data = bytearray(path.read_bytes())
-    kept, other = (bytes(data).index(b"Parcel r%dx%d waits" % (number, number * 31)) for number in (20, 250))
+    kept, other = (
+        bytes(data).index(b"Parcel r%dx%d waits" % (number, number * 31)) for number in (20, 250)
+    )
     row = data[kept - 400 : kept + 4]
     data[other - 400 : other + 400] = row + b"x" * 396
     path.write_bytes(data)
@@ -108,7 +135,9 @@ def test_a_whole_copy_of_a_record_wins_over_an_overwritten_one(home: Path) -> No
 
 
 def test_an_overwritten_byte_of_the_marks_is_damage(home: Path) -> None:
-    """A header that names another program over tables that are ours is mended: nothing is refused, nothing lost."""
+    """A header that names another program over tables that are ours is mended:
+    nothing is refused, nothing lost.
+    """
     path = home / "memory.db"
     content = bytearray(path.read_bytes())
     content[69] ^= 0x40
@@ -120,10 +149,16 @@ def test_an_overwritten_id_of_an_index_names_no_record(home: Path) -> None:
     """The index of ids holds a byte that no id has: the record keeps its own id."""
     path = home / "memory.db"
     with closing(apsw.Connection(str(path))) as connection:
-        ((number,),) = connection.execute("SELECT min(pageno) FROM dbstat WHERE name = 'records_id' AND pagetype = 'leaf'").fetchall()
+        ((number,),) = connection.execute(
+            "SELECT min(pageno) FROM dbstat WHERE name = 'records_id' AND pagetype = 'leaf'"
+        ).fetchall()
         ids = {id for (id,) in connection.execute("SELECT id FROM records")}
     content = bytearray(path.read_bytes())
-    at = min(place for id in ids if (place := bytes(content).find(id.encode(), (number - 1) * PAGE, number * PAGE)) > 0)
+    at = min(
+        place
+        for id in ids
+        if (place := bytes(content).find(id.encode(), (number - 1) * PAGE, number * PAGE)) > 0
+    )
     content[at + 22] = 0xC3
     path.write_bytes(content)
     with engrams.open(home=home) as memory:
@@ -131,9 +166,17 @@ def test_an_overwritten_id_of_an_index_names_no_record(home: Path) -> None:
         assert len(memory.list(scope=OWNER, limit=1000).records) == TURNS
 
 
-@pytest.mark.parametrize("content", [b"Dear diary, today it rained.\n" * 900, pytest.param(os.urandom(40_000), marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"Dear diary, today it rained.\n" * 900,
+        pytest.param(os.urandom(40_000), marks=pytest.mark.slow),
+    ],
+)
 def test_a_file_that_is_not_ours_is_refused_and_left(home: Path, content: bytes) -> None:
-    """A text in the database's place: code 5, a hint that names commands that exist, and the file stays."""
+    """A text in the database's place:
+    code 5, a hint that names commands that exist, and the file stays.
+    """
     (home / "memory.db").write_bytes(content)
     for words in (("list",), ("add", "something new"), ("search", "parcel")):
         done = run(home, *words, "--user", "ada")
@@ -159,9 +202,13 @@ def test_repair_takes_the_newest_backup_where_no_byte_is_left(home: Path) -> Non
 
 
 def test_repair_brings_back_a_file_that_lies_aside(home: Path) -> None:
-    """A file that was moved aside without a rescue fails the doctor; its repair adds what is missing, once."""
+    """A file that was moved aside without a rescue fails the doctor;
+    its repair adds what is missing, once.
+    """
     file = home / "memory.db"
-    (home / "memory.db.corrupt-20250101T000000000000Z").write_bytes(bytes(100) + file.read_bytes()[100:])
+    (home / "memory.db.corrupt-20250101T000000000000Z").write_bytes(
+        bytes(100) + file.read_bytes()[100:]
+    )
     file.unlink()
     with engrams.open(home=home) as memory:
         memory.add("Said since then.", scope=OWNER)
@@ -178,11 +225,15 @@ def test_repair_brings_back_a_file_that_lies_aside(home: Path) -> None:
 
 
 def test_repair_mends_the_index_of_words_whose_terms_were_overwritten(home: Path) -> None:
-    """Where the terms of records are damaged, the index is made from the texts, and is found sound afterwards."""
+    """Where the terms of records are damaged, the index is made from the texts, and is found sound
+    afterwards.
+    """
     import apsw
 
     connection = apsw.Connection(str(home / "memory.db"))
-    connection.execute("UPDATE records SET lexemes = randomblob(length(lexemes)) WHERE number % 50 = 0")
+    connection.execute(
+        "UPDATE records SET lexemes = randomblob(length(lexemes)) WHERE number % 50 = 0"
+    )
     connection.close()
     assert run(home, "doctor", "--offline").returncode != 0
     assert run(home, "doctor", "--offline", "--repair").returncode == 0
@@ -206,9 +257,16 @@ SEED = 20
 
 @pytest.mark.slow
 def test_single_bytes(tmp_path: Path) -> None:
-    """Sixty bytes, each overwritten by itself: every text that is still in the file is listed, or the open is refused."""
+    """Sixty bytes, each overwritten by itself:
+    every text that is still in the file is listed, or the open is refused.
+    """
     whole = tmp_path / "whole"
-    subprocess.run([sys.executable, "-c", SAME, str(whole)], env={**os.environ, "PYTHONHASHSEED": "0"}, check=True, timeout=300)
+    subprocess.run(
+        [sys.executable, "-c", SAME, str(whole)],
+        env={**os.environ, "PYTHONHASHSEED": "0"},
+        check=True,
+        timeout=300,
+    )
     data = (whole / "memory.db").read_bytes()
     said = texts(whole)
     assert len(said) == TURNS
@@ -216,7 +274,8 @@ def test_single_bytes(tmp_path: Path) -> None:
     dice = random.Random(SEED)
     lost: list[tuple[int, int]] = []
     for turn in range(60):
-        place, mask = dice.randrange(len(data)), dice.randrange(1, 256)
+        place = dice.randrange(len(data))
+        mask = dice.randrange(1, 256)
         spoilt = bytearray(data)
         spoilt[place] ^= mask
         home = tmp_path / str(turn)

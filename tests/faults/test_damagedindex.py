@@ -1,4 +1,6 @@
-"""A damaged search index, through the command and the engine: right answers, or a doctor who tells and mends; never a traceback."""
+"""A damaged search index, through the command and the engine:
+right answers, or a doctor who tells and mends; never a traceback.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,13 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home whose owner has an index file, which was checked."""
     home = tmp_path_factory.mktemp("index") / "home"
     with engrams.open(home=home, write__extract="off") as memory:
-        memory.observe([engrams.Turn(f"Parcel r{n}x waits in the hall of house {n % 40}.") for n in range(SIZE)], scope=OWNER)
+        memory.observe(
+            [
+                engrams.Turn(f"Parcel r{n}x waits in the hall of house {n % 40}.")
+                for n in range(SIZE)
+            ],
+            scope=OWNER,
+        )
         memory.drain()
         memory.search("parcel", scope=OWNER)
     assert find_file(home)
@@ -61,8 +69,11 @@ def find_file(home: Path) -> Path:
 def damage(path: Path, *, age: float | None = 0) -> None:
     """Overwrite all ids in place, as a disk does that rots: the file tells no change.
 
-    ``age``: hours since the sums were last right; None: the note of it is kept, which a write from outside belies."""
-    data, state = path.read_bytes(), path.stat()
+    ``age``: hours since the sums were last right; None: the note of it is kept, which a write from
+    outside belies.
+    """
+    data = path.read_bytes()
+    state = path.stat()
     ids = segmentfile.map_segment(path).arrays["id"]
     place = data.index(np.ascontiguousarray(ids[:SIZE]).tobytes())
     with path.open("r+b") as file:
@@ -88,14 +99,18 @@ def test_a_write_from_outside_is_noticed(home: Path) -> None:
 
 
 def test_silent_rot_ends_no_search(home: Path) -> None:
-    """Damage behind a fresh note: the command finds unreadable ids, drops the index and answers from the store."""
+    """Damage behind a fresh note:
+    the command finds unreadable ids, drops the index and answers from the store.
+    """
     damage(find_file(home))
     search(home)
     search(home)
 
 
 def test_sums_are_checked_every_day(home: Path) -> None:
-    """What was right yesterday is checked again; what is noted for tomorrow, by a clock that went backwards, too."""
+    """What was right yesterday is checked again;
+    what is noted for tomorrow, by a clock that went backwards, too.
+    """
     for hours in (25, -2):
         kept = find_file(home).read_bytes()
         damage(find_file(home), age=hours)
@@ -115,7 +130,9 @@ def test_an_open_engine_answers_from_the_store(home: Path) -> None:
 
 
 def test_changes_are_found_in_spite_of_damage(home: Path) -> None:
-    """A message that is compared with earlier ones by a damaged index replaces what it corrects, in the first attempt."""
+    """A message that is compared with earlier ones by a damaged index replaces what it corrects, in
+    the first attempt.
+    """
     with engrams.open(home=home) as memory:
         memory.observe([engrams.Turn("I live in Rome.")], scope=OWNER)
         memory.drain()
@@ -132,7 +149,9 @@ def test_the_doctor_tells_and_mends(home: Path) -> None:
     """Damage that no search meets is found by `engrams doctor`, and `--repair` removes the file."""
     damage(find_file(home))
     told = run(home, "doctor", "--offline")
-    assert told.returncode != 0 and "search index" in told.stdout + told.stderr, told.stdout + told.stderr
+    assert told.returncode != 0 and "search index" in told.stdout + told.stderr, (
+        told.stdout + told.stderr
+    )
     mended = run(home, "doctor", "--offline", "--repair")
     assert mended.returncode == 0, mended.stdout + mended.stderr
     search(home)

@@ -30,7 +30,12 @@ home = sys.argv[1]
 def script(home: Path, body: str, *arguments: str) -> dict[str, object]:
     """Run ``body`` in a process of its own; its last line of output is JSON."""
     code = PRELUDE + textwrap.dedent(body)
-    done = subprocess.run([sys.executable, "-c", code, str(home), *arguments], capture_output=True, text=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(home), *arguments],
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
     assert done.returncode == 0, done.stderr
     result: dict[str, object] = json.loads(done.stdout.splitlines()[-1])
     return result
@@ -38,11 +43,17 @@ def script(home: Path, body: str, *arguments: str) -> dict[str, object]:
 
 def texts(home: Path) -> list[str]:
     with engrams.open(home=home) as memory:
-        return [record.text for record in memory.list(scope=OWNER, limit=1000).records if record.kind == "note"]
+        return [
+            record.text
+            for record in memory.list(scope=OWNER, limit=1000).records
+            if record.kind == "note"
+        ]
 
 
 def test_a_full_disk_is_an_error_that_says_so(home: Path) -> None:
-    """When no more can be written, the write raises StoreError with a hint, and what was acknowledged before stays."""
+    """When no more can be written, the write raises StoreError with a hint, and what was
+    acknowledged before stays.
+    """
     pytest.importorskip("resource")
     with engrams.open(home=home) as memory:
         memory.add("There was room for this", scope=OWNER)
@@ -80,8 +91,11 @@ def test_a_full_disk_is_an_error_that_says_so(home: Path) -> None:
 
 @pytest.mark.parametrize("vault", [False, True])
 def test_memory_is_read_while_no_file_can_grow(home: Path, vault: bool) -> None:
-    """On a disk without room for a log's index, searches, contexts and lists are answered; then the next write works again.
-    So it is where memory is in files, too."""
+    """On a disk without room for a log's index, searches, contexts and lists are answered; then the
+    next write works again.
+
+    So it is where memory is in files, too.
+    """
     pytest.importorskip("resource")
     with engrams.open(home=home, vault__enabled=vault) as memory:
         memory.add("The spare key is under the blue flowerpot", scope=OWNER)
@@ -118,10 +132,11 @@ def test_memory_is_read_while_no_file_can_grow(home: Path, vault: bool) -> None:
 
 
 def test_a_write_that_found_no_room_is_no_damage(home: Path) -> None:
-    """A log with the rest of a write that did not fit, behind smaller ones that did, is whole: nothing is rescued."""
+    """A log with the rest of a write that did not fit, behind smaller ones that did, is whole:
+    nothing is rescued.
+    """
     pytest.importorskip("resource")
-    code = PRELUDE + textwrap.dedent(
-        """
+    code = PRELUDE + textwrap.dedent("""
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         memory = engrams.open(home=home, jobs__workers=0)
         kept = [memory.add("The spare key is under the blue flowerpot", scope=OWNER).id]
@@ -136,9 +151,10 @@ def test_a_write_that_found_no_room_is_no_damage(home: Path) -> None:
         grown = os.path.getsize(os.path.join(home, "memory.db-wal"))
         print(json.dumps({"kept": kept, "tail": grown > size + 250_000}), flush=True)
         os.kill(os.getpid(), signal.SIGKILL)
-        """
+        """)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(home)], capture_output=True, text=True, timeout=120
     )
-    done = subprocess.run([sys.executable, "-c", code, str(home)], capture_output=True, text=True, timeout=120)
     said, last = done.stdout.splitlines()
     told = json.loads(last)
     assert (said, told["tail"]) == ("no room", True)
@@ -153,8 +169,12 @@ def test_a_write_that_found_no_room_is_no_damage(home: Path) -> None:
         assert not list(copy.glob("*.rescued"))
 
 
-def test_a_home_that_cannot_be_written_is_an_error_that_says_so(home: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Without the right to write, opening or writing raises StoreError with a hint; nothing else escapes."""
+def test_a_home_that_cannot_be_written_is_an_error_that_says_so(
+    home: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Without the right to write, opening or writing raises StoreError with a hint;
+    nothing else escapes.
+    """
     with engrams.open(home=home) as memory:
         memory.add("Written while it was allowed", scope=OWNER)
     lent = Path("/tmp") / f"engrams-read-only-{os.getpid()}"
@@ -190,19 +210,26 @@ def test_a_home_that_cannot_be_written_is_an_error_that_says_so(home: Path, tmp_
 @pytest.mark.slow
 def test_two_processes_may_write_at_once(home: Path) -> None:
     """Two processes that add to one home at the same time both succeed, and each sees the other's."""
-    body = PRELUDE + textwrap.dedent(
-        """
+    body = PRELUDE + textwrap.dedent("""
         with engrams.open(home=home) as memory:
             for number in range(150):
                 memory.add(Turn(f"Process {sys.argv[2]} says {number}", external_id=f"{sys.argv[2]}-{number}"), scope=OWNER)
             memory.drain(30)
-        """
-    )
-    both = [subprocess.Popen([sys.executable, "-c", body, str(home), name], stderr=subprocess.PIPE, text=True) for name in "AB"]
+        """)
+    both = [
+        subprocess.Popen(
+            [sys.executable, "-c", body, str(home), name], stderr=subprocess.PIPE, text=True
+        )
+        for name in "AB"
+    ]
     errors = [process.communicate(timeout=120)[1] for process in both]
     assert [process.returncode for process in both] == [0, 0], errors
     with engrams.open(home=home) as memory:
-        kept = {record.external_id for record in memory.list(scope=OWNER, limit=1000).records if record.external_id}
+        kept = {
+            record.external_id
+            for record in memory.list(scope=OWNER, limit=1000).records
+            if record.external_id
+        }
         assert kept == {f"{name}-{number}" for name in "AB" for number in range(150)}
         found = memory.search("What does process B say about 149?", scope=OWNER, limit=5)
         assert "B-149" in [hit.record.external_id for hit in found.hits]
@@ -226,12 +253,27 @@ def test_a_file_where_the_home_should_be_is_an_error_that_says_so(home: Path) ->
 
 
 def test_a_server_starts_where_no_file_can_be_made_beside_memory(home: Path) -> None:
-    """It answers searches though the note of its address cannot be written, says so, and leaves nothing of the attempt."""
+    """It answers searches though the note of its address cannot be written, says so, and leaves
+    nothing of the attempt.
+    """
     with engrams.open(home=home) as memory:
         memory.add("The spare key is under the blue flowerpot", scope=OWNER)
     (home / "serve.json").mkdir()
-    line = [sys.executable, "-m", "engrams.surfaces.cli.entry", "serve", "--port", "0", "--user", "alice", "--home", str(home)]
-    with subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as server:
+    line = [
+        sys.executable,
+        "-m",
+        "engrams.surfaces.cli.entry",
+        "serve",
+        "--port",
+        "0",
+        "--user",
+        "alice",
+        "--home",
+        str(home),
+    ]
+    with subprocess.Popen(
+        line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as server:
         assert server.stdout is not None
         url = next(word for word in server.stdout.readline().split() if word.startswith("http"))
         found = httpx2.post(f"{url}/search", json={"query": "spare key"}, timeout=30).json()

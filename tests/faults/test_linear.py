@@ -1,4 +1,6 @@
-"""Hostile strings: every door that takes a text takes time that grows with its length, and no more."""
+"""Hostile strings:
+every door that takes a text takes time that grows with its length, and no more.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +33,10 @@ from engrams.types import Turn
 from engrams.vault.memoryfilecommands import MemoryFileCommandTool
 
 OWNER = ("user", "ada")
-SMALL, LARGE = 10_000, 100_000
-GROWTH, FLOOR = 30.0, 1.5
+SMALL = 10_000
+LARGE = 100_000
+GROWTH = 30.0
+FLOOR = 1.5
 """Ten times the text may take thirty times as long, or 1.5 s of processor time."""
 
 
@@ -55,10 +59,21 @@ class House:
 @pytest.fixture(scope="module")
 def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     home = tmp_path_factory.mktemp("linear") / "home"
-    options = {"vault__enabled": True, "vault__git": False, "vault__watch": "off", "jobs__workers": 0}
+    options = {
+        "vault__enabled": True,
+        "vault__git": False,
+        "vault__watch": "off",
+        "jobs__workers": 0,
+    }
     with (
         ScriptedModel() as model,
-        engrams.open(home=home, user="ada", serve__upstream=f"{model.url}/v1", serve__upstream_learns=False, **options) as memory,
+        engrams.open(
+            home=home,
+            user="ada",
+            serve__upstream=f"{model.url}/v1",
+            serve__upstream_learns=False,
+            **options,
+        ) as memory,
         running(create_app(memory, memory.settings)) as url,
         httpx2.Client(base_url=url, timeout=60) as client,
     ):
@@ -74,12 +89,16 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
 def observe(house: House, text: str) -> None:
     name = f"s{house.count}"
     house.memory.sessions.begin(name, scope=OWNER)
-    house.memory.observe([Turn(text, role=role, session=name) for role in ("user", "assistant", "tool")], scope=OWNER)  # type: ignore[arg-type]
+    house.memory.observe(
+        [Turn(text, role=role, session=name) for role in ("user", "assistant", "tool")], scope=OWNER
+    )  # type: ignore[arg-type]
     house.memory.sessions.end(name, scope=OWNER)
 
 
 def edit(house: House, text: str) -> None:
-    house.memory.edit(house.memory.add(f"To be edited {house.count}", scope=OWNER).id, scope=OWNER, text=text)
+    house.memory.edit(
+        house.memory.add(f"To be edited {house.count}", scope=OWNER).id, scope=OWNER, text=text
+    )
 
 
 def load_chat(house: House, text: str) -> None:
@@ -98,7 +117,9 @@ def pull(house: House, text: str) -> None:
     owned = next(path.parent for path in vault.rglob("*.md") if "ada" in str(path))
     house.count += 1
     (owned / f"body{house.count}.md").write_text(text, encoding="utf-8", newline="")
-    (owned / f"front{house.count}.md").write_text(f"---\nkind: note\ntags: [a]\n{text}\n---\nbody\n", encoding="utf-8", newline="")
+    (owned / f"front{house.count}.md").write_text(
+        f"---\nkind: note\ntags: [a]\n{text}\n---\nbody\n", encoding="utf-8", newline=""
+    )
     assert house.memory.vault is not None
     house.memory.vault.sync(accept=True)
 
@@ -137,7 +158,9 @@ DOORS: dict[str, Callable[[House, str], object]] = {
     "add": lambda house, text: house.memory.add(text, scope=OWNER),
     "observe": observe,
     "search": lambda house, text: house.memory.search(text, scope=OWNER),
-    "where": lambda house, text: house.memory.search("where", scope=OWNER, where=Where("and", (Condition("speaker", "eq", text),))),
+    "where": lambda house, text: house.memory.search(
+        "where", scope=OWNER, where=Where("and", (Condition("speaker", "eq", text),))
+    ),
     "context": lambda house, text: house.memory.context(text, scope=OWNER),
     "deliver": lambda house, text: house.memory.deliver(text, scope=OWNER, session="s"),
     "edit": edit,
@@ -173,13 +196,21 @@ def check(house: House, door: str, make_text: Callable[[int], str]) -> str:
         return ""
     last = min(last, seconds(house, door, make_text(LARGE)))
     first = min(seconds(house, door, make_text(SMALL)) for _ in range(2))
-    return f"{door}: {first:.2f} s for {SMALL}, {last:.2f} s for {LARGE}" if last > max(FLOOR, GROWTH * first) else ""
+    return (
+        f"{door}: {first:.2f} s for {SMALL}, {last:.2f} s for {LARGE}"
+        if last > max(FLOOR, GROWTH * first)
+        else ""
+    )
 
 
 @pytest.mark.parametrize("door", ["add", "search", "load-markdown"])
 def test_once_slow_texts(house: House, door: str) -> None:
     """Texts that were slow once take linear time."""
-    assert [slow for name in QUICK if (slow := check(house, door, lambda size, name=name: make(name, size)))] == []  # type: ignore[misc]
+    assert [
+        slow
+        for name in QUICK
+        if (slow := check(house, door, lambda size, name=name: make(name, size)))
+    ] == []  # type: ignore[misc]
 
 
 @pytest.mark.slow
@@ -191,7 +222,12 @@ def test_doors(house: House, door: str, name: str) -> None:
 
 
 PIECES = st.lists(
-    st.sampled_from(sorted({piece for pair in FAMILIES.values() for piece in pair} | set(" \t\n.,;:!?\"'()-/@#<>|*_`0aA我é\u200b"))),
+    st.sampled_from(
+        sorted(
+            {piece for pair in FAMILIES.values() for piece in pair}
+            | set(" \t\n.,;:!?\"'()-/@#<>|*_`0aA我é\u200b")
+        )
+    ),
     min_size=1,
     max_size=4,
 )
@@ -216,7 +252,9 @@ def test_a_long_query_is_cut_with_a_note(house: House) -> None:
 
 @pytest.mark.slow
 def test_ten_megabytes_in_one_line(house: House) -> None:
-    """Ten megabytes are refused with what to do, or cut with a note, and at no door take seconds of processor time."""
+    """Ten megabytes are refused with what to do, or cut with a note, and at no door take seconds of
+    processor time.
+    """
     text = ("word and harbour " * 700_000)[:10_000_000]
     id = house.memory.add("The boat is red.", scope=OWNER).id
     writers = (

@@ -1,4 +1,6 @@
-"""Every way in which a model fails, at every place where one is asked: no turn is lost, the failure is seen, and work is done later."""
+"""Every way in which a model fails, at every place where one is asked:
+no turn is lost, the failure is seen, and work is done later.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,8 @@ from engrams.testing import ReceivedModelRequest, ScriptedFault, ScriptedModel, 
 from engrams.types import Kind, Status, Turn
 
 OWNER = ("user", "ada")
-FIRST, SECOND = "I live in Paris near the river", "I moved to Berlin in the spring"
+FIRST = "I live in Paris near the river"
+SECOND = "I moved to Berlin in the spring"
 STAGES = {
     "extract": "Below are numbered messages",
     "policy": "You decide what an assistant may remember",
@@ -37,7 +40,9 @@ FAULTS = (
 
 
 def answer(request: ReceivedModelRequest) -> dict[str, Any]:
-    """A model that does its work: one statement a message, all committed, the later home replacing the earlier."""
+    """A model that does its work:
+    one statement a message, all committed, the later home replacing the earlier.
+    """
     prompt = request.prompt
     if STAGES["policy"] in prompt:
         return {"rulings": [{"id": 1, "action": "commit_now", "reason": "plainly stated"}]}
@@ -51,12 +56,19 @@ def answer(request: ReceivedModelRequest) -> dict[str, Any]:
     return {
         "statements": [
             {
-                "turn": 1, "text": f"The user lives in {city}.", "quote": quote, "subject": "user", "predicate": "lives_in", "object": city,
-                "kind": "fact", "confidence": 0.9, "importance": 0.7,
+                "turn": 1,
+                "text": f"The user lives in {city}.",
+                "quote": quote,
+                "subject": "user",
+                "predicate": "lives_in",
+                "object": city,
+                "kind": "fact",
+                "confidence": 0.9,
+                "importance": 0.7,
             }
             for city, quote in said
         ]
-    }  # fmt: skip
+    }
 
 
 @pytest.fixture
@@ -71,7 +83,9 @@ def ticker() -> SettableClock:
 
 
 @pytest.fixture
-def memory(model: ScriptedModel, ticker: SettableClock, home: Any) -> Iterator[engrams.MemoryEngine]:
+def memory(
+    model: ScriptedModel, ticker: SettableClock, home: Any
+) -> Iterator[engrams.MemoryEngine]:
     given: dict[str, Any] = {
         "chat__provider": "openai",
         "chat__model": "m",
@@ -80,7 +94,13 @@ def memory(model: ScriptedModel, ticker: SettableClock, home: Any) -> Iterator[e
         "chat__retries": 0,
     }
     with engrams.open(
-        home=home, clock=ticker, jobs__workers=0, jobs__max_attempts=2, write__policy="llm", write__debounce_seconds=0, **given
+        home=home,
+        clock=ticker,
+        jobs__workers=0,
+        jobs__max_attempts=2,
+        write__policy="llm",
+        write__debounce_seconds=0,
+        **given,
     ) as made:
         yield made
 
@@ -101,9 +121,16 @@ def homes(memory: engrams.MemoryEngine, *statuses: Status) -> list[str]:
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.covers("S1.14", "S1.28", "S2.42", "S2.43")
 def test_no_failure_of_a_model_loses_anything(
-    memory: engrams.MemoryEngine, model: ScriptedModel, ticker: SettableClock, stage: str, fault: str
+    memory: engrams.MemoryEngine,
+    model: ScriptedModel,
+    ticker: SettableClock,
+    stage: str,
+    fault: str,
 ) -> None:
-    """The turn is found at once; what the model failed at waits as a visible job or was done without it; once it is well, all is known."""
+    """The turn is found at once;
+    what the model failed at waits as a visible job or was done without it; once it is well, all is
+    known.
+    """
     memory.observe(Turn(FIRST), scope=OWNER)
     settle(memory, ticker)
     assert homes(memory) == ["Paris"]
@@ -117,7 +144,9 @@ def test_no_failure_of_a_model_loses_anything(
         (receipt,) = memory.observe(Turn(SECOND), scope=OWNER)
         settle(memory, ticker)
         seen = memory.status()
-    assert receipt.id in [hit.record.id for hit in memory.search("moved to Berlin", scope=OWNER).hits]
+    assert receipt.id in [
+        hit.record.id for hit in memory.search("moved to Berlin", scope=OWNER).hits
+    ]
     told = {"Berlin"} & {*homes(memory), *homes(memory, Status.CANDIDATE)}
     failed = [job for job in seen["dead"] if job["error"]]
     assert told or failed, f"Berlin is neither known nor waiting: {seen}"
@@ -125,7 +154,8 @@ def test_no_failure_of_a_model_loses_anything(
     memory.retry()
     settle(memory, ticker)
     assert memory.status()["dead"] == []
-    known, held = homes(memory), homes(memory, Status.CANDIDATE)
+    known = homes(memory)
+    held = homes(memory, Status.CANDIDATE)
     assert known.count("Berlin") + held.count("Berlin") == 1, (known, held)
     assert known.count("Paris") <= 1
     turns = memory.list(scope=OWNER, kinds=(Kind.TURN,)).records

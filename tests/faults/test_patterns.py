@@ -24,7 +24,8 @@ import engrams
 SOURCE = Path(engrams.__file__).parent
 REPRESENTATIVES = "a0A \t\n\u00a0,.-_'\"(<:/#*|\u4e00\u200b"
 LARGE = 12_000
-GROWTH, FLOOR = 8, 0.025
+GROWTH = 8
+FLOOR = 0.025
 """Four times the text may take eight times as long, or 25 milliseconds."""
 CUT = 9.0
 """Seconds noted for a pass that was cut off."""
@@ -50,7 +51,9 @@ BOUNDED = {
     "write/rules/languages/otherwords.py": 6000,
     "write/rules/languages/otherwords.py:_LAST_TASK": 200,
 }
-"""Largest text, in characters, that the code hands to some patterns; the rules read sentence by sentence."""
+"""Largest text, in characters, that the code hands to some patterns; the rules read sentence by
+sentence.
+"""
 
 
 @dataclass(frozen=True)
@@ -91,15 +94,22 @@ def collect_patterns(folders: tuple[str, ...]) -> list[Pattern]:
     compile_once = re.compile
 
     def spy(pattern: Any, flags: int = 0) -> re.Pattern[Any]:
-        made, frame = compile_once(pattern, flags), sys._getframe(1)
+        made = compile_once(pattern, flags)
+        frame = sys._getframe(1)
         seen.append((Path(frame.f_code.co_filename), frame.f_lineno, made))
         return made
 
-    loaded = {name: sys.modules.pop(name) for name in list(sys.modules) if name.partition(".")[0] == "engrams"}
+    loaded = {
+        name: sys.modules.pop(name)
+        for name in list(sys.modules)
+        if name.partition(".")[0] == "engrams"
+    }
     re.compile = spy  # type: ignore[assignment]
     try:
         for folder in folders:
-            for module in pkgutil.walk_packages([str(SOURCE / folder)], ".".join(("engrams", *filter(None, [folder]), ""))):
+            for module in pkgutil.walk_packages(
+                [str(SOURCE / folder)], ".".join(("engrams", *filter(None, [folder]), ""))
+            ):
                 if not module.name.endswith("__main__"):
                     importlib.import_module(module.name)
     finally:
@@ -113,8 +123,17 @@ def collect_patterns(folders: tuple[str, ...]) -> list[Pattern]:
     for path, line, made in seen:
         if path in sources:
             name = names[path].get(line, "")
-            calls = set(re.findall(rf"\b{name}\.(\w+)\(", sources[path] if name.startswith("_") else everything)) if name else set()
-            # Times in scripts with blanks are matched where words begin; only the others are searched for.
+            calls = (
+                set(
+                    re.findall(
+                        rf"\b{name}\.(\w+)\(", sources[path] if name.startswith("_") else everything
+                    )
+                )
+                if name
+                else set()
+            )
+            # Times in scripts with blanks are matched where words begin; only the others are
+            # searched for.
             spaced = name == "scanner" and made.pattern.startswith("(?<!")
             anchored = spaced or (bool(calls) and calls <= {"match", "fullmatch"})
             found.append(Pattern(f"{path.relative_to(SOURCE)}:{name or line}", made, not anchored))
@@ -126,21 +145,32 @@ def _name_lines(text: str) -> Iterator[tuple[int, str]]:
     for node in ast.walk(ast.parse(text)):
         named: ast.expr | None = None
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-            name, named = node.targets[0].id, node.value
+            name = node.targets[0].id
+            named = node.value
         elif isinstance(node, ast.keyword) and node.arg:
-            name, named = node.arg, node.value
-        if named is not None and isinstance(named, ast.Call) and ast.unparse(named.func) == "re.compile":
+            name = node.arg
+            named = node.value
+        if (
+            named is not None
+            and isinstance(named, ast.Call)
+            and ast.unparse(named.func) == "re.compile"
+        ):
             for line in range(named.lineno, (named.end_lineno or named.lineno) + 1):
                 yield line, name
 
 
-# -------------------------------------------------------------------------------------------------------------- pumping
+# --------------------------------------------------------------------------------------------------
+# pumping
 
 
 def pump_strings(pattern: re.Pattern[Any], depth: int) -> list[tuple[str, str]]:
     """List heads and bodies to repeat: what a loop matches, after what leads to it."""
-    given = pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode("latin-1")
-    tree = parser.parse(given, pattern.flags | (0 if isinstance(pattern.pattern, str) else re.ASCII))
+    given = (
+        pattern.pattern if isinstance(pattern.pattern, str) else pattern.pattern.decode("latin-1")
+    )
+    tree = parser.parse(
+        given, pattern.flags | (0 if isinstance(pattern.pattern, str) else re.ASCII)
+    )
     found = {("", char) for char in REPRESENTATIVES} if depth > 1 else set()
     for choice in range(depth):
         whole = _sample(tree, choice)
@@ -196,10 +226,18 @@ def _sample(tree: Any, choice: int) -> str:
 def _fitting(items: Any) -> str:
     """List characters of a class, of each sort one."""
     kinds = {
-        code.CATEGORY_DIGIT: r"\d", code.CATEGORY_NOT_DIGIT: r"\D", code.CATEGORY_SPACE: r"\s",
-        code.CATEGORY_NOT_SPACE: r"\S", code.CATEGORY_WORD: r"\w", code.CATEGORY_NOT_WORD: r"\W",
-    }  # fmt: skip
-    own = [chr(value if op is code.LITERAL else value[0]) for op, value in items if op in (code.LITERAL, code.RANGE)]
+        code.CATEGORY_DIGIT: r"\d",
+        code.CATEGORY_NOT_DIGIT: r"\D",
+        code.CATEGORY_SPACE: r"\s",
+        code.CATEGORY_NOT_SPACE: r"\S",
+        code.CATEGORY_WORD: r"\w",
+        code.CATEGORY_NOT_WORD: r"\W",
+    }
+    own = [
+        chr(value if op is code.LITERAL else value[0])
+        for op, value in items
+        if op in (code.LITERAL, code.RANGE)
+    ]
     found = ""
     for char in dict.fromkeys((*REPRESENTATIVES, *own)):
         hit = any(
@@ -224,9 +262,17 @@ def find_slow(pattern: Pattern, depth: int) -> str:
             if pattern.seconds(fill(large // 4)) < FLOOR / 10:
                 continue
             last = pattern.seconds(fill(large))
-            pairs = [(pattern.seconds(fill(large)), pattern.seconds(fill(large // 4))) for _ in range(5 if FLOOR < last < CUT else 0)]
-            if last >= CUT or (pairs and all(much > FLOOR and much > GROWTH * little for much, little in pairs)):
-                return f"{pattern.place}: {head!r} + {body!r} * n takes {last * 1000:.0f} ms for {large} characters"
+            pairs = [
+                (pattern.seconds(fill(large)), pattern.seconds(fill(large // 4)))
+                for _ in range(5 if FLOOR < last < CUT else 0)
+            ]
+            if last >= CUT or (
+                pairs and all(much > FLOOR and much > GROWTH * little for much, little in pairs)
+            ):
+                return (
+                    f"{pattern.place}: {head!r} + {body!r} * n takes {last * 1000:.0f} ms for"
+                    f" {large} characters"
+                )
     return ""
 
 

@@ -33,8 +33,14 @@ class SyncRecordingVfs(apsw.VFS):
 class SyncRecordingFile(apsw.VFSFile):
     """File of ``SyncRecordingVfs``."""
 
-    def __init__(self, sizes: list[int], base: str, name: str | apsw.URIFilename | None, flags: list[int]) -> None:
-        self._sizes = sizes if str(name.filename() if isinstance(name, apsw.URIFilename) else name).endswith("-wal") else None
+    def __init__(
+        self, sizes: list[int], base: str, name: str | apsw.URIFilename | None, flags: list[int]
+    ) -> None:
+        self._sizes = (
+            sizes
+            if str(name.filename() if isinstance(name, apsw.URIFilename) else name).endswith("-wal")
+            else None
+        )
         super().__init__(base, name, flags)
 
     def xSync(self, flags: int) -> None:  # noqa: N802
@@ -51,8 +57,12 @@ def syncs() -> Iterator[list[int]]:
     vfs.unregister()
 
 
-def test_a_settled_write_waits_once_for_the_disk(home: Path, tmp_path: Path, syncs: list[int]) -> None:
-    """The message and its facts are synced together: after a power failure both are there, and nothing is left to learn."""
+def test_a_settled_write_waits_once_for_the_disk(
+    home: Path, tmp_path: Path, syncs: list[int]
+) -> None:
+    """The message and its facts are synced together:
+    after a power failure both are there, and nothing is left to learn.
+    """
     clock = SettableClock(START)
     with engrams.open(home=home, jobs__workers=0, clock=clock) as memory:
         memory.add("The first write makes the file.", scope=ANN)
@@ -73,7 +83,9 @@ def test_a_settled_write_waits_once_for_the_disk(home: Path, tmp_path: Path, syn
 
 
 def test_what_a_job_learns_waits_for_no_disk(home: Path, tmp_path: Path, syncs: list[int]) -> None:
-    """The message is synced when it is acknowledged; after a power failure its facts are learned again, with the same ids."""
+    """The message is synced when it is acknowledged;
+    after a power failure its facts are learned again, with the same ids.
+    """
     clock = SettableClock(START)
     with engrams.open(home=home, jobs__workers=0, clock=clock) as memory:
         memory.add("The first write makes the file.", scope=ANN)

@@ -1,4 +1,6 @@
-"""What else of a home can be damaged: the log beside the store, the files' own notes; and what comes back from files and backups."""
+"""What else of a home can be damaged:
+the log beside the store, the files' own notes; and what comes back from files and backups.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,10 @@ def logged(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def texts(home: Path, **settings: object) -> list[str]:
     with engrams.open(home=home, **settings) as memory:
-        return sorted(record.text for record in memory.list(scope=OWNER, statuses=tuple(Status), limit=1000).records)
+        return sorted(
+            record.text
+            for record in memory.list(scope=OWNER, statuses=tuple(Status), limit=1000).records
+        )
 
 
 def overwrite(path: Path, place: int, content: bytes) -> None:
@@ -56,9 +61,14 @@ def overwrite(path: Path, place: int, content: bytes) -> None:
     path.write_bytes(data[:place] + content + data[place + len(content) :])
 
 
-@pytest.mark.parametrize("where", ["header", "salts of the first page", "an early page", "a late page", "a page's number"])
+@pytest.mark.parametrize(
+    "where",
+    ["header", "salts of the first page", "an early page", "a late page", "a page's number"],
+)
 def test_a_byte_of_the_log_loses_nothing(logged: Path, tmp_path: Path, where: str) -> None:
-    """SQLite would drop the log from the damaged frame on, and say nothing: all memories are listed, and it is said."""
+    """SQLite would drop the log from the damaged frame on, and say nothing:
+    all memories are listed, and it is said.
+    """
     home = Path(shutil.copytree(logged, tmp_path / "home"))
     log = home / "memory.db-wal"
     frames = (log.stat().st_size - 32) // FRAME
@@ -84,11 +94,15 @@ def test_zeros_in_the_log_lose_what_they_cover_only(logged: Path, tmp_path: Path
     home = Path(shutil.copytree(logged, tmp_path / "home"))
     overwrite(home / "memory.db-wal", 4 * 4096, bytes(4096))
     left = b"".join((home / name).read_bytes() for name in ("memory.db", "memory.db-wal"))
-    assert set(texts(home)) >= {said(number) for number in range(NOTES) if said(number).encode() in left}
+    assert set(texts(home)) >= {
+        said(number) for number in range(NOTES) if said(number).encode() in left
+    }
 
 
 def test_a_killed_writer_s_log_is_not_called_damaged(logged: Path, tmp_path: Path) -> None:
-    """A log that a kill left, also with half of a last frame, is read as it is and nothing is moved aside."""
+    """A log that a kill left, also with half of a last frame, is read as it is and nothing is moved
+    aside.
+    """
     home = Path(shutil.copytree(logged, tmp_path / "home"))
     log = home / "memory.db-wal"
     log.write_bytes(log.read_bytes() + log.read_bytes()[32 : 32 + FRAME // 2])
@@ -98,7 +112,9 @@ def test_a_killed_writer_s_log_is_not_called_damaged(logged: Path, tmp_path: Pat
 
 @pytest.mark.parametrize("damage", ["a byte of the schema", "zeroed", "a text", "a waiting note"])
 def test_the_files_own_notes_are_made_anew(tmp_path: Path, damage: str) -> None:
-    """Where the database of the files' state is damaged, files and memory are compared: nothing is lost, doubled, or refused."""
+    """Where the database of the files' state is damaged, files and memory are compared:
+    nothing is lost, doubled, or refused.
+    """
     home = tmp_path / "home"
     with engrams.open(home=home, vault__enabled=True, jobs__workers=0) as memory:
         for number in range(12):
@@ -116,7 +132,10 @@ def test_the_files_own_notes_are_made_anew(tmp_path: Path, damage: str) -> None:
             overwrite(state, 4096, bytes(3 * 4096))
         case "a waiting note":
             with closing(apsw.Connection(str(state))) as notes:
-                notes.execute("INSERT INTO touched VALUES ('user/ada/facts/mine.md', char(1) || '\"does\": \"edit\"}')")
+                notes.execute(
+                    "INSERT INTO touched VALUES ('user/ada/facts/mine.md', char(1) || '\"does\":"
+                    ' "edit"}\')'
+                )
         case "a text":
             state.write_text("Dear diary. " * 900)
     for _ in range(2):
@@ -124,7 +143,9 @@ def test_the_files_own_notes_are_made_anew(tmp_path: Path, damage: str) -> None:
 
 
 def test_a_file_is_taken_in_once(tmp_path: Path) -> None:
-    """Killed between memory's commit and the note of it, a file without an id becomes one memory, not two."""
+    """Killed between memory's commit and the note of it, a file without an id becomes one memory,
+    not two.
+    """
     home = tmp_path / "home"
     facts = home / "vault/entries/user/ada/facts"
     facts.mkdir(parents=True)
@@ -148,7 +169,9 @@ def test_a_file_is_taken_in_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize("content", [b"", b"\0" * 50_000])
 @pytest.mark.slow
 def test_memory_comes_back_from_the_files(tmp_path: Path, content: bytes) -> None:
-    """With nothing left of the store and no backup, `doctor --repair` reads memory from the vault's files."""
+    """With nothing left of the store and no backup, `doctor --repair` reads memory from the vault's
+    files.
+    """
     home = tmp_path / "home"
     vault = ("--set", "vault.enabled=true")
     with engrams.open(home=home, vault__enabled=True, jobs__workers=0) as memory:
@@ -167,7 +190,9 @@ def test_memory_comes_back_from_the_files(tmp_path: Path, content: bytes) -> Non
 
 
 def test_what_the_rescue_lost_comes_back_from_its_file(tmp_path: Path) -> None:
-    """Rows that are gone or rubbish are read from their files again, also where more memories came since that have no file yet."""
+    """Rows that are gone or rubbish are read from their files again, also where more memories came
+    since that have no file yet.
+    """
     home = tmp_path / "home"
     with engrams.open(home=home, vault__enabled=True, jobs__workers=0) as memory:
         for number in range(12):
@@ -190,7 +215,9 @@ def test_what_the_rescue_lost_comes_back_from_its_file(tmp_path: Path) -> None:
 
 @pytest.fixture
 def spoilt(tmp_path: Path) -> Path:
-    """A home with files in which a word of one text is another one, in every place, without SQLite's noticing."""
+    """A home with files in which a word of one text is another one, in every place, without
+    SQLite's noticing.
+    """
     home = tmp_path / "home"
     with engrams.open(home=home, vault__enabled=True, jobs__workers=0) as memory:
         for number in range(12):
@@ -198,7 +225,9 @@ def spoilt(tmp_path: Path) -> Path:
         memory.drain()
         memory.vault.sync()
     path = home / "memory.db"
-    path.write_bytes(path.read_bytes().replace(said(5).encode(), said(5).replace("hall", "well").encode()))
+    path.write_bytes(
+        path.read_bytes().replace(said(5).encode(), said(5).replace("hall", "well").encode())
+    )
     return home
 
 
@@ -206,7 +235,9 @@ def test_a_text_that_changed_by_itself_comes_back_from_its_file(spoilt: Path) ->
     """`engrams doctor` names it and fails; `--repair` reads its file."""
     vault = ("--set", "vault.enabled=true", "--offline")
     found = run(spoilt, "doctor", *vault)
-    assert found.returncode == 1 and "text of 1 memories is not what was written" in found.stdout, found.stdout
+    assert found.returncode == 1 and "text of 1 memories is not what was written" in found.stdout, (
+        found.stdout
+    )
     assert said(5) not in texts(spoilt, vault__enabled=True)
     mended = run(spoilt, "doctor", "--repair", *vault)
     assert mended.returncode == 0, mended.stdout
@@ -215,14 +246,24 @@ def test_a_text_that_changed_by_itself_comes_back_from_its_file(spoilt: Path) ->
 
 @pytest.mark.slow
 def test_a_text_that_changed_by_itself_is_told_until_accepted(spoilt: Path) -> None:
-    """Without files the damaged text stays, and `doctor` says whose it is until it is edited or accepted."""
+    """Without files the damaged text stays, and `doctor` says whose it is until it is edited or
+    accepted.
+    """
     shutil.rmtree(spoilt / "vault")
     (spoilt / "vault.db").unlink()
     for words in (("--repair",), ()):
         told = run(spoilt, "doctor", "--offline", *words)
-        assert told.returncode == 1 and "of user/ada" in told.stdout and "is damaged, look at it and edit it" in told.stdout, told.stdout
+        assert (
+            told.returncode == 1
+            and "of user/ada" in told.stdout
+            and "is damaged, look at it and edit it" in told.stdout
+        ), told.stdout
     with engrams.open(home=spoilt) as memory:
-        (bad,) = (record for record in memory.list(scope=OWNER, limit=100).records if "well" in record.text)
+        (bad,) = (
+            record
+            for record in memory.list(scope=OWNER, limit=100).records
+            if "well" in record.text
+        )
         memory.edit(bad.id, scope=OWNER, text=said(5))
     assert run(spoilt, "doctor", "--offline").returncode == 0
     assert texts(spoilt) == sorted(map(said, range(12)))

@@ -1,4 +1,6 @@
-"""Files of search indexes under purges, damage, refusals and other processes; `make campaign AT=segments` goes on for hours."""
+"""Files of search indexes under purges, damage, refusals and other processes;
+`make campaign AT=segments` goes on for hours.
+"""
 
 from __future__ import annotations
 
@@ -39,21 +41,36 @@ def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def world(tmp_path: Path) -> World:
     """A home of two owners, each with a file."""
-    made = World(tmp_path / "home", Ledger(tmp_path / "home.acks"), {**QUIET, "write__extract": "off"}, random.Random(5))
+    made = World(
+        tmp_path / "home",
+        Ledger(tmp_path / "home.acks"),
+        {**QUIET, "write__extract": "off"},
+        random.Random(5),
+    )
     segments.fill(made, 60)
     assert len(segmentlook.files_of(made.home)) == 2
     return made
 
 
 def test_changes_are_seen_by_every_process_at_once(world: World) -> None:
-    """While engines and an MCP server have the older file mapped, each change is in the next answer of all of them."""
+    """While engines and an MCP server have the older file mapped, each change is in the next answer
+    of all of them.
+    """
     assert ask(lambda: staleness.look(world.life(1, "stale"), "")) == []
     assert segmentlook.verify(world, world.home.parent, exact=True) == []
 
 
 def test_damage_changes_no_answer(world: World) -> None:
-    """Whatever stands in a file's place, the answers are those of the store, through an engine that had it mapped and in a fresh one."""
-    stranger = World(world.home.with_name("stranger"), Ledger(world.home.with_name("s.acks")), world.settings, world.dice, 7)
+    """Whatever stands in a file's place, the answers are those of the store, through an engine that
+    had it mapped and in a fresh one.
+    """
+    stranger = World(
+        world.home.with_name("stranger"),
+        Ledger(world.home.with_name("s.acks")),
+        world.settings,
+        world.dice,
+        7,
+    )
     segments.fill(stranger, 60)
     whole = segmentlook.folder_of(world.home)
     shutil.copytree(whole, whole.with_name("whole"))
@@ -63,7 +80,9 @@ def test_damage_changes_no_answer(world: World) -> None:
         for name, damage in segmentdamage.DAMAGES.items():
             segmentlook.remove_files(world.home)
             shutil.copytree(whole.with_name("whole"), whole)
-            path = next(path for path in segmentlook.files_of(world.home) if path.suffix == ".segment")
+            path = next(
+                path for path in segmentlook.files_of(world.home) if path.suffix == ".segment"
+            )
             damage(world.dice, path, (stranger.home,))
             # A pipe would be waited for.
             assert ask(lambda: segmentlook.differences(find_pools(world), right), 20) == [], name
@@ -76,7 +95,9 @@ def find_pools(world: World) -> list[CandidatePool]:
 
 
 def test_no_two_pages_can_change_places(tmp_path: Path) -> None:
-    """Two neighbouring sectors of a file in each other's place, as of a disk that wrote to the wrong one, are noticed."""
+    """Two neighbouring sectors of a file in each other's place, as of a disk that wrote to the
+    wrong one, are noticed.
+    """
     store = opened(tmp_path)
     fill(store, ALICE, SIZE)
     find_scores(store, ALICE, 0)
@@ -86,7 +107,8 @@ def test_no_two_pages_can_change_places(tmp_path: Path) -> None:
     segmentfile.map_segment(path)
     for size in (4096, 512):
         for place in range(4096, len(data) - 2 * size, 7 * size):
-            one, other = data[place : place + size], data[place + size : place + 2 * size]
+            one = data[place : place + size]
+            other = data[place + size : place + 2 * size]
             # Room behind an array belongs to nothing.
             if one != other and any(one) and any(other):
                 path.unlink()  # A file in its place was not looked at yet.
@@ -95,9 +117,14 @@ def test_no_two_pages_can_change_places(tmp_path: Path) -> None:
                     segmentfile.map_segment(path)
 
 
-def test_what_was_purged_is_not_even_written_for_a_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A purge that ends while another process is about to write its older index: no byte of that reaches the disk, where a kill left it."""
-    home, written = tmp_path, []
+def test_what_was_purged_is_not_even_written_for_a_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A purge that ends while another process is about to write its older index:
+    no byte of that reaches the disk, where a kill left it.
+    """
+    home = tmp_path
+    written = []
     with closing(opened(home)) as one, closing(opened(home)) as other:
         fill(one, ALICE, 50)
         (gone, *_) = find_scores(one, ALICE, 0)
@@ -111,7 +138,8 @@ def test_what_was_purged_is_not_even_written_for_a_moment(tmp_path: Path, monkey
             put(path, content)
             written.append(path.read_bytes())
 
-        whole, put = SqliteIndexFiles.write, segmentfile.write_segment
+        whole = SqliteIndexFiles.write
+        put = segmentfile.write_segment
         fill(one, ALICE, 200, seed=3)
         monkeypatch.setattr(SqliteIndexFiles, "write", write)
         monkeypatch.setattr(segmentfile, "write_segment", keep)
@@ -120,8 +148,12 @@ def test_what_was_purged_is_not_even_written_for_a_moment(tmp_path: Path, monkey
     assert not [data for data in written if gone.encode() in data]
 
 
-def test_a_purge_tells_what_it_could_not_remove(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where the folder cannot be locked, listed or written, a purge ends with a report and no exception."""
+def test_a_purge_tells_what_it_could_not_remove(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the folder cannot be locked, listed or written, a purge ends with a report and no
+    exception.
+    """
     store = opened(tmp_path)
     fill(store, ALICE, 50)
     (first, second, third, *_) = find_scores(store, ALICE, 0)
@@ -148,7 +180,9 @@ def test_a_purge_tells_what_it_could_not_remove(tmp_path: Path, monkeypatch: pyt
     store.close()
 
 
-def test_a_purge_of_files_that_cannot_be_deleted_is_told(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_purge_of_files_that_cannot_be_deleted_is_told(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Through the engine too it ends with a report, which names the folder."""
     whole = Path.unlink
 
@@ -163,12 +197,19 @@ def test_a_purge_of_files_that_cannot_be_deleted_is_told(world: World, monkeypat
         told = memory.purge(record.id, scope=("user", "ada"))
         assert not told.proven and told.remaining["index"] == 1
         assert memory.search(record.text, scope=("user", "ada")).hits
-        assert record.id not in [hit.record.id for hit in memory.search(record.text, scope=("user", "ada")).hits]
+        assert record.id not in [
+            hit.record.id for hit in memory.search(record.text, scope=("user", "ada")).hits
+        ]
 
 
-def test_a_file_that_goes_while_a_purge_looks_ends_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Another process moves files of the vault while the purge reads them: it ends with its report."""
-    whole, moved = PurgedWordSearcher.find_in_file, []
+def test_a_file_that_goes_while_a_purge_looks_ends_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process moves files of the vault while the purge reads them:
+    it ends with its report.
+    """
+    whole = PurgedWordSearcher.find_in_file
+    moved = []
 
     def find(searcher: PurgedWordSearcher, path: Path, home: Path) -> set[bytes]:
         found = whole(searcher, path, home)
@@ -177,24 +218,34 @@ def test_a_file_that_goes_while_a_purge_looks_ends_nothing(tmp_path: Path, monke
         return found
 
     with engrams.open(home=tmp_path, vault__enabled=True, **QUIET) as memory:
-        gone, _ = (memory.add(f"Parcel {number} waits in the hall.", scope=("user", "ada"), kind="note").id for number in range(2))
+        gone, _ = (
+            memory.add(f"Parcel {number} waits in the hall.", scope=("user", "ada"), kind="note").id
+            for number in range(2)
+        )
         memory.vault.sync()
         monkeypatch.setattr(PurgedWordSearcher, "find_in_file", find)
         assert memory.purge(gone, scope=("user", "ada")).places and moved
 
 
 def test_room_for_later_rows_is_taken_when_the_file_is_written(world: World) -> None:
-    """A file has no holes: on a disk in memory that is full, to fill one later would end the process."""
+    """A file has no holes:
+    on a disk in memory that is full, to fill one later would end the process.
+    """
     for path in segmentlook.files_of(world.home):
         found = path.stat()
         assert found.st_blocks * 512 >= found.st_size
 
 
 def test_forgotten_turns_leave_their_session_and_come_back(tmp_path: Path) -> None:
-    """Scores of a turn's neighbours are those of an index built anew, after a turn between them was forgotten, and restored."""
+    """Scores of a turn's neighbours are those of an index built anew, after a turn between them was
+    forgotten, and restored.
+    """
     with engrams.open(home=tmp_path, write__extract="off", **QUIET) as memory:
         owner = ("user", "ada")
-        receipts = memory.observe([engrams.Turn(f"Parcel {n} of house {n % 7} waits.", session="s") for n in range(60)], scope=owner)
+        receipts = memory.observe(
+            [engrams.Turn(f"Parcel {n} of house {n % 7} waits.", session="s") for n in range(60)],
+            scope=owner,
+        )
         memory.search("parcel", scope=owner)
         names = [receipt.id for receipt in receipts]
         for places in ((), (5, 6), (0,), (59,), (30, 32)):
@@ -213,4 +264,9 @@ def check_scores(home: Path, memory: engrams.MemoryEngine) -> None:
     bare = made.copy(home.with_name(f"bare{random.random()}"))
     bare.dice = random.Random(1)
     segmentlook.remove_files(bare.home)
-    assert segmentlook.differences(segmentlook.pools(made, "ada", memory.store), segmentlook.pools(bare, "ada")) == []
+    assert (
+        segmentlook.differences(
+            segmentlook.pools(made, "ada", memory.store), segmentlook.pools(bare, "ada")
+        )
+        == []
+    )

@@ -1,4 +1,6 @@
-"""Damage that SQLite does not notice: words, times, JSON and vectors that nobody wrote; and memories that no repair brings back."""
+"""Damage that SQLite does not notice:
+words, times, JSON and vectors that nobody wrote; and memories that no repair brings back.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,8 @@ from engrams import Turn
 from engrams.errors import StoreError
 from engrams.types import EdgeType
 
-BOAT, GOAT = "The boat Swallow lies in the harbour of Kiel.", "A goat called Greta lives behind the house."
+BOAT = "The boat Swallow lies in the harbour of Kiel."
+GOAT = "A goat called Greta lives behind the house."
 
 
 @pytest.fixture
@@ -45,7 +48,9 @@ DAMAGE = {
     "a session's state": "UPDATE sessions SET state = 'bctive'",
     "a time": "UPDATE records SET recorded_at = 9000000000000000000 WHERE text LIKE '%boat%'",
     "a confidence": "UPDATE records SET confidence = 9e300",
-    "the name of a source": "UPDATE records SET provenance = '{\"chbnnel\":\"user\"}' WHERE text LIKE '%boat%'",
+    "the name of a source": (
+        "UPDATE records SET provenance = '{\"chbnnel\":\"user\"}' WHERE text LIKE '%boat%'"
+    ),
     "an entry of the history": "UPDATE history SET after = '{' WHERE after IS NOT NULL",
 }
 
@@ -53,7 +58,9 @@ DAMAGE = {
 @pytest.mark.parametrize("damage", DAMAGE)
 @pytest.mark.covers("S1.54")
 def test_a_value_that_nobody_wrote_is_mended(home: Path, damage: str) -> None:
-    """It is found on opening; every memory and link is there afterwards, and the doctor is content."""
+    """It is found on opening;
+    every memory and link is there afterwards, and the doctor is content.
+    """
     change(home, DAMAGE[damage])
     with engrams.open(home=home) as memory:
         records = memory.list(scope=OWNER, limit=100).records
@@ -68,10 +75,15 @@ def test_a_value_that_nobody_wrote_is_mended(home: Path, damage: str) -> None:
 
 
 def test_a_damaged_value_of_a_large_file_is_an_error_that_says_so(home: Path) -> None:
-    """A file that is not read whole on opening: the read that meets the damage names the command that mends it, which does."""
+    """A file that is not read whole on opening:
+    the read that meets the damage names the command that mends it, which does.
+    """
     with engrams.open(home=home, jobs__workers=0) as memory:
         change(home, DAMAGE["a link's type"], DAMAGE["the name of a source"])
-        for read in (lambda: memory.list(scope=OWNER), lambda: memory.store.edges(engrams.Scope.of(OWNER), [memory_id(home)])):
+        for read in (
+            lambda: memory.list(scope=OWNER),
+            lambda: memory.store.edges(engrams.Scope.of(OWNER), [memory_id(home)]),
+        ):
             with pytest.raises(StoreError) as problem:
                 read()
             assert "engrams doctor --repair" in problem.value.hint
@@ -82,12 +94,16 @@ def test_a_damaged_value_of_a_large_file_is_an_error_that_says_so(home: Path) ->
 
 def memory_id(home: Path) -> str:
     with closing(sqlite3.connect(home / "memory.db")) as connection:
-        return str(connection.execute("SELECT source FROM edges WHERE type = 'rflates_to'").fetchone()[0])
+        return str(
+            connection.execute("SELECT source FROM edges WHERE type = 'rflates_to'").fetchone()[0]
+        )
 
 
 @pytest.mark.parametrize("data", ["zeroblob(1024 - 4) || x'0000807f'", "randomblob(1024)", "x'00'"])
 def test_a_damaged_vector_is_made_again(home: Path, data: str) -> None:
-    """No warning and no nonsense in a ranking: it counts as missing, the next job makes it, and the doctor sees it too."""
+    """No warning and no nonsense in a ranking:
+    it counts as missing, the next job makes it, and the doctor sees it too.
+    """
     spoil = f"UPDATE vectors SET data = CAST({data} AS BLOB)"
     with closing(sqlite3.connect(home / "memory.db")) as connection:
         before = dict(connection.execute("SELECT record, data FROM vectors").fetchall())
@@ -101,14 +117,21 @@ def test_a_damaged_vector_is_made_again(home: Path, data: str) -> None:
     with closing(sqlite3.connect(home / "memory.db")) as connection:
         after = dict(connection.execute("SELECT record, data FROM vectors").fetchall())
     assert after.keys() == before.keys()
-    assert all(np.allclose(np.frombuffer(after[one], np.float32), np.frombuffer(before[one], np.float32), atol=1e-5) for one in before)
+    assert all(
+        np.allclose(
+            np.frombuffer(after[one], np.float32), np.frombuffer(before[one], np.float32), atol=1e-5
+        )
+        for one in before
+    )
     change(home, spoil)
     assert run(home, "doctor", "--offline").returncode != 0
     assert run(home, "doctor", "--offline", "--repair").returncode == 0
 
 
 def test_a_full_disk_of_the_files_state_is_an_error_that_says_so(tmp_path: Path) -> None:
-    """Where the state of the files cannot be written, StoreError names the disk; afterwards everything is written."""
+    """Where the state of the files cannot be written, StoreError names the disk;
+    afterwards everything is written.
+    """
     import apsw
 
     with engrams.open(home=tmp_path / "home", vault__enabled=True, jobs__workers=0) as memory:
@@ -134,7 +157,10 @@ def test_lost_memories_are_remembered_until_somebody_accepts_it(tmp_path: Path) 
     """Each doctor names what a rescue could not bring back, and fails, until `--accept`."""
     home = tmp_path / "home"
     with engrams.open(home=home, jobs__workers=0, write__extract="off") as memory:
-        ids = {memory.add(f"Parcel {number} waits in the hall. {'x' * 900}", scope=OWNER).id for number in range(40)}
+        ids = {
+            memory.add(f"Parcel {number} waits in the hall. {'x' * 900}", scope=OWNER).id
+            for number in range(40)
+        }
     data = (home / "memory.db").read_bytes()
     page = data.index(b"Parcel 20 waits") // 4096 * 4096
     (home / "memory.db").write_bytes(data[:page] + bytes(4096) + data[page + 4096 :])
@@ -143,7 +169,9 @@ def test_lost_memories_are_remembered_until_somebody_accepts_it(tmp_path: Path) 
     assert lost
     for _ in range(2):
         told = run(home, "doctor", "--offline")
-        assert told.returncode != 0 and f"{len(lost)} memories of memory.db.corrupt-" in told.stdout, told.stdout
+        assert (
+            told.returncode != 0 and f"{len(lost)} memories of memory.db.corrupt-" in told.stdout
+        ), told.stdout
         assert all(f"{id} of user/ada" in told.stdout for id in lost)
     assert "Accepted" in run(home, "doctor", "--offline", "--accept").stdout
     done = run(home, "doctor", "--offline")

@@ -10,12 +10,18 @@ SERVED = (
     "test_purged_meanwhile",
 )  # fmt: skip
 """Modules whose tests open engines by ``engrams.open``, without a word about files."""
-_SERVED = (pytest.mark.postgres, pytest.mark.slow, pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING))
+_SERVED = (
+    pytest.mark.postgres,
+    pytest.mark.slow,
+    pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING),
+)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if metafunc.module.__name__.rpartition(".")[2] in SERVED:
-        metafunc.parametrize("kept_on", ["file", pytest.param("postgres", marks=_SERVED)], indirect=True)
+        metafunc.parametrize(
+            "kept_on", ["file", pytest.param("postgres", marks=_SERVED)], indirect=True
+        )
 
 
 @pytest.fixture(autouse=True)

@@ -16,7 +16,9 @@ ALICE = ("user", "alice")
 
 
 def test_what_a_method_cannot_take_is_said(home: Path) -> None:
-    """A value of another type, or a count below its least, raises InputError with the argument's name; no read is silently empty."""
+    """A value of another type, or a count below its least, raises InputError with the argument's
+    name; no read is silently empty.
+    """
     with engrams.open(home=home) as memory:
         memory.add("I keep bees.", scope=ALICE)
         wrong: Any = None
@@ -45,7 +47,13 @@ def test_what_a_method_cannot_take_is_said(home: Path) -> None:
         for turns in (None, "I keep goats.", {"role": "user", "content": "I keep goats."}, [3]):
             with pytest.raises(InputError, match="A Turn or a list of them"):
                 memory.observe(cast("Any", turns), scope=ALICE)
-        for name, value in (("at", "2025-01-01"), ("meta", 3), ("speaker", 3), ("session", 3), ("role", None)):
+        for name, value in (
+            ("at", "2025-01-01"),
+            ("meta", 3),
+            ("speaker", 3),
+            ("session", 3),
+            ("role", None),
+        ):
             with pytest.raises(InputError, match=r"of a turn is|is not an object"):
                 memory.observe(Turn("I keep goats.", **cast("Any", {name: value})), scope=ALICE)
         for several in (memory.purge, memory.used):
@@ -56,4 +64,6 @@ def test_what_a_method_cannot_take_is_said(home: Path) -> None:
                 memory.deliver(cast("Any", messages), scope=ALICE, session="s")
         with pytest.raises(InputError, match="content is text"):
             memory.manage(wrong, scope=ALICE)
-        assert [record.text for record in memory.list(scope=ALICE, kinds=(Kind.NOTE,)).records] == ["I keep bees."]
+        assert [record.text for record in memory.list(scope=ALICE, kinds=(Kind.NOTE,)).records] == [
+            "I keep bees."
+        ]

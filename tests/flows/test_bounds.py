@@ -1,4 +1,6 @@
-"""Whatever this process remembers between calls is bounded: every cache is known here, with its bound."""
+"""Whatever this process remembers between calls is bounded:
+every cache is known here, with its bound.
+"""
 
 from __future__ import annotations
 
@@ -112,16 +114,23 @@ CLOSED = {
     "text.timephrases.grammar.compile_rule", "text.timephrases.timewords.load_lexicon", "text.timephrases.timefinder._load_grammar",
     "write.rules.languages.sentencematcher._compile_forms", "write.secrets._compile_pattern",
 }  # fmt: skip
-"""Kept for ever, for there are no more of them than stand in the source: patterns, prompts, queries, grammars."""
+"""Kept for ever, for there are no more of them than stand in the source: patterns, prompts,
+queries, grammars.
+"""
 
-MANY, FEW = 60, 20
+MANY = 60
+FEW = 20
 """Owners that come by, and the bound that everything is held to meanwhile."""
 ALWAYS = 45
-"""What a container may hold that has nothing to do with how many owners there are: kinds of jobs, fields, threads."""
+"""What a container may hold that has nothing to do with how many owners there are: kinds of jobs,
+fields, threads.
+"""
 
 
 def decorated() -> Iterator[tuple[str, str, ast.expr]]:
-    """Every function of the package that is wrapped to remember: its name, the wrapper's, and the wrapping."""
+    """Every function of the package that is wrapped to remember:
+    its name, the wrapper's, and the wrapping.
+    """
     for path in sorted(SOURCE.rglob("*.py")):
         if "testing" in path.parts:
             continue
@@ -137,9 +146,13 @@ def decorated() -> Iterator[tuple[str, str, ast.expr]]:
 
 @pytest.mark.covers("S3.70")
 def test_every_function_that_remembers_is_known() -> None:
-    """What takes texts forgets at a purge; what does not is bounded; only what stands in the source is kept for ever."""
+    """What takes texts forgets at a purge;
+    what does not is bounded; only what stands in the source is kept for ever.
+    """
     found = {(kind, name) for name, kind, _ in decorated()}
-    assert {name for kind, name in found if kind == "text_cache"} == {name for name in REMEMBERED if "WordPieceTokenizer" not in name}
+    assert {name for kind, name in found if kind == "text_cache"} == {
+        name for name in REMEMBERED if "WordPieceTokenizer" not in name
+    }
     assert {name for kind, name in found if kind == "lru_cache"} == set(NAMES)
     assert {name for kind, name in found if kind == "cache"} == CLOSED
 
@@ -150,7 +163,9 @@ def test_a_function_remembers_so_much_and_no_more(name: str) -> None:
     """Its bound is the one that stands here."""
     most = (REMEMBERED | NAMES)[name]
     if name.endswith("WordPieceTokenizer._spell"):
-        call = import_module("engrams.models.embed.staticembedder").WordPieceTokenizer({"a": 1}).spell
+        call = (
+            import_module("engrams.models.embed.staticembedder").WordPieceTokenizer({"a": 1}).spell
+        )
     else:
         module, _, function = name.rpartition(".")
         call = getattr(import_module(f"engrams.{module}"), function)
@@ -185,7 +200,9 @@ def test_a_bound_stands_where_it_did(name: str) -> None:
 
 
 def containers(root: object) -> Iterator[tuple[str, int]]:
-    """Everything that grows which can be reached from an object and belongs to an object of the package: where it is, its size."""
+    """Everything that grows which can be reached from an object and belongs to an object of the
+    package: where it is, its size.
+    """
     seen: set[int] = set()
     queue = [root]
     while queue:
@@ -196,10 +213,18 @@ def containers(root: object) -> Iterator[tuple[str, int]]:
         if isinstance(one, types.FunctionType):
             queue += one.__closure__ or ()
             continue
-        if type(one).__module__.startswith("engrams") and not type(one).__module__.startswith("engrams.settings"):
-            for name in {*getattr(one, "__dict__", ()), *(slot for kind in type(one).__mro__ for slot in getattr(kind, "__slots__", ()))}:
+        if type(one).__module__.startswith("engrams") and not type(one).__module__.startswith(
+            "engrams.settings"
+        ):
+            for name in {
+                *getattr(one, "__dict__", ()),
+                *(slot for kind in type(one).__mro__ for slot in getattr(kind, "__slots__", ())),
+            }:
                 held = getattr(one, name, None)
-                if isinstance(held, dict | OrderedDict | Counter | deque | list | set) or type(held).__name__ == "WeakValueDictionary":
+                if (
+                    isinstance(held, dict | OrderedDict | Counter | deque | list | set)
+                    or type(held).__name__ == "WeakValueDictionary"
+                ):
                     yield f"{type(one).__qualname__}.{name}", len(held)  # type: ignore[arg-type]
         queue += gc.get_referents(one)
 
@@ -209,7 +234,10 @@ def live(engine: MemoryEngine) -> None:
     for number in range(MANY):
         scope = ("user", f"owner{number}")
         engine.sessions.begin(f"s{number}", scope=scope)
-        engine.observe(Turn(f"I am Person{number} and I live in Town{number}.", session=f"s{number}"), scope=scope)
+        engine.observe(
+            Turn(f"I am Person{number} and I live in Town{number}.", session=f"s{number}"),
+            scope=scope,
+        )
         engine.search("Where do I live?", scope=scope)
         engine.context("Where do I live?", scope=scope)
         engine.deliver("Where do I live now?", scope=scope, session=f"s{number}")
@@ -219,8 +247,12 @@ def live(engine: MemoryEngine) -> None:
 
 @pytest.mark.covers("S3.70")
 @pytest.mark.parametrize("preset", ["default", "cache", "graph"])
-def test_nothing_that_is_kept_grows_with_the_number_of_owners(home: Path, preset: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With every bound lowered, three times as many owners come by as any of them allows: nothing anywhere holds more than that."""
+def test_nothing_that_is_kept_grows_with_the_number_of_owners(
+    home: Path, preset: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With every bound lowered, three times as many owners come by as any of them allows:
+    nothing anywhere holds more than that.
+    """
     for name in BOUNDS:
         module, _, constant = name.rpartition(".")
         if not name.startswith(("store.sqlite.lexicon", "surfaces", "audit", "store.index")):
@@ -236,31 +268,56 @@ def test_nothing_that_is_kept_grows_with_the_number_of_owners(home: Path, preset
     with engrams.open(home=str(home), preset=preset, clock=SettableClock(START), **small) as engine:
         live(engine)
         words = {"TermNumberCache._numbers", "WordPieceTokenizer._ids"}
-        held = {name: size for name, size in containers(engine) if size > ALWAYS and name not in words}
+        held = {
+            name: size for name, size in containers(engine) if size > ALWAYS and name not in words
+        }
         assert held == {}
-        assert max(size for name, size in containers(engine) if name == "InjectedContextFingerprints._owners") == FEW
-        searcher = getattr(engine.store, "_store", engine.store)._index_cache  # beside a vault, the store within
+        assert (
+            max(
+                size
+                for name, size in containers(engine)
+                if name == "InjectedContextFingerprints._owners"
+            )
+            == FEW
+        )
+        searcher = getattr(
+            engine.store, "_store", engine.store
+        )._index_cache  # beside a vault, the store within
         assert searcher.bytes <= 1_000_000
         assert 1 < len(searcher._indexes) < MANY
-        assert searcher.bytes == sum(cached.index.state.bytes for cached in searcher._indexes.values())
+        assert searcher.bytes == sum(
+            cached.index.state.bytes for cached in searcher._indexes.values()
+        )
 
 
 @pytest.mark.covers("S3.70")
 def test_what_is_at_hand_of_one_owner_is_bounded_too() -> None:
-    """Hits and turns at hand, marks of what was shown, queries, views of an index, and profiles: of one owner who asks all day."""
-    with engrams.testing.temp_engine(preset="cache", jobs__workers=0, clock=SettableClock(START)) as engine:
+    """Hits and turns at hand, marks of what was shown, queries, views of an index, and profiles:
+    of one owner who asks all day.
+    """
+    with engrams.testing.temp_engine(
+        preset="cache", jobs__workers=0, clock=SettableClock(START)
+    ) as engine:
         scope = Scope(("user", "ann"))
         for number in range(50):
-            engine.observe(Turn(f"Number {number} is my lucky number of the day.", session="s"), scope=scope)
-            engine.search(f"lucky number {number}", scope=scope, kinds=tuple(Kind)[: 1 + number % len(Kind)])
-            engine.context(f"lucky number {number}", scope=Scope((*scope.labels, "project", f"p{number}")))
+            engine.observe(
+                Turn(f"Number {number} is my lucky number of the day.", session="s"), scope=scope
+            )
+            engine.search(
+                f"lucky number {number}", scope=scope, kinds=tuple(Kind)[: 1 + number % len(Kind)]
+            )
+            engine.context(
+                f"lucky number {number}", scope=Scope((*scope.labels, "project", f"p{number}"))
+            )
             engine.drain()
         tiers = engine.settings.tiers
         assert 0 < len(engine._components.working.ring(scope)) <= tiers.working_size == 20
         assert 0 < len(engine._components.working.hot(scope).ids()) <= tiers.hot_size == 20
         assert len(engine._components.read_deps.profiles._kept) <= BOUNDS["read.profilecache._KEPT"]
         indexes = [cached.index for cached in engine.store._index_cache._indexes.values()]  # type: ignore[attr-defined]
-        assert max(len(index._views) for index in indexes) <= BOUNDS["store.index.ownerindex._VIEWS"]
+        assert (
+            max(len(index._views) for index in indexes) <= BOUNDS["store.index.ownerindex._VIEWS"]
+        )
 
 
 @pytest.mark.covers("S3.70")
@@ -268,17 +325,27 @@ def test_marks_of_what_was_shown_are_bounded() -> None:
     """Of one owner two thousand, of all a thousand owners."""
     echoes = InjectedContextFingerprints()
     line = "The {} boat is called after the {} harbour."
-    echoes.add_context(Scope(("user", "ann")), Context("", "\n".join(line.format(n, n) for n in range(3_000)), 0, ""))
+    echoes.add_context(
+        Scope(("user", "ann")),
+        Context("", "\n".join(line.format(n, n) for n in range(3_000)), 0, ""),
+    )
     for number in range(1_200):
-        echoes.add_context(Scope(("user", f"owner{number}")), Context("", line.format(number, number), 0, ""))
+        echoes.add_context(
+            Scope(("user", f"owner{number}")), Context("", line.format(number, number), 0, "")
+        )
     assert len(echoes._owners) == BOUNDS["session.contextfingerprints._OWNERS"]
-    echoes.add_context(Scope(("user", "ann")), Context("", "\n".join(line.format(n, n) for n in range(3_000)), 0, ""))
+    echoes.add_context(
+        Scope(("user", "ann")),
+        Context("", "\n".join(line.format(n, n) for n in range(3_000)), 0, ""),
+    )
     assert len(echoes._owners["user/ann"]) == BOUNDS["session.contextfingerprints._EACH"]
 
 
 @pytest.mark.covers("S3.70")
 def test_queries_and_judged_sessions_are_bounded() -> None:
-    """A remote embedder's last 512 queries, and the last thousand conversations that a judge follows."""
+    """A remote embedder's last 512 queries, and the last thousand conversations that a judge
+    follows.
+    """
     embedder = QueryCachingEmbedder(HashEmbedder())
     judge = ListwiseReranker(None, SettableClock(START))
     for number in range(1_200):

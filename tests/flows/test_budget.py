@@ -21,18 +21,29 @@ HELLO = ChatRequest((ChatMessage("user", "hello"),), "test")
 
 def opened(home: Path, model: ScriptedModel, clock: SettableClock, **more: object) -> MemoryEngine:
     """An engine on that home with the scripted model."""
-    named = {"chat.provider": "openai", "chat.model": "m", "chat.url": f"{model.url}/v1", "jobs.workers": 0, **more}
+    named = {
+        "chat.provider": "openai",
+        "chat.model": "m",
+        "chat.url": f"{model.url}/v1",
+        "jobs.workers": 0,
+        **more,
+    }
     return engrams.open(load({"home": str(home), **named}, environ={}).settings, clock=clock)
 
 
 def test_a_restart_does_not_begin_a_new_budget(home: Path) -> None:
-    """Calls of an engine that was closed, and of another that is open, count; the next day begins anew."""
+    """Calls of an engine that was closed, and of another that is open, count;
+    the next day begins anew.
+    """
     clock = SettableClock(START)
     with ScriptedModel() as model:
         with opened(home, model, clock, **{"chat.daily_calls": 3}) as engine:
             assert engine.chat_model is not None
             engine.chat_model.ask(HELLO)
-        with opened(home, model, clock, **{"chat.daily_calls": 3}) as one, opened(home, model, clock, **{"chat.daily_calls": 3}) as two:
+        with (
+            opened(home, model, clock, **{"chat.daily_calls": 3}) as one,
+            opened(home, model, clock, **{"chat.daily_calls": 3}) as two,
+        ):
             assert one.chat_model is not None and two.chat_model is not None
             one.chat_model.ask(HELLO)
             two.chat_model.ask(HELLO)
@@ -49,19 +60,34 @@ def test_status_and_stats_tell_what_was_spent(home: Path) -> None:
     """Calls and tokens of today, and the limits, in the process that did not spend them too."""
     clock = SettableClock(START)
     with ScriptedModel() as model, opened(home, model, clock) as one:
-        assert one.stats()["spent"] == {"calls": 0, "tokens": 0, "daily_calls": 0, "daily_tokens": 0}
+        assert one.stats()["spent"] == {
+            "calls": 0,
+            "tokens": 0,
+            "daily_calls": 0,
+            "daily_tokens": 0,
+        }
         assert not home.exists()
         assert one.chat_model is not None
         answer = one.chat_model.ask(HELLO)
         with opened(home, model, clock, **{"chat.daily_tokens": 900}) as other:
             told = other.stats(ANN)["spent"]
-            assert told == {"calls": 1, "tokens": answer.tokens, "daily_calls": 0, "daily_tokens": 900}
+            assert told == {
+                "calls": 1,
+                "tokens": answer.tokens,
+                "daily_calls": 0,
+                "daily_tokens": 900,
+            }
             assert other.status()["spent"] == told
 
 
 def test_incognito_spends_without_a_trace(home: Path) -> None:
     """The budget of an incognito engine is kept in its own memory."""
-    with ScriptedModel() as model, opened(home, model, SettableClock(START), incognito=True, **{"chat.daily_calls": 1}) as engine:
+    with (
+        ScriptedModel() as model,
+        opened(
+            home, model, SettableClock(START), incognito=True, **{"chat.daily_calls": 1}
+        ) as engine,
+    ):
         assert engine.chat_model is not None
         engine.chat_model.ask(HELLO)
         with pytest.raises(BudgetError):

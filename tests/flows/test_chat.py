@@ -1,4 +1,6 @@
-"""Changes as colleagues tell them: terse, announced in mails, with dates; and what only looks like one."""
+"""Changes as colleagues tell them:
+terse, announced in mails, with dates; and what only looks like one.
+"""
 
 from __future__ import annotations
 
@@ -33,18 +35,43 @@ def texts(memory: MemoryEngine, status: Status) -> list[str]:
 @pytest.mark.parametrize(
     ("old", "new", "was", "now"),
     [
-        ("The deadline is May 3.", "deadline got pushed to May 17", "on 3 May 2027", "on 17 May 2027"),
-        ("The deadline is May 3.", "The deadline was moved to May 17.", "on 3 May 2027", "on 17 May 2027"),
+        (
+            "The deadline is May 3.",
+            "deadline got pushed to May 17",
+            "on 3 May 2027",
+            "on 17 May 2027",
+        ),
+        (
+            "The deadline is May 3.",
+            "The deadline was moved to May 17.",
+            "on 3 May 2027",
+            "on 17 May 2027",
+        ),
         ("The standup is at 9.", "standup moved to 9:30", "at 9", "9:30"),
         ("The standup is at 9:30.", "hey, standup is now at 9", "at 9:30", "at 9"),
         ("The budget is 40k.", "budget was cut to 30k", "40k", "30k"),
         ("The rent is 850.", "rent went up to 900", "850", "900"),
-        ("I live in Berlin.", "Hi all, please note that I have moved to Graz. Best, Tom", "Berlin", "Graz"),
+        (
+            "I live in Berlin.",
+            "Hi all, please note that I have moved to Graz. Best, Tom",
+            "Berlin",
+            "Graz",
+        ),
         ("I live in Berlin.", "I wanted to let you know that I moved to Graz.", "Berlin", "Graz"),
-        ("I work at Initech.", "I'm happy to share that I've started a new job at Hooli!", "Initech", "Hooli"),
+        (
+            "I work at Initech.",
+            "I'm happy to share that I've started a new job at Hooli!",
+            "Initech",
+            "Hooli",
+        ),
         ("I work at Initech.", "Dear colleagues, as of today I work at Hooli.", "Initech", "Hooli"),
         ("My manager is Anna.", "Tom is my new boss since monday", "Anna", "Tom"),
-        ("My phone number is 555-1234.", "My phone number changed to 555-9876", "555-1234", "555-9876"),
+        (
+            "My phone number is 555-1234.",
+            "My phone number changed to 555-9876",
+            "555-1234",
+            "555-9876",
+        ),
         ("I'm vegetarian.", "went vegan in january", "vegetarian", "vegan"),
         ("We use Jira.", "we ditched Jira for Linear", "Jira", "uses Linear"),
         ("We use MySQL.", "migrated from MySQL to Postgres, finally", "MySQL", "uses Postgres"),

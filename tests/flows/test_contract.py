@@ -37,7 +37,9 @@ START = datetime(2026, 3, 1, 9, tzinfo=UTC)
     ],
 )
 def test_settings_are_checked_when_they_are_made(section: str, wrong: dict[str, Any]) -> None:
-    """A wrong type, a value out of range, an unknown name: each raises at construction, and names the setting when loaded."""
+    """A wrong type, a value out of range, an unknown name:
+    each raises at construction, and names the setting when loaded.
+    """
     with pytest.raises(ValidationError):
         Settings.model_validate({section: wrong})
     with pytest.raises(SettingsError, match=section):
@@ -48,24 +50,55 @@ def test_settings_are_checked_when_they_are_made(section: str, wrong: dict[str, 
 
 @pytest.mark.covers("S3.23")
 def test_every_field_of_a_memory_persists(tmp_path: Path) -> None:
-    """Scope, range of messages, files, provenance, use, strength, confidence, trust, status and successor, reinforcements, the text
-    that is searched and the embedding with its model: all as they were after storing, and after an export and an import."""
-    embedder, clock = HashEmbedder(), SettableClock(START)
+    """Scope, range of messages, files, provenance, use, strength, confidence, trust, status and
+    successor, reinforcements, the text that is searched and the embedding with its model: all as
+    they were after storing, and after an export and an import.
+    """
+    embedder = HashEmbedder()
+    clock = SettableClock(START)
     scope = Scope((*ANN, "project", "x/y"))
     again = {"source": "01b", "session": "s1", "at": START.isoformat()}
     record = Record(
-        id="01every", scope=scope, kind=Kind.FACT, text="Kim lives in 京都", recorded_at=START, layer=Layer.SEMANTIC, tier=Tier.LONGTERM,
-        status=Status.SUPERSEDED, role="user", speaker="Kim", session="s1", caption="a map", valid_from=START - timedelta(days=9),
-        valid_to=START, ended_at=START, subject="Kim", predicate="lives_in", object="京都", category="home", tags=("a", "b"),
-        evidence=(Evidence("in 京都", "01a", "Kim"),), provenance=Provenance("user", "rules", "p", "said so", ("notes/k.md",)),
-        importance=0.25, confidence=0.75, trust=0.5, strength=3, access_count=4, last_accessed=START, superseded_by="01next",
+        id="01every",
+        scope=scope,
+        kind=Kind.FACT,
+        text="Kim lives in 京都",
+        recorded_at=START,
+        layer=Layer.SEMANTIC,
+        tier=Tier.LONGTERM,
+        status=Status.SUPERSEDED,
+        role="user",
+        speaker="Kim",
+        session="s1",
+        caption="a map",
+        valid_from=START - timedelta(days=9),
+        valid_to=START,
+        ended_at=START,
+        subject="Kim",
+        predicate="lives_in",
+        object="京都",
+        category="home",
+        tags=("a", "b"),
+        evidence=(Evidence("in 京都", "01a", "Kim"),),
+        provenance=Provenance(
+            channel="user", extractor="rules", prompt="p", reason="said so", files=("notes/k.md",)
+        ),
+        importance=0.25,
+        confidence=0.75,
+        trust=0.5,
+        strength=3,
+        access_count=4,
+        last_accessed=START,
+        superseded_by="01next",
         meta={"message_range": [3, 7], "reinforcements": [again]},
-    )  # fmt: skip
+    )
     row = embedder.embed([record.search_text])[0]
     file = tmp_path / "all.jsonl"
     with temp_engine(jobs__workers=0, clock=clock, embedder=embedder) as engine:
         vector = Vector(record.id, embedder.card.id, embedder.card.dimension, row.tobytes())
-        engine.store.commit(WriteBatch("test", "put", START, puts=(NewRecord(record, vector=vector),)))
+        engine.store.commit(
+            WriteBatch("test", "put", START, puts=(NewRecord(record, vector=vector),))
+        )
         assert engine.get(record.id, scope=scope) == record
         assert record.search_text == "Kim lives in 京都 [a map]"
         assert (engine.store.vectors(scope.owner, [record.id], embedder.card.id)[0] == row).all()
@@ -78,25 +111,46 @@ def test_every_field_of_a_memory_persists(tmp_path: Path) -> None:
 
 @pytest.mark.covers("S0.56")
 def test_every_knob_of_the_cache_table_is_there() -> None:
-    """The preset has the stated value of each, any of them can be changed, and a variable overrides the models and the prefix."""
+    """The preset has the stated value of each, any of them can be changed, and a variable overrides
+    the models and the prefix.
+    """
     wanted = {
-        "tiers.working_size": 20, "tiers.promote_importance": 0.5, "tiers.recent_size": 40, "tiers.sweep_seconds": 300.0,
-        "tiers.cold_decay": 0.2, "tiers.cold_minutes": 5.0, "read.routing.recent_limit": 10, "topics.join_cosine": 0.7,
-        "topics.max_members": 20, "read.routing.topics": 6,
-        "read.routing.per_topic": 2, "tiers.hot_size": 20, "tiers.hot_cosine": 0.6, "read.min_scores.dense": 0.6, "read.weights.dense": 0.6,
-        "read.weights.recency": 0.3, "read.weights.importance": 0.1,
-    }  # fmt: skip
+        "tiers.working_size": 20,
+        "tiers.promote_importance": 0.5,
+        "tiers.recent_size": 40,
+        "tiers.sweep_seconds": 300.0,
+        "tiers.cold_decay": 0.2,
+        "tiers.cold_minutes": 5.0,
+        "read.routing.recent_limit": 10,
+        "topics.join_cosine": 0.7,
+        "topics.max_members": 20,
+        "read.routing.topics": 6,
+        "read.routing.per_topic": 2,
+        "tiers.hot_size": 20,
+        "tiers.hot_cosine": 0.6,
+        "read.min_scores.dense": 0.6,
+        "read.weights.dense": 0.6,
+        "read.weights.recency": 0.3,
+        "read.weights.importance": 0.1,
+    }
     settings = load({"preset": "cache"}, environ={}).settings
     assert {name: at(settings, name) for name in wanted} == wanted
     for name, value in wanted.items():
         other = type(value)(value / 2)
         assert at(load({"preset": "cache", name: other}, environ={}).settings, name) == other, name
     variables = {
-        "ENGRAMS_CHAT__PROVIDER": "ollama", "ENGRAMS_CHAT__URL": "http://localhost:1", "ENGRAMS_CHAT__MODEL": "qwen2.5:0.5b",
-        "ENGRAMS_EMBED__MODEL": "bge", "ENGRAMS_EMBED__QUERY_PREFIX": "",
-    }  # fmt: skip
+        "ENGRAMS_CHAT__PROVIDER": "ollama",
+        "ENGRAMS_CHAT__URL": "http://localhost:1",
+        "ENGRAMS_CHAT__MODEL": "qwen2.5:0.5b",
+        "ENGRAMS_EMBED__MODEL": "bge",
+        "ENGRAMS_EMBED__QUERY_PREFIX": "",
+    }
     named = load({"preset": "cache"}, environ=variables).settings
-    assert (named.chat.url, named.chat.model, named.embed.model) == ("http://localhost:1", "qwen2.5:0.5b", "bge")
+    assert (named.chat.url, named.chat.model, named.embed.model) == (
+        "http://localhost:1",
+        "qwen2.5:0.5b",
+        "bge",
+    )
     assert (named.embed.query_prefix, settings.embed.query_prefix) == ("", None)
 
 

@@ -14,7 +14,8 @@ from engrams.types import Kind, Record, Scope, Status
 
 ANN = ("user", "ann")
 ANN_SCOPE = Scope(ANN)
-JANUARY, MAY = datetime(2026, 1, 2, tzinfo=UTC), datetime(2026, 5, 2, tzinfo=UTC)
+JANUARY = datetime(2026, 1, 2, tzinfo=UTC)
+MAY = datetime(2026, 5, 2, tzinfo=UTC)
 ALONE = "I'm allergic to cashews."
 BOTH = "I'm allergic to cashews and I live in Berlin."
 
@@ -27,7 +28,9 @@ def derived(engine: MemoryEngine, word: str) -> Record:
 def shown(engine: MemoryEngine, query: str = "What am I allergic to?") -> str:
     """Everything that a search and a context return."""
     hits = engine.search(query, scope=ANN).hits
-    return " ".join([*(hit.record.text + hit.snippet for hit in hits), engine.context(query, scope=ANN).text])
+    return " ".join(
+        [*(hit.record.text + hit.snippet for hit in hits), engine.context(query, scope=ANN).text]
+    )
 
 
 def change(engine: MemoryEngine, action: str, record: Record) -> None:
@@ -35,10 +38,16 @@ def change(engine: MemoryEngine, action: str, record: Record) -> None:
     if action == "edit":
         engine.edit(record.id, scope=ANN, text="The user is allergic to pecans")
     else:
-        (engine.forget if action == "forget" else engine.purge)(record.id, scope=ANN)
+        if action == "forget":
+            engine.forget(record.id, scope=ANN)
+        else:
+            engine.purge(record.id, scope=ANN)
 
 
-@pytest.mark.parametrize(("action", "status"), [("edit", Status.SUPERSEDED), ("forget", Status.FORGOTTEN), ("purge", Status.PURGED)])
+@pytest.mark.parametrize(
+    ("action", "status"),
+    [("edit", Status.SUPERSEDED), ("forget", Status.FORGOTTEN), ("purge", Status.PURGED)],
+)
 def test_the_only_source_goes_with_its_statement(action: str, status: Status) -> None:
     """A message that said only this is superseded, forgotten or purged too."""
     with temp_engine() as engine:
@@ -54,7 +63,9 @@ def test_the_only_source_goes_with_its_statement(action: str, status: Status) ->
 
 @pytest.mark.parametrize("kind", [Kind.NOTE, Kind.TURN])
 def test_a_message_of_the_past_goes_with_its_statement(kind: Kind) -> None:
-    """What was replaced is forgotten with the message that said it, in reads of the past too, and is as it was after a restore."""
+    """What was replaced is forgotten with the message that said it, in reads of the past too, and
+    is as it was after a restore.
+    """
     with temp_engine(jobs__workers=0) as engine:
         said = engine.add(Turn("I live in Berlin", "user", "", JANUARY), scope=ANN, kind=kind).id
         fact = derived(engine, "Berlin")
@@ -63,30 +74,44 @@ def test_a_message_of_the_past_goes_with_its_statement(kind: Kind) -> None:
         assert before[1].status is Status.SUPERSEDED
         assert engine.preview([fact.id], "forget", ANN).sources[0].effect == "forgotten"
         engine.forget(fact.id, scope=ANN)
-        assert not engine.search("Where do I live?", scope=ANN, as_of=JANUARY + timedelta(days=9)).hits
-        assert "Munich" in shown(engine, "Where do I live?") and "Berlin" not in shown(engine, "Where do I live?")
+        assert not engine.search(
+            "Where do I live?", scope=ANN, as_of=JANUARY + timedelta(days=9)
+        ).hits
+        assert "Munich" in shown(engine, "Where do I live?") and "Berlin" not in shown(
+            engine, "Where do I live?"
+        )
         engine.restore(fact.id, scope=ANN)
         after = [engine.get(one, scope=ANN) for one in (said, fact.id)]
-        assert [replace(one, version=0) for one in after] == [replace(one, version=0) for one in before]
+        assert [replace(one, version=0) for one in after] == [
+            replace(one, version=0) for one in before
+        ]
         assert engine.search("Where do I live?", scope=ANN, as_of=JANUARY + timedelta(days=9)).hits
 
 
 def test_a_message_of_the_past_that_says_more_keeps_the_rest() -> None:
     """Of a note that another statement keeps, only the words of the forgotten one are left out."""
     with temp_engine(jobs__workers=0) as engine:
-        said = engine.add(Turn("I live in Berlin. My dog is called Bruno.", "user", "", JANUARY), scope=ANN, kind=Kind.NOTE).id
+        said = engine.add(
+            Turn("I live in Berlin. My dog is called Bruno.", "user", "", JANUARY),
+            scope=ANN,
+            kind=Kind.NOTE,
+        ).id
         fact = derived(engine, "Berlin")
         engine.add(Turn("I moved to Munich", "user", "", MAY), scope=ANN)
         engine.forget(fact.id, scope=ANN)
         assert engine.get(said, scope=ANN).status is Status.ACTIVE
-        hits = engine.search("Where do I live? What is my dog called?", scope=ANN, as_of=JANUARY + timedelta(days=9)).hits
+        hits = engine.search(
+            "Where do I live? What is my dog called?", scope=ANN, as_of=JANUARY + timedelta(days=9)
+        ).hits
         told = " ".join(hit.record.text + hit.snippet for hit in hits)
         assert "Bruno" in told and "Berlin" not in told
 
 
 @pytest.mark.parametrize("preset", ["default", "proxy"])
 def test_the_corrected_fact_stands_beside_the_shortened_message(preset: str) -> None:
-    """What the message no longer says is said by its fact, also where the question shares words with the rest of the message."""
+    """What the message no longer says is said by its fact, also where the question shares words
+    with the rest of the message.
+    """
     with temp_engine(preset=preset) as engine:
         engine.add(Turn("I work at Acme and my boss is called Frida."), scope=ANN)
         engine.edit(derived(engine, "Frida").id, scope=ANN, text="The user's boss is called Greta")
@@ -94,7 +119,9 @@ def test_the_corrected_fact_stands_beside_the_shortened_message(preset: str) -> 
         assert "Greta" in told and "Frida" not in told and told.count("Greta") == 1
 
 
-@pytest.mark.parametrize(("action", "mark"), [("edit", "[corrected on "), ("forget", "[forgotten]")])
+@pytest.mark.parametrize(
+    ("action", "mark"), [("edit", "[corrected on "), ("forget", "[forgotten]")]
+)
 def test_a_source_that_says_more_keeps_the_rest(action: str, mark: str) -> None:
     """Reads leave out the quoted words; the other fact and the stored text stay."""
     with temp_engine() as engine:
@@ -114,7 +141,8 @@ def test_restore_brings_back_the_source(text: str) -> None:
     """What went with the fact comes back with it, without marks."""
     with temp_engine() as engine:
         source = engine.add(text, scope=ANN).id
-        before, fact = engine.get(source, scope=ANN), derived(engine, "cashews")
+        before = engine.get(source, scope=ANN)
+        fact = derived(engine, "cashews")
         engine.forget(fact.id, scope=ANN)
         engine.restore(fact.id, scope=ANN)
         after = engine.get(source, scope=ANN)
@@ -133,10 +161,16 @@ def test_what_was_retracted_stays_so_when_it_returns() -> None:
         engine.restore(fact.id, scope=ANN)
         after = engine.get(fact.id, scope=ANN)
         assert before.retired_at is not None
-        assert (after.status, after.retired_at, after.meta) == (Status.SUPERSEDED, before.retired_at, before.meta)
+        assert (after.status, after.retired_at, after.meta) == (
+            Status.SUPERSEDED,
+            before.retired_at,
+            before.meta,
+        )
 
 
-@pytest.mark.parametrize("meta", [{"was": "gone"}, {"was": 7}, {"was": "active", "was_retired": "soon"}])
+@pytest.mark.parametrize(
+    "meta", [{"was": "gone"}, {"was": 7}, {"was": "active", "was_retired": "soon"}]
+)
 def test_a_tombstone_whose_metadata_were_edited(meta: dict[str, object]) -> None:
     """Restoring it says what is wrong, and it stays forgotten."""
     with temp_engine() as engine:
@@ -152,9 +186,17 @@ def test_a_preview_counts_other_messages_and_changes_nothing() -> None:
     """Messages that say the same are named, and everything stays."""
     with temp_engine() as engine:
         engine.add(ALONE, scope=ANN)
-        other = engine.add("The caterer wrote: I'm allergic to cashews, says your guest, so no nuts.", scope=ANN).id
-        fact = next(one for one in engine.list(scope=ANN).records if one.text == "The user is allergic to cashews")
-        assert other in engine.preview([fact.id], "forget", ANN).also_said_in or other in {item.source for item in fact.evidence}
+        other = engine.add(
+            "The caterer wrote: I'm allergic to cashews, says your guest, so no nuts.", scope=ANN
+        ).id
+        fact = next(
+            one
+            for one in engine.list(scope=ANN).records
+            if one.text == "The user is allergic to cashews"
+        )
+        assert other in engine.preview([fact.id], "forget", ANN).also_said_in or other in {
+            item.source for item in fact.evidence
+        }
         assert engine.get(fact.id, scope=ANN).status is Status.ACTIVE
 
 
@@ -179,7 +221,9 @@ def test_a_triple_does_not_quote_what_was_corrected() -> None:
 
 
 def test_a_purge_takes_the_words_out_of_a_message_that_says_more() -> None:
-    """The quoted words leave the stored text, its history and its index; the rest stays and is found."""
+    """The quoted words leave the stored text, its history and its index;
+    the rest stays and is found.
+    """
     with temp_engine() as engine:
         source = engine.add(BOTH, scope=ANN).id
         engine.edit(source, scope=ANN, fields={"tags": ("food",)})
@@ -196,7 +240,9 @@ def test_a_purge_counts_the_messages_that_say_the_same() -> None:
     """What another message says stays, and the report is no proof."""
     with temp_engine() as engine:
         first = engine.add("The code of the cellar is four four one.", scope=ANN).id
-        other = engine.add("She wrote: The code of the cellar is four four one. Keep it.", scope=ANN).id
+        other = engine.add(
+            "She wrote: The code of the cellar is four four one. Keep it.", scope=ANN
+        ).id
         report = engine.purge(first, scope=ANN)
         assert not report.proven and report.remaining["also said"] == 1
         assert other in next(place.advice for place in report.places if place.name == "also said")
@@ -208,7 +254,11 @@ def test_history_of_a_new_fact_says_how_it_came() -> None:
     with temp_engine() as memory:
         memory.add("I live in Paris.", scope=ANN)
         memory.add("I moved to Berlin.", scope=ANN)
-        new = next(fact for fact in memory.list(scope=ANN, kinds=(Kind.FACT,)).records if fact.object == "Berlin")
+        new = next(
+            fact
+            for fact in memory.list(scope=ANN, kinds=(Kind.FACT,)).records
+            if fact.object == "Berlin"
+        )
         reasons = [entry.reason for entry in memory.history(new.id, scope=ANN)]
     assert reasons
     assert all("superseded" not in reason for reason in reasons)
@@ -230,8 +280,21 @@ def account(engine: MemoryEngine) -> Record:
 
 def told(engine: MemoryEngine, query: str) -> str:
     """Everything that a search returns, facts of its hits and their quotes too."""
-    records = [one for hit in engine.search(query, scope=ANN, limit=50).hits for one in (hit.record, *hit.facts)]
-    return " ".join([shown(engine, query), *(text for one in records for text in (one.text, *(item.quote for item in one.evidence)))])
+    records = [
+        one
+        for hit in engine.search(query, scope=ANN, limit=50).hits
+        for one in (hit.record, *hit.facts)
+    ]
+    return " ".join(
+        [
+            shown(engine, query),
+            *(
+                text
+                for one in records
+                for text in (one.text, *(item.quote for item in one.evidence))
+            ),
+        ]
+    )
 
 
 def test_an_edited_message_is_corrected_in_the_account_of_its_session() -> None:
@@ -242,13 +305,19 @@ def test_an_edited_message_is_corrected_in_the_account_of_its_session() -> None:
         engine.sessions.end("s", scope=ANN)
         engine.drain()
         assert SESSION[0] in account(engine).text
-        message = next(one for one in engine.list(scope=ANN, kinds=(Kind.TURN,)).records if one.text == SESSION[0])
+        message = next(
+            one
+            for one in engine.list(scope=ANN, kinds=(Kind.TURN,)).records
+            if one.text == SESSION[0]
+        )
         engine.edit(message.id, scope=ANN, text="The parcel ZK-9920 is in the cellar.")
         corrected = account(engine)
         assert "[corrected on " in corrected.text
         assert SESSION[1] in corrected.text
         assert "ZK-4417" not in str((corrected.text, corrected.evidence, corrected.meta))
-        assert "ZK-4417" not in told(engine, "Where is the parcel ZK-4417?") + told(engine, "ZK-4417") + told(engine, SESSION[0])
+        assert "ZK-4417" not in told(engine, "Where is the parcel ZK-4417?") + told(
+            engine, "ZK-4417"
+        ) + told(engine, SESSION[0])
         engine.edit(message.id, scope=ANN, text=SESSION[0])
         assert account(engine).text == " ".join(SESSION)
         assert SESSION[0] in told(engine, "Where is the parcel ZK-4417?")
@@ -259,13 +328,23 @@ def test_an_edited_message_ends_what_a_model_told_of_it() -> None:
     summary = "Ann keeps parcels in the hall. Her sister is at home in Oslo. The fence is green."
     with ScriptedModel() as model:
         model.when("Write a short account", {"summary": summary})
-        with temp_engine(chat__provider="openai", chat__url=model.url, chat__model="m", chat__retries=0, write__extract="rules") as engine:
+        with temp_engine(
+            chat__provider="openai",
+            chat__url=model.url,
+            chat__model="m",
+            chat__retries=0,
+            write__extract="rules",
+        ) as engine:
             engine.observe([Turn(text, session="s") for text in SESSION], scope=ANN)
             engine.drain()
             engine.sessions.end("s", scope=ANN)
             engine.drain()
             assert account(engine).text == summary
-            message = next(one for one in engine.list(scope=ANN, kinds=(Kind.TURN,)).records if one.text == SESSION[3])
+            message = next(
+                one
+                for one in engine.list(scope=ANN, kinds=(Kind.TURN,)).records
+                if one.text == SESSION[3]
+            )
             engine.edit(message.id, scope=ANN, text="My sister lives in Bergen.")
             corrected = account(engine)
             assert "Oslo" not in str((corrected.text, corrected.evidence))

@@ -37,7 +37,11 @@ def tell(memory: MemoryEngine, clock: SettableClock, *texts: str) -> None:
 
 def facts(memory: MemoryEngine, **fields: AsOf) -> list[Record]:
     """What is so now, or as of another time, without denials."""
-    return [one for one in memory.list(scope=ANN, kinds=(Kind.FACT,), **fields).records if one.meta.get("polarity", True)]
+    return [
+        one
+        for one in memory.list(scope=ANN, kinds=(Kind.FACT,), **fields).records
+        if one.meta.get("polarity", True)
+    ]
 
 
 def values(memory: MemoryEngine) -> list[str]:
@@ -48,11 +52,19 @@ def values(memory: MemoryEngine) -> list[str]:
 @pytest.mark.parametrize(
     ("before", "event", "denial"),
     [
-        ("I live in Rome.", "I moved to Naples.", "Never mind, I didn't move to Naples after all, I'm still in Rome."),
+        (
+            "I live in Rome.",
+            "I moved to Naples.",
+            "Never mind, I didn't move to Naples after all, I'm still in Rome.",
+        ),
         ("I live in Rome.", "I moved to Naples.", "Scratch that, I never moved to Naples"),
         ("I live in Rome.", "I moved to Naples.", "I was joking, I did not move to Naples"),
         ("I live in Rome.", "I moved to Naples.", "Just kidding, I didn't move to Naples!"),
-        ("I live in Rome.", "I moved to Naples, Italy.", "sorry, I haven't moved to Naples after all"),
+        (
+            "I live in Rome.",
+            "I moved to Naples, Italy.",
+            "sorry, I haven't moved to Naples after all",
+        ),
         ("I live in Rome.", "I moved to Naples.", "nvm, not moving to Naples after all"),
         ("I live in Rome.", "I moved to Naples.", "We ended up not moving to Naples"),
         ("I live in Rome.", "I moved to Naples.", "I lied about moving to Naples"),
@@ -60,17 +72,28 @@ def values(memory: MemoryEngine) -> list[str]:
         ("I work at Acme.", "I left Acme.", "just kidding, I didn't leave Acme!"),
         ("I have a bike.", "I sold my bike.", "I didn't sell my bike after all."),
         ("I work at Acme.", "I started at Globex.", "nvm, I didn't start at Globex after all"),
-        ("I work at Acme.", "I got a new job at Globex.", "Scratch that, I didn't get the job at Globex."),
+        (
+            "I work at Acme.",
+            "I got a new job at Globex.",
+            "Scratch that, I didn't get the job at Globex.",
+        ),
         ("I work at Acme.", "I quit Acme.", "I was kidding, I did not quit Acme."),
         ("I work at Acme.", "I quit my job at Acme.", "I didn't quit my job after all."),
         ("I'm dating Ann.", "I married Beth.", "I didn't marry Beth, that was a joke."),
-        ("My brother lives in Rome.", "My brother moved to Naples.", "My brother didn't move to Naples after all."),
+        (
+            "My brother lives in Rome.",
+            "My brother moved to Naples.",
+            "My brother didn't move to Naples after all.",
+        ),
     ],
 )
-def test_a_denied_event_never_was(memory: MemoryEngine, clock: SettableClock, before: str, event: str, denial: str) -> None:
+def test_a_denied_event_never_was(
+    memory: MemoryEngine, clock: SettableClock, before: str, event: str, denial: str
+) -> None:
     """The value before it is current again, with the message that told it."""
     tell(memory, clock, before)
-    known, then = [one.id for one in facts(memory)], clock()
+    known = [one.id for one in facts(memory)]
+    then = clock()
     tell(memory, clock, event)
     assert [one.id for one in facts(memory)] != known
     changed = clock()
@@ -109,17 +132,33 @@ def test_what_denies_no_event(memory: MemoryEngine, clock: SettableClock, text: 
 
 def test_a_state_is_not_denied_with_its_event(memory: MemoryEngine, clock: SettableClock) -> None:
     """Who never moved to a place may live there, and who did not quit still works there."""
-    tell(memory, clock, "I live in Naples.", "I work at Acme.", "I never moved to Naples, I was born here.", "I didn't quit Acme.")
+    tell(
+        memory,
+        clock,
+        "I live in Naples.",
+        "I work at Acme.",
+        "I never moved to Naples, I was born here.",
+        "I didn't quit Acme.",
+    )
     assert sorted(values(memory)) == ["Acme", "Naples"]
 
 
 def test_it_happens_after_all(memory: MemoryEngine, clock: SettableClock) -> None:
     """What was denied may be told again later, and holds then."""
-    tell(memory, clock, "I live in Rome.", "I moved to Naples.", "I never moved to Naples", "OK, now I moved to Naples.")
+    tell(
+        memory,
+        clock,
+        "I live in Rome.",
+        "I moved to Naples.",
+        "I never moved to Naples",
+        "OK, now I moved to Naples.",
+    )
     assert values(memory) == ["Naples"]
 
 
-def test_the_command_takes_it_back(home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_takes_it_back(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Said at the command line, a denial restores what is shown as current."""
     monkeypatch.setenv("ENGRAMS_HOME", str(home))
     for text in ("I live in Rome.", "I moved to Naples.", "Scratch that, I never moved to Naples"):
@@ -127,4 +166,8 @@ def test_the_command_takes_it_back(home: Path, capsys: pytest.CaptureFixture[str
     capsys.readouterr()
     main(["list", "--kind", "fact"])
     shown = capsys.readouterr().out
-    assert "lives in Rome" in shown and "never moved to Naples" in shown and "The user moved to Naples" not in shown
+    assert (
+        "lives in Rome" in shown
+        and "never moved to Naples" in shown
+        and "The user moved to Naples" not in shown
+    )

@@ -11,16 +11,21 @@ from engrams.testing import temp_engine
 from engrams.types import Status
 
 ANN = ("user", "ann")
-FIRST, LATER = datetime(2026, 1, 2, 14, tzinfo=UTC), datetime(2026, 5, 2, 14, tzinfo=UTC)
+FIRST = datetime(2026, 1, 2, 14, tzinfo=UTC)
+LATER = datetime(2026, 5, 2, 14, tzinfo=UTC)
 
 
 def tell(*said: str | tuple[datetime, str]) -> dict[str, str]:
-    """The facts after some messages, with their status; a message without a time follows the last by months."""
+    """The facts after some messages, with their status;
+    a message without a time follows the last by months.
+    """
     with temp_engine(jobs__workers=0) as engine:
         for place, one in enumerate(said):
             when, text = (FIRST if not place else LATER, one) if isinstance(one, str) else one
             engine.add(Turn(text, "user", "", when), scope=ANN)
-        records = [record for status in Status for record in engine.list(scope=ANN, status=status).records]
+        records = [
+            record for status in Status for record in engine.list(scope=ANN, status=status).records
+        ]
         return {record.text: record.status.value for record in records if record.evidence}
 
 
@@ -110,14 +115,20 @@ def test_a_dream_come_true_is_a_fact(said: str, home: str) -> None:
     ],
 )
 def test_what_is_told_later_about_a_change_wins(said: str, end: str) -> None:
-    """A job told at 14:00 ends by the firing of that morning, told at 14:05; not by one of years ago."""
+    """A job told at 14:00 ends by the firing of that morning, told at 14:05;
+    not by one of years ago.
+    """
     facts = tell((FIRST, "I work at Deloitte."), (FIRST + timedelta(minutes=5), said))
     assert facts["The user works at Deloitte"] == end
-    assert end == "active" or "active" in [status for text, status in facts.items() if "works" not in text]
+    assert end == "active" or "active" in [
+        status for text, status in facts.items() if "works" not in text
+    ]
 
 
 def test_two_changes_in_one_sentence() -> None:
-    """The old job ends beside the new one, also where the month of leaving lies before the telling of the job."""
+    """The old job ends beside the new one, also where the month of leaving lies before the telling
+    of the job.
+    """
     for when in (LATER, FIRST + timedelta(days=3)):
         facts = tell("I work at Siemens.", (when, "I left Siemens in March and joined Bosch."))
         assert facts["The user works at Siemens"] == "superseded"
@@ -127,17 +138,30 @@ def test_two_changes_in_one_sentence() -> None:
 @pytest.mark.parametrize(
     ("said", "facts"),
     [
-        ("In 2019 I moved to Kiel and in 2022 I married Jo", ["The user married Jo in 2022", "The user moved to Kiel in 2019"]),
-        ("On Monday I started at Lidl and last Sunday my aunt Rosa died", ["The user started at Lidl on 29 December 2025"]),
+        (
+            "In 2019 I moved to Kiel and in 2022 I married Jo",
+            ["The user married Jo in 2022", "The user moved to Kiel in 2019"],
+        ),
+        (
+            "On Monday I started at Lidl and last Sunday my aunt Rosa died",
+            ["The user started at Lidl on 29 December 2025"],
+        ),
         (
             "In 2018 I graduated from MIT and in 2020 I moved to Oslo.",
             ["The user graduated from MIT in 2018", "The user moved to Oslo in 2020"],
         ),
         (
             "On 3 March I adopted a cat and on 5 May my sister Anna got married.",
-            ["The user adopted a cat on 3 March 2025", "The user's sister Anna got married on 5 May 2025", "The user's sister is Anna"],
+            [
+                "The user adopted a cat on 3 March 2025",
+                "The user's sister Anna got married on 5 May 2025",
+                "The user's sister is Anna",
+            ],
         ),
-        ("I met Anna and the wounded dog in 2020", ["The user met Anna and the wounded dog in 2020"]),
+        (
+            "I met Anna and the wounded dog in 2020",
+            ["The user met Anna and the wounded dog in 2020"],
+        ),
     ],
 )
 def test_each_dated_clause_has_its_own_date(said: str, facts: list[str]) -> None:
@@ -150,7 +174,11 @@ def test_each_dated_clause_has_its_own_date(said: str, facts: list[str]) -> None
     [
         ("I work at Google", "I don't work at Google", "The user works at Google"),
         ("I live in Paris", "I don't live in Paris", "The user lives in Paris"),
-        ("I work at Google", "I was wrong about what I told you: I don't work at Google", "The user works at Google"),
+        (
+            "I work at Google",
+            "I was wrong about what I told you: I don't work at Google",
+            "The user works at Google",
+        ),
         ("I'm vegan", "I'm not vegan any more", "The user is vegan"),
         ("I'm vegan", "I'm not vegan anymore", "The user is vegan"),
     ],
@@ -174,7 +202,10 @@ def test_a_cut_fact_is_not_made(said: str) -> None:
     ("said", "fact"),
     [
         ("Our book club meets on Sundays", "The user's book club meets on Sundays"),
-        ("I've been working at Bosch since March.", "The user has been working at Bosch since March 2025"),
+        (
+            "I've been working at Bosch since March.",
+            "The user has been working at Bosch since March 2025",
+        ),
         ("I live in Lyon btw", "The user lives in Lyon"),
     ],
 )
@@ -208,7 +239,10 @@ def test_an_event_of_years_ago_leaves_the_present_unmarked(said: str) -> None:
         engine.add(Turn(said, "user", "", LATER), scope=ANN)
         engine.drain(30)
         hits = {hit.record.text: hit for hit in engine.search("Where do I work?", scope=ANN).hits}
-        assert hits["I work at Acme"].outdated is None and hits["I work at Acme"].status is Status.ACTIVE
+        assert (
+            hits["I work at Acme"].outdated is None
+            and hits["I work at Acme"].status is Status.ACTIVE
+        )
         assert not any(fact.status is not Status.ACTIVE for fact in hits["I work at Acme"].facts)
 
 

@@ -1,6 +1,8 @@
-"""What memory may cost, counted and not timed: statements and rows of a turn, bytes of a memory, sizes of what is kept at hand.
+"""What memory may cost, counted and not timed: statements and rows of a turn, bytes of a memory,
+sizes of what is kept at hand.
 
-Each budget is what it costs today and a little room. One that is too small for a good reason is raised here, on purpose.
+Each budget is what it costs today and a little room. One that is too small for a good reason is
+raised here, on purpose.
 """
 
 from __future__ import annotations
@@ -36,26 +38,38 @@ OBSERVE_STATEMENTS = 15
 OBSERVE_COMMITS = 1
 """Transactions, each synced to disk, of one observed turn."""
 SEARCH_STATEMENTS = 6
-"""SQL statements of one search in a home that is loaded; 4 today with a name in the question, else 3."""
+"""SQL statements of one search in a home that is loaded; 4 today with a name in the question, else
+3.
+"""
 CONTEXT_STATEMENTS = 10
 """SQL statements of one context; 8 today, with one turn that brings its neighbour."""
-SEARCH_ROWS, CONTEXT_ROWS = 90, 205
-"""Rows that SQLite hands over for one search of ten hits and one context of forty; 66 and 191 today, one of each record for its
-version."""
+SEARCH_ROWS = 90
+CONTEXT_ROWS = 205
+"""Rows that SQLite hands over for one search of ten hits and one context of forty; 66 and 191
+today, one of each record for its version.
+"""
 MODEL_CALLS = 0
 """Calls of a chat model that a turn waits for."""
 
 INDEX_BYTES = 1_450_000
-"""Resident bytes of the index per 1,000 memories of 256 dimensions, by its own account: 1 KB of vector each, 0.35 KB of columns and
-0.1 KB of postings; 1,400,000 today."""
-PROCESS_BYTES, PROCESS_FIXED = 1_600_000, 300_000
-"""What a fresh process takes for them besides, as Python counts it, and what it takes once; 1,545,000 today, with what is fixed."""
+"""Resident bytes of the index per 1,000 memories of 256 dimensions, by its own account: 1 KB of
+vector each, 0.35 KB of columns and 0.1 KB of postings; 1,400,000 today.
+"""
+PROCESS_BYTES = 1_600_000
+PROCESS_FIXED = 300_000
+"""What a fresh process takes for them besides, as Python counts it, and what it takes once;
+1,545,000 today, with what is fixed.
+"""
 CODED_BYTES = 1_200_000
-"""Per 1,000 memories of 384 dimensions in a large scope, where vectors are kept in eight bits: 1.2 GB a million."""
+"""Per 1,000 memories of 384 dimensions in a large scope, where vectors are kept in eight bits: 1.2
+GB a million.
+"""
 
 
 def texts(seed: int) -> Iterator[str]:
-    """Sentences of words that sound like words, about as long and as repetitive as chat; the same for the same seed."""
+    """Sentences of words that sound like words, about as long and as repetitive as chat;
+    the same for the same seed.
+    """
     chance = random.Random(seed)
     syllables = [first + second for first in "bklmtrnsdv" for second in "aeiou"]
     words = ["".join(chance.choices(syllables, k=chance.randint(2, 4))) for _ in range(900)]
@@ -76,7 +90,9 @@ def filled(home: Path, **settings: Any) -> MemoryEngine:
 
 
 class Door:
-    """What goes through every connection that is opened while it is watched: statements and rows."""
+    """What goes through every connection that is opened while it is watched:
+    statements and rows.
+    """
 
     def __init__(self) -> None:
         self.statements: Counter[str] = Counter()
@@ -96,7 +112,8 @@ class Door:
             self.rows += 1
             return found
 
-        connection.exec_trace, connection.row_trace = statement, row
+        connection.exec_trace = statement
+        connection.row_trace = row
 
     def cost(self, act: Callable[[], object]) -> tuple[Counter[str], int]:
         """The statements and the number of rows of one act."""
@@ -119,13 +136,17 @@ def watched() -> Iterator[Door]:
 
 @pytest.mark.covers("S3.70")
 def test_a_turn_costs_so_many_statements_and_no_more(home: Path) -> None:
-    """Ten turns, searches and contexts in a home of two thousand memories: statements, rows and synced transactions of each."""
+    """Ten turns, searches and contexts in a home of two thousand memories:
+    statements, rows and synced transactions of each.
+    """
     said = texts(2)
     with watched() as door, filled(home) as engine:
         engine.observe(Turn(next(said), session="now"), scope=ANN)
         engine.search(next(said), scope=ANN)
         for number in range(10):
-            text = next(said) if number % 2 else f"Where does Number{number} live, and {next(said)}?"
+            text = (
+                next(said) if number % 2 else f"Where does Number{number} live, and {next(said)}?"
+            )
             observed, _ = door.cost(partial(engine.observe, Turn(text, session="now"), scope=ANN))
             assert observed.total() <= OBSERVE_STATEMENTS, observed
             assert observed["COMMIT"] == OBSERVE_COMMITS
@@ -145,11 +166,19 @@ def test_a_turn_costs_so_many_statements_and_no_more(home: Path) -> None:
 @pytest.mark.covers("S3.70")
 def test_a_turn_costs_the_same_in_a_larger_home(tmp_path: Path) -> None:
     """With ten times the memories not one statement more; rows are those of the hits."""
-    costs, text = [], next(texts(4))
+    costs = []
+    text = next(texts(4))
     for number in (100, 1_000):
         said = texts(3)
-        with watched() as door, engrams.open(home=str(tmp_path / f"{number}"), jobs__workers=0, clock=SettableClock(START)) as engine:
-            engine.observe([Turn(next(said), session=f"s{one % 10}") for one in range(number)], scope=ANN)
+        with (
+            watched() as door,
+            engrams.open(
+                home=str(tmp_path / f"{number}"), jobs__workers=0, clock=SettableClock(START)
+            ) as engine,
+        ):
+            engine.observe(
+                [Turn(next(said), session=f"s{one % 10}") for one in range(number)], scope=ANN
+            )
             engine.context("What is there?", scope=ANN)
             acts = (
                 lambda e=engine: e.observe(Turn(text, session="now"), scope=ANN),
@@ -176,7 +205,9 @@ def test_a_turn_waits_for_no_model(home: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.covers("S3.70")
 def test_a_thousand_memories_take_so_many_bytes(home: Path) -> None:
-    """Of a home that is opened anew: by the index's own account, and by what Python has really taken for it."""
+    """Of a home that is opened anew:
+    by the index's own account, and by what Python has really taken for it.
+    """
     filled(home).close()
     with engrams.open(home=str(home), jobs__workers=0, clock=SettableClock(START)) as engine:
         engine.search("What is there?", scope=("user", "nobody"))
@@ -188,7 +219,9 @@ def test_a_thousand_memories_take_so_many_bytes(home: Path) -> None:
             taken = tracemalloc.get_traced_memory()[0]
         finally:
             tracemalloc.stop()
-        (cached,) = [one for key, one in engine.store._index_cache._indexes.items() if key[1] == "user/ann"]  # type: ignore[attr-defined]
+        (cached,) = [
+            one for key, one in engine.store._index_cache._indexes.items() if key[1] == "user/ann"
+        ]  # type: ignore[attr-defined]
         number = len(cached.index)
         assert number >= MEMORIES
         assert cached.bytes == cached.index.state.bytes
@@ -200,10 +233,14 @@ def test_a_thousand_memories_take_so_many_bytes(home: Path) -> None:
 
 @pytest.mark.covers("S3.70")
 def test_a_large_scope_keeps_to_its_budget_per_memory() -> None:
-    """IndexColumns and eight-bit vectors of 384 dimensions, as they are in a scope of a million, leave room for postings."""
+    """IndexColumns and eight-bit vectors of 384 dimensions, as they are in a scope of a million,
+    leave room for postings.
+    """
     columns = IndexColumns(384)
     columns.extend(10_000)
-    columns.set_vectors(slice(0, 10_000), np.random.default_rng(1).standard_normal((10_000, 384), np.float32))
+    columns.set_vectors(
+        slice(0, 10_000), np.random.default_rng(1).standard_normal((10_000, 384), np.float32)
+    )
     assert columns.bytes / 10 > CODED_BYTES
     columns.quantize()
     assert columns.bytes / 10 <= CODED_BYTES / 1.5
@@ -214,10 +251,14 @@ PURGE_ROWS = 165
 
 
 def test_a_purge_reads_what_it_erases_and_not_all_memory(home: Path) -> None:
-    """In a home of two thousand memories, those that say the words are asked for; the proof looks at files."""
+    """In a home of two thousand memories, those that say the words are asked for;
+    the proof looks at files.
+    """
     with watched() as door, filled(home) as engine:
         same = engine.add("I keep my spare key below the blue pot.", scope=ANN).id
-        gone = engine.add("The spare key below the blue pot opens the shed of Aunt Marple.", scope=ANN).id
+        gone = engine.add(
+            "The spare key below the blue pot opens the shed of Aunt Marple.", scope=ANN
+        ).id
         purged: list[Any] = []
         _, handed = door.cost(lambda: purged.append(engine.purge([gone], scope=ANN)))
         assert purged[0].proven, purged[0].places

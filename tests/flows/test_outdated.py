@@ -16,26 +16,39 @@ from engrams.surfaces.http.app import create_app
 from engrams.types import Hit, Kind, Status
 
 ME = ("user", "alice")
-DENTIST, NEW_DENTIST = "Mein Zahnarzt ist Dr. Pohl.", "Mein Zahnarzt ist jetzt Dr. Reuter, Dr. Pohl hat aufgehört."
+DENTIST = "Mein Zahnarzt ist Dr. Pohl."
+NEW_DENTIST = "Mein Zahnarzt ist jetzt Dr. Reuter, Dr. Pohl hat aufgehört."
 ASK = "Wer ist mein Zahnarzt?"
 START = datetime(2025, 1, 6, 12, tzinfo=UTC)
 
 
 def open_eager(home: Path, **more: Any) -> MemoryEngine:
     """Open memory that closes and marks at low probabilities."""
-    return engrams.open(home=home, **{"jobs__workers": 0, "write__changes__close_at": 0.6, "write__changes__mark_at": 0.3, **more})
+    return engrams.open(
+        home=home,
+        **{
+            "jobs__workers": 0,
+            "write__changes__close_at": 0.6,
+            "write__changes__mark_at": 0.3,
+            **more,
+        },
+    )
 
 
 def say(memory: MemoryEngine, *lines: str, days: float = 90, session: str = "s") -> None:
     """Say lines as one speaker, some days apart."""
     for number, line in enumerate(lines):
-        memory.observe([Turn(line, at=START + number * timedelta(days=days), session=session)], scope=ME)
+        memory.observe(
+            [Turn(line, at=START + number * timedelta(days=days), session=session)], scope=ME
+        )
     assert memory.drain(30)
 
 
 def find(memory: MemoryEngine, ask: str, part: str, as_of: datetime | None = None) -> Hit:
     """Find the hit that holds a text."""
-    return next(hit for hit in memory.search(ask, scope=ME, as_of=as_of).hits if part in hit.record.text)
+    return next(
+        hit for hit in memory.search(ask, scope=ME, as_of=as_of).hits if part in hit.record.text
+    )
 
 
 @pytest.mark.parametrize(
@@ -47,7 +60,9 @@ def find(memory: MemoryEngine, ask: str, part: str, as_of: datetime | None = Non
         ("The garage code is 4471.", "Sorry, the garage code is 4417, I mixed it up.", "What is the garage code?", "4417"),
     ],
 )  # fmt: skip
-def test_closes_what_a_plain_message_ends(tmp_path: Path, old: str, new: str, ask: str, part: str) -> None:
+def test_closes_what_a_plain_message_ends(
+    tmp_path: Path, old: str, new: str, ask: str, part: str
+) -> None:
     """A change in somebody's own words comes first, and what it ends says so."""
     with open_eager(tmp_path) as memory:
         say(memory, old, new)
@@ -61,7 +76,9 @@ def test_closes_what_a_plain_message_ends(tmp_path: Path, old: str, new: str, as
 
 
 def test_what_is_said_more_exactly_is_still_so(tmp_path: Path) -> None:
-    """A message behind a refined fact stands without a mark, until the more exact one has ended too."""
+    """A message behind a refined fact stands without a mark, until the more exact one has ended
+    too.
+    """
     with open_eager(tmp_path) as memory:
         say(memory, "I live in Berlin.", "I live in Berlin, Germany.")
         was = find(memory, "Where do I live, in Berlin?", "I live in Berlin.")
@@ -70,7 +87,9 @@ def test_what_is_said_more_exactly_is_still_so(tmp_path: Path) -> None:
         assert "no longer so" not in memory.context("Where do I live, in Berlin?", scope=ME).text
         memory.observe([Turn("I moved to Oslo.", at=START + timedelta(days=90))], scope=ME)
         assert memory.drain(30)
-        assert find(memory, "Did I live in Berlin?", "I live in Berlin.").status is Status.SUPERSEDED
+        assert (
+            find(memory, "Did I live in Berlin?", "I live in Berlin.").status is Status.SUPERSEDED
+        )
 
 
 def test_marks_what_may_be_outdated(tmp_path: Path) -> None:
@@ -102,7 +121,9 @@ def test_leaves_alone_what_still_holds(tmp_path: Path, later: str) -> None:
     """Questions, other people, quotations and hypotheticals close nothing."""
     with open_eager(tmp_path) as memory:
         say(memory, "I play the trumpet in the town band.", later)
-        assert find(memory, "Do I play the trumpet?", "I play the trumpet in").status is Status.ACTIVE
+        assert (
+            find(memory, "Do I play the trumpet?", "I play the trumpet in").status is Status.ACTIVE
+        )
 
 
 def test_past_shows_what_held_then(tmp_path: Path) -> None:
@@ -114,9 +135,16 @@ def test_past_shows_what_held_then(tmp_path: Path) -> None:
 
 
 def test_newest_of_a_past_day_comes_first(tmp_path: Path) -> None:
-    """At a past day, what was said last until then stands before what it ended; what came later is unknown."""
+    """At a past day, what was said last until then stands before what it ended;
+    what came later is unknown.
+    """
     with open_eager(tmp_path) as memory:
-        say(memory, "Our goalie is Hamza.", "Hamza left for college, the goalie is Ines now.", "Ines quit, our goalie is Bo now.")
+        say(
+            memory,
+            "Our goalie is Hamza.",
+            "Hamza left for college, the goalie is Ines now.",
+            "Ines quit, our goalie is Bo now.",
+        )
         hits = memory.search("Who is our goalie?", scope=ME, as_of=START + timedelta(days=100)).hits
         assert "Ines now" in hits[0].record.text
         assert all("Bo" not in hit.record.text for hit in hits)
@@ -128,20 +156,32 @@ def test_newest_of_a_past_day_comes_first(tmp_path: Path) -> None:
 def test_assistant_ends_nothing(tmp_path: Path) -> None:
     """An assistant's messages neither end nor doubt each other."""
     with open_eager(tmp_path) as memory:
-        for days, text in enumerate(("The meeting is on Tuesday.", "The meeting is on Thursday now, not on Tuesday.")):
-            memory.observe([Turn(text, "assistant", at=START + timedelta(days=days), session="s")], scope=ME)
+        for days, text in enumerate(
+            ("The meeting is on Tuesday.", "The meeting is on Thursday now, not on Tuesday.")
+        ):
+            memory.observe(
+                [Turn(text, "assistant", at=START + timedelta(days=days), session="s")], scope=ME
+            )
         assert memory.drain(30)
         assert find(memory, "When is the meeting?", "on Tuesday.").outdated is None
 
 
 def test_profile_tells_its_doubts(tmp_path: Path) -> None:
-    """A fact in the profile says that a later statement may end it, until somebody says that it holds."""
+    """A fact in the profile says that a later statement may end it, until somebody says that it
+    holds.
+    """
     with open_eager(tmp_path, write__changes__close_at=1) as memory:
-        say(memory, "My landlord is Mr Okafor.", "Mr Okafor is gone, the landlord is Ms Brandt now.")
+        say(
+            memory, "My landlord is Mr Okafor.", "Mr Okafor is gone, the landlord is Ms Brandt now."
+        )
         doubt = "(said 2025-01-06; may be outdated, see 2025-04-06)"
         before = memory.context("Hello", scope=ME)
         assert doubt in before.prefix
-        fact = next(fact for fact in memory.list(scope=ME, kinds=(Kind.FACT,)).records if "Okafor" in fact.text)
+        fact = next(
+            fact
+            for fact in memory.list(scope=ME, kinds=(Kind.FACT,)).records
+            if "Okafor" in fact.text
+        )
         memory.restore(fact.evidence[0].source, scope=ME)
         after = memory.context("Hello", scope=ME)
         assert "may be outdated" not in after.prefix
@@ -151,28 +191,67 @@ def test_profile_tells_its_doubts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "doubted", "kept"),
     [
-        ("I'm a nurse at St. Mary's", "handed in my notice, done with the hospital", ["is a nurse", "works at St"], []),
-        ("I have a dog and I have a cat.", "the pets are gone, they live with my ex now", ["a dog", "a cat"], []),
-        ("I work as a nurse and I love climbing.", "I'm no longer in nursing, studying law now", ["as a nurse"], ["climbing"]),
-        ("I live in Riga and I have a dog.", "so, new town, new flat: Vilnius it is, since March", ["in Riga"], ["dog"]),
-        ("My girlfriend Mia is a painter and I live in Paris.", "Mia and I broke up", [], ["in Paris"]),
+        (
+            "I'm a nurse at St. Mary's",
+            "handed in my notice, done with the hospital",
+            ["is a nurse", "works at St"],
+            [],
+        ),
+        (
+            "I have a dog and I have a cat.",
+            "the pets are gone, they live with my ex now",
+            ["a dog", "a cat"],
+            [],
+        ),
+        (
+            "I work as a nurse and I love climbing.",
+            "I'm no longer in nursing, studying law now",
+            ["as a nurse"],
+            ["climbing"],
+        ),
+        (
+            "I live in Riga and I have a dog.",
+            "so, new town, new flat: Vilnius it is, since March",
+            ["in Riga"],
+            ["dog"],
+        ),
+        (
+            "My girlfriend Mia is a painter and I live in Paris.",
+            "Mia and I broke up",
+            [],
+            ["in Paris"],
+        ),
         ("I live in Paris and I have a dog called Bruno.", "I moved to Berlin.", [], ["Bruno"]),
-        ("I live in Paris and I have a dog called Bruno.", "Bruno died yesterday", ["Bruno"], ["in Paris"]),
+        (
+            "I live in Paris and I have a dog called Bruno.",
+            "Bruno died yesterday",
+            ["Bruno"],
+            ["in Paris"],
+        ),
     ],
 )
-def test_doubt_falls_on_what_the_later_statement_is_about(home: Path, old: str, new: str, doubted: list[str], kept: list[str]) -> None:
-    """At the defaults, of a message with more than one fact the profile doubts only those that the later one is about."""
+def test_doubt_falls_on_what_the_later_statement_is_about(
+    home: Path, old: str, new: str, doubted: list[str], kept: list[str]
+) -> None:
+    """At the defaults, of a message with more than one fact the profile doubts only those that the
+    later one is about.
+    """
     with engrams.open(home=home, jobs__workers=0) as memory:
         say(memory, old, new)
         lines = memory.context("Hello", scope=ME).prefix.splitlines()
     told = {line: "may be outdated" in line for line in lines if "(said 2025-01-06" in line}
-    assert all([doubt for line, doubt in told.items() if part in line] == [True] for part in doubted)
+    assert all(
+        [doubt for line, doubt in told.items() if part in line] == [True] for part in doubted
+    )
     assert all([doubt for line, doubt in told.items() if part in line] == [False] for part in kept)
 
 
 def test_marked_message_is_shown_where_no_fact_shows_the_mark(home: Path) -> None:
-    """A context tells the doubt with the message itself, where the profile lists its facts without one."""
-    old, new = "I work at Acme and I live in Paris.", "so, everything changed: new country, new job"
+    """A context tells the doubt with the message itself, where the profile lists its facts without
+    one.
+    """
+    old = "I work at Acme and I live in Paris."
+    new = "so, everything changed: new country, new job"
     with engrams.open(home=home, jobs__workers=0, write__changes__mark_at=0.6) as memory:
         say(memory, old, new, days=60)
         shown = memory.context(old, scope=ME)
@@ -181,20 +260,29 @@ def test_marked_message_is_shown_where_no_fact_shows_the_mark(home: Path) -> Non
 
 
 def test_context_brings_the_message_that_a_doubt_points_to(home: Path) -> None:
-    """Where the profile says "see DATE", what was said on that day stands in the context, found by the question or not."""
-    old, new = "I work at Acme and I live in Paris.", "so, everything changed: new country, new job"
+    """Where the profile says "see DATE", what was said on that day stands in the context, found by
+    the question or not.
+    """
+    old = "I work at Acme and I live in Paris."
+    new = "so, everything changed: new country, new job"
     with engrams.open(home=home, jobs__workers=0) as memory:
         say(memory, old, new, "I bought a red kettle.", days=60)
         shown = memory.context("Which kettle did I buy?", scope=ME, limit=1)
         assert "may be outdated, see 2025-03-07" in shown.prefix
         assert new in shown.tail
-        assert new not in memory.context("Which kettle did I buy?", scope=ME, limit=1, tokens=110).text
+        assert (
+            new not in memory.context("Which kettle did I buy?", scope=ME, limit=1, tokens=110).text
+        )
 
 
 def test_change_ends_only_its_own(tmp_path: Path) -> None:
     """What else was said in the same message stays current."""
     with open_eager(tmp_path) as memory:
-        say(memory, "My landlord is Mr Okafor. My sister is a nurse.", "Mr Okafor is gone, the landlord is Ms Brandt now.")
+        say(
+            memory,
+            "My landlord is Mr Okafor. My sister is a nurse.",
+            "Mr Okafor is gone, the landlord is Ms Brandt now.",
+        )
         was = find(memory, "Who is my landlord?", "Mr Okafor. My")
         assert was.status is Status.ACTIVE
         assert {fact.status for fact in was.facts if "nurse" in fact.text} <= {Status.ACTIVE}
@@ -243,7 +331,9 @@ def test_looks_for_changes_off_the_path(tmp_path: Path) -> None:
         assert find(memory, "Which bike do I have, the Trek?", "blue Trek").outdated is not None
 
 
-def test_api_and_command_show_the_mark(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_api_and_command_show_the_mark(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The API and the command tell what may be outdated."""
     asked = "Which bike do I have, the Trek?"
     with open_eager(tmp_path, user="alice", write__changes__close_at=1) as memory:
@@ -291,9 +381,15 @@ def test_command_waits_for_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_news_of_another_slot_casts_no_doubt(home: Path) -> None:
-    """At the defaults, a new job leaves the town alone: both statements are understood, and speak of different things."""
+    """At the defaults, a new job leaves the town alone:
+    both statements are understood, and speak of different things.
+    """
     with engrams.open(home=home, jobs__workers=0) as memory:
-        for line in ("I moved to Berlin.", "I work at Siemens.", "I quit my job at Siemens, I'm a teacher now"):
+        for line in (
+            "I moved to Berlin.",
+            "I work at Siemens.",
+            "I quit my job at Siemens, I'm a teacher now",
+        ):
             memory.add(line, scope=ME)
         assert memory.drain(30)
         shown = memory.context("Where do I live?", scope=ME).text
@@ -303,12 +399,18 @@ def test_news_of_another_slot_casts_no_doubt(home: Path) -> None:
 def test_plain_statement_may_end_something(tmp_path: Path) -> None:
     """A change without a word or a number that marks it is looked for too."""
     with open_eager(tmp_path) as memory:
-        say(memory, "We keep two goats behind the barn.", "The goats went to the petting zoo, the barn is so quiet.")
+        say(
+            memory,
+            "We keep two goats behind the barn.",
+            "The goats went to the petting zoo, the barn is so quiet.",
+        )
         assert find(memory, "Do we keep goats?", "We keep two goats").outdated is not None
 
 
 def test_correction_is_compared_with_what_was_said_just_before(tmp_path: Path) -> None:
-    """A correction is compared with the last messages of its session, however many older ones are nearer in words."""
+    """A correction is compared with the last messages of its session, however many older ones are
+    nearer in words.
+    """
     stations = (
         "Leeds",
         "York",
@@ -327,9 +429,18 @@ def test_correction_is_compared_with_what_was_said_just_before(tmp_path: Path) -
         "Perth",
     )
     with open_eager(tmp_path, write__changes__mark_at=0.03) as memory:
-        say(memory, *(f"Sorry, I misread the sign of the station in {name} again." for name in stations), days=3)
-        for minute, line in enumerate(("Room 12 has the projector.", "Correction, it's room 14, I misread the sign.")):
-            memory.observe([Turn(line, at=START + timedelta(days=400, minutes=minute), session="later")], scope=ME)
+        say(
+            memory,
+            *(f"Sorry, I misread the sign of the station in {name} again." for name in stations),
+            days=3,
+        )
+        for minute, line in enumerate(
+            ("Room 12 has the projector.", "Correction, it's room 14, I misread the sign.")
+        ):
+            memory.observe(
+                [Turn(line, at=START + timedelta(days=400, minutes=minute), session="later")],
+                scope=ME,
+            )
         assert memory.drain(30)
         assert find(memory, "Which room has the projector?", "Room 12").outdated is not None
 
@@ -340,23 +451,40 @@ def test_ordinary_talk_gets_no_mark(home: Path) -> None:
         "Hey Rosa! I won my first bowling tournament last week, it felt amazing!",
         "Thanks so much, your support really keeps me going.",
         "Bowling is my way to relax after work, I forget everything.",
-        "I'm trying to build a score sheet with Flask 2.3, can you help me with the form? ```python\nscores = [7, 9]\n```",
-        "Hi Rosa, long time no see! So much has happened. I won another tournament on Friday, what a night!",
+        (
+            "I'm trying to build a score sheet with Flask 2.3, can you help me with the form?"
+            " ```python\nscores = [7, 9]\n```"
+        ),
+        (
+            "Hi Rosa, long time no see! So much has happened. I won another tournament on Friday,"
+            " what a night!"
+        ),
         "Thanks, I really appreciate it. You always cheer me up!",
         "Playing really helps me to let go of stress, it clears my head.",
-        "I'm having trouble with the tests of my score sheet, can you review this? ```python\nassert total([7, 8]) == 15\n```",
+        (
+            "I'm having trouble with the tests of my score sheet, can you review this?"
+            " ```python\nassert total([7, 8]) == 15\n```"
+        ),
     )
     with engrams.open(home=home, jobs__workers=0) as memory:
         say(memory, *said, days=9)
-        hits = memory.search("bowling tournament score sheet support relax", scope=ME, limit=20).hits
+        hits = memory.search(
+            "bowling tournament score sheet support relax", scope=ME, limit=20
+        ).hits
     assert len(hits) >= 6
     assert all(hit.outdated is None for hit in hits)
 
 
 def test_news_that_names_the_old_value_casts_doubt(home: Path) -> None:
-    """Where the newer statement names what the older one says, another slot is no reason to leave it alone."""
+    """Where the newer statement names what the older one says, another slot is no reason to leave
+    it alone.
+    """
     with engrams.open(home=home, jobs__workers=0) as memory:
-        say(memory, "Priya is our product manager.", "Priya moved to marketing. Our PM is Mateo now.")
+        say(
+            memory,
+            "Priya is our product manager.",
+            "Priya moved to marketing. Our PM is Mateo now.",
+        )
         assert find(memory, "Who is our product manager?", "is our product").outdated is not None
 
 
@@ -370,11 +498,17 @@ def test_news_that_names_the_old_value_casts_doubt(home: Path) -> None:
         ("Room 12 is ours", "Room 14 is ours now", False),
     ],
 )
-def test_two_things_of_one_kind_do_not_outdate_each_other(tmp_path: Path, one: str, other: str, apart: bool) -> None:
-    """A number or a town tells two things apart; the same thing, or a word of change, is still marked."""
+def test_two_things_of_one_kind_do_not_outdate_each_other(
+    tmp_path: Path, one: str, other: str, apart: bool
+) -> None:
+    """A number or a town tells two things apart;
+    the same thing, or a word of change, is still marked.
+    """
     with engrams.open(home=tmp_path, jobs__workers=0) as memory:
         for number, line in enumerate((one, other)):
-            memory.observe([Turn(line, at=START + timedelta(days=number), session=f"s{number}")], scope=ME)
+            memory.observe(
+                [Turn(line, at=START + timedelta(days=number), session=f"s{number}")], scope=ME
+            )
         assert memory.drain(30)
         hit = find(memory, one, one)
         assert (hit.outdated is None and hit.status is Status.ACTIVE) == apart
@@ -385,7 +519,11 @@ def test_two_things_of_one_kind_do_not_outdate_each_other(tmp_path: Path, one: s
     [
         ("My dentist is Dr. Moreau.", "I've switched dentists, I go to Dr. Keller now.", True),
         ("I work at Siemens.", "I quit Siemens last week and started at Bosch.", True),
-        ("Our team meeting is on Tuesdays at 10.", "The team meeting was moved to Thursdays.", True),
+        (
+            "Our team meeting is on Tuesdays at 10.",
+            "The team meeting was moved to Thursdays.",
+            True,
+        ),
         ("I'm vegetarian.", "I started eating meat again.", True),
         ("Meine Handynummer ist 0171 555.", "Neue Nummer: 0160 777.", True),
         ("My number is 0171 555.", "Mum's number is 0160 777.", False),
@@ -393,7 +531,9 @@ def test_two_things_of_one_kind_do_not_outdate_each_other(tmp_path: Path, one: s
     ],
 )
 def test_first_minute(tmp_path: Path, old: str, new: str, ends: bool) -> None:
-    """At the defaults, a plain change right after the statement is told; the same of another person is not."""
+    """At the defaults, a plain change right after the statement is told;
+    the same of another person is not.
+    """
     with engrams.open(home=tmp_path, jobs__workers=0) as memory:
         say(memory, old, new, days=0.0001)
         told = memory.context(old, scope=ME).text

@@ -49,7 +49,10 @@ def told(home: Path, *texts: str) -> MemoryEngine:
 def test_a_past_value_ends_nothing(home: Path, today: str, past: str) -> None:
     """What was so until a year is no news of what is so today."""
     with told(home, today, past) as memory:
-        status = {hit.record.text: (hit.status, hit.outdated) for hit in memory.search(today, scope=ANN).hits}
+        status = {
+            hit.record.text: (hit.status, hit.outdated)
+            for hit in memory.search(today, scope=ANN).hits
+        }
         assert status[today] == (Status.ACTIVE, None)
         assert not memory.list(scope=ANN, kinds=(Kind.NOTE,), statuses=(Status.SUPERSEDED,)).records
 
@@ -64,20 +67,36 @@ def test_a_past_value_ends_nothing(home: Path, today: str, past: str) -> None:
         ("I relocated to Madrid for two years back in 2012", 2012, 2014),
     ],
 )
-def test_a_stay_that_is_over(home: Path, before: tuple[str, ...], text: str, begun: int, ended: int) -> None:
+def test_a_stay_that_is_over(
+    home: Path, before: tuple[str, ...], text: str, begun: int, ended: int
+) -> None:
     """A move for some years is true for these, whatever else is known."""
     with told(home, *before, text) as memory:
         (stay,) = memory.list(scope=ANN, kinds=(Kind.FACT,), statuses=(Status.SUPERSEDED,)).records
-        assert (stay.object, stay.valid_from, stay.valid_to) == ("Madrid", *(datetime(year, 1, 1, tzinfo=UTC) for year in (begun, ended)))
-        assert [one.object for one in memory.list(scope=ANN, kinds=(Kind.FACT,)).records] == ["Rome"] * len(before)
+        assert (stay.object, stay.valid_from, stay.valid_to) == (
+            "Madrid",
+            *(datetime(year, 1, 1, tzinfo=UTC) for year in (begun, ended)),
+        )
+        assert [one.object for one in memory.list(scope=ANN, kinds=(Kind.FACT,)).records] == [
+            "Rome"
+        ] * len(before)
         then = AsOf(valid=datetime(begun, 7, 1, tzinfo=UTC))
-        assert "Madrid" in [one.object for one in memory.list(scope=ANN, kinds=(Kind.FACT,), as_of=then).records]
+        assert "Madrid" in [
+            one.object for one in memory.list(scope=ANN, kinds=(Kind.FACT,), as_of=then).records
+        ]
 
 
 @pytest.mark.parametrize(
-    "text", ["In March I moved to Madrid for two years.", "A year ago I moved to Madrid, for ten years.", "I moved to Madrid."]
+    "text",
+    [
+        "In March I moved to Madrid for two years.",
+        "A year ago I moved to Madrid, for ten years.",
+        "I moved to Madrid.",
+    ],
 )
 def test_a_stay_that_goes_on(home: Path, text: str) -> None:
     """A stay whose end is to come, or not told, is current."""
     with told(home, "I live in Rome.", text) as memory:
-        assert [one.object for one in memory.list(scope=ANN, kinds=(Kind.FACT,)).records] == ["Madrid"]
+        assert [one.object for one in memory.list(scope=ANN, kinds=(Kind.FACT,)).records] == [
+            "Madrid"
+        ]

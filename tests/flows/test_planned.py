@@ -18,11 +18,14 @@ from engrams.types import Kind, Status
 
 ANN = ("user", "ann")
 ASK = "Where does Ann work?"
-OLD, NEW = "The user works at Acme", "The user works at Globex from March 2027"
+OLD = "The user works at Acme"
+NEW = "The user works at Globex from March 2027"
 
 
 def facts(memory: MemoryEngine, **fields: Any) -> list[str]:
-    return sorted(record.text for record in memory.list(scope=ANN, kinds=(Kind.FACT,), **fields).records)
+    return sorted(
+        record.text for record in memory.list(scope=ANN, kinds=(Kind.FACT,), **fields).records
+    )
 
 
 def told(memory: MemoryEngine, *texts: str) -> None:
@@ -51,28 +54,43 @@ def statuses(memory: MemoryEngine, **fields: Any) -> dict[str, Status]:
 
 
 def test_current_from_its_day(memory: MemoryEngine, clock: SettableClock, home: Path) -> None:
-    """Until the day the old value is current and the new one says from when; from that second on it is the other way round."""
+    """Until the day the old value is current and the new one says from when;
+    from that second on it is the other way round.
+    """
     assert facts(memory) == [OLD, NEW]
-    assert "(from 2027-03-01)" in memory.context(ASK, scope=ANN).text or "from March 2027" in memory.context(ASK, scope=ANN).text
+    assert (
+        "(from 2027-03-01)" in memory.context(ASK, scope=ANN).text
+        or "from March 2027" in memory.context(ASK, scope=ANN).text
+    )
     clock.set("2027-02-28T23:59:59")
     memory.drain()
     assert statuses(memory)["I work at Acme."] is Status.ACTIVE
     clock.set("2027-03-01T00:00:00")
-    assert statuses(memory) == {"From March I work at Globex.": Status.ACTIVE, "I work at Acme.": Status.SUPERSEDED}
+    assert statuses(memory) == {
+        "From March I work at Globex.": Status.ACTIVE,
+        "I work at Acme.": Status.SUPERSEDED,
+    }
     memory.drain()
     assert facts(memory) == [NEW]
     assert facts(memory, statuses=(Status.SUPERSEDED,)) == [OLD]
     shown = memory.context(ASK, scope=ANN).text
     assert OLD not in shown
     assert NEW in shown
-    listed = CliRunner().invoke(app, ["list", "--kind", "fact", "--user", "ann"], env={"ENGRAMS_HOME": str(home)}).output
+    listed = (
+        CliRunner()
+        .invoke(app, ["list", "--kind", "fact", "--user", "ann"], env={"ENGRAMS_HOME": str(home)})
+        .output
+    )
     assert "Globex" in listed
     assert "Acme" not in listed
 
 
 def test_as_of_any_day(memory: MemoryEngine, clock: SettableClock) -> None:
-    """Which employer is true on a day, as known on another, is the same before and after the day has come."""
-    march, december = datetime(2027, 4, 1, tzinfo=UTC), datetime(2026, 12, 1, tzinfo=UTC)
+    """Which employer is true on a day, as known on another, is the same before and after the day
+    has come.
+    """
+    march = datetime(2027, 4, 1, tzinfo=UTC)
+    december = datetime(2026, 12, 1, tzinfo=UTC)
     before = datetime(2026, 11, 22, 12, tzinfo=UTC)
     for moment in ("2026-11-24", "2027-05-01"):
         clock.set(moment)
@@ -86,7 +104,11 @@ def test_as_of_any_day(memory: MemoryEngine, clock: SettableClock) -> None:
 
 def test_a_plan_given_up_ends_nothing(memory: MemoryEngine, clock: SettableClock) -> None:
     """With the plan forgotten, what is known goes on past the day."""
-    (plan,) = [record for record in memory.list(scope=ANN, kinds=(Kind.FACT,)).records if record.text == NEW]
+    (plan,) = [
+        record
+        for record in memory.list(scope=ANN, kinds=(Kind.FACT,)).records
+        if record.text == NEW
+    ]
     memory.forget(plan.id, scope=ANN)
     clock.set("2027-04-01")
     memory.drain()
@@ -144,7 +166,9 @@ def test_nothing_to_cancel(memory: MemoryEngine, clock: SettableClock) -> None:
 
 
 def test_a_plan_that_changes(memory: MemoryEngine, clock: SettableClock) -> None:
-    """Another employer from another day takes the plan's place, and the old value ends on the new day."""
+    """Another employer from another day takes the plan's place, and the old value ends on the new
+    day.
+    """
     told(memory, "I will work at Initech from May.")
     clock.set("2027-03-15")
     memory.drain()
@@ -154,12 +178,23 @@ def test_a_plan_that_changes(memory: MemoryEngine, clock: SettableClock) -> None
     assert facts(memory) == ["The user works at Initech from May 2027"]
 
 
-@pytest.mark.parametrize("text", ["From Monday to Friday I work at Globex.", "I know Bob from May.", "I worked at Globex from March."])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "From Monday to Friday I work at Globex.",
+        "I know Bob from May.",
+        "I worked at Globex from March.",
+    ],
+)
 def test_what_is_no_plan(home: Path, clock: SettableClock, text: str) -> None:
     """A span of days, an origin and a report end nothing."""
     with engrams.open(home=home, clock=clock, jobs__workers=0) as memory:
         told(memory, "I work at Acme.", text)
-        (old,) = [record for record in memory.list(scope=ANN, kinds=(Kind.FACT,)).records if record.text == OLD]
+        (old,) = [
+            record
+            for record in memory.list(scope=ANN, kinds=(Kind.FACT,)).records
+            if record.text == OLD
+        ]
         assert old.valid_to is None
 
 
@@ -168,20 +203,44 @@ def test_a_model_tells_the_day(home: Path, clock: SettableClock) -> None:
 
     def answer(request: ReceivedModelRequest) -> dict[str, object]:
         if "how it meets what is known" in request.prompt:
-            return {"decisions": [{"new": 1, "known": [1], "verdict": "replace", "confidence": "high", "reason": "a new job"}]}
+            return {
+                "decisions": [
+                    {
+                        "new": 1,
+                        "known": [1],
+                        "verdict": "replace",
+                        "confidence": "high",
+                        "reason": "a new job",
+                    }
+                ]
+            }
         later = "Globex" in request.prompt.split("The messages:")[-1]
         firm = "Globex" if later else "Acme"
-        row = {"turn": 1, "text": f"Ann works at {firm}.", "quote": firm, "subject": "user", "predicate": "works_at", "object": firm}
+        row = {
+            "turn": 1,
+            "text": f"Ann works at {firm}.",
+            "quote": firm,
+            "subject": "user",
+            "predicate": "works_at",
+            "object": firm,
+        }
         return {"statements": [{**row, "from": "2027-03-01"} if later else row]}
 
     with ScriptedModel(answer=answer) as model:
-        given: dict[str, Any] = {"chat__provider": "openai", "chat__model": "m", "chat__url": model.url, "write__debounce_seconds": 0.0}
+        given: dict[str, Any] = {
+            "chat__provider": "openai",
+            "chat__model": "m",
+            "chat__url": model.url,
+            "write__debounce_seconds": 0.0,
+        }
         with engrams.open(home=home, clock=clock, jobs__workers=0, **given) as memory:
             told(memory, "Ich arbeite bei Acme.")
             clock.forward(days=1)
             told(memory, "Ab März arbeite ich bei Globex.")
             assert facts(memory, as_of=AsOf(valid=clock())) == ["Ann works at Acme."]
-            assert facts(memory, as_of=AsOf(valid=datetime(2027, 3, 1, tzinfo=UTC))) == ["Ann works at Globex."]
+            assert facts(memory, as_of=AsOf(valid=datetime(2027, 3, 1, tzinfo=UTC))) == [
+                "Ann works at Globex."
+            ]
             clock.set("2027-03-01")
             memory.drain()
             assert facts(memory) == ["Ann works at Globex."]

@@ -16,7 +16,8 @@ from engrams import Turn
 from engrams.errors import ClosedError, ConflictError, InputError, NotFoundError, ScopeError
 from engrams.types import Kind, StatedFields, Status
 
-ALICE, BOB = ("user", "alice"), ("user", "bob")
+ALICE = ("user", "alice")
+BOB = ("user", "bob")
 HOSTILE = [
     "NUL \0 inside",
     "lone \ud800 surrogate",
@@ -60,7 +61,9 @@ def test_what_is_acknowledged_is_found_at_once(home: Path) -> None:
     """Each write is found by the very next search, settled or not."""
     with engrams.open(home=home, jobs__workers=0) as memory:
         for number, settle in enumerate((True, False) * 10):
-            receipt = memory.add(f"Parcel {number} arrived from the harbour", scope=ALICE, settle=settle)
+            receipt = memory.add(
+                f"Parcel {number} arrived from the harbour", scope=ALICE, settle=settle
+            )
             found = memory.search(f"parcel {number}", scope=ALICE, limit=3)
             assert receipt.id in [hit.record.id for hit in found.hits]
 
@@ -68,15 +71,22 @@ def test_what_is_acknowledged_is_found_at_once(home: Path) -> None:
 def test_everything_is_there_after_reopening(home: Path) -> None:
     """A second engine on the same home has every record, found by the same words."""
     with engrams.open(home=home) as memory:
-        ids = [memory.add(f"Shelf {number} holds the blue books", scope=ALICE).id for number in range(20)]
+        ids = [
+            memory.add(f"Shelf {number} holds the blue books", scope=ALICE).id
+            for number in range(20)
+        ]
     with engrams.open(home=home) as memory:
-        assert {record.id for record in memory.list(scope=ALICE, kinds=(Kind.NOTE,)).records} == set(ids)
+        assert {
+            record.id for record in memory.list(scope=ALICE, kinds=(Kind.NOTE,)).records
+        } == set(ids)
         assert memory.search("shelf 7", scope=ALICE).hits[0].record.id == ids[7]
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=[ascii(text[:12]) for text in HOSTILE])
 def test_any_text_is_kept_and_harmless(home: Path, text: str) -> None:
-    """Odd text is stored, can be searched for, put into a context, exported and imported, and it never breaks out of the prompt."""
+    """Odd text is stored, can be searched for, put into a context, exported and imported, and it
+    never breaks out of the prompt.
+    """
     with engrams.open(home=home) as memory:
         receipt = memory.add(text, scope=ALICE)
         record = memory.get(receipt.id, scope=ALICE)
@@ -89,12 +99,19 @@ def test_any_text_is_kept_and_harmless(home: Path, text: str) -> None:
         assert record.text in [other.text for other in memory.list(scope=BOB, limit=1000).records]
 
 
-@pytest.mark.parametrize("text", ["", "   ", "\n\t", "\0\0", "\u200b", " \ufeff\u202e ", "\u2060\u00ad\u3000"])
+@pytest.mark.parametrize(
+    "text", ["", "   ", "\n\t", "\0\0", "\u200b", " \ufeff\u202e ", "\u2060\u00ad\u3000"]
+)
 def test_empty_text_is_refused(home: Path, text: str) -> None:
-    """Text without a visible character raises InputError with a hint, added or as an edit; what was there stays."""
+    """Text without a visible character raises InputError with a hint, added or as an edit;
+    what was there stays.
+    """
     with engrams.open(home=home) as memory:
         kept = memory.add("The gate is green.", scope=ALICE).id
-        for write in (lambda: memory.add(text, scope=ALICE), lambda: memory.edit(kept, scope=ALICE, text=text)):
+        for write in (
+            lambda: memory.add(text, scope=ALICE),
+            lambda: memory.edit(kept, scope=ALICE, text=text),
+        ):
             with pytest.raises(InputError, match="The text is empty") as caught:
                 write()
             assert "visible character" in caught.value.hint
@@ -102,27 +119,64 @@ def test_empty_text_is_refused(home: Path, text: str) -> None:
 
 
 def test_long_names_stay_apart(home: Path) -> None:
-    """Speakers, sessions and ids that differ after 200 characters stay different; the same one is the same again."""
+    """Speakers, sessions and ids that differ after 200 characters stay different;
+    the same one is the same again.
+    """
     with engrams.open(home=home) as memory:
-        said = [Turn("I keep bees.", speaker="s" * 300 + end, session="c" * 300 + end, external_id="e" * 300 + end) for end in "aba"]
-        first, second, again = (memory.get(memory.add(turn, scope=ALICE).id, scope=ALICE) for turn in said)
+        said = [
+            Turn(
+                "I keep bees.",
+                speaker="s" * 300 + end,
+                session="c" * 300 + end,
+                external_id="e" * 300 + end,
+            )
+            for end in "aba"
+        ]
+        first, second, again = (
+            memory.get(memory.add(turn, scope=ALICE).id, scope=ALICE) for turn in said
+        )
         assert first.id == again.id != second.id
         assert first.session != second.session and first.speaker != second.speaker
-        assert all(len(name) == 200 for one in (first, second) for name in (one.session, one.speaker, one.external_id))
+        assert all(
+            len(name) == 200
+            for one in (first, second)
+            for name in (one.session, one.speaker, one.external_id)
+        )
         assert memory.list(scope=ALICE, session=first.session).records == (first,)
 
 
 @pytest.mark.parametrize("text", ["a\0b\ud800c"])
 def test_what_no_store_holds_is_replaced_alike(home: Path, text: str) -> None:
-    """NUL goes and a lone surrogate becomes a question mark in text, names, tags and metadata, added, labelled or edited."""
+    """NUL goes and a lone surrogate becomes a question mark in text, names, tags and metadata,
+    added, labelled or edited.
+    """
     with engrams.open(home=home) as memory:
-        turn = Turn(text, speaker=text, session=text, meta={"k": [text]}, stated=StatedFields(tags=(text,)))
+        turn = Turn(
+            text, speaker=text, session=text, meta={"k": [text]}, stated=StatedFields(tags=(text,))
+        )
         made = memory.get(memory.add(turn, scope=ALICE).id, scope=ALICE)
-        assert (made.text, made.speaker, made.session, made.tags, made.meta["k"]) == ("ab?c", "ab?c", "ab?c", ("ab?c",), ["ab?c"])
+        assert (made.text, made.speaker, made.session, made.tags, made.meta["k"]) == (
+            "ab?c",
+            "ab?c",
+            "ab?c",
+            ("ab?c",),
+            ["ab?c"],
+        )
         plain = memory.add("The gate is green.", scope=ALICE).id
-        edited = memory.edit(plain, scope=ALICE, fields={"text": text, "speaker": text, "tags": [text], "meta": {text: [text]}})
-        assert (edited.text, edited.speaker, edited.tags, edited.meta) == ("ab?c", "ab?c", ("ab?c",), {"ab?c": ["ab?c"]})
-        assert memory.links.tag(memory.add("The lathe is oiled.", scope=ALICE).id, text, scope=ALICE).tags == ("ab?c",)
+        edited = memory.edit(
+            plain,
+            scope=ALICE,
+            fields={"text": text, "speaker": text, "tags": [text], "meta": {text: [text]}},
+        )
+        assert (edited.text, edited.speaker, edited.tags, edited.meta) == (
+            "ab?c",
+            "ab?c",
+            ("ab?c",),
+            {"ab?c": ["ab?c"]},
+        )
+        assert memory.links.tag(
+            memory.add("The lathe is oiled.", scope=ALICE).id, text, scope=ALICE
+        ).tags == ("ab?c",)
 
 
 def test_several_at_once_are_for_observe(home: Path) -> None:
@@ -136,7 +190,9 @@ def test_several_at_once_are_for_observe(home: Path) -> None:
 
 
 def test_a_caption_may_stand_alone(home: Path) -> None:
-    """A picture's memory may lose its text, and an invisible caption is none; the last visible character stays."""
+    """A picture's memory may lose its text, and an invisible caption is none;
+    the last visible character stays.
+    """
     with engrams.open(home=home) as memory:
         made = memory.add(Turn("Look", caption="a dog on the beach"), scope=ALICE).id
         assert memory.edit(made, scope=ALICE, text="").search_text.strip() == "[a dog on the beach]"
@@ -157,7 +213,9 @@ def test_text_over_the_limit_is_refused(home: Path) -> None:
 
 @pytest.mark.covers("S1.62")
 def test_owners_never_see_each_other(home: Path) -> None:
-    """No search, listing, context, id or prefix of an id reaches another owner; a scope without an owner raises."""
+    """No search, listing, context, id or prefix of an id reaches another owner;
+    a scope without an owner raises.
+    """
     with engrams.open(home=home) as memory:
         theirs = memory.add("Alice hides the key under the flowerpot", scope=ALICE)
         assert memory.search("where is the key", scope=BOB).hits == ()
@@ -176,28 +234,44 @@ def test_owners_never_see_each_other(home: Path) -> None:
 
 @pytest.mark.covers("S2.52", "S3.38")
 def test_a_deeper_scope_sees_itself_and_what_is_above(home: Path) -> None:
-    """A conversation sees its own and the owner's memories, not another conversation's; the owner sees all."""
-    one, two = (*ALICE, "conversation", "one"), (*ALICE, "conversation", "two")
+    """A conversation sees its own and the owner's memories, not another conversation's;
+    the owner sees all.
+    """
+    one = (*ALICE, "conversation", "one")
+    two = (*ALICE, "conversation", "two")
     with engrams.open(home=home) as memory:
         memory.add("In one we spoke of the lighthouse", scope=one)
         memory.add("Everywhere we speak of the lighthouse", scope=ALICE)
         seen = {
-            name: {hit.record.text.split()[0] for hit in memory.search("the lighthouse", scope=name).hits} for name in (one, two, ALICE)
+            name: {
+                hit.record.text.split()[0]
+                for hit in memory.search("the lighthouse", scope=name).hits
+            }
+            for name in (one, two, ALICE)
         }
         assert seen == {one: {"In", "Everywhere"}, two: {"Everywhere"}, ALICE: {"In", "Everywhere"}}
 
 
 def test_a_newer_statement_takes_the_place_of_the_older(home: Path) -> None:
-    """After moving, only the new town is a current fact; the old one is kept, closed, and seen as of its day."""
+    """After moving, only the new town is a current fact;
+    the old one is kept, closed, and seen as of its day.
+    """
     with engrams.open(home=home) as memory:
         memory.observe(Turn("I live in Paris.", at=datetime(2025, 1, 10, tzinfo=UTC)), scope=ALICE)
         memory.observe(Turn("I moved to Berlin.", at=datetime(2026, 3, 2, tzinfo=UTC)), scope=ALICE)
         assert memory.drain()
-        facts = memory.list(scope=ALICE, kinds=(Kind.FACT,), statuses=(Status.ACTIVE, Status.SUPERSEDED)).records
-        assert {(fact.object, fact.status) for fact in facts} >= {("Paris", Status.SUPERSEDED), ("Berlin", Status.ACTIVE)}
+        facts = memory.list(
+            scope=ALICE, kinds=(Kind.FACT,), statuses=(Status.ACTIVE, Status.SUPERSEDED)
+        ).records
+        assert {(fact.object, fact.status) for fact in facts} >= {
+            ("Paris", Status.SUPERSEDED),
+            ("Berlin", Status.ACTIVE),
+        }
         today = memory.search("Where does Alice live?", scope=ALICE).hits
         assert "Berlin" in today[0].record.text
-        then = memory.search("Where does Alice live?", scope=ALICE, as_of=datetime(2025, 6, 1, tzinfo=UTC)).hits
+        then = memory.search(
+            "Where does Alice live?", scope=ALICE, as_of=datetime(2025, 6, 1, tzinfo=UTC)
+        ).hits
         assert "Paris" in then[0].record.text
         assert not any("Berlin" in hit.record.text for hit in then)
 
@@ -209,7 +283,9 @@ def test_a_changed_mind_leaves_one_current_preference(home: Path) -> None:
         memory.observe(Turn("I love pizza.", at=datetime(2026, 1, 1, tzinfo=UTC)), scope=ALICE)
         memory.observe(Turn("I hate pizza.", at=datetime(2026, 2, 1, tzinfo=UTC)), scope=ALICE)
         assert memory.drain()
-        every = memory.list(scope=ALICE, statuses=tuple(Status), kinds=(Kind.FACT, Kind.PREFERENCE), order="oldest").records
+        every = memory.list(
+            scope=ALICE, statuses=tuple(Status), kinds=(Kind.FACT, Kind.PREFERENCE), order="oldest"
+        ).records
         old, new = (record for record in every if "pizza" in record.text)
         assert (old.status, new.status) == (Status.SUPERSEDED, Status.ACTIVE)
         assert old.superseded_by == new.id
@@ -217,11 +293,18 @@ def test_a_changed_mind_leaves_one_current_preference(home: Path) -> None:
 
 
 def test_many_changes_of_one_thing_leave_the_last(home: Path) -> None:
-    """After a chain of moves every search works, and the last town stands first, before any of the older ones."""
+    """After a chain of moves every search works, and the last town stands first, before any of the
+    older ones.
+    """
     towns = ("Paris", "Oslo", "Lima", "Cairo", "Quito", "Berlin")
     with engrams.open(home=home) as memory:
         for year, town in enumerate(towns, 2018):
-            memory.observe(Turn(f"I moved to {town}.", at=datetime(year, 3, 2, tzinfo=UTC), session=f"s{year}"), scope=ALICE)
+            memory.observe(
+                Turn(
+                    f"I moved to {town}.", at=datetime(year, 3, 2, tzinfo=UTC), session=f"s{year}"
+                ),
+                scope=ALICE,
+            )
         assert memory.drain()
         for question in ("Where do I live?", "Where did I move to?", "Which town is my home now?"):
             hits = memory.search(question, scope=ALICE, limit=10).hits
@@ -230,16 +313,29 @@ def test_many_changes_of_one_thing_leave_the_last(home: Path) -> None:
         assert [fact.object for fact in current if fact.predicate == "lives_in"] == ["Berlin"]
 
 
-@pytest.mark.parametrize("order", [(0, 1, 2, 3, 4, 5), (5, 4, 3, 2, 1, 0), (2, 5, 0, 3, 1, 4)], ids=["as told", "backwards", "mixed"])
-def test_each_of_many_changes_ends_where_the_next_begins(home: Path, order: tuple[int, ...]) -> None:
-    """In a chain of moves, each town was home until the next one, in whatever order they become known."""
+@pytest.mark.parametrize(
+    "order",
+    [(0, 1, 2, 3, 4, 5), (5, 4, 3, 2, 1, 0), (2, 5, 0, 3, 1, 4)],
+    ids=["as told", "backwards", "mixed"],
+)
+def test_each_of_many_changes_ends_where_the_next_begins(
+    home: Path, order: tuple[int, ...]
+) -> None:
+    """In a chain of moves, each town was home until the next one, in whatever order they become
+    known.
+    """
     towns = ("Paris", "Oslo", "Lima", "Cairo", "Quito", "Berlin")
     starts = [datetime(2018 + place, 3, 2, tzinfo=UTC) for place in range(len(towns))]
     with engrams.open(home=home, jobs__workers=0) as memory:
         for place in order:
-            memory.observe(Turn(f"I moved to {towns[place]}.", at=starts[place], session=f"s{place}"), scope=ALICE)
+            memory.observe(
+                Turn(f"I moved to {towns[place]}.", at=starts[place], session=f"s{place}"),
+                scope=ALICE,
+            )
             assert memory.drain()
-        facts = memory.list(scope=ALICE, kinds=(Kind.FACT,), statuses=(Status.ACTIVE, Status.SUPERSEDED)).records
+        facts = memory.list(
+            scope=ALICE, kinds=(Kind.FACT,), statuses=(Status.ACTIVE, Status.SUPERSEDED)
+        ).records
         ends = {fact.object: fact.valid_to for fact in facts if fact.predicate == "lives_in"}
         assert ends == dict(zip(towns, [*starts[1:], None], strict=True))
 
@@ -257,7 +353,9 @@ def test_without_vectors_words_are_enough(home: Path) -> None:
 
 @pytest.mark.covers("S3.46")
 def test_forgetting_can_be_undone_and_purging_cannot(home: Path) -> None:
-    """A forgotten memory and its facts are gone from reads until restored; a purged one leaves no byte in the files."""
+    """A forgotten memory and its facts are gone from reads until restored;
+    a purged one leaves no byte in the files.
+    """
     with engrams.open(home=home) as memory:
         receipt = memory.add(Turn("I live in Xyzzyville."), scope=ALICE)
         memory.forget(receipt.id, scope=ALICE)
@@ -267,7 +365,11 @@ def test_forgetting_can_be_undone_and_purging_cannot(home: Path) -> None:
         erased = memory.purge([receipt.id], scope=ALICE)
         assert not any(erased.remaining.values())
         assert memory.search("Xyzzyville", scope=ALICE, history=True).hits == ()
-    left = [path.name for path in home.rglob("*") if path.is_file() and b"xyzzyville" in path.read_bytes().lower()]
+    left = [
+        path.name
+        for path in home.rglob("*")
+        if path.is_file() and b"xyzzyville" in path.read_bytes().lower()
+    ]
     assert left == []
 
 
@@ -293,16 +395,37 @@ def test_memory_can_be_switched_off(home: Path) -> None:
 
 @pytest.mark.covers("S3.50")
 def test_an_export_read_into_an_empty_memory_is_the_same_memory(home: Path, tmp_path: Path) -> None:
-    """Export, then import elsewhere: the same records with the same texts, times, statuses and links."""
+    """Export, then import elsewhere:
+    the same records with the same texts, times, statuses and links.
+    """
 
     def shape(memory: engrams.MemoryEngine) -> list[tuple[object, ...]]:
         page = memory.list(scope=ALICE, statuses=tuple(Status), limit=1000)
-        return sorted((r.id, r.kind, r.status, r.text, r.recorded_at, r.valid_to, r.evidence, r.superseded_by) for r in page.records)
+        return sorted(
+            (r.id, r.kind, r.status, r.text, r.recorded_at, r.valid_to, r.evidence, r.superseded_by)
+            for r in page.records
+        )
 
     file = tmp_path / "export.jsonl"
     with engrams.open(home=home) as memory:
-        memory.observe(Turn("I live in Paris.", at=datetime(2025, 1, 10, tzinfo=UTC), speaker="Alice", session="s1"), scope=ALICE)
-        memory.observe(Turn("I moved to Berlin.", at=datetime(2026, 3, 2, tzinfo=UTC), speaker="Alice", session="s2"), scope=ALICE)
+        memory.observe(
+            Turn(
+                "I live in Paris.",
+                at=datetime(2025, 1, 10, tzinfo=UTC),
+                speaker="Alice",
+                session="s1",
+            ),
+            scope=ALICE,
+        )
+        memory.observe(
+            Turn(
+                "I moved to Berlin.",
+                at=datetime(2026, 3, 2, tzinfo=UTC),
+                speaker="Alice",
+                session="s2",
+            ),
+            scope=ALICE,
+        )
         memory.drain()
         before = shape(memory)
         memory.dump(file, scope=ALICE)
@@ -331,7 +454,9 @@ def test_a_closed_engine_says_so(home: Path) -> None:
 
 
 def test_an_edit_of_an_older_version_is_refused(home: Path) -> None:
-    """Two editors of one version: the second gets ConflictError, and the first one's change stays."""
+    """Two editors of one version:
+    the second gets ConflictError, and the first one's change stays.
+    """
     with engrams.open(home=home) as memory:
         receipt = memory.add("The meeting is at nine", scope=ALICE)
         version = memory.get(receipt.id, scope=ALICE).version
@@ -361,18 +486,32 @@ def test_threads_share_one_engine(home: Path) -> None:
         for thread in threads:
             thread.join()
         assert problems == []
-        assert sum(len(memory.list(scope=("user", f"u{owner}"), limit=1000, kinds=(Kind.NOTE,)).records) for owner in (0, 1)) == 120
+        assert (
+            sum(
+                len(
+                    memory.list(scope=("user", f"u{owner}"), limit=1000, kinds=(Kind.NOTE,)).records
+                )
+                for owner in (0, 1)
+            )
+            == 120
+        )
 
 
 def test_a_clock_that_goes_backwards_loses_nothing(home: Path) -> None:
     """With a clock that jumps back and forth, everything is stored, listed once and found."""
-    moments = [datetime(2026, 5, 1, tzinfo=UTC) + timedelta(days=days) for days in (0, 30, -400, 5, 5, -1)]
+    moments = [
+        datetime(2026, 5, 1, tzinfo=UTC) + timedelta(days=days) for days in (0, 30, -400, 5, 5, -1)
+    ]
     ticks = iter(moments * 50)
     with engrams.open(home=home, clock=lambda: next(ticks), jobs__workers=0) as memory:
-        ids = [memory.add(f"Entry number {number} in the log", scope=ALICE).id for number in range(12)]
+        ids = [
+            memory.add(f"Entry number {number} in the log", scope=ALICE).id for number in range(12)
+        ]
         memory.drain()
         assert len(set(ids)) == 12
-        assert {record.id for record in memory.list(scope=ALICE, kinds=(Kind.NOTE,)).records} == set(ids)
+        assert {
+            record.id for record in memory.list(scope=ALICE, kinds=(Kind.NOTE,)).records
+        } == set(ids)
         assert memory.search("entry number 7", scope=ALICE).hits
 
 
@@ -383,7 +522,9 @@ WORDS = st.text(alphabet=string.ascii_letters + string.digits + " .,<>&'\"\næ±ä
 @settings(max_examples=40, deadline=None)
 @given(st.lists(WORDS, max_size=12), WORDS, st.integers(0, 400))
 def test_a_context_never_exceeds_its_budget(texts: list[str], query: str, tokens: int) -> None:
-    """Whatever is stored and asked, a context has at most the tokens allowed, by the counter in use."""
+    """Whatever is stored and asked, a context has at most the tokens allowed, by the counter in
+    use.
+    """
     with engrams.open(store__url=":memory:", jobs__workers=0) as memory:
         for text in texts:
             if text.strip():

@@ -1,4 +1,6 @@
-"""A purge reaches every place, and its proof is true: bytes of the whole home, looked at without the product's code."""
+"""A purge reaches every place, and its proof is true:
+bytes of the whole home, looked at without the product's code.
+"""
 
 from __future__ import annotations
 
@@ -27,28 +29,50 @@ KEPT = "I live in Zanzibar"
 
 def open_home(home: Path, **more: object) -> MemoryEngine:
     """The home, with files and git."""
-    return engrams.open(home=str(home), vault__enabled=True, vault__git=True, vault__watch="off", jobs__workers=0, **more)
+    return engrams.open(
+        home=str(home),
+        vault__enabled=True,
+        vault__git=True,
+        vault__watch="off",
+        jobs__workers=0,
+        **more,
+    )
 
 
 def fill(engine: MemoryEngine, home: Path, number: int) -> list[str]:
     """Say secrets through several doors; the ids of what was said."""
-    ids = [engine.add(f"The vault code of room {n} is {secret(n)} indeed.", scope=ANN).id for n in range(number)]
-    ids += [engine.add(Turn(f"Remember {secret(n)}, my dear friend ({n}).", session="s1"), scope=ANN).id for n in range(number, number + 3)]
+    ids = [
+        engine.add(f"The vault code of room {n} is {secret(n)} indeed.", scope=ANN).id
+        for n in range(number)
+    ]
+    ids += [
+        engine.add(Turn(f"Remember {secret(n)}, my dear friend ({n}).", session="s1"), scope=ANN).id
+        for n in range(number, number + 3)
+    ]
     ids.append(engine.add("First wording of this note.", scope=ANN).id)
-    engine.edit(ids[-1], scope=ANN, text=f"Second wording, with {secret(number + 3)} inside.", reason=f"about {secret(number + 3)}")
+    engine.edit(
+        ids[-1],
+        scope=ANN,
+        text=f"Second wording, with {secret(number + 3)} inside.",
+        reason=f"about {secret(number + 3)}",
+    )
     engine.edit(ids[-1], scope=ANN, text="Third wording of the same note.")
     engine.drain()
     build.vault(engine).commit()
     (home / "vault/conflicts/user/ann/facts").mkdir(parents=True, exist_ok=True)
-    (home / f"vault/conflicts/user/ann/facts/2026-01-01T0900__the-vault-code-of-room-0-is-{secret(0)}-indeed__ab12.0123abcd.md").write_text(
-        f"The vault code of room 0 is {secret(0)} indeed.\n"
-    )
-    (home / f"vault/conflicts/user/ann/facts/2026-01-01T0900__and-{secret(2)}-is__cd34.0123abcd.md").write_text(
-        f"Once more: The vault code of room 2 is {secret(2)} indeed.\n"
-    )
+    (
+        home
+        / f"vault/conflicts/user/ann/facts/2026-01-01T0900__the-vault-code-of-room-0-is-{secret(0)}-indeed__ab12.0123abcd.md"
+    ).write_text(f"The vault code of room 0 is {secret(0)} indeed.\n")
+    (
+        home
+        / f"vault/conflicts/user/ann/facts/2026-01-01T0900__and-{secret(2)}-is__cd34.0123abcd.md"
+    ).write_text(f"Once more: The vault code of room 2 is {secret(2)} indeed.\n")
     note = home / "vault/memory/user/ann"
     note.mkdir(parents=True, exist_ok=True)
-    (note / "2026-01-02.md").write_text(f"# Day\n\n- The vault code of room 1 is {secret(1)} indeed.\n- Tea was had.\n")
+    (note / "2026-01-02.md").write_text(
+        f"# Day\n\n- The vault code of room 1 is {secret(1)} indeed.\n- Tea was had.\n"
+    )
     build.vault(engine).sync()
     build.vault(engine).commit()
     return ids
@@ -67,15 +91,28 @@ def copies(home: Path) -> None:
 
 
 def test_a_purge_leaves_no_byte_and_proves_it(home: Path) -> None:
-    """Everything said goes from database, files, copies, backup and git; with git kept the report is no proof."""
+    """Everything said goes from database, files, copies, backup and git;
+    with git kept the report is no proof.
+    """
     with open_home(home) as engine:
-        ids, words = fill(engine, home, 4), [secret(n) for n in range(8)]
+        ids = fill(engine, home, 4)
+        words = [secret(n) for n in range(8)]
         source = engine.add(f"I'm allergic to {secret(8)} and {KEPT}.", scope=ANN).id
-        (fact,) = (one.id for one in engine.list(scope=ANN).records if one.evidence and secret(8) in one.text)
+        (fact,) = (
+            one.id
+            for one in engine.list(scope=ANN).records
+            if one.evidence and secret(8) in one.text
+        )
         build.backup(engine, home / "mine.backup")
         copies(home)
         before = holders(home, [*words, secret(8)])
-        assert {"memory.db-wal", "git objects", "mine.backup", "memory.db.v3.bak", "memory.db.old"} <= before.keys()
+        assert {
+            "memory.db-wal",
+            "git objects",
+            "mine.backup",
+            "memory.db.v3.bak",
+            "memory.db.old",
+        } <= before.keys()
         kept = engine.purge([*ids[:2], fact], scope=ANN)
         assert not kept.proven and kept.remaining["git history"] > 0
         assert next(place.advice for place in kept.places if place.name == "git history")
@@ -84,12 +121,18 @@ def test_a_purge_leaves_no_byte_and_proves_it(home: Path) -> None:
         assert engine.get(source, scope=ANN).text == f"[removed] and {KEPT}."
     assert holders(home, [*words, secret(8)]) == {}
     assert "memory.db.corrupt-20260101T000000000000Z" in {path.name for path in home.iterdir()}
-    assert any(KEPT.encode() in path.read_bytes() for path in (home / "vault/entries").rglob("*.md"))
-    assert not subprocess.run(["git", "fsck", "--strict"], cwd=home / "vault", capture_output=True, check=True).stderr
+    assert any(
+        KEPT.encode() in path.read_bytes() for path in (home / "vault/entries").rglob("*.md")
+    )
+    assert not subprocess.run(
+        ["git", "fsck", "--strict"], cwd=home / "vault", capture_output=True, check=True
+    ).stderr
 
 
 def test_a_note_that_was_purged_before_goes_from_git_too(home: Path) -> None:
-    """Nothing but a hash is left of a purged note's words; a second purge with git still finds them in the history."""
+    """Nothing but a hash is left of a purged note's words;
+    a second purge with git still finds them in the history.
+    """
     with open_home(home) as engine:
         note = home / "vault/memory/users/ann/2026-01-02.md"
         note.parent.mkdir(parents=True)
@@ -98,7 +141,10 @@ def test_a_note_that_was_purged_before_goes_from_git_too(home: Path) -> None:
         build.vault(engine).commit()
         ids = [one.id for one in engine.list(scope=ANN).records if secret(1) in one.text]
         assert ids and not engine.purge(ids, scope=ANN).proven
-        assert holders(home, [secret(1)]).keys() == {"git objects", *(name for name in holders(home, [secret(1)]) if ".git/" in name)}
+        assert holders(home, [secret(1)]).keys() == {
+            "git objects",
+            *(name for name in holders(home, [secret(1)]) if ".git/" in name),
+        }
         assert engine.purge(ids, scope=ANN, git=True).proven
     assert holders(home, [secret(1)]) == {}
 
@@ -111,15 +157,17 @@ def test_a_killed_purge_goes_on(home: Path, step: str) -> None:
         engine.drain()
         build.vault(engine).commit()
     code = (
-        "import os, signal, engrams\nfrom engrams import build\n"
-        f"engine = engrams.open(home={str(home)!r}, vault__enabled=True, vault__git=True, vault__watch='off', jobs__workers=0)\n"
-        "vault, store = build.vault(engine), engine.store\n"
-        f"ids = [one.id for one in engine.list(scope={ANN!r}).records]\n"
-        f"{step.replace('vault.', 'type(vault).') if step.startswith('vault') else 'store.finish'} = "
-        "lambda *given: os.kill(os.getpid(), signal.SIGKILL)\n"
-        f"engine.purge(ids, scope={ANN!r}, git=True)\n"
+        "import os, signal, engrams\nfrom engrams import build\nengine ="
+        f" engrams.open(home={str(home)!r}, vault__enabled=True, vault__git=True,"
+        " vault__watch='off', jobs__workers=0)\nvault, store = build.vault(engine),"
+        " engine.store\nids = [one.id for one in"
+        f" engine.list(scope={ANN!r}).records]\n{step.replace('vault.', 'type(vault).') if step.startswith('vault') else 'store.finish'}"
+        f" = lambda *given: os.kill(os.getpid(), signal.SIGKILL)\nengine.purge(ids, scope={ANN!r},"
+        " git=True)\n"
     )
-    done = subprocess.run([sys.executable, "-c", code], timeout=60, check=False, capture_output=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], timeout=60, check=False, capture_output=True
+    )
     assert done.returncode == -signal.SIGKILL, done.stderr
     later = time.time() + 60
     with open_home(home, clock=lambda: datetime.fromtimestamp(later, UTC)) as engine:
@@ -129,12 +177,22 @@ def test_a_killed_purge_goes_on(home: Path, step: str) -> None:
 
 @pytest.mark.slow
 def test_a_server_forgets_what_the_command_purged(home: Path) -> None:
-    """While a server runs, the command purges; the server's next answers hold nothing of it, and no file does."""
-    env = {**os.environ, "ENGRAMS_HOME": str(home), "ENGRAMS_VAULT__ENABLED": "true", "ENGRAMS_VAULT__GIT": "true", "ENGRAMS_USER": "ann"}
+    """While a server runs, the command purges;
+    the server's next answers hold nothing of it, and no file does.
+    """
+    env = {
+        **os.environ,
+        "ENGRAMS_HOME": str(home),
+        "ENGRAMS_VAULT__ENABLED": "true",
+        "ENGRAMS_VAULT__GIT": "true",
+        "ENGRAMS_USER": "ann",
+    }
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    server = subprocess.Popen([sys.executable, "-m", "engrams.surfaces.cli.entry", "serve", "--port", str(port)], env=env)
+    server = subprocess.Popen(
+        [sys.executable, "-m", "engrams.surfaces.cli.entry", "serve", "--port", str(port)], env=env
+    )
     try:
         with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=30) as api:
             for _ in range(100):
@@ -143,16 +201,35 @@ def test_a_server_forgets_what_the_command_purged(home: Path) -> None:
                     break
                 except httpx2.TransportError:
                     time.sleep(0.2)
-            made = [api.post("/v1/memories", json={"text": f"The vault code of room {n} is {secret(n)} indeed."}).json() for n in range(30)]
+            made = [
+                api.post(
+                    "/v1/memories",
+                    json={"text": f"The vault code of room {n} is {secret(n)} indeed."},
+                ).json()
+                for n in range(30)
+            ]
             ids = [one["results"][0]["id"] for one in made]
             for query in ("vault code of room 3", secret(4)):
                 assert "quuxword" in api.post("/v1/search", json={"query": query}).text
                 api.post("/v1/context", json={"query": query})
-            command = [sys.executable, "-m", "engrams.surfaces.cli.entry", "purge", *ids[:15], "--git", "--confirm", "purge", "--json"]
-            done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120, check=False)
+            command = [
+                sys.executable,
+                "-m",
+                "engrams.surfaces.cli.entry",
+                "purge",
+                *ids[:15],
+                "--git",
+                "--confirm",
+                "purge",
+                "--json",
+            ]
+            done = subprocess.run(
+                command, env=env, capture_output=True, text=True, timeout=120, check=False
+            )
             assert json.loads(done.stdout)["proven"], done.stdout + done.stderr
             told = "".join(
-                api.post(f"/v1/{door}", json={"query": "vault code of room 3"}).text for door in ("search", "context", "explain")
+                api.post(f"/v1/{door}", json={"query": "vault code of room 3"}).text
+                for door in ("search", "context", "explain")
             )
             assert not [n for n in range(15) if secret(n) in told] and "quuxword" in told
             proof = api.post("/v1/purge", json={"ids": ids[15:], "git": True}).json()
@@ -165,16 +242,29 @@ def test_a_server_forgets_what_the_command_purged(home: Path) -> None:
 
 
 def test_a_short_secret_goes_from_git_too(home: Path) -> None:
-    """Its file, notes and messages lose it; other memories' old versions keep what they share with a purged text."""
-    long = "Below the blue flower pot is written the vault code of the old house by the sea, and nowhere else at all."
-    other = "Nobody should ask Marple for the vault code of the old house by the sea, as she has long forgotten it."
+    """Its file, notes and messages lose it;
+    other memories' old versions keep what they share with a purged text.
+    """
+    long = (
+        "Below the blue flower pot is written the vault code of the old house by the sea, and"
+        " nowhere else at all."
+    )
+    other = (
+        "Nobody should ask Marple for the vault code of the old house by the sea, as she has long"
+        " forgotten it."
+    )
     with open_home(home) as engine:
-        short = [engine.add(text, scope=ANN, kind="note").id for text in ("PIN 42", "4821", "PIN 4821", "tango")]
+        short = [
+            engine.add(text, scope=ANN, kind="note").id
+            for text in ("PIN 42", "4821", "PIN 4821", "tango")
+        ]
         gone = engine.add(long, scope=ANN).id
         kept = engine.add(other, scope=ANN).id
         note = home / "vault/memory/users/ann/2026-01-02.md"
         note.parent.mkdir(parents=True)
-        note.write_text(f"# Day\n\n- PIN 42\n- 4821\n- She said: PIN 42, and PIN 4821.\n- tango\n- {long}\n")
+        note.write_text(
+            f"# Day\n\n- PIN 42\n- 4821\n- She said: PIN 42, and PIN 4821.\n- tango\n- {long}\n"
+        )
         dream = home / "vault/dreams/2026-01-03.md"
         dream.parent.mkdir(parents=True)
         dream.write_text("# Dream\n\nWe danced a tango.\n")
@@ -196,12 +286,19 @@ def test_a_short_secret_goes_from_git_too(home: Path) -> None:
 def git_texts(home: Path) -> str:
     """All objects of the vault's repository."""
     told = ["git", "cat-file", "--batch-all-objects", "--unordered", "--batch"]
-    return subprocess.run(told, cwd=home / "vault", capture_output=True, check=True).stdout.decode("utf-8", "replace")
+    return subprocess.run(told, cwd=home / "vault", capture_output=True, check=True).stdout.decode(
+        "utf-8", "replace"
+    )
 
 
 def test_a_long_text_goes_from_the_note_of_the_day(home: Path) -> None:
-    """The end of a conversation notes its messages by day, long ones cut; a purge takes the cut lines too."""
-    said = [f"Parcel q{n}x waits in the hall. " + " ".join(f"shelf{n}{k}" for k in range(60)) for n in range(3)]
+    """The end of a conversation notes its messages by day, long ones cut;
+    a purge takes the cut lines too.
+    """
+    said = [
+        f"Parcel q{n}x waits in the hall. " + " ".join(f"shelf{n}{k}" for k in range(60))
+        for n in range(3)
+    ]
     with open_home(home) as engine:
         ids = [engine.add(Turn(text, session="s1"), scope=ANN).id for text in said]
         engine.sessions.end("s1", scope=ANN)

@@ -1,4 +1,6 @@
-"""A hundred memories of every kind enter by every door of a running server's home, are purged by every door, and no byte is left."""
+"""A hundred memories of every kind enter by every door of a running server's home, are purged by
+every door, and no byte is left.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,10 @@ WORD = re.compile(r"quuxword(\d{3})")
 def said(number: int) -> str:
     """A sentence of its own for each number."""
     rooms = ("cellar", "attic", "garage", "garden shed", "kitchen", "library", "workshop")
-    return f"The {rooms[number % 7]} door of house {number} opens with {secret(number)} and nothing else."
+    return (
+        f"The {rooms[number % 7]} door of house {number} opens with {secret(number)} and nothing"
+        " else."
+    )
 
 
 @dataclass(frozen=True)
@@ -50,10 +55,23 @@ class Doors:
     api: httpx2.Client
 
     def open(self) -> MemoryEngine:
-        return engrams.open(home=str(self.home), vault__enabled=True, vault__git=True, vault__watch="off", jobs__workers=0)
+        return engrams.open(
+            home=str(self.home),
+            vault__enabled=True,
+            vault__git=True,
+            vault__watch="off",
+            jobs__workers=0,
+        )
 
     def command(self, *words: str) -> Any:
-        done = subprocess.run([*ENGRAMS, *words, "--json"], env=self.env, capture_output=True, text=True, timeout=300, check=False)
+        done = subprocess.run(
+            [*ENGRAMS, *words, "--json"],
+            env=self.env,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
         assert done.stdout, done.stderr
         return json.loads(done.stdout)
 
@@ -76,8 +94,18 @@ def doors(home: Path) -> Iterator[Doors]:
     """The server, from its start to its end."""
     with closing(socket.create_server(("127.0.0.1", 0))) as free:
         port = free.getsockname()[1]
-    env = {**os.environ, "ENGRAMS_HOME": str(home), "ENGRAMS_VAULT__ENABLED": "true", "ENGRAMS_VAULT__GIT": "true", "ENGRAMS_USER": "ann"}
-    with ScriptedModel(answer=answer) as model, started(env, port, model.url), httpx2.Client(timeout=120) as api:
+    env = {
+        **os.environ,
+        "ENGRAMS_HOME": str(home),
+        "ENGRAMS_VAULT__ENABLED": "true",
+        "ENGRAMS_VAULT__GIT": "true",
+        "ENGRAMS_USER": "ann",
+    }
+    with (
+        ScriptedModel(answer=answer) as model,
+        started(env, port, model.url),
+        httpx2.Client(timeout=120) as api,
+    ):
         api.base_url = f"http://127.0.0.1:{port}"
         until(lambda: up(api))
         yield Doors(home, env, api)
@@ -85,7 +113,9 @@ def doors(home: Path) -> Iterator[Doors]:
 
 @contextmanager
 def started(env: dict[str, str], port: int, upstream: str) -> Iterator[None]:
-    server = subprocess.Popen([*ENGRAMS, "serve", "--port", str(port), "--upstream", upstream], env=env)
+    server = subprocess.Popen(
+        [*ENGRAMS, "serve", "--port", str(port), "--upstream", upstream], env=env
+    )
     try:
         yield
     finally:
@@ -109,28 +139,57 @@ def until(done: Any, seconds: float = 120) -> None:
 
 
 def fill(doors: Doors, folder: Path) -> None:
-    """Say a hundred things, number by number, each by one of the doors; at the end they are in the file and in its log."""
+    """Say a hundred things, number by number, each by one of the doors;
+    at the end they are in the file and in its log.
+    """
     with doors.open() as engine:
         for n in range(15):
             engine.add(said(n), scope=ANN, kind=KINDS[n % 5])
         for n in range(15, 25):
-            engine.observe([Turn(said(n), session="s1"), Turn(f"Good, {secret(n)} then.", role="assistant", session="s1")], scope=ANN)
+            engine.observe(
+                [
+                    Turn(said(n), session="s1"),
+                    Turn(f"Good, {secret(n)} then.", role="assistant", session="s1"),
+                ],
+                scope=ANN,
+            )
         engine.sessions.end("s1", scope=ANN)
         for n in range(25, 30):
-            first = engine.add(f"I'm allergic to {secret(n)}, and house {n} is far away from here.", scope=ANN)
-            engine.edit(first.id, scope=ANN, text=f"The house {n} is near, and {secret(n)} is harmless.", reason=f"not {secret(n)}")
-            engine.edit(first.id, scope=ANN, text=f"A third wording about house {n}; see {secret(n)}.")
+            first = engine.add(
+                f"I'm allergic to {secret(n)}, and house {n} is far away from here.", scope=ANN
+            )
+            engine.edit(
+                first.id,
+                scope=ANN,
+                text=f"The house {n} is near, and {secret(n)} is harmless.",
+                reason=f"not {secret(n)}",
+            )
+            engine.edit(
+                first.id, scope=ANN, text=f"A third wording about house {n}; see {secret(n)}."
+            )
     doors.command("add", *(said(n) for n in range(30, 40)))
-    (folder / "talk.jsonl").write_text("".join(json.dumps({"role": "user", "text": said(n)}) + "\n" for n in range(40, 50)))
+    (folder / "talk.jsonl").write_text(
+        "".join(json.dumps({"role": "user", "text": said(n)}) + "\n" for n in range(40, 50))
+    )
     doors.command("import", str(folder / "talk.jsonl"))
     for n in range(50, 58):
         doors.post("/v1/memories", text=said(n))
-    doors.post("/v1/memories", messages=[{"role": "user", "content": said(n)} for n in range(58, 65)], session="s2")
+    doors.post(
+        "/v1/memories",
+        messages=[{"role": "user", "content": said(n)} for n in range(58, 65)],
+        session="s2",
+    )
     asyncio.run(tell_tools(doors))
     for n in range(75, 85):
-        doors.post("/v1/chat/completions", model="m", messages=[{"role": "user", "content": said(n)}])
-    waiting = "".join(json.dumps({"role": "user", "text": said(n)}) + "\n" for n in range(50, 65)).encode()
-    sent = doors.api.post("/v1/imports", content=waiting, headers={"upload-length": str(len(waiting) + 100)})
+        doors.post(
+            "/v1/chat/completions", model="m", messages=[{"role": "user", "content": said(n)}]
+        )
+    waiting = "".join(
+        json.dumps({"role": "user", "text": said(n)}) + "\n" for n in range(50, 65)
+    ).encode()
+    sent = doors.api.post(
+        "/v1/imports", content=waiting, headers={"upload-length": str(len(waiting) + 100)}
+    )
     assert sent.status_code == 202, sent.text
     write_files(doors.home / "vault")
     until(lambda: not missing(doors))
@@ -145,21 +204,30 @@ async def tell_tools(doors: Doors) -> None:
     start = StdioServerParameters(command=ENGRAMS[0], args=[*ENGRAMS[1:], "mcp"], env=doors.env)
     async with Client(start, read_timeout_seconds=120) as tools:
         for n in range(65, 75):
-            done = await tools.call_tool("memory_add", {"text": said(n), "kind": KINDS[n % 5].value})
+            done = await tools.call_tool(
+                "memory_add", {"text": said(n), "kind": KINDS[n % 5].value}
+            )
             assert not done.is_error
 
 
 def write_files(vault: Path) -> None:
     """Memories as files, a daily note, and words that could not be merged."""
-    entries, notes, conflicts = vault / "entries/user/ann/facts", vault / "memory/users/ann", vault / "conflicts/user/ann/facts"
+    entries = vault / "entries/user/ann/facts"
+    notes = vault / "memory/users/ann"
+    conflicts = vault / "conflicts/user/ann/facts"
     for folder in (entries, notes, conflicts):
         folder.mkdir(parents=True, exist_ok=True)
     for n in range(85, 95):
         (entries / f"written-{n}.md").write_text(said(n) + "\n")
     for n in range(95, 100):
         (notes / f"2026-01-{n - 90:02}.md").write_text(f"# Day\n\n- {said(n)}\n- Tea was had.\n")
-    (conflicts / f"2026-01-01T0900__the-cellar-door-of-house-0-opens-with-{secret(0)}-and__ab12.0123abcd.md").write_text(said(0) + "\n")
-    (conflicts / f"2026-01-01T0900__and-{secret(1)}-is__cd34.0123abcd.md").write_text(f"Once more: {said(1)}\n")
+    (
+        conflicts
+        / f"2026-01-01T0900__the-cellar-door-of-house-0-opens-with-{secret(0)}-and__ab12.0123abcd.md"
+    ).write_text(said(0) + "\n")
+    (conflicts / f"2026-01-01T0900__and-{secret(1)}-is__cd34.0123abcd.md").write_text(
+        f"Once more: {said(1)}\n"
+    )
 
 
 def missing(doors: Doors) -> set[int]:
@@ -170,7 +238,8 @@ def missing(doors: Doors) -> set[int]:
 
 def everything(engine: MemoryEngine) -> list[Record]:
     """Memories of every status and kind, pieces of notes among them."""
-    found, after = list[Record](), ""
+    found = list[Record]()
+    after = ""
     while True:
         page = engine.list(scope=ANN, statuses=LIVE, kinds=tuple(Kind), limit=200, after=after)
         found += page.records
@@ -179,7 +248,13 @@ def everything(engine: MemoryEngine) -> list[Record]:
 
 
 def numbers_of(record: Record) -> set[int]:
-    texts = (record.text, record.summary, record.object, *record.steps, *(item.quote for item in record.evidence))
+    texts = (
+        record.text,
+        record.summary,
+        record.object,
+        *record.steps,
+        *(item.quote for item in record.evidence),
+    )
     return {int(number) for text in texts for number in WORD.findall(text)}
 
 
@@ -200,7 +275,13 @@ def purge(doors: Doors, door: str, ids: list[str], git: bool) -> Any:
     if door == "python":
         with doors.open() as engine:
             done = engine.purge(ids, scope=ANN, git=git)
-            return {"proven": done.proven, "places": [{"name": one.name, "left": one.left, "advice": one.advice} for one in done.places]}
+            return {
+                "proven": done.proven,
+                "places": [
+                    {"name": one.name, "left": one.left, "advice": one.advice}
+                    for one in done.places
+                ],
+            }
     if door == "command":
         return doors.command("purge", *ids, "--confirm", "purge", *(["--git"] if git else []))
     if door == "tools":
@@ -210,11 +291,15 @@ def purge(doors: Doors, door: str, ids: list[str], git: bool) -> Any:
 
 async def purge_by_tools(doors: Doors, ids: list[str], git: bool) -> Any:
     """Purge by the tools, each time after a preview."""
-    start = StdioServerParameters(command=ENGRAMS[0], args=[*ENGRAMS[1:], "mcp", "--profile", "erase"], env=doors.env)
+    start = StdioServerParameters(
+        command=ENGRAMS[0], args=[*ENGRAMS[1:], "mcp", "--profile", "erase"], env=doors.env
+    )
     async with Client(start, read_timeout_seconds=300) as tools:
         seen = await tools.call_tool("preview_purge", {"ids": ids})
         assert not seen.is_error, seen
-        done = await tools.call_tool("purge", {"token": seen.structured_content["token"], "git": git})
+        done = await tools.call_tool(
+            "purge", {"token": seen.structured_content["token"], "git": git}
+        )
         assert not done.is_error, done
         return done.structured_content
 
@@ -225,19 +310,29 @@ def left_of(report: Any) -> dict[str, str]:
 
 @pytest.mark.slow
 def test_a_hundred_memories_leave_no_byte(doors: Doors, tmp_path: Path) -> None:
-    """Entered and purged by every door while the server runs: the report is proven, bytes and answers hold nothing."""
+    """Entered and purged by every door while the server runs:
+    the report is proven, bytes and answers hold nothing.
+    """
     fill(doors, tmp_path)
     leave_copies(doors)
     words = [secret(n) for n in range(100)]
     before = holders(doors.home, words)
-    assert {"memory.db", "mine.backup", "memory.db.v3.bak", "memory.db.corrupt-20260101T000000000000Z", "git objects"} <= before.keys()
+    assert {
+        "memory.db",
+        "mine.backup",
+        "memory.db.v3.bak",
+        "memory.db.corrupt-20260101T000000000000Z",
+        "git objects",
+    } <= before.keys()
     assert any(name.startswith("uploads/") for name in before)
     assert {word for some in before.values() for word in some} == set(words)
     with doors.open() as engine:
         held = everything(engine)
     assert len(held) >= 100
     for place, door in enumerate(DOORS):
-        mine = {one.id for one in held if numbers_of(one) and min(numbers_of(one)) % len(DOORS) == place}
+        mine = {
+            one.id for one in held if numbers_of(one) and min(numbers_of(one)) % len(DOORS) == place
+        }
         with doors.open() as engine:
             ids = [one.id for one in everything(engine) if one.id in mine]
         if not place:
@@ -248,7 +343,10 @@ def test_a_hundred_memories_leave_no_byte(doors: Doors, tmp_path: Path) -> None:
         gone = [secret(n) for n in range(place, 100, len(DOORS))]
         assert holders(doors.home, gone) == {}, door
         for n in range(place, 100, len(DOORS) * 6):
-            told = "".join(doors.api.post(f"/v1/{read}", json={"query": said(n)}).text for read in ("search", "context"))
+            told = "".join(
+                doors.api.post(f"/v1/{read}", json={"query": said(n)}).text
+                for read in ("search", "context")
+            )
             assert secret(n) not in told.replace(json.dumps(said(n))[1:-1], ""), door
     assert holders(doors.home, words) == {}
     with doors.open() as engine:

@@ -31,7 +31,9 @@ ACCOUNT = {"summary": "They have a home on Zanzibar island, and a sister.", "the
 
 
 class Teller:
-    """A model whose account of a session tells the secret in words of its own; other requests learn nothing."""
+    """A model whose account of a session tells the secret in words of its own;
+    other requests learn nothing.
+    """
 
     name = "teller"
 
@@ -41,7 +43,9 @@ class Teller:
 
 
 @pytest.fixture(params=["rules", "model"])
-def engines(request: pytest.FixtureRequest, home: Path) -> Iterator[tuple[MemoryEngine, MemoryEngine]]:
+def engines(
+    request: pytest.FixtureRequest, home: Path
+) -> Iterator[tuple[MemoryEngine, MemoryEngine]]:
     """Two engines on one memory with a conversation in it."""
     chat = {"chat": Teller()} if request.param == "model" else {}
     with (
@@ -53,9 +57,12 @@ def engines(request: pytest.FixtureRequest, home: Path) -> Iterator[tuple[Memory
         yield one, other
 
 
-def after(monkeypatch: pytest.MonkeyPatch, module: Any, name: str, step: Callable[[], object]) -> None:
+def after(
+    monkeypatch: pytest.MonkeyPatch, module: Any, name: str, step: Callable[[], object]
+) -> None:
     """Take a step once, right after a function has read or planned."""
-    real, done = getattr(module, name), []
+    real = getattr(module, name)
+    done = []
 
     def held(*args: Any, **named: Any) -> Any:
         result = real(*args, **named)
@@ -70,21 +77,34 @@ def after(monkeypatch: pytest.MonkeyPatch, module: Any, name: str, step: Callabl
 def holding(engine: MemoryEngine) -> list[str]:
     """Memories of any kind that hold the secret, in whatever field or history."""
     every = engine.list(scope=ANN, statuses=LIVE, limit=500).records
-    told = {record.id: f"{record}{engine.history(record.id, scope=ANN)}".lower() for record in every}
+    told = {
+        record.id: f"{record}{engine.history(record.id, scope=ANN)}".lower() for record in every
+    }
     return [f"{name}: {text}" for name, text in told.items() if SECRET in text]
 
 
 def find(engine: MemoryEngine, *kinds: Kind) -> str:
     """The memory of one of these kinds that tells the secret."""
-    return next(record.id for record in engine.list(scope=ANN, kinds=kinds).records if SECRET in record.text.lower())
+    return next(
+        record.id
+        for record in engine.list(scope=ANN, kinds=kinds).records
+        if SECRET in record.text.lower()
+    )
 
 
 def test_an_account_written_between_plan_and_erasure_goes_too(
     engines: tuple[MemoryEngine, MemoryEngine], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The session ends in another engine when the purge has found what to erase: its account goes with the message."""
+    """The session ends in another engine when the purge has found what to erase:
+    its account goes with the message.
+    """
     one, other = engines
-    after(monkeypatch, memorypurge, "plan_purge", lambda: other.sessions.end("s", scope=ANN, wait=True))
+    after(
+        monkeypatch,
+        memorypurge,
+        "plan_purge",
+        lambda: other.sessions.end("s", scope=ANN, wait=True),
+    )
     report = one.purge(find(one, Kind.TURN), scope=ANN)
     assert report.removed["records"] > 1 and report.proven
     assert holding(one) == [] and not one.list(scope=ANN, kinds=(Kind.EPISODE,)).records
@@ -94,12 +114,19 @@ def test_an_account_written_between_plan_and_erasure_goes_too(
 def test_an_account_of_what_was_purged_meanwhile_is_not_stored(
     engines: tuple[MemoryEngine, MemoryEngine], monkeypatch: pytest.MonkeyPatch, kind: Kind
 ) -> None:
-    """The purge runs when the other engine has read the session: the account is made anew of what is left."""
+    """The purge runs when the other engine has read the session:
+    the account is made anew of what is left.
+    """
     one, other = engines
     if kind is Kind.FACT and not one.list(scope=ANN, kinds=(kind,)).records:
         pytest.skip("this model learns no facts")
     reports = []
-    after(monkeypatch, sessionfinaliser, "build_arc", lambda: reports.append(one.purge(find(one, kind), scope=ANN)))
+    after(
+        monkeypatch,
+        sessionfinaliser,
+        "build_arc",
+        lambda: reports.append(one.purge(find(one, kind), scope=ANN)),
+    )
     monkeypatch.setattr(Teller, "ask", forgetful(Teller.ask, reports))
     other.sessions.end("s", scope=ANN, wait=True)
     end = time.monotonic() + 20
@@ -117,12 +144,18 @@ def forgetful(ask: Callable[..., ChatAnswer], reports: list[Any]) -> Callable[..
         shown = "".join(message.content for message in request.messages).lower()
         assert not reports or SECRET not in shown
         plain: Any = {"summary": "They have a sister who plays.", "themes": []}
-        return ChatAnswer(str(plain), plain) if reports and request.purpose == "arc" else ask(self, request)
+        return (
+            ChatAnswer(str(plain), plain)
+            if reports and request.purpose == "arc"
+            else ask(self, request)
+        )
 
     return told
 
 
-def test_a_proof_fails_while_others_go_on_deriving(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_proof_fails_while_others_go_on_deriving(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Where each look finds something new, the report says so and proves nothing."""
     with engrams.open(home=str(home), jobs__workers=0) as one:
         id = one.add("I live in Zanzibar", scope=ANN).id

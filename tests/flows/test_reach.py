@@ -1,4 +1,6 @@
-"""Every door tells before and after what a change does to the messages behind a memory; questions are no memories."""
+"""Every door tells before and after what a change does to the messages behind a memory;
+questions are no memories.
+"""
 
 from __future__ import annotations
 
@@ -27,10 +29,18 @@ RUN = [sys.executable, "-m", "engrams.surfaces.cli.entry"]
 
 def run(home: Path, *words: str, stdin: str = "") -> Any:
     done = subprocess.run(
-        [*RUN, *words, "--home", str(home), "--user", "ann", "--json"], input=stdin, capture_output=True, text=True, timeout=60
+        [*RUN, *words, "--home", str(home), "--user", "ann", "--json"],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert done.returncode == 0, done.stderr
-    return [json.loads(line) for line in done.stdout.splitlines()] if "chat" in words else json.loads(done.stdout)
+    return (
+        [json.loads(line) for line in done.stdout.splitlines()]
+        if "chat" in words
+        else json.loads(done.stdout)
+    )
 
 
 def learned(engine: MemoryEngine, text: str, word: str = "cashews") -> tuple[str, str]:
@@ -40,40 +50,62 @@ def learned(engine: MemoryEngine, text: str, word: str = "cashews") -> tuple[str
 
 
 def test_the_rest_api_as_a_process(home: Path) -> None:
-    """A preview changes nothing; forget, edit and purge answer with what they reached; lists show no corrected words."""
+    """A preview changes nothing;
+    forget, edit and purge answer with what they reached; lists show no corrected words.
+    """
     with served(home, "--user", "ann") as url, httpx2.Client(base_url=url, timeout=30) as client:
         ids = []
         for text in (ALONE, BOTH):
             added = client.post("/v1/memories", json={"text": text}).json()["results"][0]
-            ids.append((added["id"], next(one["id"] for one in added["learned"] if "cashews" in one["text"])))
+            ids.append(
+                (
+                    added["id"],
+                    next(one["id"] for one in added["learned"] if "cashews" in one["text"]),
+                )
+            )
         (first, fact), (second, _) = ids
         before = client.post("/v1/preview", json={"ids": [fact], "action": "forget"}).json()
-        assert {one["id"]: one["effect"] for one in before["sources"]} | dict.fromkeys(before["also_said_in"], "also") == {
+        assert {one["id"]: one["effect"] for one in before["sources"]} | dict.fromkeys(
+            before["also_said_in"], "also"
+        ) == {
             first: "forgotten",
             second: "shortened" if second in str(before["sources"]) else "also",
         }
         assert client.get(f"/v1/memories/{fact}").json()["status"] == "active"
         done = client.delete(f"/v1/memories/{fact}").json()
-        assert (done["status"], done["sources"], done["also_said_in"]) == ("forgotten", before["sources"], before["also_said_in"])
+        assert (done["status"], done["sources"], done["also_said_in"]) == (
+            "forgotten",
+            before["sources"],
+            before["also_said_in"],
+        )
         assert client.get(f"/v1/memories/{first}").json()["status"] == "forgotten"
         assert client.post(f"/v1/memories/{fact}/restore").json()["status"] == "active"
         assert client.get(f"/v1/memories/{first}").json()["status"] == "active"
-        edited = client.patch(f"/v1/memories/{fact}", json={"text": "The user is allergic to pecans"}).json()
+        edited = client.patch(
+            f"/v1/memories/{fact}", json={"text": "The user is allergic to pecans"}
+        ).json()
         assert "superseded" in [one["effect"] for one in edited["sources"]]
-        assert client.patch(f"/v1/memories/{fact}", json={"importance": 0.9}).json()["sources"] == []
+        assert (
+            client.patch(f"/v1/memories/{fact}", json={"importance": 0.9}).json()["sources"] == []
+        )
         erased = client.post("/v1/purge", json={"ids": [fact]}).json()
         assert {"sources", "also_said_in", "removed", "proven"} <= erased.keys()
         assert "cashews" not in str(erased)
 
 
 def test_lists_show_a_shortened_message_without_the_words() -> None:
-    """Get, list, readable export and their metadata leave the corrected words out, and new metadata does not bring them back."""
+    """Get, list, readable export and their metadata leave the corrected words out, and new metadata
+    does not bring them back.
+    """
     with temp_engine() as engine:
         source, fact = learned(engine, BOTH)
         engine.edit(fact, scope=ANN, text="The user is allergic to pecans")
         shown = engine.get(source, scope=ANN)
         assert "[corrected on " in shown.text and "Berlin" in shown.text
-        assert "cashews" not in f"{shown.text}{shown.meta}{[one.text for one in engine.list(scope=ANN).records]}"
+        assert (
+            "cashews"
+            not in f"{shown.text}{shown.meta}{[one.text for one in engine.list(scope=ANN).records]}"
+        )
         file = engine.settings.home / "export.md"
         engine.dump(file, scope=ANN, format="markdown")
         told = "".join(one.read_text() for one in [file, *file.rglob("*.md")] if one.is_file())
@@ -83,7 +115,9 @@ def test_lists_show_a_shortened_message_without_the_words() -> None:
 
 
 def test_an_episode_stays_away_until_all_that_it_says_is_back() -> None:
-    """Two messages of a session are forgotten; its episode, which says both, returns with the second restored one."""
+    """Two messages of a session are forgotten;
+    its episode, which says both, returns with the second restored one.
+    """
     with temp_engine() as engine:
         turns = [
             Turn(f"Parcel {place} waits in the hall of house 7 in {place}.", session="walk")
@@ -105,14 +139,22 @@ def test_restoring_one_of_two_statements_brings_back_its_words_alone() -> None:
     """Two facts of one message are forgotten and restored one after the other."""
     with temp_engine() as engine:
         source, fact = learned(engine, BOTH)
-        other = next(one.id for one in engine.list(scope=ANN).records if "Berlin" in one.text and one.evidence)
+        other = next(
+            one.id
+            for one in engine.list(scope=ANN).records
+            if "Berlin" in one.text and one.evidence
+        )
         before = engine.get(source, scope=ANN)
         engine.forget(fact, scope=ANN)
         engine.forget(other, scope=ANN)
         assert engine.get(source, scope=ANN).status is Status.FORGOTTEN
         engine.restore(fact, scope=ANN)
         half = engine.get(source, scope=ANN)
-        assert (half.status, "cashews" in half.text, "Berlin" in half.text) == (Status.ACTIVE, True, False)
+        assert (half.status, "cashews" in half.text, "Berlin" in half.text) == (
+            Status.ACTIVE,
+            True,
+            False,
+        )
         engine.restore(other, scope=ANN)
         after = engine.get(source, scope=ANN)
         assert (after.status, after.text, after.meta) == (before.status, before.text, before.meta)
@@ -126,9 +168,16 @@ async def test_an_assistants_tools() -> None:
         source, fact = learned(engine, BOTH)
         async with Client(create_server(engine, Scope(ANN), "engrams")) as tools:
             before = await call(tools, "memory_delete", id=fact, preview=True)
-            assert (before["status"], [one["effect"] for one in before["sources"]]) == ("active", ["shortened"])
-            edited = await call(tools, "memory_update", id=fact, text="The user is allergic to pecans")
-            assert [(one["id"], one["effect"]) for one in edited["sources"]] == [(source, "shortened")]
+            assert (before["status"], [one["effect"] for one in before["sources"]]) == (
+                "active",
+                ["shortened"],
+            )
+            edited = await call(
+                tools, "memory_update", id=fact, text="The user is allergic to pecans"
+            )
+            assert [(one["id"], one["effect"]) for one in edited["sources"]] == [
+                (source, "shortened")
+            ]
             assert "cashews" not in (await call(tools, "memory_get", id=source))["text"]
             assert (await call(tools, "memory_delete", id=fact))["status"] == "forgotten"
 
@@ -151,9 +200,16 @@ def test_the_command_line(home: Path) -> None:
 def test_get_says_what_to_call(home: Path) -> None:
     """`engrams get 1` names show and list, and `show 1` says how ids look."""
     get, show = (
-        subprocess.run([*RUN, word, "1", "--home", str(home)], capture_output=True, text=True, timeout=60) for word in ("get", "show")
+        subprocess.run(
+            [*RUN, word, "1", "--home", str(home)], capture_output=True, text=True, timeout=60
+        )
+        for word in ("get", "show")
     )
-    assert "engrams show ID" in get.stderr and "engrams list" in get.stderr and "forget" not in get.stderr
+    assert (
+        "engrams show ID" in get.stderr
+        and "engrams list" in get.stderr
+        and "forget" not in get.stderr
+    )
     assert "26 letters and digits" in show.stderr
 
 
@@ -169,33 +225,56 @@ def test_a_chats_questions_are_no_memories(home: Path) -> None:
 
 
 def test_the_offline_proxys_answers_are_no_memories(home: Path) -> None:
-    """Neither questions nor quotes of a server without a model come back from search, context and lists."""
+    """Neither questions nor quotes of a server without a model come back from search, context and
+    lists.
+    """
     with served(home, "--user", "ann") as url, httpx2.Client(base_url=url, timeout=30) as client:
-        for text in ("I live in Bonn.", "Where do I live?", "Refactor the parser module", "Where do I live?"):
-            answer = client.post("/v1/chat/completions", json={"model": "m", "messages": [{"role": "user", "content": text}]}).json()
+        for text in (
+            "I live in Bonn.",
+            "Where do I live?",
+            "Refactor the parser module",
+            "Where do I live?",
+        ):
+            answer = client.post(
+                "/v1/chat/completions",
+                json={"model": "m", "messages": [{"role": "user", "content": text}]},
+            ).json()
         assert "Bonn" in answer["choices"][0]["message"]["content"]
         assert "Where" not in str(answer["memory_hits"])
         shown = [
             client.post("/v1/search", json={"query": "Where do I live?"}).text,
-            client.post("/v1/context", json={"query": "Refactor the parser module", "tokens": 500}).json()["text"],
+            client.post(
+                "/v1/context", json={"query": "Refactor the parser module", "tokens": 500}
+            ).json()["text"],
             client.get("/v1/memories").text,
         ]
         assert "Bonn" in shown[0]
-        assert not any(word in text for text in shown for word in ("Where do I", "Refactor", "offline"))
+        assert not any(
+            word in text for text in shown for word in ("Where do I", "Refactor", "offline")
+        )
 
 
 def test_a_question_stays_a_neighbour_of_its_answer() -> None:
-    """The archived question still helps to find what answers it; with `write.questions` recall it is found itself."""
-    said = [Turn("Which car should I buy?", session="s"), Turn("The blue one, I think.", "assistant", session="s")]
+    """The archived question still helps to find what answers it;
+    with `write.questions` recall it is found itself.
+    """
+    said = [
+        Turn("Which car should I buy?", session="s"),
+        Turn("The blue one, I think.", "assistant", session="s"),
+    ]
     with temp_engine() as engine:
         receipts = engine.observe(said, scope=ANN)
         assert receipts[0].searchable == () and receipts[1].searchable
         hits = engine.search("car to buy", scope=ANN).hits
         assert [hit.record.text for hit in hits] == ["The blue one, I think."]
-        assert engine.search("car to buy", scope=ANN, history=True).hits[0].record.text == said[0].text
+        assert (
+            engine.search("car to buy", scope=ANN, history=True).hits[0].record.text == said[0].text
+        )
     with temp_engine(write__questions="recall") as engine:
         engine.observe(said, scope=ANN)
-        assert said[0].text in [hit.record.text for hit in engine.search("car to buy", scope=ANN).hits]
+        assert said[0].text in [
+            hit.record.text for hit in engine.search("car to buy", scope=ANN).hits
+        ]
 
 
 @pytest.mark.parametrize(

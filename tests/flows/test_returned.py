@@ -21,7 +21,9 @@ def current(engine: MemoryEngine) -> set[str]:
 @pytest.mark.parametrize("gone", ["forget", "purge"])
 @pytest.mark.parametrize("asked", ["message", "fact"])
 def test_a_home_that_was_left_by_mistake(gone: str, asked: str) -> None:
-    """Once the move is forgotten or purged, the home can be restored by its message or by its fact, and has no end."""
+    """Once the move is forgotten or purged, the home can be restored by its message or by its fact,
+    and has no end.
+    """
     with temp_engine() as engine:
         home = engine.add("I live in Oslo.", scope=ANN)
         moved = engine.add("I moved to Bergen.", scope=ANN)
@@ -30,7 +32,10 @@ def test_a_home_that_was_left_by_mistake(gone: str, asked: str) -> None:
         with pytest.raises(RefusedError) as refused:
             engine.restore(id, scope=ANN)
         assert "forget it and restore this one" in str(refused.value.hint)
-        (engine.forget if gone == "forget" else engine.purge)(moved.id, scope=ANN)
+        if gone == "forget":
+            engine.forget(moved.id, scope=ANN)
+        else:
+            engine.purge(moved.id, scope=ANN)
         assert not any("Oslo" in text for text in current(engine))
         engine.restore(id, scope=ANN)
         assert current(engine) == {"I live in Oslo.", "The user lives in Oslo"}
@@ -44,9 +49,13 @@ def test_a_home_that_was_left_by_mistake(gone: str, asked: str) -> None:
 
 
 def test_an_import_of_what_was_edited_before_is_undone(tmp_path: Path) -> None:
-    """Memories that were edited before they were exported go with their import; one that was edited since stays."""
+    """Memories that were edited before they were exported go with their import;
+    one that was edited since stays.
+    """
     with temp_engine() as engine:
-        ids = [engine.add(f"Gate {name}, green, at ten.", scope=ANN).id for name in ("north", "south")]
+        ids = [
+            engine.add(f"Gate {name}, green, at ten.", scope=ANN).id for name in ("north", "south")
+        ]
         for id in ids:
             engine.edit(id, scope=ANN, text=engine.get(id, scope=ANN).text.replace("green", "blue"))
         engine.dump(tmp_path / "ann.jsonl", scope=ANN)
@@ -54,7 +63,11 @@ def test_an_import_of_what_was_edited_before_is_undone(tmp_path: Path) -> None:
         run = engine.load(tmp_path / "ann.jsonl", scope=bob, user="ann")
         brought = {record.text: record.id for record in engine.list(scope=bob).records}
         assert len(brought) == 2
-        engine.edit(brought["Gate north, blue, at ten."], scope=bob, text="Gate north, red, at ten.")
+        engine.edit(
+            brought["Gate north, blue, at ten."], scope=bob, text="Gate north, red, at ten."
+        )
         undone = engine.imports.undo(run.id, bob)
         assert undone.kept == (brought["Gate north, blue, at ten."],)
-        assert [record.text for record in engine.list(scope=bob).records] == ["Gate north, red, at ten."]
+        assert [record.text for record in engine.list(scope=bob).records] == [
+            "Gate north, red, at ten."
+        ]

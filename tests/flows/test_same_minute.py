@@ -26,14 +26,23 @@ def current(engine: MemoryEngine) -> list[str]:
 
 def spoken(engine: MemoryEngine) -> list[str]:
     """The outdated messages in a context, in its order."""
-    text = engine.context("Which towns did I live in, Paris, Berlin, Rome, Oslo, Lima or Quito?", scope=ANN, tokens=2000).text
+    text = engine.context(
+        "Which towns did I live in, Paris, Berlin, Rome, Oslo, Lima or Quito?",
+        scope=ANN,
+        tokens=2000,
+    ).text
     return sorted((said for said in SAID[:-1] if said in text), key=text.index)
 
 
 def test_two_commands_of_one_minute(tmp_path: Path) -> None:
     """What a later command tells wins, also where both name one time."""
     for said in SAID:
-        assert command(tmp_path, "add", said, "--user", "ann", "--role", "user", "--at", "2025-06-12T12:01").returncode == 0
+        assert (
+            command(
+                tmp_path, "add", said, "--user", "ann", "--role", "user", "--at", "2025-06-12T12:01"
+            ).returncode
+            == 0
+        )
     with engrams.open(home=tmp_path, jobs__workers=0) as engine:
         assert current(engine) == ["The user moved to Quito"]
         ids = [one.id for one in engine.list(scope=ANN, kinds=(Kind.TURN,)).records]
@@ -52,20 +61,31 @@ def test_jobs_between_messages(tmp_path: Path, again: int) -> None:
 
 
 def test_a_file_of_one_minute(tmp_path: Path) -> None:
-    """An import learns from messages of one minute in the order of the file, and an export keeps that order."""
-    file, copy = tmp_path / "chat.json", tmp_path / "copy.jsonl"
-    file.write_text(json.dumps([{"role": "user", "content": said, "timestamp": MINUTE.isoformat()} for said in SAID]))
+    """An import learns from messages of one minute in the order of the file, and an export keeps
+    that order.
+    """
+    file = tmp_path / "chat.json"
+    copy = tmp_path / "copy.jsonl"
+    file.write_text(
+        json.dumps(
+            [{"role": "user", "content": said, "timestamp": MINUTE.isoformat()} for said in SAID]
+        )
+    )
     with engrams.open(home=tmp_path / "first", jobs__workers=0) as engine:
         engine.load(file, scope=ANN)
         engine.drain(60)
         assert current(engine) == ["The user moved to Quito"]
         assert spoken(engine) == list(SAID[:-1])
-        told = [one.text for one in engine.list(scope=ANN, statuses=tuple(Status), limit=100).records]
+        told = [
+            one.text for one in engine.list(scope=ANN, statuses=tuple(Status), limit=100).records
+        ]
         engine.dump(copy, scope=ANN)
     with engrams.open(home=tmp_path / "second", jobs__workers=0) as engine:
         engine.load(copy, scope=ANN)
         engine.drain(60)
-        assert [one.text for one in engine.list(scope=ANN, statuses=tuple(Status), limit=100).records] == told
+        assert [
+            one.text for one in engine.list(scope=ANN, statuses=tuple(Status), limit=100).records
+        ] == told
         assert current(engine) == ["The user moved to Quito"]
         assert spoken(engine) == list(SAID[:-1])
         engine.observe([Turn("I moved to Cairo", "user", "", MINUTE)], scope=ANN)

@@ -32,19 +32,31 @@ ODD: tuple[Any, ...] = (
 
 
 def test_a_dict_and_pairs_name_the_same_memory_and_nobody_elses() -> None:
-    """A dict is read as pairs in their order; another user of the same program sees nothing of it."""
+    """A dict is read as pairs in their order;
+    another user of the same program sees nothing of it.
+    """
     with temp_engine() as engine:
         engine.add("The key to the shed hangs in the cellar", scope={"user": "alice"})
         engine.add("The tomatoes need water", scope={"user": "alice", "project": "garden"})
-        assert engine.scopes() == (Scope(("user", "alice")), Scope(("user", "alice", "project", "garden")))
-        for same in ({"user": "alice"}, ("user", "alice"), ["user", "alice"], Scope(("user", "alice"))):
+        assert engine.scopes() == (
+            Scope(("user", "alice")),
+            Scope(("user", "alice", "project", "garden")),
+        )
+        for same in (
+            {"user": "alice"},
+            ("user", "alice"),
+            ["user", "alice"],
+            Scope(("user", "alice")),
+        ):
             assert engine.search("Where is the key to the shed?", scope=same).hits
         assert not engine.search("Where is the key to the shed?", scope={"user": "bob"}).hits
         engine.add("Everyone meets at noon", scope="shared")
         assert engine.search("When do we meet?", scope=Scope(("shared",))).hits
 
 
-@pytest.mark.parametrize("odd", ODD, ids=[f"{type(odd).__name__}-{place}" for place, odd in enumerate(ODD)])
+@pytest.mark.parametrize(
+    "odd", ODD, ids=[f"{type(odd).__name__}-{place}" for place, odd in enumerate(ODD)]
+)
 def test_anything_else_is_refused_with_the_right_form(odd: Any) -> None:
     """Nothing is stored for it, whichever method was called."""
     with temp_engine() as engine:

@@ -1,4 +1,6 @@
-"""A settled add stores a message and what follows from it in as few transactions as that takes, and loses none where learning fails."""
+"""A settled add stores a message and what follows from it in as few transactions as that takes, and
+loses none where learning fails.
+"""
 
 from __future__ import annotations
 
@@ -28,25 +30,39 @@ def reason(receipt: Receipt) -> list[str]:
 
 @pytest.mark.parametrize("text", [CHAT, FACT, MOVE])
 def test_a_settled_add_takes_one_transaction(home: Path, text: str) -> None:
-    """A message is stored with its facts, what they replace and the job that looks for changes in one transaction, without a job."""
+    """A message is stored with its facts, what they replace and the job that looks for changes in
+    one transaction, without a job.
+    """
     with watched() as door, engrams.open(home=home, jobs__workers=0) as memory:
         memory.add(Turn("I live in Lima, and I have a dog named Max.", session="s"), scope=ANN)
         added: list[Receipt] = []
-        statements, _ = door.cost(lambda: added.append(memory.add(Turn(text, session="s"), scope=ANN)))
+        statements, _ = door.cost(
+            lambda: added.append(memory.add(Turn(text, session="s"), scope=ANN))
+        )
         assert statements["COMMIT"] == 1, statements
         assert added[0].pending == () and "extract" not in memory.status()["jobs"]
         assert memory.status()["jobs"]["changes"] == {"waiting": 1}
         assert text in [hit.record.text for hit in memory.search(text, scope=ANN).hits]
         assert bool(added[0].derived) == (text != CHAT)
-        replaced = {memory.get(id, scope=ANN).text for made in added[0].derived for id in made.replaces}
+        replaced = {
+            memory.get(id, scope=ANN).text for made in added[0].derived for id in made.replaces
+        }
         assert replaced == (set() if text == CHAT else {"The user lives in Lima"})
 
 
-def test_others_who_change_the_same_memory_cost_no_fact(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where another process changed meanwhile what a message was compared with, the message is stored, and compared again."""
-    with engrams.open(home=home, jobs__workers=0) as memory, engrams.open(home=home, jobs__workers=0) as other:
+def test_others_who_change_the_same_memory_cost_no_fact(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where another process changed meanwhile what a message was compared with, the message is
+    stored, and compared again.
+    """
+    with (
+        engrams.open(home=home, jobs__workers=0) as memory,
+        engrams.open(home=home, jobs__workers=0) as other,
+    ):
         memory.add(Turn("I live in Lima.", at=DAY), scope=ANN)
-        commit, met = memory.store.commit, list[WriteBatch]()
+        commit = memory.store.commit
+        met = list[WriteBatch]()
 
         def meet(batch: WriteBatch) -> CommitResult:
             if batch.then is not None and not met:
@@ -58,8 +74,14 @@ def test_others_who_change_the_same_memory_cost_no_fact(home: Path, monkeypatch:
         receipt = memory.add(Turn(FACT, at=DAY + timedelta(days=2)), scope=ANN)
         assert met and receipt.pending == ()
         (made,) = [one for one in receipt.derived if one.verdict == "replace"]
-        assert {memory.get(id, scope=ANN).text for id in made.replaces} == {"The user lives in Cork"}
-        assert [one.text for one in memory.list(scope=ANN, kinds=(Kind.FACT,)).records if "Lima" in one.text] == []
+        assert {memory.get(id, scope=ANN).text for id in made.replaces} == {
+            "The user lives in Cork"
+        }
+        assert [
+            one.text
+            for one in memory.list(scope=ANN, kinds=(Kind.FACT,)).records
+            if "Lima" in one.text
+        ] == []
         assert memory.search(FACT, scope=ANN).hits[0].record.id in (receipt.id, made.id)
 
 
@@ -87,7 +109,9 @@ def test_a_repeated_note_makes_no_work() -> None:
 
 
 def test_a_message_is_stored_where_extraction_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fault of extraction costs no message: it is found, and its job says what went wrong and is done later."""
+    """A fault of extraction costs no message:
+    it is found, and its job says what went wrong and is done later.
+    """
 
     def fail(*_: object, **__: object) -> None:
         raise ValueError("a fault")

@@ -1,4 +1,6 @@
-"""A language model that is merely slow, over real HTTP: everything is learned, nothing is asked twice."""
+"""A language model that is merely slow, over real HTTP:
+everything is learned, nothing is asked twice.
+"""
 
 from __future__ import annotations
 
@@ -23,17 +25,32 @@ from engrams.testing import ReceivedModelRequest, ScriptedModel, SettableClock
 from engrams.types import Kind
 
 ANN = ("user", "ann")
-SAIL = {"turn": 1, "text": "Ann sails.", "quote": "I sail", "subject": "user", "predicate": "does", "object": "sail"}
+SAIL = {
+    "turn": 1,
+    "text": "Ann sails.",
+    "quote": "I sail",
+    "subject": "user",
+    "predicate": "does",
+    "object": "sail",
+}
 
 
 def chat(model: ScriptedModel, **more: Any) -> dict[str, Any]:
     """That model, asked at once and not twice."""
-    fixed = {"chat__provider": "openai", "chat__model": "m", "chat__url": model.url, "chat__retries": 0, "write__debounce_seconds": 0.0}
+    fixed = {
+        "chat__provider": "openai",
+        "chat__model": "m",
+        "chat__url": model.url,
+        "chat__retries": 0,
+        "write__debounce_seconds": 0.0,
+    }
     return {**fixed, "jobs__backoff_seconds": 0.05, **more}
 
 
 def facts(memory: MemoryEngine) -> list[str]:
-    return sorted(record.text for record in memory.list(scope=ANN, kinds=(Kind.FACT, Kind.PREFERENCE)).records)
+    return sorted(
+        record.text for record in memory.list(scope=ANN, kinds=(Kind.FACT, Kind.PREFERENCE)).records
+    )
 
 
 def eventually_learned(memory: MemoryEngine, wanted: list[str], seconds: float = 20) -> None:
@@ -48,7 +65,9 @@ def served(home: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
     """`engrams serve` in a process of its own, killed at the end."""
     command = [sys.executable, "-m", "engrams.surfaces.cli.entry", "serve", "--port", "0", *options]
     environment = {**os.environ, "ENGRAMS_HOME": str(home)}
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None
         assert "listens" in process.stdout.readline()
         try:
@@ -58,15 +77,24 @@ def served(home: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def as_options(settings: dict[str, Any]) -> list[str]:
-    return [part for name, value in settings.items() for part in ("--set", f"{name.replace('__', '.')}={value}")]
+    return [
+        part
+        for name, value in settings.items()
+        for part in ("--set", f"{name.replace('__', '.')}={value}")
+    ]
 
 
 def test_a_lease_lives_as_long_as_its_work(home: Path) -> None:
-    """A model that thinks three times as long as a lease is asked once: no second process takes the job over meanwhile."""
+    """A model that thinks three times as long as a lease is asked once:
+    no second process takes the job over meanwhile.
+    """
     with ScriptedModel() as model:
         model.when("Below are numbered messages", {"statements": [SAIL]}).fail("hang", seconds=1.2)
         given = chat(model, jobs__lease_seconds=0.4)
-        with engrams.open(home=home, jobs__workers=1, **given) as memory, engrams.open(home=home, jobs__workers=1, **given) as other:
+        with (
+            engrams.open(home=home, jobs__workers=1, **given) as memory,
+            engrams.open(home=home, jobs__workers=1, **given) as other,
+        ):
             memory.observe(Turn("I sail on Sundays"), scope=ANN)
             other.observe(Turn("Hello there"), scope=("user", "bob"))
             eventually_learned(memory, ["Ann sails."])
@@ -74,9 +102,13 @@ def test_a_lease_lives_as_long_as_its_work(home: Path) -> None:
 
 
 def test_a_model_slower_than_its_time_out_gets_more_time(home: Path) -> None:
-    """A time-out that was too short for this model is the last of its kind: the next process knows its pace."""
+    """A time-out that was too short for this model is the last of its kind:
+    the next process knows its pace.
+    """
     with ScriptedModel() as model:
-        model.when("Below are numbered messages", {"statements": [SAIL]}).fail("hang", times=9, seconds=0.5)
+        model.when("Below are numbered messages", {"statements": [SAIL]}).fail(
+            "hang", times=9, seconds=0.5
+        )
         given = chat(model, chat__timeout_seconds=0.3)
         with engrams.open(home=home, jobs__workers=1, jobs__max_attempts=1, **given) as memory:
             memory.observe(Turn("I sail on Sundays"), scope=ANN)
@@ -88,7 +120,9 @@ def test_a_model_slower_than_its_time_out_gets_more_time(home: Path) -> None:
 
 
 def test_a_fresh_process_goes_on_with_due_work(home: Path) -> None:
-    """Without a write, a search or a request: an opened engine, and a served one, do what an earlier process left."""
+    """Without a write, a search or a request:
+    an opened engine, and a served one, do what an earlier process left.
+    """
     with ScriptedModel() as model:
         model.when("Below are numbered messages", {"statements": [SAIL]})
         given = chat(model)
@@ -96,7 +130,10 @@ def test_a_fresh_process_goes_on_with_due_work(home: Path) -> None:
             memory.observe(Turn("I sail on Sundays"), scope=ANN)
         with engrams.open(home=home, **given):
             assert model.wait(1, 10)
-    with ScriptedModel() as model, engrams.open(home=home / "served", jobs__workers=0, **(given := chat(model))) as memory:
+    with (
+        ScriptedModel() as model,
+        engrams.open(home=home / "served", jobs__workers=0, **(given := chat(model))) as memory,
+    ):
         model.when("Below are numbered messages", {"statements": [SAIL]})
         memory.observe(Turn("I sail on Sundays"), scope=ANN)
         with served(home / "served", *as_options(given)):
@@ -106,7 +143,10 @@ def test_a_fresh_process_goes_on_with_due_work(home: Path) -> None:
 @pytest.mark.slow
 def test_a_server_tells_its_backlog(home: Path) -> None:
     """On standard error: what was left at the start, what is done now, and that it is done."""
-    with ScriptedModel() as model, engrams.open(home=home, jobs__workers=0, **(given := chat(model))) as memory:
+    with (
+        ScriptedModel() as model,
+        engrams.open(home=home, jobs__workers=0, **(given := chat(model))) as memory,
+    ):
         model.when("Below are numbered messages", {"statements": [SAIL]}).fail("hang", seconds=3)
         memory.observe(Turn("I sail on Sundays"), scope=ANN)
         with served(home, *as_options(given), "--set", "serve.backlog_seconds=0.2") as process:
@@ -114,25 +154,39 @@ def test_a_server_tells_its_backlog(home: Path) -> None:
             time.sleep(1)
             process.terminate()
             assert process.stderr is not None
-            lines = [line for line in process.stderr.read().splitlines() if line.startswith("background work")]
+            lines = [
+                line
+                for line in process.stderr.read().splitlines()
+                if line.startswith("background work")
+            ]
         assert "extract 1, oldest" in lines[0]
         assert any("now extracting 1 turns, attempt 1" in line for line in lines)
         assert lines[-1] == "background work: done"
 
 
 def test_a_server_tells_what_its_model_gets_wrong(home: Path) -> None:
-    """On standard error: how many statements were dropped or mended and why, without a word of them."""
+    """On standard error:
+    how many statements were dropped or mended and why, without a word of them.
+    """
     invented = {**SAIL, "quote": "I sail round the Horn", "text": "Ann sailed round the Horn."}
-    with ScriptedModel() as model, engrams.open(home=home, jobs__workers=0, **(given := chat(model))) as memory:
-        model.when("Below are numbered messages", {"statements": [SAIL, SAIL, invented, {**SAIL, "subject": "the assistant"}]}).fail(
-            "prose"
-        )
+    with (
+        ScriptedModel() as model,
+        engrams.open(home=home, jobs__workers=0, **(given := chat(model))) as memory,
+    ):
+        model.when(
+            "Below are numbered messages",
+            {"statements": [SAIL, SAIL, invented, {**SAIL, "subject": "the assistant"}]},
+        ).fail("prose")
         memory.observe(Turn("I sail on Sundays"), scope=ANN)
         with served(home, *as_options(given)) as process:
             eventually_learned(memory, ["Ann sails."])
             process.terminate()
             assert process.stderr is not None
-            (told,) = [line for line in process.stderr.read().splitlines() if line.startswith("answers of the model")]
+            (told,) = [
+                line
+                for line in process.stderr.read().splitlines()
+                if line.startswith("answers of the model")
+            ]
     for reason in (
         "its quote is not in the message",
         "said twice in one answer",
@@ -144,7 +198,9 @@ def test_a_server_tells_what_its_model_gets_wrong(home: Path) -> None:
 
 
 def test_sleep_of_the_machine_is_noticed(home: Path) -> None:
-    """After hours of sleep a frozen worker keeps its job, and what became due meanwhile is done at once."""
+    """After hours of sleep a frozen worker keeps its job, and what became due meanwhile is done at
+    once.
+    """
     clock = SettableClock("2026-03-01T09:00")
     with ScriptedModel() as model:
         model.when("Below are numbered messages", {"statements": [SAIL]}).fail("hang", seconds=1.5)
@@ -162,7 +218,9 @@ def test_tokens_spent_never_fall(home: Path) -> None:
     """What a running call may still use is no part of what the day has spent."""
     with ScriptedModel() as model:
         model.fail("hang", seconds=0.3)
-        with engrams.open(home=home, jobs__workers=1, **chat(model, chat__daily_tokens=100_000)) as memory:
+        with engrams.open(
+            home=home, jobs__workers=1, **chat(model, chat__daily_tokens=100_000)
+        ) as memory:
             memory.observe(Turn("I sail on Sundays"), scope=ANN)
             seen = []
             end = time.monotonic() + 10
@@ -173,18 +231,40 @@ def test_tokens_spent_never_fall(home: Path) -> None:
             assert 0 < seen[-1] < 4000
 
 
-EXTRACT, MEETS = "Below are numbered messages", "how it meets what is known"
-TOPICS = ("Bach", "Brahms", "Liszt", "chess", "rowing", "tea", "rye", "Oslo", "Lima", "jazz", "yoga", "cats")
+EXTRACT = "Below are numbered messages"
+MEETS = "how it meets what is known"
+TOPICS = (
+    "Bach",
+    "Brahms",
+    "Liszt",
+    "chess",
+    "rowing",
+    "tea",
+    "rye",
+    "Oslo",
+    "Lima",
+    "jazz",
+    "yoga",
+    "cats",
+)
 
 
 def told(request: ReceivedModelRequest) -> dict[str, Any]:
     """A model that takes one statement from each numbered message, and lets all of them stand."""
     if MEETS in request.prompt:
         return {"decisions": []}
-    lines = re.findall(r"^\[(\d+)\] .*?: \"(.*)\"$", request.prompt.split("The messages:")[-1], re.MULTILINE)
+    lines = re.findall(
+        r"^\[(\d+)\] .*?: \"(.*)\"$", request.prompt.split("The messages:")[-1], re.MULTILINE
+    )
     return {
         "statements": [
-            {"turn": int(number), "quote": text, "text": text.replace("I like", "Ann likes"), "predicate": "likes", "object": text[7:]}
+            {
+                "turn": int(number),
+                "quote": text,
+                "text": text.replace("I like", "Ann likes"),
+                "predicate": "likes",
+                "object": text[7:],
+            }
             for number, text in lines
         ]
     }
@@ -194,9 +274,13 @@ def asked(model: ScriptedModel, words: str) -> int:
     return sum(words in request.prompt for request in model.requests)
 
 
-@pytest.mark.parametrize("model_seconds", [pytest.param(0.17), pytest.param(17, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "model_seconds", [pytest.param(0.17), pytest.param(17, marks=pytest.mark.slow)]
+)
 def test_twelve_turns_need_two_calls(home: Path, model_seconds: float) -> None:
-    """A conversation of twelve turns beside twenty known facts: one extraction, one reconciliation, however slow the model."""
+    """A conversation of twelve turns beside twenty known facts:
+    one extraction, one reconciliation, however slow the model.
+    """
     with ScriptedModel(answer=told) as model:
         with engrams.open(home=home, jobs__workers=0) as memory:
             for number in range(20):
@@ -206,13 +290,17 @@ def test_twelve_turns_need_two_calls(home: Path, model_seconds: float) -> None:
         turns = [Turn(f"I like {topic} a lot", session="s1") for topic in TOPICS]
         answers = [Turn(f"Noted: {topic}", role="assistant", session="s1") for topic in TOPICS]
         with engrams.open(home=home, **chat(model)) as memory:
-            memory.observe([turn for pair in zip(turns, answers, strict=True) for turn in pair], scope=ANN)
+            memory.observe(
+                [turn for pair in zip(turns, answers, strict=True) for turn in pair], scope=ANN
+            )
             eventually_count(memory, known + 12, 90)
         assert len(model.requests) <= 2
 
 
 def test_talk_at_a_persons_pace_needs_two_calls(home: Path) -> None:
-    """A turn every two minutes is learned from once it pauses, not turn by turn: as few calls as for turns that come at once."""
+    """A turn every two minutes is learned from once it pauses, not turn by turn:
+    as few calls as for turns that come at once.
+    """
     clock = SettableClock("2026-03-01T09:00")
     with ScriptedModel(answer=told) as model:
         given = {"chat__provider": "openai", "chat__model": "m", "chat__url": model.url}
@@ -236,17 +324,28 @@ def eventually_count(memory: MemoryEngine, number: int, seconds: float) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("model_seconds", "kills"), [(17, 0), (90, 0), (90, 2)])
-def test_a_served_conversation_is_learned_by_a_slow_model(home: Path, model_seconds: float, kills: int) -> None:
-    """`engrams serve`, twelve turns beside twenty known facts: two answers teach all, also where the server is killed during each."""
+def test_a_served_conversation_is_learned_by_a_slow_model(
+    home: Path, model_seconds: float, kills: int
+) -> None:
+    """`engrams serve`, twelve turns beside twenty known facts:
+    two answers teach all, also where the server is killed during each.
+    """
     with ScriptedModel(answer=told) as model:
         with engrams.open(home=home, jobs__workers=0) as memory:
             for number in range(20):
                 memory.add(f"I like dish number {number}", scope=ANN)
             known = len(facts(memory))
         model.fail("hang", times=99, seconds=model_seconds)
-        given = {"chat__provider": "openai", "chat__model": "m", "chat__url": model.url, "jobs__lease_seconds": 10}
+        given = {
+            "chat__provider": "openai",
+            "chat__model": "m",
+            "chat__url": model.url,
+            "jobs__lease_seconds": 10,
+        }
         with engrams.open(home=home, jobs__workers=0, write__debounce_seconds=0, **given) as memory:
-            memory.observe([Turn(f"I like {topic} a lot", session="s1") for topic in TOPICS], scope=ANN)
+            memory.observe(
+                [Turn(f"I like {topic} a lot", session="s1") for topic in TOPICS], scope=ANN
+            )
             for number in range(kills):
                 with served(home, *as_options(given)):
                     assert eventually(lambda: len(model.requests) > 2 * number, 300)  # noqa: B023 - called at once
@@ -258,7 +357,9 @@ def test_a_served_conversation_is_learned_by_a_slow_model(home: Path, model_seco
 
 
 def test_a_model_that_is_cut_off_asks_nothing_again(home: Path) -> None:
-    """A process that ends while the model thinks about a reconciliation has kept the extraction for the next one."""
+    """A process that ends while the model thinks about a reconciliation has kept the extraction for
+    the next one.
+    """
     with ScriptedModel(answer=told) as model:
         given = chat(model, sessions__shutdown_seconds=0.1)
         with engrams.open(home=home, jobs__workers=1, **given) as memory:
@@ -266,7 +367,9 @@ def test_a_model_that_is_cut_off_asks_nothing_again(home: Path) -> None:
             eventually_count(memory, 1, 20)
             model.requests.clear()
             model.fail("hang", when=MEETS)
-            memory.observe([Turn(f"I like {topic} a lot", session="s1") for topic in TOPICS[:3]], scope=ANN)
+            memory.observe(
+                [Turn(f"I like {topic} a lot", session="s1") for topic in TOPICS[:3]], scope=ANN
+            )
             assert eventually(lambda: asked(model, MEETS) == 1)
         model.heal()
         with engrams.open(home=home, **given) as memory:
@@ -282,10 +385,16 @@ def eventually(holds: Callable[[], bool], seconds: float = 30) -> bool:
 
 
 def test_the_done_part_of_a_batch_survives(home: Path) -> None:
-    """Where the second call fails for good, the first part is stored; a retry asks for the second part only."""
+    """Where the second call fails for good, the first part is stored;
+    a retry asks for the second part only.
+    """
     with ScriptedModel(answer=told) as model:
-        with engrams.open(home=home, jobs__workers=0, write__batch_turns=2, jobs__max_attempts=1, **chat(model)) as memory:
-            memory.observe([Turn(f"I like {topic} a lot", session="s1") for topic in TOPICS[:4]], scope=ANN)
+        with engrams.open(
+            home=home, jobs__workers=0, write__batch_turns=2, jobs__max_attempts=1, **chat(model)
+        ) as memory:
+            memory.observe(
+                [Turn(f"I like {topic} a lot", session="s1") for topic in TOPICS[:4]], scope=ANN
+            )
             model.fail("http_400", when="chess")
             memory.drain(20)
             assert facts(memory) == ["Ann likes Bach a lot", "Ann likes Brahms a lot"]
@@ -294,15 +403,24 @@ def test_the_done_part_of_a_batch_survives(home: Path) -> None:
             memory.retry()
             memory.drain(20)
             assert len(facts(memory)) == 4
-        assert sum(bool(re.search(r"\[1\] .*Bach", request.prompt)) for request in model.requests) == 1
+        assert (
+            sum(bool(re.search(r"\[1\] .*Bach", request.prompt)) for request in model.requests) == 1
+        )
 
 
 def test_a_purge_reaches_kept_answers(home: Path) -> None:
-    """An answer that waits for its reconciliation quotes its messages: with one of them purged it is gone, and asked for anew."""
-    with ScriptedModel(answer=told) as model, engrams.open(home=home, jobs__workers=0, **chat(model)) as memory:
+    """An answer that waits for its reconciliation quotes its messages:
+    with one of them purged it is gone, and asked for anew.
+    """
+    with (
+        ScriptedModel(answer=told) as model,
+        engrams.open(home=home, jobs__workers=0, **chat(model)) as memory,
+    ):
         memory.add("I like tea", scope=ANN)
         memory.drain(20)
-        first, _ = memory.observe([Turn(f"I like {topic} a lot", session="s1") for topic in ("Xanadu", "Bach")], scope=ANN)
+        first, _ = memory.observe(
+            [Turn(f"I like {topic} a lot", session="s1") for topic in ("Xanadu", "Bach")], scope=ANN
+        )
         model.fail("hang", when=MEETS)
         worker = threading.Thread(target=memory.work.run)
         worker.start()
@@ -322,7 +440,9 @@ def test_a_purge_reaches_kept_answers(home: Path) -> None:
 
 @pytest.mark.slow
 def test_an_upstream_does_the_memory_work(home: Path) -> None:
-    """A proxy without a model of its own learns by its upstream's; a setting forbids it, and rules do the work."""
+    """A proxy without a model of its own learns by its upstream's;
+    a setting forbids it, and rules do the work.
+    """
     with ScriptedModel(answer=told, models=("nomic-embed", "big")) as model:
         options = ["--upstream", f"{model.url}/v1", "--set", "write.debounce_seconds=0"]
         with engrams.open(home=home, jobs__workers=0, **chat(model)) as memory:

@@ -17,24 +17,44 @@ OLD = "Remember: the staging DB is on port 5433."
 
 def facts(memory: engrams.MemoryEngine) -> dict[str, tuple[Status, str]]:
     """What was learned: text -> status and the text of the successor."""
-    every = memory.list(scope=ANN, kinds=(Kind.FACT, Kind.CORRECTION), statuses=tuple(Status)).records
+    every = memory.list(
+        scope=ANN, kinds=(Kind.FACT, Kind.CORRECTION), statuses=tuple(Status)
+    ).records
     texts = {record.id: record.text for record in every}
-    return {record.text: (record.status, texts.get(record.superseded_by or "", "")) for record in every}
+    return {
+        record.text: (record.status, texts.get(record.superseded_by or "", "")) for record in every
+    }
 
 
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        (OLD, "No, that is wrong: the staging DB is on port 5544.", "The staging DB is on port 5544"),
+        (
+            OLD,
+            "No, that is wrong: the staging DB is on port 5544.",
+            "The staging DB is on port 5544",
+        ),
         (OLD, "No, it's 5544 not 5433", "The staging DB is on port 5544"),
         (OLD, "Actually the staging DB is on port 5544.", "The staging DB is on port 5544"),
         (OLD, "I was wrong, the staging DB is on 5544.", "The staging DB is on 5544"),
-        (OLD, "Correction: the staging DB runs on port 5544, not 5433.", "The staging DB runs on port 5544"),
+        (
+            OLD,
+            "Correction: the staging DB runs on port 5544, not 5433.",
+            "The staging DB runs on port 5544",
+        ),
         (OLD, "Remember: the staging DB is on port 5544.", "The staging DB is on port 5544"),
         (OLD, "The staging DB moved to port 5544.", "The staging DB moved to port 5544"),
         (OLD, "The port of the staging DB is 5544.", "The port of the staging DB is 5544"),
-        ("Remember: our logo is in docs/.", "That's not right, our logo is in assets/.", "The user's logo is in assets/"),
-        ("Remember: the CI runs on GitHub.", "My mistake, the CI runs on GitLab.", "The CI runs on GitLab"),
+        (
+            "Remember: our logo is in docs/.",
+            "That's not right, our logo is in assets/.",
+            "The user's logo is in assets/",
+        ),
+        (
+            "Remember: the CI runs on GitHub.",
+            "My mistake, the CI runs on GitLab.",
+            "The CI runs on GitLab",
+        ),
         (
             "Merk dir: die Staging-DB läuft auf Port 5433.",
             "Nein, das stimmt nicht: die Staging-DB läuft auf Port 5544.",
@@ -61,7 +81,9 @@ def test_a_hook_corrects_the_project(home: Path) -> None:
     """What a coding agent is told to be wrong is not in the next session's profile."""
     call = HookCallOptions({"home": str(home), "user": "ann"}, project=".")
     for prompt in (OLD, "No, that is wrong: the staging DB is on port 5544."):
-        answer_event(call, AgentHookEvent("UserPromptSubmit", "s1", prompt=prompt, folder="/src/alpha"))
+        answer_event(
+            call, AgentHookEvent("UserPromptSubmit", "s1", prompt=prompt, folder="/src/alpha")
+        )
     answer_event(call, AgentHookEvent("Stop", "s1", answer="Understood.", folder="/src/alpha"))
     start = answer_event(call, AgentHookEvent("SessionStart", "s2", folder="/src/alpha"))
     assert "5544" in start and "5433" not in start
@@ -93,14 +115,23 @@ def test_a_hook_corrects_the_project(home: Path) -> None:
     ],
 )
 def test_siblings_are_not_outdated(old: str, new: str) -> None:
-    """Things of one kind that differ in their name or qualifier both hold, and so does the answer between them."""
+    """Things of one kind that differ in their name or qualifier both hold, and so does the answer
+    between them.
+    """
     with engrams.open(store__url=":memory:", jobs__workers=0) as memory:
-        for role, text in (("user", old), ("assistant", "Understood."), ("user", new), ("assistant", "Understood.")):
+        for role, text in (
+            ("user", old),
+            ("assistant", "Understood."),
+            ("user", new),
+            ("assistant", "Understood."),
+        ):
             memory.observe([Turn(text, role, session="s")], scope=ANN)  # type: ignore[arg-type]
             memory.drain()
         hits = memory.search(old, scope=ANN).hits
         assert old in [hit.record.text for hit in hits]
-        assert not any(hit.outdated for hit in hits) and {status for status, _ in facts(memory).values()} <= {Status.ACTIVE}
+        assert not any(hit.outdated for hit in hits) and {
+            status for status, _ in facts(memory).values()
+        } <= {Status.ACTIVE}
 
 
 @pytest.mark.parametrize(
@@ -132,7 +163,11 @@ def test_a_change_is_still_seen(old: str, new: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["No, the test is failing.", "Actually, the function that you wrote is slow.", "The app is on port 3000 and the API is on port 4000."],
+    [
+        "No, the test is failing.",
+        "Actually, the function that you wrote is slow.",
+        "The app is on port 3000 and the API is on port 4000.",
+    ],
 )
 def test_a_remark_is_no_fact_about_a_thing(text: str) -> None:
     """What corrects nothing known is no correction, and two clauses are not one thing."""

@@ -1,4 +1,6 @@
-"""A message that asks not to be saved leaves no byte in the home, through every door; the rest of its conversation is kept."""
+"""A message that asks not to be saved leaves no byte in the home, through every door;
+the rest of its conversation is kept.
+"""
 
 from __future__ import annotations
 
@@ -43,11 +45,19 @@ def traces(home: Path) -> Iterator[str]:
 def kept(home: Path) -> str:
     """Everything that is remembered of this person."""
     with engrams.open(home=str(home), jobs__workers=0) as engine:
-        return " ".join(record.text for record in engine.list(scope=ANN, statuses=(), limit=500).records)
+        return " ".join(
+            record.text for record in engine.list(scope=ANN, statuses=(), limit=500).records
+        )
 
 
 def run(home: Path, *words: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*RUN, *words, "--home", str(home), "--user", "ann"], input=stdin, capture_output=True, text=True, timeout=60)
+    return subprocess.run(
+        [*RUN, *words, "--home", str(home), "--user", "ann"],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
 
 
 @pytest.mark.parametrize(
@@ -83,18 +93,43 @@ def test_ordinary_talk_about_saving_is_kept(text: str) -> None:
 
 
 def test_the_engine_keeps_the_rest(home: Path) -> None:
-    """Observe and add: neither the message nor its answer is stored, prompted or learned from; the receipt says so without its words."""
+    """Observe and add:
+    neither the message nor its answer is stored, prompted or learned from; the receipt says so
+    without its words.
+    """
     with (
         ScriptedModel() as model,
-        engrams.open(home=str(home), chat__provider="openai", chat__url=model.url, chat__model="m", **dict.fromkeys(FILES, True)) as engine,
+        engrams.open(
+            home=str(home),
+            chat__provider="openai",
+            chat__url=model.url,
+            chat__model="m",
+            **dict.fromkeys(FILES, True),
+        ) as engine,
     ):
-        receipts = engine.observe([Turn(HUSH, session="s"), Turn(ECHO, "assistant", session="s"), Turn(LIVES, session="s")], scope=ANN)
+        receipts = engine.observe(
+            [
+                Turn(HUSH, session="s"),
+                Turn(ECHO, "assistant", session="s"),
+                Turn(LIVES, session="s"),
+            ],
+            scope=ANN,
+        )
         assert [one.outcome for one in receipts] == ["unsaved", "unsaved", "stored"]
         assert SECRET not in repr(receipts)
-        assert engine.add(HUSH, scope=ANN).outcome == engine.updates.add(Turn(HUSH, session="s"), scope=ANN)[0].outcome == "unsaved"
-        assert engine.observe(Turn(ECHO, "assistant", session="s"), scope=ANN)[0].outcome == "unsaved"
+        assert (
+            engine.add(HUSH, scope=ANN).outcome
+            == engine.updates.add(Turn(HUSH, session="s"), scope=ANN)[0].outcome
+            == "unsaved"
+        )
+        assert (
+            engine.observe(Turn(ECHO, "assistant", session="s"), scope=ANN)[0].outcome == "unsaved"
+        )
         engine.context(HUSH, scope=ANN, session="s")
-        messages = [{"id": str(n), "role": "user", "content": text} for n, text in enumerate([HUSH, LIVES * 9, LIVES * 8])]
+        messages = [
+            {"id": str(n), "role": "user", "content": text}
+            for n, text in enumerate([HUSH, LIVES * 9, LIVES * 8])
+        ]
         engine.summaries.fit(messages, scope=ANN, session="s", max_tokens=60, tokens=20)
         engine.sessions.end("s", scope=ANN)
         engine.drain()
@@ -109,14 +144,20 @@ def test_the_engine_keeps_the_rest(home: Path) -> None:
 
 @pytest.mark.slow
 def test_the_command_line_and_an_import(home: Path, tmp_path: Path) -> None:
-    """`add` ends well and says that the message was not saved; an import keeps the messages around it."""
+    """`add` ends well and says that the message was not saved;
+    an import keeps the messages around it.
+    """
     added = run(home, "add", HUSH, *SET)
     assert (added.returncode, SECRET in added.stdout + added.stderr) == (0, False)
     assert "unsaved" in added.stdout
     assert json.loads(run(home, "add", HUSH, "--json", *SET).stdout)["outcome"] == "unsaved"
     file = tmp_path / "talk.jsonl"
     said = [("user", HUSH), ("assistant", ECHO), ("user", LIVES)]
-    file.write_text("\n".join(json.dumps({"role": role, "content": text, "session": "s"}) for role, text in said))
+    file.write_text(
+        "\n".join(
+            json.dumps({"role": role, "content": text, "session": "s"}) for role, text in said
+        )
+    )
     assert run(home, "import", str(file), *SET).returncode == 0
     assert not list(traces(home))
     assert "Porto" in kept(home)
@@ -124,16 +165,29 @@ def test_the_command_line_and_an_import(home: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_hook(home: Path, tmp_path: Path) -> None:
-    """The prompt is not kept, and at the end of the turn neither it nor its answer is taken from the transcript."""
+    """The prompt is not kept, and at the end of the turn neither it nor its answer is taken from
+    the transcript.
+    """
     lines = [
-        {"type": role, "message": {"role": role, "content": text}} for role, text in [("user", HUSH), ("assistant", ECHO), ("user", LIVES)]
+        {"type": role, "message": {"role": role, "content": text}}
+        for role, text in [("user", HUSH), ("assistant", ECHO), ("user", LIVES)]
     ]
     (tmp_path / "t.jsonl").write_text("\n".join(map(json.dumps, lines)))
     for event in (
         {"hook_event_name": "UserPromptSubmit", "prompt": HUSH},
         {"hook_event_name": "Stop", "transcript_path": str(tmp_path / "t.jsonl")},
     ):
-        assert run(home, "hook", "--seconds", "50", *SET, stdin=json.dumps({**event, "session_id": "s"})).returncode == 0
+        assert (
+            run(
+                home,
+                "hook",
+                "--seconds",
+                "50",
+                *SET,
+                stdin=json.dumps({**event, "session_id": "s"}),
+            ).returncode
+            == 0
+        )
     assert not list(traces(home))
     assert "Porto" in kept(home)
 
@@ -141,7 +195,9 @@ def test_a_hook(home: Path, tmp_path: Path) -> None:
 async def test_an_assistant_with_tools(home: Path) -> None:
     """The tool's result says that it was not saved."""
     arguments = [*RUN[1:], "mcp", "--home", str(home), "--user", "ann"]
-    async with Client(StdioServerParameters(command=RUN[0], args=arguments), read_timeout_seconds=60) as memory:
+    async with Client(
+        StdioServerParameters(command=RUN[0], args=arguments), read_timeout_seconds=60
+    ) as memory:
         done = await call(memory, "memory_add", text=HUSH)
         await call(memory, "memory_add", text=LIVES)
     assert done["results"][0]["outcome"] == "unsaved"
@@ -152,7 +208,9 @@ async def test_an_assistant_with_tools(home: Path) -> None:
 
 @pytest.mark.parametrize("stream", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_a_server(home: Path, stream: bool) -> None:
-    """Proxy and REST API: upstream gets the message once; nothing of it stays in the home or in another prompt."""
+    """Proxy and REST API:
+    upstream gets the message once; nothing of it stays in the home or in another prompt.
+    """
     with ScriptedModel(answer=lambda request: ECHO if HUSH in request.text else "Noted.") as model:
         chat = (
             "--set",
@@ -165,14 +223,28 @@ def test_a_server(home: Path, stream: bool) -> None:
             "write.debounce_seconds=0",
         )
         with (
-            served(home, "--user", "ann", "--set", f"serve.upstream={model.url}/v1", *chat, *SET) as url,
+            served(
+                home, "--user", "ann", "--set", f"serve.upstream={model.url}/v1", *chat, *SET
+            ) as url,
             httpx2.Client(timeout=30) as client,
         ):
             for text in (HUSH, LIVES):
-                body = {"model": "m", "stream": stream, "messages": [{"role": "user", "content": text}]}
+                body = {
+                    "model": "m",
+                    "stream": stream,
+                    "messages": [{"role": "user", "content": text}],
+                }
                 assert client.post(url + "/v1/chat/completions", json=body).status_code == 200
-            assert client.post(url + "/v1/memories", json={"text": HUSH}).json()["results"][0]["outcome"] == "unsaved"
-            told = client.post(url + "/v1/memories", json={"messages": [{"role": "user", "content": text} for text in (HUSH, LIVES)]})
+            assert (
+                client.post(url + "/v1/memories", json={"text": HUSH}).json()["results"][0][
+                    "outcome"
+                ]
+                == "unsaved"
+            )
+            told = client.post(
+                url + "/v1/memories",
+                json={"messages": [{"role": "user", "content": text} for text in (HUSH, LIVES)]},
+            )
             assert [one["outcome"] for one in told.json()["results"]] == ["unsaved", "stored"]
             assert SECRET not in told.text
             assert not list(traces(home))

@@ -26,13 +26,26 @@ ANN = ("user", "ann")
 
 
 def settings(model: ScriptedModel, **more: Any) -> dict[str, Any]:
-    fixed = {"chat__provider": "openai", "chat__model": "m", "chat__url": model.url, "chat__retries": 0, "write__extract": "rules"}
+    fixed = {
+        "chat__provider": "openai",
+        "chat__model": "m",
+        "chat__url": model.url,
+        "chat__retries": 0,
+        "write__extract": "rules",
+    }
     return {**fixed, "upkeep__quiet_seconds": 0.0, **more}
 
 
 def plan_cycle(memory: MemoryEngine) -> None:
     """A garden cycle by a model that is due now, as a trigger plans it."""
-    memory.store.enqueue([JobSpec("garden", "", {"items": [["user/ann", "something was learned", ["agent"], False]]})], memory.now())
+    memory.store.enqueue(
+        [
+            JobSpec(
+                "garden", "", {"items": [["user/ann", "something was learned", ["agent"], False]]}
+            )
+        ],
+        memory.now(),
+    )
 
 
 def state_of(memory: MemoryEngine) -> str:
@@ -62,7 +75,9 @@ def test_hours_of_the_day(hours: str, now: str, opens: str | None) -> None:
 
 
 def test_upkeep_waits_for_its_hours(home: Path) -> None:
-    """By day a due cycle waits and `engrams status` says for which hour; what a person starts runs at once; at night it runs."""
+    """By day a due cycle waits and `engrams status` says for which hour;
+    what a person starts runs at once; at night it runs.
+    """
     clock = SettableClock(datetime(2026, 3, 1, 9, tzinfo=UTC))
     with ScriptedModel(answer=report) as model:
         given = settings(model, upkeep__hours="22:00-06:00")
@@ -90,14 +105,21 @@ def test_status_tells_which_hour(home: Path) -> None:
     hour = (datetime.now(UTC).hour + 12) % 24
     with engrams.open(home=home, jobs__workers=0) as memory:
         plan_cycle(memory)
-    options = ["--set", "jobs.workers=0", "--set", f"upkeep.hours={hour:02}:{minute:02}-{hour:02}:{(minute + 1) % 60:02}"]
+    options = [
+        "--set",
+        "jobs.workers=0",
+        "--set",
+        f"upkeep.hours={hour:02}:{minute:02}-{hour:02}:{(minute + 1) % 60:02}",
+    ]
     if minute < 59:
         told = CliRunner().invoke(app, ["status", *options], env={"ENGRAMS_HOME": str(home)}).output
         assert f"{hour:02}:{minute:02} UTC: garden 1 (upkeep.hours is" in told
 
 
 def test_upkeep_has_a_budget_of_its_own(home: Path) -> None:
-    """After its calls of the day a cycle waits for tomorrow, while other work goes on asking; a restart does not forget."""
+    """After its calls of the day a cycle waits for tomorrow, while other work goes on asking;
+    a restart does not forget.
+    """
     clock = SettableClock(datetime(2026, 3, 1, 9, tzinfo=UTC))
     with ScriptedModel(answer=report) as model:
         given = settings(model, upkeep__daily_calls=1)
@@ -128,10 +150,17 @@ def waits(check: Callable[[], bool], seconds: float = 0.6) -> bool:
 
 
 def test_upkeep_pauses_while_somebody_chats(home: Path) -> None:
-    """While an engine elsewhere on this home waits for an answer of the model, no cycle of this one asks it."""
-    with ScriptedModel(answer=lambda request: report(request) if "garden" in request.prompt.lower() else "Hello.") as model:
+    """While an engine elsewhere on this home waits for an answer of the model, no cycle of this one
+    asks it.
+    """
+    with ScriptedModel(
+        answer=lambda request: report(request) if "garden" in request.prompt.lower() else "Hello."
+    ) as model:
         given = settings(model)
-        with engrams.open(home=home, jobs__workers=1, **given) as memory, engrams.open(home=home, jobs__workers=0, **given) as other:
+        with (
+            engrams.open(home=home, jobs__workers=1, **given) as memory,
+            engrams.open(home=home, jobs__workers=0, **given) as other,
+        ):
             memory.add("I like tea", scope=ANN)
             model.fail("hang", seconds=1.5)
             assert other.chat_model is not None
@@ -150,8 +179,12 @@ def test_upkeep_pauses_while_somebody_chats(home: Path) -> None:
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.slow
 def test_upkeep_pauses_during_a_relayed_turn(home: Path, stream: bool) -> None:
-    """In a served proxy whose upstream does the memory work, a cycle waits until the turn has been answered."""
-    with ScriptedModel(answer=lambda request: report(request) if "garden" in request.prompt.lower() else "Hello.") as model:
+    """In a served proxy whose upstream does the memory work, a cycle waits until the turn has been
+    answered.
+    """
+    with ScriptedModel(
+        answer=lambda request: report(request) if "garden" in request.prompt.lower() else "Hello."
+    ) as model:
         given = settings(model, serve__upstream=f"{model.url}/v1", serve__upstream_learns=False)
         with engrams.open(home=home, jobs__workers=0, **given) as memory:
             memory.add("I like tea", scope=ANN)
@@ -159,10 +192,16 @@ def test_upkeep_pauses_during_a_relayed_turn(home: Path, stream: bool) -> None:
                 assert eventually((home / "serve.json").exists)
                 address = json.loads((home / "serve.json").read_text())["url"]
                 model.fail("hang", seconds=2.5, only="chat")
-                body = {"model": "m", "messages": [{"role": "user", "content": "Hello there"}], "stream": stream}
+                body = {
+                    "model": "m",
+                    "messages": [{"role": "user", "content": "Hello there"}],
+                    "stream": stream,
+                }
                 answers: list[httpx2.Response] = []
                 person = threading.Thread(
-                    target=lambda: answers.append(httpx2.post(f"{address}/v1/chat/completions", json=body, timeout=20))
+                    target=lambda: answers.append(
+                        httpx2.post(f"{address}/v1/chat/completions", json=body, timeout=20)
+                    )
                 )
                 person.start()
                 assert model.wait(1)

@@ -1,4 +1,6 @@
-"""Words that stand nowhere else, and a search for them in every byte of a home, made without the product's code."""
+"""Words that stand nowhere else, and a search for them in every byte of a home, made without the
+product's code.
+"""
 
 from __future__ import annotations
 
@@ -28,14 +30,21 @@ def blobs(path: Path, below: Path) -> Iterator[bytes]:
         yield gzip.decompress(data)
         with tarfile.open(path) as archive, tempfile.TemporaryDirectory() as folder:
             archive.extractall(folder, filter="data")
-            yield from (one for held in Path(folder).rglob("*") if held.is_file() for one in blobs(held, Path(folder)))
+            yield from (
+                one
+                for held in Path(folder).rglob("*")
+                if held.is_file()
+                for one in blobs(held, Path(folder))
+            )
     elif zipfile.is_zipfile(path):
         with zipfile.ZipFile(path) as packed:
             yield from (packed.read(name) for name in packed.namelist())
 
 
 def holders(home: Path, words: list[str]) -> dict[str, list[str]]:
-    """Files of a home that hold any of the words, in any letters; git's packs are unpacked by git."""
+    """Files of a home that hold any of the words, in any letters;
+    git's packs are unpacked by git.
+    """
     found: dict[str, list[str]] = {}
     for path in home.rglob("*"):
         if path.is_file():
@@ -44,7 +53,9 @@ def holders(home: Path, words: list[str]) -> dict[str, list[str]]:
                     found[str(path.relative_to(home))] = held
     if (home / "vault/.git").exists():
         told = ["git", "cat-file", "--batch-all-objects", "--unordered", "--batch"]
-        data = subprocess.run(told, cwd=home / "vault", capture_output=True, check=True).stdout.lower()
+        data = subprocess.run(
+            told, cwd=home / "vault", capture_output=True, check=True
+        ).stdout.lower()
         if held := [word for word in words if word.encode() in data]:
             found["git objects"] = held
     return found

@@ -21,14 +21,18 @@ def save(tmp_path: Path) -> Callable[..., Path]:
         if isinstance(content, bytes):
             path.write_bytes(content)
         else:
-            path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+            path.write_text(
+                content if isinstance(content, str) else json.dumps(content), encoding="utf-8"
+            )
         return path
 
     return write
 
 
 @pytest.fixture
-def load(save: Callable[..., Path]) -> Callable[..., tuple[list[Any], list[formats.UnreadablePiece]]]:
+def load(
+    save: Callable[..., Path],
+) -> Callable[..., tuple[list[Any], list[formats.UnreadablePiece]]]:
     """The items of a content, and what was bad in it."""
 
     def read(content: Any, format: str = "auto") -> tuple[list[Any], list[formats.UnreadablePiece]]:

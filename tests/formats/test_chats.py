@@ -17,7 +17,13 @@ from engrams.errors import InputError
 def node(id: str, parent: str | None, role: str, parts: list[Any], **extra: Any) -> dict[str, Any]:
     """One node of a ChatGPT mapping."""
     content = {"content_type": extra.pop("type", "text"), "parts": parts}
-    message = {"id": f"m-{id}", "author": {"role": role}, "content": content, "create_time": extra.pop("at", 1_700_000_000.5), **extra}
+    message = {
+        "id": f"m-{id}",
+        "author": {"role": role},
+        "content": content,
+        "create_time": extra.pop("at", 1_700_000_000.5),
+        **extra,
+    }
     return {"id": id, "parent": parent, "children": [], "message": message}
 
 
@@ -42,7 +48,13 @@ def chatgpt() -> list[dict[str, Any]]:
             metadata={"attachments": [{"name": "bridge.jpg"}]},
             at=1_700_000_100,
         ),
-        node("h", "u2", "assistant", ["hidden"], metadata={"is_visually_hidden_from_conversation": True}),
+        node(
+            "h",
+            "u2",
+            "assistant",
+            ["hidden"],
+            metadata={"is_visually_hidden_from_conversation": True},
+        ),
         node("a2", "h", "assistant", ["A bridge."]),
     ]
     return [
@@ -58,22 +70,43 @@ def chatgpt() -> list[dict[str, Any]]:
 
 def said(id: str, sender: str, text: str, **extra: Any) -> dict[str, Any]:
     """One message of a Claude conversation."""
-    return {"uuid": id, "sender": sender, "text": text, "created_at": f"2025-01-02T10:00:0{id[1]}Z", "content": [], **extra}
+    return {
+        "uuid": id,
+        "sender": sender,
+        "text": text,
+        "created_at": f"2025-01-02T10:00:0{id[1]}Z",
+        "content": [],
+        **extra,
+    }
 
 
 def claude() -> list[dict[str, Any]]:
     """One conversation."""
-    blocks = [{"type": "thinking", "thinking": "…"}, {"type": "text", "text": "Noted."}, {"type": "tool_use", "input": {}}]
+    blocks = [
+        {"type": "thinking", "thinking": "…"},
+        {"type": "text", "text": "Noted."},
+        {"type": "tool_use", "input": {}},
+    ]
     messages = [
         said("m1", "human", "I like tea", files=[{"file_name": "tea.png"}]),
         said("m2", "assistant", "old", content=blocks),
         said("m3", "assistant", ""),
     ]
-    return [{"uuid": "c-1", "name": "Tea", "created_at": "2025-01-02T10:00:00.5Z", "account": {"uuid": "acc"}, "chat_messages": messages}]
+    return [
+        {
+            "uuid": "c-1",
+            "name": "Tea",
+            "created_at": "2025-01-02T10:00:00.5Z",
+            "account": {"uuid": "acc"},
+            "chat_messages": messages,
+        }
+    ]
 
 
 def test_chatgpt_gives_the_current_branch(load: Any) -> None:
-    """Only what both sides said on the branch of current_node comes, with ids, times and the conversation's name."""
+    """Only what both sides said on the branch of current_node comes, with ids, times and the
+    conversation's name.
+    """
     items, bad = load(chatgpt())
     assert not bad
     assert [(i.turn.role, i.turn.text) for i in items] == [
@@ -91,7 +124,9 @@ def test_chatgpt_gives_the_current_branch(load: Any) -> None:
 
 
 def test_chatgpt_without_a_current_node_takes_the_latest(load: Any) -> None:
-    """A conversation that names no current node, or one that is not there, still gives its newest branch."""
+    """A conversation that names no current node, or one that is not there, still gives its newest
+    branch.
+    """
     talk = chatgpt()
     talk[0]["current_node"] = "nowhere"
     talk[0]["mapping"]["old"]["message"]["create_time"] = 1_800_000_000
@@ -108,7 +143,9 @@ def test_chatgpt_with_a_circle_of_parents_ends(load: Any) -> None:
 
 
 def test_claude_gives_both_sides_in_order(load: Any) -> None:
-    """Text blocks come; thinking, tool calls and empty messages do not; a file's name is the caption."""
+    """Text blocks come;
+    thinking, tool calls and empty messages do not; a file's name is the caption.
+    """
     items, bad = load(claude())
     assert not bad
     assert [(i.turn.role, i.turn.text, i.turn.external_id, i.conversation) for i in items] == [
@@ -124,13 +161,17 @@ def test_claude_follows_the_named_leaf(load: Any) -> None:
     talk = claude()
     messages = talk[0]["chat_messages"]
     messages[1]["parent_message_uuid"] = "m1"
-    messages.insert(1, {**messages[1], "uuid": "other", "content": [{"type": "text", "text": "abandoned"}]})
+    messages.insert(
+        1, {**messages[1], "uuid": "other", "content": [{"type": "text", "text": "abandoned"}]}
+    )
     talk[0]["current_leaf_message_uuid"] = "m2"
     items, _ = load(talk)
     assert [i.turn.text for i in items] == ["I like tea", "Noted."]
 
 
-@pytest.mark.parametrize(("talk", "name"), [(chatgpt(), "conversations.json"), (claude(), "data-1/conversations.json")])
+@pytest.mark.parametrize(
+    ("talk", "name"), [(chatgpt(), "conversations.json"), (claude(), "data-1/conversations.json")]
+)
 def test_zip_is_read_without_unpacking(save: Any, talk: Any, name: str) -> None:
     """A zip as it is downloaded is recognised by its contents, from a file and from a pipe."""
     buffer = io.BytesIO()
@@ -158,11 +199,22 @@ def test_zip_without_conversations_says_so(save: Any) -> None:
 
 def test_one_broken_conversation_costs_only_itself(load: Any) -> None:
     """Conversations of the wrong shape become Bad; the ones beside them are read."""
-    talk = [*chatgpt(), {"mapping": 3}, "text", {"mapping": {"x": 1, "y": {"message": {"author": 7}}}}]
+    talk = [
+        *chatgpt(),
+        {"mapping": 3},
+        "text",
+        {"mapping": {"x": 1, "y": {"message": {"author": 7}}}},
+    ]
     items, bad = load(talk)
     assert len(items) == 4
     assert len(bad) == 2
-    items, bad = load([*claude(), {"chat_messages": "no"}, {"chat_messages": [3, {"sender": "human", "text": "hi", "created_at": "soon"}]}])
+    items, bad = load(
+        [
+            *claude(),
+            {"chat_messages": "no"},
+            {"chat_messages": [3, {"sender": "human", "text": "hi", "created_at": "soon"}]},
+        ]
+    )
     assert len(items) == 2
     assert len(bad) == 3
 

@@ -14,7 +14,19 @@ from hypothesis import strategies as st
 from engrams import formats
 from engrams.errors import InputError
 from engrams.formats import engramsjsonl
-from engrams.types import Edge, EdgeType, Evidence, HistoryEntry, Kind, Layer, Provenance, Record, Scope, Status, Tier
+from engrams.types import (
+    Edge,
+    EdgeType,
+    Evidence,
+    HistoryEntry,
+    Kind,
+    Layer,
+    Provenance,
+    Record,
+    Scope,
+    Status,
+    Tier,
+)
 
 NOW = datetime(2024, 5, 1, 10, 0, 0, 123456, tzinfo=UTC)
 OWNER = Scope(("user", "al/ice"))
@@ -47,7 +59,9 @@ def record(id: str = "01", **fields: Any) -> Record:
         "triggers": ("t",),
         "steps": ("1", "2"),
         "evidence": (Evidence("q", "s", "Zoë"),),
-        "provenance": Provenance("import", "rules", "p", "r", ("f",)),
+        "provenance": Provenance(
+            channel="import", extractor="rules", prompt="p", reason="r", files=("f",)
+        ),
         "importance": 0.1,
         "confidence": 1 / 3,
         "trust": 0.0,
@@ -63,18 +77,36 @@ def record(id: str = "01", **fields: Any) -> Record:
 
 
 def test_export_and_import_give_equal_items(tmp_path: Path) -> None:
-    """Records with every field, their history and edges, and edges of their own come back equal and in order."""
-    edge = Edge(OWNER, "01", "tag:a", EdgeType.HAS_TAG, 0.25, 3)
-    past = HistoryEntry("01", 2, NOW, "edit", "user", "why", {"text": "old"}, {"text": "new", "tags": ["a"]})
+    """Records with every field, their history and edges, and edges of their own come back equal and
+    in order.
+    """
+    edge = Edge(
+        owner=OWNER, source="01", target="tag:a", type=EdgeType.HAS_TAG, weight=0.25, count=3
+    )
+    past = HistoryEntry(
+        record="01",
+        version=2,
+        at=NOW,
+        action="edit",
+        actor="user",
+        reason="why",
+        before={"text": "old"},
+        after={"text": "new", "tags": ["a"]},
+    )
     loose = formats.ExportedEdge(Edge(OWNER, "topic:x", "topic:y", EdgeType.CO_OCCURS))
     items = [
         formats.ExportedRecord(record("01"), (edge,), (past,)),
-        formats.ExportedRecord(Record("02", OWNER, Kind.NOTE, "b", NOW)),
+        formats.ExportedRecord(
+            Record(id="02", scope=OWNER, kind=Kind.NOTE, text="b", recorded_at=NOW)
+        ),
         loose,
     ]
     path = tmp_path / "memory.jsonl"
     assert formats.write(path, items, header={"exported_at": NOW.isoformat()}) == 2
-    assert json.loads(path.read_text("utf-8").split("\n")[0]) == {"engrams": 1, "exported_at": NOW.isoformat()}
+    assert json.loads(path.read_text("utf-8").split("\n")[0]) == {
+        "engrams": 1,
+        "exported_at": NOW.isoformat(),
+    }
     assert formats.detect(path) == "engrams"
     assert list(formats.read(path)) == items
 
@@ -85,22 +117,43 @@ def test_export_and_import_give_equal_items(tmp_path: Path) -> None:
     text=st.text(min_size=1),
     when=st.datetimes(timezones=st.just(UTC)),
     share=st.floats(0, 1),
-    meta=st.dictionaries(st.text(), st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists, max_leaves=5)),
+    meta=st.dictionaries(
+        st.text(),
+        st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists, max_leaves=5),
+    ),
 )
-def test_any_record_survives_the_trip(text: str, when: datetime, share: float, meta: dict[str, Any]) -> None:
-    """Whatever text, time, number and metadata a record has, writing and reading gives an equal one."""
+def test_any_record_survives_the_trip(
+    text: str, when: datetime, share: float, meta: dict[str, Any]
+) -> None:
+    """Whatever text, time, number and metadata a record has, writing and reading gives an equal
+    one.
+    """
     one = record(text=text, recorded_at=when, importance=share, meta=meta, valid_from=None)
     lines = "".join(engramsjsonl.to_lines([one], {})).split("\n")
-    assert [item.record for item in engramsjsonl.read(enumerate(lines, 1)) if isinstance(item, formats.ExportedRecord)] == [one]
+    assert [
+        item.record
+        for item in engramsjsonl.read(enumerate(lines, 1))
+        if isinstance(item, formats.ExportedRecord)
+    ] == [one]
 
 
 @pytest.mark.covers("S3.50")
 def test_a_second_export_is_the_same_file(tmp_path: Path) -> None:
     """Exporting what was imported gives the same bytes."""
-    first, second = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    first = tmp_path / "a.jsonl"
+    second = tmp_path / "b.jsonl"
     edges = (Edge(OWNER, "01", "02", EdgeType.SUPERSEDES),)
-    formats.write(first, [formats.ExportedRecord(record("01"), edges), formats.ExportedRecord(record("02"))])
-    formats.write(second, [item for item in formats.read(first) if not isinstance(item, formats.UnreadablePiece | formats.ParsedTurn)])
+    formats.write(
+        first, [formats.ExportedRecord(record("01"), edges), formats.ExportedRecord(record("02"))]
+    )
+    formats.write(
+        second,
+        [
+            item
+            for item in formats.read(first)
+            if not isinstance(item, formats.UnreadablePiece | formats.ParsedTurn)
+        ],
+    )
     assert first.read_bytes() == second.read_bytes()
 
 
@@ -138,7 +191,9 @@ def test_wrong_fields_are_named(change: dict[str, Any], named: str, load: Any) -
 
 
 def test_pieces_that_belong_nowhere(load: Any) -> None:
-    """History without its record is Bad, an edge without its record comes alone, unknown lines are Bad, unknown fields pass."""
+    """History without its record is Bad, an edge without its record comes alone, unknown lines are
+    Bad, unknown fields pass.
+    """
     edge = {"owner": ["user", "al"], "source": "99", "target": "tag:x", "type": "has_tag"}
     past = {"record": "98", "version": 1, "at": NOW.isoformat(), "before": {}, "after": {}}
     lines = [
@@ -162,7 +217,9 @@ def test_a_newer_format_is_refused(load: Any) -> None:
 
 
 def test_an_export_that_fails_leaves_the_old_one(tmp_path: Path) -> None:
-    """A file appears only when it is complete: what was there stays after a failure, and nothing lies beside it."""
+    """A file appears only when it is complete:
+    what was there stays after a failure, and nothing lies beside it.
+    """
     path = tmp_path / "memory.jsonl"
     formats.write(path, [record()])
     before = path.read_bytes()
@@ -178,29 +235,88 @@ def test_markdown_is_a_folder_per_scope_and_a_file_per_day(tmp_path: Path) -> No
     """Days, sessions, speakers, captions and statuses can be read, and stored text stays text."""
     talk = OWNER.within("conversation", "c")
     turns = [
-        Record("1", talk, Kind.TURN, "hello\n# <b>big</b>", NOW, role="user", session="s1"),
-        Record("2", talk, Kind.TURN, "hi", NOW, role="assistant", speaker="Sol", session="s1", caption="a dog"),
-        Record("3", talk, Kind.TURN, "next day", NOW + timedelta(days=1), role="user", session="s2"),
-        Record("4", talk, Kind.FACT, "A lives in B", NOW, status=Status.FORGOTTEN, valid_to=NOW),
+        Record(
+            id="1",
+            scope=talk,
+            kind=Kind.TURN,
+            text="hello\n# <b>big</b>",
+            recorded_at=NOW,
+            role="user",
+            session="s1",
+        ),
+        Record(
+            id="2",
+            scope=talk,
+            kind=Kind.TURN,
+            text="hi",
+            recorded_at=NOW,
+            role="assistant",
+            speaker="Sol",
+            session="s1",
+            caption="a dog",
+        ),
+        Record(
+            id="3",
+            scope=talk,
+            kind=Kind.TURN,
+            text="next day",
+            recorded_at=NOW + timedelta(days=1),
+            role="user",
+            session="s2",
+        ),
+        Record(
+            id="4",
+            scope=talk,
+            kind=Kind.FACT,
+            text="A lives in B",
+            recorded_at=NOW,
+            status=Status.FORGOTTEN,
+            valid_to=NOW,
+        ),
     ]
     assert formats.write(tmp_path / "out", turns, "markdown") == 4
     folder = tmp_path / "out" / "user" / "al%2Fice" / "conversation" / "c"
     assert sorted(item.name for item in folder.iterdir()) == ["2024-05-01.md", "2024-05-02.md"]
-    assert (folder / "2024-05-01.md").read_text("utf-8") == (
-        "# 2024-05-01\n\n## s1\n\n- 10:00 **user:** hello\n  # &lt;b>big&lt;/b>\n- 10:00 **Sol:** hi _[a dog]_\n"
-        "\n## Memories\n\n- 10:00 _fact_ A lives in B _(until 2024-05-01)_ _(forgotten)_\n"
+    assert (
+        (folder / "2024-05-01.md").read_text("utf-8")
+        == "# 2024-05-01\n\n## s1\n\n- 10:00 **user:** hello"
+        "\n  # &lt;b>big&lt;/b>\n- 10:00 **Sol:** hi _[a dog]_\n\n"
+        "## Memories\n\n- 10:00 _fact_ A lives in B _(until 2024-05-01)_ _(forgotten)_\n"
     )
     formats.write(tmp_path / "out", turns[:1], "markdown")
     assert (folder / "2024-05-01.md").read_text("utf-8").count("hello") == 1
 
 
 @pytest.mark.parametrize(
-    "label", ["..", ".", "a/../../b", "C:\\x", "CON", "con.txt", "x" * 199, "名" * 100, " a ", "%2F", "a\u202eb", "nul"]
+    "label",
+    [
+        "..",
+        ".",
+        "a/../../b",
+        "C:\\x",
+        "CON",
+        "con.txt",
+        "x" * 199,
+        "名" * 100,
+        " a ",
+        "%2F",
+        "a\u202eb",
+        "nul",
+    ],
 )
 def test_markdown_stays_inside_its_folder(tmp_path: Path, label: str) -> None:
-    """No scope label leads out of the folder or to a name that a system refuses, and no two share one."""
+    """No scope label leads out of the folder or to a name that a system refuses, and no two share
+    one.
+    """
     scopes = [Scope(("user", label)), Scope(("user", "x" * 198 + "y")), Scope(("user", "/"))]
-    formats.write(tmp_path / "out", [Record(str(n), scope, Kind.NOTE, "t", NOW) for n, scope in enumerate(scopes)], "markdown")
+    formats.write(
+        tmp_path / "out",
+        [
+            Record(id=str(n), scope=scope, kind=Kind.NOTE, text="t", recorded_at=NOW)
+            for n, scope in enumerate(scopes)
+        ],
+        "markdown",
+    )
     files = list(tmp_path.rglob("*.md"))
     assert len(files) == 3
     assert all(len(path.relative_to(tmp_path / "out").parts) == 3 for path in files)

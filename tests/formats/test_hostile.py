@@ -20,7 +20,9 @@ TURN = json.dumps({"text": "schön 京都 🎉", "speaker": "Zoë"}, ensure_asci
 DEEP = "[" * 100_000 + "]" * 100_000
 
 
-@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+@pytest.mark.parametrize(
+    "encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"]
+)
 @pytest.mark.parametrize("shape", [f"{TURN}\n{TURN}\n", f"[{TURN},\n{TURN}]"])
 def test_every_unicode_encoding_reads(load: Any, encoding: str, shape: str) -> None:
     """UTF-8, UTF-16 and UTF-32, with a byte order mark or without, read the same."""
@@ -31,7 +33,9 @@ def test_every_unicode_encoding_reads(load: Any, encoding: str, shape: str) -> N
 
 def test_old_encodings_read(load: Any) -> None:
     """Latin-1 and Windows-1252 text reads, even in the middle of UTF-8."""
-    items, _ = load("caf\xe9 \x93quoted\x94\n".encode("latin-1") + "schön\n".encode() + b"gap \x81\n")
+    items, _ = load(
+        "caf\xe9 \x93quoted\x94\n".encode("latin-1") + "schön\n".encode() + b"gap \x81\n"
+    )
     assert [item.turn.text for item in items] == ["café “quoted”", "schön", "gap \x81"]
 
 
@@ -42,7 +46,23 @@ def test_line_ends_of_every_system(load: Any) -> None:
     assert [item.turn.text for item in items] == ["a", "b", "c \u2028d"]
 
 
-@pytest.mark.parametrize("content", [b"", b"\n\n", b"\xef\xbb\xbf", b"[]", b"{}", b"[[]]", b"null", b"3", b"{", b"[", b'"', b"\xff\xfe"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\n\n",
+        b"\xef\xbb\xbf",
+        b"[]",
+        b"{}",
+        b"[[]]",
+        b"null",
+        b"3",
+        b"{",
+        b"[",
+        b'"',
+        b"\xff\xfe",
+    ],
+)
 def test_nothing_in_it_is_nothing(load: Any, content: bytes) -> None:
     """Files with nothing in them give no turns, whatever they are read as."""
     for named in ("auto", *FORMATS):
@@ -50,18 +70,40 @@ def test_nothing_in_it_is_nothing(load: Any, content: bytes) -> None:
         assert not [item for item in items if named not in ("auto", "lines", "json", "basicmemory")]
 
 
-@pytest.mark.parametrize("wrap", ["{}", "[{}]", '{{"text":"a","metadata":{}}}', '{{"conversations":[{}]}}', '[{{"mapping":{}}}]'])
+@pytest.mark.parametrize(
+    "wrap",
+    [
+        "{}",
+        "[{}]",
+        '{{"text":"a","metadata":{}}}',
+        '{{"conversations":[{}]}}',
+        '[{{"mapping":{}}}]',
+    ],
+)
 def test_deep_nesting_is_bad_not_fatal(load: Any, wrap: str) -> None:
     """Brackets nested a hundred thousand deep are a bad piece in every format."""
     for named in ("auto", *FORMATS):
         items, bad = load(wrap.format(DEEP), named)
         assert bad or named in ("auto", "lines", "basicmemory")
-        assert all(len(item.turn.text) > 1000 for item in items if isinstance(item, formats.ParsedTurn))
+        assert all(
+            len(item.turn.text) > 1000 for item in items if isinstance(item, formats.ParsedTurn)
+        )
 
 
 def test_bad_elements_between_good_ones() -> None:
-    """A list goes on after an element that is broken, too deep, or has a number of ten thousand digits."""
-    pieces = ['[{"a":1}, {"b": nope "]" , "\\"" }, ', DEEP, ', {"n": ', "9" * 10_000, '}, {"c":"', "\\", '"]', '"}, 5]']
+    """A list goes on after an element that is broken, too deep, or has a number of ten thousand
+    digits.
+    """
+    pieces = [
+        '[{"a":1}, {"b": nope "]" , "\\"" }, ',
+        DEEP,
+        ', {"n": ',
+        "9" * 10_000,
+        '}, {"c":"',
+        "\\",
+        '"]',
+        '"}, 5]',
+    ]
     found = list(read_elements(pieces))
     assert [piece[1] for piece in found if isinstance(piece, tuple)] == [{"a": 1}, {"c": '"]'}, 5]
     assert len([piece for piece in found if isinstance(piece, formats.UnreadablePiece)]) == 3
@@ -78,11 +120,28 @@ def test_pieces_of_any_size_give_the_same(size: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["[1,2", "[1,", '{"a":', '{"a":1', '{"list":[1,2', '{"list":[1,}', "[1 2]", "[,]", "]", "}", ":", '{"a" 1}', "nul"]
+    "text",
+    [
+        "[1,2",
+        "[1,",
+        '{"a":',
+        '{"a":1',
+        '{"list":[1,2',
+        '{"list":[1,}',
+        "[1 2]",
+        "[,]",
+        "]",
+        "}",
+        ":",
+        '{"a" 1}',
+        "nul",
+    ],
 )
 def test_cut_or_broken_json_ends_with_a_reason(text: str) -> None:
     """Broken JSON gives what was whole before the break and at least one reason, and always ends."""
-    assert any(isinstance(piece, formats.UnreadablePiece) for piece in read_elements([text], "list"))
+    assert any(
+        isinstance(piece, formats.UnreadablePiece) for piece in read_elements([text], "list")
+    )
 
 
 def test_ten_megabytes_in_one_line(load: Any) -> None:
@@ -96,7 +155,9 @@ def test_ten_megabytes_in_one_line(load: Any) -> None:
     assert items
 
 
-def test_a_line_without_end_is_dropped_as_it_comes(monkeypatch: pytest.MonkeyPatch, load: Any) -> None:
+def test_a_line_without_end_is_dropped_as_it_comes(
+    monkeypatch: pytest.MonkeyPatch, load: Any
+) -> None:
     """A line over the limit is named and let go; the lines after it are read."""
     monkeypatch.setattr("engrams.formats.textdecoder.LIMIT", 2_000_000)
     items, bad = load('{"text":"a"}\n' + "x" * 5_000_000 + '\n{"text":"b"}')
@@ -128,7 +189,14 @@ def test_an_element_without_end_is_dropped(monkeypatch: pytest.MonkeyPatch, load
         {"messages": [1, None, {"content": None}]},
         {"mapping": {"a": {"message": []}}, "current_node": "a"},
         {
-            "mapping": {"a": {"message": {"author": {"role": "user"}, "content": {"content_type": "text", "parts": "x"}}}},
+            "mapping": {
+                "a": {
+                    "message": {
+                        "author": {"role": "user"},
+                        "content": {"content_type": "text", "parts": "x"},
+                    }
+                }
+            },
             "current_node": "a",
         },
         {"chat_messages": [{"sender": "human", "content": 3, "text": 4}]},
@@ -142,7 +210,9 @@ def test_an_element_without_end_is_dropped(monkeypatch: pytest.MonkeyPatch, load
     ],
 )
 def test_wrong_types_anywhere(load: Any, value: Any) -> None:
-    """Values of the wrong type become bad pieces or are passed over in every format; nothing is raised but InputError."""
+    """Values of the wrong type become bad pieces or are passed over in every format;
+    nothing is raised but InputError.
+    """
     for named in ("auto", *FORMATS):
         for content in (json.dumps(value), json.dumps([value, value]), json.dumps(value, indent=1)):
             try:
@@ -150,7 +220,11 @@ def test_wrong_types_anywhere(load: Any, value: Any) -> None:
             except InputError:
                 assert "engrams" in content
                 continue
-            assert all(item.turn.external_id and item.turn.text for item in items if isinstance(item, formats.ParsedTurn))
+            assert all(
+                item.turn.external_id and item.turn.text
+                for item in items
+                if isinstance(item, formats.ParsedTurn)
+            )
 
 
 @settings(max_examples=150, deadline=None)
@@ -203,4 +277,6 @@ def test_a_csv_cell_without_end_is_refused_with_its_line(load: Any, before: int)
     table = "text\n" + "Said well.\n" * before + "a" * 131_073 + "\nSaid later.\n"
     items, bad = load(table.encode(), "csv")
     assert len(items) == before
-    assert [(piece.line, "131,072 characters" in piece.message, piece.broken) for piece in bad] == [(before + 2, True, True)]
+    assert [(piece.line, "131,072 characters" in piece.message, piece.broken) for piece in bad] == [
+        (before + 2, True, True)
+    ]

@@ -19,20 +19,46 @@ SHARED = Path(__file__).parents[3] / "shared" / "data"
 def test_jsonl_fields_and_their_other_names(load: Any) -> None:
     """Every spelling of a field is understood, and numbers count as names."""
     lines = [
-        {"text": "a", "role": "user", "speaker": "Ann", "at": "2024-05-01T10:00:00+02:00", "session": 3, "id": 7, "caption": "cat"},
+        {
+            "text": "a",
+            "role": "user",
+            "speaker": "Ann",
+            "at": "2024-05-01T10:00:00+02:00",
+            "session": 3,
+            "id": 7,
+            "caption": "cat",
+        },
         {
             "content": [{"type": "text", "text": "b"}, {"type": "image"}],
             "role": "assistant",
             "date": "2024-05-01",
             "conversation_id": "c9",
         },
-        {"message": {"role": "human", "content": "c"}, "timestamp": 1714550400000, "metadata": {"x": [1]}, "tags": ["t", 3, None]},
-        {"message": "d", "name": "Bob", "created_at": "1:56 pm on 8 May, 2023", "conversation": "c9", "session": "s"},
+        {
+            "message": {"role": "human", "content": "c"},
+            "timestamp": 1714550400000,
+            "metadata": {"x": [1]},
+            "tags": ["t", 3, None],
+        },
+        {
+            "message": "d",
+            "name": "Bob",
+            "created_at": "1:56 pm on 8 May, 2023",
+            "conversation": "c9",
+            "session": "s",
+        },
     ]
     items, bad = load("\n".join(json.dumps(line) for line in lines))
     assert not bad
     a, b, c, d = (item.turn for item in items)
-    assert (a.text, a.role, a.speaker, a.session, a.external_id, a.caption) == ("a", "user", "Ann", "3", "7", "cat")
+    assert (a.text, a.role, a.speaker, a.session, a.external_id, a.caption) == (
+        "a",
+        "user",
+        "Ann",
+        "3",
+        "7",
+        "cat",
+    )
     assert a.at == datetime(2024, 5, 1, 8, tzinfo=UTC)
     assert (b.text, b.role, b.session, items[1].conversation) == ("b", "assistant", "c9", "c9")
     assert (c.text, c.role, c.meta, c.stated.tags) == ("c", "user", {"x": [1]}, ("t", "3"))
@@ -42,8 +68,13 @@ def test_jsonl_fields_and_their_other_names(load: Any) -> None:
 
 
 def test_bad_lines_stand_alone(load: Any) -> None:
-    """Lines that are no JSON, no object, without text or with a time nobody understands are named; the rest is read."""
-    text = '{"text":"one"}\nnot json\n\n[1]\n{"role":"user"}\n{"text":"x","at":"whenever"}\n{"text":"two"}\n{"text":"cut'
+    """Lines that are no JSON, no object, without text or with a time nobody understands are named;
+    the rest is read.
+    """
+    text = (
+        '{"text":"one"}\nnot'
+        ' json\n\n[1]\n{"role":"user"}\n{"text":"x","at":"whenever"}\n{"text":"two"}\n{"text":"cut'
+    )
     items, bad = load(text)
     assert [item.turn.text for item in items] == ["one", "two"]
     assert [piece.line for piece in bad] == [2, 4, 5, 6, 8]
@@ -51,7 +82,9 @@ def test_bad_lines_stand_alone(load: Any) -> None:
 
 
 def test_ids_stay_when_a_file_grows_or_is_mended(load: Any) -> None:
-    """The ids of turns without one do not change when lines are appended or a broken line is repaired."""
+    """The ids of turns without one do not change when lines are appended or a broken line is
+    repaired.
+    """
     first, _ = load('{"text":"a"}\nbroken\n{"text":"a"}\n')
     again, _ = load('{"text":"a"}\n{"text":"b"}\n{"text":"a"}\n{"text":"c"}\n')
     ids = [item.turn.external_id for item in first]
@@ -61,9 +94,15 @@ def test_ids_stay_when_a_file_grows_or_is_mended(load: Any) -> None:
 
 def test_lists_of_messages_are_conversations(load: Any) -> None:
     """Objects with ``messages``, one a line or in a list, are one conversation each."""
-    talk = {"id": "t1", "messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}]}
+    talk = {
+        "id": "t1",
+        "messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "hello"}],
+    }
     other = {**talk, "id": "t2"}
-    for content in (f"{json.dumps(talk)}\n{json.dumps(other)}\n", json.dumps([talk, other], indent=2)):
+    for content in (
+        f"{json.dumps(talk)}\n{json.dumps(other)}\n",
+        json.dumps([talk, other], indent=2),
+    ):
         items, bad = load(content)
         assert not bad
         assert [item.conversation for item in items] == ["t1", "t1", "t2", "t2"]
@@ -71,11 +110,19 @@ def test_lists_of_messages_are_conversations(load: Any) -> None:
 
 
 def test_json_list_of_turns_and_strings(load: Any) -> None:
-    """A JSON list holds turns (objects) and memories (strings); so does a list under ``memories``."""
-    for content in (["plain", {"text": "said", "role": "user"}], {"memories": ["plain", {"text": "said", "role": "user"}]}):
+    """A JSON list holds turns (objects) and memories (strings);
+    so does a list under ``memories``.
+    """
+    for content in (
+        ["plain", {"text": "said", "role": "user"}],
+        {"memories": ["plain", {"text": "said", "role": "user"}]},
+    ):
         items, bad = load(content)
         assert not bad
-        assert [(item.turn.text, item.kind) for item in items] == [("plain", Kind.NOTE), ("said", Kind.TURN)]
+        assert [(item.turn.text, item.kind) for item in items] == [
+            ("plain", Kind.NOTE),
+            ("said", Kind.TURN),
+        ]
 
 
 @pytest.mark.parametrize(
@@ -106,7 +153,10 @@ def test_bullets_and_numbers_are_stripped(line: str, kept: str) -> None:
 
 @pytest.mark.covers("S2.48")
 def test_memories_by_hand() -> None:
-    """A JSON list, ``{"memories"}``, a conversation per item and plain lines are understood; broken JSON is read as lines."""
+    """A JSON list, ``{"memories"}``, a conversation per item and plain lines are understood;
+
+    broken JSON is read as lines.
+    """
 
     def texts(content: str, conversation: str = "default") -> list[tuple[str, str]]:
         return [
@@ -116,7 +166,10 @@ def test_memories_by_hand() -> None:
         ]
 
     assert texts('["a", "b"]') == [("a", "default"), ("b", "default")]
-    assert texts('{"memories": ["a", {"content": "b", "conversation_id": "work"}]}', "home") == [("a", "home"), ("b", "work")]
+    assert texts('{"memories": ["a", {"content": "b", "conversation_id": "work"}]}', "home") == [
+        ("a", "home"),
+        ("b", "work"),
+    ]
     assert texts('[{"text": "a"}, {"memory": "b"}]') == [("a", "default"), ("b", "default")]
     assert texts('{"text": "alone"}') == [("alone", "default")]
     assert texts("- a\n\n2. b\r\n   \n") == [("a", "default"), ("b", "default")]
@@ -144,8 +197,14 @@ def test_markdown_headings_and_front_matter(load: Any) -> None:
 
 
 def test_chat_lines(load: Any) -> None:
-    """Lines that read "Name: text" become turns with a speaker; a line without a name goes on with the one before."""
-    items, bad = load("Ann: hello\nBob: hi\nhow are you?\n**Ann:** fine\n[2024-05-01 10:00] Bob: good\nAssistant: noted\n")
+    """Lines that read "Name:
+
+    text" become turns with a speaker; a line without a name goes on with the one before.
+    """
+    items, bad = load(
+        "Ann: hello\nBob: hi\nhow are you?\n**Ann:** fine\n[2024-05-01 10:00] Bob: good\nAssistant:"
+        " noted\n"
+    )
     assert not bad
     assert [(i.turn.role, i.turn.speaker, i.turn.text) for i in items] == [
         ("user", "Ann", "hello"),
@@ -159,7 +218,9 @@ def test_chat_lines(load: Any) -> None:
 
 def test_notes_with_colons_are_no_chat(load: Any) -> None:
     """A list of notes stays one even where some begin with a word and a colon."""
-    items, _ = load("Todo: buy milk\nWifi: hunter22\nhttps://example.org\nCall the dentist\nEggs are out\n")
+    items, _ = load(
+        "Todo: buy milk\nWifi: hunter22\nhttps://example.org\nCall the dentist\nEggs are out\n"
+    )
     assert {item.kind for item in items} == {Kind.NOTE}
     assert items[0].turn.text == "Todo: buy milk"
 
@@ -174,17 +235,36 @@ LOCOMO = {
         "session_2": [{"speaker": "Bob", "dia_id": "D2:1", "text": "back again"}],
         "session_1_date_time": "1:56 pm on 8 May, 2023",
         "session_1": [
-            {"speaker": "Ann", "dia_id": "D1:1", "text": "hi", "img_url": ["x"], "blip_caption": "a photo of a dog"},
+            {
+                "speaker": "Ann",
+                "dia_id": "D1:1",
+                "text": "hi",
+                "img_url": ["x"],
+                "blip_caption": "a photo of a dog",
+            },
             {"speaker": "Bob", "dia_id": "D1:2", "text": "hello"},
         ],
         "session_10": "none",
     },
 }
-ITEMS = [{"id": "1", "text": "hi", "speaker": "user", "session": s, "date": "2024-01-01T00:00:00", "caption": ""} for s in (1, 2)]
+ITEMS = [
+    {
+        "id": "1",
+        "text": "hi",
+        "speaker": "user",
+        "session": s,
+        "date": "2024-01-01T00:00:00",
+        "caption": "",
+    }
+    for s in (1, 2)
+]
 FLAT = {
     "name": "x",
     "licence": "y",
-    "conversations": [{"id": name, "items": ITEMS, "questions": [{"id": "q", "text": "?"}]} for name in ("a", "b", "a")],
+    "conversations": [
+        {"id": name, "items": ITEMS, "questions": [{"id": "q", "text": "?"}]}
+        for name in ("a", "b", "a")
+    ],
 }
 
 
@@ -197,7 +277,10 @@ def test_locomo_in_its_first_layout(load: Any) -> None:
     assert items[0].turn.at == datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
     assert items[2].turn.at == datetime(2023, 6, 3, 0, 5, tzinfo=UTC)
     assert len({i.turn.session for i in items}) == 4
-    assert [piece.message for piece in bad] == ["Session 10 of conv-1 is no list.", "Session 10 of conv-2 is no list."]
+    assert [piece.message for piece in bad] == [
+        "Session 10 of conv-1 is no list.",
+        "Session 10 of conv-2 is no list.",
+    ]
     alone, _ = load(LOCOMO)
     assert alone == items[:3]
 
@@ -217,7 +300,11 @@ def test_measuring_data_reads_whole(name: str) -> None:
     path = SHARED / name
     if not path.is_file():
         pytest.skip("the measuring data is not here")
-    wanted = [(talk["id"], item["id"]) for talk in json.loads(path.read_text("utf-8"))["conversations"] for item in talk["items"]]
+    wanted = [
+        (talk["id"], item["id"])
+        for talk in json.loads(path.read_text("utf-8"))["conversations"]
+        for item in talk["items"]
+    ]
     assert [(item.conversation, item.turn.external_id) for item in formats.read(path)] == wanted
 
 
@@ -227,7 +314,9 @@ def _triple(item: Any) -> tuple[str, str, str]:
 
 
 def test_mem0_exports(load: Any) -> None:
-    """Memories come as facts with their id and time, relations as triples, from an object and from a list."""
+    """Memories come as facts with their id and time, relations as triples, from an object and from
+    a list.
+    """
     extra = {"user_id": "al", "metadata": {"k": 1}, "categories": ["food"]}
     memory = {"id": "m1", "memory": "Likes tea", "created_at": "2024-07-20T01:30:36-07:00", **extra}
     relation = {"source": "al", "relationship": "lives_in", "target": "Rome"}
@@ -236,7 +325,12 @@ def test_mem0_exports(load: Any) -> None:
     assert items[0].turn.meta == {"user_id": "al", "k": 1}
     assert items[0].turn.stated.tags == ("food",)
     assert items[0].turn.at == datetime(2024, 7, 20, 8, 30, 36, tzinfo=UTC)
-    assert (*_triple(items[1]), items[1].turn.text) == ("al", "lives_in", "Rome", "al lives in Rome")
+    assert (*_triple(items[1]), items[1].turn.text) == (
+        "al",
+        "lives_in",
+        "Rome",
+        "al lives in Rome",
+    )
     assert len(bad) == 1
     alone, _ = load([memory])
     assert alone == items[:1]
@@ -244,11 +338,25 @@ def test_mem0_exports(load: Any) -> None:
 
 def test_mcp_memory_server_files(load: Any) -> None:
     """Entities and relations become facts, from the server's file and from what it answers."""
-    entity = {"type": "entity", "name": "Ann", "entityType": "person", "observations": ["likes tea", "Ann plays chess"]}
+    entity = {
+        "type": "entity",
+        "name": "Ann",
+        "entityType": "person",
+        "observations": ["likes tea", "Ann plays chess"],
+    }
     empty = {"type": "entity", "name": "Acme", "entityType": "company", "observations": []}
     relation = {"type": "relation", "from": "Ann", "to": "Acme", "relationType": "works_at"}
-    items, bad = load("\n".join(json.dumps(x) for x in (entity, empty, relation, {"type": "entity"}, {"type": "x"})))
-    assert [i.turn.text for i in items] == ["Ann: likes tea", "Ann plays chess", "Acme is a company", "Ann works at Acme"]
+    items, bad = load(
+        "\n".join(
+            json.dumps(x) for x in (entity, empty, relation, {"type": "entity"}, {"type": "x"})
+        )
+    )
+    assert [i.turn.text for i in items] == [
+        "Ann: likes tea",
+        "Ann plays chess",
+        "Acme is a company",
+        "Ann works at Acme",
+    ]
     assert _triple(items[3]) == ("Ann", "works_at", "Acme")
     assert {i.kind for i in items} == {Kind.FACT}
     assert len(bad) == 2
@@ -257,7 +365,9 @@ def test_mcp_memory_server_files(load: Any) -> None:
 
 
 def test_conversation_names_fit_a_scope(load: Any) -> None:
-    """However a source names its conversations, the name can be a scope's label, and long names stay different."""
+    """However a source names its conversations, the name can be a scope's label, and long names
+    stay different.
+    """
     names = ["x" * 500, "x" * 499 + "y", "a\u0007\ud800b", 7]
     items, bad = load(json.dumps([{"text": "t", "conversation": name} for name in names]))
     assert not bad

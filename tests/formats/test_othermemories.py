@@ -52,11 +52,16 @@ def _items(path: Path) -> list[Any]:
     ],
 )
 def test_every_file_is_recognised(save: Callable[..., Path], name: str, format: str) -> None:
-    """Each file is known by what is in it, as one object, as a list and as lines; nothing in it is unreadable."""
+    """Each file is known by what is in it, as one object, as a list and as lines;
+    nothing in it is unreadable.
+    """
     content = SAMPLES[name]
     paths = [save(content, f"{name}.{'md' if isinstance(content, str) else 'json'}")]
     if isinstance(content, list):
-        paths += [save("".join(json.dumps(each) + "\n" for each in content), f"{name}.jsonl"), save(content[0], "one.json")]
+        paths += [
+            save("".join(json.dumps(each) + "\n" for each in content), f"{name}.jsonl"),
+            save(content[0], "one.json"),
+        ]
     for path in paths:
         assert formats.detect(path) == format
         pieces = list(formats.read(path))
@@ -67,20 +72,33 @@ def test_every_file_is_recognised(save: Callable[..., Path], name: str, format: 
 
 
 def test_graphiti(save: Callable[..., Path]) -> None:
-    """Facts have their triple by name and their validity; what was invalidated has ended; episodes are messages of their speaker."""
+    """Facts have their triple by name and their validity;
+    what was invalidated has ended; episodes are messages of their speaker.
+    """
     talk, old, new, node = _items(save(SAMPLES["graphiti"], "g.json"))
-    assert (talk.kind, talk.turn.speaker, talk.turn.role, talk.turn.text) == (Kind.TURN, "Ann", "user", "I moved from Acme to Globex.")
+    assert (talk.kind, talk.turn.speaker, talk.turn.role, talk.turn.text) == (
+        Kind.TURN,
+        "Ann",
+        "user",
+        "I moved from Acme to Globex.",
+    )
     assert talk.turn.at.isoformat() == "2025-01-02T08:59:00+00:00"
     stated = old.turn.stated
     assert (stated.subject, stated.predicate, stated.object) == ("Ann", "works_at", "Acme")
     assert (stated.valid_from.year, stated.valid_to.month, stated.ended_at.year) == (2020, 12, 2025)
     assert new.turn.stated.valid_to is None
-    assert (node.turn.text, node.turn.stated.subject, node.turn.stated.tags) == ("Ann is a nurse.", "Ann", ("Person",))
+    assert (node.turn.text, node.turn.stated.subject, node.turn.stated.tags) == (
+        "Ann is a nurse.",
+        "Ann",
+        ("Person",),
+    )
     assert {item.user for item in (talk, old, new, node)} == {"ann"}
 
 
 def test_letta(save: Callable[..., Path]) -> None:
-    """Blocks come line by line, a persona as the agent's; of messages what was said, without events, thoughts and instructions."""
+    """Blocks come line by line, a persona as the agent's;
+    of messages what was said, without events, thoughts and instructions.
+    """
     items = _items(save(SAMPLES["letta"], "sam.af"))
     assert [(item.kind, item.turn.role, item.turn.text) for item in items] == [
         (Kind.FACT, "user", "First name: Chad"),
@@ -94,10 +112,19 @@ def test_letta(save: Callable[..., Path]) -> None:
 
 
 def test_hindsight(save: Callable[..., Path], tmp_path: Path) -> None:
-    """Units are facts with their entities; an event's end does not end a fact; an invalidated unit was given up."""
+    """Units are facts with their entities;
+    an event's end does not end a fact; an invalidated unit was given up.
+    """
     document, unit, observation = _items(samples.write_hindsight(tmp_path / "alice.zip"))
-    assert (document.kind, document.turn.text) == (Kind.EPISODE, "Alice: I joined Google on the AI team.")
-    assert (unit.kind, unit.turn.meta["entities"], unit.turn.stated.tags) == (Kind.FACT, ["Alice", "Google"], ("user:alice",))
+    assert (document.kind, document.turn.text) == (
+        Kind.EPISODE,
+        "Alice: I joined Google on the AI team.",
+    )
+    assert (unit.kind, unit.turn.meta["entities"], unit.turn.stated.tags) == (
+        Kind.FACT,
+        ["Alice", "Google"],
+        ("user:alice",),
+    )
     assert unit.turn.stated.valid_from and not unit.turn.stated.valid_to
     assert observation.turn.text == "Alice likes her work"
     valid, invalid = _items(save(SAMPLES["hindsight_page"], "page.json"))
@@ -105,10 +132,16 @@ def test_hindsight(save: Callable[..., Path], tmp_path: Path) -> None:
 
 
 def test_cognee(tmp_path: Path) -> None:
-    """An archive's facts name their entities, in whatever file those stand; accounts and raw nodes stay out."""
+    """An archive's facts name their entities, in whatever file those stand;
+    accounts and raw nodes stay out.
+    """
     entity, fact, document = _items(samples.write_cognee(tmp_path / "dump"))
     assert entity.turn.text == "Ann: A nurse from Lyon"
-    assert (fact.turn.text, fact.turn.stated.subject, fact.turn.stated.object) == ("Ann works at Acme", "Ann", "Acme")
+    assert (fact.turn.text, fact.turn.stated.subject, fact.turn.stated.object) == (
+        "Ann works at Acme",
+        "Ann",
+        "Acme",
+    )
     assert (fact.turn.stated.valid_from.year, fact.turn.stated.valid_to.year) == (2020, 2024)
     assert document.kind is Kind.NOTE
 
@@ -124,29 +157,56 @@ def test_cognee_graph(save: Callable[..., Path]) -> None:
         {"source": "a", "target": "b", "relationship_name": "works_at"},
         {"source": "c", "target": "a", "relationship_name": "contains"},
     ]
-    assert [item.turn.text for item in _items(save({"nodes": nodes, "edges": edges}, "g.json"))] == ["Ann left.", "Ann works at Acme"]
+    assert [
+        item.turn.text for item in _items(save({"nodes": nodes, "edges": edges}, "g.json"))
+    ] == ["Ann left.", "Ann works at Acme"]
 
 
 def test_honcho_and_supermemory(save: Callable[..., Path]) -> None:
-    """Peers speak; conclusions are about a peer; former versions have ended; what was forgotten there is left out."""
+    """Peers speak;
+    conclusions are about a peer; former versions have ended; what was forgotten there is left out.
+    """
     said, answer = _items(save(SAMPLES["honcho_messages"], "m.json"))
     assert (said.turn.role, said.turn.speaker, said.turn.session) == ("user", "ann", "s1")
     assert (answer.turn.role, answer.turn.speaker) == ("assistant", "")
     (conclusion,) = _items(save(SAMPLES["honcho_conclusions"], "c.json"))
-    assert (conclusion.kind, conclusion.turn.stated.subject, conclusion.turn.meta["level"]) == (Kind.FACT, "ann", "explicit")
-    new, old, plan = sorted(_items(save(SAMPLES["supermemory"], "s.json")), key=lambda item: item.turn.text)[:3]
-    assert [item.turn.text for item in (new, old, plan)] == ["Garden plan\n\nPlant the beans in May.", "Grows beans", "Grows peas"]
+    assert (conclusion.kind, conclusion.turn.stated.subject, conclusion.turn.meta["level"]) == (
+        Kind.FACT,
+        "ann",
+        "explicit",
+    )
+    new, old, plan = sorted(
+        _items(save(SAMPLES["supermemory"], "s.json")), key=lambda item: item.turn.text
+    )[:3]
+    assert [item.turn.text for item in (new, old, plan)] == [
+        "Garden plan\n\nPlant the beans in May.",
+        "Grows beans",
+        "Grows peas",
+    ]
     assert plan.turn.stated.valid_to and not old.turn.stated.valid_to
     (trip,) = _items(save(SAMPLES["supermemory_v3"], "v3.json"))
-    assert (trip.turn.text, trip.turn.stated.tags, trip.kind) == ("Trip\n\nTwo weeks in Peru", ("travel",), Kind.NOTE)
+    assert (trip.turn.text, trip.turn.stated.tags, trip.kind) == (
+        "Trip\n\nTwo weeks in Peru",
+        ("travel",),
+        Kind.NOTE,
+    )
 
 
 def test_basic_memory(save: Callable[..., Path]) -> None:
-    """Observations are facts about the note, with category, tags, context and validity; relations are triples; the rest is kept."""
+    """Observations are facts about the note, with category, tags, context and validity;
+    relations are triples; the rest is kept.
+    """
     items = {item.turn.text: item for item in _items(save(SAMPLES["basic_memory"], "coffee.md"))}
     method = items["Pour over brings out the fruit #brewing"]
-    assert (method.kind, method.turn.stated.subject, method.turn.stated.category) == (Kind.FACT, "Coffee Brewing", "method")
-    assert (method.turn.stated.tags, method.turn.meta["context"]) == (("coffee", "brewing"), "tried in January")
+    assert (method.kind, method.turn.stated.subject, method.turn.stated.category) == (
+        Kind.FACT,
+        "Coffee Brewing",
+        "method",
+    )
+    assert (method.turn.stated.tags, method.turn.meta["context"]) == (
+        ("coffee", "brewing"),
+        "tried in January",
+    )
     roast = items["Darker roasts only"].turn.stated
     assert (roast.valid_from.year, roast.valid_to.isoformat()[:10]) == (2025, "2025-12-31")
     relation = items["Coffee Brewing part of Kitchen"].turn.stated
@@ -157,29 +217,64 @@ def test_basic_memory(save: Callable[..., Path]) -> None:
 
 
 def test_chat_products_memories(save: Callable[..., Path], tmp_path: Path) -> None:
-    """Claude's memory comes by paragraph, a project's in its place; ChatGPT's without what was switched off; asked-for lists with dates."""
+    """Claude's memory comes by paragraph, a project's in its place;
+
+    ChatGPT's without what was switched off; asked-for lists with dates.
+    """
     work, run, danish, project = _items(save(SAMPLES["claude_memory"], "memories.json"))
-    assert (work.turn.meta["heading"], run.turn.text, danish.turn.meta["heading"]) == ("Work context", "Runs marathons", "Personal context")
+    assert (work.turn.meta["heading"], run.turn.text, danish.turn.meta["heading"]) == (
+        "Work context",
+        "Runs marathons",
+        "Personal context",
+    )
     assert project.place == ("project", "p-1")
-    assert [item.turn.text for item in _items(save(SAMPLES["chatgpt_memory"], "memory.json"))] == ["User is vegetarian"]
+    assert [item.turn.text for item in _items(save(SAMPLES["chatgpt_memory"], "memory.json"))] == [
+        "User is vegetarian"
+    ]
     dated, undated, plain = _items(save(SAMPLES["asked_for"], "list.txt"))
-    assert (dated.turn.text, dated.turn.at.isoformat()[:10]) == ("Prefers short answers", "2025-05-30")
-    assert (undated.turn.text, undated.turn.at, plain.turn.text) == ("Works as a nurse", None, "2024 was a good year")
+    assert (dated.turn.text, dated.turn.at.isoformat()[:10]) == (
+        "Prefers short answers",
+        "2025-05-30",
+    )
+    assert (undated.turn.text, undated.turn.at, plain.turn.text) == (
+        "Works as a nurse",
+        None,
+        "2024 was a good year",
+    )
 
 
 def test_mem0_with_its_history(save: Callable[..., Path], tmp_path: Path) -> None:
-    """Agents have places, a day of expiry ends a memory; a history gives former texts with their time, and nothing of what was deleted."""
+    """Agents have places, a day of expiry ends a memory;
+    a history gives former texts with their time, and nothing of what was deleted.
+    """
     cello, permit = _items(save(SAMPLES["mem0"], "mem0.json"))
-    assert (cello.place, cello.user, cello.turn.stated.tags) == (("agent", "tutor"), "ann", ("music",))
+    assert (cello.place, cello.user, cello.turn.stated.tags) == (
+        ("agent", "tutor"),
+        "ann",
+        ("music",),
+    )
     assert permit.turn.stated.valid_to.isoformat()[:10] == "2025-01-01"
-    for path in (save(SAMPLES["mem0_history"], "history.json"), samples.write_mem0_history(tmp_path / "history.db")):
+    for path in (
+        save(SAMPLES["mem0_history"], "history.json"),
+        samples.write_mem0_history(tmp_path / "history.db"),
+    ):
         paris, berlin = _items(path)
-        assert (paris.turn.text, paris.turn.external_id, paris.turn.stated.valid_to.year) == ("Lives in Paris", "mm:1", 2025)
-        assert (berlin.turn.text, berlin.turn.external_id, berlin.turn.stated.valid_to) == ("Lives in Berlin", "mm", None)
+        assert (paris.turn.text, paris.turn.external_id, paris.turn.stated.valid_to.year) == (
+            "Lives in Paris",
+            "mm:1",
+            2025,
+        )
+        assert (berlin.turn.text, berlin.turn.external_id, berlin.turn.stated.valid_to) == (
+            "Lives in Berlin",
+            "mm",
+            None,
+        )
 
 
 def test_local_stores(tmp_path: Path) -> None:
-    """A local Qdrant store of mem0 and memvara's store are read from their files, whatever a pickle in them asks for."""
+    """A local Qdrant store of mem0 and memvara's store are read from their files, whatever a pickle
+    in them asks for.
+    """
     touched = tmp_path / "touched"
     evil = pickle.dumps(_Touch(touched))
     payload = {
@@ -191,12 +286,21 @@ def test_local_stores(tmp_path: Path) -> None:
     }
     pieces = list(formats.read(samples.write_qdrant(tmp_path / "storage.sqlite", [payload], evil)))
     tea, bad = sorted(pieces, key=lambda piece: isinstance(piece, formats.UnreadablePiece))
-    assert (tea.turn.text, tea.turn.external_id, tea.user, tea.turn.meta["room"]) == ("Likes tea", payload["id"], "al", "kitchen")
+    assert (tea.turn.text, tea.turn.external_id, tea.user, tea.turn.meta["room"]) == (
+        "Likes tea",
+        payload["id"],
+        "al",
+        "kitchen",
+    )
     assert "no point of Qdrant" in bad.message and not touched.exists()
     talk, bergen, oslo, cat = _items(samples.write_memvara(tmp_path / "memvara.db"))
     assert (talk.kind, talk.turn.text) == (Kind.TURN, "I moved to Oslo.")
     assert (bergen.turn.stated.object, bergen.turn.stated.valid_to is not None) == ("Bergen", True)
-    assert (oslo.turn.stated.valid_to, oslo.turn.stated.confidence, oslo.turn.meta["k"]) == (None, 0.9, 1)
+    assert (oslo.turn.stated.valid_to, oslo.turn.stated.confidence, oslo.turn.meta["k"]) == (
+        None,
+        0.9,
+        1,
+    )
     assert cat.turn.stated.retired_at
 
 
@@ -208,17 +312,32 @@ def test_local_stores(tmp_path: Path) -> None:
         (b"]q\x010" + b"(h\x01h\x01lq\x010" * 30 + b"h\x01", "more than a point does"),
         (b"]q\x01h\x01a", "more than a point does"),
         (b"]" * 5000 + b"a" * 4999, "more than a point does"),
-        (b"]q\x01(" + b"X\xff\x00\x00\x00" + b"x" * 255 + b"q\x02" + b"h\x02" * 2000 + b"e", "more than a point does"),
+        (
+            b"]q\x01(" + b"X\xff\x00\x00\x00" + b"x" * 255 + b"q\x02" + b"h\x02" * 2000 + b"e",
+            "more than a point does",
+        ),
         (b"}K\x05Ns", "a name in it is no text"),
         (b"cqdrant_client.x\nPointStruct\n", "holds type"),
     ],
 )
 def test_pickles_that_blow_up(tmp_path: Path, extra: bytes, reason: str) -> None:
-    """A pickled point that grows without bound, holds itself or no JSON is left out; the others are read."""
+    """A pickled point that grows without bound, holds itself or no JSON is left out;
+    the others are read.
+    """
     text = b"".join((b"X", struct.pack("<I", 4), b"data", b"X", struct.pack("<I", 9), b"Likes tea"))
-    state = b"X\x08\x00\x00\x00__dict__}X\x07\x00\x00\x00payload}" + text + b"sX\x01\x00\x00\x00e" + extra + b"sss"
+    state = (
+        b"X\x08\x00\x00\x00__dict__}X\x07\x00\x00\x00payload}"
+        + text
+        + b"sX\x01\x00\x00\x00e"
+        + extra
+        + b"sss"
+    )
     evil = b"\x80\x02cqdrant_client.http.models.models\nPointStruct\n)\x81}" + state + b"b."
-    payload = {"id": "0193a7c2-1111-7000-8000-000000000001", "data": "Likes tea", "created_at": "2025-01-01T00:00:00+00:00"}
+    payload = {
+        "id": "0193a7c2-1111-7000-8000-000000000001",
+        "data": "Likes tea",
+        "created_at": "2025-01-01T00:00:00+00:00",
+    }
     pieces = list(formats.read(samples.write_qdrant(tmp_path / "storage.sqlite", [payload], evil)))
     (bad,) = [piece for piece in pieces if isinstance(piece, formats.UnreadablePiece)]
     assert len(pieces) == 2 and reason in bad.message
@@ -240,7 +359,10 @@ def test_a_zip_that_blows_up(tmp_path: Path) -> None:
     with zipfile.ZipFile(tmp_path / "bomb.zip", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("a.txt", "User likes tea.")
         archive.infolist()[0].file_size = 2 << 30
-    with pytest.raises(InputError, match="times its own size"), formats.open_parts(tmp_path / "bomb.zip"):
+    with (
+        pytest.raises(InputError, match="times its own size"),
+        formats.open_parts(tmp_path / "bomb.zip"),
+    ):
         pass
 
 
@@ -255,7 +377,9 @@ class _Touch:
 
 
 def test_other_databases_are_refused(tmp_path: Path) -> None:
-    """A database of nobody known, a damaged one and one of another product are refused with the reason."""
+    """A database of nobody known, a damaged one and one of another product are refused with the
+    reason.
+    """
     import sqlite3
 
     other = tmp_path / "other.db"
@@ -276,4 +400,10 @@ def test_other_databases_are_refused(tmp_path: Path) -> None:
 def test_a_preview_counts(tmp_path: Path) -> None:
     """A preview tells kinds, users and history of a zip."""
     found = formats.preview(samples.write_memvara(tmp_path / "memvara.db"), "auto", now())
-    assert (found.format, found.stored, found.history, found.kinds, found.users) == ("memvara", 4, 2, {"turn": 1, "fact": 3}, {"ann": 4})
+    assert (found.format, found.stored, found.history, found.kinds, found.users) == (
+        "memvara",
+        4,
+        2,
+        {"turn": 1, "fact": 3},
+        {"ann": 4},
+    )

@@ -22,23 +22,37 @@ _VERSION = re.compile(r'version=\\?"\w+|("tokens": \d+, )?"version": "\w*')
 
 
 def command(
-    home: Path, *words: str, stdin: str = "", environ: Mapping[str, str] | None = None, folder: Path | None = None
+    home: Path,
+    *words: str,
+    stdin: str = "",
+    environ: Mapping[str, str] | None = None,
+    folder: Path | None = None,
 ) -> subprocess.CompletedProcess[str]:
     """Run one command line on a home, in a folder."""
     env = {**os.environ, **(environ or {})}
     line = [*ENTRY, words[0], "--home", str(home), *words[1:]]
-    return subprocess.run(line, input=stdin, capture_output=True, text=True, timeout=120, env=env, cwd=folder)
+    return subprocess.run(
+        line, input=stdin, capture_output=True, text=True, timeout=120, env=env, cwd=folder
+    )
 
 
 def same(done: subprocess.CompletedProcess[str]) -> tuple[int, str, str]:
-    """What two runs of a command have in common: ids and times replaced by their order, scores cut."""
+    """What two runs of a command have in common:
+    ids and times replaced by their order, scores cut.
+    """
 
     def plain(text: str) -> str:
         seen: dict[str, str] = {}
-        text = _HOT.sub("", _ID.sub(lambda found: seen.setdefault(found[0], f"ID{len(seen)}"), text))
-        return _VERSION.sub("version", _NUMBER.sub(lambda found: f"{float(found[0]):.2f}", _TIME.sub("TIME", text)))
+        text = _HOT.sub(
+            "", _ID.sub(lambda found: seen.setdefault(found[0], f"ID{len(seen)}"), text)
+        )
+        return _VERSION.sub(
+            "version", _NUMBER.sub(lambda found: f"{float(found[0]):.2f}", _TIME.sub("TIME", text))
+        )
 
-    told = "".join(line for line in done.stderr.splitlines(keepends=True) if not line.startswith("engrams: "))
+    told = "".join(
+        line for line in done.stderr.splitlines(keepends=True) if not line.startswith("engrams: ")
+    )
     return done.returncode, plain(done.stdout), plain(told)
 
 
@@ -54,15 +68,23 @@ def sockets(home: Path) -> list[Path]:
 
 
 @contextmanager
-def served(home: Path, *words: str, name: str = "serve", environ: Mapping[str, str] | None = None) -> Iterator[subprocess.Popen[bytes]]:
+def served(
+    home: Path, *words: str, name: str = "serve", environ: Mapping[str, str] | None = None
+) -> Iterator[subprocess.Popen[bytes]]:
     """A process that serves a home, from when its socket is there."""
     home.mkdir(exist_ok=True)
     line = [*ENTRY, name, "--home", str(home), "--port", "0", *words]
     before = set(sockets(home))
-    server = subprocess.Popen(line, stdout=subprocess.DEVNULL, env={**os.environ, **(environ or {})})
+    server = subprocess.Popen(
+        line, stdout=subprocess.DEVNULL, env={**os.environ, **(environ or {})}
+    )
     try:
         deadline = time.monotonic() + 60
-        while not set(sockets(home)) - before and server.poll() is None and time.monotonic() < deadline:
+        while (
+            not set(sockets(home)) - before
+            and server.poll() is None
+            and time.monotonic() < deadline
+        ):
             time.sleep(0.05)
         yield server
     finally:

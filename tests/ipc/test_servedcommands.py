@@ -35,8 +35,28 @@ STORY = (
     ("add", "I live in Bergen.", "Ann plays the cello.", "--at", "2026-05-05"),
     ("add", ""),
     ("add", "The key is sk-ant-REDACTED", "--json"),
-    ("add", "Restart the router.", "--kind", "procedure", "--trigger", "wifi", "--id", "r1", "--json"),
-    ("add", "Restart the router.", "--kind", "procedure", "--trigger", "wifi", "--id", "r1", "--json"),
+    (
+        "add",
+        "Restart the router.",
+        "--kind",
+        "procedure",
+        "--trigger",
+        "wifi",
+        "--id",
+        "r1",
+        "--json",
+    ),
+    (
+        "add",
+        "Restart the router.",
+        "--kind",
+        "procedure",
+        "--trigger",
+        "wifi",
+        "--id",
+        "r1",
+        "--json",
+    ),
     ("search", "Where does she live?"),
     ("search", "what is my dog called", "--json", "-n", "2"),
     ("search", "dog", "--kind", "nonsense"),
@@ -52,12 +72,19 @@ STORY = (
 """Commands on one home, in their order."""
 
 
-def compare(story: tuple[tuple[str, ...], ...], first: Path, second: Path, **environ: str) -> list[bool]:
-    """Run a story on two homes, of which the first is served; whether the server answered each command."""
+def compare(
+    story: tuple[tuple[str, ...], ...], first: Path, second: Path, **environ: str
+) -> list[bool]:
+    """Run a story on two homes, of which the first is served;
+    whether the server answered each command.
+    """
     found = []
     for name, *words in story:
         user = () if "--user" in words else ANN
-        alone, asked = (command(home, name, *words, *user, "--verbose", environ=environ) for home in (second, first))
+        alone, asked = (
+            command(home, name, *words, *user, "--verbose", environ=environ)
+            for home in (second, first)
+        )
         assert same(asked) == same(alone), (name, words)
         found.append("opens" not in asked.stderr)
     return found
@@ -65,15 +92,19 @@ def compare(story: tuple[tuple[str, ...], ...], first: Path, second: Path, **env
 
 def test_the_same_answer_with_and_without_a_server(tmp_path: Path) -> None:
     """What is added and found through a server is what is added and found without one."""
-    first, second = tmp_path / "a", tmp_path / "b"
+    first = tmp_path / "a"
+    second = tmp_path / "b"
     with served(first, *ANN):
         assert all(compare((STORY[0], STORY[2], STORY[8]), first, second))
 
 
 @pytest.mark.slow
 def test_a_story_with_and_without_a_server(tmp_path: Path) -> None:
-    """Text, JSON, errors and exit codes are the same; a wrong command line is explained by the command itself."""
-    first, second = tmp_path / "a", tmp_path / "b"
+    """Text, JSON, errors and exit codes are the same;
+    a wrong command line is explained by the command itself.
+    """
+    first = tmp_path / "a"
+    second = tmp_path / "b"
     with served(first, *ANN):
         assert all(compare(STORY, first, second))
     with engrams.open(home=str(first)) as one, engrams.open(home=str(second)) as two:
@@ -89,18 +120,26 @@ def test_the_same_answers_with_each_preset(tmp_path: Path, preset: str) -> None:
         homes = [tmp_path / "a", tmp_path / "b"]
         for home in homes:
             home.mkdir()
-            (home / "config.toml").write_text(f'preset = "{preset}"\nembed.provider = "builtin"\n', "utf-8")
+            (home / "config.toml").write_text(
+                f'preset = "{preset}"\nembed.provider = "builtin"\n', "utf-8"
+            )
         with served(homes[0], *ANN, "--openai-base-url", f"{model.url}/v1"):
             compare(STORY, *homes)
 
 
 @pytest.mark.slow
 def test_an_encrypted_home(tmp_path: Path) -> None:
-    """The passphrase that the command has is what counts: without it there is an error, with it the server answers."""
-    first, second, secret = tmp_path / "a", tmp_path / "b", {"ENGRAMS_PASSPHRASE": "a long passphrase"}
+    """The passphrase that the command has is what counts:
+    without it there is an error, with it the server answers.
+    """
+    first = tmp_path / "a"
+    second = tmp_path / "b"
+    secret = {"ENGRAMS_PASSPHRASE": "a long passphrase"}
     for home in (first, second):
         home.mkdir()
-        (home / "config.toml").write_text('[encryption]\nenabled = true\nkey = "passphrase"\n', "utf-8")
+        (home / "config.toml").write_text(
+            '[encryption]\nenabled = true\nkey = "passphrase"\n', "utf-8"
+        )
         assert command(home, "add", "I live in Oslo.", *ANN, environ=secret).returncode == 0
     with served(first, *ANN, environ=secret):
         assert all(compare((("search", "Where do I live?"),), first, second, **secret))
@@ -112,11 +151,16 @@ def test_an_encrypted_home(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_socket_is_this_users_alone(tmp_path: Path) -> None:
-    """The socket has mode 0600 in a folder with 0700; a wider folder is no server's; it goes with its process, and two may serve."""
+    """The socket has mode 0600 in a folder with 0700;
+    a wider folder is no server's; it goes with its process, and two may serve.
+    """
     home = tmp_path / "a home"
     with served(home) as one:
         (path,) = sockets(home)
-        assert [stat.S_IMODE(place.stat().st_mode) for place in (path, path.parent)] == [0o600, 0o700]
+        assert [stat.S_IMODE(place.stat().st_mode) for place in (path, path.parent)] == [
+            0o600,
+            0o700,
+        ]
         path.parent.chmod(0o755)
         assert not answered(command(home, "search", "x", "--verbose"))
         path.parent.chmod(0o700)
@@ -131,14 +175,21 @@ def test_the_socket_is_this_users_alone(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_settings_of_its_own(tmp_path: Path) -> None:
-    """A call, a variable, a changed file or a test home with other settings than the server's opens the home itself, and tells why."""
+    """A call, a variable, a changed file or a test home with other settings than the server's opens
+    the home itself, and tells why.
+    """
     home = tmp_path / "home"
     with served(home, *ANN):
         ask = ("search", "x", *ANN, "--verbose")
         assert answered(command(home, *ask))
         assert "other settings (read)" in command(home, *ask, "--set", "read.limit=3").stderr
-        assert "other settings (read)" in command(home, *ask, environ={"ENGRAMS_READ__LIMIT": "3"}).stderr
-        assert not answered(command(home, *ask, "--test")) and not answered(command(tmp_path / "other", *ask))
+        assert (
+            "other settings (read)"
+            in command(home, *ask, environ={"ENGRAMS_READ__LIMIT": "3"}).stderr
+        )
+        assert not answered(command(home, *ask, "--test")) and not answered(
+            command(tmp_path / "other", *ask)
+        )
         assert answered(command(home, "search", "x", "--verbose", environ={"LOGNAME": "someone"}))
         (home / "config.toml").write_text("[read]\nlimit = 3\n", "utf-8")
         assert not answered(command(home, *ask))
@@ -148,7 +199,9 @@ def test_who_asks_is_who_is_meant(tmp_path: Path) -> None:
     """Without --user the memory is that of the caller's login, not of the server's."""
     home = tmp_path / "home"
     with served(home, environ={"LOGNAME": "ann"}):
-        done = command(home, "add", "My dog is called Rex.", "--verbose", environ={"LOGNAME": "bob"})
+        done = command(
+            home, "add", "My dog is called Rex.", "--verbose", environ={"LOGNAME": "bob"}
+        )
         assert answered(done) and done.returncode == 0
         assert "Rex" in command(home, "search", "dog", "--user", "bob").stdout
         assert "Rex" not in command(home, "search", "dog", environ={"LOGNAME": "ann"}).stdout
@@ -164,7 +217,8 @@ def test_mcp_over_http_serves_commands_too(tmp_path: Path) -> None:
     assert "Rex" in command(home, "search", "dog", *ANN).stdout
 
 
-# --------------------------------------------------------------------------------------------- servers that misbehave
+# --------------------------------------------------------------------------------------------------
+# servers that misbehave
 
 
 @contextmanager
@@ -227,9 +281,14 @@ def _answers_a_list(link: socket.socket) -> None:
     link.close()
 
 
-@pytest.mark.parametrize("behave", [_dies, _beats_then_dies, _speaks_nonsense, _claims_too_much, _answers_a_list, _kept.append])
+@pytest.mark.parametrize(
+    "behave",
+    [_dies, _beats_then_dies, _speaks_nonsense, _claims_too_much, _answers_a_list, _kept.append],
+)
 @pytest.mark.slow
-def test_a_server_that_hangs_dies_or_speaks_nonsense(home: Path, behave: Callable[[socket.socket], None]) -> None:
+def test_a_server_that_hangs_dies_or_speaks_nonsense(
+    home: Path, behave: Callable[[socket.socket], None]
+) -> None:
     """The command opens the home itself, within seconds, and does its work once."""
     with listening(home, behave):
         done = command(home, "add", "My dog is called Rex.", *ANN, "--verbose", "--json")
@@ -270,12 +329,26 @@ def test_a_stale_socket_is_ignored_and_removed(home: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["note", "turn"])
 def test_a_write_is_done_once_whenever_the_server_dies(home: Path, kind: str) -> None:
-    """A server that is killed or stopped at any moment of an `add` leaves one memory and a command that succeeded."""
+    """A server that is killed or stopped at any moment of an `add` leaves one memory and a command
+    that succeeded.
+    """
     for number in range(12):
         with served(home, *ANN) as server:
             command(home, "search", "warm", *ANN)
-            line = [*ENTRY, "add", "--home", str(home), f"My {number}th dog is called Rex{number}.", *ANN, "--kind", kind, "--json"]
-            adding = subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            line = [
+                *ENTRY,
+                "add",
+                "--home",
+                str(home),
+                f"My {number}th dog is called Rex{number}.",
+                *ANN,
+                "--kind",
+                kind,
+                "--json",
+            ]
+            adding = subprocess.Popen(
+                line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            )
             time.sleep(0.02 * number)
             os.kill(server.pid, signal.SIGSTOP if number % 2 else signal.SIGKILL)
             out, err = adding.communicate(timeout=120)
@@ -301,12 +374,16 @@ def test_a_copied_home_asks_nobody(home: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_files_and_standard_input_are_the_callers(home: Path, tmp_path: Path) -> None:
-    """Short options in one word do not make the server read its own folder or its own standard input."""
+    """Short options in one word do not make the server read its own folder or its own standard
+    input.
+    """
     (tmp_path / "notes.txt").write_text("The tulips are red.\n", "utf-8")
     with served(home, *ANN):
         for name, told in (("notes.txt", ""), ("-", "The roses are white.\n")):
             line = [*ENTRY, "add", "--home", str(home), f"-qf{name}", *ANN]
-            done = subprocess.run(line, cwd=tmp_path, input=told, capture_output=True, text=True, timeout=60)
+            done = subprocess.run(
+                line, cwd=tmp_path, input=told, capture_output=True, text=True, timeout=60
+            )
             assert done.returncode == 0, done.stderr
         found = command(home, "search", "roses and tulips", *ANN).stdout
         assert "tulips" in found and "roses" in found
@@ -318,13 +395,17 @@ def _hear_interrupts() -> None:
 
 @pytest.mark.slow
 def test_a_reader_that_goes_and_a_user_who_interrupts(home: Path) -> None:
-    """A closed pipe ends an answered command with 0, Ctrl-C one that waits with 130; neither shows a traceback."""
+    """A closed pipe ends an answered command with 0, Ctrl-C one that waits with 130;
+    neither shows a traceback.
+    """
     line = [*ENTRY, "search", "--home", str(home), "dog", *ANN]
     with served(home, *ANN) as server:
         command(home, "add", "My dog is called Rex. " * 500, *ANN)
         reading, writing = os.pipe()
         os.close(reading)
-        done = subprocess.run([*line, "--json"], stdout=writing, stderr=subprocess.PIPE, text=True, timeout=60)
+        done = subprocess.run(
+            [*line, "--json"], stdout=writing, stderr=subprocess.PIPE, text=True, timeout=60
+        )
         os.close(writing)
         assert (done.returncode, done.stderr) == (0, "")
         server.send_signal(signal.SIGSTOP)
@@ -362,13 +443,17 @@ def test_a_transcript_is_read_in_the_callers_folder(home: Path, tmp_path: Path) 
     event = {"hook_event_name": "Stop", "session_id": "s", "transcript_path": "t.jsonl"}
     line = [*ENTRY, "hook", "--home", str(home), *ANN, "--seconds", "60", "--verbose"]
     with served(home, *ANN):
-        done = subprocess.run(line, cwd=tmp_path, input=json.dumps(event), capture_output=True, text=True, timeout=90)
+        done = subprocess.run(
+            line, cwd=tmp_path, input=json.dumps(event), capture_output=True, text=True, timeout=90
+        )
         assert "the transcript cannot be read here" in done.stderr
         assert "Pirate" in command(home, "search", "parrot", *ANN).stdout
 
 
 def test_a_server_removes_what_killed_ones_left(tmp_path: Path) -> None:
-    """Sockets of killed processes go when a server starts, with those they had not named yet; those of living ones stay."""
+    """Sockets of killed processes go when a server starts, with those they had not named yet;
+    those of living ones stay.
+    """
     run = tmp_path / "home" / "run"
     run.mkdir(parents=True, mode=0o700)
     for name in ("dead.sock", "dead.new", "young.new"):

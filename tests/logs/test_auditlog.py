@@ -13,7 +13,6 @@ from typing import Any
 
 import pytest
 from tests.fleetplaces import Place
-from tests.fleetplaces import place as place
 from tests.surfaces.fleet import eventually
 
 from engrams import build
@@ -43,7 +42,9 @@ def any_log(place: Place, clock: SettableClock) -> AuditLog:
 
 
 @pytest.mark.covers("S3.71")
-def test_a_file_per_day_kept_fourteen_days(log: AuditLog, clock: SettableClock, tmp_path: Path) -> None:
+def test_a_file_per_day_kept_fourteen_days(
+    log: AuditLog, clock: SettableClock, tmp_path: Path
+) -> None:
     """Each day has its file; on the fifteenth the first is gone, and what else lies there stays."""
     (tmp_path / "audit").mkdir()
     (tmp_path / "audit" / "notes.txt").write_text("mine")
@@ -61,10 +62,17 @@ def test_nothing_is_there_before_the_first_event(log: AuditLog, tmp_path: Path) 
 
 
 def test_newest_first_and_only_what_is_asked_for(place: Place, clock: SettableClock) -> None:
-    """Events of two processes are filtered by owner, action and day, and cut at the limit; any process lists them whole."""
+    """Events of two processes are filtered by owner, action and day, and cut at the limit;
+    any process lists them whole.
+    """
     logs = place.open_log(clock), place.open_log(clock)
     for number in range(4):
-        logs[number % 2].note("memory.add" if number % 2 else "memory.purge", owner=f"user/{number // 2}", target=str(number), number=7)
+        logs[number % 2].note(
+            "memory.add" if number % 2 else "memory.purge",
+            owner=f"user/{number // 2}",
+            target=str(number),
+            number=7,
+        )
         clock.forward(hours=9)
     for one in logs:
         one.flush()
@@ -73,13 +81,25 @@ def test_newest_first_and_only_what_is_asked_for(place: Place, clock: SettableCl
         assert [entry.target for entry in log.entries(owner="user/0")] == ["1", "0"]
         assert [entry.target for entry in log.entries(action="memory.p")] == ["2", "0"]
         assert [entry.target for entry in log.entries(action="mem")] == ["3", "2", "1", "0"]
-        assert [entry.target for entry in log.entries(action="memory.p", day=date(2026, 3, 11), limit=5)] == ["2"]
+        assert [
+            entry.target for entry in log.entries(action="memory.p", day=date(2026, 3, 11), limit=5)
+        ] == ["2"]
         assert [entry.target for entry in log.entries(owner="user/1", action="memory.a")] == ["3"]
-        assert log.entries(action="n") == log.entries(action="k") == log.entries(owner="user/2") == ()
+        assert (
+            log.entries(action="n") == log.entries(action="k") == log.entries(owner="user/2") == ()
+        )
         assert [entry.target for entry in log.entries(day=date(2026, 3, 11))] == ["3", "2"]
         assert [entry.target for entry in log.entries(limit=1)] == ["3"]
         assert log.days() == ("2026-03-10", "2026-03-11")
-        entry = AuditLogEntry("2026-03-11T11:00:00+00:00", "memory.add", "local", "user/1", "3", "done", 7)
+        entry = AuditLogEntry(
+            at="2026-03-11T11:00:00+00:00",
+            action="memory.add",
+            actor="local",
+            owner="user/1",
+            target="3",
+            outcome="done",
+            number=7,
+        )
         assert log.entries(limit=1) == (entry,)
 
 
@@ -96,7 +116,9 @@ def test_what_is_too_old_is_erased(any_log: AuditLog, clock: SettableClock) -> N
 
 
 def test_an_end_writes_what_waits(place: Place, clock: SettableClock) -> None:
-    """A process that ends right after an event has written it, and nothing twice; ending twice is no error."""
+    """A process that ends right after an event has written it, and nothing twice;
+    ending twice is no error.
+    """
     for number in range(3):
         log = place.open_log(clock)
         log.note("key.add", target=str(number))
@@ -113,7 +135,9 @@ def test_events_are_written_within_a_second(place: Place, clock: SettableClock) 
 
 
 def test_long_days_are_read_from_their_end(any_log: AuditLog) -> None:
-    """A file of many blocks gives every line once, in order; so does a table, of events of one moment."""
+    """A file of many blocks gives every line once, in order;
+    so does a table, of events of one moment.
+    """
     for number in range(3000):
         any_log.note("memory.add", owner="user/" + "x" * 50, target=str(number))
     assert [int(entry.target) for entry in any_log.entries(limit=5000)] == list(range(2999, -1, -1))
@@ -129,7 +153,9 @@ def test_a_line_that_a_crash_cut_off_is_passed_over(log: AuditLog, tmp_path: Pat
 
 
 def test_many_writers_lose_nothing(any_log: AuditLog, place: Place) -> None:
-    """Threads, and another process on the same memory, write whole events, also the same one at the same moment."""
+    """Threads, and another process on the same memory, write whole events, also the same one at the
+    same moment.
+    """
     log = any_log
     code = f"""
 from engrams import build
@@ -142,7 +168,9 @@ for number in range(300):
 log.close()
 """
     other = subprocess.Popen([sys.executable, "-c", code])
-    threads = [threading.Thread(target=lambda: [log.note("here") for _ in range(100)]) for _ in range(4)]
+    threads = [
+        threading.Thread(target=lambda: [log.note("here") for _ in range(100)]) for _ in range(4)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -155,12 +183,17 @@ log.close()
 def test_only_its_owner_may_read_it(log: AuditLog, tmp_path: Path) -> None:
     """Folder and files are closed to others."""
     log.note("a")
-    modes = [stat.S_IMODE(path.stat().st_mode) for path in (tmp_path / "audit", tmp_path / "audit" / "2026-03-10.jsonl")]
+    modes = [
+        stat.S_IMODE(path.stat().st_mode)
+        for path in (tmp_path / "audit", tmp_path / "audit" / "2026-03-10.jsonl")
+    ]
     assert modes == [0o700, 0o600]
 
 
 def test_hostile_words_come_back(any_log: AuditLog) -> None:
-    """Line ends, NUL and very long ids are kept as they are; a lone surrogate may be a question mark."""
+    """Line ends, NUL and very long ids are kept as they are;
+    a lone surrogate may be a question mark.
+    """
     targets = ["a\nb", "\0", "\ud800", "\u202e", "\x01\x02", "x" * 10_000]
     for target in targets:
         any_log.note("a", target=target, request=target)
@@ -174,12 +207,16 @@ def test_hostile_words_stay_one_line(log: AuditLog, tmp_path: Path) -> None:
     targets = ["a\nb", "\0", "\ud800", "\u202e", "x" * 10_000]
     for target in targets:
         log.note("a", target=target)
-    assert [entry.target for entry in reversed(log.entries())] == [target[:200] for target in targets]
+    assert [entry.target for entry in reversed(log.entries())] == [
+        target[:200] for target in targets
+    ]
     lines = (tmp_path / "audit" / "2026-03-10.jsonl").read_bytes().splitlines()
     assert all(json.loads(line) for line in lines) and len(lines) == 5
 
 
-def test_a_log_that_cannot_be_written_fails_nobody(tmp_path: Path, clock: SettableClock, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_log_that_cannot_be_written_fails_nobody(
+    tmp_path: Path, clock: SettableClock, caplog: pytest.LogCaptureFixture
+) -> None:
     """What it missed is counted and told in the program's own log; the event goes on."""
     (tmp_path / "audit").write_text("a file in its place")
     log = AuditLog(AuditEventFiles(tmp_path / "audit"), clock, 14)
@@ -189,17 +226,22 @@ def test_a_log_that_cannot_be_written_fails_nobody(tmp_path: Path, clock: Settab
 
 
 class StallingTable:
-    """Events at a server that does not answer until it is let go, or that takes a batch and loses its answer."""
+    """Events at a server that does not answer until it is let go, or that takes a batch and loses
+    its answer.
+    """
 
     is_remote = True
 
     def __init__(self) -> None:
-        self.fails, self.written = True, dict[int, str]()
+        self.fails = True
+        self.written = dict[int, str]()
         self.answers_late = False
 
     def append_events(self, batch: AuditEventBatch) -> None:
         if not self.fails or self.answers_late:
-            self.written |= {batch.number + place: entry.target for place, entry in enumerate(batch.entries)}
+            self.written |= {
+                batch.number + place: entry.target for place, entry in enumerate(batch.entries)
+            }
         if self.fails:
             raise StoreError("It does not answer.")
 
@@ -214,9 +256,12 @@ def stalling(clock: SettableClock) -> tuple[Any, AuditLog]:
 
 
 @pytest.mark.parametrize("late", [False, True])
-def test_events_wait_for_a_server_that_is_away(stalling: tuple[Any, AuditLog], late: bool, caplog: pytest.LogCaptureFixture) -> None:
-    """While it is away nobody is told but the program's log, once; when it is back each event is written once and in order, also where
-    it had taken some and its answer was lost."""
+def test_events_wait_for_a_server_that_is_away(
+    stalling: tuple[Any, AuditLog], late: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """While it is away nobody is told but the program's log, once; when it is back each event is
+    written once and in order, also where it had taken some and its answer was lost.
+    """
     table, log = stalling
     table.answers_late = late
     for number in range(1200):
@@ -225,13 +270,19 @@ def test_events_wait_for_a_server_that_is_away(stalling: tuple[Any, AuditLog], l
             assert not log.flush()
     table.fails = False
     assert log.flush()
-    assert [table.written[number] for number in sorted(table.written)] == [str(number) for number in range(1200)]
+    assert [table.written[number] for number in sorted(table.written)] == [
+        str(number) for number in range(1200)
+    ]
     assert (log.lost, len(caplog.records)) == (0, 1)
     log.close()
 
 
-def test_what_never_went_to_a_server_is_counted(stalling: tuple[Any, AuditLog], monkeypatch: pytest.MonkeyPatch) -> None:
-    """No more than a bound of events waits; those beyond it, and at the end those that wait, are lost and counted."""
+def test_what_never_went_to_a_server_is_counted(
+    stalling: tuple[Any, AuditLog], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No more than a bound of events waits;
+    those beyond it, and at the end those that wait, are lost and counted.
+    """
     table, log = stalling
     monkeypatch.setattr(auditlog, "_MOST_WAITING", 10)
     for number in range(15):
@@ -257,31 +308,49 @@ def test_a_clock_that_goes_back(any_log: AuditLog, clock: SettableClock) -> None
 @pytest.mark.covers("S4.39")
 def test_incognito_leaves_no_file(tmp_path: Path, clock: SettableClock) -> None:
     """Where memory is in this process only, so is the log."""
-    for settings in (Settings(home=tmp_path, incognito=True), Settings.model_validate({"home": tmp_path, "store": {"url": ":memory:"}})):
+    for settings in (
+        Settings(home=tmp_path, incognito=True),
+        Settings.model_validate({"home": tmp_path, "store": {"url": ":memory:"}}),
+    ):
         log = build.audit(settings, clock)
         log.note("memory.add", owner="user/ann")
-        assert [entry.action for entry in log.entries(day=datetime(2026, 3, 10, tzinfo=UTC).date())] == ["memory.add"]
+        assert [
+            entry.action for entry in log.entries(day=datetime(2026, 3, 10, tzinfo=UTC).date())
+        ] == ["memory.add"]
     assert list(tmp_path.iterdir()) == []
 
 
-def test_reads_wait_for_each_other_in_order(log: AuditLog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A change is on disk at once, after the reads before it; the last ones are when the log ends."""
+def test_reads_wait_for_each_other_in_order(
+    log: AuditLog, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A change is on disk at once, after the reads before it;
+    the last ones are when the log ends.
+    """
     monkeypatch.setattr(auditlog, "_READ_SECONDS", 60)
     file = tmp_path / "audit" / "2026-03-10.jsonl"
     log.note("memory.search", can_wait=True)
     assert not file.exists()
     log.note("memory.add")
-    assert [json.loads(line)["action"] for line in file.read_text().splitlines()] == ["memory.search", "memory.add"]
+    assert [json.loads(line)["action"] for line in file.read_text().splitlines()] == [
+        "memory.search",
+        "memory.add",
+    ]
     log.note("memory.search", can_wait=True)
     log.note("memory.context", can_wait=True)
     assert len(file.read_text().splitlines()) == 2
     log.close()
-    assert [json.loads(line)["action"] for line in file.read_text().splitlines()[2:]] == ["memory.search", "memory.context"]
+    assert [json.loads(line)["action"] for line in file.read_text().splitlines()[2:]] == [
+        "memory.search",
+        "memory.context",
+    ]
 
 
-def test_reads_do_not_wait_for_the_end(tmp_path: Path, clock: SettableClock, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reads_do_not_wait_for_the_end(
+    tmp_path: Path, clock: SettableClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """They are written within a tenth of a second, by themselves."""
-    events, written = AuditEventFiles(tmp_path / "audit"), threading.Event()
+    events = AuditEventFiles(tmp_path / "audit")
+    written = threading.Event()
     append = events.append_events
     monkeypatch.setattr(events, "append_events", lambda batch: (append(batch), written.set()))
     log = AuditLog(events, clock, 14)

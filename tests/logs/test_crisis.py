@@ -25,15 +25,36 @@ def clock() -> SettableClock:
 
 @pytest.mark.covers("S4.55")
 def test_a_record_has_no_place_for_what_was_said(home: Path, clock: SettableClock) -> None:
-    """A crisis has a hashed session, a classifier, a severity and a reason of at most 500 characters, and nothing else."""
+    """A crisis has a hashed session, a classifier, a severity and a reason of at most 500
+    characters, and nothing else.
+    """
     log = build.safety(Settings(home=home), clock)
     assert (
-        log.append_once("s1", classifier="model", severity="high", reason="r" * 501, owner="user/ann", id="turn-1")
+        log.append_once(
+            "s1",
+            classifier="model",
+            severity="high",
+            reason="r" * 501,
+            owner="user/ann",
+            id="turn-1",
+        )
         is LogWriteOutcome.STORED
     )
     (record,) = log.list()
-    assert {field.name for field in fields(CrisisLogRecord)} == {"id", "at", "session", "owner", "classifier", "severity", "reason"}
-    assert (record.classifier, record.severity, record.reason) == (CrisisDetectionSource.MODEL, CrisisSeverity.HIGH, "r" * 500)
+    assert {field.name for field in fields(CrisisLogRecord)} == {
+        "id",
+        "at",
+        "session",
+        "owner",
+        "classifier",
+        "severity",
+        "reason",
+    }
+    assert (record.classifier, record.severity, record.reason) == (
+        CrisisDetectionSource.MODEL,
+        CrisisSeverity.HIGH,
+        "r" * 500,
+    )
     assert (record.at, record.owner) == (datetime(2026, 3, 10, 8, tzinfo=UTC), "user/ann")
     assert len(record.session) == 32 and "s1" not in record.session and len(record.id) == 32
     base = apsw.Connection(str(home / "ledgers" / "safety.db"))
@@ -45,15 +66,25 @@ def test_a_record_has_no_place_for_what_was_said(home: Path, clock: SettableCloc
 @pytest.mark.covers("S4.55")
 def test_the_same_record_is_kept_once(home: Path, clock: SettableClock) -> None:
     """An id that is sent again, after a restart too, changes nothing: the first stays as it was."""
-    assert build.safety(Settings(home=home), clock).append_once("s1", classifier="rules", severity="low", id="1") is LogWriteOutcome.STORED
+    assert (
+        build.safety(Settings(home=home), clock).append_once(
+            "s1", classifier="rules", severity="low", id="1"
+        )
+        is LogWriteOutcome.STORED
+    )
     again = build.safety(Settings(home=home), clock)
-    assert again.append_once("s1", classifier="person", severity="high", id="1") is LogWriteOutcome.KNOWN
+    assert (
+        again.append_once("s1", classifier="person", severity="high", id="1")
+        is LogWriteOutcome.KNOWN
+    )
     assert [record.severity for record in again.list()] == ["low"]
 
 
 @pytest.mark.covers("S4.55")
 def test_nobody_is_named_in_incognito(home: Path, clock: SettableClock) -> None:
-    """The owner of a record made in incognito is null, whoever is given; of another it is who was given, or null."""
+    """The owner of a record made in incognito is null, whoever is given;
+    of another it is who was given, or null.
+    """
     hushed = build.safety(Settings(home=home, incognito=True), clock)
     hushed.append_once("s1", classifier="rules", severity="low", owner="user/ann")
     assert [record.owner for record in hushed.list()] == [None]
@@ -66,7 +97,9 @@ def test_nobody_is_named_in_incognito(home: Path, clock: SettableClock) -> None:
 
 
 @pytest.mark.covers("S4.55")
-def test_a_failed_write_is_logged_and_never_raises(home: Path, clock: SettableClock, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failed_write_is_logged_and_never_raises(
+    home: Path, clock: SettableClock, caplog: pytest.LogCaptureFixture
+) -> None:
     """A home that cannot be one: the caller goes on, the failure is told and counted."""
     home.write_text("no folder")
     log = build.safety(Settings(home=home), clock)
@@ -75,8 +108,12 @@ def test_a_failed_write_is_logged_and_never_raises(home: Path, clock: SettableCl
 
 
 @pytest.mark.covers("S4.56")
-def test_records_last_ninety_days_and_are_listed_and_purged_by_date(home: Path, clock: SettableClock) -> None:
-    """The ninetieth day after it still has a record, the ninety-first does not; purging before a date keeps that date's."""
+def test_records_last_ninety_days_and_are_listed_and_purged_by_date(
+    home: Path, clock: SettableClock
+) -> None:
+    """The ninetieth day after it still has a record, the ninety-first does not;
+    purging before a date keeps that date's.
+    """
     settings = Settings(home=home)
     assert settings.safety.days == 90
     log = build.safety(settings, clock)
@@ -92,11 +129,20 @@ def test_records_last_ninety_days_and_are_listed_and_purged_by_date(home: Path, 
     clock.set("2026-06-10T00:00")
     assert [record.at.day for record in log.list()] == [12]
     log.append_once("s9", classifier="rules", severity="low")
-    assert apsw.Connection(str(home / "ledgers" / "safety.db")).execute("SELECT count(*) FROM records").get == 2
+    assert (
+        apsw.Connection(str(home / "ledgers" / "safety.db"))
+        .execute("SELECT count(*) FROM records")
+        .get
+        == 2
+    )
 
 
-@pytest.mark.parametrize("bad", [{"classifier": "magic"}, {"severity": "7"}, {"classifier": ""}, {"severity": "HIGH"}])
-def test_classifier_and_severity_are_closed(home: Path, clock: SettableClock, bad: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    "bad", [{"classifier": "magic"}, {"severity": "7"}, {"classifier": ""}, {"severity": "HIGH"}]
+)
+def test_classifier_and_severity_are_closed(
+    home: Path, clock: SettableClock, bad: dict[str, str]
+) -> None:
     """Another word is refused, and the error has those there are."""
     log = build.safety(Settings(home=home), clock)
     with pytest.raises(InputError) as problem:
@@ -107,20 +153,29 @@ def test_classifier_and_severity_are_closed(home: Path, clock: SettableClock, ba
 
 @pytest.mark.covers("S4.54")
 def test_what_memory_is_told_to_do_does_not_touch_the_logs() -> None:
-    """Both are kept with memory switched off and recall off; nothing of them is found or put into a prompt; and when all of memory
-    is erased, they stay."""
+    """Both are kept with memory switched off and recall off; nothing of them is found or put into a
+    prompt; and when all of memory is erased, they stay.
+    """
     with temp_engine(user="ann") as engine:
-        safety, feedback = build.safety(engine.settings, engine.now), build.feedback(engine.settings, engine.now)
-        safety.append_once("s1", classifier="model", severity="high", reason="zyzzyva", owner="user/ann")
+        safety = build.safety(engine.settings, engine.now)
+        feedback = build.feedback(engine.settings, engine.now)
+        safety.append_once(
+            "s1", classifier="model", severity="high", reason="zyzzyva", owner="user/ann"
+        )
         feedback.add("s1", "negative", owner="user/ann")
         scope = ("user", "ann")
         kept = engine.add("The kiln is hot.", scope=scope)
         engine.sessions.recall(scope, False)
-        assert [hit.record.text for hit in engine.search("zyzzyva", scope=scope).hits] == ["The kiln is hot."]
+        assert [hit.record.text for hit in engine.search("zyzzyva", scope=scope).hits] == [
+            "The kiln is hot."
+        ]
         assert "zyzzyva" not in engine.context("zyzzyva negative", scope=scope).text
         engine.purge([record.id for record in engine.list(scope=scope).records], scope=scope)
         assert kept and engine.list(scope=scope).records == ()
         off = engine.settings.model_copy(update={"enabled": False})
-        assert build.safety(off, engine.now).append_once("s2", classifier="rules", severity="low") is LogWriteOutcome.STORED
+        assert (
+            build.safety(off, engine.now).append_once("s2", classifier="rules", severity="low")
+            is LogWriteOutcome.STORED
+        )
         assert build.feedback(off, engine.now).add("s2", "skip") is LogWriteOutcome.STORED
         assert (len(safety.list()), len(feedback.list())) == (2, 2)

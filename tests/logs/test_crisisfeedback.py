@@ -1,4 +1,6 @@
-"""What the safety log and the feedback on sessions have in common: records kept once, listed by day, dropped by age."""
+"""What the safety log and the feedback on sessions have in common:
+records kept once, listed by day, dropped by age.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,17 @@ from engrams.testing import SettableClock
 from engrams.types.logenums import LogWriteOutcome
 
 Log = CrisisLog | FeedbackLog
-HOSTILE = ("../x", "a\0b", "\ud800", "\u202egnp", "🦊", "会话", "x" * 100_000, "user/other", "' OR 1=1 --")
+HOSTILE = (
+    "../x",
+    "a\0b",
+    "\ud800",
+    "\u202egnp",
+    "🦊",
+    "会话",
+    "x" * 100_000,
+    "user/other",
+    "' OR 1=1 --",
+)
 
 
 def noted(log: Log, session: str = "s1", **more: Any) -> LogWriteOutcome | None:
@@ -47,13 +59,19 @@ def which(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
 
-_SERVED = (pytest.mark.postgres, pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING))
+_SERVED = (
+    pytest.mark.postgres,
+    pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING),
+)
 
 
 @pytest.fixture(params=["home", pytest.param("postgres", marks=_SERVED)])
 def place(request: pytest.FixtureRequest, home: Path) -> dict[str, Any]:
     """Settings of each place where a log is kept: files of a home, or a fleet's tables."""
-    return {"home": str(home), "store": {"url": postgres.empty_database() if request.param == "postgres" else ""}}
+    return {
+        "home": str(home),
+        "store": {"url": postgres.empty_database() if request.param == "postgres" else ""},
+    }
 
 
 @pytest.fixture
@@ -70,7 +88,9 @@ def opened(which: str, place: dict[str, Any], clock: SettableClock) -> Iterator[
         yield open_as(which, place, clock, stack)
 
 
-def open_as(which: str, place: dict[str, Any], clock: SettableClock, stack: ExitStack) -> Callable[..., Log]:
+def open_as(
+    which: str, place: dict[str, Any], clock: SettableClock, stack: ExitStack
+) -> Callable[..., Log]:
     def make(**more: Any) -> Log:
         log: Log = getattr(build, which)(Settings.model_validate({**place, **more}), clock)
         stack.callback(log.close)
@@ -91,12 +111,19 @@ def file_log(filed: Callable[..., Log]) -> Log:
 
 def test_nothing_is_there_before_the_first_record(log: Log, home: Path) -> None:
     """Opening, listing, purging and sweeping make no file."""
-    assert (log.list(), log.list(session="s1"), log.purge(date(2030, 1, 1)), log.sweep()) == ((), (), 0, 0)
+    assert (log.list(), log.list(session="s1"), log.purge(date(2030, 1, 1)), log.sweep()) == (
+        (),
+        (),
+        0,
+        0,
+    )
     assert not home.exists()
 
 
 def test_only_its_owner_may_look(file_log: Log, home: Path) -> None:
-    """The home and its folder are closed to others, and so are the database and the key of the hashes."""
+    """The home and its folder are closed to others, and so are the database and the key of the
+    hashes.
+    """
     noted(file_log)
     modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in (home, *home.rglob("*"))}
     assert modes.pop("home") == modes.pop("ledgers") == 0o700
@@ -104,14 +131,31 @@ def test_only_its_owner_may_look(file_log: Log, home: Path) -> None:
 
 
 def test_newest_first_and_only_what_is_asked_for(log: Log, clock: SettableClock) -> None:
-    """Records are filtered by owner (what is below one is theirs), by session, by day or days, and cut at the limit."""
+    """Records are filtered by owner (what is below one is theirs), by session, by day or days, and
+    cut at the limit.
+    """
     for number in range(4):
-        noted(log, f"s{number % 2}", owner=("user/ann", "user/ann/user/tom", "user/anna", "")[number], id=str(number))
+        noted(
+            log,
+            f"s{number % 2}",
+            owner=("user/ann", "user/ann/user/tom", "user/anna", "")[number],
+            id=str(number),
+        )
         clock.forward(hours=9)
     times = [record.at for record in log.list()]
-    assert times == sorted(times, reverse=True) and times[-1] == datetime(2026, 3, 10, 8, tzinfo=UTC)
-    assert [record.owner for record in log.list()] == [None, "user/anna", "user/ann/user/tom", "user/ann"]
-    assert [record.owner for record in log.list(owner="user/ann")] == ["user/ann/user/tom", "user/ann"]
+    assert times == sorted(times, reverse=True) and times[-1] == datetime(
+        2026, 3, 10, 8, tzinfo=UTC
+    )
+    assert [record.owner for record in log.list()] == [
+        None,
+        "user/anna",
+        "user/ann/user/tom",
+        "user/ann",
+    ]
+    assert [record.owner for record in log.list(owner="user/ann")] == [
+        "user/ann/user/tom",
+        "user/ann",
+    ]
     assert [record.owner for record in log.list(session="s0")] == ["user/anna", "user/ann"]
     assert len(log.list(day=date(2026, 3, 10))) == 2 and len(log.list(day=date(2026, 3, 11))) == 2
     assert len(log.list(since=date(2026, 3, 11), until=date(2026, 3, 11))) == 2
@@ -119,8 +163,12 @@ def test_newest_first_and_only_what_is_asked_for(log: Log, clock: SettableClock)
     assert len(log.list(limit=1)) == 1 and log.list(limit=0) == log.list(limit=-1) == ()
 
 
-def test_a_session_cannot_be_guessed_back(filed: Callable[..., Log], home: Path, tmp_path: Path) -> None:
-    """Its hash is the same in one home, after a restart too, another one in another home, and in no file is its name."""
+def test_a_session_cannot_be_guessed_back(
+    filed: Callable[..., Log], home: Path, tmp_path: Path
+) -> None:
+    """Its hash is the same in one home, after a restart too, another one in another home, and in no
+    file is its name.
+    """
     for number in "12":
         noted(filed(), "therapy with dr. vale", id=number)
     other = filed(home=tmp_path / "other")
@@ -131,8 +179,12 @@ def test_a_session_cannot_be_guessed_back(filed: Callable[..., Log], home: Path,
     assert all(b"vale" not in path.read_bytes() for path in home.rglob("*") if path.is_file())
 
 
-def test_an_id_is_kept_once_for_an_owner(opened: Callable[..., Log], clock: SettableClock, home: Path) -> None:
-    """The same id again is known, after a restart and whatever else it says; another owner's is another; the id is not in a file."""
+def test_an_id_is_kept_once_for_an_owner(
+    opened: Callable[..., Log], clock: SettableClock, home: Path
+) -> None:
+    """The same id again is known, after a restart and whatever else it says;
+    another owner's is another; the id is not in a file.
+    """
     assert noted(opened(), owner="user/ann", id="s1:turn-7") is LogWriteOutcome.STORED
     clock.forward(hours=1)
     assert noted(opened(), "s2", owner="user/ann", id="s1:turn-7") is LogWriteOutcome.KNOWN
@@ -144,7 +196,11 @@ def test_an_id_is_kept_once_for_an_owner(opened: Callable[..., Log], clock: Sett
 def test_without_an_id_what_it_says_is_its_id(log: Log, clock: SettableClock) -> None:
     """The same of the same time is one record; of another time, session or owner it is another."""
     at = clock()
-    assert [noted(log, at=at), noted(log, at=at), noted(log, at=at.astimezone(timezone(timedelta(hours=5))))] == [
+    assert [
+        noted(log, at=at),
+        noted(log, at=at),
+        noted(log, at=at.astimezone(timezone(timedelta(hours=5)))),
+    ] == [
         "stored",
         "known",
         "known",
@@ -154,8 +210,12 @@ def test_without_an_id_what_it_says_is_its_id(log: Log, clock: SettableClock) ->
 
 
 @pytest.mark.slow
-def test_many_writers_keep_each_record_once(opened: Callable[..., Log], which: str, place: dict[str, Any]) -> None:
-    """Threads and other processes that begin where nothing is agree on one key, and each id is stored by exactly one of them."""
+def test_many_writers_keep_each_record_once(
+    opened: Callable[..., Log], which: str, place: dict[str, Any]
+) -> None:
+    """Threads and other processes that begin where nothing is agree on one key, and each id is
+    stored by exactly one of them.
+    """
     first = opened()
     code = f"""
 from tests.logs.test_crisisfeedback import noted
@@ -166,15 +226,26 @@ log = build.{which}(Settings.model_validate({place!r}), SettableClock("2026-03-1
 print(sum(noted(log, id=str(number)) == "stored" for number in range(40)))
 """
     start = [sys.executable, "-c", code]
-    others = [subprocess.Popen(start, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]) for _ in range(2)]
+    others = [
+        subprocess.Popen(start, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2])
+        for _ in range(2)
+    ]
     mine: list[LogWriteOutcome | None] = []
-    threads = [threading.Thread(target=lambda: mine.extend([noted(first, id=str(number)) for number in range(40)])) for _ in range(3)]
+    threads = [
+        threading.Thread(
+            target=lambda: mine.extend([noted(first, id=str(number)) for number in range(40)])
+        )
+        for _ in range(3)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     told = [int(other.communicate(timeout=60)[0]) for other in others]
-    assert mine.count(LogWriteOutcome.STORED) + sum(told) == 40 and mine.count(LogWriteOutcome.LOST) == 0
+    assert (
+        mine.count(LogWriteOutcome.STORED) + sum(told) == 40
+        and mine.count(LogWriteOutcome.LOST) == 0
+    )
     assert len({record.id for record in first.list(limit=100)}) == len(first.list(limit=100)) == 40
     assert len({record.session for record in first.list(limit=100)}) == 1
 
@@ -192,15 +263,29 @@ def test_a_forked_process_writes_on_a_connection_of_its_own(log: Log) -> None:
     parents = find_connection(log)
     child = os.fork()
     if child == 0:
-        os._exit(0 if noted(log, id="child") is LogWriteOutcome.STORED and find_connection(log) is not parents else 1)
+        os._exit(
+            0
+            if noted(log, id="child") is LogWriteOutcome.STORED
+            and find_connection(log) is not parents
+            else 1
+        )
     assert os.waitpid(child, 0)[1] == 0
     noted(log, id="parent")
     assert len(log.list()) == 3
 
 
-def test_purging_keeps_the_day_that_is_named(opened: Callable[..., Log], clock: SettableClock) -> None:
-    """Every record of an earlier day goes, to its last microsecond; those on the day stay from its first. Twice is once."""
-    for at in ("2026-03-08T12:00", "2026-03-08T23:59:59.999999", "2026-03-09T00:00", "2026-03-10T07:00"):
+def test_purging_keeps_the_day_that_is_named(
+    opened: Callable[..., Log], clock: SettableClock
+) -> None:
+    """Every record of an earlier day goes, to its last microsecond;
+    those on the day stay from its first. Twice is once.
+    """
+    for at in (
+        "2026-03-08T12:00",
+        "2026-03-08T23:59:59.999999",
+        "2026-03-09T00:00",
+        "2026-03-10T07:00",
+    ):
         noted(opened(), at=datetime.fromisoformat(at).replace(tzinfo=UTC))
     assert [opened().purge(date(2026, 3, 9)), opened().purge(date(2026, 3, 9))] == [2, 0]
     assert [f"{record.at:%d %H}" for record in opened().list()] == ["10 07", "09 00"]
@@ -215,8 +300,12 @@ def test_what_is_purged_is_not_in_the_file(file_log: Log, home: Path) -> None:
     assert not any(b"xanthippe" in path.read_bytes() for path in home.rglob("*.db*"))
 
 
-def test_what_is_too_old_goes_by_itself(opened: Callable[..., Log], clock: SettableClock, home: Path) -> None:
-    """A list never has it, and with the first record of a day, or a sweep, it is gone from the file."""
+def test_what_is_too_old_goes_by_itself(
+    opened: Callable[..., Log], clock: SettableClock, home: Path
+) -> None:
+    """A list never has it, and with the first record of a day, or a sweep, it is gone from the
+    file.
+    """
     few = {"safety": {"days": 3}, "feedback": {"days": 3}}
     noted(opened(**few), "s1")
     clock.forward(days=3)
@@ -253,15 +342,26 @@ def test_a_record_is_about_a_session(log: Log, session: str) -> None:
         noted(log, session)
 
 
-def test_a_log_that_cannot_be_written_fails_nobody(filed: Callable[..., Log], home: Path, caplog: pytest.LogCaptureFixture) -> None:
-    """A file in its folder's place, or a database that is none: the record is lost, counted and told in the program's log without
-    whom it was about; what was damaged is an error to whoever lists it."""
+def test_a_log_that_cannot_be_written_fails_nobody(
+    filed: Callable[..., Log], home: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A file in its folder's place, or a database that is none: the record is lost, counted and
+    told in the program's log without whom it was about; what was damaged is an error to whoever
+    lists it.
+    """
     home.mkdir()
     (home / "ledgers").write_text("a file in its place")
     log = filed()
-    assert [noted(log, "s-secret", owner="user/xanthippe"), noted(log, "s2")] == [LogWriteOutcome.LOST, LogWriteOutcome.LOST]
+    assert [noted(log, "s-secret", owner="user/xanthippe"), noted(log, "s2")] == [
+        LogWriteOutcome.LOST,
+        LogWriteOutcome.LOST,
+    ]
     assert log.lost == 2
-    assert "cannot be written" in caplog.text and "xanth" not in caplog.text and "s-secret" not in caplog.text
+    assert (
+        "cannot be written" in caplog.text
+        and "xanth" not in caplog.text
+        and "s-secret" not in caplog.text
+    )
     (home / "ledgers").unlink()
     assert noted(log) is LogWriteOutcome.STORED
     log.close()
@@ -285,11 +385,20 @@ def test_a_key_that_a_crash_cut_short_is_completed(filed: Callable[..., Log], ho
 
 
 @pytest.mark.covers("S4.39")
-@pytest.mark.parametrize("bare", [{"incognito": True}, {"store": {"url": ":memory:"}}], ids=["incognito", "engine"])
-def test_where_memory_is_in_this_process_so_is_the_log(opened: Callable[..., Log], home: Path, bare: dict[str, Any]) -> None:
-    """No file is made, nobody is named, the rest works alike, and the next process knows of nothing."""
+@pytest.mark.parametrize(
+    "bare", [{"incognito": True}, {"store": {"url": ":memory:"}}], ids=["incognito", "engine"]
+)
+def test_where_memory_is_in_this_process_so_is_the_log(
+    opened: Callable[..., Log], home: Path, bare: dict[str, Any]
+) -> None:
+    """No file is made, nobody is named, the rest works alike, and the next process knows of
+    nothing.
+    """
     log = opened(**bare)
-    assert [noted(log, owner="user/ann", id="1"), noted(log, owner="user/ann", id="1")] == [LogWriteOutcome.STORED, LogWriteOutcome.KNOWN]
+    assert [noted(log, owner="user/ann", id="1"), noted(log, owner="user/ann", id="1")] == [
+        LogWriteOutcome.STORED,
+        LogWriteOutcome.KNOWN,
+    ]
     (record,) = log.list(session="s1")
     assert record.owner is None and log.list(owner="user/ann") == ()
     assert not home.exists()
@@ -298,21 +407,29 @@ def test_where_memory_is_in_this_process_so_is_the_log(opened: Callable[..., Log
 
 
 @pytest.mark.covers("S4.39")
-def test_an_incognito_session_of_a_home_leaves_no_trace(opened: Callable[..., Log], home: Path) -> None:
-    """Its record is nobody's, in this process only, beside those on disk; its hash is not the one that the home gives."""
+def test_an_incognito_session_of_a_home_leaves_no_trace(
+    opened: Callable[..., Log], home: Path
+) -> None:
+    """Its record is nobody's, in this process only, beside those on disk;
+    its hash is not the one that the home gives.
+    """
     log = opened()
     noted(log, owner="user/ann", incognito=True)
     assert not home.exists()
     noted(log, owner="user/ann")
-    assert [record.owner for record in log.list(session="s1")] in ([None, "user/ann"], ["user/ann", None])
+    assert [record.owner for record in log.list(session="s1")] in (
+        [None, "user/ann"],
+        ["user/ann", None],
+    )
     assert len({record.session for record in log.list()}) == 2
     assert [record.owner for record in opened().list()] == ["user/ann"]
 
 
 @pytest.mark.covers("S4.54")
 def test_memory_and_the_logs_know_nothing_of_each_other() -> None:
-    """The logs and what they share import nothing that reads, writes or renders memory; and of all the package only `build` and
-    its part for fleets import them."""
+    """The logs and what they share import nothing that reads, writes or renders memory; and of all
+    the package only `build` and its part for fleets import them.
+    """
     root = Path(engrams.__file__).parent
     logs = ("engrams.logs",)
     allowed = (
@@ -326,7 +443,12 @@ def test_memory_and_the_logs_know_nothing_of_each_other() -> None:
         "engrams.types.logenums",
     )
     for path in root.rglob("*.py"):
-        names = {name for node in ast.walk(ast.parse(path.read_text("utf-8"))) for name in _imported(node) if name.startswith("engrams")}
+        names = {
+            name
+            for node in ast.walk(ast.parse(path.read_text("utf-8")))
+            for name in _imported(node)
+            if name.startswith("engrams")
+        }
         place = path.relative_to(root)
         if place.parts[0] == "logs":
             assert not {name for name in names if not name.startswith(allowed)}, place
@@ -337,7 +459,10 @@ def test_memory_and_the_logs_know_nothing_of_each_other() -> None:
 def _imported(node: ast.AST) -> list[str]:
     match node:
         case ast.ImportFrom():
-            return [f"{node.module}.{each.name}" if node.module == "engrams" else node.module or "" for each in node.names]
+            return [
+                f"{node.module}.{each.name}" if node.module == "engrams" else node.module or ""
+                for each in node.names
+            ]
         case ast.Import():
             return [each.name for each in node.names]
         case _:

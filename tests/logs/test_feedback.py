@@ -23,11 +23,16 @@ def clock() -> SettableClock:
 
 @pytest.mark.covers("S4.57")
 def test_a_label_with_source_and_modality(home: Path, clock: SettableClock) -> None:
-    """Positive, negative or skip, with where it was said and how the session was held; the session is a hash, the user optional."""
+    """Positive, negative or skip, with where it was said and how the session was held;
+    the session is a hash, the user optional.
+    """
     log = build.feedback(Settings(home=home), clock)
     assert [label.value for label in FeedbackLabel] == ["positive", "negative", "skip"]
     for label in FeedbackLabel:
-        assert log.add(f"s-{label}", label, source="prompt", modality="voice", owner="user/ann") is LogWriteOutcome.STORED
+        assert (
+            log.add(f"s-{label}", label, source="prompt", modality="voice", owner="user/ann")
+            is LogWriteOutcome.STORED
+        )
     assert log.add("s4", "positive") is LogWriteOutcome.STORED
     newest, *others = log.list()
     assert (newest.label, newest.source, newest.modality, newest.owner) == (
@@ -41,7 +46,15 @@ def test_a_label_with_source_and_modality(home: Path, clock: SettableClock) -> N
         (FeedbackSource.PROMPT, SessionMedium.VOICE, "user/ann")
     }
     assert newest.at == datetime(2026, 3, 10, 8, tzinfo=UTC) and len(newest.session) == 32
-    assert {field.name for field in fields(FeedbackLogRecord)} == {"id", "at", "session", "owner", "label", "source", "modality"}
+    assert {field.name for field in fields(FeedbackLogRecord)} == {
+        "id",
+        "at",
+        "session",
+        "owner",
+        "label",
+        "source",
+        "modality",
+    }
 
 
 @pytest.mark.covers("S4.57")
@@ -55,7 +68,9 @@ def test_dismissing_records_nothing(home: Path, clock: SettableClock) -> None:
 
 @pytest.mark.covers("S4.56")
 def test_records_last_a_hundred_and_eighty_days(home: Path, clock: SettableClock) -> None:
-    """The hundred and eightieth day after it still has one, the next does not; purging before a date keeps that date's."""
+    """The hundred and eightieth day after it still has one, the next does not;
+    purging before a date keeps that date's.
+    """
     settings = Settings(home=home)
     assert settings.feedback.days == 180
     log = build.feedback(settings, clock)
@@ -68,7 +83,9 @@ def test_records_last_a_hundred_and_eighty_days(home: Path, clock: SettableClock
     assert [log.purge(date(2026, 9, 7)), log.purge(date(2026, 9, 8))] == [0, 1]
 
 
-@pytest.mark.parametrize("bad", [{"label": "great"}, {"label": ""}, {"source": "fax"}, {"modality": "smoke"}])
+@pytest.mark.parametrize(
+    "bad", [{"label": "great"}, {"label": ""}, {"source": "fax"}, {"modality": "smoke"}]
+)
 def test_words_are_closed(home: Path, clock: SettableClock, bad: dict[str, str]) -> None:
     """Another label, source or modality is refused, and an empty label is none of them."""
     log = build.feedback(Settings(home=home), clock)
@@ -79,9 +96,12 @@ def test_words_are_closed(home: Path, clock: SettableClock, bad: dict[str, str])
 
 
 def test_the_same_session_has_the_same_hash_in_both_logs(home: Path, clock: SettableClock) -> None:
-    """Somebody who looks after a service can see what was thought of a session in which there was a crisis."""
+    """Somebody who looks after a service can see what was thought of a session in which there was a
+    crisis.
+    """
     settings = Settings(home=home)
-    safety, feedback = build.safety(settings, clock), build.feedback(settings, clock)
+    safety = build.safety(settings, clock)
+    feedback = build.feedback(settings, clock)
     safety.append_once("s1", classifier="rules", severity="low")
     feedback.add("s1", "negative")
     assert safety.list()[0].session == feedback.list()[0].session

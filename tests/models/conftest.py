@@ -18,7 +18,9 @@ from engrams.testing import ScriptedModel, SettableClock
 
 FACTS = {
     "type": "object",
-    "properties": {"facts": {"type": "array", "items": {"type": "string", "minLength": 1}, "maxItems": 9}},
+    "properties": {
+        "facts": {"type": "array", "items": {"type": "string", "minLength": 1}, "maxItems": 9}
+    },
     "required": ["facts"],
     "additionalProperties": False,
 }
@@ -30,7 +32,9 @@ def spent_today(budget: DailyModelBudget) -> tuple[int, int]:
 
 
 class Connect(Protocol):
-    def __call__(self, server: ScriptedModel, provider: str = "openai", **options: Any) -> RetryingServerChat: ...
+    def __call__(
+        self, server: ScriptedModel, provider: str = "openai", **options: Any
+    ) -> RetryingServerChat: ...
 
 
 @pytest.fixture
@@ -44,17 +48,25 @@ def server() -> Iterator[ScriptedModel]:
 def connect() -> Iterator[Connect]:
     made: list[RetryingServerChat] = []
 
-    def connect(server: ScriptedModel, provider: str = "openai", **options: Any) -> RetryingServerChat:
+    def connect(
+        server: ScriptedModel, provider: str = "openai", **options: Any
+    ) -> RetryingServerChat:
         clock: Clock = options.pop("clock", SettableClock())
         kind: Callable[..., Any] = OllamaChatServer if provider == "ollama" else OpenAIChatServer
         limits = ChatAnswerLimits(
             timeout=options.pop("timeout", 5.0),
             corrections=options.pop("corrections", 3),
-            retry=RetryPolicy(retries=options.pop("retries", 3), first_wait=options.pop("first", 0.005)),
+            retry=RetryPolicy(
+                retries=options.pop("retries", 3), first_wait=options.pop("first", 0.005)
+            ),
         )
         ledger = options.pop("ledger", None)
-        budget = DailyModelBudget(clock, options.pop("daily_calls", 0), options.pop("daily_tokens", 0), ledger)
-        model = RetryingServerChat(kind("m", clock, server.url, options.pop("key", "")), budget, limits=limits, **options)
+        budget = DailyModelBudget(
+            clock, options.pop("daily_calls", 0), options.pop("daily_tokens", 0), ledger
+        )
+        model = RetryingServerChat(
+            kind("m", clock, server.url, options.pop("key", "")), budget, limits=limits, **options
+        )
         made.append(model)
         return model
 
@@ -67,7 +79,10 @@ def connect() -> Iterator[Connect]:
 def ask() -> Callable[..., ChatRequest]:
     def ask(text: str = "What do you know?", schema: Any = None, **options: Any) -> ChatRequest:
         return ChatRequest(
-            (ChatMessage("system", "You are brief."), ChatMessage("user", text)), "test", schema, **{"timeout": 10.0, **options}
+            (ChatMessage("system", "You are brief."), ChatMessage("user", text)),
+            "test",
+            schema,
+            **{"timeout": 10.0, **options},
         )
 
     return ask

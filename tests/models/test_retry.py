@@ -31,12 +31,16 @@ CLOCK = SettableClock("2026-11-21T12:00:00")
     ],
 )
 def test_the_server_says_how_long(headers: dict[str, str], seconds: float) -> None:
-    """Retry-After is read as seconds, milliseconds or a date; nonsense is no wait, and no wait is over a day."""
+    """Retry-After is read as seconds, milliseconds or a date;
+    nonsense is no wait, and no wait is over a day.
+    """
     assert parse_retry_after(headers, CLOCK) == seconds
 
 
 def test_waits_grow_and_are_spread() -> None:
-    """Each wait is between half and all of a doubling bound, and never shorter than what the server asked for."""
+    """Each wait is between half and all of a doubling bound, and never shorter than what the server
+    asked for.
+    """
     policy = RetryPolicy(first_wait=1.0, max_wait=10.0)
     plain = ModelError("x")
     for attempt, bound in enumerate((1, 2, 4, 8, 10, 10)):
@@ -64,7 +68,9 @@ def test_waits_grow_and_are_spread() -> None:
     ],
 )
 def test_which_failures_waiting_cures(status: int, retryable: bool) -> None:
-    """Client errors are permanent, time-outs, limits and server errors pass; what can be mended has a hint."""
+    """Client errors are permanent, time-outs, limits and server errors pass;
+    what can be mended has a hint.
+    """
     problem = status_error("m", status, {}, None, CLOCK)
     assert problem.retryable is retryable
     assert problem.hint or status not in (308, 400, 401, 403, 404, 413, 429)
@@ -72,7 +78,9 @@ def test_which_failures_waiting_cures(status: int, retryable: bool) -> None:
 
 def test_an_empty_account_is_permanent() -> None:
     """A 429 that says the credit is used up is not repeated."""
-    assert not status_error("m", 429, {}, {"error": {"code": "insufficient_quota"}}, CLOCK).retryable
+    assert not status_error(
+        "m", 429, {}, {"error": {"code": "insufficient_quota"}}, CLOCK
+    ).retryable
 
 
 @pytest.mark.parametrize(
@@ -91,7 +99,10 @@ def test_an_empty_account_is_permanent() -> None:
 def test_only_a_word_is_taken_from_an_error(body: object) -> None:
     """The server's prose never becomes part of our error, only a short code does."""
     assert error_code(body) == ""
-    assert error_code({"error": {"code": None, "type": "invalid_request_error", "message": "prose"}}) == "invalid_request_error"
+    assert (
+        error_code({"error": {"code": None, "type": "invalid_request_error", "message": "prose"}})
+        == "invalid_request_error"
+    )
 
 
 def test_the_server_decides_how_long_to_wait(connect, ask, server) -> None:
@@ -104,7 +115,9 @@ def test_the_server_decides_how_long_to_wait(connect, ask, server) -> None:
 
 
 def test_a_permanent_error_is_logged_once_and_without_text(connect, ask, server, caplog) -> None:
-    """The same refusal is logged once until a call succeeds; neither log nor error holds a word of the prompt."""
+    """The same refusal is logged once until a call succeeds;
+    neither log nor error holds a word of the prompt.
+    """
     caplog.set_level(logging.DEBUG)
     model = connect(server, key="sk-very-secret")
     problems = []

@@ -15,7 +15,8 @@ from engrams.settings import Settings, load, names, presets
 from engrams.testing import HashEmbedder, SettableClock, temp_engine
 from engrams.types import Status
 
-ANN, BOB = ("user", "ann"), ("user", "bob")
+ANN = ("user", "ann")
+BOB = ("user", "bob")
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 SOURCE = Path(engrams.__file__).parent
 
@@ -75,8 +76,12 @@ def test_what_was_added_is_found(engine: MemoryEngine) -> None:
     """Read your writes, by the words of it."""
     engine.add("The spare key is under the blue flowerpot", scope=ANN)
     engine.add("Our cat Felix hates thunderstorms", scope=ANN)
-    assert texts(engine, "Where is the spare key?")[0] == "The spare key is under the blue flowerpot"
-    assert texts(engine, "spare key under the blue flowerpot", limit=1) == ["The spare key is under the blue flowerpot"]
+    assert (
+        texts(engine, "Where is the spare key?")[0] == "The spare key is under the blue flowerpot"
+    )
+    assert texts(engine, "spare key under the blue flowerpot", limit=1) == [
+        "The spare key is under the blue flowerpot"
+    ]
 
 
 def test_another_owner_sees_nothing(engine: MemoryEngine) -> None:
@@ -109,10 +114,14 @@ def test_the_past_can_be_asked_for(engine: MemoryEngine, clock: SettableClock) -
     engine.add("The spare key is under the blue flowerpot", scope=ANN)
     clock.forward(days=2)
     engine.add("The spare key is with our neighbour now", scope=ANN)
-    assert texts(engine, "Where is the spare key?", as_of=START.replace(hour=10)) == ["The spare key is under the blue flowerpot"]
+    assert texts(engine, "Where is the spare key?", as_of=START.replace(hour=10)) == [
+        "The spare key is under the blue flowerpot"
+    ]
 
 
-def test_what_is_written_out_can_be_read_in(engine: MemoryEngine, preset: str, tmp_path: Path) -> None:
+def test_what_is_written_out_can_be_read_in(
+    engine: MemoryEngine, preset: str, tmp_path: Path
+) -> None:
     """An export read into an empty store of the same preset gives the same memories."""
     engine.add("The spare key is under the blue flowerpot", scope=ANN)
     engine.add("I live in Paris", scope=ANN)
@@ -120,30 +129,98 @@ def test_what_is_written_out_can_be_read_in(engine: MemoryEngine, preset: str, t
     written = engine.dump(file, scope=ANN)
     with temp_engine(preset=preset, jobs__workers=0, clock=SettableClock(START)) as other:
         other.load(file, scope=ANN)
-        mine, theirs = ({record.id: record for record in each.list(scope=ANN, limit=100).records} for each in (engine, other))
+        mine, theirs = (
+            {record.id: record for record in each.list(scope=ANN, limit=100).records}
+            for each in (engine, other)
+        )
         assert mine == theirs
         assert written >= len(mine) >= 2
-        assert texts(other, "Where is the spare key?")[0] == "The spare key is under the blue flowerpot"
+        assert (
+            texts(other, "Where is the spare key?")[0]
+            == "The spare key is under the blue flowerpot"
+        )
 
 
 @pytest.mark.covers("S0.56", "S2.51")
 @pytest.mark.parametrize(
     ("name", "wanted"),
     [
-        ("cache", {"read.weights.dense": 0.6, "read.weights.recency": 0.3, "read.weights.importance": 0.1, "read.recency_days": 7.0}),
-        ("cache", {"read.limit": 6, "read.min_scores.dense": 0.6, "usage.co_occurs_cosine": 0.6, "jobs.workers": 4}),
+        (
+            "cache",
+            {
+                "read.weights.dense": 0.6,
+                "read.weights.recency": 0.3,
+                "read.weights.importance": 0.1,
+                "read.recency_days": 7.0,
+            },
+        ),
+        (
+            "cache",
+            {
+                "read.limit": 6,
+                "read.min_scores.dense": 0.6,
+                "usage.co_occurs_cosine": 0.6,
+                "jobs.workers": 4,
+            },
+        ),
         (
             "engine",
-            {"read.weights.dense": 0.7, "read.weights.bm25": 0.3, "read.min_score": 0.1, "read.limit": 10, "read.half_life_days": 30.0},
+            {
+                "read.weights.dense": 0.7,
+                "read.weights.bm25": 0.3,
+                "read.min_score": 0.1,
+                "read.limit": 10,
+                "read.half_life_days": 30.0,
+            },
         ),
-        ("engine", {"write.min_confidence": 0.7, "read.context_tokens": 2000, "vault.memory_items": 50, "write.debounce_seconds": 30.0}),
-        ("proxy", {"read.limit": 5, "read.recency_weight": 0.2, "read.mmr_lambda": 0.7, "rerank.threshold": 0.35, "serve.top_k": 5}),
-        ("proxy", {"vault.enabled": True, "vault.git": True, "serve.port": 8100, "read.recency_days": 30.0}),
+        (
+            "engine",
+            {
+                "write.min_confidence": 0.7,
+                "read.context_tokens": 2000,
+                "vault.memory_items": 50,
+                "write.debounce_seconds": 30.0,
+            },
+        ),
+        (
+            "proxy",
+            {
+                "read.limit": 5,
+                "read.recency_weight": 0.2,
+                "read.mmr_lambda": 0.7,
+                "rerank.threshold": 0.35,
+                "serve.top_k": 5,
+            },
+        ),
+        (
+            "proxy",
+            {
+                "vault.enabled": True,
+                "vault.git": True,
+                "serve.port": 8100,
+                "read.recency_days": 30.0,
+            },
+        ),
         (
             "graph",
-            {"read.rrf_k": 60.0, "graph.depth": 2, "graph.seeds": 10, "graph.decay": 0.7, "read.cut_ratio": 0.9, "read.cut_gap": 0.95},
+            {
+                "read.rrf_k": 60.0,
+                "graph.depth": 2,
+                "graph.seeds": 10,
+                "graph.decay": 0.7,
+                "read.cut_ratio": 0.9,
+                "read.cut_gap": 0.95,
+            },
         ),
-        ("graph", {"delivery.mode": "pending", "delivery.shown_minutes": 45.0, "delivery.prefetch_ttl_seconds": 120.0, "read.limit": 5}),
+        (
+            "graph",
+            {
+                "delivery.mode": "pending",
+                "delivery.shown_minutes": 45.0,
+                "delivery.prefetch_ttl_seconds": 120.0,
+                "read.limit": 5,
+            },
+        ),
         (
             "layers",
             {
@@ -164,18 +241,32 @@ def test_a_preset_has_its_documents_values(name: str, wanted: dict[str, object])
 
 def test_a_preset_is_only_where_values_start_from() -> None:
     """Whatever is set elsewhere wins over the preset, and the rest of it stays."""
-    settings = load({"preset": "cache", "read.limit": 9}, environ={"ENGRAMS_READ__RECENCY_DAYS": "3"}).settings
-    assert (settings.read.limit, settings.read.recency_days, settings.read.min_scores.dense) == (9, 3.0, 0.6)
+    settings = load(
+        {"preset": "cache", "read.limit": 9}, environ={"ENGRAMS_READ__RECENCY_DAYS": "3"}
+    ).settings
+    assert (settings.read.limit, settings.read.recency_days, settings.read.min_scores.dense) == (
+        9,
+        3.0,
+        0.6,
+    )
 
 
 def test_two_presets_share_one_store(tmp_path: Path) -> None:
-    """What was written under one preset is read under every other: a preset is a view, not a format."""
+    """What was written under one preset is read under every other:
+    a preset is a view, not a format.
+    """
     home = tmp_path / "home"
-    with engrams.open(load({"preset": "default", "home": str(home)}, environ={}).settings, embedder=HashEmbedder()) as engine:
+    with engrams.open(
+        load({"preset": "default", "home": str(home)}, environ={}).settings, embedder=HashEmbedder()
+    ) as engine:
         engine.add("The spare key is under the blue flowerpot", scope=ANN)
     for name in presets():
-        with engrams.open(load({"preset": name, "home": str(home)}, environ={}).settings, embedder=HashEmbedder()) as engine:
-            assert texts(engine, "spare key under the flowerpot") == ["The spare key is under the blue flowerpot"], name
+        with engrams.open(
+            load({"preset": name, "home": str(home)}, environ={}).settings, embedder=HashEmbedder()
+        ) as engine:
+            assert texts(engine, "spare key under the flowerpot") == [
+                "The spare key is under the blue flowerpot"
+            ], name
 
 
 def value(settings: Settings, name: str) -> object:

@@ -21,7 +21,9 @@ class Links:
     def __init__(self, *edges: tuple[str, str, EdgeType, float]) -> None:
         self._edges = [Edge(OWNER, *edge) for edge in edges]
 
-    def edges(self, owner: Scope, nodes: Sequence[str], types: Sequence[EdgeType] = ()) -> tuple[Edge, ...]:
+    def edges(
+        self, owner: Scope, nodes: Sequence[str], types: Sequence[EdgeType] = ()
+    ) -> tuple[Edge, ...]:
         assert owner == OWNER
         return tuple(edge for edge in self._edges if edge.source in nodes or edge.target in nodes)
 
@@ -45,8 +47,15 @@ def test_each_link_keeps_its_share() -> None:
 
 @pytest.mark.covers("S3.6", "S3.7")
 def test_a_step_multiplies_the_score_it_starts_from() -> None:
-    """Depth 2 over a tag: 0.8 * 0.7 for the tag, times 0.8 * 0.7 ** 2 for what else has it; the best path counts."""
-    links = Links(("a", "tag:x", EdgeType.HAS_TAG, 1), ("b", "tag:x", EdgeType.HAS_TAG, 1), ("a", "b", EdgeType.RELATES_TO, 0.01))
+    """Depth 2 over a tag:
+
+    0.8 * 0.7 for the tag, times 0.8 * 0.7 ** 2 for what else has it; the best path counts.
+    """
+    links = Links(
+        ("a", "tag:x", EdgeType.HAS_TAG, 1),
+        ("b", "tag:x", EdgeType.HAS_TAG, 1),
+        ("a", "b", EdgeType.RELATES_TO, 0.01),
+    )
     found = cascade_scores({"a": 0.9}, links.near, 2, 0.7)
     assert found["tag:x"] == pytest.approx(0.9 * 0.8 * 0.7)
     assert found["b"] == pytest.approx(0.9 * 0.8 * 0.7 * 0.8 * 0.7**2)
@@ -55,13 +64,22 @@ def test_a_step_multiplies_the_score_it_starts_from() -> None:
 
 @pytest.mark.covers("S3.6")
 def test_ten_seeds_lend_and_no_more() -> None:
-    """In the graph preset two steps of 0.7 from the ten best; of twelve that match, the friends of the last two get nothing."""
+    """In the graph preset two steps of 0.7 from the ten best;
+    of twelve that match, the friends of the last two get nothing.
+    """
     graph = load({"preset": "graph"}, environ={}).settings.graph
     assert (graph.depth, graph.seeds, graph.decay) == (2, 10, 0.7)
-    with temp_engine(jobs__workers=0, write__extract="off", graph__seeds=graph.seeds, graph__depth=graph.depth) as engine:
-        keepers = [engine.add("gulls " * (13 - n) + "and sand " * n, scope=OWNER).id for n in range(12)]
+    with temp_engine(
+        jobs__workers=0, write__extract="off", graph__seeds=graph.seeds, graph__depth=graph.depth
+    ) as engine:
+        keepers = [
+            engine.add("gulls " * (13 - n) + "and sand " * n, scope=OWNER).id for n in range(12)
+        ]
         friends = [engine.add(f"Bread rolls cost {n} crowns", scope=OWNER).id for n in range(12)]
-        edges = tuple(Edge(OWNER, *pair, EdgeType.RELATES_TO, 1.0) for pair in zip(keepers, friends, strict=True))
+        edges = tuple(
+            Edge(OWNER, *pair, EdgeType.RELATES_TO, 1.0)
+            for pair in zip(keepers, friends, strict=True)
+        )
         engine.store.commit(WriteBatch("test", "link", engine.now(), edges=edges))
         rows = engine.explain("gulls", scope=OWNER, limit=50).trace.rows
         best = [row.id for row in rows if row.id in keepers][:10]
@@ -86,7 +104,11 @@ def test_topics_are_followed() -> None:
 
 def test_a_circle_ends() -> None:
     """Links that lead back change nothing and do not go round for ever."""
-    links = Links(("a", "b", EdgeType.RELATES_TO, 1), ("b", "c", EdgeType.RELATES_TO, 1), ("c", "a", EdgeType.RELATES_TO, 1))
+    links = Links(
+        ("a", "b", EdgeType.RELATES_TO, 1),
+        ("b", "c", EdgeType.RELATES_TO, 1),
+        ("c", "a", EdgeType.RELATES_TO, 1),
+    )
     found = cascade_scores({"a": 1.0}, links.near, 3, 0.7)
     assert found["a"] == 1.0
     assert 0 < found["c"] < 1
@@ -95,11 +117,23 @@ def test_a_circle_ends() -> None:
 def test_bonuses_are_a_share_from_better_seeds() -> None:
     """A linked memory gets a share of what the better one reaches it with."""
     links = Links(("a", "b", EdgeType.RELATES_TO, 1))
-    found = link_bonuses({"a": 1.0}, NodeEdgeCache(OWNER, links), LinkExpansionSettings(depth=1, decay=0.7, bonus=0.1))
+    found = link_bonuses(
+        {"a": 1.0},
+        NodeEdgeCache(OWNER, links),
+        LinkExpansionSettings(depth=1, decay=0.7, bonus=0.1),
+    )
     assert found == {"b": (pytest.approx(0.07), "a")}
-    both = link_bonuses({"a": 1.0, "b": 0.5}, NodeEdgeCache(OWNER, links), LinkExpansionSettings(depth=1, decay=0.7, bonus=0.1))
-    assert both == {"b": (pytest.approx(0.07), "a")}, "the better one lends, the lesser one does not lend back"
-    assert link_bonuses({"a": 1.0}, NodeEdgeCache(OWNER, links), LinkExpansionSettings(depth=0)) == {}
+    both = link_bonuses(
+        {"a": 1.0, "b": 0.5},
+        NodeEdgeCache(OWNER, links),
+        LinkExpansionSettings(depth=1, decay=0.7, bonus=0.1),
+    )
+    assert both == {"b": (pytest.approx(0.07), "a")}, (
+        "the better one lends, the lesser one does not lend back"
+    )
+    assert (
+        link_bonuses({"a": 1.0}, NodeEdgeCache(OWNER, links), LinkExpansionSettings(depth=0)) == {}
+    )
 
 
 @pytest.mark.covers("S3.9")
@@ -109,11 +143,16 @@ def test_superseded_and_forgotten_memories_are_not_reached() -> None:
         kept = engine.add("The lighthouse keeper feeds the gulls", scope=OWNER)
         gone = engine.add("Unrelated words entirely", scope=OWNER)
         past = engine.add("More words of no relation", scope=OWNER)
-        ends = tuple(Edge(OWNER, kept.id, one.id, EdgeType.RELATES_TO, 1.0) for one in (gone, past))
+        ends = tuple(
+            Edge(owner=OWNER, source=kept.id, target=one.id, type=EdgeType.RELATES_TO, weight=1.0)
+            for one in (gone, past)
+        )
         engine.store.commit(WriteBatch("test", "link", engine.now(), edges=ends))
         assert len(engine.search("Who feeds the gulls?", scope=OWNER).hits) == 3
         engine.forget(gone.id, scope=OWNER)
-        replaced = RecordChange(OWNER, past.id, {"status": Status.SUPERSEDED, "superseded_by": kept.id}, "replace")
+        replaced = RecordChange(
+            OWNER, past.id, {"status": Status.SUPERSEDED, "superseded_by": kept.id}, "replace"
+        )
         engine.store.commit(WriteBatch("test", "replace", engine.now(), changes=(replaced,)))
         found = engine.search("Who feeds the gulls?", scope=OWNER)
         assert [hit.record.id for hit in found.hits] == [kept.id]
@@ -121,12 +160,16 @@ def test_superseded_and_forgotten_memories_are_not_reached() -> None:
 
 
 def test_a_linked_memory_rises() -> None:
-    """Of two memories that a query says nothing about, the one linked to the answer stands first, and the trace tells."""
+    """Of two memories that a query says nothing about, the one linked to the answer stands first,
+    and the trace tells.
+    """
     with temp_engine(jobs__workers=0, write__extract="off") as engine:
         first = engine.add("The lighthouse keeper feeds the gulls", scope=OWNER)
         plain = engine.add("Bread rolls cost two crowns", scope=OWNER)
         linked = engine.add("Bread rolls cost three crowns", scope=OWNER)
-        edge = Edge(OWNER, first.id, linked.id, EdgeType.RELATES_TO, 1.0)
+        edge = Edge(
+            owner=OWNER, source=first.id, target=linked.id, type=EdgeType.RELATES_TO, weight=1.0
+        )
         engine.store.commit(WriteBatch("test", "link", engine.now(), edges=(edge,)))
         found = engine.search("Who feeds the gulls?", scope=OWNER)
         order = [hit.record.id for hit in found.hits]
@@ -135,15 +178,21 @@ def test_a_linked_memory_rises() -> None:
 
 
 def test_the_parts_of_a_raised_score_add_up() -> None:
-    """What stands above a better match because it replaces that match names the raise, and each score is the sum of its parts."""
+    """What stands above a better match because it replaces that match names the raise, and each
+    score is the sum of its parts.
+    """
     with temp_engine(jobs__workers=0) as engine:
         engine.add("I live in Paris, and where I live in Paris it is loud.", scope=OWNER)
         engine.add("We moved to Berlin.", scope=OWNER)
-        engine.add("I moved to Berlin in March, after all these years and a long search.", scope=OWNER)
+        engine.add(
+            "I moved to Berlin in March, after all these years and a long search.", scope=OWNER
+        )
         engine.drain(10)
         found = engine.search("Where in Paris do I live?", scope=OWNER)
         raised = [hit for hit in found.hits if "current" in hit.parts]
         assert raised
         assert raised[0].parts["current"] > 0
-        for parts, score in [(hit.parts, hit.score) for hit in found.hits] + [(row.parts, row.score) for row in found.trace.rows]:
+        for parts, score in [(hit.parts, hit.score) for hit in found.hits] + [
+            (row.parts, row.score) for row in found.trace.rows
+        ]:
             assert sum(parts.values()) == pytest.approx(score, abs=0.001)

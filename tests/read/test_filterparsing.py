@@ -19,7 +19,9 @@ ANN = ("user", "ann")
 @pytest.fixture(scope="module")
 def memory() -> Iterator[MemoryEngine]:
     with temp_engine(user="ann") as engine:
-        engine.add(Turn("The boat leaks at the bow.", speaker="Ann", meta={"topic": "boat"}), scope=ANN)
+        engine.add(
+            Turn("The boat leaks at the bow.", speaker="Ann", meta={"topic": "boat"}), scope=ANN
+        )
         engine.add(Turn("The boat has a red sail.", speaker="Bob"), scope=ANN)
         tagged = engine.add("The boat is moored in Kiel.", scope=ANN)
         engine.edit(tagged.id, scope=ANN, fields={"tags": ["harbour", "north"]})
@@ -43,9 +45,15 @@ def memory() -> Iterator[MemoryEngine]:
 def test_a_filter_may_be_a_dict(memory: MemoryEngine, where: Any, number: int) -> None:
     """Search, explain and list take a dict, in which every entry must hold, or one condition."""
     said = {"The boat leaks at the bow.", "The boat has a red sail.", "The boat is moored in Kiel."}
-    for found in (memory.search("boat", scope=ANN, where=where).hits, memory.explain("boat", scope=ANN, where=where).hits):
+    for found in (
+        memory.search("boat", scope=ANN, where=where).hits,
+        memory.explain("boat", scope=ANN, where=where).hits,
+    ):
         assert len({hit.record.text for hit in found} & said) == number
-    assert len({record.text for record in memory.list(scope=ANN, where=where).records} & said) == number
+    assert (
+        len({record.text for record in memory.list(scope=ANN, where=where).records} & said)
+        == number
+    )
 
 
 @pytest.mark.parametrize("where", ["speaker=Ann", ("speaker", "eq", "Ann"), 3, {1: 2}])
@@ -60,7 +68,9 @@ def test_a_list_takes_the_names_that_people_try(memory: MemoryEngine) -> None:
     """Tags, one kind or status by name; an unknown field is refused with those that are known."""
     assert len(memory.list(scope=ANN, tags=["harbour"]).records) == 1
     assert len(memory.list(scope=ANN, tags="harbour", where={"speaker": "Ann"}).records) == 0
-    assert {record.kind for record in memory.list(scope=ANN, kind="turn").records} == {engrams.types.Kind.TURN}
+    assert {record.kind for record in memory.list(scope=ANN, kind="turn").records} == {
+        engrams.types.Kind.TURN
+    }
     assert memory.list(scope=ANN, kinds="turn", status="active").records
     for wrong in ({"colour": "red"}, {"kinds": "memo"}, {"limits": 3}):
         with pytest.raises(InputError) as caught:

@@ -15,7 +15,10 @@ WHEN = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def hit(name: str, text: str, score: float = 0.5) -> Hit:
-    return Hit(Record(name, Scope(("user", "ann")), Kind.TURN, text, WHEN), score)
+    return Hit(
+        Record(id=name, scope=Scope(("user", "ann")), kind=Kind.TURN, text=text, recorded_at=WHEN),
+        score,
+    )
 
 
 @pytest.mark.covers("S0.45")
@@ -83,24 +86,39 @@ def test_of_five_near_identical_facts_one_comes_before_distinct_ones() -> None:
 
 @pytest.mark.covers("S2.29")
 def test_lambda_one_is_plain_relevance_and_nothing_wanted_is_nothing() -> None:
-    """The first pick is the best; lambda 1 keeps the order; limits of 0 and less choose none; no vector is like nothing."""
+    """The first pick is the best;
+    lambda 1 keeps the order; limits of 0 and less choose none; no vector is like nothing.
+    """
     vectors = np.ones((3, 2), np.float32)
     assert select_mmr([0.1, 0.9, 0.5], vectors, 1.0, 3) == [1, 2, 0]
     assert select_mmr([0.1, 0.9], vectors[:2], 0.7, 0) == []
     assert select_mmr([0.1, 0.9], vectors[:2], 0.7, -1) == []
     assert select_mmr([], np.zeros((0, 2), np.float32), 0.7, 3) == []
-    assert select_mmr([0.9, 0.8, 0.7], np.array([[1, 0], [1, 0], [0, 0]], np.float32), 0.5, 2) == [0, 2]
+    assert select_mmr([0.9, 0.8, 0.7], np.array([[1, 0], [1, 0], [0, 0]], np.float32), 0.5, 2) == [
+        0,
+        2,
+    ]
 
 
 def test_hits_are_spread_over_the_time_they_were_said_in() -> None:
-    """A part of the time with many good hits leaves places to the others; a far worse hit does not pass a better one."""
+    """A part of the time with many good hits leaves places to the others;
+    a far worse hit does not pass a better one.
+    """
     days = {"a": 0, "b": 0, "c": 0, "d": 50, "e": 100, "f": 100}
     scores = {"a": 0.60, "b": 0.58, "c": 0.56, "d": 0.54, "e": 0.52, "f": 0.10}
-    hits = [replace(hit(name, name, scores[name]), record=said(name, day)) for name, day in days.items()]
+    hits = [
+        replace(hit(name, name, scores[name]), record=said(name, day)) for name, day in days.items()
+    ]
     assert [one.record.id for one in spread_over_time(hits)] == ["a", "d", "b", "e", "c", "f"]
     assert spread_over_time(hits[:3]) == hits[:3]
     assert spread_over_time([]) == []
 
 
 def said(name: str, day: int) -> Record:
-    return Record(name, Scope(("user", "ann")), Kind.TURN, name, WHEN + timedelta(days=day))
+    return Record(
+        id=name,
+        scope=Scope(("user", "ann")),
+        kind=Kind.TURN,
+        text=name,
+        recorded_at=WHEN + timedelta(days=day),
+    )

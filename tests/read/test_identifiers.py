@@ -12,27 +12,44 @@ from engrams import Turn
 from engrams.engine import MemoryEngine
 
 ANN = ("user", "ann")
-FILLER = "The pump in the north hall ran hot again, so we opened the valve and wrote down what the meter said. "
+FILLER = (
+    "The pump in the north hall ran hot again, so we opened the valve and wrote down what the meter"
+    " said. "
+)
 LONG = f"{FILLER * 12}The one that mattered was INC-48213. {FILLER * 12}".strip()
 
 
 def tickets(memory: MemoryEngine, count: int) -> None:
     """Store short notes about other tickets, and a long one that names INC-48213."""
     for number in range(count):
-        memory.add(f"Ticket INC-{40000 + 7 * number} about the valve was closed.", scope=ANN, settle=False)
+        memory.add(
+            f"Ticket INC-{40000 + 7 * number} about the valve was closed.", scope=ANN, settle=False
+        )
     memory.add(LONG, scope=ANN, settle=False)
     memory.drain()
 
 
 @pytest.fixture(scope="module", params=[30_000, 100], ids=["each scored", "best of each source"])
-def memory(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[MemoryEngine]:
+def memory(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[MemoryEngine]:
     """Memory of tickets, whose records are all scored or only those that a source proposes."""
-    with engrams.open(home=tmp_path_factory.mktemp("home"), write__extract="off", store__exact_limit=request.param) as made:
+    with engrams.open(
+        home=tmp_path_factory.mktemp("home"), write__extract="off", store__exact_limit=request.param
+    ) as made:
         tickets(made, 300)
         yield made
 
 
-@pytest.mark.parametrize("question", ["INC-48213", "inc-48213", "What was INC-48213 about?", "Tell me about the ticket INC-48213, please"])
+@pytest.mark.parametrize(
+    "question",
+    [
+        "INC-48213",
+        "inc-48213",
+        "What was INC-48213 about?",
+        "Tell me about the ticket INC-48213, please",
+    ],
+)
 def test_a_long_note_with_the_code_is_first(memory: MemoryEngine, question: str) -> None:
     """Other tickets' codes look like it, and their notes are short."""
     found = memory.search(question, scope=ANN, limit=5)

@@ -46,7 +46,9 @@ OTHERS = (
 
 
 def test_another_form_of_a_word_finds_its_sentence() -> None:
-    """Plurals and verb forms in eight languages find what was said in another form, by words alone, among other sentences."""
+    """Plurals and verb forms in eight languages find what was said in another form, by words alone,
+    among other sentences.
+    """
     with temp_engine(jobs__workers=0, write__extract="off", embed__provider="null") as engine:
         ids = [engine.add(said, scope=ANN).id for said, _, _ in PAIRS]
         for texts in OTHERS:
@@ -61,10 +63,17 @@ def test_another_form_of_a_word_finds_its_sentence() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "asked"), [("Meine Katze schläft viel", "Katzen"), ("Eu tenho dois cavalos", "cavalo"), ("J'aime les pommes", "pomme")]
+    ("said", "asked"),
+    [
+        ("Meine Katze schläft viel", "Katzen"),
+        ("Eu tenho dois cavalos", "cavalo"),
+        ("J'aime les pommes", "pomme"),
+    ],
 )
 def test_a_single_word_finds_its_other_form(said: str, asked: str) -> None:
-    """A query of one word, which shows no language, is looked for under the stems of all of them where it is not known as it stands."""
+    """A query of one word, which shows no language, is looked for under the stems of all of them
+    where it is not known as it stands.
+    """
     with temp_engine(jobs__workers=0, write__extract="off", embed__provider="null") as engine:
         id = engine.add(said, scope=ANN).id
         engine.add("The weather was lovely in the park", scope=ANN)
@@ -72,13 +81,26 @@ def test_a_single_word_finds_its_other_form(said: str, asked: str) -> None:
 
 
 def test_terms_of_an_older_version_are_made_anew_on_opening(tmp_path: Path) -> None:
-    """A home whose terms were made by an older version finds other forms of words once it is opened."""
-    settings = load({"home": str(tmp_path), "jobs.workers": 0, "write.extract": "off", "embed.provider": "null"}, environ={}).settings
+    """A home whose terms were made by an older version finds other forms of words once it is
+    opened.
+    """
+    settings = load(
+        {
+            "home": str(tmp_path),
+            "jobs.workers": 0,
+            "write.extract": "off",
+            "embed.provider": "null",
+        },
+        environ={},
+    ).settings
     with open_memory(settings) as engine:
         id = engine.add("Ik heb twee honden uit het asiel", scope=ANN).id
         engine.add("We hebben nieuwe boeken gekocht", scope=ANN)
     connection = apsw.Connection(str(tmp_path / "memory.db"))
-    connection.execute("DELETE FROM counters WHERE name = 'terms'; UPDATE records SET lexemes = substr(lexemes, 1, 4)")
+    connection.execute(
+        "DELETE FROM counters WHERE name = 'terms'; UPDATE records SET lexemes = substr(lexemes,"
+        " 1, 4)"
+    )
     connection.close()
     with open_memory(settings) as engine:
         assert engine.search("Hoe heet mijn hond?", scope=ANN).hits[0].record.id == id

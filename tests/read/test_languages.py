@@ -1,4 +1,6 @@
-"""Questions in other languages and scripts: found by parts of words, and by meaning where the embedder knows the language."""
+"""Questions in other languages and scripts:
+found by parts of words, and by meaning where the embedder knows the language.
+"""
 
 from __future__ import annotations
 
@@ -84,7 +86,14 @@ SAID: Mapping[str, Sequence[str]] = {
 """In each language the same six things: sister, cat, move, peanuts, weekends, father's birthday."""
 
 ASKED: Mapping[str, Sequence[str]] = {
-    "zh": ("妹妹做什么工作?", "猫叫什么名字?", "我们搬到哪里了?", "我对什么过敏?", "周末我做什么?", "爸爸什么时候生日?"),
+    "zh": (
+        "妹妹做什么工作?",
+        "猫叫什么名字?",
+        "我们搬到哪里了?",
+        "我对什么过敏?",
+        "周末我做什么?",
+        "爸爸什么时候生日?",
+    ),
     "ja": (
         "妹の仕事は何ですか",
         "猫の名前は?",
@@ -101,7 +110,14 @@ ASKED: Mapping[str, Sequence[str]] = {
         "주말에 뭐 해요?",
         "아버지 생신이 언제예요?",
     ),
-    "th": ("น้องสาวทำงานที่ไหน", "แมวชื่ออะไร", "เราย้ายไปอยู่ที่ไหน", "ฉันแพ้อะไร", "วันหยุดฉันทำอะไร", "วันเกิดของพ่อเมื่อไหร่"),
+    "th": (
+        "น้องสาวทำงานที่ไหน",
+        "แมวชื่ออะไร",
+        "เราย้ายไปอยู่ที่ไหน",
+        "ฉันแพ้อะไร",
+        "วันหยุดฉันทำอะไร",
+        "วันเกิดของพ่อเมื่อไหร่",
+    ),
     "ru": (
         "Где работает сестра?",
         "Как зовут кошек?",
@@ -135,13 +151,17 @@ ASKED: Mapping[str, Sequence[str]] = {
         "Wann hat Papa Geburtstag?",
     ),
 }
-"""Questions in the order of what was said, with other forms of the words, and without some of the accents."""
+"""Questions in the order of what was said, with other forms of the words, and without some of the
+accents.
+"""
 
 
 @pytest.mark.covers("S1.50", "S4.38")
 @pytest.mark.parametrize("tongue", SAID)
 def test_a_question_finds_its_sentence_among_others_of_the_language(tongue: str) -> None:
-    """In each of eight languages every question puts the sentence that answers it first, without a vector to help."""
+    """In each of eight languages every question puts the sentence that answers it first, without a
+    vector to help.
+    """
     with temp_engine(jobs__workers=0, write__extract="off", embed__provider="null") as engine:
         ids = [engine.add(text, scope=ANN).id for text in SAID[tongue]]
         for question, id in zip(ASKED[tongue], ids, strict=True):
@@ -150,12 +170,20 @@ def test_a_question_finds_its_sentence_among_others_of_the_language(tongue: str)
 
 @pytest.mark.parametrize("tongue", SAID)
 def test_a_language_is_found_among_all_the_others(tongue: str) -> None:
-    """Somebody who speaks eight languages is answered in each: first but for one in six at most, always among five."""
+    """Somebody who speaks eight languages is answered in each:
+    first but for one in six at most, always among five.
+    """
     with temp_engine(jobs__workers=0, write__extract="off") as engine:
         ids = {text: engine.add(text, scope=ANN).id for texts in SAID.values() for text in texts}
         pairs = list(zip(ASKED[tongue], SAID[tongue], strict=True))
-        first = [engine.search(question, scope=ANN).hits[0].record.id == ids[text] for question, text in pairs]
-        among = [ids[text] in {hit.record.id for hit in engine.search(question, scope=ANN, limit=5).hits} for question, text in pairs]
+        first = [
+            engine.search(question, scope=ANN).hits[0].record.id == ids[text]
+            for question, text in pairs
+        ]
+        among = [
+            ids[text] in {hit.record.id for hit in engine.search(question, scope=ANN, limit=5).hits}
+            for question, text in pairs
+        ]
         assert sum(first) >= 5
         assert all(among)
 
@@ -171,14 +199,24 @@ class _Polyglot:
 
         rows = np.zeros((len(texts), 8), np.float32)
         for row, text in zip(rows, texts, strict=True):
-            about = [place for some in (*SAID.values(), *ASKED.values()) for place, one in enumerate(some) if one == text]
+            about = [
+                place
+                for some in (*SAID.values(), *ASKED.values())
+                for place, one in enumerate(some)
+                if one == text
+            ]
             row[about] = 1
         return rows
 
 
-@pytest.mark.parametrize(("asks", "knows"), [("de", "ja"), ("zh", "ar"), ("th", "ru"), ("ko", "es"), ("es", "zh"), ("ar", "ko")])
+@pytest.mark.parametrize(
+    ("asks", "knows"),
+    [("de", "ja"), ("zh", "ar"), ("th", "ru"), ("ko", "es"), ("es", "zh"), ("ar", "ko")],
+)
 def test_meaning_crosses_languages(asks: str, knows: str) -> None:
-    """What was said in one language answers a question in another, without one shared word, where the embedder knows both."""
+    """What was said in one language answers a question in another, without one shared word, where
+    the embedder knows both.
+    """
     with temp_engine(jobs__workers=0, write__extract="off", embedder=_Polyglot()) as engine:
         ids = [engine.add(text, scope=ANN).id for text in SAID[knows]]
         for question, id in zip(ASKED[asks], ids, strict=True):

@@ -1,4 +1,6 @@
-"""What the layers preset reads: quotas, age of episodes, the line of a statement, and the path that was taken."""
+"""What the layers preset reads:
+quotas, age of episodes, the line of a statement, and the path that was taken.
+"""
 
 from __future__ import annotations
 
@@ -27,11 +29,24 @@ def clock() -> SettableClock:
 
 @pytest.fixture
 def engine(clock: SettableClock) -> Iterator[MemoryEngine]:
-    with temp_engine(preset="layers", sessions__recall=True, jobs__workers=0, clock=clock, embedder=HashEmbedder(64)) as opened:
+    with temp_engine(
+        preset="layers",
+        sessions__recall=True,
+        jobs__workers=0,
+        clock=clock,
+        embedder=HashEmbedder(64),
+    ) as opened:
         yield opened
 
 
-def put(engine: MemoryEngine, id: str, text: str, kind: Kind, age: timedelta = timedelta(), **fields: object) -> Record:
+def put(
+    engine: MemoryEngine,
+    id: str,
+    text: str,
+    kind: Kind,
+    age: timedelta = timedelta(),
+    **fields: object,
+) -> Record:
     record = Record(id, OWNER, kind, text, START - age, layer=Layer.EPISODIC, **fields)  # type: ignore[arg-type]
     engine.store.commit(WriteBatch("test", "add", START, puts=(NewRecord(record),)))
     return record
@@ -39,7 +54,9 @@ def put(engine: MemoryEngine, id: str, text: str, kind: Kind, age: timedelta = t
 
 @pytest.mark.covers("S4.34")
 def test_five_are_found_of_which_two_episodes_at_most(engine: MemoryEngine) -> None:
-    """Without a limit five; with one of twenty all statements, and never more than two episodes, the best."""
+    """Without a limit five;
+    with one of twenty all statements, and never more than two episodes, the best.
+    """
     for n in range(6):
         put(engine, f"e{n}", f"The harbour walk number {n}", Kind.EPISODE)
     for n in range(9):
@@ -55,10 +72,18 @@ def test_five_are_found_of_which_two_episodes_at_most(engine: MemoryEngine) -> N
 
 @pytest.mark.covers("S4.34", "S4.35")
 def test_episodes_of_more_than_thirty_days_are_no_candidates(engine: MemoryEngine) -> None:
-    """Thirty days old is found, a moment more is not, however many of those there are: they take no place from others."""
+    """Thirty days old is found, a moment more is not, however many of those there are:
+    they take no place from others.
+    """
     put(engine, "edge", "The harbour walk", Kind.EPISODE, 30 * DAY)
     for n in range(200):
-        put(engine, f"old{n:03}", f"The harbour walk, and the harbour again {n}", Kind.EPISODE, 30 * DAY + timedelta(seconds=1))
+        put(
+            engine,
+            f"old{n:03}",
+            f"The harbour walk, and the harbour again {n}",
+            Kind.EPISODE,
+            30 * DAY + timedelta(seconds=1),
+        )
     put(engine, "note", "Something about a harbour", Kind.NOTE, 300 * DAY)
     found = engine.search("harbour walk", scope=ANN, limit=3)
     assert {hit.record.id for hit in found.hits} == {"edge", "note"}
@@ -67,7 +92,9 @@ def test_episodes_of_more_than_thirty_days_are_no_candidates(engine: MemoryEngin
 
 @pytest.mark.covers("S4.35")
 def test_the_first_turn_catches_up_with_the_latest_episode_once(engine: MemoryEngine) -> None:
-    """However old it is and whatever is asked; the second turn does not get it, another conversation does."""
+    """However old it is and whatever is asked;
+    the second turn does not get it, another conversation does.
+    """
     put(engine, "e1", "We planned the trip to Oslo", Kind.EPISODE, 400 * DAY)
     put(engine, "e2", "We packed for Oslo", Kind.EPISODE, 300 * DAY)
     first = engine.deliver("Hello there", scope=ANN, session="s1")
@@ -77,7 +104,11 @@ def test_the_first_turn_catches_up_with_the_latest_episode_once(engine: MemoryEn
     assert "We packed for Oslo" in engine.deliver("Hello", scope=ANN, session="s2").text
     assert "Oslo" not in engine.deliver("Hello", scope=("user", "bob"), session="s1").text
     with temp_engine(
-        preset="layers", sessions__recall=True, jobs__workers=0, delivery__catch_up=False, clock=SettableClock(START)
+        preset="layers",
+        sessions__recall=True,
+        jobs__workers=0,
+        delivery__catch_up=False,
+        clock=SettableClock(START),
     ) as plain:
         put(plain, "e1", "We packed for Oslo", Kind.EPISODE, 300 * DAY)
         assert "Oslo" not in plain.deliver("Hello there", scope=ANN, session="s1").text
@@ -85,16 +116,28 @@ def test_the_first_turn_catches_up_with_the_latest_episode_once(engine: MemoryEn
 
 @pytest.mark.covers("S4.36")
 def test_a_statement_is_shown_as_its_triple_with_the_quote(engine: MemoryEngine) -> None:
-    """ "[category] Subject PREDICATE object - 'quote'", escaped, made when the prompt is; the record keeps its parts."""
+    """ "[category] Subject PREDICATE object - 'quote'", escaped, made when the prompt is;
+
+    the record keeps its parts.
+    """
     evidence = (Evidence("my boss is <terrible>", "t1"),)
-    triple = {"subject": "User", "predicate": "worries_about", "object": "work", "category": "relationship"}
+    triple = {
+        "subject": "User",
+        "predicate": "worries_about",
+        "object": "work",
+        "category": "relationship",
+    }
     put(engine, "f1", "The user worries about work.", Kind.NOTE, evidence=evidence, **triple)
     text = engine.context("What about work?", scope=ANN).text
     assert "- [relationship] User WORRIES_ABOUT work - 'my boss is &lt;terrible&gt;'" in text
     assert engine.get("f1", scope=ANN).text == "The user worries about work."
     engine.observe(Turn("I work at Kestrel", session="s9"), scope=ANN)
     engine.drain()
-    lines = [line for line in engine.context("Kestrel?", scope=ANN).tail.splitlines() if "WORKS_AT" in line]
+    lines = [
+        line
+        for line in engine.context("Kestrel?", scope=ANN).tail.splitlines()
+        if "WORKS_AT" in line
+    ]
     assert lines
     assert all(line.startswith("- [") for line in lines)
     with temp_engine(jobs__workers=0) as plain:
@@ -117,10 +160,14 @@ class Broken:
 
 
 @pytest.mark.covers("S4.37", "S1.52")
-@pytest.mark.parametrize("problem", [ModelError("It is away."), RuntimeError("boom")], ids=["ours", "anybody's"])
+@pytest.mark.parametrize(
+    "problem", [ModelError("It is away."), RuntimeError("boom")], ids=["ours", "anybody's"]
+)
 def test_a_read_goes_on_by_words_where_the_embedder_fails(problem: Exception) -> None:
     """No exception: found by words, and the trace says why there is no meaning in it."""
-    with temp_engine(jobs__workers=0, embedder=Broken(problem), preset="layers", sessions__recall=True) as engine:
+    with temp_engine(
+        jobs__workers=0, embedder=Broken(problem), preset="layers", sessions__recall=True
+    ) as engine:
         key = engine.add("The spare key is under the blue pot", scope=ANN)
         found = engine.search("Where is the spare key?", scope=ANN)
         assert [hit.record.id for hit in found.hits] == [key.id]

@@ -24,17 +24,26 @@ def fact(id: str, text: str, kind: Kind = Kind.FACT, **fields: object) -> Record
 
 
 def put(engine: MemoryEngine, *records: Record) -> None:
-    engine.store.commit(WriteBatch("test", "add", START, puts=tuple(NewRecord(record) for record in records)))
+    engine.store.commit(
+        WriteBatch("test", "add", START, puts=tuple(NewRecord(record) for record in records))
+    )
 
 
 @pytest.mark.covers("S3.22")
 def test_the_sections_of_a_block() -> None:
-    """Corrections, Facts, Preferences, Entities, then the rest by name; numbered; the same text once; nothing said, no block."""
+    """Corrections, Facts, Preferences, Entities, then the rest by name;
+    numbered; the same text once; nothing said, no block.
+    """
     records = [
-        fact("1", "Always bow", Kind.RULE), fact("2", "Tea first", Kind.PROCEDURE), fact("3", "Kestrel is a firm", category="entity"),
-        fact("4", "Likes tea", Kind.PREFERENCE), fact("5", "Lives in Oslo"), fact("6", "Lives in Oslo"), fact("7", "Has a cat"),
+        fact("1", "Always bow", Kind.RULE),
+        fact("2", "Tea first", Kind.PROCEDURE),
+        fact("3", "Kestrel is a firm", category="entity"),
+        fact("4", "Likes tea", Kind.PREFERENCE),
+        fact("5", "Lives in Oslo"),
+        fact("6", "Lives in Oslo"),
+        fact("7", "Has a cat"),
         fact("8", "Not Bergen, Oslo", Kind.CORRECTION),
-    ]  # fmt: skip
+    ]
     block = profile_frame(records)
     assert block.splitlines()[1] == "# Memory"
     heads = [line.removeprefix("## ") for line in block.splitlines() if line.startswith("## ")]
@@ -59,21 +68,44 @@ def test_what_is_inactive_is_left_out() -> None:
 @pytest.mark.covers("S1.59")
 def test_a_correction_shows_what_to_avoid() -> None:
     """Beside what is right stands what was wrong, escaped like everything."""
-    block = profile_frame([fact("1", "Use tabs", Kind.CORRECTION, meta={"avoid": "four <b>spaces</b>"}), fact("2", "Has a cat")])
+    block = profile_frame(
+        [
+            fact("1", "Use tabs", Kind.CORRECTION, meta={"avoid": "four <b>spaces</b>"}),
+            fact("2", "Has a cat"),
+        ]
+    )
     assert "1. Use tabs (avoid: four &lt;b&gt;spaces&lt;/b&gt;)" in block
     assert block.count("avoid") == 1
 
 
 @pytest.mark.covers("S1.58")
 def test_facts_come_by_confidence_and_stop_at_the_first_that_does_not_fit() -> None:
-    """In the engine preset nothing less believed slips in behind one that was too long; by default it does."""
+    """In the engine preset nothing less believed slips in behind one that was too long;
+    by default it does.
+    """
     long = "a word " * 900
-    facts = [fact("a", "Fact ninety", confidence=0.9), fact("b", long, confidence=0.8), fact("c", "Fact seventy", confidence=0.7)]
-    order = [fact("d", "Fact eighty", confidence=0.8), fact("e", "Fact sixty", confidence=0.6), fact("f", "Fact hundred", confidence=1.0)]
+    facts = [
+        fact("a", "Fact ninety", confidence=0.9),
+        fact("b", long, confidence=0.8),
+        fact("c", "Fact seventy", confidence=0.7),
+    ]
+    order = [
+        fact("d", "Fact eighty", confidence=0.8),
+        fact("e", "Fact sixty", confidence=0.6),
+        fact("f", "Fact hundred", confidence=1.0),
+    ]
     with temp_engine(preset="engine", jobs__workers=0, clock=SettableClock(START)) as engine:
         put(engine, *order)
-        lines = [line for line in engine.context("?", scope=ANN).prefix.splitlines() if "Fact" in line and line[0].isdigit()]
-        assert [line.removesuffix(" (said 2026-03-01)") for line in lines] == ["1. Fact hundred", "2. Fact eighty", "3. Fact sixty"]
+        lines = [
+            line
+            for line in engine.context("?", scope=ANN).prefix.splitlines()
+            if "Fact" in line and line[0].isdigit()
+        ]
+        assert [line.removesuffix(" (said 2026-03-01)") for line in lines] == [
+            "1. Fact hundred",
+            "2. Fact eighty",
+            "3. Fact sixty",
+        ]
     for preset, shown in (("engine", False), ("default", True)):
         with temp_engine(preset=preset, jobs__workers=0, clock=SettableClock(START)) as engine:
             put(engine, *facts)
@@ -84,12 +116,23 @@ def test_facts_come_by_confidence_and_stop_at_the_first_that_does_not_fit() -> N
 
 @pytest.mark.covers("S1.58")
 def test_corrections_have_five_hundred_tokens_of_their_own() -> None:
-    """However sure the facts are, corrections are there; and however many corrections, the facts have the rest."""
+    """However sure the facts are, corrections are there;
+    and however many corrections, the facts have the rest.
+    """
     with temp_engine(preset="engine", jobs__workers=0, clock=SettableClock(START)) as engine:
         corrections = [
-            fact(f"c{n:03}", f"Correction number {n}: it is not so, it is otherwise", Kind.CORRECTION, confidence=0.1) for n in range(90)
+            fact(
+                f"c{n:03}",
+                f"Correction number {n}: it is not so, it is otherwise",
+                Kind.CORRECTION,
+                confidence=0.1,
+            )
+            for n in range(90)
         ]
-        facts = [fact(f"f{n:03}", f"Fact number {n}: something that is so beyond doubt", confidence=1.0) for n in range(200)]
+        facts = [
+            fact(f"f{n:03}", f"Fact number {n}: something that is so beyond doubt", confidence=1.0)
+            for n in range(200)
+        ]
         put(engine, *corrections, *facts)
         context = engine.context("", scope=ANN, tokens=2000)
         head, _, rest = context.prefix.partition("## Facts")
@@ -107,7 +150,13 @@ def test_hits_are_scored_best_first_and_shown_in_five_hundred_characters() -> No
     """At most ``limit``; of a long text the part that is about the question."""
     with temp_engine(jobs__workers=0, write__extract="off") as engine:
         for n in range(5):
-            engine.add(f"Note {n}. " + "Nothing of note here. " * 200 + "The boiler code is 4711. " + "More of nothing. " * 200, scope=ANN)
+            engine.add(
+                f"Note {n}. "
+                + "Nothing of note here. " * 200
+                + "The boiler code is 4711. "
+                + "More of nothing. " * 200,
+                scope=ANN,
+            )
         engine.add("A boiler", scope=ANN)
         hits = engine.search("What is the boiler code?", scope=ANN, limit=4).hits
         assert len(hits) == 4
@@ -117,7 +166,9 @@ def test_hits_are_scored_best_first_and_shown_in_five_hundred_characters() -> No
         assert len(engine.search("boiler", scope=ANN, limit=1).hits) == 1
 
 
-@pytest.mark.parametrize("text", ["x" * 5000, "İ" * 5000, "ß" * 501, "字" * 3000, "😀" * 501, "a\n" * 900, "short", ""])
+@pytest.mark.parametrize(
+    "text", ["x" * 5000, "İ" * 5000, "ß" * 501, "字" * 3000, "😀" * 501, "a\n" * 900, "short", ""]
+)
 def test_an_excerpt_has_a_size_in_any_script(text: str) -> None:
     """Also where lower case is longer than the text itself, and where no word is found."""
     for words in ([], ["ss"], ["字"], ["nothing"], [""]):
@@ -127,7 +178,9 @@ def test_an_excerpt_has_a_size_in_any_script(text: str) -> None:
 
 
 def test_a_profile_is_worked_out_again_when_what_it_holds_has_changed() -> None:
-    """The same bytes while nothing changes; an edit, a forgetting, a new fact and a purge show at once."""
+    """The same bytes while nothing changes;
+    an edit, a forgetting, a new fact and a purge show at once.
+    """
     clock = SettableClock(START)
     with temp_engine(jobs__workers=0, clock=clock) as engine:
         scope = ("user", "ada")

@@ -12,7 +12,15 @@ from engrams.ports import CandidatePool
 from engrams.read import scorefusion
 from engrams.read.confidencedecay import ambient_score, decayed_confidence, lifetime_days
 from engrams.read.cues import parse_query
-from engrams.read.scorefusion import access_boost, age_days, apply_decay, blend_recency, exponential_decay, half_life_decay, score_pool
+from engrams.read.scorefusion import (
+    access_boost,
+    age_days,
+    apply_decay,
+    blend_recency,
+    exponential_decay,
+    half_life_decay,
+    score_pool,
+)
 from engrams.settings import ReadSettings, ScoreWeightSettings, load
 from engrams.text.terms import terms
 from engrams.types import LAYER_OF, Hit, Kind, Layer, Record, Scope, Status
@@ -26,23 +34,50 @@ def record(days: float = 0.0, kind: Kind = Kind.FACT, **fields: object) -> Recor
     return Record("a", OWNER, kind, "text", NOW - timedelta(days=days), **fields)  # type: ignore[arg-type]
 
 
-def pool(cos: list[float], bm: list[float], days: list[float] | None = None, embedded: list[bool] | None = None) -> CandidatePool:
+def pool(
+    cos: list[float],
+    bm: list[float],
+    days: list[float] | None = None,
+    embedded: list[bool] | None = None,
+) -> CandidatePool:
     """Candidates a, b, c… with these scores and ages."""
     size = len(cos)
-    zeros, numbers = np.zeros(size, np.float32), np.arange(size)
+    zeros = np.zeros(size, np.float32)
+    numbers = np.arange(size)
     times = NOW.timestamp() - 86_400 * np.array(days or [0.0] * size)
     flags = np.zeros(size, bool)
     return CandidatePool(
-        ids=[chr(97 + at) for at in range(size)], cos=np.array(cos, np.float32), cosctx=zeros, cosnext=zeros,
-        bm=np.array(bm, np.float32), bmctx=zeros, bmses=zeros, embedded=np.array(embedded or [True] * size), times=times,
-        sessions=numbers, place=numbers, voices=[("", "user")], voice=numbers * 0, words=zeros,
-        question=flags, dated=flags, importance=np.full(size, 0.5, np.float32), confidence=zeros + 1, identified=flags, total=size,
-    )  # fmt: skip
+        ids=[chr(97 + at) for at in range(size)],
+        cos=np.array(cos, np.float32),
+        cosctx=zeros,
+        cosnext=zeros,
+        bm=np.array(bm, np.float32),
+        bmctx=zeros,
+        bmses=zeros,
+        embedded=np.array(embedded or [True] * size),
+        times=times,
+        sessions=numbers,
+        place=numbers,
+        voices=[("", "user")],
+        voice=numbers * 0,
+        words=zeros,
+        question=flags,
+        dated=flags,
+        importance=np.full(size, 0.5, np.float32),
+        confidence=zeros + 1,
+        identified=flags,
+        total=size,
+    )
 
 
 def scores(found: CandidatePool, settings: ReadSettings) -> list[float]:
     """The fused scores of a query without cues."""
-    return [round(float(each), 5) for each in score_pool(found, parse_query("blue pot", NOW, {}), {}, settings, NOW.timestamp()).scores]
+    return [
+        round(float(each), 5)
+        for each in score_pool(
+            found, parse_query("blue pot", NOW, {}), {}, settings, NOW.timestamp()
+        ).scores
+    ]
 
 
 def preset(name: str) -> ReadSettings:
@@ -57,7 +92,11 @@ def test_likeness_freshness_and_importance_are_summed() -> None:
     assert exponential_decay(7, 7) == pytest.approx(math.exp(-1))
     assert exponential_decay(30, 30) == pytest.approx(math.exp(-1))
     got = scores(pool([0.8, 0.8, 0.7], [0, 0, 0], [0, 7, 14]), preset("cache"))
-    wanted = [0.6 * 0.8 + 0.3 + 0.05, 0.6 * 0.8 + 0.3 / math.e + 0.05, 0.6 * 0.7 + 0.3 * math.exp(-2) + 0.05]
+    wanted = [
+        0.6 * 0.8 + 0.3 + 0.05,
+        0.6 * 0.8 + 0.3 / math.e + 0.05,
+        0.6 * 0.7 + 0.3 * math.exp(-2) + 0.05,
+    ]
     assert got == pytest.approx(wanted, abs=1e-4)
 
 
@@ -65,17 +104,30 @@ def test_likeness_freshness_and_importance_are_summed() -> None:
 def test_meaning_and_words_are_merged_seven_to_three() -> None:
     """An item in one list keeps its weighted part."""
     settings = ReadSettings(
-        fusion="sum", weights=ScoreWeightSettings(**{**dict.fromkeys(ScoreWeightSettings.model_fields, 0.0), "dense": 0.7, "bm25": 0.3})
+        fusion="sum",
+        weights=ScoreWeightSettings(
+            **{**dict.fromkeys(ScoreWeightSettings.model_fields, 0.0), "dense": 0.7, "bm25": 0.3}
+        ),
     )
-    assert scores(pool([0.8, 0.5, 0.0], [0.5, 0.0, 1.0]), settings) == pytest.approx([0.71, 0.35, 0.3])
+    assert scores(pool([0.8, 0.5, 0.0], [0.5, 0.0, 1.0]), settings) == pytest.approx(
+        [0.71, 0.35, 0.3]
+    )
     engine = preset("engine")
-    assert (engine.weights.dense, engine.weights.bm25, engine.min_score, engine.limit, engine.oversample) == (0.7, 0.3, 0.1, 10, 2)
+    assert (
+        engine.weights.dense,
+        engine.weights.bm25,
+        engine.min_score,
+        engine.limit,
+        engine.oversample,
+    ) == (0.7, 0.3, 0.1, 10, 2)
 
 
 @pytest.mark.covers("S1.49")
 def test_shared_words_count_from_three_tenths_on() -> None:
     """0.3 + 0.69 r / (1 + r) of the size of r; where nothing is shared it is nothing."""
-    assert scorefusion.saturate_bm25(np.array([1.0, -1.0, 4.0], np.float32)).tolist() == pytest.approx([0.645, 0.645, 0.852])
+    assert scorefusion.saturate_bm25(
+        np.array([1.0, -1.0, 4.0], np.float32)
+    ).tolist() == pytest.approx([0.645, 0.645, 0.852])
     got = scores(pool([0.0, 0.0], [1.0, 0.0]), preset("engine"))
     assert got == pytest.approx([0.3 * 0.645, 0.0])
 
@@ -89,7 +141,9 @@ def test_words_stand_in_for_meaning_where_there_is_no_vector() -> None:
 
 @pytest.mark.covers("S4.32", "S3.11")
 def test_ranks_are_fused_with_sixty() -> None:
-    """1 / (60 + rank) of each list, ranks from 1, ties in the order they came; scaled so that first in both is 1."""
+    """1 / (60 + rank) of each list, ranks from 1, ties in the order they came;
+    scaled so that first in both is 1.
+    """
     got = scores(pool([0.9, 0.8, 0.0, 0.8], [0.0, 0.2, 0.9, 0.0]), preset("layers"))
     scale = 61 / 2
     wanted = [scale / 61, scale / 62 + scale / 62, scale / 61, scale / 63]
@@ -102,22 +156,33 @@ def test_a_half_life_is_one() -> None:
     assert [half_life_decay(days, 30) for days in (0, 30, 60)] == [1, 0.5, 0.25]
     assert half_life_decay(1e6, 0) == 1
     hits = [Hit(record(60), 0.8), Hit(record(0), 0.5)]
-    assert [hit.score for hit in apply_decay(hits, ReadSettings(half_life_days=30), NOW)] == pytest.approx([0.5, 0.2])
+    assert [
+        hit.score for hit in apply_decay(hits, ReadSettings(half_life_days=30), NOW)
+    ] == pytest.approx([0.5, 0.2])
     assert apply_decay(hits, ReadSettings(), NOW) == hits
     assert preset("engine").half_life_days == 30
 
 
 @pytest.mark.covers("S1.51")
 def test_what_is_known_does_not_fade() -> None:
-    """Thirty days halve what was said on a day; facts and rules, which stand in MEMORY.md, have no half-life."""
+    """Thirty days halve what was said on a day;
+    facts and rules, which stand in MEMORY.md, have no half-life.
+    """
     said = [Hit(record(30, Kind.TURN, layer=Layer.EPISODIC), 0.8)]
-    known = [Hit(record(30, kind, layer=LAYER_OF[kind]), 0.8) for kind in (Kind.FACT, Kind.PREFERENCE, Kind.CORRECTION, Kind.RULE)]
-    assert [hit.score for hit in apply_decay([*said, *known], preset("engine"), NOW)] == pytest.approx([0.8] * 4 + [0.4])
+    known = [
+        Hit(record(30, kind, layer=LAYER_OF[kind]), 0.8)
+        for kind in (Kind.FACT, Kind.PREFERENCE, Kind.CORRECTION, Kind.RULE)
+    ]
+    assert [
+        hit.score for hit in apply_decay([*said, *known], preset("engine"), NOW)
+    ] == pytest.approx([0.8] * 4 + [0.4])
 
 
 @pytest.mark.covers("S2.28")
 def test_freshness_takes_its_share_and_the_future_is_new() -> None:
-    """(1 - w) of relevance and w of exp(-days / 30); a time to come is age 0, and so is a clock set back."""
+    """(1 - w) of relevance and w of exp(-days / 30);
+    a time to come is age 0, and so is a clock set back.
+    """
     assert blend_recency(0.5, 1.0, 0.2) == pytest.approx(0.6)
     assert exponential_decay(-5, 30) == 1
     assert age_days(record(-3), NOW) == 0
@@ -131,19 +196,32 @@ def test_use_just_now_counts_half_more() -> None:
     assert access_boost(0, 0.5) == 1.5
     assert access_boost(24, 0.5) == pytest.approx(1 + 0.5 / math.e)
     assert access_boost(-3, 0.5) == 1.5
-    used = [Hit(record(last_accessed=NOW), 0.4), Hit(record(last_accessed=NOW), 0.9), Hit(record(), 0.45)]
-    assert [hit.score for hit in apply_decay(used, preset("graph"), NOW)] == pytest.approx([1.0, 0.6, 0.45])
+    used = [
+        Hit(record(last_accessed=NOW), 0.4),
+        Hit(record(last_accessed=NOW), 0.9),
+        Hit(record(), 0.45),
+    ]
+    assert [hit.score for hit in apply_decay(used, preset("graph"), NOW)] == pytest.approx(
+        [1.0, 0.6, 0.45]
+    )
 
 
 @pytest.mark.covers("S3.25")
 def test_belief_fades_by_kind() -> None:
-    """A year for corrections, ninety days for preferences, thirty for facts, sixty for procedures, seven for what was inferred."""
-    lives = [lifetime_days(record(kind=kind)) for kind in (Kind.CORRECTION, Kind.PREFERENCE, Kind.FACT, Kind.PROCEDURE, Kind.NOTE)]
+    """A year for corrections, ninety days for preferences, thirty for facts, sixty for procedures,
+    seven for what was inferred.
+    """
+    lives = [
+        lifetime_days(record(kind=kind))
+        for kind in (Kind.CORRECTION, Kind.PREFERENCE, Kind.FACT, Kind.PROCEDURE, Kind.NOTE)
+    ]
     assert lives == [365, 90, 30, 60, 45]
     assert lifetime_days(record(meta={"hearsay": True})) == 7
     assert lifetime_days(record(category="entity")) == 60
     old = record(30, confidence=0.8, trust=0.5, access_count=3)
-    assert decayed_confidence(old, NOW) == pytest.approx(0.8 * math.exp(-1) * (1 + 0.1 * math.log(4)) * 0.5)
+    assert decayed_confidence(old, NOW) == pytest.approx(
+        0.8 * math.exp(-1) * (1 + 0.1 * math.log(4)) * 0.5
+    )
     assert decayed_confidence(record(access_count=10_000), NOW) == 1
 
 
@@ -151,15 +229,27 @@ def test_belief_fades_by_kind() -> None:
 def test_where_nothing_is_asked_the_new_the_used_and_the_corrected_come_first() -> None:
     """100 / (1 + hours / 24) + 10 sqrt(uses) + the kind's points, times trust, plus 5 ln(strength)."""
     assert ambient_score(record(), NOW) == pytest.approx(110 * 1.5)
-    assert ambient_score(record(1, Kind.CORRECTION, access_count=4, trust=0.6), NOW) == pytest.approx(50 + 20 + 50)
-    assert ambient_score(record(1, Kind.PREFERENCE, trust=0.2, strength=3), NOW) == pytest.approx(80 * 0.7 + 5 * math.log(3))
+    assert ambient_score(
+        record(1, Kind.CORRECTION, access_count=4, trust=0.6), NOW
+    ) == pytest.approx(50 + 20 + 50)
+    assert ambient_score(record(1, Kind.PREFERENCE, trust=0.2, strength=3), NOW) == pytest.approx(
+        80 * 0.7 + 5 * math.log(3)
+    )
     assert ambient_score(record(status=Status.SUPERSEDED), NOW) == 0
 
 
 @pytest.mark.covers("S3.13")
 @pytest.mark.parametrize(
     ("given", "stay"),
-    [([], 0), ([0.3], 1), ([1.0, 0.9], 1), ([1.0, 0.96, 0.92, 0.9], 4), ([1.0, 0.96, 0.92, 0.899], 3), ([1.0, 0.1], 1), ([0.0, 0.0], 2)],
+    [
+        ([], 0),
+        ([0.3], 1),
+        ([1.0, 0.9], 1),
+        ([1.0, 0.96, 0.92, 0.9], 4),
+        ([1.0, 0.96, 0.92, 0.899], 3),
+        ([1.0, 0.1], 1),
+        ([0.0, 0.0], 2),
+    ],
 )
 def test_what_is_behind_a_gap_is_dropped(given: list[float], stay: int) -> None:
     """Below 0.90 of the best, or 0.95 of the one before, the list ends; one always stays."""
@@ -175,7 +265,11 @@ def test_what_is_behind_a_gap_is_dropped(given: list[float], stay: int) -> None:
         ("kettle pump valve gasket", "kettle on the stove of my old aunt in Bergen", False),
         ("kettle pump valve gasket hose seal washer", "kettle pump", True),
         ("kettle pump valve gasket hose seal washer", "kettle pump stove aunt Bergen", True),
-        ("kettle pump valve gasket hose seal washer", "kettle pump stove aunt Bergen Norway", False),
+        (
+            "kettle pump valve gasket hose seal washer",
+            "kettle pump stove aunt Bergen Norway",
+            False,
+        ),
         ("kettle", "pump", False),
         ("", "pump", False),
     ],
@@ -189,6 +283,14 @@ def test_words_alone_must_be_enough_of_them(query: str, text: str, passes: bool)
 def test_a_floor_lets_pass_what_is_equal_to_it() -> None:
     """By meaning, or by words where they count; without a floor all pass."""
     found = pool([0.6, 0.59, 0.9], [0.0, 1.0, 0.0])
-    assert scorefusion.passes_floors(found, preset("cache"), 0.6, True).tolist() == [True, False, True]
-    assert scorefusion.passes_floors(found, preset("graph"), 0.6, True).tolist() == [True, True, True]
+    assert scorefusion.passes_floors(found, preset("cache"), 0.6, True).tolist() == [
+        True,
+        False,
+        True,
+    ]
+    assert scorefusion.passes_floors(found, preset("graph"), 0.6, True).tolist() == [
+        True,
+        True,
+        True,
+    ]
     assert scorefusion.passes_floors(found, ReadSettings(), 0.0, True).all()

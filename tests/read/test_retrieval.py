@@ -31,7 +31,13 @@ def angles() -> Angles:
 
 @pytest.fixture
 def engine(angles: Angles) -> Iterator[MemoryEngine]:
-    with temp_engine(preset="cache", jobs__workers=0, write__extract="off", clock=SettableClock(START), embedder=angles) as opened:
+    with temp_engine(
+        preset="cache",
+        jobs__workers=0,
+        write__extract="off",
+        clock=SettableClock(START),
+        embedder=angles,
+    ) as opened:
         yield opened
 
 
@@ -41,7 +47,9 @@ def add(engine: MemoryEngine, angles: Angles, text: str, cosine: float, plane: i
 
 def old(engine: MemoryEngine, *ids: str, **fields: object) -> None:
     """These have moved to what is long known."""
-    changes = tuple(RecordChange(OWNER, id, {"tier": Tier.LONGTERM, **fields}, "sweep") for id in ids)
+    changes = tuple(
+        RecordChange(OWNER, id, {"tier": Tier.LONGTERM, **fields}, "sweep") for id in ids
+    )
     engine.store.commit(WriteBatch("test", "sweep", engine.now(), changes=changes))
 
 
@@ -50,27 +58,43 @@ def found(engine: MemoryEngine, **asked: object) -> list[str]:
 
 
 @pytest.mark.covers("S0.19")
-def test_ten_recent_memories_are_looked_at_and_none_that_was_superseded(engine: MemoryEngine, angles: Angles) -> None:
-    """The ten nearest, each with its likeness and its embedding; who was superseded is not among them."""
+def test_ten_recent_memories_are_looked_at_and_none_that_was_superseded(
+    engine: MemoryEngine, angles: Angles
+) -> None:
+    """The ten nearest, each with its likeness and its embedding;
+    who was superseded is not among them.
+    """
     ids = [add(engine, angles, f"text {n}", 1 - n / 100) for n in range(13)]
     engine.store.commit(
         WriteBatch(
             "test",
             "replace",
             START,
-            changes=(RecordChange(OWNER, ids[0], {"status": Status.SUPERSEDED, "superseded_by": ids[1]}, "replace"),),
+            changes=(
+                RecordChange(
+                    OWNER, ids[0], {"status": Status.SUPERSEDED, "superseded_by": ids[1]}, "replace"
+                ),
+            ),
         )
     )
     result = engine.explain(ASKED, scope=ANN, limit=13)
     assert [hit.record.id for hit in result.hits] == ids[1:11]
-    assert [hit.parts["cos"] for hit in result.hits] == pytest.approx([0.6 * (1 - n / 100) for n in range(1, 11)], abs=1e-3)
+    assert [hit.parts["cos"] for hit in result.hits] == pytest.approx(
+        [0.6 * (1 - n / 100) for n in range(1, 11)], abs=1e-3
+    )
     rows = engine.store.vectors(OWNER, [hit.record.id for hit in result.hits], angles.card.id)
-    assert rows @ angles.known[ASKED] == pytest.approx([1 - n / 100 for n in range(1, 11)], abs=1e-6)
+    assert rows @ angles.known[ASKED] == pytest.approx(
+        [1 - n / 100 for n in range(1, 11)], abs=1e-6
+    )
 
 
 @pytest.mark.covers("S0.40")
-def test_topics_are_searched_only_where_fewer_than_six_recent_ones_are_near(engine: MemoryEngine, angles: Angles) -> None:
-    """With six at 0.6 or above no old memory is even a candidate; with five, and one at 0.59, it is."""
+def test_topics_are_searched_only_where_fewer_than_six_recent_ones_are_near(
+    engine: MemoryEngine, angles: Angles
+) -> None:
+    """With six at 0.6 or above no old memory is even a candidate;
+    with five, and one at 0.59, it is.
+    """
     old(engine, add(engine, angles, "long known", 1.0))
     engine.topics.refresh(ANN)
     for n in range(5):
@@ -86,8 +110,12 @@ def test_topics_are_searched_only_where_fewer_than_six_recent_ones_are_near(engi
 
 
 @pytest.mark.covers("S0.30")
-def test_an_old_memory_without_a_topic_is_not_found_by_meaning(engine: MemoryEngine, angles: Angles) -> None:
-    """Topics are the index of what is long known; the list of orphans tells what is missing from it."""
+def test_an_old_memory_without_a_topic_is_not_found_by_meaning(
+    engine: MemoryEngine, angles: Angles
+) -> None:
+    """Topics are the index of what is long known;
+    the list of orphans tells what is missing from it.
+    """
     old(engine, add(engine, angles, "long known", 1.0))
     assert found(engine) == []
     assert [record.text for record in engine.topics.orphans(ANN)] == ["long known"]
@@ -116,7 +144,18 @@ def test_topics_are_ranked_by_their_centres(engine: MemoryEngine) -> None:
     """By cosine to the question; centres of another model are compared with nothing."""
     dimension = 8
     rows = np.eye(dimension, dtype=np.float32)
-    topics = [Topic(f"topic:{n}", OWNER, f"t{n}", 1, "angles", rows[n].tobytes(), START) for n in range(dimension)]
+    topics = [
+        Topic(
+            id=f"topic:{n}",
+            scope=OWNER,
+            label=f"t{n}",
+            members=1,
+            model="angles",
+            centroid=rows[n].tobytes(),
+            at=START,
+        )
+        for n in range(dimension)
+    ]
     query = np.linspace(1.0, 0.3, dimension).astype(np.float32)
     query /= np.linalg.norm(query)
     engine.store.commit(WriteBatch("test", "topics", START, topics=tuple(topics)))
@@ -127,11 +166,18 @@ def test_topics_are_ranked_by_their_centres(engine: MemoryEngine) -> None:
 
 @pytest.mark.covers("S0.41", "S0.47")
 def test_neighbours_over_a_link_are_added_where_they_are_near_themselves(angles: Angles) -> None:
-    """With one topic looked into, a linked one at 0.6 brings its memories, one at 0.59 does not, an unlinked one neither."""
+    """With one topic looked into, a linked one at 0.6 brings its memories, one at 0.59 does not, an
+    unlinked one neither.
+    """
     with temp_engine(
-        preset="cache", jobs__workers=0, write__extract="off", clock=SettableClock(START), embedder=angles, read__routing__topics=1,
+        preset="cache",
+        jobs__workers=0,
+        write__extract="off",
+        clock=SettableClock(START),
+        embedder=angles,
+        read__routing__topics=1,
         read__min_scores__dense=0.0,
-    ) as engine:  # fmt: skip
+    ) as engine:
         texts = {"hit": 0.9, "linked": 0.6, "linked far": 0.59, "unlinked": 0.7}
         for plane, (text, cosine) in enumerate(texts.items()):
             row = np.zeros(8, np.float32)
@@ -169,7 +215,9 @@ def test_topics_near_the_same_question_are_linked(engine: MemoryEngine, angles: 
 
 @pytest.mark.covers("S0.45")
 def test_the_first_six_different_ones_are_selected(engine: MemoryEngine, angles: Angles) -> None:
-    """Of nine near ones, two of them the same text: six hits, the twin and the rest with their reasons."""
+    """Of nine near ones, two of them the same text:
+    six hits, the twin and the rest with their reasons.
+    """
     for n in range(8):
         add(engine, angles, f"text {n}", 0.99 - n / 100)
     engine.observe(Turn("text 0"), scope=ANN)
@@ -182,9 +230,13 @@ def test_the_first_six_different_ones_are_selected(engine: MemoryEngine, angles:
 
 @pytest.mark.covers("S0.58")
 def test_of_two_that_contradict_each_other_the_newer_ranks_higher(angles: Angles) -> None:
-    """With reconciliation off both are kept and found; at the same likeness the newer one is first."""
+    """With reconciliation off both are kept and found;
+    at the same likeness the newer one is first.
+    """
     clock = SettableClock(START)
-    with temp_engine(preset="cache", jobs__workers=0, write__extract="off", clock=clock, embedder=angles) as engine:
+    with temp_engine(
+        preset="cache", jobs__workers=0, write__extract="off", clock=clock, embedder=angles
+    ) as engine:
         assert engine.settings.write.reconcile == "off"
         add(engine, angles, "I love pizza", 0.9)
         clock.forward(days=2)
@@ -194,9 +246,20 @@ def test_of_two_that_contradict_each_other_the_newer_ranks_higher(angles: Angles
 
 @pytest.mark.covers("S0.42")
 def test_two_members_of_a_topic_stand_for_it(engine: MemoryEngine, angles: Angles) -> None:
-    """By 0.5 likeness + 0.3 recency + 0.2 importance: an important one goes before a likelier one."""
-    kept = Record("r", OWNER, Kind.NOTE, "r", START - timedelta(days=30), importance=0.25)
-    assert member_score(0.8, kept, START) == pytest.approx(0.5 * 0.8 + 0.3 * exponential_decay(30, 30) + 0.2 * 0.25)
+    """By 0.5 likeness + 0.3 recency + 0.2 importance:
+    an important one goes before a likelier one.
+    """
+    kept = Record(
+        id="r",
+        scope=OWNER,
+        kind=Kind.NOTE,
+        text="r",
+        recorded_at=START - timedelta(days=30),
+        importance=0.25,
+    )
+    assert member_score(0.8, kept, START) == pytest.approx(
+        0.5 * 0.8 + 0.3 * exponential_decay(30, 30) + 0.2 * 0.25
+    )
     same = [add(engine, angles, f"same {n}", 1 - n / 1000) for n in range(4)]
     old(engine, *same[:3])
     old(engine, same[3], importance=1.0)
@@ -204,7 +267,9 @@ def test_two_members_of_a_topic_stand_for_it(engine: MemoryEngine, angles: Angle
     assert sorted(found(engine)) == ["same 0", "same 3"]
 
 
-def test_the_past_and_history_are_read_without_a_detour(engine: MemoryEngine, angles: Angles) -> None:
+def test_the_past_and_history_are_read_without_a_detour(
+    engine: MemoryEngine, angles: Angles
+) -> None:
     """As of a time, or with history, everything in reach is seen, topics or not."""
     old(engine, add(engine, angles, "long known", 1.0))
     assert found(engine) == []
@@ -214,7 +279,13 @@ def test_the_past_and_history_are_read_without_a_detour(engine: MemoryEngine, an
 
 def test_without_a_vector_words_find_everything(angles: Angles) -> None:
     """A question that the embedder cannot place is answered by words, whatever the tiers."""
-    with temp_engine(preset="cache", jobs__workers=0, write__extract="off", clock=SettableClock(START), embedder=angles) as engine:
+    with temp_engine(
+        preset="cache",
+        jobs__workers=0,
+        write__extract="off",
+        clock=SettableClock(START),
+        embedder=angles,
+    ) as engine:
         id = engine.add("a word that is nowhere else: xylophone", scope=ANN).id
         old(engine, id)
         assert [hit.record.id for hit in engine.search("xylophone", scope=ANN).hits] == [id]

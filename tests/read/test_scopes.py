@@ -23,11 +23,24 @@ START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
 @pytest.fixture
 def engine() -> Iterator[MemoryEngine]:
-    with temp_engine(preset="proxy", vault__enabled=False, jobs__workers=0, write__extract="off", clock=SettableClock(START)) as opened:
+    with temp_engine(
+        preset="proxy",
+        vault__enabled=False,
+        jobs__workers=0,
+        write__extract="off",
+        clock=SettableClock(START),
+    ) as opened:
         yield opened
 
 
-def put(engine: MemoryEngine, id: str, text: str, scope: Scope = TALK, kind: Kind = Kind.NOTE, **fields: object) -> Record:
+def put(
+    engine: MemoryEngine,
+    id: str,
+    text: str,
+    scope: Scope = TALK,
+    kind: Kind = Kind.NOTE,
+    **fields: object,
+) -> Record:
     record = Record(id, scope, kind, text, START, **fields)  # type: ignore[arg-type]
     engine.store.commit(WriteBatch("test", "add", START, puts=(NewRecord(record),)))
     return record
@@ -35,11 +48,16 @@ def put(engine: MemoryEngine, id: str, text: str, scope: Scope = TALK, kind: Kin
 
 @pytest.mark.covers("S2.25")
 def test_a_conversation_reads_itself_and_what_is_global_each_once(engine: MemoryEngine) -> None:
-    """Nothing of another conversation; ids come once, also where the conversation is the global scope itself."""
+    """Nothing of another conversation;
+    ids come once, also where the conversation is the global scope itself.
+    """
     put(engine, "own", "The harbour at dawn")
     put(engine, "everywhere", "Boats in the harbour", GLOBAL)
     put(engine, "elsewhere", "Harbour fees went up", OTHER)
-    assert sorted(hit.record.id for hit in engine.search("harbour", scope=TALK).hits) == ["everywhere", "own"]
+    assert sorted(hit.record.id for hit in engine.search("harbour", scope=TALK).hits) == [
+        "everywhere",
+        "own",
+    ]
     assert len(TALK.chain()) == 2
     rows = [row.id for row in engine.explain("harbour", scope=TALK).trace.rows]
     assert len(rows) == len(set(rows))
@@ -55,7 +73,9 @@ def test_three_candidates_for_each_hit_wanted_in_each_scope(engine: MemoryEngine
         put(engine, f"g{n:02}", f"The harbour, note {n}", GLOBAL)
         put(engine, f"t{n:02}", f"The harbour, remark {n}")
     assert len(engine.explain("harbour", scope=TALK, limit=2).trace.rows) == 12
-    with temp_engine(preset="proxy", vault__enabled=False, jobs__workers=0, write__extract="off") as other:
+    with temp_engine(
+        preset="proxy", vault__enabled=False, jobs__workers=0, write__extract="off"
+    ) as other:
         for n in range(30):
             put(other, f"g{n:02}", f"The harbour, note {n}", GLOBAL)
         assert len(other.explain("harbour", scope=GLOBAL, limit=2).trace.rows) == 6
@@ -67,7 +87,9 @@ def test_summaries_are_no_candidates_unless_asked_for(engine: MemoryEngine) -> N
     put(engine, "s", "The harbour, the harbour, and the harbour", kind=Kind.SUMMARY)
     put(engine, "n", "A note on the harbour")
     assert [row.id for row in engine.explain("harbour", scope=TALK).trace.rows] == ["n"]
-    assert [hit.record.id for hit in engine.search("harbour", scope=TALK, kinds=(Kind.SUMMARY,)).hits] == ["s"]
+    assert [
+        hit.record.id for hit in engine.search("harbour", scope=TALK, kinds=(Kind.SUMMARY,)).hits
+    ] == ["s"]
 
 
 @pytest.mark.covers("S2.55")
@@ -85,13 +107,31 @@ def test_summaries_are_no_candidates_unless_asked_for(engine: MemoryEngine) -> N
         ("superseded_by", "exists", False, {"b", "c", "d"}),
     ],
 )
-def test_what_the_index_can_be_filtered_by(field: str, op: str, value: object, expected: set[str]) -> None:
+def test_what_the_index_can_be_filtered_by(
+    field: str, op: str, value: object, expected: set[str]
+) -> None:
     """Who said it, in which conversation, when, which kind of summary, and what replaced it."""
-    with temp_engine(jobs__workers=0, write__extract="off", clock=SettableClock(START + timedelta(days=9))) as engine:
-        put(engine, "a", "The harbour at dawn", role="user", session="s1", superseded_by="b", status=Status.SUPERSEDED)
+    with temp_engine(
+        jobs__workers=0, write__extract="off", clock=SettableClock(START + timedelta(days=9))
+    ) as engine:
+        put(
+            engine,
+            "a",
+            "The harbour at dawn",
+            role="user",
+            session="s1",
+            superseded_by="b",
+            status=Status.SUPERSEDED,
+        )
         put(engine, "b", "Boats in a harbour", role="assistant")
         put(engine, "c", "Harbours are loud", kind=Kind.SUMMARY, meta={"summary_kind": "short"})
-        later = Record("d", OTHER, Kind.NOTE, "Harbour fees", START + timedelta(days=3))
+        later = Record(
+            id="d",
+            scope=OTHER,
+            kind=Kind.NOTE,
+            text="Harbour fees",
+            recorded_at=START + timedelta(days=3),
+        )
         engine.store.commit(WriteBatch("test", "add", START, puts=(NewRecord(later),)))
         where = Where("and", (Condition(field, op, value),))  # type: ignore[arg-type]
         found = engine.search("harbour", scope=GLOBAL, where=where, history=True)
@@ -106,19 +146,47 @@ def test_explain_takes_the_filters_of_search_and_finds_the_same() -> None:
         engine.add("A harbour note", scope=ANN)
         engine.observe(Turn("A harbour turn", speaker="Zoe"), scope=ANN)
         where = Where("and", (Condition("speaker", "eq", "Zoe"),))
-        for asked in ({"kinds": (Kind.TURN,)}, {"where": where}, {"kinds": (Kind.NOTE,), "history": True}):
+        for asked in (
+            {"kinds": (Kind.TURN,)},
+            {"where": where},
+            {"kinds": (Kind.NOTE,), "history": True},
+        ):
             shown = [hit.record.id for hit in engine.explain("harbour", scope=ANN, **asked).hits]  # type: ignore[arg-type]
             assert len(shown) == 1
-            assert shown == [hit.record.id for hit in engine.search("harbour", scope=ANN, **asked).hits]  # type: ignore[arg-type]
+            assert shown == [
+                hit.record.id for hit in engine.search("harbour", scope=ANN, **asked).hits
+            ]  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("value", [5, 0, True, None, 1.5, [], [1], [None], {}, {"a": 1}, {"x"}, b"a", ["a", 5], [""], "", ["x" * 300]])
+@pytest.mark.parametrize(
+    "value",
+    [
+        5,
+        0,
+        True,
+        None,
+        1.5,
+        [],
+        [1],
+        [None],
+        {},
+        {"a": 1},
+        {"x"},
+        b"a",
+        ["a", 5],
+        [""],
+        "",
+        ["x" * 300],
+    ],
+)
 def test_a_scope_condition_of_any_shape_is_answered_or_refused(value: object) -> None:
     """A number, a map or a list of numbers is no scope: said so, and nothing else happens."""
     with temp_engine(jobs__workers=0, write__extract="off") as engine:
         engine.add("A harbour note", scope=ANN)
         for op in ("eq", "ne", "in", "gt"):
             with contextlib.suppress(InputError):
-                engine.search("harbour", scope=ANN, where=Where("and", (Condition("scope", op, value),)))  # type: ignore[arg-type]
+                engine.search(
+                    "harbour", scope=ANN, where=Where("and", (Condition("scope", op, value),))
+                )  # type: ignore[arg-type]
     with temp_engine(jobs__workers=0) as engine, pytest.raises(InputError, match="is no scope"):
         engine.list(scope=ANN, where=Where("and", (Condition("scope", "eq", 5),)))

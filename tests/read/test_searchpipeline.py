@@ -26,10 +26,13 @@ def test_what_was_acknowledged_is_found_at_once() -> None:
 
 def test_code_in_a_message_does_not_outweigh_its_prose() -> None:
     """A message with a long listing is as near to a question as its prose alone."""
-    prose, code = "The invoice export of our bakery runs each Friday night", "\n".join(f"x{n} = load('table_{n}')" for n in range(60))
+    prose = "The invoice export of our bakery runs each Friday night"
+    code = "\n".join(f"x{n} = load('table_{n}')" for n in range(60))
     with temp_engine(jobs__workers=0, write__extract="off") as engine:
         plain = engine.observe(Turn(prose, session="a"), scope=ANN)[0]
-        listed = engine.observe(Turn(f"{prose}:\n```python\n{code}\n```", session="b"), scope=ANN)[0]
+        listed = engine.observe(Turn(f"{prose}:\n```python\n{code}\n```", session="b"), scope=ANN)[
+            0
+        ]
         asked = "When do the bakery's bills get exported?"
         near = {hit.record.id: hit.parts["cos"] for hit in engine.search(asked, scope=ANN).hits}
         assert near[listed.id] == pytest.approx(near[plain.id], abs=0.01)
@@ -38,21 +41,36 @@ def test_code_in_a_message_does_not_outweigh_its_prose() -> None:
 
 
 def test_a_question_about_a_course_gets_hits_from_the_whole_time() -> None:
-    """Twelve mentions of the garden in one week do not hide the two of later months where the order is asked for."""
+    """Twelve mentions of the garden in one week do not hide the two of later months where the order
+    is asked for.
+    """
     with temp_engine(jobs__workers=0, write__extract="off") as engine:
         for day in range(12):
             at = START + timedelta(hours=10 * day)
-            engine.observe(Turn(f"Garden plan, garden work, bed {day}: roses", session=f"s{day}", at=at), scope=ANN)
+            engine.observe(
+                Turn(f"Garden plan, garden work, bed {day}: roses", session=f"s{day}", at=at),
+                scope=ANN,
+            )
         late = [
-            engine.observe(Turn(text, session=text, at=START + timedelta(days=days)), scope=ANN)[0].id
+            engine.observe(Turn(text, session=text, at=START + timedelta(days=days)), scope=ANN)[
+                0
+            ].id
             for text, days in (
                 ("The work on the pond in our garden is done", 60),
                 ("The garden shed is all that we still have to work on", 120),
             )
         ]
-        found = [hit.record.id for hit in engine.search("In which order did I plan the work in the garden?", scope=ANN).hits]
+        found = [
+            hit.record.id
+            for hit in engine.search(
+                "In which order did I plan the work in the garden?", scope=ANN
+            ).hits
+        ]
         assert set(late) <= set(found[:6])
-        assert not set(late) <= {hit.record.id for hit in engine.search("What did I plan as work in the garden?", scope=ANN).hits[:6]}
+        assert not set(late) <= {
+            hit.record.id
+            for hit in engine.search("What did I plan as work in the garden?", scope=ANN).hits[:6]
+        }
 
 
 @pytest.mark.covers("S2.44")
@@ -75,11 +93,16 @@ def test_facts_change_and_the_current_one_comes_first() -> None:
 
 
 def test_one_of_many_of_whom_the_same_is_known() -> None:
-    """Whose address is asked for is found among any number of newer addresses of others, in whatever spelling the name is asked."""
+    """Whose address is asked for is found among any number of newer addresses of others, in
+    whatever spelling the name is asked.
+    """
     names = [
         "".join(parts)
         for parts in product(
-            ("Bar", "Den", "Fal", "Gor", "Hul", "Jem"), ("a", "e", "i", "o", "u"), ("bin", "del", "mick", "nos"), ("a", "o")
+            ("Bar", "Den", "Fal", "Gor", "Hul", "Jem"),
+            ("a", "e", "i", "o", "u"),
+            ("bin", "del", "mick", "nos"),
+            ("a", "o"),
         )
     ]
     with temp_engine(jobs__workers=0) as engine:
@@ -134,7 +157,9 @@ def test_forget_hides_and_restore_brings_back() -> None:
 
 
 def test_purge_erases_and_proves_it() -> None:
-    """After a purge nothing of the text is left in the home folder, and the answer says so place by place."""
+    """After a purge nothing of the text is left in the home folder, and the answer says so place by
+    place.
+    """
     with temp_engine(jobs__workers=0) as engine:
         receipt = engine.add("The vault combination is zanzibar 9931", scope=ANN)
         proof = engine.purge(receipt.id, scope=ANN)
@@ -149,7 +174,9 @@ def test_purge_erases_and_proves_it() -> None:
 
 @pytest.mark.covers("S1.62", "S3.38")
 def test_scopes_see_themselves_and_what_is_above() -> None:
-    """A project sees itself and the owner, never another project or owner; the owner sees everything of theirs."""
+    """A project sees itself and the owner, never another project or owner;
+    the owner sees everything of theirs.
+    """
     with temp_engine(jobs__workers=0, write__extract="off") as engine:
         engine.add("The owner likes tulips", scope=ANN)
         engine.add("Project X uses tulips", scope=(*ANN, "project", "x"))
@@ -160,7 +187,11 @@ def test_scopes_see_themselves_and_what_is_above() -> None:
             return {hit.record.text for hit in engine.search("tulips", scope=scope).hits}
 
         assert texts((*ANN, "project", "x")) == {"The owner likes tulips", "Project X uses tulips"}
-        assert texts(ANN) == {"The owner likes tulips", "Project X uses tulips", "Project Y uses tulips"}
+        assert texts(ANN) == {
+            "The owner likes tulips",
+            "Project X uses tulips",
+            "Project Y uses tulips",
+        }
         assert texts(("user", "bob")) == {"Bob hates tulips"}
         assert texts(("user", "an")) == set()
         assert texts((*ANN, "project", "unknown")) == {"The owner likes tulips"}
@@ -182,20 +213,38 @@ def test_another_owners_id_finds_nothing() -> None:
 def test_filters_narrow_a_search() -> None:
     """Conditions on metadata and fields hold; an unknown field says which there are."""
     with temp_engine(jobs__workers=0, write__extract="off") as engine:
-        engine.observe([Turn("Pizza with olives", meta={"rating": 5}), Turn("Pizza with pineapple", meta={"rating": 1})], scope=ANN)
+        engine.observe(
+            [
+                Turn("Pizza with olives", meta={"rating": 5}),
+                Turn("Pizza with pineapple", meta={"rating": 1}),
+            ],
+            scope=ANN,
+        )
         good = Where("and", (Condition("meta.rating", "gte", 3),))
-        assert [hit.record.text for hit in engine.search("pizza", scope=ANN, where=good).hits] == ["Pizza with olives"]
+        assert [hit.record.text for hit in engine.search("pizza", scope=ANN, where=good).hits] == [
+            "Pizza with olives"
+        ]
         with pytest.raises(InputError):
             engine.search("pizza", scope=ANN, where=Where("and", (Condition("nonsense", "eq", 1),)))
 
 
 def test_explain_says_why() -> None:
-    """The trace names the query's parts, each stage, each candidate's scores and why it was dropped."""
+    """The trace names the query's parts, each stage, each candidate's scores and why it was
+    dropped.
+    """
     with temp_engine(jobs__workers=0) as engine:
         for number in range(5):
             engine.add(f"Fact number {number} about penguins and ice", scope=ANN)
         trace = engine.explain("What about penguins?", scope=ANN, limit=2).trace
-        assert [name for name, *_ in trace.stages] == ["query", "candidates", "fuse", "expand", "join", "rerank", "diversify"]
+        assert [name for name, *_ in trace.stages] == [
+            "query",
+            "candidates",
+            "fuse",
+            "expand",
+            "join",
+            "rerank",
+            "diversify",
+        ]
         assert sum(row.dropped == "" for row in trace.rows) == 2
         assert all(row.dropped for row in trace.rows[2:])
         assert trace.rows[0].parts["bm"] > 0
@@ -232,7 +281,9 @@ def test_every_script_is_found_by_its_words(text: str, query: str) -> None:
 
 
 def test_hostile_queries_do_no_harm() -> None:
-    """Quotes, operators, NUL, lone surrogates, emoji, right-to-left marks and a megabyte: an answer or nothing, no error."""
+    """Quotes, operators, NUL, lone surrogates, emoji, right-to-left marks and a megabyte:
+    an answer or nothing, no error.
+    """
     with temp_engine(jobs__workers=0, write__extract="off") as engine:
         engine.add("plain text", scope=ANN)
         for query in (
@@ -251,7 +302,9 @@ def test_hostile_queries_do_no_harm() -> None:
 
 
 def test_recency_breaks_ties_only() -> None:
-    """Of two equal statements the newer one is shown; one that answers worse stays behind, however new."""
+    """Of two equal statements the newer one is shown;
+    one that answers worse stays behind, however new.
+    """
     clock = SettableClock(START)
     with temp_engine(jobs__workers=0, clock=clock, write__extract="off") as engine:
         engine.observe(Turn("The printer is jammed again", session="a"), scope=ANN)
@@ -273,10 +326,20 @@ def test_kinds_choose() -> None:
 
 
 def test_a_chain_of_changes_puts_the_last_first() -> None:
-    """However the words score, what was superseded stands below what superseded it, all along the chain; no circle hangs it."""
+    """However the words score, what was superseded stands below what superseded it, all along the
+    chain; no circle hangs it.
+    """
     with temp_engine(jobs__workers=0) as engine:
         for year, town in enumerate(("Paris", "Oslo", "Lima", "Cairo"), 2018):
-            engine.observe(Turn(f"I moved to {town}.", at=datetime(year, 3, 2, tzinfo=UTC), session=str(year)), scope=ANN)
+            engine.observe(
+                Turn(f"I moved to {town}.", at=datetime(year, 3, 2, tzinfo=UTC), session=str(year)),
+                scope=ANN,
+            )
         engine.drain()
         texts = [hit.record.text for hit in engine.search("Where do I live?", scope=ANN).hits]
-        assert texts == ["I moved to Cairo.", "I moved to Lima.", "I moved to Oslo.", "I moved to Paris."]
+        assert texts == [
+            "I moved to Cairo.",
+            "I moved to Lima.",
+            "I moved to Oslo.",
+            "I moved to Paris.",
+        ]

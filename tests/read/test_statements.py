@@ -42,11 +42,20 @@ def statements() -> Iterator[list[str]]:
 
 
 def test_a_search_takes_few_statements(home: Path, statements: list[str]) -> None:
-    """Eight at most, with facts, rules, replaced statements and links in memory; a second search right after a write four more, and
-    one more where uses were counted meanwhile, as they are every few seconds."""
+    """Eight at most, with facts, rules, replaced statements and links in memory; a second search
+    right after a write four more, and one more where uses were counted meanwhile, as they are every
+    few seconds.
+    """
     with engrams.open(home=home, jobs__workers=0) as memory:
         for number in range(40):
-            memory.observe(Turn(f"Ben repaired bicycle number {number} last week.", speaker="Ben", session=f"s{number // 10}"), scope=ANN)
+            memory.observe(
+                Turn(
+                    f"Ben repaired bicycle number {number} last week.",
+                    speaker="Ben",
+                    session=f"s{number // 10}",
+                ),
+                scope=ANN,
+            )
         memory.add("I live in Ghent and my favourite tea is mint tea.", scope=ANN)
         memory.add("I moved to Bern. My favourite tea is green tea now.", scope=ANN)
         memory.add("Never put the kettle on the stove when it is empty.", scope=ANN)

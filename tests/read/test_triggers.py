@@ -20,7 +20,9 @@ OWNER = Scope(ANN)
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
 
-def rule(engine: MemoryEngine, text: str, *triggers: str, kind: Kind = Kind.NEGATIVE, **fields: object) -> str:
+def rule(
+    engine: MemoryEngine, text: str, *triggers: str, kind: Kind = Kind.NEGATIVE, **fields: object
+) -> str:
     """Store a rule with these triggers; its id."""
     name = f"rule{len(text):022d}"
     record = Record(name, OWNER, kind, text, START, triggers=triggers, **fields)  # type: ignore[arg-type]
@@ -61,10 +63,12 @@ def test_a_negative_memory_surfaces_on_its_trigger_whatever_its_likeness() -> No
         assert found.hits[0].parts["trigger"] == 1
         assert not found.abstain
         assert len(engine.search("deploy", scope=ANN, limit=1).hits) == 1
-        assert name in [hit.record.id for hit in engine.context("deploy today", scope=ANN).hits] or (
-            "terrarium" in engine.context("deploy today", scope=ANN).text
-        )
-        assert name not in [hit.record.id for hit in engine.search("Where is the tools folder?", scope=ANN).hits]
+        assert name in [
+            hit.record.id for hit in engine.context("deploy today", scope=ANN).hits
+        ] or ("terrarium" in engine.context("deploy today", scope=ANN).text)
+        assert name not in [
+            hit.record.id for hit in engine.search("Where is the tools folder?", scope=ANN).hits
+        ]
 
 
 @pytest.mark.covers("S3.36")
@@ -82,11 +86,17 @@ def test_a_procedure_surfaces_on_its_trigger_with_its_steps() -> None:
             meta=extra,
         )
         hit = engine.search("Start the database migrations", scope=ANN).hits[0]
-        assert (hit.record.id, hit.record.steps, dict(hit.record.meta)) == (name, ("stop", "copy", "start"), extra)
+        assert (hit.record.id, hit.record.steps, dict(hit.record.meta)) == (
+            name,
+            ("stop", "copy", "start"),
+            extra,
+        )
 
 
 def test_only_rules_that_hold_surface() -> None:
-    """Neither a forgotten rule, nor another owner's, nor one outside what was asked for; and none where that is off."""
+    """Neither a forgotten rule, nor another owner's, nor one outside what was asked for;
+    and none where that is off.
+    """
     with temp_engine(jobs__workers=0, clock=SettableClock(START)) as engine:
         name = rule(engine, "Never touch Karl's terrarium", "deploy")
         assert engine.search("deploy", scope=("user", "bob")).hits == ()
@@ -96,7 +106,9 @@ def test_only_rules_that_hold_surface() -> None:
         assert engine.get(name, scope=ANN).status is Status.FORGOTTEN
     with temp_engine(jobs__workers=0, read__triggers=0, clock=SettableClock(START)) as engine:
         rule(engine, "Never touch Karl's terrarium", "deploy")
-        assert not [hit for hit in engine.search("deploy", scope=ANN).hits if "trigger" in hit.parts]
+        assert not [
+            hit for hit in engine.search("deploy", scope=ANN).hits if "trigger" in hit.parts
+        ]
 
 
 def test_the_most_telling_triggers_come_first_and_not_too_many() -> None:
@@ -111,7 +123,9 @@ def test_the_most_telling_triggers_come_first_and_not_too_many() -> None:
 
 @pytest.mark.covers("S3.37")
 def test_a_session_scoped_memory_is_gone_from_the_next_session() -> None:
-    """What was written into one session's scope is read there, and not in another one of the same person."""
+    """What was written into one session's scope is read there, and not in another one of the same
+    person.
+    """
     with temp_engine(jobs__workers=0, clock=SettableClock(START)) as engine:
         engine.add("For now call me captain", scope=(*ANN, "session", "one"))
         assert engine.search("call me captain", scope=(*ANN, "session", "one")).hits
@@ -122,7 +136,9 @@ def test_a_session_scoped_memory_is_gone_from_the_next_session() -> None:
 def test_a_seasonal_memory_counts_only_in_its_season() -> None:
     """Tagged for a season, it is in no search, no profile and no trigger until that season is set."""
     for seasons, there in (((), False), (("winter",), False), (("winter", "release-week"), True)):
-        with temp_engine(jobs__workers=0, write__extract="off", read__seasons=seasons, clock=SettableClock(START)) as engine:
+        with temp_engine(
+            jobs__workers=0, write__extract="off", read__seasons=seasons, clock=SettableClock(START)
+        ) as engine:
             note = engine.add("The deploy room is booked all day", scope=ANN)
             engine.edit(note.id, scope=ANN, fields={"tags": ("season:release-week", "rooms")})
             rule(engine, "Ask before you deploy", "deploy", tags=("season:release-week",))
@@ -132,14 +148,18 @@ def test_a_seasonal_memory_counts_only_in_its_season() -> None:
             assert "The deploy room has a window" in texts
             assert ("The deploy room is booked all day" in texts) is there
             assert ("Ask before you deploy" in texts) is there
-            assert ("Ask before you deploy" in engine.context("anything", scope=ANN).prefix) is there
+            assert (
+                "Ask before you deploy" in engine.context("anything", scope=ANN).prefix
+            ) is there
             assert any("only in season" in row.dropped for row in found.trace.rows) is not there
 
 
 @pytest.mark.covers("S0.44")
 def test_what_is_below_the_dense_floor_is_never_found_and_says_so() -> None:
     """However new and important it is; the trace names the floor."""
-    with temp_engine(preset="cache", jobs__workers=0, clock=SettableClock(START), embedder=HashEmbedder()) as engine:
+    with temp_engine(
+        preset="cache", jobs__workers=0, clock=SettableClock(START), embedder=HashEmbedder()
+    ) as engine:
         near = engine.add("spare key under the blue pot", scope=ANN)
         engine.add("Felix hates thunder", scope=ANN)
         found = engine.explain("spare key under the pot", scope=ANN)
@@ -152,7 +172,9 @@ def test_what_is_below_the_dense_floor_is_never_found_and_says_so() -> None:
 @pytest.mark.covers("S3.13")
 def test_hits_behind_a_gap_are_dropped_with_the_reason() -> None:
     """What is close to the best stays, and at least the best."""
-    with temp_engine(read__cut_ratio=0.9, jobs__workers=0, clock=SettableClock(START), embedder=HashEmbedder()) as engine:
+    with temp_engine(
+        read__cut_ratio=0.9, jobs__workers=0, clock=SettableClock(START), embedder=HashEmbedder()
+    ) as engine:
         engine.add("spare key under the blue pot", scope=ANN)
         engine.add("A key is a thing of metal that opens and closes doors", scope=ANN)
         found = engine.explain("spare key under the pot", scope=ANN)
@@ -163,7 +185,9 @@ def test_hits_behind_a_gap_are_dropped_with_the_reason() -> None:
 @pytest.mark.covers("S3.10")
 def test_the_graph_finds_what_words_or_meaning_vouch_for() -> None:
     """Below the floor of likeness, a memory without a word of the query is not found."""
-    with temp_engine(preset="graph", jobs__workers=0, clock=SettableClock(START), embedder=HashEmbedder()) as engine:
+    with temp_engine(
+        preset="graph", jobs__workers=0, clock=SettableClock(START), embedder=HashEmbedder()
+    ) as engine:
         engine.add("spare key under the blue pot", scope=ANN)
         engine.add("Felix hates thunder", scope=ANN)
         found = engine.explain("spare key under the pot", scope=ANN)
@@ -182,15 +206,29 @@ class _Same:
 
 @pytest.mark.covers("S3.11")
 def test_a_rare_word_wins_without_help_from_the_embedder() -> None:
-    """Where all is equally near in meaning the one text with the word is first, by ranks with 60; what was superseded is not there."""
-    with temp_engine(preset="graph", jobs__workers=0, write__extract="off", clock=SettableClock(START), embedder=_Same()) as engine:
+    """Where all is equally near in meaning the one text with the word is first, by ranks with 60;
+    what was superseded is not there.
+    """
+    with temp_engine(
+        preset="graph",
+        jobs__workers=0,
+        write__extract="off",
+        clock=SettableClock(START),
+        embedder=_Same(),
+    ) as engine:
         assert (engine.settings.read.fusion, engine.settings.read.rrf_k) == ("rrf", 60)
-        assert engine.settings.read.limit * engine.settings.read.oversample + engine.settings.read.extra_candidates >= 45
+        assert (
+            engine.settings.read.limit * engine.settings.read.oversample
+            + engine.settings.read.extra_candidates
+            >= 45
+        )
         for number in range(30):
             engine.add(f"Notes on the garden, part {number}", scope=ANN)
         rare = engine.add("The serial number of the pump is QX7731", scope=ANN)
         gone = engine.add("The serial number was QX7731, they said", scope=ANN)
-        change = RecordChange(OWNER, gone.id, {"status": Status.SUPERSEDED, "superseded_by": rare.id}, "replace")
+        change = RecordChange(
+            OWNER, gone.id, {"status": Status.SUPERSEDED, "superseded_by": rare.id}, "replace"
+        )
         engine.store.commit(WriteBatch("test", "replace", engine.now(), changes=(change,)))
         found = engine.explain("QX7731", scope=ANN)
         assert found.hits[0].record.id == rare.id

@@ -38,11 +38,20 @@ class Conversation:
     def end(self, session: str = "s", scope: Any = ALICE) -> SessionInfo:
         return self.engine.sessions.end(session, scope=scope)
 
-    def records(self, *kinds: Kind, statuses: tuple[Status, ...] = (Status.ACTIVE,)) -> list[Record]:
-        return list(self.engine.list(scope=ALICE, kinds=kinds, statuses=statuses, order="oldest", limit=500).records)
+    def records(
+        self, *kinds: Kind, statuses: tuple[Status, ...] = (Status.ACTIVE,)
+    ) -> list[Record]:
+        return list(
+            self.engine.list(
+                scope=ALICE, kinds=kinds, statuses=statuses, order="oldest", limit=500
+            ).records
+        )
 
     def facts(self, *statuses: Status) -> list[str]:
-        return [record.text for record in self.records(*STATEMENTS, statuses=statuses or (Status.ACTIVE,))]
+        return [
+            record.text
+            for record in self.records(*STATEMENTS, statuses=statuses or (Status.ACTIVE,))
+        ]
 
     def held(self) -> list[str]:
         return self.facts(Status.CANDIDATE)

@@ -1,7 +1,8 @@
 """Ends sessions and dies, over and over: ``python ending.py HOME KILLS SEED``.
 
-The home holds sessions that nobody ended. Each life is a forked child that ends them and kills itself with SIGKILL just before, or
-just after, one of its writes to the store, if it makes so many. Everything is imported before the first fork.
+The home holds sessions that nobody ended. Each life is a forked child that ends them and kills
+itself with SIGKILL just before, or just after, one of its writes to the store, if it makes so many.
+Everything is imported before the first fork.
 """
 
 from __future__ import annotations
@@ -48,8 +49,18 @@ def life(home: str, clock: SettableClock, number: int, dice: random.Random) -> N
     with engrams.open(home=home, clock=clock, jobs__workers=0, jobs__lease_seconds=0.01) as memory:
         if number % 3 == 0:
             name = f"s{number % 4}"
-            turns = [f"I kind of like sport number {number}.", f"Boat {number} is a boat.", f"The boat of Ann number {number} sails."]
-            memory.observe([Turn(text, session=name, external_id=f"{number}-{at}") for at, text in enumerate(turns)], scope=OWNER)
+            turns = [
+                f"I kind of like sport number {number}.",
+                f"Boat {number} is a boat.",
+                f"The boat of Ann number {number} sails.",
+            ]
+            memory.observe(
+                [
+                    Turn(text, session=name, external_id=f"{number}-{at}")
+                    for at, text in enumerate(turns)
+                ],
+                scope=OWNER,
+            )
             memory.sessions.end(name, scope=OWNER)
         memory.drain(5)
 
@@ -77,8 +88,13 @@ def main(home: str, kills: int, seed: int) -> None:
 
 
 if __name__ == "__main__":
-    with engrams.open(store__url=":memory:", jobs__workers=0) as warm:  # every module that the children will use
-        warm.observe([Turn(f"I kind of like boat {n}. It is a boat.", session="w") for n in range(4)], scope=OWNER)
+    with engrams.open(
+        store__url=":memory:", jobs__workers=0
+    ) as warm:  # every module that the children will use
+        warm.observe(
+            [Turn(f"I kind of like boat {n}. It is a boat.", session="w") for n in range(4)],
+            scope=OWNER,
+        )
         warm.drain()
         warm.sessions.end("w", scope=OWNER)
     main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))

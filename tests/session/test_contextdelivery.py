@@ -15,7 +15,8 @@ from engrams.types import Context, Turn
 
 ANN = ("user", "ann")
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
-KEY, CAT = "the spare key is under the blue pot", "Felix the cat hates thunder and rain"
+KEY = "the spare key is under the blue pot"
+CAT = "Felix the cat hates thunder and rain"
 
 
 @pytest.fixture
@@ -27,7 +28,13 @@ def clock() -> SettableClock:
 @pytest.fixture
 def behind(clock: SettableClock) -> Iterator[MemoryEngine]:
     """An engine that delivers one turn behind."""
-    with temp_engine(delivery__mode="pending", delivery__shown_minutes=45, jobs__workers=0, clock=clock, embedder=HashEmbedder()) as engine:
+    with temp_engine(
+        delivery__mode="pending",
+        delivery__shown_minutes=45,
+        jobs__workers=0,
+        clock=clock,
+        embedder=HashEmbedder(),
+    ) as engine:
         engine.add(KEY, scope=ANN)
         engine.add(CAT, scope=ANN)
         yield engine
@@ -48,7 +55,9 @@ def settle(engine: MemoryEngine) -> None:
 
 @pytest.mark.covers("S3.2", "S3.3")
 def test_a_turn_gets_what_was_found_during_the_one_before(behind: MemoryEngine) -> None:
-    """The first gets nothing, the next what the first asked for, and another conversation none of it."""
+    """The first gets nothing, the next what the first asked for, and another conversation none of
+    it.
+    """
     assert behind.deliver("spare key pot", scope=ANN, session="one").text == ""
     settle(behind)
     assert behind.deliver("spare key pot", scope=ANN, session="two").text == ""
@@ -97,9 +106,17 @@ def test_a_turn_does_not_wait_for_a_hung_embedder() -> None:
 @pytest.mark.covers("S3.19", "S3.20", "S3.21")
 def test_what_was_shown_is_not_shown_again_until_the_topic_changes(clock: SettableClock) -> None:
     """Nor is what the conversation said itself; another one sees both."""
-    with temp_engine(delivery__shown_minutes=45, read__prefix_tokens=0, jobs__workers=0, clock=clock, embedder=HashEmbedder()) as engine:
+    with temp_engine(
+        delivery__shown_minutes=45,
+        read__prefix_tokens=0,
+        jobs__workers=0,
+        clock=clock,
+        embedder=HashEmbedder(),
+    ) as engine:
         engine.add(KEY, scope=ANN)
-        engine.observe(Turn("my spare key was in a pot of honey last year", session="one"), scope=ANN)
+        engine.observe(
+            Turn("my spare key was in a pot of honey last year", session="one"), scope=ANN
+        )
         assert told(engine.deliver("spare key pot", scope=ANN, session="one")) == [KEY]
         assert told(engine.deliver("spare key pot", scope=ANN, session="one")) == []
         assert len(told(engine.deliver("spare key pot", scope=ANN, session="two"))) == 2

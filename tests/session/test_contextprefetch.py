@@ -29,7 +29,9 @@ def pending(clock: SettableClock) -> Iterator[ContextPrefetcher[str]]:
 
 
 def settle(pending: ContextPrefetcher[str]) -> None:
-    """Wait until everything asked for before is worked out: there is one worker, and it keeps the order."""
+    """Wait until everything asked for before is worked out:
+    there is one worker, and it keeps the order.
+    """
     done = threading.Event()
     while not pending.submit(f"barrier-{id(done)}", done.set):
         pass
@@ -52,15 +54,20 @@ def test_conversations_do_not_cross(pending: ContextPrefetcher[str]) -> None:
     for name in ("one", "two"):
         assert pending.submit(name, lambda name=name: f"for {name}")  # type: ignore[misc]
     settle(pending)
-    assert len([thread for thread in threading.enumerate() if thread.name == "engrams-pending"]) == 1
+    assert (
+        len([thread for thread in threading.enumerate() if thread.name == "engrams-pending"]) == 1
+    )
     assert pending.take("two") == "for two"
     assert pending.take("one") == "for one"
 
 
 @pytest.mark.covers("S3.1", "S3.3")
 def test_a_turn_never_waits(pending: ContextPrefetcher[str]) -> None:
-    """With work that hangs, asking returns at once: one check a conversation, sixteen waiting, and the rest is let go."""
-    hang, started = threading.Event(), threading.Event()
+    """With work that hangs, asking returns at once:
+    one check a conversation, sixteen waiting, and the rest is let go.
+    """
+    hang = threading.Event()
+    started = threading.Event()
 
     def slow() -> str:
         started.set()
@@ -78,7 +85,9 @@ def test_a_turn_never_waits(pending: ContextPrefetcher[str]) -> None:
 
 
 @pytest.mark.covers("S3.20")
-def test_what_is_stale_or_off_topic_is_dropped(pending: ContextPrefetcher[str], clock: SettableClock) -> None:
+def test_what_is_stale_or_off_topic_is_dropped(
+    pending: ContextPrefetcher[str], clock: SettableClock
+) -> None:
     """Two minutes are fresh, more are not; a new topic wants nothing of the one before."""
     for name in ("one", "two", "three"):
         pending.submit(name, lambda: "found")
@@ -101,7 +110,9 @@ def test_closing_ends_the_worker(clock: SettableClock) -> None:
 
 
 @pytest.mark.covers("S3.34")
-def test_a_failure_is_invisible_to_the_turn(pending: ContextPrefetcher[str], caplog: pytest.LogCaptureFixture) -> None:
+def test_a_failure_is_invisible_to_the_turn(
+    pending: ContextPrefetcher[str], caplog: pytest.LogCaptureFixture
+) -> None:
     """It is logged, that turn gets nothing, and the next one is served."""
 
     def fail() -> str:

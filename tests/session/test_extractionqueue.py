@@ -20,7 +20,8 @@ from engrams.testing import ScriptedModel, SettableClock, temp_engine
 from engrams.types import Turn
 from engrams.write.feedbacksignals import detect_signals
 
-ANN, BOB = ("user", "ann"), ("user", "bob")
+ANN = ("user", "ann")
+BOB = ("user", "bob")
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 NOTHING = {"statements": []}
 
@@ -64,8 +65,12 @@ def waiting(engine: MemoryEngine) -> list[Job]:
 
 
 @pytest.mark.covers("S1.24")
-def test_five_rapid_turns_are_one_update(engine: MemoryEngine, model: ScriptedModel, clock: SettableClock) -> None:
-    """Each turn puts the update off to thirty seconds of quiet; then one call sees all five. A pause may be 300 s at most."""
+def test_five_rapid_turns_are_one_update(
+    engine: MemoryEngine, model: ScriptedModel, clock: SettableClock
+) -> None:
+    """Each turn puts the update off to thirty seconds of quiet;
+    then one call sees all five. A pause may be 300 s at most.
+    """
     for number in range(5):
         engine.observe(turn(f"My colleague number {number} is called Kim"), scope=ANN)
         clock.forward(seconds=5)
@@ -88,7 +93,9 @@ def test_five_rapid_turns_are_one_update(engine: MemoryEngine, model: ScriptedMo
 
 @pytest.mark.covers("S1.25")
 def test_updates_of_one_key_are_united(engine: MemoryEngine) -> None:
-    """Turns of one user, agent and thread share an update, with every turn once and the signals of all; other keys have theirs."""
+    """Turns of one user, agent and thread share an update, with every turn once and the signals of
+    all; other keys have theirs.
+    """
     engine.updates.add(turn("I work with Kim at the harbour"), scope=ANN)
     engine.updates.add(turn("No, that's wrong, I meant Kim Lee"), scope=ANN)
     engine.updates.add(turn("Exactly what I meant, keep doing that"), scope=ANN)
@@ -124,10 +131,19 @@ def test_signals(text: str, found: tuple[str, ...]) -> None:
 
 @pytest.mark.covers("S1.26")
 def test_a_full_queue_refuses_ordinary_updates(model: ScriptedModel, clock: SettableClock) -> None:
-    """With `jobs.max_queued` updates waiting a new one is refused and nothing of it stored; a signal still enters, and a known key."""
+    """With `jobs.max_queued` updates waiting a new one is refused and nothing of it stored;
+    a signal still enters, and a known key.
+    """
     assert load({}, environ={}).settings.jobs.max_queued == 1000
     url = f"{model.url}/v1"
-    with temp_engine(clock=clock, jobs__workers=0, jobs__max_queued=3, chat__provider="openai", chat__model="m", chat__url=url) as engine:
+    with temp_engine(
+        clock=clock,
+        jobs__workers=0,
+        jobs__max_queued=3,
+        chat__provider="openai",
+        chat__model="m",
+        chat__url=url,
+    ) as engine:
         for session in ("a", "b", "c"):
             engine.updates.add(turn("Kim likes green tea", session), scope=ANN)
         with pytest.raises(BudgetError, match="queue is full") as refused:
@@ -146,18 +162,26 @@ def test_a_full_queue_refuses_ordinary_updates(model: ScriptedModel, clock: Sett
 
 @pytest.mark.covers("S1.27")
 def test_add_nowait_is_due_at_once(engine: MemoryEngine, model: ScriptedModel) -> None:
-    """It takes what waits for the same thread along, and works for whoever it was given for, whatever came in between."""
+    """It takes what waits for the same thread along, and works for whoever it was given for,
+    whatever came in between.
+    """
     engine.updates.add(turn("Kim likes green tea"), scope=ANN)
     engine.updates.add_nowait(turn("Kim likes rye bread"), scope=ANN)
     engine.updates.add(turn("Lou likes plums"), scope=BOB)
     engine.drain()
     assert len(model.requests) == 1
-    assert "green tea" in model.requests[0].prompt and "rye bread" in model.requests[0].prompt and "plums" not in model.requests[0].prompt
+    assert (
+        "green tea" in model.requests[0].prompt
+        and "rye bread" in model.requests[0].prompt
+        and "plums" not in model.requests[0].prompt
+    )
     assert [job.key for job in waiting(engine)] == ["user/bob|s1"]
 
 
 @pytest.mark.covers("S1.28")
-def test_a_failed_update_sees_the_same_messages_again(engine: MemoryEngine, model: ScriptedModel, clock: SettableClock) -> None:
+def test_a_failed_update_sees_the_same_messages_again(
+    engine: MemoryEngine, model: ScriptedModel, clock: SettableClock
+) -> None:
     """What failed waits with its turns, joined by later ones; the next run is shown all of them."""
     model.fail("http_500", times=1)
     engine.updates.add_nowait(turn("Kim likes green tea"), scope=ANN)
@@ -171,9 +195,19 @@ def test_a_failed_update_sees_the_same_messages_again(engine: MemoryEngine, mode
 
 
 @pytest.mark.covers("S1.29")
-def test_work_that_comes_in_meanwhile_is_done_once_afterwards(model: ScriptedModel, home: Path) -> None:
-    """While an update of a key runs, another waits without being due to anybody; it is then run exactly once."""
-    named = {"home": str(home), "chat.provider": "openai", "chat.model": "m", "chat.url": f"{model.url}/v1", "jobs.workers": 2}
+def test_work_that_comes_in_meanwhile_is_done_once_afterwards(
+    model: ScriptedModel, home: Path
+) -> None:
+    """While an update of a key runs, another waits without being due to anybody;
+    it is then run exactly once.
+    """
+    named = {
+        "home": str(home),
+        "chat.provider": "openai",
+        "chat.model": "m",
+        "chat.url": f"{model.url}/v1",
+        "jobs.workers": 2,
+    }
     model.fail("hang", seconds=0.2)
     with engrams.open(load(named, environ={}).settings) as engine:
         engine.updates.add_nowait(turn("Kim likes green tea"), scope=ANN)
@@ -183,12 +217,18 @@ def test_work_that_comes_in_meanwhile_is_done_once_afterwards(model: ScriptedMod
         assert later is not None and later > engine.now()
         assert engine.updates.flush_sync()
     assert len(model.requests) == 2
-    assert "rye bread" not in model.requests[0].prompt and re.findall(r"(?m)^\[\d+\].*green tea", model.requests[1].prompt) == []
+    assert (
+        "rye bread" not in model.requests[0].prompt
+        and re.findall(r"(?m)^\[\d+\].*green tea", model.requests[1].prompt) == []
+    )
 
 
 @pytest.mark.covers("S1.30")
 def test_flush_tells_whether_it_drained(engine: MemoryEngine, model: ScriptedModel) -> None:
-    """True once nothing waits, due or not; False when the time is up, or where something failed and waits for its next try."""
+    """True once nothing waits, due or not;
+
+    False when the time is up, or where something failed and waits for its next try.
+    """
     assert engine.updates.flush_sync(0.5)
     engine.updates.add(turn("Kim likes green tea"), scope=ANN)
     engine.updates.add(turn("Lou likes plums"), scope=BOB)
@@ -207,8 +247,16 @@ def test_flush_tells_whether_it_drained(engine: MemoryEngine, model: ScriptedMod
 @pytest.mark.covers("S1.31")
 @pytest.mark.slow
 def test_enqueueing_waits_for_no_model(model: ScriptedModel, home: Path) -> None:
-    """With a model that never answers, turns are taken in from plain synchronous code, stored and found."""
-    named = {"home": str(home), "chat.provider": "openai", "chat.model": "m", "chat.url": f"{model.url}/v1", "jobs.workers": 1}
+    """With a model that never answers, turns are taken in from plain synchronous code, stored and
+    found.
+    """
+    named = {
+        "home": str(home),
+        "chat.provider": "openai",
+        "chat.model": "m",
+        "chat.url": f"{model.url}/v1",
+        "jobs.workers": 1,
+    }
     model.fail("hang", times=50)
     with engrams.open(load(named, environ={}).settings) as engine:
         with pytest.raises(RuntimeError):
@@ -224,8 +272,12 @@ def test_enqueueing_waits_for_no_model(model: ScriptedModel, home: Path) -> None
 
 
 @pytest.mark.covers("S1.32")
-def test_a_delayed_update_takes_the_place_of_the_one_before(engine: MemoryEngine, model: ScriptedModel, clock: SettableClock) -> None:
-    """The same thread again: the earlier time no longer counts, sooner or later; the turns of both are learned from together."""
+def test_a_delayed_update_takes_the_place_of_the_one_before(
+    engine: MemoryEngine, model: ScriptedModel, clock: SettableClock
+) -> None:
+    """The same thread again:
+    the earlier time no longer counts, sooner or later; the turns of both are learned from together.
+    """
     engine.updates.add(turn("Kim likes green tea"), scope=ANN, after=100)
     engine.updates.add(turn("Kim likes rye bread"), scope=ANN, after=200)
     engine.updates.add(turn("Kim likes oat milk", "s2"), scope=ANN, after=150)
@@ -243,7 +295,9 @@ def test_a_delayed_update_takes_the_place_of_the_one_before(engine: MemoryEngine
 
 @pytest.mark.covers("S1.32")
 def test_a_shutdown_cancels_or_drains(engine: MemoryEngine, model: ScriptedModel) -> None:
-    """Cancelled updates are gone and their turns stay; drained ones are done; a plain close leaves them for the next process."""
+    """Cancelled updates are gone and their turns stay;
+    drained ones are done; a plain close leaves them for the next process.
+    """
     engine.updates.add(turn("Kim likes green tea"), scope=ANN)
     engine.updates.add(turn("Kim likes green tea", "s2"), scope=ANN)
     engine.updates.add(turn("Lou likes plums"), scope=BOB)
@@ -259,9 +313,19 @@ def test_a_shutdown_cancels_or_drains(engine: MemoryEngine, model: ScriptedModel
         engine.observe(turn("too late now"), scope=ANN)
 
 
-def test_what_waits_outlives_the_process(model: ScriptedModel, home: Path, clock: SettableClock) -> None:
-    """A delayed update is kept by a close and done by the next engine on that home, when its time has come."""
-    named = {"home": str(home), "chat.provider": "openai", "chat.model": "m", "chat.url": f"{model.url}/v1", "jobs.workers": 0}
+def test_what_waits_outlives_the_process(
+    model: ScriptedModel, home: Path, clock: SettableClock
+) -> None:
+    """A delayed update is kept by a close and done by the next engine on that home, when its time
+    has come.
+    """
+    named = {
+        "home": str(home),
+        "chat.provider": "openai",
+        "chat.model": "m",
+        "chat.url": f"{model.url}/v1",
+        "jobs.workers": 0,
+    }
     with engrams.open(load(named, environ={}).settings, clock=clock) as engine:
         engine.updates.add(turn("Kim likes green tea"), scope=ANN, after=100)
     clock.back(hours=2)
@@ -272,7 +336,9 @@ def test_what_waits_outlives_the_process(model: ScriptedModel, home: Path, clock
 
 
 def test_hastening_wakes_one_conversation(engine: MemoryEngine, model: ScriptedModel) -> None:
-    """What waits for one conversation is due now; the others go on waiting, and none that waits says so."""
+    """What waits for one conversation is due now;
+    the others go on waiting, and none that waits says so.
+    """
     engine.updates.add(turn("Kim likes green tea"), scope=ANN)
     engine.updates.add(turn("Kim likes rye bread", "s2"), scope=ANN)
     assert engine.updates.hasten(scope=ANN, session="s1")

@@ -15,7 +15,11 @@ NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 def hit(name: str) -> Hit:
     """A hit of that id."""
-    return Hit(Record(name, Scope(("user", "ann")), Kind.NOTE, name, NOW), 0.5, parts={"cos": 0.5})
+    return Hit(
+        Record(id=name, scope=Scope(("user", "ann")), kind=Kind.NOTE, text=name, recorded_at=NOW),
+        0.5,
+        parts={"cos": 0.5},
+    )
 
 
 def row(*values: float) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:

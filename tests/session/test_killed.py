@@ -1,4 +1,6 @@
-"""Killed between any two writes of a session's end, again and again: nothing is lost, and nothing comes twice."""
+"""Killed between any two writes of a session's end, again and again:
+nothing is lost, and nothing comes twice.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,10 @@ def prepared(home: Path) -> None:
     """Four sessions that nobody ended."""
     with engrams.open(home=home, clock=SettableClock(), jobs__workers=0) as memory:
         for name in range(4):
-            memory.observe([Turn(f"{text[:-1]} with {name}.", session=f"s{name}") for text in CLIMBING], scope=OWNER)
+            memory.observe(
+                [Turn(f"{text[:-1]} with {name}.", session=f"s{name}") for text in CLIMBING],
+                scope=OWNER,
+            )
 
 
 def storm(home: Path, kills: int, seed: int) -> None:
@@ -43,26 +48,46 @@ def storm(home: Path, kills: int, seed: int) -> None:
         assert memory.status()["dead"] == []
         sessions = memory.sessions.list(scope=OWNER)
         assert {one.state for one in sessions} == {"rotation_required"}
-        records = [*memory.list(scope=OWNER, statuses=tuple(Status), order="oldest", limit=10_000).records]
+        records = [
+            *memory.list(scope=OWNER, statuses=tuple(Status), order="oldest", limit=10_000).records
+        ]
         turns = [record for record in records if record.kind is Kind.TURN]
-        assert [key for key, times in Counter(one.external_id for one in turns if one.external_id).items() if times > 1] == []
+        assert [
+            key
+            for key, times in Counter(one.external_id for one in turns if one.external_id).items()
+            if times > 1
+        ] == []
         assert sum(one.turns for one in sessions) == len(turns)
         episodes = [record for record in records if record.kind is Kind.EPISODE]
-        # Each part is accounted for once: no turn stands in two accounts, and every account's turns are accounted for.
+        # Each part is accounted for once: no turn stands in two accounts, and every account's turns
+        # are accounted for.
         assert sum(one.meta["arc"]["turns"] for one in episodes) <= len(turns)
-        quoted = Counter(quote.source for one in episodes for quote in {item.source: item for item in one.evidence}.values())
+        quoted = Counter(
+            quote.source
+            for one in episodes
+            for quote in {item.source: item for item in one.evidence}.values()
+        )
         assert [source for source, times in quoted.items() if times > 1] == []
         assert {one.session for one in episodes} == {one.id for one in sessions}
-        facts = Counter((one.hash, one.subject) for one in records if one.status is Status.ACTIVE and one.subject)
+        facts = Counter(
+            (one.hash, one.subject)
+            for one in records
+            if one.status is Status.ACTIVE and one.subject
+        )
         assert [fact for fact, times in facts.items() if times > 1] == []
-        assert any(one.status is Status.ACTIVE and one.text == "The user likes climbing with 0" for one in records)
+        assert any(
+            one.status is Status.ACTIVE and one.text == "The user likes climbing with 0"
+            for one in records
+        )
         assert memory.check()["ok"]
 
 
 @pytest.mark.covers("S4.45", "S4.13")
 @pytest.mark.slow
 def test_a_dozen_kills_between_the_steps_of_an_end(home: Path) -> None:
-    """After 14 SIGKILLs before or after any write, each session is finalised once and nothing held is lost."""
+    """After 14 SIGKILLs before or after any write, each session is finalised once and nothing held
+    is lost.
+    """
     storm(home, 14, 1)
 
 

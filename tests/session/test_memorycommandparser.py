@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from engrams.session.memorycommandparser import ParsedMemoryCommand, asks_to_forget, parse_command, parse_decision, parse_number
+from engrams.session.memorycommandparser import (
+    ParsedMemoryCommand,
+    asks_to_forget,
+    parse_command,
+    parse_decision,
+    parse_number,
+)
 
 
 @pytest.mark.covers("S4.50")
@@ -26,8 +32,14 @@ from engrams.session.memorycommandparser import ParsedMemoryCommand, asks_to_for
         ("stop using your memory", ParsedMemoryCommand("recall_off")),
         ("turn recall back on", ParsedMemoryCommand("recall_on")),
         ("Switch on memory!", ParsedMemoryCommand("recall_on")),
-        ("Save this as a preference: tea without sugar", ParsedMemoryCommand("save", "tea without sugar")),
-        ("remember my preference that I hate mornings.", ParsedMemoryCommand("save", "I hate mornings")),
+        (
+            "Save this as a preference: tea without sugar",
+            ParsedMemoryCommand("save", "tea without sugar"),
+        ),
+        (
+            "remember my preference that I hate mornings.",
+            ParsedMemoryCommand("save", "I hate mornings"),
+        ),
         ("forget that", ParsedMemoryCommand("forget_last")),
         ("Please forget what I just said.", ParsedMemoryCommand("forget_last")),
         ("Forget everything about me", ParsedMemoryCommand("forget_all")),
@@ -68,12 +80,24 @@ def test_requests_about_memory(text: str, wanted: ParsedMemoryCommand) -> None:
     ],
 )
 def test_everything_else(text: str) -> None:
-    """Conversation about the world, work for a tool and things to keep are no requests about memory."""
+    """Conversation about the world, work for a tool and things to keep are no requests about
+    memory.
+    """
     assert parse_command(text) is None
 
 
 @pytest.mark.parametrize(
-    ("text", "number"), [("2", 2), ("number 3", 3), ("the second one", 2), ("#4.", 4), ("tenth", 10), ("0", 0), ("two", 0), ("12345", 0)]
+    ("text", "number"),
+    [
+        ("2", 2),
+        ("number 3", 3),
+        ("the second one", 2),
+        ("#4.", 4),
+        ("tenth", 10),
+        ("0", 0),
+        ("two", 0),
+        ("12345", 0),
+    ],
 )
 def test_numbers(text: str, number: int) -> None:
     """A digit or an ordinal names one of a list."""

@@ -31,7 +31,11 @@ class Toggle:
 @pytest.fixture
 def engine() -> Iterator[MemoryEngine]:
     with temp_engine(write__extract="off") as found:
-        for text in ("The dog Rex is a greyhound.", "The boat is moored in Lund.", "The boat has a red sail."):
+        for text in (
+            "The dog Rex is a greyhound.",
+            "The boat is moored in Lund.",
+            "The boat has a red sail.",
+        ):
             found.add(text, scope=ANN)
         yield found
 
@@ -46,8 +50,12 @@ def active(engine: MemoryEngine) -> set[str]:
 
 
 @pytest.mark.covers("S4.50")
-def test_forgetting_waits_for_a_yes_on_the_next_turn(engine: MemoryEngine, control: MemoryCommandHandler) -> None:
-    """Asked to forget, it asks back; only a yes on the very next turn forgets, and the memory can be restored."""
+def test_forgetting_waits_for_a_yes_on_the_next_turn(
+    engine: MemoryEngine, control: MemoryCommandHandler
+) -> None:
+    """Asked to forget, it asks back;
+    only a yes on the very next turn forgets, and the memory can be restored.
+    """
     asked = control.turn("Forget that Rex is a greyhound.", scope=ANN)
     assert asked is not None and "Rex is a greyhound" in asked.reply and asked.forgotten == ()
     assert len(active(engine)) == 3
@@ -59,9 +67,15 @@ def test_forgetting_waits_for_a_yes_on_the_next_turn(engine: MemoryEngine, contr
 
 
 @pytest.mark.covers("S4.50")
-@pytest.mark.parametrize("answer", ["no", "Cancel", "never mind", "What time is it?", "yes, but what about cats?"])
-def test_anything_else_forgets_nothing(engine: MemoryEngine, control: MemoryCommandHandler, answer: str) -> None:
-    """A no cancels; talk about something else leaves the question behind, so that a later yes means nothing."""
+@pytest.mark.parametrize(
+    "answer", ["no", "Cancel", "never mind", "What time is it?", "yes, but what about cats?"]
+)
+def test_anything_else_forgets_nothing(
+    engine: MemoryEngine, control: MemoryCommandHandler, answer: str
+) -> None:
+    """A no cancels;
+    talk about something else leaves the question behind, so that a later yes means nothing.
+    """
     asked = control.turn("Forget about Rex", scope=ANN)
     assert asked is not None
     said = control.turn(answer, scope=ANN, pending=asked.pending)
@@ -71,8 +85,12 @@ def test_anything_else_forgets_nothing(engine: MemoryEngine, control: MemoryComm
 
 
 @pytest.mark.covers("S4.51")
-def test_several_matches_are_a_numbered_choice(engine: MemoryEngine, control: MemoryCommandHandler) -> None:
-    """Two memories match: they are numbered; a bad number keeps the options; a good one still needs its yes."""
+def test_several_matches_are_a_numbered_choice(
+    engine: MemoryEngine, control: MemoryCommandHandler
+) -> None:
+    """Two memories match:
+    they are numbered; a bad number keeps the options; a good one still needs its yes.
+    """
     asked = control.turn("Forget what I told you about the boat", scope=ANN)
     assert asked is not None and "1. The boat" in asked.reply and "2. The boat" in asked.reply
     wrong = control.turn("number 7", scope=ANN, pending=asked.pending)
@@ -103,7 +121,9 @@ def test_all_of_several(engine: MemoryEngine, control: MemoryCommandHandler) -> 
 
 
 @pytest.mark.covers("S4.51")
-def test_a_question_put_to_somebody_else(engine: MemoryEngine, control: MemoryCommandHandler) -> None:
+def test_a_question_put_to_somebody_else(
+    engine: MemoryEngine, control: MemoryCommandHandler
+) -> None:
     """Another owner's pending question is refused, and nothing of anybody's is forgotten."""
     asked = control.turn("Forget about Rex", scope=ANN)
     assert asked is not None
@@ -130,7 +150,9 @@ def test_a_question_put_to_somebody_else(engine: MemoryEngine, control: MemoryCo
         {"owner": "user/ann", "step": "confirm", "ids": ["a"], "more": 1},
     ],
 )
-def test_a_malformed_question_raises(control: MemoryCommandHandler, pending: dict[str, object]) -> None:
+def test_a_malformed_question_raises(
+    control: MemoryCommandHandler, pending: dict[str, object]
+) -> None:
     """What is not what was handed out is an error, not a guess."""
     with pytest.raises(InputError):
         control.turn("yes", scope=ANN, pending=pending)
@@ -151,7 +173,10 @@ def test_a_list_and_a_number_from_it(engine: MemoryEngine, control: MemoryComman
     lone = control.turn("forget number 1", scope=ANN)
     assert lone is not None and lone.pending is None
     nobody = control.turn("what do you remember about me?", scope=BOB)
-    assert nobody is not None and (nobody.reply, nobody.pending) == ("I remember nothing yet.", None)
+    assert nobody is not None and (nobody.reply, nobody.pending) == (
+        "I remember nothing yet.",
+        None,
+    )
     assert control.turn("What is 1 + 1?", scope=ANN, pending=shown.pending) is None
 
 
@@ -175,8 +200,14 @@ def test_status_switch_and_preference(engine: MemoryEngine, control: MemoryComma
 
 
 def test_the_last_thing_said(engine: MemoryEngine, control: MemoryCommandHandler) -> None:
-    """`forget that` means the user's last words of this session, not an answer nor another session's."""
-    for session, text, role in (("s1", "My PIN is on the door.", "user"), ("s1", "Noted.", "assistant"), ("s2", "I like cats.", "user")):
+    """`forget that` means the user's last words of this session, not an answer nor another
+    session's.
+    """
+    for session, text, role in (
+        ("s1", "My PIN is on the door.", "user"),
+        ("s1", "Noted.", "assistant"),
+        ("s2", "I like cats.", "user"),
+    ):
         engine.observe(Turn(text, role, session=session), scope=ANN)  # type: ignore[arg-type]
     asked = control.turn("forget that", scope=ANN, session="s1")
     assert asked is not None and "PIN" in asked.reply
@@ -187,11 +218,15 @@ def test_the_last_thing_said(engine: MemoryEngine, control: MemoryCommandHandler
     assert again is not None and again.forgotten == ()
 
 
-def test_a_project_forgets_nothing_of_another(engine: MemoryEngine, control: MemoryCommandHandler) -> None:
+def test_a_project_forgets_nothing_of_another(
+    engine: MemoryEngine, control: MemoryCommandHandler
+) -> None:
     """In a project's scope another project's memory is neither listed nor forgotten."""
     other = engine.add("The other project's secret plan.", scope=(*ANN, "project", "q")).id
     here = (*ANN, "project", "p")
-    assert "other project" not in str(control.turn("what do you remember about the secret plan?", scope=here))
+    assert "other project" not in str(
+        control.turn("what do you remember about the secret plan?", scope=here)
+    )
     forged = {"owner": "user/ann", "step": "confirm", "ids": [other]}
     answer = control.turn("yes", scope=here, pending=forged)
     assert answer is not None and answer.forgotten == ()
@@ -204,9 +239,16 @@ def test_the_engine_has_it(engine: MemoryEngine) -> None:
 
 
 def test_a_request_to_forget_is_not_recalled(engine: MemoryEngine) -> None:
-    """A message that asks to forget something is kept in the journal, and no search or prompt quotes it."""
+    """A message that asks to forget something is kept in the journal, and no search or prompt
+    quotes it.
+    """
     asked = "Please forget that the boat is moored in Lund."
-    engine.observe([Turn(asked, session="s"), Turn("Done.", role="assistant", session="s")], scope=ANN)
-    for text in (str(engine.search("Where is the boat?", scope=ANN).hits), engine.context("Where is the boat moored?", scope=ANN).text):
+    engine.observe(
+        [Turn(asked, session="s"), Turn("Done.", role="assistant", session="s")], scope=ANN
+    )
+    for text in (
+        str(engine.search("Where is the boat?", scope=ANN).hits),
+        engine.context("Where is the boat moored?", scope=ANN).text,
+    ):
         assert "moored in Lund" in text and "forget" not in text
     assert asked in active(engine)

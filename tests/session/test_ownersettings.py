@@ -23,10 +23,17 @@ def talk() -> Iterator[Conversation]:
 
 @pytest.mark.covers("S4.31")
 def test_two_rules_at_once_are_two_rules(home: Path) -> None:
-    """Concurrent saves keep every rule, once each, and the recall toggle that was decided meanwhile."""
+    """Concurrent saves keep every rule, once each, and the recall toggle that was decided
+    meanwhile.
+    """
     with engrams.open(home=home, jobs__workers=0) as memory:
         texts = ["Answer in French.", "Never use emoji.", "Keep it short.", "Answer in French."]
-        threads = [threading.Thread(target=memory.sessions.save_rule, args=(text,), kwargs={"scope": ALICE}) for text in texts]
+        threads = [
+            threading.Thread(
+                target=memory.sessions.save_rule, args=(text,), kwargs={"scope": ALICE}
+            )
+            for text in texts
+        ]
         threads.append(threading.Thread(target=memory.sessions.recall, args=(ALICE, False)))
         for thread in threads:
             thread.start()
@@ -51,8 +58,11 @@ def test_saving_and_clearing_rules_keep_the_toggle(talk: Conversation) -> None:
 
 @pytest.mark.covers("S4.31")
 def test_the_default_is_not_written(talk: Conversation) -> None:
-    """Reading a profile nobody decided on, and deciding what is so already, stores nothing; another owner's is their own."""
-    sessions, alice = talk.engine.sessions, Scope(ALICE)
+    """Reading a profile nobody decided on, and deciding what is so already, stores nothing;
+    another owner's is their own.
+    """
+    sessions = talk.engine.sessions
+    alice = Scope(ALICE)
     assert sessions.recall(ALICE) is True
     assert sessions.recall(ALICE, True) is True
     assert talk.engine.store.sessions(ScopeReach(alice, (alice,), tree=True)) == ()
@@ -62,7 +72,9 @@ def test_the_default_is_not_written(talk: Conversation) -> None:
 
 
 def test_the_toggle_outlives_the_process(home: Path) -> None:
-    """What an owner decided is read by the next process; the preset of the layers starts with recall off."""
+    """What an owner decided is read by the next process;
+    the preset of the layers starts with recall off.
+    """
     with engrams.open(home=home) as memory:
         memory.sessions.recall(ALICE, False)
     with engrams.open(home=home) as memory:

@@ -1,4 +1,6 @@
-"""Modes: what a request may lower, which parts may see incognito text, and that nothing of it stays anywhere."""
+"""Modes:
+what a request may lower, which parts may see incognito text, and that nothing of it stays anywhere.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +24,15 @@ CANARY = "zanzibarquokka"
 
 @pytest.mark.covers("S4.41", "S4.42")
 def test_a_request_may_lower_the_mode_and_never_raise_it() -> None:
-    """Incognito wins over whatever is set, local and synced never over incognito; guest is incognito; an unknown mode raises."""
+    """Incognito wins over whatever is set, local and synced never over incognito;
+    guest is incognito; an unknown mode raises.
+    """
     for configured in PrivacyMode:
         for asked in (None, "local", "synced", "incognito", "guest", " GUEST "):
-            low = configured is PrivacyMode.INCOGNITO or (asked or "").strip().lower() in ("incognito", "guest")
+            low = configured is PrivacyMode.INCOGNITO or (asked or "").strip().lower() in (
+                "incognito",
+                "guest",
+            )
             assert resolve_mode(configured, asked) is (PrivacyMode.INCOGNITO if low else configured)
     for unknown in ("", "icognito", "private", "local ish", "\0"):
         with pytest.raises(InputError, match="no memory mode"):
@@ -56,7 +63,9 @@ def test_synced_is_as_local(home: Path) -> None:
 
 @pytest.mark.covers("S4.40")
 def test_a_part_must_say_so_on_its_own_class() -> None:
-    """Only ``incognito = True`` on the very class counts: not on the object, not inherited, nothing that is merely true."""
+    """Only ``incognito = True`` on the very class counts:
+    not on the object, not inherited, nothing that is merely true.
+    """
 
     class Said(NullEmbedder):
         incognito = True
@@ -81,12 +90,16 @@ def test_a_part_must_say_so_on_its_own_class() -> None:
 
 @pytest.mark.covers("S4.39", "S4.40")
 def test_an_incognito_process_takes_only_such_parts() -> None:
-    """A configured embedder that keeps things gives way to none; one that is handed in is refused."""
+    """A configured embedder that keeps things gives way to none;
+    one that is handed in is refused.
+    """
 
     class Keeps(HashEmbedder):
         pass
 
-    with engrams.open(incognito=True, embed__provider="openai", embed__model="m", embed__url="http://127.0.0.1:9") as memory:
+    with engrams.open(
+        incognito=True, embed__provider="openai", embed__model="m", embed__url="http://127.0.0.1:9"
+    ) as memory:
         assert memory.embedder.card.dimension == 0
     with pytest.raises(RefusedError):
         engrams.open(incognito=True, embedder=Keeps())
@@ -95,8 +108,13 @@ def test_an_incognito_process_takes_only_such_parts() -> None:
 
 WAYS = {
     "process": "memory = engrams.open(home=home, incognito=True)\n",
-    "session": "memory = engrams.open(home=home)\nmemory.sessions.begin('s', scope=A, mode='guest')\n",
-    "call": "memory = engrams.open(home=home)\nguard = memory.sessions.mode('incognito')\nguard.__enter__()\n",
+    "session": (
+        "memory = engrams.open(home=home)\nmemory.sessions.begin('s', scope=A, mode='guest')\n"
+    ),
+    "call": (
+        "memory = engrams.open(home=home)\nguard ="
+        " memory.sessions.mode('incognito')\nguard.__enter__()\n"
+    ),
 }
 BODY = """
 turns = [Turn("My secret island is zanzibarquokka.", session="s") for _ in range(4)]
@@ -127,15 +145,31 @@ memory.close()
 @pytest.mark.covers("S4.39")
 @pytest.mark.parametrize("way", WAYS)
 def test_nothing_of_it_is_left_anywhere(tmp_path: Path, way: str) -> None:
-    """After an incognito call, session or process no file of the home, the temporary folder or the logs holds a word of it."""
-    home, temp = tmp_path / "home", tmp_path / "tmp"
+    """After an incognito call, session or process no file of the home, the temporary folder or the
+    logs holds a word of it.
+    """
+    home = tmp_path / "home"
+    temp = tmp_path / "tmp"
     temp.mkdir()
     code = (
-        "import logging, sys\nlogging.basicConfig(level=logging.DEBUG)\nimport engrams\nfrom engrams import Scope, Turn\n"
-        "from engrams.ports import ScopeReach\nhome, A = sys.argv[1], ('user', 'alice')\n" + WAYS[way] + textwrap.dedent(BODY)
+        "import logging, sys\nlogging.basicConfig(level=logging.DEBUG)\nimport engrams\nfrom"
+        " engrams import Scope, Turn\nfrom engrams.ports import ScopeReach\nhome, A = sys.argv[1],"
+        " ('user', 'alice')\n" + WAYS[way] + textwrap.dedent(BODY)
     )
-    env = {**os.environ, "TMPDIR": str(temp), "HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache"), "ENGRAMS_HOME": str(home)}
-    done = subprocess.run([sys.executable, "-c", code, str(home), way], capture_output=True, text=True, timeout=120, env=env)
+    env = {
+        **os.environ,
+        "TMPDIR": str(temp),
+        "HOME": str(tmp_path),
+        "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        "ENGRAMS_HOME": str(home),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(home), way],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env=env,
+    )
     assert done.returncode == 0, done.stderr
     assert CANARY not in (done.stdout + done.stderr).lower()
     files = [path for path in tmp_path.rglob("*") if path.is_file()]

@@ -12,13 +12,18 @@ ANN = ("user", "ann")
 
 @pytest.mark.covers("S4.49")
 def test_recall_off_leaves_rules_and_goes_on_writing() -> None:
-    """Off, which is the default where it is set so, facts and accounts are in no prompt, rules still are, and writes go on."""
+    """Off, which is the default where it is set so, facts and accounts are in no prompt, rules
+    still are, and writes go on.
+    """
     with temp_engine(sessions__recall=False) as engine:
         engine.add("My dog is called Rex and he is a greyhound.", scope=ANN)
         engine.add("Always answer in metric units.", scope=ANN, kind=Kind.RULE)
         engine.add("Ann told of her dog and the sea.", scope=ANN, kind=Kind.EPISODE)
         assert engine.sessions.recall(ANN) is False
-        for made in (engine.context("What is my dog called?", scope=ANN), engine.deliver("What is my dog called?", scope=ANN, session="s")):
+        for made in (
+            engine.context("What is my dog called?", scope=ANN),
+            engine.deliver("What is my dog called?", scope=ANN, session="s"),
+        ):
             assert "metric" in made.text
             assert not [word for word in ("Rex", "greyhound", "sea") if word in made.text]
         engine.observe(Turn("My cat is called Tom.", session="s"), scope=ANN)

@@ -16,7 +16,11 @@ NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 def item(name: str, source: Source = "user") -> WorkingTierItem:
     """An item of that id."""
-    return WorkingTierItem(Record(name, Scope(("user", "ann")), Kind.TURN, name, NOW), source, name)
+    return WorkingTierItem(
+        Record(id=name, scope=Scope(("user", "ann")), kind=Kind.TURN, text=name, recorded_at=NOW),
+        source,
+        name,
+    )
 
 
 def ids(items: tuple[WorkingTierItem, ...]) -> list[str]:
@@ -57,7 +61,16 @@ def test_items_are_found_by_id_and_drained_oldest_first() -> None:
 def test_the_last_of_the_conversation_is_without_copies() -> None:
     """Five things said, however many memories were recalled between them."""
     ring = RingBuffer(20, lambda one: None)
-    ring.append([item("a"), item("b", "agent"), item("m", "promoted_l1"), item("c"), item("n", "promoted_l2"), item("d")])
+    ring.append(
+        [
+            item("a"),
+            item("b", "agent"),
+            item("m", "promoted_l1"),
+            item("c"),
+            item("n", "promoted_l2"),
+            item("d"),
+        ]
+    )
     assert ids(ring.last(3)) == ["b", "c", "d"]
     assert ids(ring.last(0)) == []
     assert [one.is_copy for one in ring.items()] == [False, False, True, False, True, False]
@@ -81,7 +94,10 @@ def test_many_may_append_at_once() -> None:
     """Nothing is pushed out twice, and nothing disappears."""
     gone: list[str] = []
     ring = RingBuffer(50, lambda one: gone.append(one.id))
-    threads = [threading.Thread(target=ring.append, args=([item(f"{n}-{m}") for m in range(200)],)) for n in range(4)]
+    threads = [
+        threading.Thread(target=ring.append, args=([item(f"{n}-{m}") for m in range(200)],))
+        for n in range(4)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -33,7 +33,9 @@ def test_a_memory_comes_again_after_its_time() -> None:
 
 @pytest.mark.covers("S3.20")
 def test_the_same_again_waits_and_so_does_nearly_the_same() -> None:
-    """The same set waits 90 seconds, one that overlaps by 0.8 waits 180, even where single ones need not wait."""
+    """The same set waits 90 seconds, one that overlaps by 0.8 waits 180, even where single ones
+    need not wait.
+    """
     clock = SettableClock(START)
     seen = RecentlyShownMemories(timedelta(0), 0.3, clock)
     seen.mark_shown("one", ["a", "b", "c", "d"])

@@ -34,12 +34,21 @@ def model() -> Iterator[ScriptedModel]:
 
 
 def modelled(model: ScriptedModel, **settings: object) -> Conversation:
-    return Conversation(chat__provider="openai", chat__model="m", chat__url=model.url, chat__retries=0, jobs__backoff_seconds=0, **settings)
+    return Conversation(
+        chat__provider="openai",
+        chat__model="m",
+        chat__url=model.url,
+        chat__retries=0,
+        jobs__backoff_seconds=0,
+        **settings,
+    )
 
 
 @pytest.mark.covers("S4.20", "S4.21")
 def test_one_account_if_there_was_something_in_it(talk: Conversation) -> None:
-    """Nothing is written per turn; three substantive turns make one account, two and small talk make none."""
+    """Nothing is written per turn;
+    three substantive turns make one account, two and small talk make none.
+    """
     talk.say(*CLIMBING[:2], "thanks!", "ok", "lol")
     assert talk.end().ended["episodes"] == [] and talk.episodes() == []
     talk.engine.sessions.begin("t", scope=ALICE, crisis="elevated")
@@ -58,8 +67,16 @@ def test_one_account_if_there_was_something_in_it(talk: Conversation) -> None:
 @pytest.mark.covers("S4.21")
 def test_a_models_account_is_held_to_its_form(model: ScriptedModel) -> None:
     """Three themes, 600 characters; the crisis level is the caller's, whatever the model says."""
-    told = {"themes": ["a", "b", "c", "d"], "summary": "x" * 900, "mood": {"opened": "tense", "closed": "calm"}, "crisis": "imminent"}
-    model.when("Write a short account", {**told, "open_loops": ["buy a rope"], "resolved": ["the hut is booked"]})
+    told = {
+        "themes": ["a", "b", "c", "d"],
+        "summary": "x" * 900,
+        "mood": {"opened": "tense", "closed": "calm"},
+        "crisis": "imminent",
+    }
+    model.when(
+        "Write a short account",
+        {**told, "open_loops": ["buy a rope"], "resolved": ["the hut is booked"]},
+    )
     talk = modelled(model)
     talk.say(*CLIMBING)
     talk.engine.sessions.end("s", scope=ALICE, wait=True)
@@ -67,14 +84,24 @@ def test_a_models_account_is_held_to_its_form(model: ScriptedModel) -> None:
     assert len(episode.text) == 600
     assert episode.tags == ("a", "b", "c")
     assert episode.meta["arc"]["mood"] == {"opened": "tense", "closed": "calm"}
-    assert (episode.meta["arc"]["open_loops"], episode.meta["arc"]["crisis"]) == (["buy a rope"], "none")
+    assert (episode.meta["arc"]["open_loops"], episode.meta["arc"]["crisis"]) == (
+        ["buy a rope"],
+        "none",
+    )
     talk.close()
 
 
 def test_an_end_that_is_waited_for_waits_for_workers_too(model: ScriptedModel) -> None:
-    """Also while a worker learns from the last turns: the session has ended when the call returns."""
+    """Also while a worker learns from the last turns:
+    the session has ended when the call returns.
+    """
     model.fail("hang", 1, seconds=0.5, when="The messages:")
-    asked = {"chat__provider": "openai", "chat__model": "m", "chat__url": model.url, "jobs__workers": 2}
+    asked = {
+        "chat__provider": "openai",
+        "chat__model": "m",
+        "chat__url": model.url,
+        "jobs__workers": 2,
+    }
     with temp_engine(**asked) as engine:
         engine.observe([Turn(text, session="s") for text in CLIMBING], scope=ALICE)
         engine.sessions.learn("s", scope=ALICE)
@@ -114,21 +141,27 @@ def test_an_account_is_stored_without_its_vector() -> None:
 
 @pytest.mark.covers("S4.14", "S4.22")
 def test_what_was_held_is_promoted_by_the_account(talk: Conversation) -> None:
-    """Said once and borne out by the session's theme and summary it becomes a memory; beside the point it stays held."""
+    """Said once and borne out by the session's theme and summary it becomes a memory;
+    beside the point it stays held.
+    """
     talk.say(*CLIMBING, HELD)
     assert sorted(talk.held()) == ["The user likes climbing", "The user likes jazz"]
     ended = talk.end().ended
     assert talk.held() == ["The user likes jazz"]
     assert "The user likes climbing" in talk.facts()
     assert (len(ended["promoted"]), len(ended["held"])) == (1, 1)
-    promoted = next(record for record in talk.records(*STATEMENTS) if record.text == "The user likes climbing")
+    promoted = next(
+        record for record in talk.records(*STATEMENTS) if record.text == "The user likes climbing"
+    )
     assert "hold" not in promoted.meta
     assert talk.engine.history(promoted.id, scope=ALICE)[-1].action == "promote"
 
 
 @pytest.mark.covers("S4.14", "S4.17")
 def test_said_twice_is_promoted(talk: Conversation) -> None:
-    """Two mentions in one session are support enough, at its end and not before; alike ones become one memory."""
+    """Two mentions in one session are support enough, at its end and not before;
+    alike ones become one memory.
+    """
     talk.say(HELD, "I have been enjoying jazz.")
     assert talk.facts() == []
     talk.end()
@@ -174,8 +207,12 @@ def test_what_is_held_survives_a_restart(home: object) -> None:
         ("Don't forget this!", True), ("Why don't you save the file first?", True),
     ],
 )  # fmt: skip
-def test_a_wish_that_nothing_is_saved_drops_what_is_held(talk: Conversation, wish: str, kept: bool) -> None:
-    """Anywhere in the session the wish drops every held candidate and the account; ordinary talk about memory does not."""
+def test_a_wish_that_nothing_is_saved_drops_what_is_held(
+    talk: Conversation, wish: str, kept: bool
+) -> None:
+    """Anywhere in the session the wish drops every held candidate and the account;
+    ordinary talk about memory does not.
+    """
     talk.say(HELD, wish, "I have been enjoying jazz.", *CLIMBING)
     ended = talk.end().ended
     assert bool(talk.held() or "The user likes jazz" in talk.facts()) is kept
@@ -194,14 +231,22 @@ def test_nothing_held_is_no_commit(talk: Conversation) -> None:
 
 
 @pytest.mark.covers("S4.19")
-def test_earlier_support_that_cannot_be_read_does_not_stop_it(talk: Conversation, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_earlier_support_that_cannot_be_read_does_not_stop_it(
+    talk: Conversation, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What needs no earlier session is promoted all the same."""
     talk.say(HELD, "I have been enjoying jazz.")
     store = talk.engine.store
     plain = type(store).find
 
     def find(self: object, query: RecordQuery) -> object:
-        if query.limit == 1000 and len(query.statuses) == 2 and not query.session and Kind.FACT in query.kinds and not query.subject:
+        if (
+            query.limit == 1000
+            and len(query.statuses) == 2
+            and not query.session
+            and Kind.FACT in query.kinds
+            and not query.subject
+        ):
             raise StoreError("The disk is busy.")
         return plain(self, query)  # type: ignore[arg-type]
 
@@ -219,11 +264,17 @@ def test_the_next_part_starts_behind_the_last(model: ScriptedModel) -> None:
     talk.say(*CLIMBING)
     talk.engine.sessions.end("s", scope=ALICE, wait=True)
     asked = len(model.requests)
-    talk.say("I play the oboe in an orchestra.", "The orchestra meets on Mondays.", "Our orchestra needs a new hall.")
+    talk.say(
+        "I play the oboe in an orchestra.",
+        "The orchestra meets on Mondays.",
+        "Our orchestra needs a new hall.",
+    )
     part = talk.engine.sessions.end("s", scope=ALICE, wait=True)
     later = [request.prompt for request in model.requests[asked:]]
     assert any("oboe" in prompt for prompt in later)
-    assert not any(re.search(r"(?m)^\[\d+\].*climbing on the long wall", prompt) for prompt in later)
+    assert not any(
+        re.search(r"(?m)^\[\d+\].*climbing on the long wall", prompt) for prompt in later
+    )
     assert part.turns == len(CLIMBING) + 3
     assert len(talk.episodes()) == 2
     talk.close()
@@ -237,10 +288,19 @@ def test_forgetting_takes_what_is_held_along(talk: Conversation) -> None:
     fact = next(one for one in receipt.derived)
     record = talk.engine.get(fact.id, scope=ALICE)
     twin = Record(
-        id="0" * 10 + "h" * 16, scope=Scope(ALICE), kind=Kind.PREFERENCE, text="The user likes jazz", recorded_at=talk.clock(),
-        status=Status.CANDIDATE, session="s", subject=record.subject, predicate=record.predicate, object=record.object,
-        meta={"hold": "commit_at_session_end"}, strength=2,
-    )  # fmt: skip
+        id="0" * 10 + "h" * 16,
+        scope=Scope(ALICE),
+        kind=Kind.PREFERENCE,
+        text="The user likes jazz",
+        recorded_at=talk.clock(),
+        status=Status.CANDIDATE,
+        session="s",
+        subject=record.subject,
+        predicate=record.predicate,
+        object=record.object,
+        meta={"hold": "commit_at_session_end"},
+        strength=2,
+    )
     talk.engine.store.commit(WriteBatch("test", "held", talk.clock(), puts=(NewRecord(twin),)))
     talk.engine.forget(fact.id, scope=ALICE)
     assert talk.engine.get(twin.id, scope=ALICE).status is Status.FORGOTTEN
@@ -250,7 +310,9 @@ def test_forgetting_takes_what_is_held_along(talk: Conversation) -> None:
 
 @pytest.mark.covers("S4.9")
 def test_the_unreviewed_wait_for_a_model(model: ScriptedModel) -> None:
-    """Held for want of a model's word, a statement stays held at the end without one, and is judged where there is one."""
+    """Held for want of a model's word, a statement stays held at the end without one, and is judged
+    where there is one.
+    """
     talk = Conversation(write__policy="llm")
     talk.say("I live in Paris.", "I live in Paris.")
     assert talk.end().ended["held"] and talk.facts() == []
@@ -261,16 +323,35 @@ def test_the_unreviewed_wait_for_a_model(model: ScriptedModel) -> None:
 
 @pytest.mark.covers("S3.31")
 def test_open_questions_are_put_before_the_last_extraction(model: ScriptedModel) -> None:
-    """Gaps are told to the model that reads a session's remainder; one that is answered by then is a gap no longer."""
+    """Gaps are told to the model that reads a session's remainder;
+    one that is answered by then is a gap no longer.
+    """
     talk = modelled(model, usage__gaps=True, sessions__trigger="end")
     gap = Record(
-        id="0" * 26, scope=Scope(ALICE), kind=Kind.GAP, text="Which orchestra do I play in?", recorded_at=talk.clock(),
-        status=Status.CANDIDATE, session="s",
-    )  # fmt: skip
+        id="0" * 26,
+        scope=Scope(ALICE),
+        kind=Kind.GAP,
+        text="Which orchestra do I play in?",
+        recorded_at=talk.clock(),
+        status=Status.CANDIDATE,
+        session="s",
+    )
     talk.engine.store.commit(WriteBatch("test", "asked", talk.clock(), puts=(NewRecord(gap),)))
     quote = "I play in the Riverside Orchestra"
-    said = {"turn": 1, "text": "The user plays in the Riverside Orchestra.", "quote": quote, "subject": "user", "predicate": "plays"}
-    model.say({"statements": [{**said, "object": "in the Riverside Orchestra", "confidence": 0.9, "kind": "fact"}]})
+    said = {
+        "turn": 1,
+        "text": "The user plays in the Riverside Orchestra.",
+        "quote": quote,
+        "subject": "user",
+        "predicate": "plays",
+    }
+    model.say(
+        {
+            "statements": [
+                {**said, "object": "in the Riverside Orchestra", "confidence": 0.9, "kind": "fact"}
+            ]
+        }
+    )
     talk.say(f"{quote}.")
     assert model.requests == []
     talk.engine.sessions.end("s", scope=ALICE, wait=True)
@@ -290,15 +371,35 @@ def test_a_purge_takes_the_account_that_quotes_it(talk: Conversation) -> None:
 
 
 def test_a_promoted_statement_meets_what_came_since() -> None:
-    """What was held meets what was learned after it: the later value of a slot stands, the earlier one is history."""
+    """What was held meets what was learned after it:
+    the later value of a slot stands, the earlier one is history.
+    """
     with engrams.open(store__url=":memory:", jobs__workers=0) as memory:
         memory.observe(Turn("I live in Paris.", session="s"), scope=ALICE)
         memory.drain()
         (paris,) = memory.list(scope=ALICE, kinds=STATEMENTS).records
         fields = {"status": Status.FORGOTTEN}
-        memory.store.commit(WriteBatch("test", "x", memory.now(), changes=(RecordChange(Scope(ALICE), paris.id, fields, "x"),)))
-        held = {"status": Status.CANDIDATE, "meta": {"hold": "commit_at_session_end"}, "strength": 2}
-        memory.store.commit(WriteBatch("test", "x", memory.now(), changes=(RecordChange(Scope(ALICE), paris.id, held, "x"),)))
+        memory.store.commit(
+            WriteBatch(
+                "test",
+                "x",
+                memory.now(),
+                changes=(RecordChange(Scope(ALICE), paris.id, fields, "x"),),
+            )
+        )
+        held = {
+            "status": Status.CANDIDATE,
+            "meta": {"hold": "commit_at_session_end"},
+            "strength": 2,
+        }
+        memory.store.commit(
+            WriteBatch(
+                "test",
+                "x",
+                memory.now(),
+                changes=(RecordChange(Scope(ALICE), paris.id, held, "x"),),
+            )
+        )
         memory.observe(Turn("I moved to Berlin.", session="s"), scope=ALICE)
         memory.drain()
         memory.sessions.end("s", scope=ALICE)

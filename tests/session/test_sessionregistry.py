@@ -30,8 +30,11 @@ def talk() -> Iterator[Conversation]:
 
 @pytest.mark.covers("S4.47")
 def test_every_state_has_its_error(talk: Conversation) -> None:
-    """absent, active, expired, interrupted and ended sessions are told apart, and each that cannot go on says why."""
-    sessions, store = talk.engine.sessions, talk.engine.store
+    """absent, active, expired, interrupted and ended sessions are told apart, and each that cannot
+    go on says why.
+    """
+    sessions = talk.engine.sessions
+    store = talk.engine.store
     assert sessions.state("s", scope=ALICE) == "absent"
     with pytest.raises(NotFoundError, match="no session"):
         sessions.touch("s", scope=ALICE)
@@ -43,7 +46,15 @@ def test_every_state_has_its_error(talk: Conversation) -> None:
         sessions.touch("s", scope=ALICE)
     row = store.load(Scope(ALICE), "s")
     assert row is not None
-    store.save(SessionRow("t", Scope(ALICE), "closing", row.started_at, row.last_active))
+    store.save(
+        SessionRow(
+            id="t",
+            scope=Scope(ALICE),
+            state="closing",
+            started_at=row.started_at,
+            last_active=row.last_active,
+        )
+    )
     assert sessions.state("t", scope=ALICE) == "interrupted"
     with pytest.raises(ConflictError, match="being ended"):
         sessions.touch("t", scope=ALICE)
@@ -56,7 +67,9 @@ def test_every_state_has_its_error(talk: Conversation) -> None:
 
 @pytest.mark.covers("S4.47")
 def test_a_stale_writer_is_refused(talk: Conversation) -> None:
-    """Whoever takes a session over gets a new token; the one before can neither touch nor end it."""
+    """Whoever takes a session over gets a new token;
+    the one before can neither touch nor end it.
+    """
     sessions = talk.engine.sessions
     old = sessions.begin("s", scope=ALICE)
     new = sessions.begin("s", scope=ALICE)
@@ -70,7 +83,9 @@ def test_a_stale_writer_is_refused(talk: Conversation) -> None:
 
 
 def test_a_word_begins_a_session_and_opens_it_again(talk: Conversation) -> None:
-    """A turn that names a session begins it; another after its end opens the next part; another owner's is another session."""
+    """A turn that names a session begins it;
+    another after its end opens the next part; another owner's is another session.
+    """
     talk.say("I live in Paris.")
     assert talk.engine.sessions.state("s", scope=ALICE) == "active"
     assert talk.engine.sessions.state("s", scope=BOB) == "absent"
@@ -84,7 +99,9 @@ def test_a_word_begins_a_session_and_opens_it_again(talk: Conversation) -> None:
 
 def test_history_opens_no_session(talk: Conversation) -> None:
     """What was said long ago and is told now belongs to no session that goes on."""
-    talk.engine.observe(Turn("I lived in Rome.", session="s", at=datetime(2020, 1, 1, tzinfo=UTC)), scope=ALICE)
+    talk.engine.observe(
+        Turn("I lived in Rome.", session="s", at=datetime(2020, 1, 1, tzinfo=UTC)), scope=ALICE
+    )
     assert talk.engine.sessions.state("s", scope=ALICE) == "absent"
 
 
@@ -104,7 +121,9 @@ def test_any_other_name_is_a_name(talk: Conversation, name: str) -> None:
 
 @pytest.mark.covers("S4.43")
 def test_the_owner_is_the_user_else_the_session() -> None:
-    """The user id owns memory, else the session id; without either it is a ValueError, and no default is shared."""
+    """The user id owns memory, else the session id;
+    without either it is a ValueError, and no default is shared.
+    """
     assert SessionRegistry.owner("alice", "t1") == Scope(("user", "alice"))
     assert SessionRegistry.owner("", "t1") == Scope(("session", "t1"))
     for nobody in (("", ""), (" ", "\t")):
@@ -119,13 +138,19 @@ def test_a_users_memory_outlives_the_thread(talk: Conversation) -> None:
     memory = talk.engine
     for user, found in (("alice", True), ("", False)):
         memory.add(Turn("I live in Paris.", session="t1"), scope=memory.sessions.owner(user, "t1"))
-        assert bool(memory.search("Where do I live?", scope=memory.sessions.owner(user, "t2")).hits) is found
+        assert (
+            bool(memory.search("Where do I live?", scope=memory.sessions.owner(user, "t2")).hits)
+            is found
+        )
 
 
 @pytest.mark.covers("S4.46")
 def test_exactly_twenty_minutes_is_over() -> None:
-    """A session is over at exactly its limit and not before; an unreadable time counts as over; a mix of zones raises."""
-    start, idle = datetime(2026, 1, 5, 9, tzinfo=UTC), timedelta(minutes=20)
+    """A session is over at exactly its limit and not before;
+    an unreadable time counts as over; a mix of zones raises.
+    """
+    start = datetime(2026, 1, 5, 9, tzinfo=UTC)
+    idle = timedelta(minutes=20)
     assert is_lapsed(start, start + idle, idle)
     assert not is_lapsed(start, start + idle - timedelta(microseconds=1), idle)
     assert not is_lapsed(start, start - timedelta(days=1), idle)
@@ -139,7 +164,9 @@ def test_exactly_twenty_minutes_is_over() -> None:
 
 @pytest.mark.covers("S4.45", "S4.46")
 def test_the_sweep_ends_what_is_over_and_nothing_else(talk: Conversation) -> None:
-    """At 20 minutes the sweep ends a session, once; one that somebody spoke in just then goes on; a dead one holds up no other."""
+    """At 20 minutes the sweep ends a session, once;
+    one that somebody spoke in just then goes on; a dead one holds up no other.
+    """
     talk.say(*CLIMBING)
     sessions = talk.engine.sessions
     talk.clock.set(sessions.get("s", scope=ALICE).last_active + timedelta(minutes=19, seconds=59))
@@ -173,7 +200,9 @@ def test_however_it_ends_it_ends_once(talk: Conversation) -> None:
 
 @pytest.mark.covers("S4.45", "S3.60")
 def test_a_shutdown_ends_what_was_begun_and_a_crash_is_made_good(home: Path) -> None:
-    """A graceful close ends the sessions begun there; one whose process just died is ended once by the next that looks."""
+    """A graceful close ends the sessions begun there;
+    one whose process just died is ended once by the next that looks.
+    """
     clock = SettableClock()
     talk = Conversation(home=home, clock=clock)
     talk.engine.sessions.begin("led", scope=ALICE)
@@ -194,7 +223,9 @@ def test_a_shutdown_ends_what_was_begun_and_a_crash_is_made_good(home: Path) -> 
 
 
 def test_an_expired_session_goes_on_as_its_next_part(talk: Conversation) -> None:
-    """Beginning what has lapsed ends it first: its account is kept, and the next part starts behind it."""
+    """Beginning what has lapsed ends it first:
+    its account is kept, and the next part starts behind it.
+    """
     talk.say(*CLIMBING)
     talk.clock.forward(hours=1)
     part = talk.engine.sessions.begin("s", scope=ALICE)

@@ -31,7 +31,10 @@ def modelled(model: ScriptedModel, trigger: str, **settings: object) -> Conversa
 
 @pytest.mark.covers("S3.43")
 def test_twelve_turns_a_change_of_topic_or_the_end() -> None:
-    """With 200 characters there: twelve turns fire, a change of topic after four does, and so does the end; with less nothing does."""
+    """With 200 characters there:
+    twelve turns fire, a change of topic after four does, and so does the end; with less nothing
+    does.
+    """
     section = SessionSettings()
     turn = "x" * 60
     assert due_reason([turn] * 12, None, section, 0.3) == "12 turns"
@@ -54,7 +57,9 @@ def test_the_topic_is_that_of_the_last_two_turns() -> None:
 
 @pytest.mark.covers("S3.43")
 def test_a_batch_is_one_extraction_of_twelve_turns(model: ScriptedModel) -> None:
-    """Eleven turns call no model, in whatever processes they were told; the twelfth makes one call over all of them."""
+    """Eleven turns call no model, in whatever processes they were told;
+    the twelfth makes one call over all of them.
+    """
     talk = modelled(model, "batch")
     for number in range(11):
         talk.say(f"{LONG} on day {number}.")
@@ -82,10 +87,17 @@ def test_the_end_takes_what_gathered_if_it_is_enough(model: ScriptedModel) -> No
 
 @pytest.mark.covers("S3.19", "S3.43")
 def test_a_change_of_topic_fires_after_four_turns(model: ScriptedModel) -> None:
-    """Four turns of which the last is about something else are learned from; four about one thing are not."""
-    same = [f"The boats in the harbour sail in the morning wind, said sailor {name}." for name in ("Ann", "Bob", "Cid")]
+    """Four turns of which the last is about something else are learned from;
+    four about one thing are not.
+    """
+    same = [
+        f"The boats in the harbour sail in the morning wind, said sailor {name}."
+        for name in ("Ann", "Bob", "Cid")
+    ]
     talk = modelled(model, "batch")
-    talk.say(*same, "The boats in the harbour sail in the evening wind, said sailor Dan.", session="one")
+    talk.say(
+        *same, "The boats in the harbour sail in the evening wind, said sailor Dan.", session="one"
+    )
     assert model.requests == []
     talk.say(*same, "Please debug my Python unit tests for matrix multiplication.", session="two")
     assert len(model.requests) == 1
@@ -93,9 +105,13 @@ def test_a_change_of_topic_fires_after_four_turns(model: ScriptedModel) -> None:
 
 
 @pytest.mark.covers("S3.43")
-@pytest.mark.parametrize(("trigger", "calls"), [("turn", 3), ("quiet", 0), ("auto", 0), ("end", 0), ("manual", 0)])
+@pytest.mark.parametrize(
+    ("trigger", "calls"), [("turn", 3), ("quiet", 0), ("auto", 0), ("end", 0), ("manual", 0)]
+)
 def test_one_setting_covers_the_others(model: ScriptedModel, trigger: str, calls: int) -> None:
-    """Each turn, after quiet, at the end or when asked: the same turns, learned from at another time."""
+    """Each turn, after quiet, at the end or when asked:
+    the same turns, learned from at another time.
+    """
     talk = modelled(model, trigger)
     for text in ("I live in Paris.", "I play the oboe.", "I work at Acme."):
         talk.engine.observe(Turn(text, session="s"), scope=ALICE)
@@ -124,7 +140,9 @@ def test_rules_wait_for_the_end_too() -> None:
 
 @pytest.mark.covers("S4.2")
 def test_nothing_is_extracted_while_an_answer_is_given(model: ScriptedModel) -> None:
-    """Observing the turn and its answer calls no model on the path; the one extraction comes after both are journaled."""
+    """Observing the turn and its answer calls no model on the path;
+    the one extraction comes after both are journaled.
+    """
     talk = modelled(model, "turn")
     talk.engine.observe(Turn("I live in Paris.", session="s"), scope=ALICE)
     talk.engine.observe(Turn("Nice.", role="assistant", session="s"), scope=ALICE)

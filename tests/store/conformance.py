@@ -30,7 +30,9 @@ class StoreConformance:
     """
 
     def open_store(self, home: Path, clock: Clock) -> Store:
-        """Open an empty store; ``home`` is a folder of its own that is not made yet, ``clock`` tells the time."""
+        """Open an empty store;
+        ``home`` is a folder of its own that is not made yet, ``clock`` tells the time.
+        """
         raise NotImplementedError
 
     @pytest.fixture
@@ -43,8 +45,16 @@ class StoreConformance:
 
 def _find_tests(module: str) -> dict[str, Callable[..., Any]]:
     """Tests of a module that take a store."""
-    found = {name: value for name, value in vars(import_module(f"tests.store.test_{module}")).items() if name.startswith("test_")}
-    return {name: value for name, value in found.items() if {"store", "filled"} & inspect.signature(value).parameters.keys()}
+    found = {
+        name: value
+        for name, value in vars(import_module(f"tests.store.test_{module}")).items()
+        if name.startswith("test_")
+    }
+    return {
+        name: value
+        for name, value in found.items()
+        if {"store", "filled"} & inspect.signature(value).parameters.keys()
+    }
 
 
 for _module in MODULES:

@@ -31,7 +31,10 @@ def _pooled(_home: Path, clock: Clock) -> Store:
     return PostgresStore.open(postgres.pooled(postgres.empty_database()), StoreSettings(), clock)
 
 
-_SERVED = (pytest.mark.postgres, pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING))
+_SERVED = (
+    pytest.mark.postgres,
+    pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING),
+)
 BACKENDS: dict[str, Callable[[Path, Clock], Store]] = {
     "sqlite-file": _file,
     "postgres": _server,
@@ -66,7 +69,15 @@ def filled(store: Store) -> Store:
             tags=("red", "big"),
             speaker="Ann",
             valid_from=at(days=1),
-            meta={"n": 1, "s": "abc", "b": True, "l": ["x", 1, True], "user": {"access-level": 3, "1st": "y"}, "z": None, "ü": "ö"},
+            meta={
+                "n": 1,
+                "s": "abc",
+                "b": True,
+                "l": ["x", 1, True],
+                "user": {"access-level": 3, "1st": "y"},
+                "z": None,
+                "ü": "ö",
+            },
         ),
         record(
             "two",
@@ -78,7 +89,13 @@ def filled(store: Store) -> Store:
             kind=Kind.NOTE,
             meta={"n": 2.5, "s": "b%"},
         ),
-        record("three", importance=0.9, speaker="ann", provenance=Provenance("tool"), meta={"n": "1", "s": "", "b": False, "l": []}),
+        record(
+            "three",
+            importance=0.9,
+            speaker="ann",
+            provenance=Provenance("tool"),
+            meta={"n": "1", "s": "", "b": False, "l": []},
+        ),
         record("bob", BOB, meta={"n": 1, "s": "abc", "b": True}),
     )
     return store

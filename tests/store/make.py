@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 
 from engrams.clock import new_id
-from engrams.ports import CandidateSearchQuery, CommitResult, NewRecord, RecordChange, RecordQuery, ScopeReach, Store, WriteBatch
+from engrams.ports import (
+    CandidateSearchQuery,
+    CommitResult,
+    NewRecord,
+    RecordChange,
+    RecordQuery,
+    ScopeReach,
+    Store,
+    WriteBatch,
+)
 from engrams.text.terms import terms
 from engrams.types import Kind, Record, Scope, Vector
 
@@ -54,9 +63,29 @@ def add(store: Store, *puts: Record | NewRecord, **parts: Any) -> CommitResult:
     return store.commit(batch(*puts, **parts))
 
 
-def change(store: Store, target: Record, action: str = "edit", expect: int | None = None, when: datetime = START, **fields: Any) -> Record:
+def change(
+    store: Store,
+    target: Record,
+    action: str = "edit",
+    expect: int | None = None,
+    when: datetime = START,
+    **fields: Any,
+) -> Record:
     """Change a record and read it again."""
-    store.commit(batch(changes=(RecordChange(target.scope.owner, target.id, fields, action, expect),), at=when))
+    store.commit(
+        batch(
+            changes=(
+                RecordChange(
+                    owner=target.scope.owner,
+                    id=target.id,
+                    fields=fields,
+                    action=action,
+                    expect=expect,
+                ),
+            ),
+            at=when,
+        )
+    )
     return get(store, target)
 
 
@@ -72,7 +101,12 @@ def reach(*scopes: Scope, tree: bool = False) -> ScopeReach:
 
 def texts(store: Store, **asked: Any) -> list[str]:
     """The texts that a listing finds, in its order."""
-    return [found.text for found in store.find(RecordQuery(**{"reach": reach(), "order": "oldest", **asked})).records]
+    return [
+        found.text
+        for found in store.find(
+            RecordQuery(**{"reach": reach(), "order": "oldest", **asked})
+        ).records
+    ]
 
 
 def vector(target: Record, *values: float, model: str = MODEL) -> Vector:
@@ -82,7 +116,9 @@ def vector(target: Record, *values: float, model: str = MODEL) -> Vector:
     return Vector(target.id, model, len(values), data.tobytes())
 
 
-def seek(store: Store, query: str, direction: Sequence[float] | None = None, **asked: Any) -> dict[str, float]:
+def seek(
+    store: Store, query: str, direction: Sequence[float] | None = None, **asked: Any
+) -> dict[str, float]:
     """Ids that a search finds in Alice's scope, with the sum of what the sources say."""
     wanted = CandidateSearchQuery(
         **{
@@ -98,6 +134,8 @@ def seek(store: Store, query: str, direction: Sequence[float] | None = None, **a
     return {name: float(pool.cos[place] + pool.bm[place]) for place, name in enumerate(pool.ids)}
 
 
-def found(store: Store, query: str, direction: Sequence[float] | None = None, **asked: Any) -> set[str]:
+def found(
+    store: Store, query: str, direction: Sequence[float] | None = None, **asked: Any
+) -> set[str]:
     """Ids for which a source has something to say."""
     return {name for name, score in seek(store, query, direction, **asked).items() if score > 0}

@@ -1,8 +1,11 @@
-"""A pooler that hands every transaction to another connection, as PgBouncer does in transaction mode.
+"""A pooler that hands every transaction to another connection, as PgBouncer does in transaction
+mode.
 
-It speaks the protocol of version 3 between clients and a few connections to a server, which no client keeps beyond a transaction. Prepared
-statements are known by client, and prepared on a connection when one is used there: PgBouncer 1.22 with ``max_prepared_statements``. An
-old one passes them on as they are, to whatever connection."""
+It speaks the protocol of version 3 between clients and a few connections to a server, which no
+client keeps beyond a transaction. Prepared statements are known by client, and prepared on a
+connection when one is used there: PgBouncer 1.22 with ``max_prepared_statements``. An old one
+passes them on as they are, to whatever connection.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,9 @@ from functools import cache
 from itertools import count
 
 CONNECTIONS = 4
-_SSL, _GSS, _VERSION = 80877103, 80877104, 196608
+_SSL = 80877103
+_GSS = 80877104
+_VERSION = 196608
 _STARTUP = struct.pack("!I", _VERSION) + b"user\0postgres\0database\0postgres\0\0"
 
 
@@ -33,7 +38,9 @@ def start_pooler(socket: str, old: bool = False) -> str:
 class Backend:
     """A connection to the server.
 
-    ``known``: statements prepared on it. ``parses``: those being prepared, up to each message that asks for an answer, and who asked."""
+    ``known``: statements prepared on it. ``parses``: those being prepared, up to each message that
+    asks for an answer, and who asked.
+    """
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
@@ -51,9 +58,13 @@ class Backend:
 
 @dataclass(eq=False)
 class Session:
-    """A client with its statements. ``prefix``: of their names on a connection; empty where the pooler knows none.
+    """A client with its statements.
 
-    ``held``: its connection during a transaction. ``asked``: answers that are due; ``open``: something was sent since it last asked."""
+    ``prefix``: of their names on a connection; empty where the pooler knows none.
+
+    ``held``: its connection during a transaction. ``asked``: answers that are due; ``open``:
+    something was sent since it last asked.
+    """
 
     prefix: bytes
     writer: asyncio.StreamWriter
@@ -67,7 +78,8 @@ class TransactionPooler:
     """Clients' transactions on a few connections, each on the one that rested longest."""
 
     def __init__(self, socket: str, old: bool = False) -> None:
-        self._socket, self._old = socket, old
+        self._socket = socket
+        self._old = old
         self._idle: deque[Backend] = deque()
         self._free = asyncio.Semaphore(0)
         self._numbers = count(1)
@@ -84,7 +96,8 @@ class TransactionPooler:
     async def _connect(self) -> None:
         reader, writer = await asyncio.open_unix_connection(self._socket)
         writer.write(struct.pack("!I", len(_STARTUP) + 4) + _STARTUP)
-        told, kind = b"", b""
+        told = b""
+        kind = b""
         while kind != b"Z":
             kind, body = await read_message(reader)
             told += pack(kind, body)
@@ -148,7 +161,9 @@ class TransactionPooler:
         self._free.release()
 
 
-async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, greeting: bytes) -> bool:
+async def greet(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, greeting: bytes
+) -> bool:
     """Take a client's start; False: it only wanted to cancel something."""
     while True:
         size, code = struct.unpack("!II", await reader.readexactly(8))
@@ -183,7 +198,9 @@ def translate(held: Backend, session: Session, kind: bytes, body: bytes) -> byte
         portal, _, rest = body.partition(b"\0")
         name, _, values = rest.partition(b"\0")
         if name:
-            return prepare(held, session, name) + pack(kind, portal + b"\0" + prefix + name + b"\0" + values)
+            return prepare(held, session, name) + pack(
+                kind, portal + b"\0" + prefix + name + b"\0" + values
+            )
     elif kind == b"D" and body[:1] == b"S" and len(body) > 2:
         return prepare(held, session, body[1:-1]) + pack(kind, b"S" + prefix + body[1:])
     elif kind == b"C" and body[:1] == b"S" and len(body) > 2:
@@ -195,4 +212,8 @@ def translate(held: Backend, session: Session, kind: bytes, body: bytes) -> byte
 def prepare(held: Backend, session: Session, name: bytes) -> bytes:
     """Prepare a client's statement on a connection that does not know it."""
     full = session.prefix + name
-    return b"" if held.has(full) or name not in session.prepared else held.parse(full, session.prepared[name], own=True)
+    return (
+        b""
+        if held.has(full) or name not in session.prepared
+        else held.parse(full, session.prepared[name], own=True)
+    )

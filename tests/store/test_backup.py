@@ -16,7 +16,10 @@ from tests.store import postgres
 
 import engrams
 
-pytestmark = [pytest.mark.postgres, pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING)]
+pytestmark = [
+    pytest.mark.postgres,
+    pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING),
+]
 GUIDE = Path(__file__).parents[2] / "docs/guides/fleet.md"
 
 
@@ -32,7 +35,11 @@ def find_program(name: str) -> str:
 def read_blocks(language: str) -> list[str]:
     """Lines of the blocks under Backups in the guide."""
     part = GUIDE.read_text("utf-8").split("## Backups")[1].split("\n## ")[0]
-    return [line for block in re.findall(rf"```{language}\n(.*?)```", part, re.DOTALL) for line in block.splitlines()]
+    return [
+        line
+        for block in re.findall(rf"```{language}\n(.*?)```", part, re.DOTALL)
+        for line in block.splitlines()
+    ]
 
 
 @pytest.fixture
@@ -44,13 +51,17 @@ def server() -> Iterator[str]:
     finally:
         with psycopg.connect(url, autocommit=True) as connection:
             for role in ("backup", "keeper"):
-                if connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)).fetchall():
+                if connection.execute(
+                    "SELECT 1 FROM pg_roles WHERE rolname = %s", (role,)
+                ).fetchall():
                     connection.execute(f"DROP OWNED BY {role} CASCADE".encode())
                     connection.execute(f"DROP ROLE {role}".encode())
 
 
 def test_the_guides_commands_back_up_and_restore(home: Path, tmp_path: Path, server: str) -> None:
-    """The role and the two commands of the guide bring every owner's memory to another database, where it is found."""
+    """The role and the two commands of the guide bring every owner's memory to another database,
+    where it is found.
+    """
     for owner in ("ann", "bob"):
         with engrams.open(home=home, store={"url": server}, jobs__workers=0) as memory:
             memory.add(f"The lantern of {owner} is green.", scope=("user", owner))
@@ -67,16 +78,26 @@ def test_the_guides_commands_back_up_and_restore(home: Path, tmp_path: Path, ser
         program, *words = command.split()
         for told, meant in places.items():
             words = [word.replace(told, meant) for word in words]
-        done = subprocess.run([find_program(program), *words], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+        done = subprocess.run(
+            [find_program(program), *words],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
         assert (done.returncode, done.stderr) == (0, "")
     with engrams.open(home=home, store={"url": fresh}, jobs__workers=0) as memory:
         for owner in ("ann", "bob"):
-            found = [hit.record.text for hit in memory.search("lantern", scope=("user", owner)).hits]
+            found = [
+                hit.record.text for hit in memory.search("lantern", scope=("user", owner)).hits
+            ]
             assert found == [f"The lantern of {owner} is green."]
 
 
 def test_migrate_says_who_cannot_back_up(home: Path, server: str) -> None:
-    """`engrams migrate` says of a user whom row-level security holds that it cannot dump, and that is so; of the guide's user nothing."""
+    """`engrams migrate` says of a user whom row-level security holds that it cannot dump, and that
+    is so; of the guide's user nothing.
+    """
     with psycopg.connect(server, autocommit=True) as connection:
         for statement in read_blocks("sql"):
             connection.execute(statement.encode())
@@ -91,5 +112,10 @@ def test_migrate_says_who_cannot_back_up(home: Path, server: str) -> None:
         told = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
         assert told.returncode == 0, told.stderr
         assert ("pg_dump" in told.stderr and "BYPASSRLS" in told.stderr) is not can
-        dumped = subprocess.run([find_program("pg_dump"), "--schema=engrams", url], capture_output=True, text=True, timeout=120)
+        dumped = subprocess.run(
+            [find_program("pg_dump"), "--schema=engrams", url],
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
         assert (dumped.returncode == 0) is can

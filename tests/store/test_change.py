@@ -6,7 +6,21 @@ from datetime import datetime
 from typing import Any
 
 import pytest
-from tests.store.make import ALICE, BOB, START, add, at, batch, change, found, get, reach, record, texts, vector
+from tests.store.make import (
+    ALICE,
+    BOB,
+    START,
+    add,
+    at,
+    batch,
+    change,
+    found,
+    get,
+    reach,
+    record,
+    texts,
+    vector,
+)
 
 from engrams.errors import ConflictError, InputError, NotFoundError
 from engrams.ports import NewRecord, RecordChange, RecordQuery, RecordUse, Store
@@ -17,9 +31,25 @@ def test_a_change_is_one_version_up(store: Store) -> None:
     """Changed fields are read back and the version grows by one a change."""
     one = record("Alice likes tea")
     add(store, one)
-    after = change(store, one, importance=0.9, tags=["x"], tier="longterm", valid_to="2025-05-01", meta={"a": 1})
-    assert (after.importance, after.tags, after.tier, after.version) == (0.9, ("x",), Tier.LONGTERM, 2)
-    assert (after.valid_to, after.meta) == (datetime.fromisoformat("2025-05-01T00:00:00+00:00"), {"a": 1})
+    after = change(
+        store,
+        one,
+        importance=0.9,
+        tags=["x"],
+        tier="longterm",
+        valid_to="2025-05-01",
+        meta={"a": 1},
+    )
+    assert (after.importance, after.tags, after.tier, after.version) == (
+        0.9,
+        ("x",),
+        Tier.LONGTERM,
+        2,
+    )
+    assert (after.valid_to, after.meta) == (
+        datetime.fromisoformat("2025-05-01T00:00:00+00:00"),
+        {"a": 1},
+    )
     assert change(store, one, text="Alice loves tea").version == 3
 
 
@@ -42,12 +72,22 @@ def test_reading_leaves_no_history(store: Store) -> None:
 
 
 def test_uses_add_up(store: Store) -> None:
-    """Whoever counts them, in whatever order; what is purged or unknown counts nothing, and spoils nothing of the batch."""
-    one, gone = record("Alice likes tea"), record("Alice likes mud")
+    """Whoever counts them, in whatever order;
+    what is purged or unknown counts nothing, and spoils nothing of the batch.
+    """
+    one = record("Alice likes tea")
+    gone = record("Alice likes mud")
     add(store, one, gone)
     store.purge(ALICE, [gone.id], START)
     for times, day in ((2, 3), (5, 1)):
-        store.commit(batch(uses=[RecordUse(ALICE, id, times, at(days=day)) for id in (gone.id, "01unknown", one.id)]))
+        store.commit(
+            batch(
+                uses=[
+                    RecordUse(ALICE, id, times, at(days=day))
+                    for id in (gone.id, "01unknown", one.id)
+                ]
+            )
+        )
     after = get(store, one)
     assert (after.access_count, after.last_accessed, after.version) == (7, at(days=3), 1)
     assert (get(store, gone).access_count, get(store, gone).last_accessed) == (0, None)
@@ -57,8 +97,11 @@ def test_uses_add_up(store: Store) -> None:
 
 
 def test_the_expected_version_must_be_there(store: Store) -> None:
-    """A change that expects another version is a conflict and leaves the record alone, with all of its batch."""
-    one, two = record("one"), record("two")
+    """A change that expects another version is a conflict and leaves the record alone, with all of
+    its batch.
+    """
+    one = record("one")
+    two = record("two")
     add(store, one, two)
     change(store, one, text="one, changed")
     with pytest.raises(ConflictError) as caught:
@@ -79,9 +122,18 @@ def test_two_changes_of_one_batch_expect_the_same_version(store: Store) -> None:
     one = record("one")
     add(store, one)
     store.commit(
-        batch(changes=tuple(RecordChange(ALICE, one.id, fields, "edit", expect=1) for fields in ({"text": "two"}, {"importance": 1.0})))
+        batch(
+            changes=tuple(
+                RecordChange(ALICE, one.id, fields, "edit", expect=1)
+                for fields in ({"text": "two"}, {"importance": 1.0})
+            )
+        )
     )
-    assert (get(store, one).text, get(store, one).importance, get(store, one).version) == ("two", 1.0, 3)
+    assert (get(store, one).text, get(store, one).importance, get(store, one).version) == (
+        "two",
+        1.0,
+        3,
+    )
 
 
 @pytest.mark.covers("S1.62")
@@ -154,21 +206,35 @@ def test_an_edit_with_a_new_vector_keeps_it(store: Store) -> None:
     """A vector that comes with the new text in the same write stays."""
     one = record("Alice likes tea")
     add(store, NewRecord(one, vector=vector(one, 1, 0)))
-    store.commit(batch(changes=(RecordChange(ALICE, one.id, {"text": "coffee"}, "edit"),), vectors=((ALICE, vector(one, 0, 1)),)))
+    store.commit(
+        batch(
+            changes=(RecordChange(ALICE, one.id, {"text": "coffee"}, "edit"),),
+            vectors=((ALICE, vector(one, 0, 1)),),
+        )
+    )
     assert found(store, "", [0, 1]) == {one.id}
 
 
 def test_history_tells_everything(store: Store) -> None:
-    """Each change is told with its time, actor, reason, and the values before and after, oldest first."""
+    """Each change is told with its time, actor, reason, and the values before and after, oldest
+    first.
+    """
     one = record("Alice likes tea", valid_from=START)
     add(store, one)
     change(store, one, "edit", text="Alice likes coffee", when=at(hours=1))
     change(store, one, "forget", status=Status.FORGOTTEN, when=at(hours=2))
     change(store, one, "restore", status=Status.ACTIVE, valid_from=at(days=-1), when=at(hours=3))
     first, edit, forget, restore = store.history(ALICE, one.id)
-    assert (first.action, first.before, first.after) == ("add", {}, {"text": "Alice likes tea", "kind": "fact", "status": "active"})
+    assert (first.action, first.before, first.after) == (
+        "add",
+        {},
+        {"text": "Alice likes tea", "kind": "fact", "status": "active"},
+    )
     assert (edit.version, edit.at, edit.actor, edit.reason) == (2, at(hours=1), "test", "because")
-    assert (edit.before, edit.after) == ({"text": "Alice likes tea"}, {"text": "Alice likes coffee"})
+    assert (edit.before, edit.after) == (
+        {"text": "Alice likes tea"},
+        {"text": "Alice likes coffee"},
+    )
     assert (forget.before["status"], forget.after["status"]) == ("active", "forgotten")
     assert restore.after == {"status": "active", "valid_from": at(days=-1).isoformat()}
 
@@ -211,12 +277,22 @@ def test_a_life_has_an_order(store: Store, begin: str, end: str, allowed: bool) 
 
 
 def test_a_superseded_record_has_an_end(store: Store) -> None:
-    """Superseding without saying when it ended retires the record at the time of the write; activating undoes that."""
-    one, two = record("one"), record("two")
+    """Superseding without saying when it ended retires the record at the time of the write;
+    activating undoes that.
+    """
+    one = record("one")
+    two = record("two")
     add(store, one, two)
     assert change(store, one, status=Status.SUPERSEDED, when=at(days=2)).retired_at == at(days=2)
     assert change(store, one, status=Status.ACTIVE).retired_at is None
-    ended = change(store, two, status=Status.SUPERSEDED, valid_to=at(days=1), ended_at=at(days=2), when=at(days=2))
+    ended = change(
+        store,
+        two,
+        status=Status.SUPERSEDED,
+        valid_to=at(days=1),
+        ended_at=at(days=2),
+        when=at(days=2),
+    )
     assert (ended.valid_to, ended.retired_at) == (at(days=1), None)
 
 
@@ -225,7 +301,11 @@ def test_a_new_kind_and_evidence_are_found(store: Store) -> None:
     one = record("Alice likes tea", evidence=(Evidence("tea", "t1"),))
     add(store, one)
     change(store, one, kind=Kind.PREFERENCE, evidence=[Evidence("likes tea", "t2")])
-    assert texts(store, kinds=(Kind.PREFERENCE,)) == texts(store, sources=("t2",)) == ["Alice likes tea"]
+    assert (
+        texts(store, kinds=(Kind.PREFERENCE,))
+        == texts(store, sources=("t2",))
+        == ["Alice likes tea"]
+    )
     assert texts(store, kinds=(Kind.FACT,)) == texts(store, sources=("t1",)) == []
 
 
@@ -234,7 +314,12 @@ def test_outbox_keeps_its_order_until_cleared(store: Store) -> None:
     one = record("one", Scope(("user", "alice", "project", "x")))
     add(store, one, outbox=tuple(("file", ALICE, one.id, {"step": step}) for step in range(4)))
     first, *rest = store.outbox(10)
-    assert (first.topic, first.owner, first.record, first.payload) == ("file", ALICE, one.id, {"step": 0})
+    assert (first.topic, first.owner, first.record, first.payload) == (
+        "file",
+        ALICE,
+        one.id,
+        {"step": 0},
+    )
     store.clear([first.id, rest[1].id, 999])
     assert [entry.payload["step"] for entry in store.outbox(10)] == [1, 3]
     assert len(store.outbox(1)) == 1
@@ -242,15 +327,28 @@ def test_outbox_keeps_its_order_until_cleared(store: Store) -> None:
 
 @pytest.mark.covers("S3.58", "S4.59")
 def test_a_vector_comes_later(store: Store) -> None:
-    """Records without a vector are listed for backfill by id and page; one that was given is found and leaves the list."""
+    """Records without a vector are listed for backfill by id and page;
+    one that was given is found and leaves the list.
+    """
     many = [record(f"fact {number}", id=f"01{number:03}") for number in range(5)]
     held = record("held", status=Status.CANDIDATE)
     others = record("Bob's", BOB, id="01002x")
     add(store, *many, held, others)
     first = store.missing("tiny", "", 3)
     assert [one.id for one in first] == ["01000", "01001", "01002"]
-    assert [one.id for one in store.missing("tiny", first[-1].id, 10)] == ["01002x", "01003", "01004"]
-    add(store, vectors=((ALICE, vector(many[0], 1, 0)), (BOB, vector(others, 1, 0)), (ALICE, vector(many[1], 1, 0, 0, model="wide"))))
+    assert [one.id for one in store.missing("tiny", first[-1].id, 10)] == [
+        "01002x",
+        "01003",
+        "01004",
+    ]
+    add(
+        store,
+        vectors=(
+            (ALICE, vector(many[0], 1, 0)),
+            (BOB, vector(others, 1, 0)),
+            (ALICE, vector(many[1], 1, 0, 0, model="wide")),
+        ),
+    )
     assert found(store, "", [1, 0]) == {many[0].id}
     assert [one.id for one in store.missing("tiny", "", 2)] == ["01001", "01002"]
     assert "01001" not in [one.id for one in store.missing("wide", "", 10)]
@@ -258,7 +356,9 @@ def test_a_vector_comes_later(store: Store) -> None:
 
 
 def test_a_vector_needs_its_record(store: Store) -> None:
-    """A vector for a record that never was is an error; for one that was purged meanwhile it is dropped."""
+    """A vector for a record that never was is an error;
+    for one that was purged meanwhile it is dropped.
+    """
     one = record("secret")
     with pytest.raises(NotFoundError):
         add(store, vectors=((ALICE, vector(one, 1, 0)),))
@@ -282,13 +382,19 @@ def test_find_pages_do_not_skip_what_changes(store: Store) -> None:
 
 def test_changes_are_read_in_their_order(store: Store) -> None:
     """What changed after a change, of one owner, in pages; what was erased comes as a tombstone."""
-    one, two, three, other = record("one"), record("two"), record("three"), record("of Bob", BOB)
+    one = record("one")
+    two = record("two")
+    three = record("three")
+    other = record("of Bob", BOB)
     add(store, one, two, three, other)
     first = store.changes(ALICE, 0, 2)
     assert [each.text for each in first.records] == ["one", "two"]
     rest = store.changes(ALICE, first.last, 2)
     assert [each.text for each in rest.records] == ["three"]
-    assert store.changes(ALICE, rest.last, 2).records == () and store.changes(ALICE, rest.last, 2).last == rest.last
+    assert (
+        store.changes(ALICE, rest.last, 2).records == ()
+        and store.changes(ALICE, rest.last, 2).last == rest.last
+    )
     change(store, one, text="one, changed")
     store.purge(ALICE, [two.id], at(days=1))
     later = store.changes(ALICE, rest.last, 10)
@@ -296,4 +402,10 @@ def test_changes_are_read_in_their_order(store: Store) -> None:
         (one.id, "one, changed", Status.ACTIVE),
         (two.id, "", Status.PURGED),
     ]
-    assert store.find_change(ALICE, 0) == later.last > store.find_change(ALICE, 2) > 0 == store.find_change(ALICE, 3)
+    assert (
+        store.find_change(ALICE, 0)
+        == later.last
+        > store.find_change(ALICE, 2)
+        > 0
+        == store.find_change(ALICE, 3)
+    )

@@ -11,12 +11,38 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.store.make import ALICE, BOB, START, add, at, batch, change, get, reach, record, texts, turn, vector
+from tests.store.make import (
+    ALICE,
+    BOB,
+    START,
+    add,
+    at,
+    batch,
+    change,
+    get,
+    reach,
+    record,
+    texts,
+    turn,
+    vector,
+)
 
 from engrams.clock import new_id
 from engrams.errors import ConflictError, EngramsError, InputError, NotFoundError
 from engrams.ports import JobSpec, NewRecord, RecordChange, RecordQuery, Store
-from engrams.types import Edge, EdgeType, Evidence, Kind, Layer, Provenance, Record, Scope, Status, Tier, Vector
+from engrams.types import (
+    Edge,
+    EdgeType,
+    Evidence,
+    Kind,
+    Layer,
+    Provenance,
+    Record,
+    Scope,
+    Status,
+    Tier,
+    Vector,
+)
 
 FULL = Record(
     id="01full",
@@ -44,7 +70,9 @@ FULL = Record(
     triggers=("deploy",),
     steps=("one", "two"),
     evidence=(Evidence("make ship", "01turn", "Ann"), Evidence("quote", "01other")),
-    provenance=Provenance("tool", "rules", "p1", "why", ("a.md", "b.md")),
+    provenance=Provenance(
+        channel="tool", extractor="rules", prompt="p1", reason="why", files=("a.md", "b.md")
+    ),
     importance=0.25,
     confidence=0.75,
     trust=0.125,
@@ -74,10 +102,13 @@ def test_defaults_come_back(store: Store) -> None:
 @given(
     text=st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=200),
     meta=st.dictionaries(
-        st.text(st.characters(exclude_categories=("Cs",)), max_size=8), st.integers(-(2**70), 2**70) | st.text(max_size=4)
+        st.text(st.characters(exclude_categories=("Cs",)), max_size=8),
+        st.integers(-(2**70), 2**70) | st.text(max_size=4),
     ),
 )
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_any_text_comes_back(store: Store, text: str, meta: dict[str, Any]) -> None:
     """Whatever characters and numbers a text or its metadata holds, they are read as written."""
     one = record(text, meta=meta)
@@ -87,7 +118,13 @@ def test_any_text_comes_back(store: Store, text: str, meta: dict[str, Any]) -> N
 
 def test_long_and_odd_texts_come_back(store: Store) -> None:
     """A megabyte, NUL bytes, right-to-left marks and emoji are stored unchanged."""
-    odd = [record("word " * 200_000), record("a\0b"), record("\u202eevil\u202c"), record("👩‍👩‍👧‍👦" * 50), record("   ")]
+    odd = [
+        record("word " * 200_000),
+        record("a\0b"),
+        record("\u202eevil\u202c"),
+        record("👩‍👩‍👧‍👦" * 50),
+        record("   "),
+    ]
     add(store, *odd)
     assert [get(store, one).text for one in odd] == [one.text for one in odd]
 
@@ -120,11 +157,18 @@ def test_a_malformed_record_rejects_the_whole_batch(store: Store, broken: Record
 @pytest.mark.covers("S4.27")
 @pytest.mark.parametrize("fault", ["change", "vector", "edge", "lease"])
 def test_a_fault_inside_a_write_leaves_neither_half(store: Store, fault: str) -> None:
-    """Superseding the old and adding the new happen together: a fault anywhere in the batch leaves both undone."""
-    old, new = record("Alice lives in Paris"), record("Alice lives in Berlin")
+    """Superseding the old and adding the new happen together:
+    a fault anywhere in the batch leaves both undone.
+    """
+    old = record("Alice lives in Paris")
+    new = record("Alice lives in Berlin")
     add(store, old)
     parts: dict[str, Any] = {
-        "changes": (RecordChange(ALICE, old.id, {"status": Status.SUPERSEDED, "superseded_by": new.id}, "supersede"),),
+        "changes": (
+            RecordChange(
+                ALICE, old.id, {"status": Status.SUPERSEDED, "superseded_by": new.id}, "supersede"
+            ),
+        ),
         "edges": (Edge(ALICE, new.id, old.id, EdgeType.SUPERSEDES),),
         "jobs": (JobSpec("embed", "alice"),),
         "outbox": (("file", ALICE, new.id, {}),),
@@ -151,18 +195,32 @@ def test_a_fault_inside_a_write_leaves_neither_half(store: Store, fault: str) ->
 @pytest.mark.covers("S4.27", "S4.28")
 def test_superseding_is_one_write(store: Store) -> None:
     """The old record points at the new one, stays readable, and is no longer listed as active."""
-    old, new = record("Alice lives in Paris"), record("Alice lives in Berlin")
+    old = record("Alice lives in Paris")
+    new = record("Alice lives in Berlin")
     add(store, old)
-    fields = {"status": Status.SUPERSEDED, "superseded_by": new.id, "valid_to": at(days=1), "ended_at": at(days=1)}
-    add(store, new, changes=(RecordChange(ALICE, old.id, fields, "supersede"),), edges=(Edge(ALICE, new.id, old.id, EdgeType.SUPERSEDES),))
+    fields = {
+        "status": Status.SUPERSEDED,
+        "superseded_by": new.id,
+        "valid_to": at(days=1),
+        "ended_at": at(days=1),
+    }
+    add(
+        store,
+        new,
+        changes=(RecordChange(ALICE, old.id, fields, "supersede"),),
+        edges=(Edge(ALICE, new.id, old.id, EdgeType.SUPERSEDES),),
+    )
     assert texts(store) == ["Alice lives in Berlin"]
     assert get(store, old).superseded_by == new.id
     assert store.edges(ALICE, [old.id])[0].type is EdgeType.SUPERSEDES
 
 
 def test_an_external_id_is_stored_once(store: Store) -> None:
-    """The sender's own id twice in one scope stores nothing the second time and names the record that was there."""
-    first, again = turn("hello", external_id="m1"), turn("hello again", external_id="m1")
+    """The sender's own id twice in one scope stores nothing the second time and names the record
+    that was there.
+    """
+    first = turn("hello", external_id="m1")
+    again = turn("hello again", external_id="m1")
     elsewhere = turn("hello", ALICE.within("conversation", "c2"), external_id="m1")
     others = turn("hello", BOB, external_id="m1")
     add(store, first)
@@ -172,7 +230,9 @@ def test_an_external_id_is_stored_once(store: Store) -> None:
 
 
 def test_the_same_record_twice_is_stored_once(store: Store) -> None:
-    """A record with an id and text that are there stores nothing and strengthens nothing; another text with that id is refused."""
+    """A record with an id and text that are there stores nothing and strengthens nothing;
+    another text with that id is refused.
+    """
     first = turn("hello")
     add(store, first)
     for dedup in (False, True):
@@ -184,15 +244,20 @@ def test_the_same_record_twice_is_stored_once(store: Store) -> None:
 
 
 def test_an_external_id_counts_within_one_batch_and_after_forgetting(store: Store) -> None:
-    """The same external id twice in one batch is stored once, and a forgotten record still holds its own."""
-    first, again = turn("one", external_id="m1"), turn("two", external_id="m1")
+    """The same external id twice in one batch is stored once, and a forgotten record still holds
+    its own.
+    """
+    first = turn("one", external_id="m1")
+    again = turn("two", external_id="m1")
     assert add(store, first, again).existing == {again.id: first.id}
     change(store, first, status=Status.FORGOTTEN)
     assert add(store, again).existing == {again.id: first.id}
 
 
 def test_a_duplicate_is_counted_instead(store: Store) -> None:
-    """With dedup, a text that differs only in case and blanks strengthens the active record that says it."""
+    """With dedup, a text that differs only in case and blanks strengthens the active record that
+    says it.
+    """
     first = record("Alice likes green tea")
     again = record("  alice LIKES   green tea")
     add(store, first)
@@ -223,8 +288,11 @@ def test_what_is_no_duplicate_is_stored(store: Store, difference: str) -> None:
 
 
 def test_what_refers_to_a_duplicate_refers_to_the_first(store: Store) -> None:
-    """Edges, changes and evidence of a batch that name a put which stored nothing reach the record that was there."""
-    first, again = turn("I moved to Berlin", external_id="m1"), turn("I moved to Berlin", external_id="m1")
+    """Edges, changes and evidence of a batch that name a put which stored nothing reach the record
+    that was there.
+    """
+    first = turn("I moved to Berlin", external_id="m1")
+    again = turn("I moved to Berlin", external_id="m1")
     add(store, first)
     fact = record("Alice lives in Berlin", evidence=(Evidence("moved to Berlin", again.id),))
     add(
@@ -242,7 +310,9 @@ def test_what_refers_to_a_duplicate_refers_to_the_first(store: Store) -> None:
 
 
 def test_an_id_is_given_once(store: Store) -> None:
-    """The same id twice for one owner is a conflict and changes nothing; another owner may have it."""
+    """The same id twice for one owner is a conflict and changes nothing;
+    another owner may have it.
+    """
     first = record("first", id="01same")
     add(store, first)
     with pytest.raises(ConflictError):
@@ -258,14 +328,26 @@ def test_an_empty_batch_does_nothing(store: Store) -> None:
 
 
 def test_what_follows_is_written_with_it(store: Store) -> None:
-    """What follows from a write is in its transaction, with an actor of its own: with a new message only, and both or none."""
-    said, fact, later = turn("I live in Porto", external_id="m1"), record("Alice lives in Porto"), record("Alice has a cat")
+    """What follows from a write is in its transaction, with an actor of its own:
+    with a new message only, and both or none.
+    """
+    said = turn("I live in Porto", external_id="m1")
+    fact = record("Alice lives in Porto")
+    later = record("Alice has a cat")
     done = add(store, said, then=batch(fact, actor="digest", jobs=(JobSpec("changes", "k"),)))
-    assert done.followed and [entry.actor for one in (said, fact) for entry in store.history(ALICE, one.id)] == ["test", "digest"]
+    assert done.followed and [
+        entry.actor for one in (said, fact) for entry in store.history(ALICE, one.id)
+    ] == ["test", "digest"]
     assert [job.kind for job in store.queue(("waiting",))] == ["changes"]
     again = add(store, replace(said, id=new_id(START)), then=batch(later))
-    assert not again.followed and again.existing and texts(store) == ["I live in Porto", "Alice lives in Porto"]
-    wrong = RecordChange(ALICE, fact.id, {"text": "Alice lives in Cork"}, "edit", 7)
+    assert (
+        not again.followed
+        and again.existing
+        and texts(store) == ["I live in Porto", "Alice lives in Porto"]
+    )
+    wrong = RecordChange(
+        owner=ALICE, id=fact.id, fields={"text": "Alice lives in Cork"}, action="edit", expect=7
+    )
     with pytest.raises(ConflictError):
         add(store, turn("I moved to Cork", external_id="m2"), then=batch(later, changes=(wrong,)))
     assert texts(store) == ["I live in Porto", "Alice lives in Porto"]
@@ -282,7 +364,9 @@ def test_ids_that_clash_with_a_clock_going_backwards(store: Store) -> None:
 
 @pytest.mark.covers("S1.47")
 def test_many_threads_write_and_read(store: Store) -> None:
-    """Eight threads that write and search at once all finish, none meets a locked database, and nothing is lost."""
+    """Eight threads that write and search at once all finish, none meets a locked database, and
+    nothing is lost.
+    """
     problems: list[BaseException] = []
 
     def work(name: str) -> None:
@@ -304,7 +388,9 @@ def test_many_threads_write_and_read(store: Store) -> None:
 
 
 def test_one_writer_cannot_spoil_another(store: Store) -> None:
-    """Of writes that happen at the same time, those that fail report it themselves and the others are kept."""
+    """Of writes that happen at the same time, those that fail report it themselves and the others
+    are kept.
+    """
     start = threading.Barrier(12)
     outcomes: dict[int, str] = {}
 
@@ -315,7 +401,11 @@ def test_one_writer_cannot_spoil_another(store: Store) -> None:
                 case 0:
                     add(store, record(f"good {number}"))
                 case 1:
-                    add(store, record(f"half {number}"), changes=(RecordChange(ALICE, "nobody", {"text": "x"}, "edit"),))
+                    add(
+                        store,
+                        record(f"half {number}"),
+                        changes=(RecordChange(ALICE, "nobody", {"text": "x"}, "edit"),),
+                    )
                 case _:
                     add(store, record(f"bad {number}", meta={"x": object()}))
         except EngramsError as problem:
@@ -336,7 +426,8 @@ def test_one_writer_cannot_spoil_another(store: Store) -> None:
 
 def test_a_vector_must_fit_its_model(store: Store) -> None:
     """A vector of the wrong size, for its own claim or for its model, is refused."""
-    one, two = record("one"), record("two")
+    one = record("one")
+    two = record("two")
     add(store, NewRecord(one, vector=vector(one, 1, 0, 0)))
     with pytest.raises(InputError):
         add(store, NewRecord(two, vector=vector(two, 1, 0)))

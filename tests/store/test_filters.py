@@ -98,24 +98,39 @@ def only(field: str, op: Any, value: Any) -> Where:
     ids=str,
 )
 def test_each_operator(filled: Store, condition: tuple[str, Any, Any], expected: str) -> None:
-    """Every operator keeps what it says: values of one type compare, what is missing differs from everything."""
+    """Every operator keeps what it says:
+    values of one type compare, what is missing differs from everything.
+    """
     assert texts(filled, where=only(*condition)) == expected.split()
 
 
 @pytest.mark.covers("S2.33")
 def test_conditions_join(filled: Store) -> None:
-    """Several conditions on one field all apply; or and not join as deeply as needed; an empty filter is none."""
-    between = Where("and", (Condition("importance", "gt", 0.1), Condition("importance", "lt", 0.6), Condition("importance", "ne", 0.5)))
+    """Several conditions on one field all apply;
+    or and not join as deeply as needed; an empty filter is none.
+    """
+    between = Where(
+        "and",
+        (
+            Condition("importance", "gt", 0.1),
+            Condition("importance", "lt", 0.6),
+            Condition("importance", "ne", 0.5),
+        ),
+    )
     assert texts(filled, where=between) == ["one"]
     either = Where("or", (Condition("speaker", "eq", "Ann"), Condition("meta.n", "eq", "1")))
     assert texts(filled, where=either) == ["one", "three"]
     assert texts(filled, where=Where("not", (either,))) == ["two"]
     both = Where("not", (Condition("speaker", "eq", "Ann"), Condition("importance", "gt", 0.5)))
     assert texts(filled, where=both) == ["one", "two", "three"]
-    assert texts(filled, where=Where("and", (either, Where("not", (Condition("tags", "contains", "red"),))))) == ["three"]
+    assert texts(
+        filled, where=Where("and", (either, Where("not", (Condition("tags", "contains", "red"),))))
+    ) == ["three"]
     for op in ("and", "or", "not"):
         assert texts(filled, where=Where(op, ())) == ["one", "two", "three"]
-        assert texts(filled, where=Where("and", (Where(op, ()), Condition("speaker", "eq", "Ann")))) == ["one"]
+        assert texts(
+            filled, where=Where("and", (Where(op, ()), Condition("speaker", "eq", "Ann")))
+        ) == ["one"]
 
 
 @pytest.mark.covers("S2.33", "S1.62")
@@ -124,7 +139,13 @@ def test_a_filter_narrows_a_search_and_never_leaves_the_owner(filled: Store) -> 
     assert len(seek(filled, "two bob")) == 3
     assert len(seek(filled, "two bob", where=only("meta.n", "eq", 1))) == 1
     assert seek(filled, "two bob", where=only("speaker", "eq", "Zoe")) == {}
-    assert texts(filled, where=Where("or", (Condition("text", "eq", "bob"), Condition("scope", "eq", BOB)))) == []
+    assert (
+        texts(
+            filled,
+            where=Where("or", (Condition("text", "eq", "bob"), Condition("scope", "eq", BOB))),
+        )
+        == []
+    )
 
 
 @pytest.mark.covers("S2.33")
@@ -165,7 +186,9 @@ def test_a_filter_narrows_a_search_and_never_leaves_the_owner(filled: Store) -> 
     ids=lambda value: f"{value[0][:20]} {value[1]}",
 )
 def test_what_makes_no_sense_is_refused(store: Store, condition: tuple[str, Any, Any]) -> None:
-    """An unknown field or operator, a hostile name and a value of the wrong sort are bad input, with a hint where to look."""
+    """An unknown field or operator, a hostile name and a value of the wrong sort are bad input,
+    with a hint where to look.
+    """
     with pytest.raises(InputError) as caught:
         store.find(RecordQuery(reach(), where=only(*condition)))
     assert caught.value.message
@@ -173,14 +196,19 @@ def test_what_makes_no_sense_is_refused(store: Store, condition: tuple[str, Any,
 
 def test_unknown_words_name_the_known(store: Store) -> None:
     """The hint lists the operators, or the fields, that there are."""
-    for condition, word in ((("speaker", "like", "x"), "contains"), (("colour", "eq", "x"), "speaker")):
+    for condition, word in (
+        (("speaker", "like", "x"), "contains"),
+        (("colour", "eq", "x"), "speaker"),
+    ):
         with pytest.raises(InputError) as caught:
             store.find(RecordQuery(reach(), where=only(*condition)))
         assert word in caught.value.hint
 
 
 def test_a_filter_has_a_size(store: Store) -> None:
-    """A filter nested or joined without end is refused before it reaches the database; long lists are fine."""
+    """A filter nested or joined without end is refused before it reaches the database;
+    long lists are fine.
+    """
     deep = only("speaker", "eq", "x")
     for _ in range(40):
         deep = Where("not", (deep,))
@@ -189,15 +217,31 @@ def test_a_filter_has_a_size(store: Store) -> None:
         with pytest.raises(InputError):
             store.find(RecordQuery(reach(), where=where))
     many = [str(number) for number in range(50_000)]
-    assert texts(store, where=Where("or", (Condition("speaker", "in", many), Condition("meta.x", "in", many)))) == []
+    assert (
+        texts(
+            store,
+            where=Where("or", (Condition("speaker", "in", many), Condition("meta.x", "in", many))),
+        )
+        == []
+    )
 
 
-_VALUES = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from([0.5, 2.0]) | st.sampled_from(["", "a", "ab", "1"])
+_VALUES = (
+    st.none()
+    | st.booleans()
+    | st.integers(-3, 3)
+    | st.sampled_from([0.5, 2.0])
+    | st.sampled_from(["", "a", "ab", "1"])
+)
 _COMPARE = {"gt": operator.gt, "gte": operator.ge, "lt": operator.lt, "lte": operator.le}
 
 
 def _sort(value: Any) -> str:
-    return "number" if isinstance(value, int | float) and not isinstance(value, bool) else type(value).__name__
+    return (
+        "number"
+        if isinstance(value, int | float) and not isinstance(value, bool)
+        else type(value).__name__
+    )
 
 
 def _holds(have: Any, op: str, want: Any) -> bool:
@@ -213,14 +257,24 @@ def _holds(have: Any, op: str, want: Any) -> bool:
     want=_VALUES,
     negate=st.booleans(),
 )
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_metadata_compares_as_python_does(store: Store, have: list[Any], op: str, want: Any, negate: bool) -> None:
-    """For any values, a condition on metadata and its negation hold exactly where Python says, types kept apart."""
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_metadata_compares_as_python_does(
+    store: Store, have: list[Any], op: str, want: Any, negate: bool
+) -> None:
+    """For any values, a condition on metadata and its negation hold exactly where Python says,
+    types kept apart.
+    """
     if op in _COMPARE and _sort(want) not in ("number", "str"):
         return
     session = f"{have}{op}{want}{negate}"
     add(
-        store, *(record(f"{place}", ALICE, session=session, meta={} if value is None else {"v": value}) for place, value in enumerate(have))
+        store,
+        *(
+            record(f"{place}", ALICE, session=session, meta={} if value is None else {"v": value})
+            for place, value in enumerate(have)
+        ),
     )
     condition = only("meta.v", op, want)
     expected = [str(place) for place, value in enumerate(have) if _holds(value, op, want) != negate]

@@ -1,4 +1,6 @@
-"""Postgres between processes: owners apart, changes in order, nothing that only one process knows."""
+"""Postgres between processes:
+owners apart, changes in order, nothing that only one process knows.
+"""
 
 from __future__ import annotations
 
@@ -30,10 +32,19 @@ from engrams.ports import (
 from engrams.settings import StoreSettings, load
 from engrams.types import Edge, EdgeType, Evidence, Topic
 
-pytestmark = [pytest.mark.postgres, pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING)]
-ACTS = ("UPDATE {0} SET owner = owner WHERE owner = '{1}'", "DELETE FROM {0} WHERE owner = '{1}'", "UPDATE {0} SET owner = '{1}'")
+pytestmark = [
+    pytest.mark.postgres,
+    pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING),
+]
+ACTS = (
+    "UPDATE {0} SET owner = owner WHERE owner = '{1}'",
+    "DELETE FROM {0} WHERE owner = '{1}'",
+    "UPDATE {0} SET owner = '{1}'",
+)
 SHARED = {"jobs", "counters", "models", "migrations", "api_keys", "log_keys"}
-"""Tables of what belongs to no single owner; the service reads of them only which models and steps there are."""
+"""Tables of what belongs to no single owner; the service reads of them only which models and steps
+there are.
+"""
 
 
 @pytest.fixture
@@ -57,8 +68,15 @@ def count(url: str, table: str, role: str, owner: str, where: str = "true") -> i
     import psycopg
 
     with psycopg.connect(url) as connection:
-        connection.execute("SELECT set_config('role', %s, true), set_config('engrams.owner', %s, true)", (role, owner))
-        return int(connection.execute(f"SELECT count(*) FROM engrams.{table} WHERE {where}".encode()).fetchall()[0][0])
+        connection.execute(
+            "SELECT set_config('role', %s, true), set_config('engrams.owner', %s, true)",
+            (role, owner),
+        )
+        return int(
+            connection.execute(
+                f"SELECT count(*) FROM engrams.{table} WHERE {where}".encode()
+            ).fetchall()[0][0]
+        )
 
 
 def tables(url: str) -> list[str]:
@@ -67,7 +85,8 @@ def tables(url: str) -> list[str]:
 
     with psycopg.connect(url) as connection:
         text = (
-            "SELECT relname FROM pg_class WHERE relnamespace = 'engrams'::regnamespace AND relkind IN ('r', 'p', 'v', 'm', 'f') ORDER BY 1"
+            "SELECT relname FROM pg_class WHERE relnamespace = 'engrams'::regnamespace AND relkind"
+            " IN ('r', 'p', 'v', 'm', 'f') ORDER BY 1"
         )
         return [name for (name,) in connection.execute(text)]
 
@@ -76,26 +95,60 @@ def fill(store: Any, owner: Any) -> None:
     """Rows of an owner in every table."""
     said = turn(f"secret of {owner.key}", owner)
     fact = record("a fact", owner, evidence=(Evidence("secret", said.id),))
-    parts: dict[str, Any] = {"outbox": (("file", owner, said.id, {}),), "states": (OwnerStateRow(owner, "garden", data={"n": 1}),)}
+    parts: dict[str, Any] = {
+        "outbox": (("file", owner, said.id, {}),),
+        "states": (OwnerStateRow(owner, "garden", data={"n": 1}),),
+    }
     parts |= {
         "edges": (Edge(owner, fact.id, said.id, EdgeType.DERIVED_FROM),),
-        "topics": (Topic("topic:1", owner, "a topic", 1, MODEL, b"\0" * 8, START),),
+        "topics": (
+            Topic(
+                id="topic:1",
+                scope=owner,
+                label="a topic",
+                members=1,
+                model=MODEL,
+                centroid=b"\0" * 8,
+                at=START,
+            ),
+        ),
     }
-    add(store, NewRecord(said, vector=vector(said, 1, 0)), fact, jobs=(JobSpec("extract", owner.key, {"items": [said.id]}),), **parts)
-    store.save(SessionRow("s1", owner, "active", START, START))
+    add(
+        store,
+        NewRecord(said, vector=vector(said, 1, 0)),
+        fact,
+        jobs=(JobSpec("extract", owner.key, {"items": [said.id]}),),
+        **parts,
+    )
+    store.save(
+        SessionRow(id="s1", scope=owner, state="active", started_at=START, last_active=START)
+    )
     store.spend("2026-03-01", 1, 1)
-    store.tables.keys.save_key(ApiKey(owner.labels[1], "a key", owner, ("read",), "digest", START))
-    store.tables.events.append_events(AuditEventBatch((AuditLogEntry(START.isoformat(), "memory.add", owner=owner.key),), 1))
+    store.tables.keys.save_key(
+        ApiKey(
+            id=owner.labels[1],
+            name="a key",
+            owner=owner,
+            rights=("read",),
+            digest="digest",
+            created_at=START,
+        )
+    )
+    store.tables.events.append_events(
+        AuditEventBatch((AuditLogEntry(START.isoformat(), "memory.add", owner=owner.key),), 1)
+    )
     feedback = store.tables.logs["feedback"]
     assert feedback.load_key()
-    feedback.add(SessionLogRow("hash", 1, owner.key, "hash", "{}"))
+    feedback.add(SessionLogRow(id="hash", at=1, owner=owner.key, session="hash", data="{}"))
     store.tables.uploads.create(owner, "upload", "{}")
     store.tables.uploads.append(owner, "upload", 0, b"secret")
 
 
 @pytest.mark.covers("S1.62")
 def test_raw_sql_sees_one_owner(two: tuple[Any, Any], url: str) -> None:
-    """In every table of the catalogue the service's role sees, changes and removes nothing without an owner, and with one only its rows."""
+    """In every table of the catalogue the service's role sees, changes and removes nothing without
+    an owner, and with one only its rows.
+    """
     import psycopg
 
     for owner in (ALICE, BOB):
@@ -105,27 +158,35 @@ def test_raw_sql_sees_one_owner(two: tuple[Any, Any], url: str) -> None:
         with psycopg.connect(url, autocommit=True) as connection:
             ((closed,),) = connection.execute(forced, (f"engrams.{table}",)).fetchall()
             assert closed or table in ("models", "migrations"), table
-            ((held,),) = connection.execute(f"SELECT count(*) FROM engrams.{table}".encode()).fetchall()
+            ((held,),) = connection.execute(
+                f"SELECT count(*) FROM engrams.{table}".encode()
+            ).fetchall()
             assert held, f"the test puts nothing into {table}"
         if table in SHARED:
             continue
         assert count(url, table, "engrams_service", "") == 0, table
         for owner, other in ((ALICE, BOB), (BOB, ALICE)):
             assert count(url, table, "engrams_service", owner.key) == held / 2, table
-            assert count(url, table, "engrams_service", owner.key, f"owner = '{other.key}'") == 0, table
+            assert count(url, table, "engrams_service", owner.key, f"owner = '{other.key}'") == 0, (
+                table
+            )
             for act in (
                 "UPDATE {0} SET owner = owner WHERE owner = '{1}'",
                 "DELETE FROM {0} WHERE owner = '{1}'",
                 "UPDATE {0} SET owner = '{1}'",
             ):
-                assert change_rows(url, act.format(f"engrams.{table}", other.key), owner.key) == 0, (table, act)
+                assert (
+                    change_rows(url, act.format(f"engrams.{table}", other.key), owner.key) == 0
+                ), (table, act)
     for table in ("jobs", "counters", "api_keys", "log_keys"):
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
             count(url, table, "engrams_service", ALICE.key)
 
 
 def test_the_user_of_the_service_sees_nothing_by_itself(url: str, home: Path, clock: Time) -> None:
-    """A user who has the roles without inheriting their rights serves memory, keys and events; raw SQL as that user sees no table."""
+    """A user who has the roles without inheriting their rights serves memory, keys and events;
+    raw SQL as that user sees no table.
+    """
     import psycopg
 
     with psycopg.connect(url, autocommit=True) as connection:
@@ -135,15 +196,24 @@ def test_the_user_of_the_service_sees_nothing_by_itself(url: str, home: Path, cl
     user = url.replace("//postgres:@", "//app@")
     assert user != url
     settings = load({"home": str(home), "store.url": user, "jobs.workers": 0}).settings
-    with build.open(settings) as memory, closing(build.keys(settings)) as keys, closing(build.audit(settings)) as log:
+    with (
+        build.open(settings) as memory,
+        closing(build.keys(settings)) as keys,
+        closing(build.audit(settings)) as log,
+    ):
         memory.add("I keep bees.", scope=ALICE)
-        assert [hit.record.text for hit in memory.search("bees", scope=ALICE).hits] == ["I keep bees."]
+        assert [hit.record.text for hit in memory.search("bees", scope=ALICE).hits] == [
+            "I keep bees."
+        ]
         key, secret = keys.add("app", ALICE, ("read",), clock())
         assert keys.find(secret, clock()) == key
         log.note("key.add", owner=ALICE.key)
         assert log.entries(owner=ALICE.key) and log.entries()
     for table in ("api_keys", "audit_events", "records", "jobs"):
-        with psycopg.connect(user) as connection, pytest.raises(psycopg.errors.InsufficientPrivilege):
+        with (
+            psycopg.connect(user) as connection,
+            pytest.raises(psycopg.errors.InsufficientPrivilege),
+        ):
             connection.execute(f"SELECT count(*) FROM engrams.{table}".encode())
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("DROP OWNED BY app")
@@ -155,7 +225,11 @@ def change_rows(url: str, text: str, owner: str) -> int:
     import psycopg
 
     with psycopg.connect(url) as connection:
-        connection.execute("SELECT set_config('role', 'engrams_service', true), set_config('engrams.owner', %s, true)", (owner,))
+        connection.execute(
+            "SELECT set_config('role', 'engrams_service', true), set_config('engrams.owner', %s,"
+            " true)",
+            (owner,),
+        )
         try:
             return connection.execute(text.encode()).rowcount
         except psycopg.errors.InsufficientPrivilege:
@@ -165,7 +239,9 @@ def change_rows(url: str, text: str, owner: str) -> int:
 
 
 def test_what_one_process_writes_the_other_finds(two: tuple[Any, Any]) -> None:
-    """A write of one store is in the next search of another, again and again, also a change and a purge."""
+    """A write of one store is in the next search of another, again and again, also a change and a
+    purge.
+    """
     writer, reader = two
     assert found(reader, "tea") == set()
     for number in range(20):
@@ -173,25 +249,38 @@ def test_what_one_process_writes_the_other_finds(two: tuple[Any, Any]) -> None:
         add(writer, one)
         assert found(reader, f"number{number}") == {one.id}
         writer, reader = reader, writer
-    writer.commit(WriteBatch("test", "", START, changes=(RecordChange(ALICE, one.id, {"text": "coffee instead"}, "edit"),)))
+    writer.commit(
+        WriteBatch(
+            "test",
+            "",
+            START,
+            changes=(RecordChange(ALICE, one.id, {"text": "coffee instead"}, "edit"),),
+        )
+    )
     assert found(reader, "coffee") == {one.id} and found(reader, "number19") == set()
     assert writer.purge(ALICE, [one.id], START).removed["records"] == 1
     assert found(reader, "coffee") == set() and get(reader, one).text == ""
 
 
 def search_between(two: tuple[Any, Any], seconds: float) -> tuple[set[str], set[str]]:
-    """Ids that a reader finds after a write that began first and committed last, with a search of it in between; both ids."""
+    """Ids that a reader finds after a write that began first and committed last, with a search of
+    it in between; both ids.
+    """
     from engrams.store.sql.batchcommit import BatchCommitter
 
     writer, reader = two
     # Of two kinds: their counts are two rows, so that nothing but the owner parts the writes.
-    early, late = record("early words"), turn("late words")
+    early = record("early words")
+    late = turn("late words")
     add(writer, record("warm up"))
     assert found(reader, "warm")
-    began, go = threading.Event(), threading.Event()
+    began = threading.Event()
+    go = threading.Event()
 
     def commit_slowly(connection: Any) -> None:
-        BatchCommitter(WriteBatch("test", "", START, puts=(NewRecord(late),)), writer._dialect).run(connection)
+        BatchCommitter(WriteBatch("test", "", START, puts=(NewRecord(late),)), writer._dialect).run(
+            connection
+        )
         began.set()
         assert go.wait(10)
 
@@ -215,8 +304,12 @@ def test_a_late_commit_is_not_lost(two: tuple[Any, Any]) -> None:
     assert seen == both
 
 
-def test_a_global_counter_would_lose_it(two: tuple[Any, Any], url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With numbers of one sequence, which no lock holds to the commit, the search misses that write for ever: hence a row per owner."""
+def test_a_global_counter_would_lose_it(
+    two: tuple[Any, Any], url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With numbers of one sequence, which no lock holds to the commit, the search misses that write
+    for ever: hence a row per owner.
+    """
     import psycopg
 
     from engrams.store.postgres import sqltranslation
@@ -237,7 +330,9 @@ def test_a_global_counter_would_lose_it(two: tuple[Any, Any], url: str, monkeypa
 
 
 def test_many_ask_for_one_job(two: tuple[Any, Any]) -> None:
-    """Stores that enqueue one key at once make one job with the items of all, and none of them fails."""
+    """Stores that enqueue one key at once make one job with the items of all, and none of them
+    fails.
+    """
     problems: list[BaseException] = []
 
     def ask(store: Any, name: str) -> None:
@@ -247,7 +342,9 @@ def test_many_ask_for_one_job(two: tuple[Any, Any]) -> None:
         except BaseException as problem:
             problems.append(problem)
 
-    threads = [threading.Thread(target=ask, args=(two[number % 2], f"t{number}-")) for number in range(4)]
+    threads = [
+        threading.Thread(target=ask, args=(two[number % 2], f"t{number}-")) for number in range(4)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -281,8 +378,12 @@ def test_a_database_without_tables_is_refused(url: str, clock: Time) -> None:
 
 
 @pytest.mark.parametrize("settings", [{"vault__enabled": True}, {"encryption__enabled": True}])
-def test_what_a_server_cannot_keep_is_refused(url: str, home: Any, settings: dict[str, bool]) -> None:
-    """Files of a vault and encryption of a home do not go with a server, and are not left out in silence."""
+def test_what_a_server_cannot_keep_is_refused(
+    url: str, home: Any, settings: dict[str, bool]
+) -> None:
+    """Files of a vault and encryption of a home do not go with a server, and are not left out in
+    silence.
+    """
     import engrams
 
     with pytest.raises(SettingsError):

@@ -1,4 +1,6 @@
-"""Search indexes in files beside a store: the same answers as without them, whatever becomes of the files."""
+"""Search indexes in files beside a store:
+the same answers as without them, whatever becomes of the files.
+"""
 
 from __future__ import annotations
 
@@ -35,16 +37,27 @@ def opened(home: Path) -> SqliteStore:
 
 def fill(store: SqliteStore, owner: Scope, size: int, seed: int = 1) -> list[Record]:
     """Turns in sessions, with facts among them."""
-    pick, records = random.Random(seed), []
+    pick = random.Random(seed)
+    records = []
     for number in range(size):
         text = " ".join(pick.choices(WORDS, k=pick.randint(3, 12)))
         make = turn if number % 4 else record
         when = START + timedelta(minutes=number)
-        fields = {"session": f"s{number // 9}", "speaker": pick.choice(["Ann", "Zoë"])} if number % 4 else {}
+        fields = (
+            {"session": f"s{number // 9}", "speaker": pick.choice(["Ann", "Zoë"])}
+            if number % 4
+            else {}
+        )
         records.append(make(text, owner, recorded_at=when, **fields))
     for start in range(0, size, 500):
         some = records[start : start + 500]
-        add(store, *(NewRecord(one, vector=vector(one, *(pick.gauss(0, 1) for _ in range(8)))) for one in some))
+        add(
+            store,
+            *(
+                NewRecord(one, vector=vector(one, *(pick.gauss(0, 1) for _ in range(8))))
+                for one in some
+            ),
+        )
     return records
 
 
@@ -61,8 +74,20 @@ def ask(store: SqliteStore, owner: Scope, seed: int) -> Scores:
         history=bool(seed % 2),
     )
     pool = store.seek(query)
-    columns = (pool.cos, pool.cosctx, pool.cosnext, pool.bm, pool.bmctx, pool.bmses, pool.times, pool.importance)
-    return {name: tuple(map(float, row)) for name, row in zip(pool.ids, zip(*columns, strict=True), strict=True)}
+    columns = (
+        pool.cos,
+        pool.cosctx,
+        pool.cosnext,
+        pool.bm,
+        pool.bmctx,
+        pool.bmses,
+        pool.times,
+        pool.importance,
+    )
+    return {
+        name: tuple(map(float, row))
+        for name, row in zip(pool.ids, zip(*columns, strict=True), strict=True)
+    }
 
 
 def answers(home: Path, owner: Scope = ALICE, queries: int = 6) -> list[Scores]:
@@ -121,7 +146,9 @@ def test_a_search_maps_what_another_process_wrote(home: Path) -> None:
 
 @pytest.mark.slow
 def test_ten_thousand_records_rank_alike(tmp_path: Path) -> None:
-    """At 10,000 records, 300 queries find the same ids with the same scores from the file as from the store."""
+    """At 10,000 records, 300 queries find the same ids with the same scores from the file as from
+    the store.
+    """
     store = opened(tmp_path / "home")
     fill(store, ALICE, 10_000)
     ask(store, ALICE, 0)
@@ -130,7 +157,9 @@ def test_ten_thousand_records_rank_alike(tmp_path: Path) -> None:
 
 
 def test_later_writes_are_seen(home: Path) -> None:
-    """Records that were added, edited, superseded and forgotten since the file was written count as they are now."""
+    """Records that were added, edited, superseded and forgotten since the file was written count as
+    they are now.
+    """
     store = opened(home)
     held = store.find(RecordQuery(reach=ScopeReach(ALICE, (ALICE,)), limit=200)).records
     change(store, held[3], text="word1 word2 word299 word299", importance=0.9)
@@ -162,14 +191,21 @@ def flip(place: float) -> Callable[[Path], None]:
 
 
 DAMAGE: dict[str, Callable[[Path], object]] = {
-    "another version": lambda path: path.write_bytes(path.read_bytes().replace(b"ENGIDX02", b"ENGIDX99", 1)),
+    "another version": lambda path: path.write_bytes(
+        path.read_bytes().replace(b"ENGIDX02", b"ENGIDX99", 1)
+    ),
     "cut": cut,
     "empty": lambda path: path.write_bytes(b""),
     "no file": Path.unlink,
     "zeros": lambda path: path.write_bytes(bytes(path.stat().st_size)),
     "another file": lambda path: path.write_text("not an index\n" * 1000),
-    "another owner's": lambda path: shutil.copyfile(next(one for one in files(path.parent.parent) if one != path), path),
-    **{f"a byte at {place:.0%}": flip(place) for place in (0, 0.0003, 0.001, 0.01, 0.2, 0.5, 0.9, 0.97)},
+    "another owner's": lambda path: shutil.copyfile(
+        next(one for one in files(path.parent.parent) if one != path), path
+    ),
+    **{
+        f"a byte at {place:.0%}": flip(place)
+        for place in (0, 0.0003, 0.001, 0.01, 0.2, 0.5, 0.9, 0.97)
+    },
 }
 
 
@@ -182,21 +218,33 @@ def test_a_damaged_file_is_not_trusted(home: Path, damage: str) -> None:
     assert answers(home) == bare
     before = [path.read_bytes() for path in files(home)]
     assert answers(home) == bare
-    assert [path.read_bytes() for path in files(home)] == before, "the second time there was a good file"
+    assert [path.read_bytes() for path in files(home)] == before, (
+        "the second time there was a good file"
+    )
 
 
-def test_a_file_of_another_form_is_written_anew(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Arrays of an older meaning are not searched: the index is built from the store, with the same answers and a new file."""
+def test_a_file_of_another_form_is_written_anew(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Arrays of an older meaning are not searched:
+    the index is built from the store, with the same answers and a new file.
+    """
     known = answers(home)
     monkeypatch.setattr("engrams.store.index.indexstate._FORM", 99)
     assert answers(home) == known
-    assert 99 in [segmentfile.map_segment(path).notes["form"] for path in files(home) if path.suffix == ".segment"]
+    assert 99 in [
+        segmentfile.map_segment(path).notes["form"]
+        for path in files(home)
+        if path.suffix == ".segment"
+    ]
     assert answers(home) == known
 
 
 @pytest.mark.parametrize(("times", "kind"), [(200, np.uint8), (300, np.float32)])
 def test_counts_of_words_are_exact_in_a_file(tmp_path: Path, times: int, kind: type) -> None:
-    """A byte for each count, unless a text has a word more often than that holds; scores are those of an index without a file."""
+    """A byte for each count, unless a text has a word more often than that holds;
+    scores are those of an index without a file.
+    """
     store = opened(tmp_path / "home")
     fill(store, ALICE, SIZE)
     add(store, NewRecord(record("word1 " * times, ALICE)))
@@ -214,7 +262,9 @@ def test_sums_are_checked_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert answers(home) == bare
     looked: list[object] = []
     check = segmentfile._check_sums
-    monkeypatch.setattr(segmentfile, "_check_sums", lambda *given: (looked.append(given), check(*given)))
+    monkeypatch.setattr(
+        segmentfile, "_check_sums", lambda *given: (looked.append(given), check(*given))
+    )
     assert answers(home) == bare
     try:
         os.getxattr(files(home)[0], "user.engrams.checked")
@@ -234,7 +284,11 @@ def test_room_behind_the_rows_is_not_trusted(home: Path) -> None:
     """Bytes in the file's holes do not become part of later rows."""
     for path in files(home):
         data = bytearray(path.read_bytes())
-        holes = [place for place in range(8192, len(data) - 4096, 4096) if not any(data[place : place + 4096])]
+        holes = [
+            place
+            for place in range(8192, len(data) - 4096, 4096)
+            if not any(data[place : place + 4096])
+        ]
         assert holes
         for place in holes:
             data[place : place + 4096] = b"\x41" * 4096
@@ -260,21 +314,28 @@ def test_an_older_store_with_a_newer_file(home: Path) -> None:
 
 
 def test_a_purge_takes_the_file(home: Path) -> None:
-    """A purge removes the owner's file before it reports; an old copy of it counts no more; others keep theirs."""
+    """A purge removes the owner's file before it reports;
+    an old copy of it counts no more; others keep theirs.
+    """
     before = {path: path.read_bytes() for path in files(home)}
-    store, other = opened(home), opened(home)
+    store = opened(home)
+    other = opened(home)
     gone = next(iter(ask(store, ALICE, 0)))
     ask(other, ALICE, 0)
     report = store.purge(ALICE, [gone], START)
     assert report.remaining["index"] == 0
-    assert len(files(home)) == 1 and not any(gone.encode() in path.read_bytes() for path in files(home))
+    assert len(files(home)) == 1 and not any(
+        gone.encode() in path.read_bytes() for path in files(home)
+    )
     for path, data in before.items():
         path.write_bytes(data)
     assert gone not in ask(store, ALICE, 0) and gone not in ask(other, ALICE, 0)
     store.close()
     other.close()
     assert answers(home) == answers(plain(home)) and not any(gone in one for one in answers(home))
-    assert not any(gone.encode() in path.read_bytes() for path in files(home)), "the old copy was written anew"
+    assert not any(gone.encode() in path.read_bytes() for path in files(home)), (
+        "the old copy was written anew"
+    )
 
 
 def test_no_word_stands_in_the_file(home: Path) -> None:
@@ -319,10 +380,16 @@ for seed in range(100, 200):
 
 @pytest.mark.slow
 def test_killed_while_writing(home: Path) -> None:
-    """After a kill at any moment of writing, the answers are those without files, and what was left is cleared away."""
+    """After a kill at any moment of writing, the answers are those without files, and what was left
+    is cleared away.
+    """
     pick = random.Random(3)
     for _ in range(12):
-        writer = subprocess.Popen([sys.executable, "-c", _WRITER, str(home)], stdout=subprocess.PIPE, cwd=Path(__file__).parents[2])
+        writer = subprocess.Popen(
+            [sys.executable, "-c", _WRITER, str(home)],
+            stdout=subprocess.PIPE,
+            cwd=Path(__file__).parents[2],
+        )
         assert writer.stdout and writer.stdout.readline()
         time.sleep(pick.random() * 0.15)
         writer.send_signal(signal.SIGKILL)

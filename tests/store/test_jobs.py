@@ -34,19 +34,29 @@ def states(store: Store) -> dict[str, str]:
 
 
 def test_what_waits_is_found_by_its_key(store: Store) -> None:
-    """Of one kind, whose keys begin so; not what runs, and nobody else's whose name begins alike."""
+    """Of one kind, whose keys begin so;
+    not what runs, and nobody else's whose name begins alike.
+    """
     for key in ("user/ann|a", "user/ann|b", "user/anna|a", "user/bob|a"):
         enqueue(store, key)
     enqueue(store, "user/ann|a", kind="embed")
-    assert sorted(job.key for job in store.waiting("extract", "user/ann|")) == ["user/ann|a", "user/ann|b"]
+    assert sorted(job.key for job in store.waiting("extract", "user/ann|")) == [
+        "user/ann|a",
+        "user/ann|b",
+    ]
     running = must(store, START, "extract")
     assert running.key not in {job.key for job in store.waiting("extract", "user/")}
     assert store.waiting("extract", "user/carl|") == ()
 
 
 def test_jobs_of_crowded_owners_are_passed_over(store: Store) -> None:
-    """Also those of their projects; an owner whose name begins alike is another one, and who asks for one job by its id gets it."""
-    made = [enqueue(store, key) for key in ("user/ann|1", "user/ann", "user/ann/project/x|2", "user/anna|3")]
+    """Also those of their projects;
+    an owner whose name begins alike is another one, and who asks for one job by its id gets it.
+    """
+    made = [
+        enqueue(store, key)
+        for key in ("user/ann|1", "user/ann", "user/ann/project/x|2", "user/anna|3")
+    ]
     ask = JobClaim("worker", START, 60, crowded=("user/ann", "user/bob"))
     first = store.claim(ask)
     assert first is not None and first.key == "user/anna|3" and store.claim(ask) is None
@@ -55,11 +65,23 @@ def test_jobs_of_crowded_owners_are_passed_over(store: Store) -> None:
 
 
 def test_a_job_is_claimed_once_and_finished(store: Store) -> None:
-    """A due job goes to one worker with its payload and a lease, and is done when that is handed back."""
+    """A due job goes to one worker with its payload and a lease, and is done when that is handed
+    back.
+    """
     made = enqueue(store, payload={"items": ["a"], "n": {"deep": 1}})
     job = must(store)
-    assert (job.id, job.kind, job.key, job.payload) == (made, "extract", "k", {"items": ["a"], "n": {"deep": 1}})
-    assert (job.state, job.attempt, job.lease_until, job.created_at) == ("running", 1, at(seconds=60), START)
+    assert (job.id, job.kind, job.key, job.payload) == (
+        made,
+        "extract",
+        "k",
+        {"items": ["a"], "n": {"deep": 1}},
+    )
+    assert (job.state, job.attempt, job.lease_until, job.created_at) == (
+        "running",
+        1,
+        at(seconds=60),
+        START,
+    )
     assert claim(store) is None
     assert store.finish(job.lease, at(seconds=5))
     assert states(store) == {"k": "done"}
@@ -68,7 +90,9 @@ def test_a_job_is_claimed_once_and_finished(store: Store) -> None:
 
 
 def test_a_job_may_begin_leased(store: Store) -> None:
-    """A write makes a job that its writer runs at once: nobody claims it before the lease ends, anybody does after that."""
+    """A write makes a job that its writer runs at once:
+    nobody claims it before the lease ends, anybody does after that.
+    """
     lease = JobLease("writer", "token", at(seconds=60))
     one = record("Alice likes tea")
     done = add(store, one, jobs=(JobSpec("extract", "k", {"items": [one.id]}, lease=lease),))
@@ -90,7 +114,9 @@ def test_a_write_of_what_is_known_leases_nothing(store: Store) -> None:
 
 
 def test_waiting_jobs_of_one_key_are_one(store: Store) -> None:
-    """Enqueuing again merges: items are united in order, other values are the newer ones, and the id stays."""
+    """Enqueuing again merges:
+    items are united in order, other values are the newer ones, and the id stays.
+    """
     first = enqueue(store, payload={"items": ["a", {"x": 1}], "n": 1, "m": 1})
     assert enqueue(store, payload={"items": ["b", "a", {"x": 1}], "n": 2}) == first
     (job,) = store.queue()
@@ -119,7 +145,9 @@ def test_priorities_merge_to_the_higher(store: Store) -> None:
 
 
 def test_highest_priority_first_then_earliest(store: Store) -> None:
-    """Of several due jobs the most urgent goes first, then the one due longest; what is not due waits."""
+    """Of several due jobs the most urgent goes first, then the one due longest;
+    what is not due waits.
+    """
     enqueue(store, "late", due=at(seconds=2))
     enqueue(store, "early", due=at(seconds=1))
     enqueue(store, "urgent", due=at(seconds=3), priority=9)
@@ -140,7 +168,9 @@ def test_only_the_kinds_asked_for(store: Store) -> None:
 
 
 def test_a_running_job_gets_a_fresh_one_behind_it(store: Store) -> None:
-    """Work that comes while its key is being worked on waits as a job of its own until that is finished."""
+    """Work that comes while its key is being worked on waits as a job of its own until that is
+    finished.
+    """
     enqueue(store, payload={"items": ["a"]})
     first = must(store)
     second = enqueue(store, payload={"items": ["b"]})
@@ -165,7 +195,9 @@ def test_an_expired_lease_is_taken_over(store: Store) -> None:
 
 
 def test_a_slow_worker_may_still_finish(store: Store) -> None:
-    """A lease that ran out but that nobody took over still counts, and a renewed one does not run out."""
+    """A lease that ran out but that nobody took over still counts, and a renewed one does not run
+    out.
+    """
     enqueue(store)
     job = must(store)
     assert store.renew(job.lease, at(seconds=300))
@@ -184,7 +216,9 @@ def test_a_failed_job_comes_back(store: Store) -> None:
 
 
 def test_a_job_dies_and_is_raised(store: Store) -> None:
-    """Without a time to retry, or after its last attempt, a job waits in the dead-letter list until it is retried."""
+    """Without a time to retry, or after its last attempt, a job waits in the dead-letter list until
+    it is retried.
+    """
     enqueue(store, "hopeless", payload={"items": ["a"]})
     enqueue(store, "tired", attempts=2)
     store.fail(JobFailure(must(store, START).lease, "broken", START, None))
@@ -202,7 +236,9 @@ def test_a_job_dies_and_is_raised(store: Store) -> None:
 
 
 def test_a_job_that_kills_its_workers_dies(store: Store) -> None:
-    """A job whose workers go silent on every attempt ends in the dead-letter list instead of going round for ever."""
+    """A job whose workers go silent on every attempt ends in the dead-letter list instead of going
+    round for ever.
+    """
     enqueue(store, attempts=2)
     must(store, at(seconds=0))
     must(store, at(seconds=100))
@@ -226,13 +262,22 @@ def test_a_write_finishes_its_job(store: Store) -> None:
     enqueue(store)
     job = must(store)
     fact = record("learned")
-    made = store.commit(batch(fact, finish=(job.lease,), jobs=(JobSpec("embed", "x"), JobSpec("judge", "y")), at=at(seconds=3)))
+    made = store.commit(
+        batch(
+            fact,
+            finish=(job.lease,),
+            jobs=(JobSpec("embed", "x"), JobSpec("judge", "y")),
+            at=at(seconds=3),
+        )
+    )
     assert len(made.jobs) == 2
     assert states(store) == {"k": "done", "x": "waiting", "y": "waiting"}
 
 
 def test_a_write_with_a_lost_lease_is_void(store: Store) -> None:
-    """A worker that lost its job cannot store its result: the write conflicts and leaves nothing."""
+    """A worker that lost its job cannot store its result:
+    the write conflicts and leaves nothing.
+    """
     enqueue(store)
     lost = must(store)
     must(store, at(seconds=100))
@@ -255,7 +300,9 @@ def test_what_is_done_leaves_the_list_in_time(store: Store) -> None:
 
 
 def test_next_due(store: Store) -> None:
-    """The next time at which a claim can find something: the earliest due job that is not behind a running one."""
+    """The next time at which a claim can find something:
+    the earliest due job that is not behind a running one.
+    """
     assert store.next_due() is None
     enqueue(store, "later", due=at(seconds=50))
     enqueue(store, "soon", due=at(seconds=10))
@@ -273,7 +320,9 @@ def test_the_list_is_limited_and_by_state(store: Store) -> None:
     assert store.queue(["running", "dead"]) == ()
 
 
-@pytest.mark.parametrize("spec", [JobSpec("", "k"), JobSpec("x", "k", attempts=0), JobSpec("x", "k", {"bad": object()})])
+@pytest.mark.parametrize(
+    "spec", [JobSpec("", "k"), JobSpec("x", "k", attempts=0), JobSpec("x", "k", {"bad": object()})]
+)
 def test_a_malformed_job_is_refused(store: Store, spec: JobSpec) -> None:
     """A job needs a kind, an attempt, and a payload that is JSON."""
     with pytest.raises(InputError):

@@ -1,4 +1,6 @@
-"""What a process keeps of its reads on Postgres is void as soon as any process has changed anything of the owner."""
+"""What a process keeps of its reads on Postgres is void as soon as any process has changed anything
+of the owner.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,10 @@ import engrams
 from engrams import MemoryEngine
 from engrams.types import Hit, Record
 
-pytestmark = [pytest.mark.postgres, pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING)]
+pytestmark = [
+    pytest.mark.postgres,
+    pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING),
+]
 ANN = ("user", "ann")
 QUESTIONS = ("Which goat eats hay?", "Where is the barn?", "Who sings in the choir?")
 WORDS = ["goat", "hay", "barn", "choir", "mill", "river", "nurse", "Ghent", "Bella", "violin"]
@@ -31,10 +36,20 @@ def plain(record: Record) -> Record:
 
 
 def answers(memory: MemoryEngine) -> list[dict[str, Hit]]:
-    """Hits by id. Scores of an index that grew differ in their last digits from those of one that was built at once."""
+    """Hits by id.
+
+    Scores of an index that grew differ in their last digits from those of one that was built at
+    once.
+    """
     found = [memory.search(question, scope=ANN, limit=200).hits for question in QUESTIONS]
     shown = [
-        [replace(hit, score=0, parts={}, record=plain(hit.record), facts=tuple(map(plain, hit.facts))) for hit in hits] for hits in found
+        [
+            replace(
+                hit, score=0, parts={}, record=plain(hit.record), facts=tuple(map(plain, hit.facts))
+            )
+            for hit in hits
+        ]
+        for hits in found
     ]
     return [{hit.record.id: hit for hit in hits} for hits in shown]
 
@@ -42,8 +57,13 @@ def answers(memory: MemoryEngine) -> list[dict[str, Hit]]:
 def change(memory: MemoryEngine, chance: random.Random) -> None:
     """One change by another process, of any kind that a search shows."""
     kinds: dict[str, Any] = {
-        "add": lambda: memory.add(f"The {chance.choice(WORDS)} of {chance.choice(WORDS)} is number {chance.random()}.", scope=ANN),
-        "edit": lambda: memory.edit(one(), scope=ANN, text=f"Now the {chance.choice(WORDS)} has a {chance.choice(WORDS)}."),
+        "add": lambda: memory.add(
+            f"The {chance.choice(WORDS)} of {chance.choice(WORDS)} is number {chance.random()}.",
+            scope=ANN,
+        ),
+        "edit": lambda: memory.edit(
+            one(), scope=ANN, text=f"Now the {chance.choice(WORDS)} has a {chance.choice(WORDS)}."
+        ),
         "forget": lambda: memory.forget(one(), scope=ANN),
         "link": lambda: memory.links.link(*chance.sample(names, 2), scope=ANN),
         "purge": lambda: memory.purge(one(), scope=ANN),
@@ -57,10 +77,17 @@ def change(memory: MemoryEngine, chance: random.Random) -> None:
     kinds[chance.choice([*kinds]) if len(names) > len(WORDS) // 2 else "add"]()
 
 
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)])
-def test_what_another_process_changed_is_seen_at_once(home: Path, tmp_path: Path, seed: int) -> None:
-    """After each change by one process, another that has searched before finds what a process finds that has kept nothing."""
-    url, chance = postgres.empty_database(), random.Random(seed)
+@pytest.mark.parametrize(
+    "seed", [1, pytest.param(2, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)]
+)
+def test_what_another_process_changed_is_seen_at_once(
+    home: Path, tmp_path: Path, seed: int
+) -> None:
+    """After each change by one process, another that has searched before finds what a process finds
+    that has kept nothing.
+    """
+    url = postgres.empty_database()
+    chance = random.Random(seed)
     with open_memory(home, url) as writing, open_memory(tmp_path / "b", url) as reading:
         for word in WORDS:
             writing.add(f"The {word} is near the {chance.choice(WORDS)}.", scope=ANN)
@@ -73,7 +100,10 @@ def test_what_another_process_changed_is_seen_at_once(home: Path, tmp_path: Path
 
 def test_a_search_among_what_is_kept_waits_once(home: Path) -> None:
     """One look at the owner's last commit tells that everything kept still holds."""
-    with RoundTripCounter(postgres.empty_database()) as counter, open_memory(home, counter.url) as memory:
+    with (
+        RoundTripCounter(postgres.empty_database()) as counter,
+        open_memory(home, counter.url) as memory,
+    ):
         for word in WORDS:
             memory.add(f"The {word} is near the old tower.", scope=ANN)
         for _ in range(2):

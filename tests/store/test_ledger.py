@@ -8,7 +8,9 @@ from engrams.ports import Store
 
 
 def test_spending_adds_up(store: Store) -> None:
-    """Every entry answers with the day's new totals; days are apart, and adding nothing only looks."""
+    """Every entry answers with the day's new totals;
+    days are apart, and adding nothing only looks.
+    """
     assert store.spend("2026-03-01", 0, 0) == (0, 0)
     assert store.spend("2026-03-01", 1, 200) == (1, 200)
     assert store.spend("2026-03-01", 2, -50) == (3, 150)

@@ -17,10 +17,29 @@ DEEP = PROJECT.within("conversation", "c1")
 
 def test_an_empty_store_answers_empty(store: Store) -> None:
     """Every reading of a store that holds nothing gives nothing, without an error."""
-    assert store.find(RecordQuery(reach())).records == store.get(ALICE, ["x"]) == store.history(ALICE, "x") == ()
-    assert store.scopes(None) == store.scopes(ALICE) == store.missing("m", "", 10) == store.outbox(10) == ()
-    assert store.edges(ALICE, ["x"]) == store.queue() == store.idle(START) == store.sessions(reach()) == ()
-    empty = {name: {} for name in ("status", "kind", "layer", "tier", "active", "active_layers", "model")}
+    assert (
+        store.find(RecordQuery(reach())).records
+        == store.get(ALICE, ["x"])
+        == store.history(ALICE, "x")
+        == ()
+    )
+    assert (
+        store.scopes(None)
+        == store.scopes(ALICE)
+        == store.missing("m", "", 10)
+        == store.outbox(10)
+        == ()
+    )
+    assert (
+        store.edges(ALICE, ["x"])
+        == store.queue()
+        == store.idle(START)
+        == store.sessions(reach())
+        == ()
+    )
+    empty = {
+        name: {} for name in ("status", "kind", "layer", "tier", "active", "active_layers", "model")
+    }
     assert store.counts(None) == store.counts(reach()) == empty
     assert store.survey(reach()).speakers == store.workload() == {}
     assert store.next_due() is store.load(ALICE, "s") is None
@@ -31,19 +50,27 @@ def test_an_empty_store_answers_empty(store: Store) -> None:
 @pytest.mark.covers("S4.58")
 def test_get_keeps_the_order_asked_for(store: Store) -> None:
     """Records come in the order of the ids; unknown ones are left out, repeated ones come again."""
-    one, two = record("one"), record("two")
+    one = record("one")
+    two = record("two")
     add(store, one, two)
-    assert [found.text for found in store.get(ALICE, [two.id, "nobody", one.id, two.id])] == ["two", "one", "two"]
+    assert [found.text for found in store.get(ALICE, [two.id, "nobody", one.id, two.id])] == [
+        "two",
+        "one",
+        "two",
+    ]
     assert store.get(ALICE, []) == ()
 
 
 @pytest.mark.covers("S4.58")
 def test_order_and_pages(store: Store) -> None:
-    """Every record comes exactly once over the pages of either order; equal times keep the order of writing."""
+    """Every record comes exactly once over the pages of either order;
+    equal times keep the order of writing.
+    """
     many = [turn(f"t{number:02}", recorded_at=at(minutes=number // 3)) for number in range(20)]
     add(store, *many)
     for order, expected in (("oldest", many), ("newest", many[::-1])):
-        seen, after = [], ""
+        seen = []
+        after = ""
         while True:
             page = store.find(RecordQuery(reach(), order=order, limit=7, after=after))
             seen += [one.text for one in page.records]
@@ -70,7 +97,15 @@ def test_a_limit_is_positive(store: Store, limit: int) -> None:
 def test_a_reach_has_a_size(store: Store) -> None:
     """A read of very many scopes at once is refused before the database has to."""
     with pytest.raises(InputError):
-        store.find(RecordQuery(ScopeReach(ALICE, tuple(ALICE.within("c", str(number)) for number in range(1000)), tree=True)))
+        store.find(
+            RecordQuery(
+                ScopeReach(
+                    ALICE,
+                    tuple(ALICE.within("c", str(number)) for number in range(1000)),
+                    tree=True,
+                )
+            )
+        )
 
 
 def test_a_foreign_cursor_finds_nothing(store: Store) -> None:
@@ -113,13 +148,22 @@ def test_a_foreign_cursor_finds_nothing(store: Store) -> None:
     ],
     ids=str,
 )
-def test_each_part_of_a_query_narrows(store: Store, asked: dict[str, Any], expected: list[str]) -> None:
-    """Kinds, statuses, session, triple, hash, sender's id, sources and a folded substring each keep what matches."""
+def test_each_part_of_a_query_narrows(
+    store: Store, asked: dict[str, Any], expected: list[str]
+) -> None:
+    """Kinds, statuses, session, triple, hash, sender's id, sources and a folded substring each keep
+    what matches.
+    """
     purged = record("secret")
     add(
         store,
         turn("turn", external_id="m1"),
-        record("fact", subject="alice", predicate="likes", evidence=(Evidence("q", "t1"), Evidence("q", "t2"))),
+        record(
+            "fact",
+            subject="alice",
+            predicate="likes",
+            evidence=(Evidence("q", "t1"), Evidence("q", "t2")),
+        ),
         record("project", PROJECT, caption="A Whiteboard", evidence=(Evidence("q", "t2"),)),
         record("held", status=Status.CANDIDATE),
         record("turn", BOB, kind=Kind.TURN, external_id="m1", session="s1", subject="alice"),
@@ -131,7 +175,9 @@ def test_each_part_of_a_query_narrows(store: Store, asked: dict[str, Any], expec
 
 @pytest.mark.covers("S1.62", "S4.58")
 def test_a_reach_sees_its_scopes_only(store: Store) -> None:
-    """Exact scopes show themselves; a tree shows what is below it; look-alikes and other owners stay out of sight."""
+    """Exact scopes show themselves;
+    a tree shows what is below it; look-alikes and other owners stay out of sight.
+    """
     near = Scope(("user", "alice", "project", "xy"))
     add(
         store,
@@ -148,7 +194,13 @@ def test_a_reach_sees_its_scopes_only(store: Store) -> None:
     assert texts(store, reach=ScopeReach(ALICE, (ALICE,))) == ["owner"]
     assert texts(store, reach=ScopeReach(ALICE, DEEP.chain())) == ["owner", "project", "deep"]
     assert texts(store, reach=ScopeReach(ALICE, (PROJECT,), tree=True)) == ["project", "deep"]
-    assert texts(store, reach=ScopeReach(ALICE, (ALICE,), tree=True)) == ["owner", "project", "deep", "near", "odd"]
+    assert texts(store, reach=ScopeReach(ALICE, (ALICE,), tree=True)) == [
+        "owner",
+        "project",
+        "deep",
+        "near",
+        "odd",
+    ]
     assert texts(store, reach=ScopeReach(ALICE, (near, DEEP), tree=True)) == ["deep", "near"]
     assert texts(store, reach=ScopeReach(ALICE, ())) == []
     assert texts(store, reach=ScopeReach(ALICE, (BOB,))) == []
@@ -172,7 +224,9 @@ def test_scopes_counts_and_speakers_of_an_owner(store: Store) -> None:
     assert store.scopes(None) == (ALICE, PROJECT, BOB)
     assert store.survey(reach()).speakers == {"Ann": 2}
     assert store.survey(ScopeReach(ALICE, (ALICE,), tree=True)).speakers == {"Ann": 2, "Bea": 1}
-    assert store.speakers(reach()) == {"Ann": 2} and store.speakers(ScopeReach(ALICE, (ALICE,), tree=True)) == {"Ann": 2, "Bea": 1}
+    assert store.speakers(reach()) == {"Ann": 2} and store.speakers(
+        ScopeReach(ALICE, (ALICE,), tree=True)
+    ) == {"Ann": 2, "Bea": 1}
     assert store.counts(reach()) == {
         "status": {"active": 3, "candidate": 1},
         "kind": {"turn": 3, "fact": 1},
@@ -207,7 +261,12 @@ def test_counts_follow_changes(store: Store) -> None:
     assert store.scopes(None) == ()
 
 
-PARIS = {"valid_from": at(days=0), "valid_to": at(days=100), "ended_at": at(days=110), "recorded_at": at(days=1)}
+PARIS = {
+    "valid_from": at(days=0),
+    "valid_to": at(days=100),
+    "ended_at": at(days=110),
+    "recorded_at": at(days=1),
+}
 """True until day 100, which was learned on day 110."""
 
 
@@ -230,19 +289,30 @@ PARIS = {"valid_from": at(days=0), "valid_to": at(days=100), "ended_at": at(days
         (None, 50, True),
     ],
 )
-def test_as_of_sees_what_was_true_as_known(store: Store, clock: Any, valid: float | None, known: float | None, expected: bool) -> None:
-    """A record counts while it was true, as far as that was known; an end is unknown until it is learned."""
+def test_as_of_sees_what_was_true_as_known(
+    store: Store, clock: Any, valid: float | None, known: float | None, expected: bool
+) -> None:
+    """A record counts while it was true, as far as that was known;
+    an end is unknown until it is learned.
+    """
     one = record("Paris", **PARIS)
     add(store, one)
     change(store, one, status=Status.SUPERSEDED)
     clock.now = at(days=365)
-    point = AsOf(None if valid is None else at(days=valid), None if known is None else at(days=known))
+    point = AsOf(
+        None if valid is None else at(days=valid), None if known is None else at(days=known)
+    )
     assert texts(store, as_of=point) == (["Paris"] if expected else [])
 
 
 def test_as_of_and_retired_records(store: Store) -> None:
     """What was retired still counts for a time before that, and records without times count always."""
-    add(store, record("retired", retired_at=at(days=5)), record("plain"), record("early", recorded_at=at(days=-9)))
+    add(
+        store,
+        record("retired", retired_at=at(days=5)),
+        record("plain"),
+        record("early", recorded_at=at(days=-9)),
+    )
     assert texts(store, as_of=AsOf(known=at(days=4))) == ["early", "retired", "plain"]
     assert texts(store, as_of=AsOf(known=at(days=5))) == ["early", "plain"]
     assert texts(store, as_of=AsOf(known=at(days=-1))) == ["early"]
@@ -250,8 +320,11 @@ def test_as_of_and_retired_records(store: Store) -> None:
 
 @pytest.mark.parametrize("status", ["candidate", "forgotten"])
 def test_as_of_never_sees_what_was_withdrawn(store: Store, status: str) -> None:
-    """Held and forgotten records are not part of the past that a read may see; archived ones are."""
-    hidden, kept = record("hidden", status=Status(status)), record("kept", status=Status.ARCHIVED)
+    """Held and forgotten records are not part of the past that a read may see;
+    archived ones are.
+    """
+    hidden = record("hidden", status=Status(status))
+    kept = record("kept", status=Status.ARCHIVED)
     add(store, hidden, kept)
     assert texts(store, as_of=AsOf(at(days=1), at(days=1))) == ["kept"]
     assert get(store, hidden).status == status
@@ -267,7 +340,9 @@ ODD = 'The "PIN" is\n4821\\7 — señor 😀'
 
 
 def test_what_a_record_says_is_found_letter_by_letter(store: Store) -> None:
-    """In every text of it, within longer words and lines, in other letters not, and in its history where asked for."""
+    """In every text of it, within longer words and lines, in other letters not, and in its history
+    where asked for.
+    """
     said = [
         record(f"before{ODD}after"),
         record("a", caption=ODD),
@@ -276,7 +351,13 @@ def test_what_a_record_says_is_found_letter_by_letter(store: Store) -> None:
         record("d", evidence=(Evidence(f"quote: {ODD}", "s", "ada"),)),
         record("e", status=Status.FORGOTTEN, summary=ODD),
     ]
-    others = [record(ODD.upper()), record(ODD.replace("\n", " ")), record(ODD[:-1]), record(ODD, scope=BOB), record("100% _ ' ?")]
+    others = [
+        record(ODD.upper()),
+        record(ODD.replace("\n", " ")),
+        record(ODD[:-1]),
+        record(ODD, scope=BOB),
+        record("100% _ ' ?"),
+    ]
     late = record(f"once: {ODD}")
     add(store, *said, *others, late)
     change(store, late, text="something else")
@@ -284,4 +365,13 @@ def test_what_a_record_says_is_found_letter_by_letter(store: Store) -> None:
     assert texts(store, **asked) == [one.text for one in said]
     assert texts(store, **asked, formerly=True) == [*(one.text for one in said), "something else"]
     assert texts(store, saying=("100% _ ' ?",)) == ["100% _ ' ?"]
-    assert len(texts(store, **{**asked, "saying": (*(f"no such text {n}" for n in range(99)), ODD)}, formerly=True)) == len(said) + 1
+    assert (
+        len(
+            texts(
+                store,
+                **{**asked, "saying": (*(f"no such text {n}" for n in range(99)), ODD)},
+                formerly=True,
+            )
+        )
+        == len(said) + 1
+    )

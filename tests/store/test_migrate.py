@@ -17,7 +17,10 @@ from engrams import build
 from engrams.errors import StoreError
 from engrams.text.terms import TERM_SCHEME
 
-pytestmark = [pytest.mark.postgres, pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING)]
+pytestmark = [
+    pytest.mark.postgres,
+    pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING),
+]
 
 
 def limit_steps(monkeypatch: pytest.MonkeyPatch, number: int) -> Any:
@@ -37,10 +40,13 @@ def list_steps() -> tuple[str, ...]:
 
 
 def test_nobody_waits_behind_a_migration_that_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """While a backup holds a table that a step changes, others read and write it; the step is taken once the backup ends."""
+    """While a backup holds a table that a step changes, others read and write it;
+    the step is taken once the backup ends.
+    """
     import psycopg
 
-    url, steps = postgres.make_database(), list_steps()
+    url = postgres.make_database()
+    steps = list_steps()
     undo = limit_steps(monkeypatch, 2)
     assert build.migrate_store(url) == steps[:2]
     undo()
@@ -51,7 +57,10 @@ def test_nobody_waits_behind_a_migration_that_waits(monkeypatch: pytest.MonkeyPa
         thread.start()
         with psycopg.connect(url, autocommit=True) as other:
             other.execute("SET lock_timeout = '5s'")
-            waiting = "SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'engrams.tallies'::regclass"
+            waiting = (
+                "SELECT 1 FROM pg_locks WHERE NOT granted AND relation ="
+                " 'engrams.tallies'::regclass"
+            )
             while not other.execute(waiting).fetchall():
                 assert thread.is_alive()
             assert other.execute("SELECT count(*) FROM engrams.tallies").fetchall() == [(0,)]
@@ -69,12 +78,19 @@ def test_a_database_that_cannot_hold_every_text_is_refused() -> None:
 
 
 def test_a_release_that_splits_words_otherwise(home: Path) -> None:
-    """Older terms are refused until `migrate` has split every owner's texts again; newer ones stop what runs and what starts."""
+    """Older terms are refused until `migrate` has split every owner's texts again;
+    newer ones stop what runs and what starts.
+    """
     import psycopg
 
     url = postgres.make_database()
     build.migrate_store(url)
-    given: dict[str, Any] = {"home": home, "store": {"url": url}, "jobs__workers": 0, "embed__provider": "null"}
+    given: dict[str, Any] = {
+        "home": home,
+        "store": {"url": url},
+        "jobs__workers": 0,
+        "embed__provider": "null",
+    }
     with engrams.open(**given) as memory:
         for owner in ("ann", "bob"):
             memory.add(f"The lantern of {owner} is green.", scope=("user", owner))
@@ -87,9 +103,9 @@ def test_a_release_that_splits_words_otherwise(home: Path) -> None:
     assert build.migrate_store(url) == ("terms",) and build.migrate_store(url) == ()
     with engrams.open(**given) as memory, psycopg.connect(url, autocommit=True) as connection:
         for owner in ("ann", "bob"):
-            assert [hit.record.text for hit in memory.search("lantern", scope=("user", owner)).hits] == [
-                f"The lantern of {owner} is green."
-            ]
+            assert [
+                hit.record.text for hit in memory.search("lantern", scope=("user", owner)).hits
+            ] == [f"The lantern of {owner} is green."]
         connection.execute("UPDATE engrams.migrations SET terms = terms + 1")
         for start in (memory.inspect.require_ready, lambda: engrams.open(**given)):
             with pytest.raises(StoreError, match="newer"):
@@ -118,13 +134,22 @@ def test_a_user_that_may_not_migrate_is_told_what_is_needed() -> None:
         connection.execute("DROP ROLE builder")
 
 
-def test_older_processes_store_nothing_while_words_are_split_anew(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """From the first moment of `migrate` a running process of the older words refuses to write, and one of the newer ones to start."""
+def test_older_processes_store_nothing_while_words_are_split_anew(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the first moment of `migrate` a running process of the older words refuses to write, and
+    one of the newer ones to start.
+    """
     from engrams.store.postgres import schemasetup
 
     url = postgres.make_database()
     build.migrate_store(url)
-    given: dict[str, Any] = {"home": home, "store": {"url": url}, "jobs__workers": 0, "embed__provider": "null"}
+    given: dict[str, Any] = {
+        "home": home,
+        "store": {"url": url},
+        "jobs__workers": 0,
+        "embed__provider": "null",
+    }
     scope = ("user", "ann")
     with engrams.open(**given) as older:
         older.add("The lantern is green.", scope=scope)
@@ -148,12 +173,19 @@ def test_older_processes_store_nothing_while_words_are_split_anew(home: Path, mo
         monkeypatch.setattr(schemasetup, "TERM_SCHEME", TERM_SCHEME)
         with pytest.raises(StoreError, match="newer"):
             older.inspect.require_ready()
-        assert [record.text for record in older.list(scope=scope).records] == ["The lantern is green."]
+        assert [record.text for record in older.list(scope=scope).records] == [
+            "The lantern is green."
+        ]
 
 
 def run(home: Path, url: str, *words: str) -> tuple[int, str]:
     """A command on a database: its exit code, and what it said."""
-    env = {**os.environ, "ENGRAMS_HOME": str(home), "ENGRAMS_STORE__URL": url, "ENGRAMS_USER": "ann"}
+    env = {
+        **os.environ,
+        "ENGRAMS_HOME": str(home),
+        "ENGRAMS_STORE__URL": url,
+        "ENGRAMS_USER": "ann",
+    }
     command = [sys.executable, "-m", "engrams.surfaces.cli.entry", *words]
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
     return done.returncode, done.stdout + done.stderr
@@ -166,7 +198,10 @@ def test_an_older_program_does_not_migrate_a_newer_database(home: Path) -> None:
     url = postgres.make_database()
     build.migrate_store(url)
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute("INSERT INTO engrams.migrations SELECT 99, 'later', checksum, terms FROM engrams.migrations WHERE number = 1")
+        connection.execute(
+            "INSERT INTO engrams.migrations SELECT 99, 'later', checksum, terms FROM"
+            " engrams.migrations WHERE number = 1"
+        )
     for command in ("migrate", "stats"):
         code, told = run(home, url, command)
         assert code == 5
@@ -175,7 +210,9 @@ def test_an_older_program_does_not_migrate_a_newer_database(home: Path) -> None:
 
 @pytest.mark.parametrize("table", ["records (id text)", "migrations (id text)"])
 def test_a_schema_of_another_program_is_told(home: Path, table: str) -> None:
-    """Where `engrams` is another program's schema every command says so and what to do, and nothing in it changes."""
+    """Where `engrams` is another program's schema every command says so and what to do, and nothing
+    in it changes.
+    """
     import psycopg
 
     url = postgres.make_database()
@@ -186,5 +223,7 @@ def test_a_schema_of_another_program_is_told(home: Path, table: str) -> None:
             assert code != 0
             assert "has a schema engrams that is another program's" in told
             assert "CREATE DATABASE" in told
-        found = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'engrams'").fetchall()
+        found = connection.execute(
+            "SELECT tablename FROM pg_tables WHERE schemaname = 'engrams'"
+        ).fetchall()
     assert found == [(table.split(maxsplit=1)[0],)]

@@ -1,4 +1,6 @@
-"""A move between a file and Postgres: everything arrives, compared by hash, and a cut one goes on."""
+"""A move between a file and Postgres:
+everything arrives, compared by hash, and a cut one goes on.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +20,30 @@ from engrams.ports import JobSpec, NewRecord, OwnerStateRow, RecordQuery, ScopeR
 from engrams.settings import Settings
 from engrams.types import Edge, EdgeType, Evidence, Status
 
-pytestmark = [pytest.mark.postgres, pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING)]
+pytestmark = [
+    pytest.mark.postgres,
+    pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING),
+]
 
 
 def fill(store: Store) -> list[str]:
     ids = []
     for owner in (ALICE, BOB):
         said = turn(f"I like green tea, says {owner.key}", owner, external_id="m1")
-        fact = record("likes tea \0 and coffee", owner, evidence=(Evidence("green tea", said.id),), meta={"x": ["\0", 1.5]})
+        fact = record(
+            "likes tea \0 and coffee",
+            owner,
+            evidence=(Evidence("green tea", said.id),),
+            meta={"x": ["\0", 1.5]},
+        )
         gone = record("Zanzibarquux", owner)
-        add(store, NewRecord(said, vector=vector(said, 1, 0)), fact, gone, edges=(Edge(owner, fact.id, said.id, EdgeType.DERIVED_FROM),))
+        add(
+            store,
+            NewRecord(said, vector=vector(said, 1, 0)),
+            fact,
+            gone,
+            edges=(Edge(owner, fact.id, said.id, EdgeType.DERIVED_FROM),),
+        )
         change(store, fact, text="likes tea and milk", when=at(days=1))
         store.save_state(OwnerStateRow(owner, "garden", data={"n": 1}))
         store.purge(owner, [gone.id], START)
@@ -40,17 +56,34 @@ def fill(store: Store) -> list[str]:
 def tell(store: Store, ids: list[str]) -> Any:
     """What the ports say of everything."""
     owners = (ALICE, BOB)
-    every = [store.find(RecordQuery(ScopeReach(owner, (owner,)), statuses=tuple(Status), order="oldest")).records for owner in owners]
+    every = [
+        store.find(
+            RecordQuery(ScopeReach(owner, (owner,)), statuses=tuple(Status), order="oldest")
+        ).records
+        for owner in owners
+    ]
     history = [store.history(owner, id) for owner in owners for id in ids]
     edges = [store.edges(owner, ids) for owner in owners]
     states = [store.load_state(owner, "garden") for owner in owners]
     vectors = [store.vectors(owner, ids, "tiny").tolist() for owner in owners]
-    return every, history, edges, states, vectors, store.queue(), store.spend("2026-03-01", 0, 0), store.counts(None)
+    return (
+        every,
+        history,
+        edges,
+        states,
+        vectors,
+        store.queue(),
+        store.spend("2026-03-01", 0, 0),
+        store.counts(None),
+    )
 
 
 def test_there_and_back(home: Path, tmp_path: Path) -> None:
-    """Memory is the same on Postgres and in the file that comes back, and is searched there; moving again changes nothing."""
-    url, back = postgres.empty_database(), tmp_path / "back.db"
+    """Memory is the same on Postgres and in the file that comes back, and is searched there;
+    moving again changes nothing.
+    """
+    url = postgres.empty_database()
+    back = tmp_path / "back.db"
     here = engrams.settings.load({"home": str(home)}).settings
     there = engrams.settings.load({"home": str(home), "store.url": url}).settings
     store = build.store(here, clock.now)
@@ -58,12 +91,21 @@ def test_there_and_back(home: Path, tmp_path: Path) -> None:
     expected = tell(store, ids)
     for _ in range(2):
         counted = build.move_memory(here, url, clock.now, lambda *_: None)
-        assert counted == {"owners": 2, "records": 6, "jobs": 1, "keys": 0, "events": 0, "log_records": 0}
+        assert counted == {
+            "owners": 2,
+            "records": 6,
+            "jobs": 1,
+            "keys": 0,
+            "events": 0,
+            "log_records": 0,
+        }
     served = build.store(there, clock.now)
     assert tell(served, ids) == expected
     assert found(served, "milk") == {ids[1]} and found(served, "zanzibarquux") == set()
     build.move_memory(there, str(back), clock.now, lambda *_: None)
-    again = build.store(engrams.settings.load({"home": str(home), "store.url": str(back)}).settings, clock.now)
+    again = build.store(
+        engrams.settings.load({"home": str(home), "store.url": str(back)}).settings, clock.now
+    )
     assert tell(again, ids) == expected and again.check(False)["ok"]
     assert found(again, "milk") == {ids[1]}
     change(served, get(served, get(store, record("", id=ids[1]))), text="something else")
@@ -74,23 +116,40 @@ def test_there_and_back(home: Path, tmp_path: Path) -> None:
 
 
 def test_keys_and_events_go_along(home: Path) -> None:
-    """Keys open the same on Postgres and back in the home, revoked ones stay so on both sides, and each event is there once, also when a
-    move is repeated or both sides went on."""
-    url, owner, rights = postgres.empty_database(), ALICE, ("read", "write")
+    """Keys open the same on Postgres and back in the home, revoked ones stay so on both sides, and
+    each event is there once, also when a move is repeated or both sides went on.
+    """
+    url = postgres.empty_database()
+    owner = ALICE
+    rights = ("read", "write")
     here = engrams.settings.load({"home": str(home)}).settings
     there = engrams.settings.load({"home": str(home), "store.url": url}).settings
     with closing(build.keys(here)) as keys, closing(build.audit(here)) as log:
-        (kept, secret), (ended, old), (gone, late) = (keys.add(name, owner, rights, clock.now(), 0, (5, 9)) for name in "abc")
+        (kept, secret), (ended, old), (gone, late) = (
+            keys.add(name, owner, rights, clock.now(), 0, (5, 9)) for name in "abc"
+        )
         keys.revoke(ended.id, clock.now())
         for number in range(3):
-            log.note("memory.add", owner=owner.key, target="same" if number else "\ud800", number=number // 2)
+            log.note(
+                "memory.add",
+                owner=owner.key,
+                target="same" if number else "\ud800",
+                number=number // 2,
+            )
         expected = keys.list()
     for _ in range(2):
-        assert build.move_memory(here, url, clock.now, lambda *_: None).items() >= {"keys": 3, "events": 3}.items()
+        assert (
+            build.move_memory(here, url, clock.now, lambda *_: None).items()
+            >= {"keys": 3, "events": 3}.items()
+        )
     with closing(build.keys(there)) as keys, closing(build.audit(there)) as log:
         assert keys.list() == expected
         assert keys.find(secret, clock.now()) == kept and keys.find(old, clock.now()) is None
-        assert sorted((entry.target, entry.number) for entry in log.entries()) == [("?", 0), ("same", 0), ("same", 1)]
+        assert sorted((entry.target, entry.number) for entry in log.entries()) == [
+            ("?", 0),
+            ("same", 0),
+            ("same", 1),
+        ]
         revoked = keys.revoke(gone.id, clock.now())
         log.note("key.revoke", target=gone.id)
     for _ in range(2):
@@ -116,21 +175,33 @@ def test_a_move_that_was_cut_goes_on(home: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         build.move_memory(here, url, clock.now, cut)
     assert build.move_memory(here, url, clock.now, lambda *_: None)["owners"] == 2
-    served = build.store(engrams.settings.load({"home": str(home), "store.url": url}).settings, clock.now)
+    served = build.store(
+        engrams.settings.load({"home": str(home), "store.url": url}).settings, clock.now
+    )
     assert json.dumps(tell(served, ids), default=str) == json.dumps(tell(store, ids), default=str)
     store.close()
     served.close()
 
 
 def test_a_move_to_where_others_have_jobs(home: Path) -> None:
-    """Jobs, use of models and pace of others stay as they are, what waits for the same is joined, and a second move adds nothing."""
+    """Jobs, use of models and pace of others stay as they are, what waits for the same is joined,
+    and a second move adds nothing.
+    """
     url = postgres.empty_database()
     here = engrams.settings.load({"home": str(home)}).settings
     store = build.store(here, clock.now)
     fill(store)
     store.enqueue([JobSpec("topics", "shared", {"items": ["mine"]})], START)
-    served = build.store(engrams.settings.load({"home": str(home), "store.url": url}).settings, clock.now)
-    served.enqueue([JobSpec("topics", "shared", {"items": ["theirs"]}), JobSpec("extract", "others", {"items": ["x"]})], START)
+    served = build.store(
+        engrams.settings.load({"home": str(home), "store.url": url}).settings, clock.now
+    )
+    served.enqueue(
+        [
+            JobSpec("topics", "shared", {"items": ["theirs"]}),
+            JobSpec("extract", "others", {"items": ["x"]}),
+        ],
+        START,
+    )
     served.spend("2026-03-01", 7, 5)
     theirs = served.queue()
     for _ in range(2):
@@ -146,20 +217,31 @@ def test_a_move_to_where_others_have_jobs(home: Path) -> None:
 
 
 def test_logs_move_with_their_key(home: Path, tmp_path: Path) -> None:
-    """Feedback and crises are found by their session on Postgres and in the home they come back to, once each, however often they move;
-    into a place whose records have another key nothing moves."""
+    """Feedback and crises are found by their session on Postgres and in the home they come back to,
+    once each, however often they move; into a place whose records have another key nothing moves.
+    """
     url = postgres.empty_database()
-    here, there = ({"home": str(home)}, {"home": str(home), "store.url": url})
-    again, other = {"home": str(tmp_path / "again")}, {"home": str(tmp_path / "other")}
+    here = {"home": str(home)}
+    there = {"home": str(home), "store.url": url}
+    again = {"home": str(tmp_path / "again")}
+    other = {"home": str(tmp_path / "other")}
     loaded = [engrams.settings.load(one).settings for one in (here, there, again, other)]
 
     def note(settings: Settings) -> tuple[str, str | None]:
-        with closing(build.safety(settings)) as safety, closing(build.feedback(settings)) as feedback:
-            crisis = safety.append_once("s1", classifier="rules", severity="low", owner="user/ann", id="c1")
+        with (
+            closing(build.safety(settings)) as safety,
+            closing(build.feedback(settings)) as feedback,
+        ):
+            crisis = safety.append_once(
+                "s1", classifier="rules", severity="low", owner="user/ann", id="c1"
+            )
             return crisis, feedback.add("s1", "skip", id="f1")
 
     def tell(settings: Settings) -> Any:
-        with closing(build.safety(settings)) as safety, closing(build.feedback(settings)) as feedback:
+        with (
+            closing(build.safety(settings)) as safety,
+            closing(build.feedback(settings)) as feedback,
+        ):
             return safety.list(session="s1", owner="user/ann"), feedback.list(session="s1")
 
     assert note(loaded[0]) == ("stored", "stored")
@@ -170,7 +252,12 @@ def test_logs_move_with_their_key(home: Path, tmp_path: Path) -> None:
     assert tell(loaded[1]) == expected and note(loaded[1]) == ("known", "known")
     back = engrams.settings.load({**again, "store.url": url}).settings
     for _ in range(2):
-        assert build.move_memory(back, str(tmp_path / "again" / "memory.db"), clock.now, lambda *_: None)["log_records"] == 2
+        assert (
+            build.move_memory(
+                back, str(tmp_path / "again" / "memory.db"), clock.now, lambda *_: None
+            )["log_records"]
+            == 2
+        )
     assert tell(loaded[2]) == expected and note(loaded[2]) == ("known", "known")
     assert note(loaded[3]) == ("stored", "stored")
     with pytest.raises(ConflictError, match="another memory"):

@@ -14,7 +14,10 @@ from tests.store import postgres
 import engrams
 from engrams import Turn, build
 
-pytestmark = [pytest.mark.postgres, pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING)]
+pytestmark = [
+    pytest.mark.postgres,
+    pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING),
+]
 ANN = ("user", "ann")
 EVENTS = """
 INSERT INTO audit_events
@@ -28,7 +31,8 @@ def collect(url: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> set[str]:
     from engrams.store.postgres.sqltranslation import translate
 
     seen: set[str] = set()
-    run, ask = database.OwnerConnection.execute, database.PostgresDatabase._ask
+    run = database.OwnerConnection.execute
+    ask = database.PostgresDatabase._ask
 
     def note(self: Any, text: str, values: Any = (), /) -> Any:
         statement = translate(text, self._reads)
@@ -45,7 +49,13 @@ def collect(url: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> set[str]:
     monkeypatch.setattr(database.PostgresDatabase, "_ask", note_lone)
     with engrams.open(home=home, store={"url": url}, jobs__workers=0, user="ann") as memory:
         said = memory.add("I adopted a beagle called Bruno.", scope=ANN)
-        memory.observe([Turn("I moved to Lisbon.", session="s"), Turn("He is three.", external_id="x", session="s")], scope=ANN)
+        memory.observe(
+            [
+                Turn("I moved to Lisbon.", session="s"),
+                Turn("He is three.", external_id="x", session="s"),
+            ],
+            scope=ANN,
+        )
         memory.drain(20)
         memory.search("Which dog?", scope=ANN)
         memory.context("Which dog, and where?", scope=ANN)
@@ -77,45 +87,74 @@ def scans(plan: Any) -> Iterator[tuple[str, str]]:
             yield from scans(value)
 
 
-def test_every_statement_of_an_owner_names_the_owner(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No plan reads a table of memory without the condition on its owner: what a distributed or partitioned table needs."""
+def test_every_statement_of_an_owner_names_the_owner(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No plan reads a table of memory without the condition on its owner:
+    what a distributed or partitioned table needs.
+    """
     import psycopg
 
     url = postgres.empty_database()
     statements = collect(url, home, monkeypatch)
     assert len(statements) > 40
     with psycopg.connect(url, autocommit=True) as connection:
-        owned = {name for (name,) in connection.execute("SELECT table_name FROM information_schema.columns WHERE column_name = 'owner'")}
+        owned = {
+            name
+            for (name,) in connection.execute(
+                "SELECT table_name FROM information_schema.columns WHERE column_name = 'owner'"
+            )
+        }
         for setting in ("search_path = engrams", "enable_seqscan = off", "role = engrams_service"):
             connection.execute(f"SET {setting}".encode())
         connection.execute("SELECT set_config('engrams.owner', 'user/ann', false)")
         missing = []
         for text in sorted(statements):
-            ((plan,),) = connection.execute(f"EXPLAIN (GENERIC_PLAN, FORMAT JSON) {text}".encode()).fetchall()
-            missing += [(name, text) for name, told in scans(plan) if name in owned and "owner" not in told]
+            ((plan,),) = connection.execute(
+                f"EXPLAIN (GENERIC_PLAN, FORMAT JSON) {text}".encode()
+            ).fetchall()
+            missing += [
+                (name, text) for name, told in scans(plan) if name in owned and "owner" not in told
+            ]
     assert missing == []
 
 
 def part_tables(connection: Any, parts: int) -> None:
-    """Spread every table of memory over partitions by its owner, with its keys, rights and policies."""
-    for (table,) in connection.execute("SELECT tablename FROM pg_policies WHERE policyname = 'own'").fetchall():
-        indexes = connection.execute("SELECT indexname, indexdef FROM pg_indexes WHERE tablename = %s", (table,)).fetchall()
+    """Spread every table of memory over partitions by its owner, with its keys, rights and
+    policies.
+    """
+    for (table,) in connection.execute(
+        "SELECT tablename FROM pg_policies WHERE policyname = 'own'"
+    ).fetchall():
+        indexes = connection.execute(
+            "SELECT indexname, indexdef FROM pg_indexes WHERE tablename = %s", (table,)
+        ).fetchall()
         connection.execute(f"ALTER TABLE {table} RENAME TO whole_{table}".encode())
         like = f"(LIKE whole_{table} INCLUDING DEFAULTS INCLUDING IDENTITY INCLUDING CONSTRAINTS)"
         connection.execute(f"CREATE TABLE {table} {like} PARTITION BY HASH (owner)".encode())
         for number in range(parts):
             bounds = f"FOR VALUES WITH (MODULUS {parts}, REMAINDER {number})"
-            connection.execute(f"CREATE TABLE {table}_part{number} PARTITION OF {table} {bounds}".encode())
+            connection.execute(
+                f"CREATE TABLE {table}_part{number} PARTITION OF {table} {bounds}".encode()
+            )
         for name, made in indexes:
             connection.execute(made.replace(f" {name} ", f" parted_{name} ").encode())
-        connection.execute(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY".encode())
+        connection.execute(
+            f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY".encode()
+        )
         own = "USING (owner = nullif(current_setting('engrams.owner', true), ''))"
         connection.execute(f"CREATE POLICY own ON {table} TO engrams_service {own}".encode())
-        connection.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON {table} TO engrams_service".encode())
+        connection.execute(
+            f"GRANT SELECT, INSERT, UPDATE, DELETE ON {table} TO engrams_service".encode()
+        )
 
 
-def test_every_statement_of_an_owner_runs_on_one_partition(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever is written, searched and read of an owner touches one partition of each table, once the plan begins to run."""
+def test_every_statement_of_an_owner_runs_on_one_partition(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever is written, searched and read of an owner touches one partition of each table, once
+    the plan begins to run.
+    """
     import psycopg
 
     url = postgres.make_database()
@@ -124,17 +163,26 @@ def test_every_statement_of_an_owner_runs_on_one_partition(home: Path, monkeypat
     with psycopg.connect(url, autocommit=True, prepare_threshold=None) as connection:
         connection.execute("SET search_path = engrams")
         part_tables(connection, 4)
-        for setting in ("plan_cache_mode = force_generic_plan", "enable_seqscan = off", "role = engrams_service"):
+        for setting in (
+            "plan_cache_mode = force_generic_plan",
+            "enable_seqscan = off",
+            "role = engrams_service",
+        ):
             connection.execute(f"SET {setting}".encode())
         connection.execute("SELECT set_config('engrams.owner', 'user/ann', false)")
-        wide, touched = [], set[str]()
+        wide = []
+        touched = set[str]()
         for text in sorted(statements):
             connection.execute(f"PREPARE one AS {text}".encode())
             given = max((int(number) for number in re.findall(r"\$(\d+)", text)), default=0)
             owners = {int(number) for number in re.findall(r"owner = \$(\d+)", text)}
-            told = ", ".join("'user/ann'" if number in owners else "NULL" for number in range(1, given + 1))
+            told = ", ".join(
+                "'user/ann'" if number in owners else "NULL" for number in range(1, given + 1)
+            )
             values = f"({told})" if given else ""
-            ((plan,),) = connection.execute(f"EXPLAIN (FORMAT JSON) EXECUTE one{values}".encode()).fetchall()
+            ((plan,),) = connection.execute(
+                f"EXPLAIN (FORMAT JSON) EXECUTE one{values}".encode()
+            ).fetchall()
             connection.execute("DEALLOCATE one")
             parts = {name for name, _ in scans(plan) if "_part" in name}
             touched |= parts
@@ -151,7 +199,9 @@ def find_plan(connection: Any, text: str) -> list[dict[str, Any]]:
         for child in node.get("Plans", ()):
             yield from walk(child)
 
-    ((plan,),) = connection.execute(f"EXPLAIN (GENERIC_PLAN, FORMAT JSON) {text}".encode()).fetchall()
+    ((plan,),) = connection.execute(
+        f"EXPLAIN (GENERIC_PLAN, FORMAT JSON) {text}".encode()
+    ).fetchall()
     return list(walk(plan[0]["Plan"]))
 
 
@@ -168,7 +218,9 @@ def find_plan(connection: Any, text: str) -> list[dict[str, Any]]:
     ],
 )
 def test_keys_and_events_are_found_by_an_index(name: str, role: str, indexes: set[str]) -> None:
-    """A key is looked up by its id; events are listed by an index in its order, so that the newest ones cost the same in any log."""
+    """A key is looked up by its id;
+    events are listed by an index in its order, so that the newest ones cost the same in any log.
+    """
     import psycopg
 
     from engrams.store.postgres.sqltranslation import translate
@@ -179,9 +231,15 @@ def test_keys_and_events_are_found_by_an_index(name: str, role: str, indexes: se
         # Of an empty table the server knows no index to be the better one.
         connection.execute(EVENTS)
         connection.execute("ANALYZE audit_events")
-        for setting in ("enable_seqscan = off", "enable_bitmapscan = off", f"role = engrams_{role}"):
+        for setting in (
+            "enable_seqscan = off",
+            "enable_bitmapscan = off",
+            f"role = engrams_{role}",
+        ):
             connection.execute(f"SET {setting}".encode())
-        nodes = find_plan(connection, translate(load_queries("engrams.store.postgres.fleet")[name]).text)
+        nodes = find_plan(
+            connection, translate(load_queries("engrams.store.postgres.fleet")[name]).text
+        )
     assert {node["Index Name"] for node in nodes if "Index Name" in node} == indexes
     assert not {node["Node Type"] for node in nodes} & {"Seq Scan"}
     # The few best of each action are put in order at the end; nothing else is sorted.
@@ -190,7 +248,9 @@ def test_keys_and_events_are_found_by_an_index(name: str, role: str, indexes: se
 
 @pytest.mark.parametrize("name", ["records_of_ids", "leading_records"])
 def test_records_are_looked_up_by_their_ids(name: str) -> None:
-    """Each id is looked up in the index of ids, also where the server takes an owner for a small one, as with an empty table."""
+    """Each id is looked up in the index of ids, also where the server takes an owner for a small
+    one, as with an empty table.
+    """
     import psycopg
 
     from engrams.store.postgres.sqltranslation import translate
@@ -200,6 +260,10 @@ def test_records_are_looked_up_by_their_ids(name: str) -> None:
     with psycopg.connect(postgres.empty_database(), autocommit=True) as connection:
         for setting in ("search_path = engrams", "enable_seqscan = off", "role = engrams_service"):
             connection.execute(f"SET {setting}".encode())
-        ((plan,),) = connection.execute(f"EXPLAIN (GENERIC_PLAN, FORMAT JSON) {statement}".encode()).fetchall()
+        ((plan,),) = connection.execute(
+            f"EXPLAIN (GENERIC_PLAN, FORMAT JSON) {statement}".encode()
+        ).fetchall()
     told = [condition for table, condition in scans(plan) if table == "records"]
-    assert ["(id)::text = " in condition and "= ANY" not in condition for condition in told] == [True], plan
+    assert ["(id)::text = " in condition and "= ANY" not in condition for condition in told] == [
+        True
+    ], plan

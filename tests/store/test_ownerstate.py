@@ -15,7 +15,9 @@ def test_a_state_comes_back(store: Store) -> None:
     """A saved state is read as it was, by its owner and name, and its token grows."""
     assert store.load_state(ALICE, "garden") == OwnerStateRow(ALICE, "garden")
     first = store.save_state(OwnerStateRow(ALICE, "garden", data={"n": [1]}))
-    assert first == OwnerStateRow(ALICE, "garden", 1, {"n": [1]}) == store.load_state(ALICE, "garden")
+    assert (
+        first == OwnerStateRow(ALICE, "garden", 1, {"n": [1]}) == store.load_state(ALICE, "garden")
+    )
     second = store.save_state(replace(first, data={"n": [2]}), expect=1)
     assert store.load_state(ALICE, "garden") == second and second.token == 2
     assert store.load_state(ALICE, "profile").token == store.load_state(BOB, "garden").token == 0
@@ -33,8 +35,11 @@ def test_the_token_decides(store: Store) -> None:
 
 
 def test_a_batch_with_an_outdated_state_does_nothing(store: Store) -> None:
-    """States are saved in the batch's transaction; where one was changed meanwhile, nothing of the batch is stored."""
-    one, other = record("Alice likes tea"), record("Alice likes milk")
+    """States are saved in the batch's transaction;
+    where one was changed meanwhile, nothing of the batch is stored.
+    """
+    one = record("Alice likes tea")
+    other = record("Alice likes milk")
     unknown = OwnerStateRow(ALICE, "learned")
     add(store, one, states=(unknown,))
     with pytest.raises(ConflictError):

@@ -3,7 +3,23 @@
 from __future__ import annotations
 
 import pytest
-from tests.store.make import ALICE, BOB, START, add, at, batch, change, found, get, reach, record, seek, texts, turn, vector
+from tests.store.make import (
+    ALICE,
+    BOB,
+    START,
+    add,
+    at,
+    batch,
+    change,
+    found,
+    get,
+    reach,
+    record,
+    seek,
+    texts,
+    turn,
+    vector,
+)
 
 from engrams.errors import ConflictError, InputError, NotFoundError
 from engrams.ports import JobClaim, JobSpec, NewRecord, RecordQuery, Store
@@ -13,12 +29,24 @@ SECRET = "Zanzibarquux is my password"
 
 
 def test_every_trace_goes(store: Store) -> None:
-    """Text, vectors, index terms, words, edges, history, jobs and outbox entries of a purged record are gone, with proof."""
-    one = record(SECRET, caption="captionword", tags=("t",), meta={"m": SECRET}, summary=SECRET, evidence=(Evidence(SECRET, "01src"),))
+    """Text, vectors, index terms, words, edges, history, jobs and outbox entries of a purged record
+    are gone, with proof.
+    """
+    one = record(
+        SECRET,
+        caption="captionword",
+        tags=("t",),
+        meta={"m": SECRET},
+        summary=SECRET,
+        evidence=(Evidence(SECRET, "01src"),),
+    )
     add(
         store,
         NewRecord(one, vector=vector(one, 1, 0)),
-        edges=(Edge(ALICE, one.id, "tag:t", EdgeType.HAS_TAG), Edge(ALICE, "01x", one.id, EdgeType.RELATES_TO)),
+        edges=(
+            Edge(ALICE, one.id, "tag:t", EdgeType.HAS_TAG),
+            Edge(ALICE, "01x", one.id, EdgeType.RELATES_TO),
+        ),
         jobs=(JobSpec("extract", "s1", {"items": [one.id]}),),
         outbox=(("file", ALICE, one.id, {"text": SECRET}),),
     )
@@ -29,7 +57,15 @@ def test_every_trace_goes(store: Store) -> None:
     for place in ("records", "vectors", "terms", "words", "edges", "history", "jobs", "outbox"):
         assert erased.removed[place] > 0, place
     tomb = get(store, one)
-    assert (tomb.status, tomb.text, tomb.caption, tomb.summary, tomb.meta, tomb.tags, tomb.evidence) == (
+    assert (
+        tomb.status,
+        tomb.text,
+        tomb.caption,
+        tomb.summary,
+        tomb.meta,
+        tomb.tags,
+        tomb.evidence,
+    ) == (
         Status.PURGED,
         "",
         "",
@@ -38,7 +74,10 @@ def test_every_trace_goes(store: Store) -> None:
         (),
         (),
     )
-    assert [(entry.action, entry.before, entry.after, entry.reason) for entry in store.history(ALICE, one.id)] == [
+    assert [
+        (entry.action, entry.before, entry.after, entry.reason)
+        for entry in store.history(ALICE, one.id)
+    ] == [
         ("add", {}, {}, ""),
         ("edit", {}, {}, ""),
         ("purge", {}, {}, ""),
@@ -52,7 +91,9 @@ def test_every_trace_goes(store: Store) -> None:
 
 
 def test_a_tombstone_remembers_what_was_said(store: Store) -> None:
-    """The empty tombstone keeps its id and the hash of the text, so that the same text can be recognised and refused."""
+    """The empty tombstone keeps its id and the hash of the text, so that the same text can be
+    recognised and refused.
+    """
     one = record(SECRET)
     add(store, one)
     store.purge(ALICE, [one.id], START)
@@ -61,7 +102,9 @@ def test_a_tombstone_remembers_what_was_said(store: Store) -> None:
 
 
 def test_a_purge_is_final(store: Store) -> None:
-    """A purged record can be neither changed nor restored nor purged again, and its words can be used anew."""
+    """A purged record can be neither changed nor restored nor purged again, and its words can be
+    used anew.
+    """
     one = record(SECRET)
     add(store, one)
     store.purge(ALICE, [one.id], START)
@@ -86,7 +129,8 @@ def test_only_the_owner_purges(store: Store) -> None:
 
 def test_others_keep_their_words(store: Store) -> None:
     """Words that another record uses stay findable there."""
-    one, two = record("Zanzibarquux and tea"), record("tea without sugar")
+    one = record("Zanzibarquux and tea")
+    two = record("tea without sugar")
     add(store, one, two)
     erased = store.purge(ALICE, [one.id], START)
     assert (erased.removed["terms"], erased.removed["words"]) == (2, 1)
@@ -96,9 +140,14 @@ def test_others_keep_their_words(store: Store) -> None:
 
 
 def test_quotes_of_it_go_from_others(store: Store) -> None:
-    """What another record quotes of it, now or before, leaves that record's evidence and history, one version up."""
-    said, kept = turn(SECRET), turn("other")
-    fact = record("Alice has a password", evidence=(Evidence(SECRET, said.id), Evidence("other", kept.id)))
+    """What another record quotes of it, now or before, leaves that record's evidence and history,
+    one version up.
+    """
+    said = turn(SECRET)
+    kept = turn("other")
+    fact = record(
+        "Alice has a password", evidence=(Evidence(SECRET, said.id), Evidence("other", kept.id))
+    )
     former = record("Alice once had one", evidence=(Evidence(SECRET, said.id),))
     add(store, said, kept, fact, former)
     change(store, former, evidence=())
@@ -106,14 +155,21 @@ def test_quotes_of_it_go_from_others(store: Store) -> None:
     assert (erased.removed["quotes"], erased.remaining["quotes"]) == (2, 0)
     assert get(store, fact).evidence == (Evidence("other", kept.id),)
     assert get(store, fact).version == 2
-    told = [(entry.before, entry.after) for one in (fact, former) for entry in store.history(ALICE, one.id)]
+    told = [
+        (entry.before, entry.after)
+        for one in (fact, former)
+        for entry in store.history(ALICE, one.id)
+    ]
     assert SECRET not in str(told)
     assert texts(store, sources=(kept.id,)) == ["Alice has a password"]
 
 
 def test_jobs_that_name_it(store: Store) -> None:
-    """A purged record leaves shared jobs; a job that is about it alone goes; other jobs are untouched."""
-    one, two = record("one"), record("two")
+    """A purged record leaves shared jobs;
+    a job that is about it alone goes; other jobs are untouched.
+    """
+    one = record("one")
+    two = record("two")
     add(
         store,
         one,
@@ -130,12 +186,19 @@ def test_jobs_that_name_it(store: Store) -> None:
     erased = store.purge(ALICE, [one.id], START)
     assert (erased.removed["jobs"], erased.remaining["jobs"]) == (4, 0)
     left = {job.key: job.payload for job in store.queue()}
-    assert left == {"shared": {"items": [two.id], "n": 1}, "near": {"items": [one.id + "0"]}, "all": {}}
+    assert left == {
+        "shared": {"items": [two.id], "n": 1},
+        "near": {"items": [one.id + "0"]},
+        "all": {},
+    }
 
 
 def test_a_running_job_cannot_bring_it_back(store: Store) -> None:
-    """A worker that was busy with a purged record loses its lease, so that what it learned is not stored."""
-    one, two = turn(SECRET), turn("two")
+    """A worker that was busy with a purged record loses its lease, so that what it learned is not
+    stored.
+    """
+    one = turn(SECRET)
+    two = turn("two")
     add(store, one, two, jobs=(JobSpec("extract", "s1", {"items": [one.id, two.id]}),))
     job = store.claim(JobClaim("w", START))
     assert job is not None

@@ -18,11 +18,21 @@ from engrams.types import Scope, Status
 
 
 def put(store: Store, id: str, quota: StorageUse, scope: Scope = ALICE, **fields: object) -> None:
-    store.commit(WriteBatch("user", "said", START, puts=(NewRecord(record(f"{id} {fields.get('text', '')}", scope, id=id)),), quota=quota))
+    store.commit(
+        WriteBatch(
+            "user",
+            "said",
+            START,
+            puts=(NewRecord(record(f"{id} {fields.get('text', '')}", scope, id=id)),),
+            quota=quota,
+        )
+    )
 
 
 def test_storage_follows_every_change(store: Store) -> None:
-    """Memories and bytes of texts are counted through edits and forgetting, and no more after a purge."""
+    """Memories and bytes of texts are counted through edits and forgetting, and no more after a
+    purge.
+    """
     assert store.storage(ALICE) == StorageUse(0, 0)
     one = record("Grüße")
     add(store, one)
@@ -37,7 +47,9 @@ def test_storage_follows_every_change(store: Store) -> None:
 
 
 def test_a_full_memory_takes_nothing_more(store: Store) -> None:
-    """What would grow beyond the quota is refused whole, with how full it is; others, and what shrinks, go on."""
+    """What would grow beyond the quota is refused whole, with how full it is;
+    others, and what shrinks, go on.
+    """
     quota = StorageUse(records=2)
     for id in ("one", "two"):
         put(store, id, quota)
@@ -65,14 +77,20 @@ def test_requests_are_counted_by_window(store: Store) -> None:
     for thread in threads:
         thread.join()
     assert sorted(seen) == list(range(1, 31))
-    assert store.count_requests("day", START, "a", 0) == store.count_requests("minute", START, "b", 0) == 0
+    assert (
+        store.count_requests("day", START, "a", 0)
+        == store.count_requests("minute", START, "b", 0)
+        == 0
+    )
     store.count_requests("minute", START + timedelta(minutes=9), "a", 1)
     assert store.count_requests("minute", START, "a", 0) == 0
 
 
 @pytest.mark.parametrize("most", [3, 200])
 def test_counters_of_two_processes_share_a_quota(store: Store, clock: Time, most: int) -> None:
-    """Two counters on one store let the quota through, and no request more, in parcels too; the next minute begins anew."""
+    """Two counters on one store let the quota through, and no request more, in parcels too;
+    the next minute begins anew.
+    """
     counters = [RequestQuotaCounter(store, clock) for _ in range(2)]
 
     def is_let_in(number: int) -> bool:

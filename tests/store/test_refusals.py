@@ -12,14 +12,19 @@ from tests.store import postgres
 import engrams
 from engrams.errors import InputError, StoreError
 
-pytestmark = [pytest.mark.postgres, pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING)]
+pytestmark = [
+    pytest.mark.postgres,
+    pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING),
+]
 ANN = ("user", "ann")
 
 
 def test_a_name_that_no_index_takes(home: Path) -> None:
     """A subject of thousands of letters is the caller's mistake, not a database that is away."""
     letters = random.Random(1).choices(string.ascii_letters, k=6000)
-    with engrams.open(home=home, store={"url": postgres.empty_database()}, jobs__workers=0) as memory:
+    with engrams.open(
+        home=home, store={"url": postgres.empty_database()}, jobs__workers=0
+    ) as memory:
         added = memory.add("I keep bees.", scope=ANN)
         with pytest.raises(InputError, match="too long") as refused:
             memory.edit(added.id, scope=ANN, fields={"subject": "".join(letters)})
@@ -32,7 +37,9 @@ def test_a_statement_that_takes_too_long_names_its_limit(home: Path) -> None:
 
     url = postgres.empty_database()
     with (
-        engrams.open(home=home, store={"url": f"{url}&options=-cstatement_timeout%3D500"}, jobs__workers=0) as memory,
+        engrams.open(
+            home=home, store={"url": f"{url}&options=-cstatement_timeout%3D500"}, jobs__workers=0
+        ) as memory,
         psycopg.connect(url) as other,
     ):
         other.execute("LOCK TABLE engrams.records")
@@ -52,7 +59,9 @@ def test_a_server_that_takes_no_writes(home: Path) -> None:
 
 
 def test_a_pooler_without_prepared_statements() -> None:
-    """An older PgBouncer mixes up prepared statements: the hint names the version and the setting that are needed."""
+    """An older PgBouncer mixes up prepared statements:
+    the hint names the version and the setting that are needed.
+    """
     from psycopg import errors
 
     from engrams.store.postgres.errormapping import to_engrams_error

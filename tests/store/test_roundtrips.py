@@ -15,10 +15,17 @@ from tests.store.roundtrips import RoundTripCounter
 import engrams
 from engrams import MemoryEngine, Turn
 
-pytestmark = [pytest.mark.postgres, pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING)]
+pytestmark = [
+    pytest.mark.postgres,
+    pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING),
+]
 OWNER = ("user", "ann")
 NAMES = tuple(f"Zo{one}{other}" for one in "abdefgik" for other in "lmnrt")
-TEXTS = ("I live in Ghent near the old mill.", "My sister Ruth works as a nurse.", "We adopted a goat called Bella in May.")
+TEXTS = (
+    "I live in Ghent near the old mill.",
+    "My sister Ruth works as a nurse.",
+    "We adopted a goat called Bella in May.",
+)
 
 
 @pytest.fixture
@@ -51,19 +58,30 @@ def test_a_write_waits_seldom(memory: MemoryEngine, counter: RoundTripCounter) -
     assert counter.count - before <= 8
 
 
-def test_many_changes_of_one_write_wait_together(memory: MemoryEngine, counter: RoundTripCounter) -> None:
-    """What twenty memories are used for is written with the owner's lock held for one look at them, not for forty."""
-    ids = [memory.add(f"Locker {number} holds a bell.", scope=OWNER, settle=False).id for number in range(20)]
+def test_many_changes_of_one_write_wait_together(
+    memory: MemoryEngine, counter: RoundTripCounter
+) -> None:
+    """What twenty memories are used for is written with the owner's lock held for one look at them,
+    not for forty.
+    """
+    ids = [
+        memory.add(f"Locker {number} holds a bell.", scope=OWNER, settle=False).id
+        for number in range(20)
+    ]
     before = counter.count
     memory.used(ids, scope=OWNER, helpful=False)
     assert counter.count - before <= len(ids) + 6
 
 
-def test_a_list_of_what_to_purge_waits_for_all_its_sources_together(memory: MemoryEngine, counter: RoundTripCounter) -> None:
+def test_a_list_of_what_to_purge_waits_for_all_its_sources_together(
+    memory: MemoryEngine, counter: RoundTripCounter
+) -> None:
     """Candidates of a purge that rest on forty messages ask for these once, as they do for two."""
     waits = []
     for number in (2, 40):
-        turns = [Turn(f"My friend {name}{number} lives in Zell{number}.") for name in NAMES[:number]]
+        turns = [
+            Turn(f"My friend {name}{number} lives in Zell{number}.") for name in NAMES[:number]
+        ]
         memory.observe(turns, scope=OWNER)
         memory.drain(60)
         before = counter.count
@@ -74,11 +92,17 @@ def test_a_list_of_what_to_purge_waits_for_all_its_sources_together(memory: Memo
 
 
 def test_connections_that_were_cut_while_idle(home: Path) -> None:
-    """What the server closed between two calls costs neither of them: the next search and write are answered."""
+    """What the server closed between two calls costs neither of them:
+    the next search and write are answered.
+    """
     url = postgres.empty_database()
-    others = "FROM pg_stat_activity WHERE application_name = 'cut' AND backend_type = 'client backend'"
+    others = (
+        "FROM pg_stat_activity WHERE application_name = 'cut' AND backend_type = 'client backend'"
+    )
     with (
-        engrams.open(home=str(home), store={"url": f"{url}&application_name=cut"}, jobs__workers=0) as memory,
+        engrams.open(
+            home=str(home), store={"url": f"{url}&application_name=cut"}, jobs__workers=0
+        ) as memory,
         psycopg.connect(url, autocommit=True) as connection,
     ):
         memory.add(TEXTS[2], scope=OWNER)

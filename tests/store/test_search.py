@@ -4,16 +4,41 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.store.make import ALICE, BOB, MODEL, START, add, at, change, found, reach, record, seek, turn, vector
+from tests.store.make import (
+    ALICE,
+    BOB,
+    MODEL,
+    START,
+    add,
+    at,
+    change,
+    found,
+    reach,
+    record,
+    seek,
+    turn,
+    vector,
+)
 
 from engrams.errors import ClosedError, InputError
-from engrams.ports import AsOf, CandidateSearchQuery, JobClaim, NewRecord, RecordQuery, ScopeReach, Store, WriteBatch
+from engrams.ports import (
+    AsOf,
+    CandidateSearchQuery,
+    JobClaim,
+    NewRecord,
+    RecordQuery,
+    ScopeReach,
+    Store,
+    WriteBatch,
+)
 from engrams.types import Kind, Status
 
 
 @pytest.mark.covers("S4.58")
 def test_what_was_written_is_found(store: Store) -> None:
-    """A record is found by its words and by its vector right after the write, also after other searches."""
+    """A record is found by its words and by its vector right after the write, also after other
+    searches.
+    """
     tea = record("Alice likes green tea")
     add(store, NewRecord(tea, vector=vector(tea, 1, 0)))
     assert found(store, "tea") == found(store, "", [1, 0]) == {tea.id}
@@ -25,7 +50,12 @@ def test_what_was_written_is_found(store: Store) -> None:
 
 def test_the_same_folding_for_texts_and_queries(store: Store) -> None:
     """Case, accents, inflection and scripts without blanks find each other."""
-    many = {"Müller": "Die Muller kauften Brötchen", "東京": "明日は東京で寿司", "running": "She runs every day", "МОСКВА": "в Москве"}
+    many = {
+        "Müller": "Die Muller kauften Brötchen",
+        "東京": "明日は東京で寿司",
+        "running": "She runs every day",
+        "МОСКВА": "в Москве",
+    }
     records = {query: record(text) for query, text in many.items()}
     add(store, *records.values())
     for query, one in records.items():
@@ -35,28 +65,43 @@ def test_the_same_folding_for_texts_and_queries(store: Store) -> None:
 @pytest.mark.covers("S1.62")
 def test_a_search_stays_with_its_owner(store: Store) -> None:
     """The same words and vectors of another owner are never found."""
-    mine, theirs = record("secret plan"), record("secret plan", BOB)
-    add(store, NewRecord(mine, vector=vector(mine, 1, 0)), NewRecord(theirs, vector=vector(theirs, 1, 0)))
+    mine = record("secret plan")
+    theirs = record("secret plan", BOB)
+    add(
+        store,
+        NewRecord(mine, vector=vector(mine, 1, 0)),
+        NewRecord(theirs, vector=vector(theirs, 1, 0)),
+    )
     assert set(seek(store, "secret plan", [1, 0])) == {mine.id}
     assert set(seek(store, "secret plan", [1, 0], reach=ScopeReach(BOB, (BOB,)))) == {theirs.id}
-    assert set(seek(store, "secret plan", [1, 0], reach=ScopeReach(ALICE, (ALICE, BOB), tree=True))) == {mine.id}
+    assert set(
+        seek(store, "secret plan", [1, 0], reach=ScopeReach(ALICE, (ALICE, BOB), tree=True))
+    ) == {mine.id}
     assert set(seek(store, "secret plan", [1, 0], reach=ScopeReach(ALICE, (BOB,)))) == set()
 
 
 def test_scopes_and_kinds_narrow(store: Store) -> None:
     """A search sees the scopes and kinds asked for."""
     project = ALICE.within("project", "x")
-    one, two, three = turn("tea"), record("tea"), record("tea", project)
+    one = turn("tea")
+    two = record("tea")
+    three = record("tea", project)
     add(store, one, two, three)
     assert found(store, "tea") == {one.id, two.id}
     assert found(store, "tea", kinds=(Kind.FACT,)) == {two.id}
-    assert found(store, "tea", reach=ScopeReach(ALICE, project.chain())) == {one.id, two.id, three.id}
+    assert found(store, "tea", reach=ScopeReach(ALICE, project.chain())) == {
+        one.id,
+        two.id,
+        three.id,
+    }
     assert found(store, "tea", reach=ScopeReach(ALICE, (project,))) == {three.id}
 
 
 @pytest.mark.parametrize("status", ["candidate", "forgotten", "superseded", "archived"])
 def test_a_status_decides(store: Store, status: str) -> None:
-    """Only active records are found; superseded and archived ones with their history, withdrawn ones never."""
+    """Only active records are found;
+    superseded and archived ones with their history, withdrawn ones never.
+    """
     one = record("tea", status=Status(status), valid_to=at(days=9), ended_at=at(days=9))
     add(store, one)
     past = status in ("superseded", "archived")
@@ -66,8 +111,11 @@ def test_a_status_decides(store: Store, status: str) -> None:
 
 
 def test_a_status_that_changes_is_followed(store: Store) -> None:
-    """A record that is forgotten leaves the next search, and one that is restored or promoted comes back into it."""
-    one, held = record("tea"), record("tea", status=Status.CANDIDATE)
+    """A record that is forgotten leaves the next search, and one that is restored or promoted comes
+    back into it.
+    """
+    one = record("tea")
+    held = record("tea", status=Status.CANDIDATE)
     add(store, one, held)
     assert found(store, "tea") == {one.id}
     change(store, one, status=Status.FORGOTTEN)
@@ -98,7 +146,9 @@ def test_a_query_of_the_wrong_size_is_refused(store: Store) -> None:
 
 
 def test_a_search_of_nothing(store: Store) -> None:
-    """An empty query, an empty store and a query of unknown words answer without candidates that score."""
+    """An empty query, an empty store and a query of unknown words answer without candidates that
+    score.
+    """
     assert seek(store, "") == {}
     add(store, record("tea"))
     assert found(store, "") == found(store, "zzzz") == set()
@@ -107,8 +157,15 @@ def test_a_search_of_nothing(store: Store) -> None:
 
 def test_vectors_are_read_back(store: Store) -> None:
     """Vectors come in the order of the ids, zeros for those without, and only the owner's."""
-    one, two, three = record("one"), record("two"), record("three", BOB)
-    add(store, NewRecord(one, vector=vector(one, 3, 4)), two, NewRecord(three, vector=vector(three, 1, 0)))
+    one = record("one")
+    two = record("two")
+    three = record("three", BOB)
+    add(
+        store,
+        NewRecord(one, vector=vector(one, 3, 4)),
+        two,
+        NewRecord(three, vector=vector(three, 1, 0)),
+    )
     read = store.vectors(ALICE, [two.id, one.id, three.id, "nobody"], "tiny")
     assert read.dtype == np.float32
     np.testing.assert_allclose(read, [[0, 0], [0.6, 0.8], [0, 0], [0, 0]])
@@ -117,8 +174,13 @@ def test_vectors_are_read_back(store: Store) -> None:
 
 
 def test_a_session_keeps_its_order(store: Store) -> None:
-    """Turns of a session stand in the order in which they were said, also in one whose first turn was edited since."""
-    said = [turn(f"{word} word", recorded_at=at(minutes=place)) for place, word in enumerate(("first", "second", "third"))]
+    """Turns of a session stand in the order in which they were said, also in one whose first turn
+    was edited since.
+    """
+    said = [
+        turn(f"{word} word", recorded_at=at(minutes=place))
+        for place, word in enumerate(("first", "second", "third"))
+    ]
     add(store, *said)
     change(store, said[0], text="first word, edited")
     pool = store.seek(CandidateSearchQuery(reach(), at(days=1), (("word", 1.0),)))
@@ -148,14 +210,23 @@ def test_a_closed_store_says_so(store: Store) -> None:
 
 
 def test_several_queries_at_once_find_the_same(store: Store) -> None:
-    """Pools of queries asked together are those asked one by one; a record scored alone has the same score, and no context's."""
+    """Pools of queries asked together are those asked one by one;
+    a record scored alone has the same score, and no context's.
+    """
     said = [
         turn(text, recorded_at=at(days=place), session="s")
         for place, text in enumerate(["green tea", "black tea", "no coffee", "more tea please"])
     ]
     add(store, *(NewRecord(one, vector=vector(one, 1, place)) for place, one in enumerate(said)))
     asked = [
-        CandidateSearchQuery(reach(), at(days=365), ((word, 1.0),), np.array([0, 1], np.float32), MODEL, alone=alone)
+        CandidateSearchQuery(
+            reach=reach(),
+            now=at(days=365),
+            terms=((word, 1.0),),
+            vector=np.array([0, 1], np.float32),
+            model=MODEL,
+            alone=alone,
+        )
         for word in ("tea", "coffe", "nothing")
         for alone in (False, True)
     ]

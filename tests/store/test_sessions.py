@@ -18,7 +18,15 @@ CONVERSATION = ALICE.within("conversation", "c1")
 
 def row(name: str, **given: Any) -> SessionRow:
     return SessionRow(
-        **{"id": name, "scope": ALICE, "state": "active", "started_at": START, "last_active": START, "data": {"n": [1]}, **given}
+        **{
+            "id": name,
+            "scope": ALICE,
+            "state": "active",
+            "started_at": START,
+            "last_active": START,
+            "data": {"n": [1]},
+            **given,
+        }
     )
 
 
@@ -27,8 +35,16 @@ def test_a_session_comes_back(store: Store) -> None:
     first = store.save(row("s1", scope=CONVERSATION))
     assert first.token == 1
     assert store.load(ALICE, "s1") == first
-    second = store.save(replace(first, state="closing", last_active=at(seconds=5), data={"summary": "x"}), expect=1)
-    assert store.load(ALICE, "s1") == second == replace(first, state="closing", last_active=at(seconds=5), data={"summary": "x"}, token=2)
+    second = store.save(
+        replace(first, state="closing", last_active=at(seconds=5), data={"summary": "x"}), expect=1
+    )
+    assert (
+        store.load(ALICE, "s1")
+        == second
+        == replace(
+            first, state="closing", last_active=at(seconds=5), data={"summary": "x"}, token=2
+        )
+    )
     assert store.load(BOB, "s1") is None
 
 
@@ -85,26 +101,50 @@ def test_sessions_of_a_reach(store: Store) -> None:
     store.save(row("c", scope=BOB))
     assert [one.id for one in store.sessions(ScopeReach(ALICE, (ALICE,), tree=True))] == ["b", "a"]
     assert [one.id for one in store.sessions(reach())] == ["a"]
-    assert [one.id for one in store.sessions(ScopeReach(ALICE, (ALICE,), tree=True), limit=1)] == ["b"]
+    assert [one.id for one in store.sessions(ScopeReach(ALICE, (ALICE,), tree=True), limit=1)] == [
+        "b"
+    ]
     assert store.sessions(ScopeReach(ALICE, (BOB,))) == ()
 
 
-def link(source: str, target: str, kind: EdgeType = EdgeType.RELATES_TO, owner: Any = ALICE, **given: Any) -> Edge:
+def link(
+    source: str, target: str, kind: EdgeType = EdgeType.RELATES_TO, owner: Any = ALICE, **given: Any
+) -> Edge:
     return Edge(owner, source, target, kind, **given)
 
 
 def test_edges_at_either_end(store: Store) -> None:
     """Edges that touch any of the nodes come once each, of the types asked for."""
-    add(store, edges=(link("a", "b"), link("b", "c", EdgeType.SUPERSEDES), link("c", "d"), link("a", "a"), link("a", "b", owner=BOB)))
-    assert {(one.source, one.target) for one in store.edges(ALICE, ["b"])} == {("a", "b"), ("b", "c")}
-    assert {(one.source, one.target) for one in store.edges(ALICE, ["a", "b"])} == {("a", "b"), ("b", "c"), ("a", "a")}
-    assert [one.type for one in store.edges(ALICE, ["b"], [EdgeType.SUPERSEDES])] == [EdgeType.SUPERSEDES]
+    add(
+        store,
+        edges=(
+            link("a", "b"),
+            link("b", "c", EdgeType.SUPERSEDES),
+            link("c", "d"),
+            link("a", "a"),
+            link("a", "b", owner=BOB),
+        ),
+    )
+    assert {(one.source, one.target) for one in store.edges(ALICE, ["b"])} == {
+        ("a", "b"),
+        ("b", "c"),
+    }
+    assert {(one.source, one.target) for one in store.edges(ALICE, ["a", "b"])} == {
+        ("a", "b"),
+        ("b", "c"),
+        ("a", "a"),
+    }
+    assert [one.type for one in store.edges(ALICE, ["b"], [EdgeType.SUPERSEDES])] == [
+        EdgeType.SUPERSEDES
+    ]
     assert store.edges(ALICE, []) == store.edges(ALICE, ["nobody"]) == ()
     assert len(store.edges(BOB, ["a"])) == 1
 
 
 def test_an_edge_counts(store: Store) -> None:
-    """The same edge again adds to its count and takes the new weight; unlinking removes it, and what is not there is no error."""
+    """The same edge again adds to its count and takes the new weight;
+    unlinking removes it, and what is not there is no error.
+    """
     add(store, edges=(link("a", "b", weight=0.5),))
     add(store, edges=(link("a", "b", weight=0.75, count=2), link("a", "b", EdgeType.CO_OCCURS)))
     relates = store.edges(ALICE, ["a"], [EdgeType.RELATES_TO])

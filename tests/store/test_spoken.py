@@ -14,7 +14,17 @@ CONVERSATION = ALICE.within("conversation", "c1")
 
 
 def spoken(name: str, minute: float = 0, **given: object) -> SessionRow:
-    return replace(SessionRow(name, ALICE, "active", at(minutes=minute), at(minutes=minute), data={"mode": "local"}), **given)  # type: ignore[arg-type]
+    return replace(
+        SessionRow(
+            id=name,
+            scope=ALICE,
+            state="active",
+            started_at=at(minutes=minute),
+            last_active=at(minutes=minute),
+            data={"mode": "local"},
+        ),
+        **given,
+    )  # type: ignore[arg-type]
 
 
 def stored(store: Store, name: str = "s1") -> SessionRow:
@@ -24,7 +34,9 @@ def stored(store: Store, name: str = "s1") -> SessionRow:
 
 
 def test_the_first_word_makes_a_session(store: Store) -> None:
-    """A write that names a session stores it with its turns; of another owner it is another session."""
+    """A write that names a session stores it with its turns;
+    of another owner it is another session.
+    """
     add(store, turn("hello"), sessions=(spoken("s1"),))
     assert stored(store) == spoken("s1", token=1)
     add(store, turn("hi", BOB), sessions=(spoken("s1", scope=BOB),))
@@ -32,16 +44,22 @@ def test_the_first_word_makes_a_session(store: Store) -> None:
 
 
 def test_later_words_only_move_its_time(store: Store) -> None:
-    """Speaking moves the time of the last word, never back; the token, the scope and the data stay."""
+    """Speaking moves the time of the last word, never back;
+    the token, the scope and the data stay.
+    """
     add(store, sessions=(spoken("s1"),))
     store.save(replace(stored(store), data={"mode": "local", "n": 1}), expect=1)
     add(store, sessions=(spoken("s1", 5, scope=CONVERSATION),))
     add(store, sessions=(spoken("s1", 3),))
-    assert stored(store) == spoken("s1", last_active=at(minutes=5), token=2, data={"mode": "local", "n": 1})
+    assert stored(store) == spoken(
+        "s1", last_active=at(minutes=5), token=2, data={"mode": "local", "n": 1}
+    )
 
 
 def test_a_word_opens_what_was_closed(store: Store) -> None:
-    """Speaking in a closed session opens it again, from now on, and whoever led it before has a stale token."""
+    """Speaking in a closed session opens it again, from now on, and whoever led it before has a
+    stale token.
+    """
     add(store, sessions=(spoken("s1"),))
     store.save(replace(stored(store), state="closed", data={"start": "x"}), expect=1)
     add(store, sessions=(spoken("s1", 9),))
@@ -49,7 +67,9 @@ def test_a_word_opens_what_was_closed(store: Store) -> None:
 
 
 def test_a_session_is_saved_with_the_rest_or_not_at_all(store: Store) -> None:
-    """A row with a token is saved where that token is stored; else the whole write is a conflict and nothing of it is stored."""
+    """A row with a token is saved where that token is stored;
+    else the whole write is a conflict and nothing of it is stored.
+    """
     add(store, sessions=(spoken("s1"),))
     row = stored(store)
     add(store, sessions=(replace(row, state="closing"),))
@@ -62,7 +82,9 @@ def test_a_session_is_saved_with_the_rest_or_not_at_all(store: Store) -> None:
 
 
 def test_a_word_meanwhile_keeps_it_open(store: Store) -> None:
-    """A session that somebody spoke in since it was read cannot begin to end; one that was about to be closed stays active."""
+    """A session that somebody spoke in since it was read cannot begin to end;
+    one that was about to be closed stays active.
+    """
     add(store, sessions=(spoken("s1"),))
     row = stored(store)
     add(store, sessions=(spoken("s1", 1),))

@@ -15,7 +15,10 @@ from engrams.ports import UploadStorage
 from engrams.settings import StoreSettings
 from engrams.tend.uploadfolder import UploadFolder
 
-_SERVED = (pytest.mark.postgres, pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING))
+_SERVED = (
+    pytest.mark.postgres,
+    pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING),
+)
 
 
 @pytest.fixture(params=["folder", pytest.param("postgres", marks=_SERVED)])
@@ -32,10 +35,14 @@ def uploads(request: pytest.FixtureRequest, home: Path) -> Iterator[UploadStorag
 
 def test_a_file_grows_in_pieces(uploads: UploadStorage) -> None:
     """Only at its end; it is read whole, and erased or dropped with all its pieces."""
-    first, second = new_id(now()), new_id(now())
+    first = new_id(now())
+    second = new_id(now())
     for id in (first, second):
         uploads.create(ALICE, id, f'{{"id": "{id}"}}')
-    assert (uploads.measure(ALICE, first), uploads.list(ALICE)) == (0, (f'{{"id": "{second}"}}', f'{{"id": "{first}"}}'))
+    assert (uploads.measure(ALICE, first), uploads.list(ALICE)) == (
+        0,
+        (f'{{"id": "{second}"}}', f'{{"id": "{first}"}}'),
+    )
     pieces = [bytes([number]) * 1000 for number in range(40)]
     for number, piece in enumerate(pieces):
         uploads.append(ALICE, first, number * 1000, piece)
@@ -54,7 +61,9 @@ def test_a_file_grows_in_pieces(uploads: UploadStorage) -> None:
 
 
 def test_nobody_finds_anothers(uploads: UploadStorage) -> None:
-    """Another owner's id, an unknown one and one that is a path are not found, whatever is done with them."""
+    """Another owner's id, an unknown one and one that is a path are not found, whatever is done
+    with them.
+    """
     id = new_id(now())
     uploads.create(ALICE, id, "{}")
     for owner, name in ((BOB, id), (ALICE, new_id(now())), (ALICE, "../" + id)):

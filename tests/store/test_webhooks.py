@@ -11,7 +11,8 @@ from engrams.tend.webhookdelivery import WebhookDeliverer
 from engrams.tend.webhookregistry import WebhookRegistry
 from engrams.types import Kind, Record, Scope
 
-ANN, BOB = Scope(("user", "ann")), Scope(("user", "bob"))
+ANN = Scope(("user", "ann"))
+BOB = Scope(("user", "bob"))
 
 
 def put(store: Store, clock: Time, id: str) -> None:
@@ -20,10 +21,14 @@ def put(store: Store, clock: Time, id: str) -> None:
 
 
 def test_web_hooks_are_kept(store: Store, clock: Time) -> None:
-    """Added, listed by owner, changed and removed; numbers are not used again; changes ask for one job an owner's web hook."""
-    registry, deliverer = WebhookRegistry(store, clock), WebhookDeliverer(store, clock, allow_private=False)
+    """Added, listed by owner, changed and removed;
+    numbers are not used again; changes ask for one job an owner's web hook.
+    """
+    registry = WebhookRegistry(store, clock)
+    deliverer = WebhookDeliverer(store, clock, allow_private=False)
     put(store, clock, "a" * 26)
-    mine, theirs = registry.add(ANN, "https://example.org/a"), registry.add(BOB, "https://example.org/b", events=("ADD",))
+    mine = registry.add(ANN, "https://example.org/a")
+    theirs = registry.add(BOB, "https://example.org/b", events=("ADD",))
     assert registry.list(ANN) == (mine,) and registry.find_all() == (mine, theirs)
     deliverer.look()
     assert store.queue() == ()

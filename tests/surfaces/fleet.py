@@ -19,13 +19,19 @@ PROGRAM = [sys.executable, "-m", "engrams.surfaces.cli.entry"]
 
 
 @contextmanager
-def process(home: Path, url: str, *words: str, log: Path | None = None, **settings: object) -> Iterator[subprocess.Popen[str]]:
-    """A command that runs until the block ends; it must then end well. ``log``: a file for its standard error."""
+def process(
+    home: Path, url: str, *words: str, log: Path | None = None, **settings: object
+) -> Iterator[subprocess.Popen[str]]:
+    """A command that runs until the block ends;
+    it must then end well. ``log``: a file for its standard error.
+    """
     given = {f"ENGRAMS_{name.upper()}": str(value) for name, value in settings.items()}
     env = {**os.environ, "ENGRAMS_STORE__URL": url, "ENGRAMS_HOME": str(home), **given}
     with (
         (log or Path(os.devnull)).open("w") as errors,
-        subprocess.Popen([*PROGRAM, *words], env=env, stdout=subprocess.PIPE, stderr=errors, text=True) as running,
+        subprocess.Popen(
+            [*PROGRAM, *words], env=env, stdout=subprocess.PIPE, stderr=errors, text=True
+        ) as running,
     ):
         try:
             yield running
@@ -36,7 +42,9 @@ def process(home: Path, url: str, *words: str, log: Path | None = None, **settin
 
 
 @contextmanager
-def server(home: Path, url: str, *words: str, log: Path | None = None, **settings: object) -> Iterator[str]:
+def server(
+    home: Path, url: str, *words: str, log: Path | None = None, **settings: object
+) -> Iterator[str]:
     """The address of `engrams serve`."""
     with process(home, url, "serve", "--port", "0", *words, log=log, **settings) as running:
         assert running.stdout is not None
@@ -44,7 +52,9 @@ def server(home: Path, url: str, *words: str, log: Path | None = None, **setting
 
 
 @contextmanager
-def worker(home: Path, url: str, *words: str, **settings: object) -> Iterator[subprocess.Popen[str]]:
+def worker(
+    home: Path, url: str, *words: str, **settings: object
+) -> Iterator[subprocess.Popen[str]]:
     """`engrams work`, from when it works."""
     with process(home, url, "work", *words, **settings) as running:
         assert running.stdout is not None
@@ -54,21 +64,34 @@ def worker(home: Path, url: str, *words: str, **settings: object) -> Iterator[su
 
 class KeptConnections:
     """A caller's connections to several addresses, each kept open between its calls.
-    ``headers``: of the last answer, by their lower names."""
+
+    ``headers``: of the last answer, by their lower names.
+    """
 
     def __init__(self) -> None:
         self.headers: dict[str, str] = {}
         self._open: dict[str, HTTPConnection] = {}
 
     def send(
-        self, address: str, method: str, path: str, user: str, body: Any = None, headers: Mapping[str, str] | None = None
+        self,
+        address: str,
+        method: str,
+        path: str,
+        user: str,
+        body: Any = None,
+        headers: Mapping[str, str] | None = None,
     ) -> tuple[int, str]:
         """Status and text of an answer."""
         if address not in self._open:
             self._open[address] = HTTPConnection(address.removeprefix("http://"), timeout=60)
         connection = self._open[address]
         given = None if body is None else json.dumps(body).encode()
-        connection.request(method, path, given, {"Content-Type": "application/json", "X-Engrams-User": user, **(headers or {})})
+        connection.request(
+            method,
+            path,
+            given,
+            {"Content-Type": "application/json", "X-Engrams-User": user, **(headers or {})},
+        )
         answer = connection.getresponse()
         self.headers = {name.lower(): value for name, value in answer.getheaders()}
         return answer.status, answer.read().decode()
@@ -81,7 +104,9 @@ class KeptConnections:
 def send(address: str, method: str, path: str, user: str, body: Any = None) -> tuple[int, str]:
     """Status and text of an answer."""
     headers = {"Content-Type": "application/json", "X-Engrams-User": user}
-    request = Request(address + path, None if body is None else json.dumps(body).encode(), headers, method=method)
+    request = Request(
+        address + path, None if body is None else json.dumps(body).encode(), headers, method=method
+    )
     try:
         with urlopen(request, timeout=60) as answer:
             return answer.status, answer.read().decode()

@@ -1,4 +1,6 @@
-"""Learning from what was said while others write: no lock is held while a model thinks, and two at once neither lose nor double."""
+"""Learning from what was said while others write:
+no lock is held while a model thinks, and two at once neither lose nor double.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,11 @@ STAGES = {
     "policy": "You decide what an assistant may remember",
     "reconcile": "how it meets what is known",
 }
-SAID = {"Oslo": "I was born in Oslo by the sea", "Berlin": "I moved to Berlin in the spring", "Lima": "My sister lives in Lima now"}
+SAID = {
+    "Oslo": "I was born in Oslo by the sea",
+    "Berlin": "I moved to Berlin in the spring",
+    "Lima": "My sister lives in Lima now",
+}
 
 
 def answer(request: ReceivedModelRequest) -> dict[str, Any]:
@@ -39,7 +45,14 @@ def answer(request: ReceivedModelRequest) -> dict[str, Any]:
         return {"decisions": [{"new": 1, "verdict": "add", "reason": "new"}]}
     told = prompt.split("The messages:")[-1]
     rows = [
-        {"turn": 1, "text": f"{city} is where it is.", "quote": quote, "subject": "user", "predicate": f"knows_{city}", "object": city}
+        {
+            "turn": 1,
+            "text": f"{city} is where it is.",
+            "quote": quote,
+            "subject": "user",
+            "predicate": f"knows_{city}",
+            "object": city,
+        }
         for city, quote in SAID.items()
         if quote in told
     ]
@@ -50,7 +63,9 @@ class Thinking:
     """A model that stops to think where the prompt holds both words, until it is let go."""
 
     def __init__(self, *words: str) -> None:
-        self.words, self.begun, self.go = words, threading.Event(), threading.Event()
+        self.words = words
+        self.begun = threading.Event()
+        self.go = threading.Event()
 
     def __call__(self, request: ReceivedModelRequest) -> dict[str, Any]:
         if all(word in request.prompt for word in self.words):
@@ -61,15 +76,26 @@ class Thinking:
 
 def settings(model: ScriptedModel) -> dict[str, Any]:
     """That model, asked at once; no worker but those of the test."""
-    chat = {"chat__provider": "openai", "chat__model": "m", "chat__url": model.url, "chat__retries": 0, "chat__timeout_seconds": 20.0}
+    chat = {
+        "chat__provider": "openai",
+        "chat__model": "m",
+        "chat__url": model.url,
+        "chat__retries": 0,
+        "chat__timeout_seconds": 20.0,
+    }
     return {"jobs__workers": 0, "write__debounce_seconds": 0.0, "write__policy": "llm", **chat}
 
 
 @pytest.mark.parametrize("stage", STAGES)
 def test_nobody_waits_for_a_model_that_thinks(home: Path, stage: str) -> None:
-    """While a digest waits for its model, the same owner adds, observes, forgets, searches and learns elsewhere; then it is done."""
+    """While a digest waits for its model, the same owner adds, observes, forgets, searches and
+    learns elsewhere; then it is done.
+    """
     thinking = Thinking(STAGES[stage], "Berlin")
-    with ScriptedModel(answer=thinking) as model, engrams.open(home=home, embedder=HashEmbedder(), **settings(model)) as engine:
+    with (
+        ScriptedModel(answer=thinking) as model,
+        engrams.open(home=home, embedder=HashEmbedder(), **settings(model)) as engine,
+    ):
         first = engine.add("The spare key is under the blue pot", scope=ANN)
         engine.observe(Turn(SAID["Oslo"], session="s0"), scope=ANN)
         engine.drain(20)
@@ -99,9 +125,13 @@ class Gate(HashEmbedder):
 
     def __init__(self) -> None:
         super().__init__()
-        self._barrier, self._left, self._guard = threading.Barrier(2), 2, threading.Lock()
+        self._barrier = threading.Barrier(2)
+        self._left = 2
+        self._guard = threading.Lock()
 
-    def embed(self, texts: Sequence[str], purpose: Literal["query", "document"] = "document") -> npt.NDArray[np.float32]:
+    def embed(
+        self, texts: Sequence[str], purpose: Literal["query", "document"] = "document"
+    ) -> npt.NDArray[np.float32]:
         if any("lives in" in text for text in texts):
             with self._guard:
                 self._left -= 1
@@ -113,7 +143,9 @@ class Gate(HashEmbedder):
 
 @pytest.fixture
 def both(home: Path) -> Iterator[tuple[MemoryEngine, MemoryEngine]]:
-    """Two engines on one home, as two processes have, that decide what a statement comes to at the same moment."""
+    """Two engines on one home, as two processes have, that decide what a statement comes to at the
+    same moment.
+    """
     gate = Gate()
     with (
         engrams.open(home=home, embedder=gate, jobs__workers=0) as one,
@@ -140,11 +172,19 @@ def facts(engine: MemoryEngine) -> list[str]:
 
 def stated(engine: MemoryEngine, *statuses: Status) -> list[Record]:
     kinds = (Kind.FACT, Kind.PREFERENCE)
-    return list(engine.list(scope=ANN, kinds=kinds, statuses=statuses or (Status.ACTIVE,), order="oldest").records)
+    return list(
+        engine.list(
+            scope=ANN, kinds=kinds, statuses=statuses or (Status.ACTIVE,), order="oldest"
+        ).records
+    )
 
 
-def test_two_that_learn_the_same_at_once_store_it_once(both: tuple[MemoryEngine, MemoryEngine]) -> None:
-    """One of them finds that it is known by then, and strengthens it: one fact, said twice, with both quotes."""
+def test_two_that_learn_the_same_at_once_store_it_once(
+    both: tuple[MemoryEngine, MemoryEngine],
+) -> None:
+    """One of them finds that it is known by then, and strengthens it:
+    one fact, said twice, with both quotes.
+    """
     say(both, "I live in Paris.", "I live in Paris.")
     (fact,) = stated(both[0])
     assert fact.strength == 2
@@ -162,11 +202,21 @@ def test_of_two_homes_learned_at_once_one_stands(both: tuple[MemoryEngine, Memor
 
 
 def test_a_job_that_was_taken_over_stores_nothing(home: Path) -> None:
-    """Whoever finds that somebody else has the job drops what they made of it; the other's counts, once."""
+    """Whoever finds that somebody else has the job drops what they made of it;
+    the other's counts, once.
+    """
     with engrams.open(home=home, jobs__workers=0) as engine:
         engine.observe(Turn("I live in Paris.", session="s1"), scope=ANN)
         (waiting,) = engine.store.queue(("waiting",))
-        job = engine.store.claim(JobClaim("other", engine.now(), 60.0, (EXTRACT,), waiting.id))
+        job = engine.store.claim(
+            JobClaim(
+                worker="other",
+                now=engine.now(),
+                lease_seconds=60.0,
+                kinds=(EXTRACT,),
+                id=waiting.id,
+            )
+        )
         assert job is not None
         engine.store.fail(JobFailure(job.lease, "went away", engine.now(), engine.now()))
         engine.drain(20)
@@ -176,8 +226,12 @@ def test_a_job_that_was_taken_over_stores_nothing(home: Path) -> None:
         assert stated(engine)[0].strength == 1
 
 
-def test_what_an_add_left_undone_is_learned_later(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where a process dies between the write and the learning that takes a job, that is taken over when the lease ends."""
+def test_what_an_add_left_undone_is_learned_later(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a process dies between the write and the learning that takes a job, that is taken over
+    when the lease ends.
+    """
     with engrams.open(home=home, jobs__workers=0) as engine:
         monkeypatch.setattr(engine._components.digest, "hear", lambda _: None)
         monkeypatch.setattr(engine.work, "run_leased", lambda job, work: None)
@@ -189,7 +243,9 @@ def test_what_an_add_left_undone_is_learned_later(home: Path, monkeypatch: pytes
         taken = engine.store.claim(JobClaim("other", later, 60.0))
         assert taken is not None and (taken.id, taken.attempt) == (job.id, 2)
         engine._components.digest.run(taken)
-        assert [record.object for record in stated(engine)] == ["Paris"] and not engine.store.queue(("running", "waiting"))
+        assert [record.object for record in stated(engine)] == ["Paris"] and not engine.store.queue(
+            ("running", "waiting")
+        )
 
 
 def test_an_add_of_what_is_known_leaves_no_work(home: Path) -> None:
@@ -216,7 +272,10 @@ def test_states_of_an_owner_are_no_sessions(home: Path, name: str) -> None:
 def test_a_job_asks_nothing_twice_where_others_came_before(home: Path) -> None:
     """What was heard is not asked for again because somebody else learned something meanwhile."""
     thinking = Thinking(STAGES["extract"], "Berlin")
-    with ScriptedModel(answer=thinking) as model, engrams.open(home=home, embedder=HashEmbedder(), **settings(model)) as engine:
+    with (
+        ScriptedModel(answer=thinking) as model,
+        engrams.open(home=home, embedder=HashEmbedder(), **settings(model)) as engine,
+    ):
         engine.observe(Turn(SAID["Berlin"], session="s1"), scope=ANN)
         stuck = threading.Thread(target=engine.work.run)
         stuck.start()
@@ -226,6 +285,10 @@ def test_a_job_asks_nothing_twice_where_others_came_before(home: Path) -> None:
             pass
         thinking.go.set()
         stuck.join(20)
-        asked = [request for request in model.requests if STAGES["extract"] in request.prompt and "Berlin in the spring" in request.prompt]
+        asked = [
+            request
+            for request in model.requests
+            if STAGES["extract"] in request.prompt and "Berlin in the spring" in request.prompt
+        ]
         assert len(asked) == 1
         assert len(facts(engine)) == 2

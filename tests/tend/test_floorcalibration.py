@@ -12,7 +12,8 @@ from engrams.errors import InputError
 from engrams.tend.floorcalibration import load_general_questions
 from engrams.testing import HashEmbedder, temp_engine
 
-ANN, BOB = ("user", "ann"), ("user", "bob")
+ANN = ("user", "ann")
+BOB = ("user", "bob")
 
 
 _COINED = HashEmbedder()
@@ -33,7 +34,12 @@ def test_a_floor_is_chosen_by_asking_and_used_by_every_later_read(tmp_path: Path
         assert engine.nearness.get(ANN).source == "model"
         made = engine.nearness.calibrate(ANN)
         assert engine.nearness.calibrate(ANN).floor == made.floor
-    assert (made.source, made.known, made.unknown, made.at[:2]) == ("calibration", 150, len(load_general_questions()), "20")
+    assert (made.source, made.known, made.unknown, made.at[:2]) == (
+        "calibration",
+        150,
+        len(load_general_questions()),
+        "20",
+    )
     assert made.known_silent <= 0.02
     assert made.unknown_silent > 0.3
     with engrams.open(home=home, jobs__workers=0, embedder=_COINED) as engine:
@@ -48,7 +54,9 @@ def test_a_floor_is_chosen_by_asking_and_used_by_every_later_read(tmp_path: Path
 
 
 def test_a_setting_comes_first_and_a_floor_belongs_to_its_model(tmp_path: Path) -> None:
-    """`read.abstain` replaces what was calibrated; so does another model, whose nearness means something else."""
+    """`read.abstain` replaces what was calibrated;
+    so does another model, whose nearness means something else.
+    """
     home = tmp_path / "home"
     with engrams.open(home=home, jobs__workers=0) as engine:
         _fill(engine)
@@ -72,7 +80,11 @@ def test_too_little_memory_is_not_calibrated() -> None:
 def test_words_alone_tell_what_is_near() -> None:
     """Without an embedding model a question is near by its words, and silent without them."""
     with temp_engine(jobs__workers=0, write__extract="off", embed__provider="null") as engine:
-        for text in ("We keep the wooden ladder in the old shed", "The cat sleeps on the sofa", "Soup is on the stove"):
+        for text in (
+            "We keep the wooden ladder in the old shed",
+            "The cat sleeps on the sofa",
+            "Soup is on the stove",
+        ):
             engine.add(text, scope=ANN)
         assert not engine.search("Where is the ladder?", scope=ANN).abstain
         assert engine.search("How many moons does Jupiter have?", scope=ANN).abstain

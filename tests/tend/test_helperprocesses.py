@@ -1,4 +1,6 @@
-"""An import with helper processes stores what one process stores, bit for bit, whatever becomes of the helpers."""
+"""An import with helper processes stores what one process stores, bit for bit, whatever becomes of
+the helpers.
+"""
 
 from __future__ import annotations
 
@@ -44,27 +46,55 @@ def write_file(folder: Path) -> Path:
     file = folder / "turns.jsonl"
     with file.open("w", encoding="utf-8") as out:
         for number in range(MANY):
-            city, other = CITIES[number * 5 % 8], CITIES[(number * 3 + 1) % 8]
-            text = LINES[number * 7 % 8].format(city=city, other=other, year=1990 + number % 30, number=number)
+            city = CITIES[number * 5 % 8]
+            other = CITIES[(number * 3 + 1) % 8]
+            text = LINES[number * 7 % 8].format(
+                city=city, other=other, year=1990 + number % 30, number=number
+            )
             at = f"2024-01-{1 + number // 24:02}T{number % 24:02}:00:00+00:00"
-            out.write(json.dumps({"id": f"t{number}", "text": text, "role": "user", "session": f"s{number // 10}", "at": at}) + "\n")
+            out.write(
+                json.dumps(
+                    {
+                        "id": f"t{number}",
+                        "text": text,
+                        "role": "user",
+                        "session": f"s{number // 10}",
+                        "at": at,
+                    }
+                )
+                + "\n"
+            )
     return file
 
 
 def learn(home: Path, processes: int, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Import and learn; every row of every table but the jobs', whose workers have names of their own."""
+    """Import and learn;
+    every row of every table but the jobs', whose workers have names of their own.
+    """
     numbers = count()
     monkeypatch.setattr(clock._telling_clock, "next_tail", lambda: next(numbers) << 30)
     file = write_file(home)
-    with engrams.open(home=home, clock=SettableClock(START), jobs__workers=0, jobs__processes=processes) as memory:
+    with engrams.open(
+        home=home, clock=SettableClock(START), jobs__workers=0, jobs__processes=processes
+    ) as memory:
         assert memory.load(file, scope=ANN).stored == MANY
         assert memory.drain(timeout=300)
         assert memory.status()["dead"] == []
         assert len(memory.list(scope=ANN, kinds=(Kind.FACT,), limit=500).records) > 20
     with sqlite3.connect(home / "memory.db") as database:
-        tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE '%VIRTUAL%'")]
+        tables = [
+            name
+            for (name,) in database.execute(
+                "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE '%VIRTUAL%'"
+            )
+        ]
         assert {"records", "edges", "history", "vectors", "postings_data", "jobs"} <= {*tables}
-        return [f"{name} {row}" for name in tables if name != "jobs" for row in database.execute(f"SELECT * FROM {name}")]
+        return [
+            f"{name} {row}"
+            for name in tables
+            if name != "jobs"
+            for row in database.execute(f"SELECT * FROM {name}")
+        ]
 
 
 @pytest.fixture(scope="module")
@@ -76,7 +106,9 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[HelperProcess]:
-    """The helper of each piece of work that one was asked for; this process does nothing that a living helper could."""
+    """The helper of each piece of work that one was asked for;
+    this process does nothing that a living helper could.
+    """
     found: list[HelperProcess] = []
     ask = HelperProcess.ask
 
@@ -92,7 +124,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[HelperProcess]:
 def test_an_import_on_two_cores_stores_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, alone: list[str], asked: list[HelperProcess]
 ) -> None:
-    """With a helper that does all that is pure every table is the same as without, and it ends with the engine."""
+    """With a helper that does all that is pure every table is the same as without, and it ends with
+    the engine.
+    """
     assert learn(tmp_path / "two", 2, monkeypatch) == alone
     assert len(asked) > MANY // 10
     assert len({id(helper) for helper in asked}) == 1
@@ -102,7 +136,9 @@ def test_an_import_on_two_cores_stores_the_same(
 def test_a_killed_helper_costs_only_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, alone: list[str], asked: list[HelperProcess]
 ) -> None:
-    """A helper that is killed in the middle of its work leaves nothing out: the process that writes does the rest."""
+    """A helper that is killed in the middle of its work leaves nothing out:
+    the process that writes does the rest.
+    """
     ask = HelperProcess.ask
 
     def kill(helper: HelperProcess, work: bytes) -> Any:
@@ -118,7 +154,9 @@ def test_a_killed_helper_costs_only_time(
 
 
 @pytest.mark.parametrize("program", ["/nowhere/python", "/bin/true"])
-def test_without_a_helper_an_import_goes_on(program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, alone: list[str]) -> None:
+def test_without_a_helper_an_import_goes_on(
+    program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, alone: list[str]
+) -> None:
     """Where no helper can be started, or it ends at once, one process does it all."""
     monkeypatch.setattr(sys, "executable", program)
     assert learn(tmp_path / "two", 2, monkeypatch) == alone
@@ -166,17 +204,31 @@ def wait_until(happens: Callable[[], object], seconds: float = 60.0) -> None:
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="looks for processes in /proc")
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_an_import_that_is_stopped_goes_on(how: signal.Signals, tmp_path: Path) -> None:
-    """After a kill or Ctrl-C in the middle no helper is left, and the next run loses nothing and stores nothing twice."""
-    home, file = tmp_path / "home", write_file(tmp_path)
+    """After a kill or Ctrl-C in the middle no helper is left, and the next run loses nothing and
+    stores nothing twice.
+    """
+    home = tmp_path / "home"
+    file = write_file(tmp_path)
     for pause in (0.0, 0.4):
-        parent = subprocess.Popen([sys.executable, "-c", PROGRAM, str(home), str(file)], start_new_session=True, stderr=subprocess.DEVNULL)
+        parent = subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, str(home), str(file)],
+            start_new_session=True,
+            stderr=subprocess.DEVNULL,
+        )
         wait_until(lambda parent=parent: parent.poll() is not None or find_children(parent.pid))
         helpers = find_children(parent.pid)
         time.sleep(pause)
         # Ctrl-C reaches every process of a terminal; a kill only this one.
-        (os.killpg if how is signal.SIGINT else os.kill)(parent.pid, how)
+        if how is signal.SIGINT:
+            os.killpg(parent.pid, how)
+        else:
+            os.kill(parent.pid, how)
         parent.wait(60)
-        wait_until(lambda helpers=helpers: not any(Path(f"/proc/{helper}/exe").exists() for helper in helpers))
+        wait_until(
+            lambda helpers=helpers: (
+                not any(Path(f"/proc/{helper}/exe").exists() for helper in helpers)
+            )
+        )
     assert helpers
     hour = SettableClock(datetime.now(UTC))
     hour.forward(hours=1)
@@ -184,28 +236,53 @@ def test_an_import_that_is_stopped_goes_on(how: signal.Signals, tmp_path: Path) 
         memory.load(file, scope=ANN)
         assert memory.drain(timeout=300)
         turns = memory.list(scope=ANN, kinds=(Kind.TURN,), limit=1000).records
-        assert sorted(turn.external_id for turn in turns) == sorted(f"t{number}" for number in range(MANY))
+        assert sorted(turn.external_id for turn in turns) == sorted(
+            f"t{number}" for number in range(MANY)
+        )
         facts = memory.list(scope=ANN, kinds=(Kind.FACT, Kind.PREFERENCE), limit=1000).records
         assert len({(fact.text, fact.valid_from) for fact in facts}) == len(facts) > 20
         assert memory.check()["ok"]
 
 
-def test_an_import_of_many_short_conversations_has_a_helper(tmp_path: Path, asked: list[HelperProcess]) -> None:
+def test_an_import_of_many_short_conversations_has_a_helper(
+    tmp_path: Path, asked: list[HelperProcess]
+) -> None:
     """Jobs of few messages each, one after the other, are worth a helper together."""
     file = tmp_path / "turns.jsonl"
-    lines = [{"id": f"t{n}", "text": f"I moved to {CITIES[n % 8]} in {1990 + n % 30}.", "conversation": f"c{n // 24}"} for n in range(MANY)]
-    file.write_text("".join(json.dumps({**line, "role": ROLES[n % 2], "session": "s"}) + "\n" for n, line in enumerate(lines)))
+    lines = [
+        {
+            "id": f"t{n}",
+            "text": f"I moved to {CITIES[n % 8]} in {1990 + n % 30}.",
+            "conversation": f"c{n // 24}",
+        }
+        for n in range(MANY)
+    ]
+    file.write_text(
+        "".join(
+            json.dumps({**line, "role": ROLES[n % 2], "session": "s"}) + "\n"
+            for n, line in enumerate(lines)
+        )
+    )
     with engrams.open(home=tmp_path / "home", jobs__workers=0, jobs__processes=2) as memory:
-        assert memory.load(file, scope=ANN, progress=lambda _done, _total: memory.work.drain(300)).stored == MANY
+        assert (
+            memory.load(
+                file, scope=ANN, progress=lambda _done, _total: memory.work.drain(300)
+            ).stored
+            == MANY
+        )
     assert len(asked) > 2
 
 
-def test_rare_work_has_no_helper(monkeypatch: pytest.MonkeyPatch, asked: list[HelperProcess]) -> None:
+def test_rare_work_has_no_helper(
+    monkeypatch: pytest.MonkeyPatch, asked: list[HelperProcess]
+) -> None:
     """Little work now and then starts none, however much it is in a day."""
     monkeypatch.setattr(helperprocesses, "_IDLE", 0.0)
     helpers = HelperProcesses(2)
     for _ in range(30):
-        assert [*helpers.map_ahead(double, [("", number) for number in range(100)], 100)] == [("", 2 * number) for number in range(100)]
+        assert [*helpers.map_ahead(double, [("", number) for number in range(100)], 100)] == [
+            ("", 2 * number) for number in range(100)
+        ]
     assert not asked
 
 
@@ -213,12 +290,18 @@ def double(number: int) -> int:
     return 2 * number
 
 
-def test_helpers_end_when_nobody_uses_them(monkeypatch: pytest.MonkeyPatch, asked: list[HelperProcess]) -> None:
-    """Helpers end some seconds after their last work, and at a purge, for they remember texts; later work starts new ones."""
+def test_helpers_end_when_nobody_uses_them(
+    monkeypatch: pytest.MonkeyPatch, asked: list[HelperProcess]
+) -> None:
+    """Helpers end some seconds after their last work, and at a purge, for they remember texts;
+    later work starts new ones.
+    """
     monkeypatch.setattr(helperprocesses, "_IDLE", 0.5)
     helpers = HelperProcesses(2)
     for end in (lambda: None, clear_caches, helpers.close):
-        assert [*helpers.map_ahead(abs, ((number, -number) for number in range(50)), 400)] == [(number, number) for number in range(50)]
+        assert [*helpers.map_ahead(abs, ((number, -number) for number in range(50)), 400)] == [
+            (number, number) for number in range(50)
+        ]
         last = asked[-1]
         end()
         wait_until(lambda last=last: last._process.poll() is not None, 10)
@@ -234,17 +317,25 @@ def test_small_work_starts_no_helper(asked: list[HelperProcess]) -> None:
     assert asked == []
 
 
-def test_what_a_helper_remembers_is_used_again(monkeypatch: pytest.MonkeyPatch, asked: list[HelperProcess]) -> None:
-    """Work that builds on what was read before all goes to a helper that runs, however much waits there; other work is shared."""
+def test_what_a_helper_remembers_is_used_again(
+    monkeypatch: pytest.MonkeyPatch, asked: list[HelperProcess]
+) -> None:
+    """Work that builds on what was read before all goes to a helper that runs, however much waits
+    there; other work is shared.
+    """
     monkeypatch.setattr(helperprocess, "_QUEUED", 0)
     helpers = HelperProcesses(2)
     inputs = [(number, -number) for number in range(50)]
-    assert [*helpers.map_ahead(abs, inputs, 400, apart=True)] == [(number, number) for number in range(50)]
+    assert [*helpers.map_ahead(abs, inputs, 400, apart=True)] == [
+        (number, number) for number in range(50)
+    ]
     assert asked == []
     monkeypatch.setattr(helperprocess, "_QUEUED", 2)
     assert [*helpers.map_ahead(abs, inputs[:1], 400)] == [(0, 0)]
     assert len(asked) == 1
     monkeypatch.setattr(helperprocess, "_QUEUED", 0)
-    assert [*helpers.map_ahead(abs, inputs, 400)] == [*helpers.map_ahead(abs, inputs, 400, apart=True)]
+    assert [*helpers.map_ahead(abs, inputs, 400)] == [
+        *helpers.map_ahead(abs, inputs, 400, apart=True)
+    ]
     assert len(asked) == 51
     helpers.close()

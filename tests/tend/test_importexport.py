@@ -12,13 +12,16 @@ from engrams.read.readrequest import visible_scopes
 from engrams.testing import SettableClock, temp_engine
 from engrams.types import Record, Scope, Status
 
-ANN, BOB = ("user", "ann"), ("user", "bob")
+ANN = ("user", "ann")
+BOB = ("user", "bob")
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
 
 def everything(engine: MemoryEngine) -> tuple[Record, ...]:
     """All of Ann's memories, whatever became of them."""
-    return engine.store.find(RecordQuery(visible_scopes(Scope(ANN)), statuses=tuple(Status), order="oldest", limit=500)).records
+    return engine.store.find(
+        RecordQuery(visible_scopes(Scope(ANN)), statuses=tuple(Status), order="oldest", limit=500)
+    ).records
 
 
 def lived(engine: MemoryEngine, clock: SettableClock) -> None:
@@ -29,13 +32,18 @@ def lived(engine: MemoryEngine, clock: SettableClock) -> None:
     engine.edit(note.id, scope=ANN, text="The spare key is under the red pot", reason="it moved")
     engine.add("I live in Berlin", scope=ANN)
     clock.forward(days=1)
-    engine.forget(engine.add("Felix the cat hates thunder", scope=ANN).id, scope=ANN, reason="no longer")
+    engine.forget(
+        engine.add("Felix the cat hates thunder", scope=ANN).id, scope=ANN, reason="no longer"
+    )
     engine.add("I live in Berlin", scope=ANN)
 
 
 def test_a_round_trip_brings_the_history(tmp_path: Path) -> None:
-    """An export read into an empty store gives equal records with equal histories and links, and twice is once."""
-    clock, file = SettableClock(START), tmp_path / "all.jsonl"
+    """An export read into an empty store gives equal records with equal histories and links, and
+    twice is once.
+    """
+    clock = SettableClock(START)
+    file = tmp_path / "all.jsonl"
     with temp_engine(jobs__workers=0, clock=clock) as engine, temp_engine(jobs__workers=0) as other:
         lived(engine, clock)
         engine.dump(file, scope=ANN)
@@ -46,7 +54,10 @@ def test_a_round_trip_brings_the_history(tmp_path: Path) -> None:
         histories = {id: engine.history(id, scope=ANN) for id in ids}
         assert {id: other.history(id, scope=ANN) for id in ids} == histories
         assert max(len(entries) for entries in histories.values()) >= 2
-        assert {entry.reason for entries in histories.values() for entry in entries} >= {"it moved", "no longer"}
+        assert {entry.reason for entries in histories.values() for entry in entries} >= {
+            "it moved",
+            "no longer",
+        }
         assert other.store.edges(Scope(ANN), ids) == engine.store.edges(Scope(ANN), ids)
         again = other.load(file, scope=ANN)
         assert (again.stored, again.existing) == (0, first.stored)
@@ -55,8 +66,12 @@ def test_a_round_trip_brings_the_history(tmp_path: Path) -> None:
 
 def test_what_was_imported_goes_on(tmp_path: Path) -> None:
     """A change after the import continues the history, with the next version."""
-    clock, file = SettableClock(START), tmp_path / "all.jsonl"
-    with temp_engine(jobs__workers=0, clock=clock) as engine, temp_engine(jobs__workers=0, clock=clock) as other:
+    clock = SettableClock(START)
+    file = tmp_path / "all.jsonl"
+    with (
+        temp_engine(jobs__workers=0, clock=clock) as engine,
+        temp_engine(jobs__workers=0, clock=clock) as other,
+    ):
         lived(engine, clock)
         engine.dump(file, scope=ANN)
         other.load(file, scope=ANN)
@@ -70,8 +85,12 @@ def test_what_was_imported_goes_on(tmp_path: Path) -> None:
 
 def test_a_purge_finds_what_an_imported_history_quotes(tmp_path: Path) -> None:
     """Purging a turn erases its words from the history that came along with an import too."""
-    clock, file = SettableClock(START), tmp_path / "all.jsonl"
-    with temp_engine(jobs__workers=0, clock=clock) as engine, temp_engine(jobs__workers=0, clock=clock) as other:
+    clock = SettableClock(START)
+    file = tmp_path / "all.jsonl"
+    with (
+        temp_engine(jobs__workers=0, clock=clock) as engine,
+        temp_engine(jobs__workers=0, clock=clock) as other,
+    ):
         first = engine.add("I live in Zanzibar", scope=ANN)
         clock.forward(days=1)
         engine.add("I live in Zanzibar", scope=ANN, kind=None, settle=True)
@@ -83,7 +102,9 @@ def test_a_purge_finds_what_an_imported_history_quotes(tmp_path: Path) -> None:
 
 
 def test_a_history_that_cannot_be_is_left_out(tmp_path: Path) -> None:
-    """Doubled versions count once, and versions that the record never had not at all; another owner's ids stay apart."""
+    """Doubled versions count once, and versions that the record never had not at all;
+    another owner's ids stay apart.
+    """
     file = tmp_path / "odd.jsonl"
     record = {
         "id": "01odd",
@@ -108,18 +129,32 @@ def test_a_history_that_cannot_be_is_left_out(tmp_path: Path) -> None:
     file.write_text("\n".join(json.dumps(line) for line in lines))
     with temp_engine(jobs__workers=0) as engine:
         assert engine.load(file, scope=ANN).stored == 1
-        assert [(entry.version, entry.action) for entry in engine.history("01odd", scope=ANN)] == [(1, "add"), (2, "edit")]
+        assert [(entry.version, entry.action) for entry in engine.history("01odd", scope=ANN)] == [
+            (1, "add"),
+            (2, "edit"),
+        ]
         assert engine.load(file, scope=BOB).stored == 1
         assert [entry.version for entry in engine.history("01odd", scope=BOB)] == [1, 2]
 
 
 def test_the_numbers_of_an_import(tmp_path: Path) -> None:
-    """Its progress ends where it said it would, however long a line is; a refused message is reported with its line."""
-    file, told = tmp_path / "chats.jsonl", list[tuple[int, int]]()
+    """Its progress ends where it said it would, however long a line is;
+    a refused message is reported with its line.
+    """
+    file = tmp_path / "chats.jsonl"
+    told = list[tuple[int, int]]()
     lines = [f"Crate {number} stands in hall 3." for number in range(700)]
     lines[1] = "The long list: " + "crate " * 100_000
-    file.write_text("\n".join(json.dumps({"role": "user", "content": line}) for line in lines), "utf-8")
+    file.write_text(
+        "\n".join(json.dumps({"role": "user", "content": line}) for line in lines), "utf-8"
+    )
     with temp_engine(jobs__workers=0, limits__text_bytes=10_000) as engine:
-        report = engine.load(file, scope=ANN, format="turns", progress=lambda done, total: told.append((done, total)))
+        report = engine.load(
+            file, scope=ANN, format="turns", progress=lambda done, total: told.append((done, total))
+        )
         assert told == [(500, 700), (700, 700)]
-        assert report.stored == 699 and [line for line, _ in report.bad] == [2] and "limit is 10,000" in report.bad[0][1]
+        assert (
+            report.stored == 699
+            and [line for line, _ in report.bad] == [2]
+            and "limit is 10,000" in report.bad[0][1]
+        )

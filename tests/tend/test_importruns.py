@@ -14,7 +14,8 @@ from engrams.engine import MemoryEngine
 from engrams.errors import ConflictError, InputError, NotFoundError
 from engrams.testing import temp_engine
 
-ANN, BOB = ("user", "ann"), ("user", "bob")
+ANN = ("user", "ann")
+BOB = ("user", "bob")
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 40
 
 
@@ -50,8 +51,12 @@ def texts(engine: MemoryEngine) -> set[str]:
         ("h.zip", b"PK\x03\x04 not a zip at all", "zip"),
     ],
 )
-def test_what_is_no_memory_is_refused(engine: MemoryEngine, tmp_path: Path, name: str, content: bytes, reason: str) -> None:
-    """Pictures, programs, documents and broken JSON, JSONL, CSV and zips store nothing, and the reason names the line."""
+def test_what_is_no_memory_is_refused(
+    engine: MemoryEngine, tmp_path: Path, name: str, content: bytes, reason: str
+) -> None:
+    """Pictures, programs, documents and broken JSON, JSONL, CSV and zips store nothing, and the
+    reason names the line.
+    """
     (tmp_path / name).write_bytes(content)
     with pytest.raises(InputError, match=reason) as caught:
         engine.load(tmp_path / name, scope=ANN)
@@ -77,7 +82,9 @@ def test_text_of_every_kind_is_still_taken(engine: MemoryEngine, tmp_path: Path)
 
 def test_a_table_is_read_by_its_columns(engine: MemoryEngine, tmp_path: Path) -> None:
     """A CSV gives a memory each row, with speaker and time."""
-    (tmp_path / "a.csv").write_text('text;speaker;at\n"I keep; bees";Ann;2024-05-01T10:00:00Z\nI row;Bob;\n')
+    (tmp_path / "a.csv").write_text(
+        'text;speaker;at\n"I keep; bees";Ann;2024-05-01T10:00:00Z\nI row;Bob;\n'
+    )
     assert engine.load(tmp_path / "a.csv", scope=ANN).stored == 2
     found = {record.text: record for record in engine.list(scope=ANN).records}
     assert found["I keep; bees"].speaker == "Ann"
@@ -86,7 +93,9 @@ def test_a_table_is_read_by_its_columns(engine: MemoryEngine, tmp_path: Path) ->
 
 @pytest.mark.parametrize("packed", [False, True])
 def test_a_folder_gives_what_is_good(engine: MemoryEngine, tmp_path: Path, packed: bool) -> None:
-    """Of a folder or zip the good files are imported; the bad ones are named with the reason; hidden ones are passed over."""
+    """Of a folder or zip the good files are imported;
+    the bad ones are named with the reason; hidden ones are passed over.
+    """
     folder = tmp_path / "mixed"
     (folder / "sub").mkdir(parents=True)
     (folder / "a.txt").write_text("The attic is cold.")
@@ -110,9 +119,16 @@ def test_a_folder_gives_what_is_good(engine: MemoryEngine, tmp_path: Path, packe
 
 
 def test_an_undo_takes_everything_back(tmp_path: Path) -> None:
-    """After a restart one import goes as a whole: its messages, what was learned, and what it had replaced is current again."""
+    """After a restart one import goes as a whole:
+    its messages, what was learned, and what it had replaced is current again.
+    """
     file = tmp_path / "chat.jsonl"
-    file.write_text("\n".join(json.dumps({"text": text, "session": "s"}) for text in ("I live in Paris.", "My sister Ana is a doctor.")))
+    file.write_text(
+        "\n".join(
+            json.dumps({"text": text, "session": "s"})
+            for text in ("I live in Paris.", "My sister Ana is a doctor.")
+        )
+    )
     with temp_engine(user="ann") as engine:
         engine.add("I live in Berlin.", scope=ANN)
         engine.add("I have a boat.", scope=ANN)
@@ -122,13 +138,18 @@ def test_an_undo_takes_everything_back(tmp_path: Path) -> None:
         engine.drain()
         assert "The user lives in Paris" in texts(engine)
         with build.open(engine.settings) as other:
-            assert [(each.id, each.name, each.state) for each in other.imports.list(ANN)] == [(report.id, "chat.jsonl", "done")]
+            assert [(each.id, each.name, each.state) for each in other.imports.list(ANN)] == [
+                (report.id, "chat.jsonl", "done")
+            ]
             with pytest.raises(NotFoundError):
                 other.imports.undo(report.id, BOB)
             done = other.imports.undo(report.id, ANN)
             assert done.removed >= 4 and done.returned and not done.kept
             assert texts(other) == before
-            assert not any("Paris" in hit.record.text for hit in other.search("where do I live?", scope=ANN, history=True).hits)
+            assert not any(
+                "Paris" in hit.record.text
+                for hit in other.search("where do I live?", scope=ANN, history=True).hits
+            )
             with pytest.raises(ConflictError, match="undone"):
                 other.imports.undo(report.id, ANN)
             assert other.load(file, scope=ANN).stored == 2
@@ -139,7 +160,11 @@ def test_an_undo_keeps_what_was_edited(engine: MemoryEngine, tmp_path: Path) -> 
     (tmp_path / "a.txt").write_text("My sister Ana is a doctor.\nThe spare key is under the pot.\n")
     report = engine.load(tmp_path / "a.txt", scope=ANN)
     engine.drain()
-    fact = next(record for record in engine.list(scope=ANN).records if record.text == "The user's sister Ana is a doctor")
+    fact = next(
+        record
+        for record in engine.list(scope=ANN).records
+        if record.text == "The user's sister Ana is a doctor"
+    )
     engine.edit(fact.id, scope=ANN, text="The user's sister Ana is a surgeon")
     done = engine.imports.undo(report.id, ANN)
     assert done.kept == (fact.id,)

@@ -29,15 +29,26 @@ def note(engine: MemoryEngine, text: str, scope: tuple[str, ...] = ANN) -> str:
 def edges(engine: MemoryEngine, *ids: str) -> set[tuple[str, str, str, float, int]]:
     from engrams.types import Scope
 
-    return {(edge.source, edge.target, edge.type.value, edge.weight, edge.count) for edge in engine.store.edges(Scope(ANN), ids)}
+    return {
+        (edge.source, edge.target, edge.type.value, edge.weight, edge.count)
+        for edge in engine.store.edges(Scope(ANN), ids)
+    }
 
 
 @pytest.mark.covers("S3.47")
 def test_a_link_weighs_a_half_unless_told(engine: MemoryEngine) -> None:
-    """The default weight is 0.5 and the default type relates_to; a second time sets the weight and counts."""
-    tea, pot = note(engine, "Ann drinks green tea."), note(engine, "The pot is blue.")
+    """The default weight is 0.5 and the default type relates_to;
+    a second time sets the weight and counts.
+    """
+    tea = note(engine, "Ann drinks green tea.")
+    pot = note(engine, "The pot is blue.")
     edge = engine.links.link(tea, pot, scope=ANN)
-    assert (edge.source, edge.target, edge.type, edge.weight) == (tea, pot, EdgeType.RELATES_TO, 0.5)
+    assert (edge.source, edge.target, edge.type, edge.weight) == (
+        tea,
+        pot,
+        EdgeType.RELATES_TO,
+        0.5,
+    )
     assert edges(engine, tea) == {(tea, pot, "relates_to", 0.5, 1)}
     engine.links.link(tea, pot, scope=ANN, weight=0.9)
     assert edges(engine, tea) == {(tea, pot, "relates_to", 0.9, 2)}
@@ -49,13 +60,21 @@ def test_a_link_weighs_a_half_unless_told(engine: MemoryEngine) -> None:
 @pytest.mark.covers("S3.47")
 def test_what_cannot_be_linked(engine: MemoryEngine) -> None:
     """Unknown ids, another owner's, itself, a wrong type or weight are errors, and no link is made."""
-    tea, pot, bobs = note(engine, "Ann drinks green tea."), note(engine, "The pot is blue."), note(engine, "Bob has a cat.", BOB)
+    tea = note(engine, "Ann drinks green tea.")
+    pot = note(engine, "The pot is blue.")
+    bobs = note(engine, "Bob has a cat.", BOB)
     for other in ("nothing-like-this", bobs, "../x", "tag:x"):
         with pytest.raises(NotFoundError):
             engine.links.link(tea, other, scope=ANN)
     with pytest.raises(InputError, match="itself"):
         engine.links.link(tea, tea, scope=ANN)
-    for wrong in ({"type": "loves"}, {"weight": 1.5}, {"weight": -0.1}, {"weight": float("nan")}, {"weight": True}):
+    for wrong in (
+        {"type": "loves"},
+        {"weight": 1.5},
+        {"weight": -0.1},
+        {"weight": float("nan")},
+        {"weight": True},
+    ):
         with pytest.raises(InputError):
             engine.links.link(tea, pot, scope=ANN, **wrong)
     engine.purge(pot, scope=ANN)
@@ -66,9 +85,15 @@ def test_what_cannot_be_linked(engine: MemoryEngine) -> None:
 
 @pytest.mark.covers("S3.48")
 def test_tags_are_counted(engine: MemoryEngine) -> None:
-    """Tagging twice counts once, untagging takes one away, and a tag that nothing has is gone; so it is after an edit."""
-    tea, pot = note(engine, "Ann drinks green tea."), note(engine, "The pot is blue.")
-    assert engine.links.tag(tea, ["kitchen", " hot  drinks "], scope=ANN).tags == ("kitchen", "hot drinks")
+    """Tagging twice counts once, untagging takes one away, and a tag that nothing has is gone;
+    so it is after an edit.
+    """
+    tea = note(engine, "Ann drinks green tea.")
+    pot = note(engine, "The pot is blue.")
+    assert engine.links.tag(tea, ["kitchen", " hot  drinks "], scope=ANN).tags == (
+        "kitchen",
+        "hot drinks",
+    )
     engine.links.tag(tea, "kitchen", scope=ANN)
     engine.links.tag(pot, "kitchen", scope=ANN)
     assert engine.links.tags(ANN) == {"kitchen": 2, "hot drinks": 1}
@@ -76,14 +101,25 @@ def test_tags_are_counted(engine: MemoryEngine) -> None:
     assert engine.links.tags(ANN) == {"kitchen": 2}
     engine.edit(tea, scope=ANN, fields={"tags": ["green"]})
     assert engine.links.tags(ANN) == {"green": 1, "kitchen": 1}
-    assert {(source, target) for source, target, *_ in edges(engine, tea, pot)} == {(tea, "tag:green"), (pot, "tag:kitchen")}
-    assert [entry.action for entry in engine.history(tea, scope=ANN)] == ["add", "tag", "untag", "edit"]
+    assert {(source, target) for source, target, *_ in edges(engine, tea, pot)} == {
+        (tea, "tag:green"),
+        (pot, "tag:kitchen"),
+    }
+    assert [entry.action for entry in engine.history(tea, scope=ANN)] == [
+        "add",
+        "tag",
+        "untag",
+        "edit",
+    ]
 
 
 @pytest.mark.covers("S3.48")
 def test_a_memory_that_goes_takes_its_links_along(engine: MemoryEngine) -> None:
-    """Forgotten, its tags no longer count and nothing leads to it, until it is restored; purged, its links are gone."""
-    tea, pot = note(engine, "Ann drinks green tea."), note(engine, "The pot is blue.")
+    """Forgotten, its tags no longer count and nothing leads to it, until it is restored;
+    purged, its links are gone.
+    """
+    tea = note(engine, "Ann drinks green tea.")
+    pot = note(engine, "The pot is blue.")
     engine.links.tag(tea, "kitchen", scope=ANN)
     engine.links.tag(pot, "kitchen", scope=ANN)
     engine.links.link(pot, tea, scope=ANN)
@@ -100,7 +136,9 @@ def test_a_memory_that_goes_takes_its_links_along(engine: MemoryEngine) -> None:
 
 @pytest.mark.covers("S3.45")
 def test_related_goes_two_steps(engine: MemoryEngine) -> None:
-    """Links are followed both ways, two deep by default, nearest first; tags join memories; at most ten."""
+    """Links are followed both ways, two deep by default, nearest first;
+    tags join memories; at most ten.
+    """
     ids = [note(engine, f"Statement number {number} of a chain.") for number in range(5)]
     for first, second in pairwise(ids):
         engine.links.link(second, first, scope=ANN)
@@ -119,7 +157,9 @@ def test_related_goes_two_steps(engine: MemoryEngine) -> None:
 
 @pytest.mark.covers("S3.45")
 def test_recall_has_three_modes(engine: MemoryEngine) -> None:
-    """recent gives the newest, semantic what the query means, cascade also what links lead to; ten by default."""
+    """recent gives the newest, semantic what the query means, cascade also what links lead to;
+    ten by default.
+    """
     rex = note(engine, "The dog Rex is a greyhound.")
     vet = note(engine, "Doctor Miller works in Lund on Fridays.")
     engine.links.link(rex, vet, scope=ANN)
@@ -131,7 +171,10 @@ def test_recall_has_three_modes(engine: MemoryEngine) -> None:
     semantic = recall("dog greyhound", scope=ANN, mode="semantic", limit=1)
     assert [each.record.id for each in semantic] == [rex]
     cascade = [each.record.id for each in recall("dog greyhound", scope=ANN, limit=2)]
-    assert cascade[0] == rex and recall("dog greyhound", scope=ANN, mode="cascade", limit=2)[0].record.id == rex
+    assert (
+        cascade[0] == rex
+        and recall("dog greyhound", scope=ANN, mode="cascade", limit=2)[0].record.id == rex
+    )
     assert vet in [each.record.id for each in recall("dog greyhound", scope=ANN)]
     assert recall("x", scope=ANN, limit=0) == ()
     with pytest.raises(InputError, match="mode"):
@@ -139,9 +182,14 @@ def test_recall_has_three_modes(engine: MemoryEngine) -> None:
 
 
 def test_a_scope_sees_itself_and_those_above(engine: MemoryEngine) -> None:
-    """What a link leads to in another project is not shown in this one; two projects are never linked with each other."""
-    here, there = (*ANN, "project", "p"), (*ANN, "project", "q")
-    one, two, top = note(engine, "Plan of p.", here), note(engine, "Plan of q.", there), note(engine, "Plan of all.")
+    """What a link leads to in another project is not shown in this one;
+    two projects are never linked with each other.
+    """
+    here = (*ANN, "project", "p")
+    there = (*ANN, "project", "q")
+    one = note(engine, "Plan of p.", here)
+    two = note(engine, "Plan of q.", there)
+    top = note(engine, "Plan of all.")
     for other in (one, two):
         engine.links.link(top, other, scope=ANN)
     with pytest.raises(RefusedError, match="two projects"):
@@ -164,4 +212,6 @@ def test_odd_tags(engine: MemoryEngine) -> None:
     tea = note(engine, "Ann drinks green tea.")
     odd = ["東京", "a/b:c", "مرحبا", "😀", "a\ud800b", "'; --"]
     engine.links.tag(tea, odd, scope=ANN)
-    assert sorted(engine.links.tags(ANN)) == sorted(["東京", "a/b:c", "مرحبا", "😀", "a?b", "'; --"])
+    assert sorted(engine.links.tags(ANN)) == sorted(
+        ["東京", "a/b:c", "مرحبا", "😀", "a?b", "'; --"]
+    )

@@ -15,8 +15,12 @@ ANN = ("user", "ann")
 
 @pytest.mark.covers("S3.12", "S3.58")
 def test_another_model_finds_old_records_by_words_and_then_by_meaning(tmp_path: Path) -> None:
-    """Under a new model old vectors are not compared; the text is still found; draining embeds everything anew."""
-    with engrams.open(home=tmp_path, embedder=HashEmbedder(32), jobs__workers=0, write__extract="off") as engine:
+    """Under a new model old vectors are not compared;
+    the text is still found; draining embeds everything anew.
+    """
+    with engrams.open(
+        home=tmp_path, embedder=HashEmbedder(32), jobs__workers=0, write__extract="off"
+    ) as engine:
         receipt = engine.observe(Turn("The kettle whistles in the kitchen"), scope=ANN)[0]
     new = HashEmbedder(48)
     with engrams.open(home=tmp_path, embedder=new, jobs__workers=0, write__extract="off") as engine:
@@ -28,4 +32,6 @@ def test_another_model_finds_old_records_by_words_and_then_by_meaning(tmp_path: 
         assert engine.stats(ANN)["model"][new.card.id] == 1
     with engrams.open(home=tmp_path, embedder=new, jobs__workers=0, write__extract="off") as engine:
         assert engine.drain()
-        assert engine.status()["jobs"]["embed"] == {"done": 1}, "nothing was missing, so nothing was asked for again"
+        assert engine.status()["jobs"]["embed"] == {"done": 1}, (
+            "nothing was missing, so nothing was asked for again"
+        )

@@ -36,10 +36,19 @@ def test_a_clock_can_move_by_itself() -> None:
 
 
 def test_texts_that_share_words_are_near() -> None:
-    """The same words in any case and punctuation give the same vector; shared words a high cosine, others a low one."""
+    """The same words in any case and punctuation give the same vector;
+    shared words a high cosine, others a low one.
+    """
     embedder = HashEmbedder(512)
     rows = embedder.embed(
-        ["Alice lives in Lisbon", "alice LIVES... in Lisbon", "Alice lives in Porto", "quantum chromodynamics", "東京に住む", "東京"]
+        [
+            "Alice lives in Lisbon",
+            "alice LIVES... in Lisbon",
+            "Alice lives in Porto",
+            "quantum chromodynamics",
+            "東京に住む",
+            "東京",
+        ]
     )
     assert rows.dtype == np.float32
     assert np.allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-6)
@@ -53,7 +62,9 @@ def test_texts_that_share_words_are_near() -> None:
 
 @given(st.text(), st.integers(1, 40))
 def test_any_text_in_any_dimension(text: str, dimension: int) -> None:
-    """Rows have length one, or zero where no word was found or its places cancelled out; a second embedder agrees."""
+    """Rows have length one, or zero where no word was found or its places cancelled out;
+    a second embedder agrees.
+    """
     rows = HashEmbedder(dimension).embed([text], "query")
     assert rows.shape == (1, dimension)
     length = float(np.linalg.norm(rows[0]))

@@ -57,12 +57,20 @@ def test_a_yes_is_shown_beside_its_question() -> None:
         assert "allergic" in tail and "user: Yes." in tail and "Thanks" not in tail
 
 
-@pytest.mark.parametrize(("last", "recalled"), [("Great, thanks!", False), ("go on", True), ("yes please", True)])
+@pytest.mark.parametrize(
+    ("last", "recalled"), [("Great, thanks!", False), ("go on", True), ("yes please", True)]
+)
 def test_thanks_end_the_subject_of_a_conversation(last: str, recalled: bool) -> None:
     """With the messages before, assent is about what they are about; thanks recall nothing."""
     scope = ("user", "ann")
     with engrams.open(store__url=":memory:", jobs__workers=0) as memory:
         memory.observe([Turn("The staging DB is on port 5433.", session="s")], scope=scope)
-        said = [("user", "Which port is the staging DB on?"), ("assistant", "Shall I look it up?"), ("user", last)]
-        tail = memory.deliver([{"role": role, "content": text} for role, text in said], scope=scope, session="t").tail
+        said = [
+            ("user", "Which port is the staging DB on?"),
+            ("assistant", "Shall I look it up?"),
+            ("user", last),
+        ]
+        tail = memory.deliver(
+            [{"role": role, "content": text} for role, text in said], scope=scope, session="t"
+        ).tail
         assert ("5433" in tail) is recalled

@@ -20,7 +20,10 @@ from engrams.text.identifiers import find_identifiers
         ("no digits at all", []),
         ("", []),
         ("9" * 200, []),
-        (" ".join(f"a{number}" for number in range(10, 40)), [f"a{number}" for number in range(10, 18)]),
+        (
+            " ".join(f"a{number}" for number in range(10, 40)),
+            [f"a{number}" for number in range(10, 18)],
+        ),
     ],
 )
 def test_codes_and_long_numbers_are_found(text: str, found: list[str]) -> None:

@@ -26,17 +26,28 @@ def patterns(value: Any) -> Iterator[Any]:
 
 def test_a_late_pattern_is_a_pattern() -> None:
     """Every method of a compiled pattern that is used answers the same."""
-    late, plain = late_pattern(r"(\w)(\d)", re.IGNORECASE), re.compile(r"(\w)(\d)", re.IGNORECASE)
+    late = late_pattern(r"(\w)(\d)", re.IGNORECASE)
+    plain = re.compile(r"(\w)(\d)", re.IGNORECASE)
     assert late.findall("a1 B2") == plain.findall("a1 B2") and late.sub("x", "a1 B2") == "x x"
     assert [m.span() for m in late.finditer("a1 B2")] == [m.span() for m in plain.finditer("a1 B2")]
-    assert (late.pattern, late.flags, bool(late.match("a1")), late.fullmatch("a12")) == (plain.pattern, plain.flags, True, None)
+    assert (late.pattern, late.flags, bool(late.match("a1")), late.fullmatch("a12")) == (
+        plain.pattern,
+        plain.flags,
+        True,
+        None,
+    )
 
 
 def test_alternatives_find_what_each_of_them_does() -> None:
-    """Bars within groups, sets and escapes stay where they are; alternatives at a word's edge are found only there."""
+    """Bars within groups, sets and escapes stay where they are;
+    alternatives at a word's edge are found only there.
+    """
     some = (r"\bone\b|\btwo(?:x|\by)?", r"^\W*three|[|(]four", r"\bfive\|six|七", r"seven\b")
-    joined, plain = late_alternatives(*some), re.compile("|".join(some))
-    assert joined.pattern.count(r"\b(?:") == 1 and joined.pattern.startswith(r"\b(?:one\b|two(?:x|\by)?|five\|six)|")
+    joined = late_alternatives(*some)
+    plain = re.compile("|".join(some))
+    assert joined.pattern.count(r"\b(?:") == 1 and joined.pattern.startswith(
+        r"\b(?:one\b|two(?:x|\by)?|five\|six)|"
+    )
     texts = (
         "one",
         "bone",
@@ -54,13 +65,27 @@ def test_alternatives_find_what_each_of_them_does() -> None:
         "aseven",
         "sevens",
     )
-    assert [bool(joined.search(text)) for text in texts] == [bool(plain.search(text)) for text in texts]
+    assert [bool(joined.search(text)) for text in texts] == [
+        bool(plain.search(text)) for text in texts
+    ]
 
 
 def test_every_late_pattern_compiles() -> None:
     """A wrong pattern is found here, not at somebody's first use of it."""
-    files = [path for path in ROOT.rglob("*.py") if "late_pattern(" in path.read_text("utf-8") and path.name != "latepatterns.py"]
-    modules = [import_module(".".join(["engrams", *path.relative_to(ROOT).with_suffix("").parts])) for path in files]
-    found = [pattern for module in modules for value in vars(module).values() for pattern in patterns(value)]
+    files = [
+        path
+        for path in ROOT.rglob("*.py")
+        if "late_pattern(" in path.read_text("utf-8") and path.name != "latepatterns.py"
+    ]
+    modules = [
+        import_module(".".join(["engrams", *path.relative_to(ROOT).with_suffix("").parts]))
+        for path in files
+    ]
+    found = [
+        pattern
+        for module in modules
+        for value in vars(module).values()
+        for pattern in patterns(value)
+    ]
     assert len(found) > 90
     assert all(isinstance(pattern.groups, int) for pattern in found)

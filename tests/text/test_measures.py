@@ -37,7 +37,16 @@ def test_statements(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "count"),
-    [("", 0), ("...", 0), ("one", 1), ("Mary's well-known dog", 4), ("你好", 1), ("你好吗", 2), ("I love 北京", 3), ("a" * 100_000, 1)],
+    [
+        ("", 0),
+        ("...", 0),
+        ("one", 1),
+        ("Mary's well-known dog", 4),
+        ("你好", 1),
+        ("你好吗", 2),
+        ("I love 北京", 3),
+        ("a" * 100_000, 1),
+    ],
 )
 def test_word_count(text: str, count: int) -> None:
     """Words count one, characters of scripts without blanks a half, rounded up."""

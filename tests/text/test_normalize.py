@@ -25,11 +25,15 @@ from engrams.text.normalize import fold
     ],
 )
 def test_one_spelling(given_text: str, folded: str) -> None:
-    """Case, accents, ligatures, widths, vowel points and invisible characters do not make another word."""
+    """Case, accents, ligatures, widths, vowel points and invisible characters do not make another
+    word.
+    """
     assert fold(given_text) == folded
 
 
-@pytest.mark.parametrize("text", ["ที่นี่", "हिन्दी", "தமிழ்", "がぎぐげご", "パピプペポ", "한국어", "ဗမာ", "漢字"])
+@pytest.mark.parametrize(
+    "text", ["ที่นี่", "हिन्दी", "தமிழ்", "がぎぐげご", "パピプペポ", "한국어", "ဗမာ", "漢字"]
+)
 def test_letters_survive(text: str) -> None:
     """Marks that are vowels or make another letter are kept."""
     assert fold(text) == text

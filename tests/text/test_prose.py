@@ -20,7 +20,9 @@ ASK = "My invoice export runs each Friday night"
     ],
 )
 def test_code_is_left_out(text: str, prose: str) -> None:
-    """Fenced code goes, also where the fence stays open; with hardly a word beside it, it is the message."""
+    """Fenced code goes, also where the fence stays open;
+    with hardly a word beside it, it is the message.
+    """
     assert strip_code(text) == prose
 
 

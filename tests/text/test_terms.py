@@ -35,7 +35,9 @@ def test_a_short_query_finds_its_sentence(name: str) -> None:
 
 @pytest.mark.covers("S1.50")
 def test_one_character_words_are_found() -> None:
-    """A Chinese word of one character meets the same word inside a longer run; grammar characters do not."""
+    """A Chinese word of one character meets the same word inside a longer run;
+    grammar characters do not.
+    """
     assert "猫" in terms("我养了一只猫，叫咪咪")
     assert terms("猫") == ["猫"]
     assert set(terms("我的猫叫什么名字")) & set(terms("我养了一只猫，叫咪咪")) == {"猫", "叫"}
@@ -53,12 +55,27 @@ def test_tokens_by_script() -> None:
 
 def test_tokens_keep_function_words_and_forms() -> None:
     """Tokens drop nothing but the possessive, and stem nothing."""
-    assert tokens("Mary's dogs don’t like the well-known cat.") == ["mary", "dogs", "don't", "like", "the", "well", "known", "cat"]
+    assert tokens("Mary's dogs don’t like the well-known cat.") == [
+        "mary",
+        "dogs",
+        "don't",
+        "like",
+        "the",
+        "well",
+        "known",
+        "cat",
+    ]
 
 
 def test_terms_drop_function_words_and_stem() -> None:
     """Function words and contractions go, the rest is stemmed, in order, with repeats."""
-    assert terms("What's Mary’s dogs' running? She isn't running, they've run!") == ["mari", "dog", "run", "run", "run"]
+    assert terms("What's Mary’s dogs' running? She isn't running, they've run!") == [
+        "mari",
+        "dog",
+        "run",
+        "run",
+        "run",
+    ]
     assert terms("Ich wohne nicht in der Straße") == ["wohn", "strass"]
     assert terms("El perro de mi hermano") == ["perro", "hermano"]
     assert terms("L'appartement qu'il a acheté") == ["appart", "achet"]
@@ -72,7 +89,21 @@ def test_function_words_alone_are_kept(text: str) -> None:
 
 def test_words_of_content_are_no_function_words() -> None:
     """Names and nouns that look like a function word of another language stay."""
-    for word in ("May", "die", "war", "Las Vegas", "MIT", "AI", "vitamin D", "hay", "ill", "ID", "son", "fur", "mais"):
+    for word in (
+        "May",
+        "die",
+        "war",
+        "Las Vegas",
+        "MIT",
+        "AI",
+        "vitamin D",
+        "hay",
+        "ill",
+        "ID",
+        "son",
+        "fur",
+        "mais",
+    ):
         assert set(terms(word.lower())) & set(terms(f"we saw {word} near Berlin"))
 
 
@@ -110,7 +141,9 @@ def test_huge_input() -> None:
 
 @given(st.text())
 def test_terms_survive_a_blank_and_punctuation_tokenizer(text: str) -> None:
-    """Terms hold no blank, no ASCII punctuation and no capital, so an index splits them joined into the same terms."""
+    """Terms hold no blank, no ASCII punctuation and no capital, so an index splits them joined into
+    the same terms.
+    """
     found = terms(text)
     assert " ".join(found).split() == found
     assert all(char.isalnum() or not char.isascii() for term in found for char in term)
@@ -118,9 +151,13 @@ def test_terms_survive_a_blank_and_punctuation_tokenizer(text: str) -> None:
 
 def test_threads_share_the_stemmer() -> None:
     """Eight threads that stem new words at once get what one thread gets."""
-    words = [f"{stem}{end}{n}" for n in range(300) for stem, end in (("walk", "ing"), ("книг", "ами"))]
+    words = [
+        f"{stem}{end}{n}" for n in range(300) for stem, end in (("walk", "ing"), ("книг", "ами"))
+    ]
     results: list[list[str]] = []
-    threads = [threading.Thread(target=lambda: results.append(terms(" ".join(words)))) for _ in range(8)]
+    threads = [
+        threading.Thread(target=lambda: results.append(terms(" ".join(words)))) for _ in range(8)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -20,14 +20,22 @@ ALICE = ("user", "alice")
 
 def says_same(one: Record, other: Record) -> bool:
     """Compare records without counts of use and version."""
-    return replace(one, access_count=0, last_accessed=None, version=1) == replace(other, access_count=0, last_accessed=None, version=1)
+    return replace(one, access_count=0, last_accessed=None, version=1) == replace(
+        other, access_count=0, last_accessed=None, version=1
+    )
 
 
 class Desk:
     """An engine with its vault: nothing happens in the background, every step is asked for."""
 
     def __init__(self, home: Path, **settings: Any) -> None:
-        self.home, self.settings = home, {"vault__enabled": True, "vault__git": False, "jobs__workers": 0, **settings}
+        self.home = home
+        self.settings = {
+            "vault__enabled": True,
+            "vault__git": False,
+            "jobs__workers": 0,
+            **settings,
+        }
         self.root = home / "vault"
         self.engine = self._open()
 
@@ -60,12 +68,18 @@ class Desk:
     def file(self, record: Record | str) -> Path:
         """The memory's file."""
         id = record if isinstance(record, str) else record.id
-        found = [path for path in self.files() if any(f"\nid: {held}\n" in path.read_text("utf-8") for held in (id, f'"{id}"'))]
+        found = [
+            path
+            for path in self.files()
+            if any(f"\nid: {held}\n" in path.read_text("utf-8") for held in (id, f'"{id}"'))
+        ]
         assert len(found) == 1, found
         return found[0]
 
     def files(self) -> list[Path]:
-        return sorted(path for top in ("entries", "deleted") for path in (self.root / top).rglob("*.md"))
+        return sorted(
+            path for top in ("entries", "deleted") for path in (self.root / top).rglob("*.md")
+        )
 
     def edit(self, record: Record | str, old: str, new: str) -> None:
         """What an editor does: the whole file, written anew."""
@@ -75,7 +89,11 @@ class Desk:
         path.write_text(text.replace(old, new), "utf-8")
 
     def everything(self) -> list[Record]:
-        return list(self.engine.list(scope=ALICE, statuses=tuple(Status), order="oldest", limit=1000).records)
+        return list(
+            self.engine.list(
+                scope=ALICE, statuses=tuple(Status), order="oldest", limit=1000
+            ).records
+        )
 
     def problems(self) -> dict[str, str]:
         return self.vault.parts.state.problems()  # type: ignore[no-any-return]
@@ -129,7 +147,11 @@ def converged(desk: Desk) -> None:
         assert record.version == records[record.id].version
         assert (path.relative_to(desk.root).parts[0] == "deleted") == is_away(record)
         held[record.id] = path
-    missing = [record for record in records.values() if record.id not in held and record.status is not Status.FORGOTTEN]
+    missing = [
+        record
+        for record in records.values()
+        if record.id not in held and record.status is not Status.FORGOTTEN
+    ]
     assert missing == []
 
 

@@ -1,9 +1,11 @@
-"""Works on one home and dies, over and over: ``python crash.py HOME ACKS ROUNDS SEED [git]``; or once before each single step,
-each time in a copy of the home: ``python crash.py each HOME ACKS EVERY [git]``.
+"""Works on one home and dies, over and over: ``python crash.py HOME ACKS ROUNDS SEED [git]``; or
+once before each single step, each time in a copy of the home: ``python crash.py each HOME ACKS
+EVERY [git]``.
 
-Each round forks a child that remembers, edits by hand and lets the vault follow, until it is killed with SIGKILL just
-before one of the steps between a commit and the end of its work: a change of the outbox, of the vault's own notes, of a
-file, a folder or the repository. What was done is appended to ACKS first, so that the parent knows what must not be lost.
+Each round forks a child that remembers, edits by hand and lets the vault follow, until it is killed
+with SIGKILL just before one of the steps between a commit and the end of its work: a change of the
+outbox, of the vault's own notes, of a file, a folder or the repository. What was done is appended
+to ACKS first, so that the parent knows what must not be lost.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ STEPS = ("replace", "link", "unlink", "fsync", "sync", "open", "rmdir", "mkdir",
 
 
 def armed(left: int, acks: int) -> list[int]:
-    """Die just before the step number ``left`` from now (0: never); its name goes to ``acks``. The result's number may be set anew."""
+    """Die just before the step number ``left`` from now (0:
+    never); its name goes to ``acks``. The result's number may be set anew.
+    """
     count = [left]
 
     def before(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -69,7 +73,10 @@ class Child:
 
     def __init__(self, home: Path, acks: int, number: int, git: bool) -> None:
         self.dice = random.Random(number)
-        self.home, self.acks, self.number, self.git = home, acks, number, git
+        self.home = home
+        self.acks = acks
+        self.number = number
+        self.git = git
         self.tokens = 0
 
     def token(self) -> str:
@@ -86,7 +93,22 @@ class Child:
                 self.act(memory)
 
     def act(self, memory: Any) -> None:
-        does = self.dice.choice(("add", "add", "edit", "hand", "hand", "forget", "restore", "remove", "rename", "sync", "work", "work"))
+        does = self.dice.choice(
+            (
+                "add",
+                "add",
+                "edit",
+                "hand",
+                "hand",
+                "forget",
+                "restore",
+                "remove",
+                "rename",
+                "sync",
+                "work",
+                "work",
+            )
+        )
         records = [*memory.list(scope=OWNER, limit=30).records]
         gone = [*memory.list(scope=OWNER, statuses=(Status.FORGOTTEN,), limit=10).records]
         files = sorted((self.home / "vault" / "entries").rglob("*.md"))
@@ -107,7 +129,15 @@ class Child:
         elif does == "remove" and len(files) > 10:
             file = self.dice.choice(files)
             # Words that nobody but the hand that removes them may have seen.
-            os.write(self.acks, (json.dumps([word for word in file.read_text("utf-8").split() if word.startswith("w")]) + "\n").encode())
+            os.write(
+                self.acks,
+                (
+                    json.dumps(
+                        [word for word in file.read_text("utf-8").split() if word.startswith("w")]
+                    )
+                    + "\n"
+                ).encode(),
+            )
             file.unlink()
         elif does == "rename" and files:
             file = self.dice.choice(files)
@@ -133,10 +163,17 @@ def life(acks: int, run: Callable[[], None]) -> bool:
     if not child:
         try:
             run()
-        except BaseException as problem:  # a child that fails by itself is what must not happen: say so
+        except (
+            BaseException
+        ) as problem:  # a child that fails by itself is what must not happen: say so
             import traceback
 
-            os.write(acks, (json.dumps({"failed": repr(problem), "where": traceback.format_exc()}) + "\n").encode())
+            os.write(
+                acks,
+                (
+                    json.dumps({"failed": repr(problem), "where": traceback.format_exc()}) + "\n"
+                ).encode(),
+            )
             os._exit(1)
         os._exit(0)
     return os.waitpid(child, 0)[1] == 0
@@ -149,7 +186,9 @@ def main(home: str, path: str, rounds: int, seed: int, git: bool) -> None:
 
 
 def each(home: Path, path: str, every: int, git: bool) -> None:
-    """One day's work, killed before its first step, its second and so on (each ``every``th) until it is done."""
+    """One day's work, killed before its first step, its second and so on (each ``every``th) until
+    it is done.
+    """
     acks = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     with engrams.open(home=home, **quiet(git)) as memory:
         names = [memory.add(f"Line of w{number}", scope=OWNER).id for number in range(1, 6)]
@@ -165,7 +204,9 @@ def each(home: Path, path: str, every: int, git: bool) -> None:
 
 
 def day(home: Path, names: list[str], step: int, acks: int, git: bool) -> None:
-    """A bit of everything: each kind of write of memory and of a hand, and what brings the two together."""
+    """A bit of everything:
+    each kind of write of memory and of a hand, and what brings the two together.
+    """
     facts = home / "vault/entries/user/alice/facts"
     left = armed(0, acks)
     with engrams.open(home=home, **quiet(git)) as memory:
@@ -192,7 +233,12 @@ def warm(git: bool) -> None:
     import tempfile
 
     with tempfile.TemporaryDirectory() as folder:
-        settings = {"vault__enabled": True, "vault__git": git, "vault__git_seconds": 0, "jobs__workers": 0}
+        settings = {
+            "vault__enabled": True,
+            "vault__git": git,
+            "vault__git_seconds": 0,
+            "jobs__workers": 0,
+        }
         with engrams.open(home=folder, **settings) as memory:
             memory.add("I moved to Oslo.", scope=OWNER)
             memory.drain(20)

@@ -35,24 +35,38 @@ def filled(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("passphrase", ["", "correct horse 🐎"])
-def test_restored_into_a_fresh_home_it_is_equal(desks: Callable[..., Desk], tmp_path: Path, passphrase: str) -> None:
-    """Records, edges, history and files of a backup taken while running are those of the home it was taken from."""
+def test_restored_into_a_fresh_home_it_is_equal(
+    desks: Callable[..., Desk], tmp_path: Path, passphrase: str
+) -> None:
+    """Records, edges, history and files of a backup taken while running are those of the home it
+    was taken from.
+    """
     desk = desks("one", vault__git=True)
     filled(desk)
     done = backup(desk.engine, tmp_path / "b.engrams", passphrase)
     before = everything(desk)
-    files = {path.relative_to(desk.root): path.read_bytes() for path in desk.root.rglob("*") if path.is_file() and "tmp" not in path.parts}
+    files = {
+        path.relative_to(desk.root): path.read_bytes()
+        for path in desk.root.rglob("*")
+        if path.is_file() and "tmp" not in path.parts
+    }
     assert done.sealed is bool(passphrase) and done.path.stat().st_mode & 0o077 == 0
     assert (b"Berlin" in done.path.read_bytes()) is False
     settings = desk.engine.settings.model_copy(update={"home": tmp_path / "two"})
     assert recover(settings, done.path, passphrase) == done.files
     other = desks("two", vault__git=True)
     assert everything(other) == before
-    now = {path.relative_to(other.root): path.read_bytes() for path in other.root.rglob("*") if path.is_file()}
+    now = {
+        path.relative_to(other.root): path.read_bytes()
+        for path in other.root.rglob("*")
+        if path.is_file()
+    }
     assert {path: now.get(path) for path in files if ".git" not in path.parts} == {
         path: data for path, data in files.items() if ".git" not in path.parts
     }
-    assert [entry.id for entry in other.vault.git.log()] == [entry.id for entry in desk.vault.git.log()]
+    assert [entry.id for entry in other.vault.git.log()] == [
+        entry.id for entry in desk.vault.git.log()
+    ]
     assert other.sync().total == 0
 
 
@@ -70,9 +84,12 @@ def same(one: bytes, other: bytes) -> bool:
 
 
 def test_a_wrong_passphrase_and_damage_are_clear_errors(desk: Desk, tmp_path: Path) -> None:
-    """No passphrase, a wrong one, a changed byte, a cut file and something else altogether: each says what is wrong; nothing is left."""
+    """No passphrase, a wrong one, a changed byte, a cut file and something else altogether:
+    each says what is wrong; nothing is left.
+    """
     filled(desk)
-    sealed, plain = tmp_path / "sealed", tmp_path / "plain"
+    sealed = tmp_path / "sealed"
+    plain = tmp_path / "plain"
     backup(desk.engine, sealed, "secret")
     backup(desk.engine, plain)
     settings = desk.engine.settings.model_copy(update={"home": tmp_path / "two"})
@@ -87,7 +104,11 @@ def test_a_wrong_passphrase_and_damage_are_clear_errors(desk: Desk, tmp_path: Pa
             recover(settings, tmp_path / f"cut{number}", "secret")
     data = plain.read_bytes()
     for name, bad in (
-        *((f"flip{place}", changed) for place in (1, 5, 9, 100, len(data) // 2) if not same(changed := flipped(data, place), data)),
+        *(
+            (f"flip{place}", changed)
+            for place in (1, 5, 9, 100, len(data) // 2)
+            if not same(changed := flipped(data, place), data)
+        ),
         ("half", data[: len(data) // 2]),
         ("text", b"hello"),
         ("none", b""),
@@ -97,11 +118,15 @@ def test_a_wrong_passphrase_and_damage_are_clear_errors(desk: Desk, tmp_path: Pa
             recover(settings, tmp_path / name)
     with pytest.raises(InputError):
         recover(settings, tmp_path / "missing")
-    assert not (tmp_path / "two" / "memory.db").exists() and not (tmp_path / "two" / "vault").exists()
+    assert (
+        not (tmp_path / "two" / "memory.db").exists() and not (tmp_path / "two" / "vault").exists()
+    )
 
 
 def test_nothing_is_overwritten(desk: Desk, tmp_path: Path) -> None:
-    """A backup does not replace a file, a restore no memory; an empty home has nothing to back up."""
+    """A backup does not replace a file, a restore no memory;
+    an empty home has nothing to back up.
+    """
     filled(desk)
     backup(desk.engine, tmp_path / "b")
     with pytest.raises(ConflictError):
@@ -149,7 +174,9 @@ def test_an_archive_cannot_write_outside(desk: Desk, tmp_path: Path) -> None:
     """A crafted archive with paths out of the home is refused whole."""
     import io
 
-    for number, name in enumerate(("../evil", "/tmp/evil-engrams", "vault/../../evil", "vault\\..\\evil")):
+    for number, name in enumerate(
+        ("../evil", "/tmp/evil-engrams", "vault/../../evil", "vault\\..\\evil")
+    ):
         path = tmp_path / f"x{number}"
         with tarfile.open(path, "w:gz") as archive:
             info = tarfile.TarInfo(name)

@@ -26,10 +26,14 @@ def test_a_new_file_stays_its_folders_owners(desk: Desk) -> None:
 
 
 def test_a_model_s_memory_tool_writes_to_nobody_else(desk: Desk) -> None:
-    """What the tool of one owner creates or edits with another's name in its front matter never becomes the other's memory."""
+    """What the tool of one owner creates or edits with another's name in its front matter never
+    becomes the other's memory.
+    """
     kept = desk.add("My dentist is Doctor Brown.")
     tool = desk.vault.tool(Scope(("user", "alice")))
-    tool.create("/memories/entries/facts/owed.md", "---\nscope: user/bob\n---\nBob owes Alice a thousand.\n")
+    tool.create(
+        "/memories/entries/facts/owed.md", "---\nscope: user/bob\n---\nBob owes Alice a thousand.\n"
+    )
     path = f"/memories/entries/facts/{desk.file(kept).name}"
     tool.str_replace(path, "scope: user/alice", "scope: user/bob")
     desk.vault.sync()
@@ -45,7 +49,9 @@ def test_a_pipe_is_reported_and_never_opened(desk: Desk) -> None:
     assert "no plain file" in desk.sync().problems["entries/user/alice/facts/x.md"]
 
 
-@pytest.mark.parametrize("odd", [[None, {}], ["a", "b"], {"a": 1, "b": 2}, 7, [1.5, float("inf")]], ids=repr)
+@pytest.mark.parametrize(
+    "odd", [[None, {}], ["a", "b"], {"a": 1, "b": 2}, 7, [1.5, float("inf")]], ids=repr
+)
 def test_odd_arguments_of_the_memory_tool_are_told(tmp_path: Path, odd: object) -> None:
     """Neither a range nor a line of an odd type raises anything but an error for the model."""
     tool = MemoryFileCommandTool(tmp_path / "files")
@@ -53,4 +59,11 @@ def test_odd_arguments_of_the_memory_tool_are_told(tmp_path: Path, odd: object) 
     with pytest.raises(InputError):
         tool.run({"command": "view", "path": "/memories/a.md", "view_range": odd})
     with pytest.raises(InputError):
-        tool.run({"command": "insert", "path": "/memories/a.md", "insert_line": [odd], "insert_text": "x"})
+        tool.run(
+            {
+                "command": "insert",
+                "path": "/memories/a.md",
+                "insert_line": [odd],
+                "insert_text": "x",
+            }
+        )

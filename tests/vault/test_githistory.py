@@ -17,7 +17,9 @@ from engrams.types import Status
 
 pytest.importorskip("dulwich")
 
-needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="needs the git program to compare with")
+needs_git = pytest.mark.skipif(
+    shutil.which("git") is None, reason="needs the git program to compare with"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +38,9 @@ def desk(desks: Callable[..., Desk]) -> Desk:
 
 
 def git(desk: Desk, *given: str) -> str:
-    done = subprocess.run(["git", *given], cwd=desk.root, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        ["git", *given], cwd=desk.root, capture_output=True, text=True, check=True
+    )
     return done.stdout
 
 
@@ -49,7 +53,9 @@ def remember(desk: Desk, text: str, **fields: object) -> str:
 @pytest.mark.covers("S2.22", "S2.23")
 @needs_git
 def test_a_repository_is_made_and_every_change_committed(desk: Desk) -> None:
-    """The first change makes repository, ignore file and commit; each later one a commit; git finds nothing wrong."""
+    """The first change makes repository, ignore file and commit;
+    each later one a commit; git finds nothing wrong.
+    """
     id = remember(desk, "I live in Berlin.")
     assert ".engrams/" in (desk.root / ".gitignore").read_text()
     assert git(desk, "status", "--porcelain") == ""
@@ -58,7 +64,9 @@ def test_a_repository_is_made_and_every_change_committed(desk: Desk) -> None:
     desk.engine.drain(10)
     log = desk.vault.git.log()
     assert len(log) == 2 and f"{id}: she moved" in log[0].message and "edit 1" in log[0].message
-    assert git(desk, "status", "--porcelain") == "" and "dangling" not in git(desk, "fsck", "--strict")
+    assert git(desk, "status", "--porcelain") == "" and "dangling" not in git(
+        desk, "fsck", "--strict"
+    )
     assert git(desk, "config", "user.name").strip() == "engrams"
     desk.engine.drain(10)
     assert desk.vault.commit() == [] and len(desk.vault.git.log()) == 2
@@ -66,7 +74,9 @@ def test_a_repository_is_made_and_every_change_committed(desk: Desk) -> None:
 
 @pytest.mark.covers("S2.23")
 def test_what_is_there_is_not_touched(desks: Callable[..., Desk]) -> None:
-    """An existing repository, README, ignore file and identity stay as they are; nothing but the vault's files is added."""
+    """An existing repository, README, ignore file and identity stay as they are;
+    nothing but the vault's files is added.
+    """
     from dulwich.repo import Repo
 
     desk = desks(vault__git=True, vault__git_seconds=0, write__extract="off")
@@ -82,7 +92,9 @@ def test_what_is_there_is_not_touched(desks: Callable[..., Desk]) -> None:
     remember(desk, "I live in Berlin.")
     (entry,) = desk.vault.git.log()
     assert Path(desk.root / ".git/config").read_bytes() == before
-    assert (desk.root / "README.md").read_text() == "Mine.\n" and (desk.root / ".gitignore").read_text() == "*.pdf\n"
+    assert (desk.root / "README.md").read_text() == "Mine.\n" and (
+        desk.root / ".gitignore"
+    ).read_text() == "*.pdf\n"
     assert "README.md" not in entry.paths
     commit = repo[repo.head()]
     assert commit.committer == b"Alice <alice@example.com>"
@@ -90,13 +102,19 @@ def test_what_is_there_is_not_touched(desks: Callable[..., Desk]) -> None:
 
 
 def test_message_and_author_tell_who_and_why(desk: Desk) -> None:
-    """The agent of the scope is the author, a hand is the user; the session stands in the message."""
+    """The agent of the scope is the author, a hand is the user;
+    the session stands in the message.
+    """
     scope = (*ALICE, "agent", "coder")
     desk.engine.observe([Turn("The build uses uv.", session="s-17")], scope=scope)
     desk.sync()
     desk.engine.drain(10)
     (first,) = desk.vault.git.log()
-    assert first.author == "coder" and "Session: s-17" in first.message and "user/alice/agent/coder" in first.message
+    assert (
+        first.author == "coder"
+        and "Session: s-17" in first.message
+        and "user/alice/agent/coder" in first.message
+    )
     path = desk.files()[0]
     path.write_text(path.read_text().replace("uv", "pip"))
     desk.sync()
@@ -107,7 +125,9 @@ def test_message_and_author_tell_who_and_why(desk: Desk) -> None:
 
 @pytest.mark.covers("S2.24", "S2.23")
 def test_a_broken_git_is_a_visible_job_and_no_error(desk: Desk) -> None:
-    """With a repository that cannot be used, remembering and files go on; one failed job says what is wrong, then passes."""
+    """With a repository that cannot be used, remembering and files go on;
+    one failed job says what is wrong, then passes.
+    """
     desk.settings["jobs__max_attempts"] = 1
     desk.again()
     id = remember(desk, "I live in Berlin.")
@@ -145,15 +165,25 @@ def test_log_diff_and_blame(desk: Desk) -> None:
     desk.engine.drain(10)
     path = desk.vault.file(desk.get(id).scope.owner, id)
     log = desk.vault.git.log()
-    assert len(log) == 3 and [entry.id for entry in desk.vault.git.log(path=path)] == [log[0].id, log[2].id]
-    assert "+Changed line." in desk.vault.git.diff(log[0].id[:8]) and "-Second line." in desk.vault.git.diff(log[0].id)
+    assert len(log) == 3 and [entry.id for entry in desk.vault.git.log(path=path)] == [
+        log[0].id,
+        log[2].id,
+    ]
+    assert "+Changed line." in desk.vault.git.diff(
+        log[0].id[:8]
+    ) and "-Second line." in desk.vault.git.diff(log[0].id)
     assert "Another thing." in desk.vault.git.diff(log[2].id, log[0].id)
     lines = {line.text: line.commit for line in desk.vault.git.blame(path)}
     assert (lines["First line."], lines["Changed line."]) == (log[2].id, log[0].id)
     assert desk.vault.git.diff() == ""
     desk.edit(other, "Another", "Some other")
     assert "+Some other thing." in desk.vault.git.diff()
-    for wrong, error in (("zzzz", InputError), ("abc", InputError), ("0000000", NotFoundError), ("../HEAD", InputError)):
+    for wrong, error in (
+        ("zzzz", InputError),
+        ("abc", InputError),
+        ("0000000", NotFoundError),
+        ("../HEAD", InputError),
+    ):
         with pytest.raises(error):
             desk.vault.git.diff(wrong)
     with pytest.raises(NotFoundError):
@@ -161,7 +191,9 @@ def test_log_diff_and_blame(desk: Desk) -> None:
 
 
 def test_a_commit_can_be_taken_back(desk: Desk) -> None:
-    """Reverting brings memory and file back to what they said, keeps later changes, and can itself be reverted."""
+    """Reverting brings memory and file back to what they said, keeps later changes, and can itself
+    be reverted.
+    """
     id = remember(desk, "Line one.\nLine two.\nLine three.")
     desk.edit(id, "Line one.", "Line 1.")
     desk.sync()
@@ -172,7 +204,10 @@ def test_a_commit_can_be_taken_back(desk: Desk) -> None:
     desk.engine.drain(10)
     done = desk.vault.revert(change)
     assert (done.changed, done.kept) == ([id], {})
-    assert desk.get(id).text == "Line one.\nLine two.\nLine 3." and desk.get(id).text in desk.file(id).read_text()
+    assert (
+        desk.get(id).text == "Line one.\nLine two.\nLine 3."
+        and desk.get(id).text in desk.file(id).read_text()
+    )
     assert desk.engine.history(id, scope=ALICE)[-1].action == "revert"
     undo = desk.vault.git.log()[0].id
     assert desk.vault.revert(undo).changed == [id]
@@ -181,13 +216,18 @@ def test_a_commit_can_be_taken_back(desk: Desk) -> None:
 
 
 def test_taking_back_adding_forgetting_and_purging(desk: Desk) -> None:
-    """A memory's first commit reverted puts it away; a forgotten one comes back; a purged one does not, and that is told."""
-    id, other = remember(desk, "I live in Berlin."), remember(desk, "I like tea.")
+    """A memory's first commit reverted puts it away;
+    a forgotten one comes back; a purged one does not, and that is told.
+    """
+    id = remember(desk, "I live in Berlin.")
+    other = remember(desk, "I like tea.")
     desk.engine.forget(other, scope=ALICE)
     desk.sync()
     desk.engine.drain(10)
     log = desk.vault.git.log()
-    assert desk.vault.revert(log[0].id).changed == [other] and desk.get(other).status is Status.ACTIVE
+    assert (
+        desk.vault.revert(log[0].id).changed == [other] and desk.get(other).status is Status.ACTIVE
+    )
     assert desk.vault.revert(log[2].id).changed == [id] and desk.get(id).status is Status.FORGOTTEN
     desk.engine.edit(other, scope=ALICE, text="I like black tea.")
     desk.sync()

@@ -24,11 +24,19 @@ def masked(text: str) -> list[str]:
 @pytest.mark.slow
 @pytest.mark.covers("S2.21", "S2.22")
 def test_the_recording_in_the_guide_is_true(tmp_path: Path) -> None:
-    """A fact edited in an editor, asked for again, shown by log and diff and taken back: the commands print what is shown."""
+    """A fact edited in an editor, asked for again, shown by log and diff and taken back:
+    the commands print what is shown.
+    """
     page = (ROOT / "docs/guides/vault.md").read_text("utf-8")
     shown = page.partition("```console\n")[2].partition("```")[0]
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    done = subprocess.run([str(ROOT / "scripts/vault.sh")], cwd=tmp_path, env={**os.environ, "PATH": path}, capture_output=True, text=True)
+    done = subprocess.run(
+        [str(ROOT / "scripts/vault.sh")],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr
     assert masked(done.stdout) == masked(shown)
     answers = [line.strip() for line in done.stdout.splitlines() if re.match(r" {4}[A-Z]", line)]

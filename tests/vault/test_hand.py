@@ -21,7 +21,9 @@ def found(desk: Desk, query: str) -> list[str]:
 
 @pytest.mark.covers("S2.19", "S2.21")
 def test_an_edit_while_nobody_runs_flows_in(desk: Desk) -> None:
-    """A file changed between two runs changes what search finds, with an entry of its own in the history."""
+    """A file changed between two runs changes what search finds, with an entry of its own in the
+    history.
+    """
     record = desk.add("My dentist is Doctor Brown.", settle=False)
     desk.engine.close()
     desk.edit(record, "Brown", "Green")
@@ -29,18 +31,34 @@ def test_an_edit_while_nobody_runs_flows_in(desk: Desk) -> None:
     assert desk.get(record).text == "My dentist is Doctor Green."
     assert found(desk, "dentist")[0] == "My dentist is Doctor Green."
     last = desk.engine.history(record.id, scope=ALICE)[-1]
-    assert (last.action, last.before["text"], last.actor) == (BY_HAND, "My dentist is Doctor Brown.", "hand")
+    assert (last.action, last.before["text"], last.actor) == (
+        BY_HAND,
+        "My dentist is Doctor Brown.",
+        "hand",
+    )
     assert "version: 2" in desk.file(record).read_text()
     assert desk.sync().total == 0
 
 
 def test_front_matter_can_be_edited(desk: Desk) -> None:
-    """Tags, importance, times, subject and the rest follow the front matter; a line taken away means the default."""
+    """Tags, importance, times, subject and the rest follow the front matter;
+    a line taken away means the default.
+    """
     record = desk.add("My dentist is Doctor Brown.", settle=False)
-    desk.edit(record, "kind: note\n", "kind: fact\ntags: [health, 2024]\nimportance: 0.9\nvalid_from: 2024-05-01\ncategory: people\n")
+    desk.edit(
+        record,
+        "kind: note\n",
+        "kind: fact\ntags: [health, 2024]\nimportance: 0.9\nvalid_from: 2024-05-01\ncategory:"
+        " people\n",
+    )
     desk.sync()
     now = desk.get(record)
-    assert (now.kind, now.tags, now.importance, now.category) == (Kind.FACT, ("health", "2024"), 0.9, "people")
+    assert (now.kind, now.tags, now.importance, now.category) == (
+        Kind.FACT,
+        ("health", "2024"),
+        0.9,
+        "people",
+    )
     assert now.valid_from and now.valid_from.year == 2024 and now.layer == "semantic"
     desk.edit(record, "importance: 0.9\n", "")
     desk.sync()
@@ -49,7 +67,9 @@ def test_front_matter_can_be_edited(desk: Desk) -> None:
 
 @pytest.mark.covers("S2.20")
 def test_a_new_file_becomes_a_memory(desk: Desk) -> None:
-    """A note dropped into a folder is found, learned from, and gets its front matter; the folder says whose it is."""
+    """A note dropped into a folder is found, learned from, and gets its front matter;
+    the folder says whose it is.
+    """
     desk.add("My dentist is Doctor Brown.", settle=False)
     new = desk.root / "entries/user/alice/facts/new home.md"
     new.write_text("I moved to Lisbon.\n")
@@ -57,7 +77,9 @@ def test_a_new_file_becomes_a_memory(desk: Desk) -> None:
     desk.engine.drain()
     desk.sync()
     assert "I moved to Lisbon." in found(desk, "Where did I move? Lisbon")
-    assert new.read_text().startswith("---\nid: ") and new.read_text().endswith("---\nI moved to Lisbon.\n")
+    assert new.read_text().startswith("---\nid: ") and new.read_text().endswith(
+        "---\nI moved to Lisbon.\n"
+    )
     facts = [record for record in desk.everything() if record.kind is Kind.FACT]
     assert any("Lisbon" in fact.text for fact in facts)
     bob = desk.root / "entries/user/bob/turns/assistant/hello.md"
@@ -70,7 +92,9 @@ def test_a_new_file_becomes_a_memory(desk: Desk) -> None:
 
 @pytest.mark.covers("S2.17")
 def test_what_cannot_be_read_is_reported_and_left_alone(desks: Callable[..., Desk]) -> None:
-    """Broken front matter, no id (where those are not adopted), no text, no UTF-8: told by check, untouched; the rest loads."""
+    """Broken front matter, no id (where those are not adopted), no text, no UTF-8:
+    told by check, untouched; the rest loads.
+    """
     desk = desks(vault__adopt_new_files=False)
     record = desk.add("My dentist is Doctor Brown.", settle=False)
     folder = desk.root / "entries/user/alice/facts"
@@ -98,7 +122,9 @@ def test_what_cannot_be_read_is_reported_and_left_alone(desks: Callable[..., Des
 
 @pytest.mark.covers("S2.20", "S2.16")
 def test_removing_a_file_puts_its_memory_away(desk: Desk) -> None:
-    """A file that a hand removed is a memory forgotten, whose tombstone can be read and brought back by moving the file."""
+    """A file that a hand removed is a memory forgotten, whose tombstone can be read and brought
+    back by moving the file.
+    """
     record = desk.add("My dentist is Doctor Brown.", settle=False)
     where = desk.file(record)
     where.unlink()
@@ -121,7 +147,9 @@ def test_removing_a_file_puts_its_memory_away(desk: Desk) -> None:
 
 
 def test_moving_a_file_moves_its_memory(desk: Desk) -> None:
-    """Renamed, it is the same memory; in another scope's folder it is that scope's; another owner's folder is refused."""
+    """Renamed, it is the same memory;
+    in another scope's folder it is that scope's; another owner's folder is refused.
+    """
     record = desk.add("My dentist is Doctor Brown.", settle=False)
     new = desk.file(record).with_name("dentist.md")
     desk.file(record).rename(new)
@@ -142,7 +170,10 @@ def test_moving_a_file_moves_its_memory(desk: Desk) -> None:
 def test_renaming_the_folder_of_a_scope_moves_all_of_it(desk: Desk) -> None:
     """A whole folder renamed while nobody runs keeps every memory, under its new scope."""
     scope = (*ALICE, "project", "old")
-    ids = [desk.engine.add(f"Plan {word} is good.", scope=scope, settle=False).id for word in ("one", "two", "three")]
+    ids = [
+        desk.engine.add(f"Plan {word} is good.", scope=scope, settle=False).id
+        for word in ("one", "two", "three")
+    ]
     desk.sync()
     desk.engine.close()
     folder = desk.root / "entries/user/alice/project"
@@ -153,10 +184,17 @@ def test_renaming_the_folder_of_a_scope_moves_all_of_it(desk: Desk) -> None:
 
 
 def test_links_can_be_written_and_taken_away_by_hand(desk: Desk) -> None:
-    """A link typed as editors complete it becomes an edge; removed it goes; one that leads nowhere stays in the file."""
-    one, two = desk.add("Anna is my sister.", settle=False), desk.add("Anna lives in Oslo.", settle=False)
+    """A link typed as editors complete it becomes an edge;
+    removed it goes; one that leads nowhere stays in the file.
+    """
+    one = desk.add("Anna is my sister.", settle=False)
+    two = desk.add("Anna lives in Oslo.", settle=False)
     name = desk.file(two).stem
-    desk.edit(one, "kind: note\n", f'kind: note\nrelates_to:\n  - "[[{name}]]"\n  - "[[somewhere else]]"\n')
+    desk.edit(
+        one,
+        "kind: note\n",
+        f'kind: note\nrelates_to:\n  - "[[{name}]]"\n  - "[[somewhere else]]"\n',
+    )
     desk.sync()
     (edge,) = desk.engine.store.edges(one.scope, [one.id])
     assert (edge.source, edge.target, edge.type) == (one.id, two.id, EdgeType.RELATES_TO)
@@ -170,21 +208,32 @@ def test_links_can_be_written_and_taken_away_by_hand(desk: Desk) -> None:
 
 
 def test_one_id_in_two_files_is_a_problem_and_no_change(desk: Desk) -> None:
-    """A copy of a file is reported; it neither replaces nor duplicates the memory, and without its id it is a new one."""
+    """A copy of a file is reported;
+    it neither replaces nor duplicates the memory, and without its id it is a new one.
+    """
     record = desk.add("My dentist is Doctor Brown.", settle=False)
     copy = desk.file(record).with_name("copy.md")
     shutil.copy(desk.file(record), copy)
     copy.write_text(copy.read_text().replace("Brown", "Copy"))
     assert "copy.md" in "".join(desk.sync().problems)
     assert desk.get(record).text == "My dentist is Doctor Brown." and len(desk.everything()) == 1
-    copy.write_text("\n".join(line for line in copy.read_text().split("\n") if not line.startswith("id:")))
+    copy.write_text(
+        "\n".join(line for line in copy.read_text().split("\n") if not line.startswith("id:"))
+    )
     assert desk.sync().added == 1 and len(desk.everything()) == 2
 
 
 def test_both_sides_changes_are_joined(desk: Desk) -> None:
-    """An edit by hand and one by the engine before they met are merged: other fields, other lines; nothing is lost."""
+    """An edit by hand and one by the engine before they met are merged:
+    other fields, other lines; nothing is lost.
+    """
     record = desk.add("Shopping:\nbread\nbutter\nmilk\ntea", settle=False)
-    desk.engine.edit(record.id, scope=ALICE, text="Shopping:\nbread\nbutter\nmilk\ntea\nrice", fields={"importance": 0.9})
+    desk.engine.edit(
+        record.id,
+        scope=ALICE,
+        text="Shopping:\nbread\nbutter\nmilk\ntea\nrice",
+        fields={"importance": 0.9},
+    )
     desk.edit(record, "bread", "dark bread")
     desk.edit(record, "kind: note\n", "kind: note\ntags: [home]\n")
     assert desk.sync().conflicts == 0
@@ -195,7 +244,9 @@ def test_both_sides_changes_are_joined(desk: Desk) -> None:
 
 
 def test_what_cannot_be_joined_is_kept_in_sight(desk: Desk) -> None:
-    """Two edits of one line: the hand's holds, the other lies in conflicts and in the history, and check tells."""
+    """Two edits of one line:
+    the hand's holds, the other lies in conflicts and in the history, and check tells.
+    """
     record = desk.add("My dentist is Doctor Brown.", settle=False)
     desk.engine.edit(record.id, scope=ALICE, text="My dentist is Doctor Engine.")
     desk.edit(record, "Brown", "Hand")
@@ -203,7 +254,10 @@ def test_what_cannot_be_joined_is_kept_in_sight(desk: Desk) -> None:
     assert desk.get(record).text == "My dentist is Doctor Hand."
     (kept,) = (desk.root / "conflicts").rglob("*.md")
     assert "Doctor Engine" in kept.read_text()
-    assert any(entry.after.get("text") == "My dentist is Doctor Engine." for entry in desk.engine.history(record.id, scope=ALICE))
+    assert any(
+        entry.after.get("text") == "My dentist is Doctor Engine."
+        for entry in desk.engine.history(record.id, scope=ALICE)
+    )
     assert any("conflicts/" in told for told in desk.engine.check()["problems"])
     kept.unlink()
     assert desk.engine.check()["ok"] is True
@@ -221,11 +275,15 @@ def test_forgetting_and_editing_at_once_keeps_the_words(desk: Desk) -> None:
     desk.engine.edit(other.id, scope=ALICE, text="I like green tea.")
     desk.file(other).unlink()
     desk.sync()
-    assert desk.get(other).status is Status.FORGOTTEN and "green tea" in desk.file(other).read_text()
+    assert (
+        desk.get(other).status is Status.FORGOTTEN and "green tea" in desk.file(other).read_text()
+    )
 
 
 def test_many_files_gone_at_once_are_asked_about(desk: Desk) -> None:
-    """An emptied folder forgets nothing until it is accepted; then everything can still be brought back."""
+    """An emptied folder forgets nothing until it is accepted;
+    then everything can still be brought back.
+    """
     for number in range(40):
         desk.engine.add(f"Fact number {number}.", scope=ALICE, settle=False)
     desk.sync()
@@ -242,7 +300,9 @@ def test_many_files_gone_at_once_are_asked_about(desk: Desk) -> None:
 
 
 def test_secrets_in_files_are_taken_out(desks: Callable[..., Desk]) -> None:
-    """A key typed into a file does not reach memory and leaves the file; where secrets are refused it is reported."""
+    """A key typed into a file does not reach memory and leaves the file;
+    where secrets are refused it is reported.
+    """
     key = "sk-proj-" + "a1B2c3D4e5F6g7H8" * 3
     desk = desks()
     record = desk.add("My dentist is Doctor Brown.", settle=False)
@@ -255,14 +315,19 @@ def test_secrets_in_files_are_taken_out(desks: Callable[..., Desk]) -> None:
 
 
 def test_a_fact_that_is_corrected_by_hand_takes_its_note_along(desk: Desk) -> None:
-    """Its new object is the statement's, and the note that said only the old thing is superseded; put back, so is the note."""
+    """Its new object is the statement's, and the note that said only the old thing is superseded;
+    put back, so is the note.
+    """
     note = desk.add("I live in Paris.")
     (fact,) = (record for record in desk.everything() if record.kind is Kind.FACT)
     desk.edit(fact, "The user lives in Paris", "The user lives in Rome")
     desk.sync()
     assert (desk.get(fact).text, desk.get(fact).object) == ("The user lives in Rome", "Rome")
     assert desk.get(note).status is Status.SUPERSEDED and desk.get(note).superseded_by == fact.id
-    assert "object: Rome" in desk.file(fact).read_text() and "status: superseded" in desk.file(note).read_text()
+    assert (
+        "object: Rome" in desk.file(fact).read_text()
+        and "status: superseded" in desk.file(note).read_text()
+    )
     assert found(desk, "Where do I live?") == ["The user lives in Rome"]
     desk.edit(fact, "The user lives in Rome", "The user has no home at all")
     desk.sync()
@@ -274,7 +339,11 @@ def test_a_note_that_is_edited_by_hand_is_learned_from_again(desk: Desk) -> None
     note = desk.add("I live in Paris.")
 
     def facts() -> list[str]:
-        return [record.text for record in desk.everything() if record.kind is Kind.FACT and record.status is Status.ACTIVE]
+        return [
+            record.text
+            for record in desk.everything()
+            if record.kind is Kind.FACT and record.status is Status.ACTIVE
+        ]
 
     assert facts() == ["The user lives in Paris"]
     for old, new in (("Paris", "Rome"), ("Rome", "Paris"), ("Paris", "Oslo")):
@@ -284,7 +353,11 @@ def test_a_note_that_is_edited_by_hand_is_learned_from_again(desk: Desk) -> None
         assert facts() == [f"The user lives in {new}"]
     desk.file(note).unlink()
     desk.sync()
-    assert facts() == [] and desk.get(note).status is Status.FORGOTTEN and found(desk, "Where do I live?") == []
+    assert (
+        facts() == []
+        and desk.get(note).status is Status.FORGOTTEN
+        and found(desk, "Where do I live?") == []
+    )
     desk.engine.restore(note.id, scope=ALICE)
     desk.sync()
     assert facts() == ["The user lives in Oslo"]
@@ -294,7 +367,9 @@ def test_a_note_that_is_edited_by_hand_is_learned_from_again(desk: Desk) -> None
 @pytest.mark.covers("S2.11", "S2.20")
 @pytest.mark.parametrize("mode", ["auto", "poll"])
 def test_the_watcher_follows_edits(desks: Callable[..., Desk], mode: str) -> None:
-    """With the watcher on, created, changed and removed files show in search without a restart; it is off by default."""
+    """With the watcher on, created, changed and removed files show in search without a restart;
+    it is off by default.
+    """
     desk = desks()
     record = desk.add("My dentist is Doctor Brown.", settle=False)
     assert desk.vault._watcher is None
@@ -319,8 +394,12 @@ def test_the_watcher_follows_edits(desks: Callable[..., Desk], mode: str) -> Non
 
 
 @pytest.mark.covers("S2.11", "S2.20")
-def test_a_file_removed_while_it_is_written_is_forgotten(desks: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A hand that removes a new file before its writing is noted is followed as later; the watcher sees it, and so does a sync."""
+def test_a_file_removed_while_it_is_written_is_forgotten(
+    desks: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hand that removes a new file before its writing is noted is followed as later;
+    the watcher sees it, and so does a sync.
+    """
     desk = desks(vault__watch="auto", write__extract="off")
     replace = os.replace
     quick: list[str] = []
@@ -336,7 +415,11 @@ def test_a_file_removed_while_it_is_written_is_forgotten(desks: Callable[..., De
     monkeypatch.undo()
     kept = desk.add("The meeting is on Monday.", settle=False)
     desk.sync()
-    assert quick and desk.get(gone).status is Status.FORGOTTEN and desk.get(kept).status is Status.ACTIVE
+    assert (
+        quick
+        and desk.get(gone).status is Status.FORGOTTEN
+        and desk.get(kept).status is Status.ACTIVE
+    )
     assert gone.text not in found(desk, "Who is my dentist?")
     assert desk.engine.check()["ok"]
 
@@ -346,7 +429,17 @@ def test_temporary_and_hidden_files_are_ignored(desk: Desk) -> None:
     """Editors' swap, backup and hidden files, and other formats, are no memories."""
     record = desk.add("My dentist is Doctor Brown.", settle=False)
     folder = desk.file(record).parent
-    for name in (".x.md.swp", "x.md~", "~x.md", ".hidden.md", "#x.md#", "x.tmp", "notes.txt", ".obsidian/app.md", "x.md.tmp"):
+    for name in (
+        ".x.md.swp",
+        "x.md~",
+        "~x.md",
+        ".hidden.md",
+        "#x.md#",
+        "x.tmp",
+        "notes.txt",
+        ".obsidian/app.md",
+        "x.md.tmp",
+    ):
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_text("Not a memory.")
     report = desk.sync()
@@ -359,11 +452,16 @@ BOTH = "I'm allergic to cashews and I live in Berlin."
 @pytest.mark.parametrize("does", ["edit", "remove", "move away"])
 @pytest.mark.parametrize("number", [1, 2])
 def test_a_fact_changed_by_hand_reaches_what_was_said(desk: Desk, does: str, number: int) -> None:
-    """A message loses the corrected words, one by one or both in one look; nothing of it is left, and it goes; a move back restores it."""
+    """A message loses the corrected words, one by one or both in one look;
+    nothing of it is left, and it goes; a move back restores it.
+    """
     said = desk.engine.observe(Turn(BOTH, session="s"), scope=ALICE)[0].id
     desk.engine.drain()
     desk.sync()
-    one, two = sorted((record for record in desk.everything() if record.evidence), key=lambda record: "Berlin" in record.text)
+    one, two = sorted(
+        (record for record in desk.everything() if record.evidence),
+        key=lambda record: "Berlin" in record.text,
+    )
     for fact, old, new in ((one, "cashews", "pecans"), (two, "Berlin", "Bonn"))[:number]:
         where = desk.file(fact)
         if does == "edit":
@@ -371,10 +469,14 @@ def test_a_fact_changed_by_hand_reaches_what_was_said(desk: Desk, does: str, num
         elif does == "remove":
             where.unlink()
         else:
-            (tomb := desk.root / "deleted" / where.relative_to(desk.root / "entries")).parent.mkdir(parents=True, exist_ok=True)
+            (tomb := desk.root / "deleted" / where.relative_to(desk.root / "entries")).parent.mkdir(
+                parents=True, exist_ok=True
+            )
             where.rename(tomb)
     desk.sync()
-    shown = desk.engine.context("Where do I live, and what am I allergic to?", scope=ALICE, session="other").text
+    shown = desk.engine.context(
+        "Where do I live, and what am I allergic to?", scope=ALICE, session="other"
+    ).text
     assert "cashews" not in shown
     assert ("Berlin" in shown) is (number == 1)
     assert ("pecans" in shown) is (does == "edit")
@@ -384,7 +486,9 @@ def test_a_fact_changed_by_hand_reaches_what_was_said(desk: Desk, does: str, num
             tomb = desk.file(fact)
             tomb.rename(desk.root / "entries" / tomb.relative_to(desk.root / "deleted"))
             desk.sync()
-        shown = desk.engine.context("Where do I live, and what am I allergic to?", scope=ALICE, session="other").text
+        shown = desk.engine.context(
+            "Where do I live, and what am I allergic to?", scope=ALICE, session="other"
+        ).text
         assert "cashews" in shown and "Berlin" in shown
     assert desk.sync().total == 0
 

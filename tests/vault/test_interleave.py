@@ -1,4 +1,6 @@
-"""Any order of edits by hand, writes of memory, crashes and restarts comes to one state, and loses neither side's words."""
+"""Any order of edits by hand, writes of memory, crashes and restarts comes to one state, and loses
+neither side's words.
+"""
 
 from __future__ import annotations
 
@@ -99,7 +101,11 @@ class World:
     def hand(self, does: str, pick: int, word: str) -> None:
         """What people do to the files."""
         facts = self.desk.root / "entries/user/alice/facts"
-        files = [path for path in self.desk.files() if "entries" in path.relative_to(self.desk.root).parts]
+        files = [
+            path
+            for path in self.desk.files()
+            if "entries" in path.relative_to(self.desk.root).parts
+        ]
         if does == "new":
             facts.mkdir(parents=True, exist_ok=True)
             (facts / f"{word}.md").write_text(f"Begins with {word}\n", "utf-8")
@@ -140,7 +146,23 @@ class World:
 actions = st.lists(
     st.tuples(
         st.sampled_from(
-            ["add", "add", "edit", "edit", "hand", "hand", "new", "forget", "restore", "remove", "rename", "move", "sync", "drain", "again"]
+            [
+                "add",
+                "add",
+                "edit",
+                "edit",
+                "hand",
+                "hand",
+                "new",
+                "forget",
+                "restore",
+                "remove",
+                "rename",
+                "move",
+                "sync",
+                "drain",
+                "again",
+            ]
             + ["crash", "cut"] * 3
         ),
         st.integers(0, 12),
@@ -164,7 +186,9 @@ def run(acts: list[tuple[str, int]]) -> None:
 @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
 @given(actions)
 def test_any_order_converges(acts: list[tuple[str, int]]) -> None:
-    """Whatever happens in whatever order, in the end files and memory say the same and every word is still somewhere."""
+    """Whatever happens in whatever order, in the end files and memory say the same and every word
+    is still somewhere.
+    """
     run(acts)
 
 
@@ -177,7 +201,9 @@ def test_any_order_converges_at_length(acts: list[tuple[str, int]]) -> None:
 
 
 def test_our_own_words_are_never_taken_for_a_hand_s(desk: Desk) -> None:
-    """A write cut short at any step, and another one before anybody looks: the newer words hold, and nothing is put aside."""
+    """A write cut short at any step, and another one before anybody looks:
+    the newer words hold, and nothing is put aside.
+    """
     desk.again(**QUIET)
     record = desk.add("Begun.", settle=False)
     for step in range(14):
@@ -197,15 +223,25 @@ def test_our_own_words_are_never_taken_for_a_hand_s(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("does", ["edit", "forget"])
-def test_a_hand_that_saves_in_the_very_moment_loses_nothing(desk: Desk, monkeypatch: pytest.MonkeyPatch, does: str) -> None:
-    """Saved between our last look at a file and its replacement or removal: the hand's words are kept, as are memory's."""
+def test_a_hand_that_saves_in_the_very_moment_loses_nothing(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, does: str
+) -> None:
+    """Saved between our last look at a file and its replacement or removal:
+    the hand's words are kept, as are memory's.
+    """
     desk.again(**QUIET)
     record = desk.add("First line\nlast line", settle=False)
-    path, replace, saved = desk.file(record), os.replace, []
+    path = desk.file(record)
+    replace = os.replace
+    saved = []
 
     def late(source: Any, target: Any, **named: Any) -> None:
         if path in (Path(source), Path(target)) and not saved:
-            saved.append(path.write_text(path.read_text("utf-8").replace("last line", "last line\nbyhand"), "utf-8"))
+            saved.append(
+                path.write_text(
+                    path.read_text("utf-8").replace("last line", "last line\nbyhand"), "utf-8"
+                )
+            )
         replace(source, target, **named)
 
     if does == "edit":
@@ -217,7 +253,12 @@ def test_a_hand_that_saves_in_the_very_moment_loses_nothing(desk: Desk, monkeypa
     monkeypatch.undo()
     assert saved
     converged(desk)
-    words = "\n".join([desk.get(record).text, *(path.read_text("utf-8") for path in (desk.root / "conflicts").rglob("*.md"))])
+    words = "\n".join(
+        [
+            desk.get(record).text,
+            *(path.read_text("utf-8") for path in (desk.root / "conflicts").rglob("*.md")),
+        ]
+    )
     assert "byhand" in words and ("bymemory" in words or does == "forget")
 
 

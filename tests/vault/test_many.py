@@ -26,7 +26,9 @@ with engrams.open(home=home, vault__enabled=True, vault__watch="auto", vault__gi
 
 @pytest.mark.slow
 def test_processes_share_a_vault(home: Path, desks: Callable[..., Desk]) -> None:
-    """Three processes that write, watch and sync one vault leave each memory with one file that says the same."""
+    """Three processes that write, watch and sync one vault leave each memory with one file that
+    says the same.
+    """
     running = [subprocess.Popen([sys.executable, "-c", PROCESS, str(home), name]) for name in "abc"]
     assert [process.wait(timeout=120) for process in running] == [0, 0, 0]
     desk = desks("home", write__extract="off")
@@ -37,7 +39,9 @@ def test_processes_share_a_vault(home: Path, desks: Callable[..., Desk]) -> None
 
 @pytest.mark.slow
 def test_threads_share_a_vault(desks: Callable[..., Desk]) -> None:
-    """Threads that remember, edit files and sync at once lose nothing and do not wait for each other for ever."""
+    """Threads that remember, edit files and sync at once lose nothing and do not wait for each
+    other for ever.
+    """
     desk = desks(write__extract="off", jobs__workers=2)
     failed: list[BaseException] = []
 

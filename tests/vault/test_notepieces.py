@@ -32,21 +32,38 @@ with open_home(sys.argv[1]) as memory:
 
 
 def open_home(home: object) -> MemoryEngine:
-    return engrams.open(home=str(home), vault__enabled=True, vault__watch="off", jobs__workers=0, jobs__lease_seconds=0.1)
+    return engrams.open(
+        home=str(home),
+        vault__enabled=True,
+        vault__watch="off",
+        jobs__workers=0,
+        jobs__lease_seconds=0.1,
+    )
 
 
 def find_pieces(memory: MemoryEngine, key: str) -> list[str]:
     """Ids of the pieces that hold a key; searches drop those that repeat a message."""
-    return [one.id for one in memory.list(scope=ANN, kinds=("summary",), limit=50).records if key in one.text]
+    return [
+        one.id
+        for one in memory.list(scope=ANN, kinds=("summary",), limit=50).records
+        if key in one.text
+    ]
 
 
 @pytest.mark.parametrize("step", ["_store_pieces", "_purge_pieces"])
 def test_a_kill_leaves_no_piece_that_nobody_removes(tmp_path: Path, step: str) -> None:
-    """Killed when the pieces of a note are stored and not yet noted: what is forgotten later is found nowhere."""
+    """Killed when the pieces of a note are stored and not yet noted:
+    what is forgotten later is found nowhere.
+    """
     with open_home(tmp_path) as memory:
-        ids = [memory.add(Turn(f"Parcel q{n}x waits in hall {n}.", session="s1"), scope=ANN).id for n in range(3)]
+        ids = [
+            memory.add(Turn(f"Parcel q{n}x waits in hall {n}.", session="s1"), scope=ANN).id
+            for n in range(3)
+        ]
     line = [sys.executable, "-c", _KILLED, str(tmp_path), step]
-    done = subprocess.run(line, cwd=Path(__file__).parents[2], timeout=120, env={**os.environ, "PYTHONPATH": "."})
+    done = subprocess.run(
+        line, cwd=Path(__file__).parents[2], timeout=120, env={**os.environ, "PYTHONPATH": "."}
+    )
     assert done.returncode == 9
     with open_home(tmp_path) as memory:
         memory.drain()
@@ -54,12 +71,18 @@ def test_a_kill_leaves_no_piece_that_nobody_removes(tmp_path: Path, step: str) -
         assert len(find_pieces(memory, "q1x")) == 1
         memory.forget(ids[1], scope=ANN)
         assert find_pieces(memory, "q1x") == []
-        assert not [hit for hit in memory.search("Where is parcel q1x?", scope=ANN, limit=50).hits if "q1x" in hit.record.text]
+        assert not [
+            hit
+            for hit in memory.search("Where is parcel q1x?", scope=ANN, limit=50).hits
+            if "q1x" in hit.record.text
+        ]
         assert memory.check()["problems"] == []
 
 
 def test_a_repair_removes_pieces_of_no_file(tmp_path: Path) -> None:
-    """Pieces that an earlier release left behind go with `engrams doctor --repair`; those of notes stay."""
+    """Pieces that an earlier release left behind go with `engrams doctor --repair`;
+    those of notes stay.
+    """
     with open_home(tmp_path) as memory:
         memory.add(Turn("Parcel q1x waits in the hall.", session="s1"), scope=ANN)
         memory.sessions.end("s1", scope=ANN)
@@ -69,8 +92,19 @@ def test_a_repair_removes_pieces_of_no_file(tmp_path: Path) -> None:
         state.set_fact("notes", "{}")
         memory.vault.sync()
         assert len(find_pieces(memory, "q1x")) == 2
-    line = [sys.executable, "-m", "engrams.surfaces.cli.entry", "doctor", "--offline", "--repair", "--home", str(tmp_path)]
-    subprocess.run(line, env={**os.environ, "ENGRAMS_VAULT__ENABLED": "true"}, timeout=120, capture_output=True)
+    line = [
+        sys.executable,
+        "-m",
+        "engrams.surfaces.cli.entry",
+        "doctor",
+        "--offline",
+        "--repair",
+        "--home",
+        str(tmp_path),
+    ]
+    subprocess.run(
+        line, env={**os.environ, "ENGRAMS_VAULT__ENABLED": "true"}, timeout=120, capture_output=True
+    )
     with open_home(tmp_path) as memory:
         (left,) = find_pieces(memory, "q1x")
         assert left != old
@@ -79,7 +113,10 @@ def test_a_repair_removes_pieces_of_no_file(tmp_path: Path) -> None:
 def test_what_was_forgotten_before_the_note_was_written_is_not_in_it(tmp_path: Path) -> None:
     """A message that is forgotten while the job of its note waits is left out of the file."""
     with open_home(tmp_path) as memory:
-        ids = [memory.add(Turn(f"Parcel q{n}x waits in hall {n}.", session="s1"), scope=ANN).id for n in range(3)]
+        ids = [
+            memory.add(Turn(f"Parcel q{n}x waits in hall {n}.", session="s1"), scope=ANN).id
+            for n in range(3)
+        ]
         memory.sessions.end("s1", scope=ANN)
         memory.forget(ids[1], scope=ANN)
         memory.drain()

@@ -1,4 +1,6 @@
-"""The folder opens as an Obsidian vault: its links lead somewhere, its settings are its own, and what it adds stays."""
+"""The folder opens as an Obsidian vault:
+its links lead somewhere, its settings are its own, and what it adds stays.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ def links(value: object) -> Iterator[str]:
 
 
 def resolved(root: Path, source: Path, link: str) -> Path | None:
-    """The note that Obsidian opens: by the path from this note, from the vault, or by its name where only one has it."""
+    """The note that Obsidian opens:
+    by the path from this note, from the vault, or by its name where only one has it.
+    """
     for base in (source.parent, root):
         path = (base / f"{link}.md").resolve()
         if path.exists():
@@ -34,7 +38,9 @@ def resolved(root: Path, source: Path, link: str) -> Path | None:
 
 
 def test_properties_are_yaml_and_links_lead_to_notes(desk: Desk) -> None:
-    """Front matter is one YAML mapping with an alias, and each link in it leads to the note of the memory it names."""
+    """Front matter is one YAML mapping with an alias, and each link in it leads to the note of the
+    memory it names.
+    """
     desk.add("I live in Paris.")
     desk.add("I moved to Berlin.", scope=(*ALICE, "project", "x"))
     desk.engine.forget(desk.add("My car is red.").id, scope=ALICE)
@@ -53,7 +59,9 @@ def test_properties_are_yaml_and_links_lead_to_notes(desk: Desk) -> None:
 
 
 def test_what_obsidian_adds_stays_and_is_no_memory(desk: Desk) -> None:
-    """Its folder of settings, tags and properties of one's own, and notes elsewhere are left as they are."""
+    """Its folder of settings, tags and properties of one's own, and notes elsewhere are left as
+    they are.
+    """
     record = desk.add("My dentist is Doctor Brown.", settle=False)
     (desk.root / ".obsidian").mkdir()
     (desk.root / ".obsidian/app.json").write_text("{}")
@@ -64,13 +72,21 @@ def test_what_obsidian_adds_stays_and_is_no_memory(desk: Desk) -> None:
     desk.engine.edit(record.id, scope=ALICE, fields={"importance": 0.9})
     desk.sync()
     text = desk.file(record).read_text("utf-8")
-    assert "cssclasses: [wide]\nrating: 5\n" in text and "importance: 0.9" in text and "[[Home]] #health" in text
-    assert (desk.root / "Home.md").read_text() == "# My start page\n" and (desk.root / ".obsidian/app.json").read_text() == "{}"
+    assert (
+        "cssclasses: [wide]\nrating: 5\n" in text
+        and "importance: 0.9" in text
+        and "[[Home]] #health" in text
+    )
+    assert (desk.root / "Home.md").read_text() == "# My start page\n" and (
+        desk.root / ".obsidian/app.json"
+    ).read_text() == "{}"
     assert [one.kind for one in desk.everything()] == [Kind.NOTE]
 
 
 def test_its_trash_is_a_way_to_forget(desk: Desk) -> None:
-    """A note that Obsidian moves to its trash is put away; moved back out, it is remembered again."""
+    """A note that Obsidian moves to its trash is put away;
+    moved back out, it is remembered again.
+    """
     record = desk.add("My dentist is Doctor Brown.", settle=False)
     file = desk.file(record)
     trash = desk.root / ".trash"

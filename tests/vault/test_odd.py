@@ -1,4 +1,6 @@
-"""Odd names and odd bytes: file systems that tell names apart, or not, and texts that no editor wrote."""
+"""Odd names and odd bytes:
+file systems that tell names apart, or not, and texts that no editor wrote.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +16,12 @@ from engrams.errors import InputError
 @pytest.mark.covers("S2.14")
 @pytest.mark.parametrize("names", [("Dog.md", "dog.md"), ("caf\u00e9.md", "cafe\u0301.md")])
 @pytest.mark.parametrize("together", [True, False])
-def test_names_that_other_file_systems_cannot_tell_apart(desk: Desk, names: tuple[str, str], together: bool) -> None:
-    """Of two such files one is a memory; the other is told of and untouched, and with another name it is remembered too."""
+def test_names_that_other_file_systems_cannot_tell_apart(
+    desk: Desk, names: tuple[str, str], together: bool
+) -> None:
+    """Of two such files one is a memory;
+    the other is told of and untouched, and with another name it is remembered too.
+    """
     desk.again(write__extract="off")
     desk.add("Begun.")
     facts = desk.root / "entries/user/alice/facts"
@@ -28,11 +34,18 @@ def test_names_that_other_file_systems_cannot_tell_apart(desk: Desk, names: tupl
     desk.sync()
     (told,) = desk.problems().items()
     left = desk.root / told[0]
-    assert "only in case or Unicode form" in told[1] and left.read_text("utf-8") in ("Text number 0.\n", "Text number 1.\n")
+    assert "only in case or Unicode form" in told[1] and left.read_text("utf-8") in (
+        "Text number 0.\n",
+        "Text number 1.\n",
+    )
     assert len(desk.everything()) == 2
     left.rename(left.with_name("other.md"))
     desk.sync()
-    assert {record.text for record in desk.everything()} == {"Begun.", "Text number 0.", "Text number 1."}
+    assert {record.text for record in desk.everything()} == {
+        "Begun.",
+        "Text number 0.",
+        "Text number 1.",
+    }
     converged(desk)
 
 
@@ -49,20 +62,33 @@ def test_a_name_in_another_case_is_the_same_memory(desk: Desk) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="names are text there")
 def test_a_name_that_is_no_text_is_told_and_stops_nothing(desk: Desk) -> None:
-    """A file or folder whose name is not UTF-8 is reported and left alone; everything else goes on."""
+    """A file or folder whose name is not UTF-8 is reported and left alone;
+    everything else goes on.
+    """
     facts = desk.root / "entries/user/alice/facts"
     desk.add("Begun.", settle=False)
     (facts / "\udcff\udcfe.md").write_bytes(b"name is no text\n")
     (facts / "\udcff").mkdir()
     (facts / "good.md").write_text("A good one.\n", "utf-8")
     report = desk.sync()
-    assert report.added == 1 and len(report.problems) == 2 and all("UTF-8" in told for told in report.problems.values())
-    assert not desk.engine.check()["ok"] and (facts / "\udcff\udcfe.md").read_bytes() == b"name is no text\n"
+    assert (
+        report.added == 1
+        and len(report.problems) == 2
+        and all("UTF-8" in told for told in report.problems.values())
+    )
+    assert (
+        not desk.engine.check()["ok"]
+        and (facts / "\udcff\udcfe.md").read_bytes() == b"name is no text\n"
+    )
 
 
-@pytest.mark.parametrize("text", ["a\0b", "a\ud800b", "\u202eabc\u2066", "a\u2028b\x85c", "\ufeffbom", "x" * 900_000])
+@pytest.mark.parametrize(
+    "text", ["a\0b", "a\ud800b", "\u202eabc\u2066", "a\u2028b\x85c", "\ufeffbom", "x" * 900_000]
+)
 def test_odd_texts_are_alike_in_memory_and_file(desk: Desk, text: str) -> None:
-    """What memory makes of NUL, lone surrogates, marks, separators and a very long line is what its file gives back."""
+    """What memory makes of NUL, lone surrogates, marks, separators and a very long line is what its
+    file gives back.
+    """
     record = desk.add(text, settle=False)
     converged(desk)
     desk.engine.close()
@@ -83,7 +109,9 @@ def test_a_text_that_is_too_long_leaves_no_file(desk: Desk) -> None:
 
 @pytest.mark.covers("S2.17")
 def test_odd_files_are_read_or_told_of(desk: Desk) -> None:
-    """NUL in a file, a line of 10 MB, surrogates as bytes, UTF-16: each is a memory or a problem with a reason, and untouched then."""
+    """NUL in a file, a line of 10 MB, surrogates as bytes, UTF-16:
+    each is a memory or a problem with a reason, and untouched then.
+    """
     facts = desk.root / "entries/user/alice/facts"
     desk.add("Begun.", settle=False)
     bad = {

@@ -27,7 +27,9 @@ assert loaded == [], loaded
 
 
 def test_off_it_is_not_even_loaded(tmp_path: Path) -> None:
-    """Remembering and searching without a vault loads no module of it, makes no outbox entry, no job and no file."""
+    """Remembering and searching without a vault loads no module of it, makes no outbox entry, no
+    job and no file.
+    """
     subprocess.run([sys.executable, "-c", LOOK, str(tmp_path)], check=True)
     assert {path.name for path in tmp_path.iterdir()} == {".lock", "memory.db"}
 

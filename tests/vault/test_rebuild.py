@@ -1,4 +1,6 @@
-"""The files are enough: without the database, or beside an older one, the same memories come back."""
+"""The files are enough:
+without the database, or beside an older one, the same memories come back.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,17 @@ def lived(desk: Desk) -> None:
     from engrams.ports import WriteBatch
 
     owner = Scope(ALICE)
-    edges = (Edge(owner, tea.id, deep.id, EdgeType.RELATES_TO, 0.25, 3), Edge(owner, deep.id, tea.id, EdgeType.CONTRADICTS))
+    edges = (
+        Edge(
+            owner=owner,
+            source=tea.id,
+            target=deep.id,
+            type=EdgeType.RELATES_TO,
+            weight=0.25,
+            count=3,
+        ),
+        Edge(owner, deep.id, tea.id, EdgeType.CONTRADICTS),
+    )
     desk.engine.store.commit(WriteBatch("test", "linked", desk.engine.now(), edges=edges))
     desk.sync()
 
@@ -36,7 +48,9 @@ def lived(desk: Desk) -> None:
 def told(desk: Desk) -> tuple[list[object], set[tuple[str, str, str, float, int]]]:
     records = desk.everything()
     edges = desk.engine.store.edges(Scope(ALICE), [record.id for record in records])
-    return sorted(records, key=str), {(str(edge.type), edge.source, edge.target, edge.weight, edge.count) for edge in edges}
+    return sorted(records, key=str), {
+        (str(edge.type), edge.source, edge.target, edge.weight, edge.count) for edge in edges
+    }
 
 
 def without(home: Path, *names: str) -> None:
@@ -47,28 +61,42 @@ def without(home: Path, *names: str) -> None:
 
 @pytest.mark.covers("S2.19", "S2.21")
 def test_a_conversation_comes_back_in_its_order(desk: Desk) -> None:
-    """Turns of one moment keep their order, which tells a search what was said before what: it answers as before."""
-    session = [Turn(f"Line {number} of the talk about thing {number * 7 % 30}.", session="s") for number in range(30)]
+    """Turns of one moment keep their order, which tells a search what was said before what:
+    it answers as before.
+    """
+    session = [
+        Turn(f"Line {number} of the talk about thing {number * 7 % 30}.", session="s")
+        for number in range(30)
+    ]
     desk.engine.observe(session, scope=ALICE)
     desk.engine.drain()
     for city in ("Paris", "Oslo", "Rome", "Bern"):
         desk.add(f"I moved to {city}.")
     desk.sync()
-    before, said = desk.everything(), [hit.record.id for hit in desk.engine.search("thing 21 in the talk", scope=ALICE).hits]
+    before = desk.everything()
+    said = [hit.record.id for hit in desk.engine.search("thing 21 in the talk", scope=ALICE).hits]
     desk.engine.close()
     without(desk.home, "memory.db")
     desk.again()
     assert desk.everything() == before
-    assert [hit.record.id for hit in desk.engine.search("thing 21 in the talk", scope=ALICE).hits] == said
+    assert [
+        hit.record.id for hit in desk.engine.search("thing 21 in the talk", scope=ALICE).hits
+    ] == said
 
 
 @pytest.mark.covers("S2.19", "S2.21")
 @pytest.mark.parametrize("lost", [("memory.db",), ("memory.db", "vault.db"), ("vault.db",)])
 def test_a_deleted_database_comes_back_equal(desk: Desk, lost: tuple[str, ...]) -> None:
-    """Records with their times, versions and status, and the edges with weight and count, are those of before."""
+    """Records with their times, versions and status, and the edges with weight and count, are those
+    of before.
+    """
     lived(desk)
     before = told(desk)
-    assert {record.status for record in desk.everything()} >= {Status.ACTIVE, Status.SUPERSEDED, Status.FORGOTTEN}
+    assert {record.status for record in desk.everything()} >= {
+        Status.ACTIVE,
+        Status.SUPERSEDED,
+        Status.FORGOTTEN,
+    }
     files = {path: path.read_bytes() for path in desk.files()}
     desk.engine.close()
     without(desk.home, *lost)
@@ -80,7 +108,9 @@ def test_a_deleted_database_comes_back_equal(desk: Desk, lost: tuple[str, ...]) 
 
 
 def test_a_file_that_a_kill_left_brings_nothing_back(desk: Desk) -> None:
-    """Killed before a forgotten memory's file went, and without the files' own state: it stays forgotten, and the file goes."""
+    """Killed before a forgotten memory's file went, and without the files' own state:
+    it stays forgotten, and the file goes.
+    """
     desk.add("I live in Paris.", settle=False)
     desk.sync()
     (record,) = desk.everything()
@@ -110,7 +140,9 @@ def test_reindex_builds_the_same_beside_the_old_one(desk: Desk) -> None:
 
 
 def test_an_older_database_put_back_takes_the_newer_files_in(desk: Desk) -> None:
-    """A copy of the database from yesterday beside the files of today learns what is in the files alone."""
+    """A copy of the database from yesterday beside the files of today learns what is in the files
+    alone.
+    """
     desk.add("I live in Paris.", settle=False)
     desk.engine.close()
     shutil.copy(desk.home / "memory.db", desk.home / "yesterday")
@@ -120,16 +152,25 @@ def test_an_older_database_put_back_takes_the_newer_files_in(desk: Desk) -> None
     without(desk.home, "memory.db")
     (desk.home / "yesterday").rename(desk.home / "memory.db")
     desk.again()
-    assert [record.text for record in desk.everything()] == ["I live in Paris.", "My dentist is Doctor Brown."]
+    assert [record.text for record in desk.everything()] == [
+        "I live in Paris.",
+        "My dentist is Doctor Brown.",
+    ]
     converged(desk)
 
 
 @pytest.mark.covers("S3.54")
 def test_files_read_well_and_say_their_format(desk: Desk) -> None:
-    """A person reads a memory's file without any program; the vault names the format it has, and a newer one is left alone."""
+    """A person reads a memory's file without any program;
+    the vault names the format it has, and a newer one is left alone.
+    """
     record = desk.add("My dentist is Doctor Brown.", settle=False)
     lines = desk.file(record).read_text("utf-8").splitlines()
-    assert lines[0] == "---" and f'id: "{record.id}"' in lines and lines[-1] == "My dentist is Doctor Brown."
+    assert (
+        lines[0] == "---"
+        and f'id: "{record.id}"' in lines
+        and lines[-1] == "My dentist is Doctor Brown."
+    )
     mark = desk.root / MARK
     assert mark.read_text().strip().endswith("format 1")
     mark.write_text(mark.read_text().replace("format 1", "format 9"))

@@ -11,23 +11,78 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from engrams.types import LAYER_OF, Edge, EdgeType, Evidence, Kind, Layer, Provenance, Record, Scope, Status, Tier
+from engrams.types import (
+    LAYER_OF,
+    Edge,
+    EdgeType,
+    Evidence,
+    Kind,
+    Layer,
+    Provenance,
+    Record,
+    Scope,
+    Status,
+    Tier,
+)
 from engrams.vault import frontmatter, recordmarkdown
 from engrams.vault.frontmatter import FrontMatterError
 
 START = datetime(2026, 3, 2, 9, 15, tzinfo=UTC)
 NASTY = [
-    *["---", "---\n", "\n---\n", "a\r\nb", "\r", "a\r", " x ", "\n\n", "", "# no comment", "yes", "null", "1", "1.0", "2026-03-02"],
-    *["\u2028", "\x85", "\ufeff", "\ufffe", "- a", "a: b", "{", "[[x|y]]", "'", '"', "\\", "%", "!!binary", "&a", "*a", "|", ">"],
+    *[
+        "---",
+        "---\n",
+        "\n---\n",
+        "a\r\nb",
+        "\r",
+        "a\r",
+        " x ",
+        "\n\n",
+        "",
+        "# no comment",
+        "yes",
+        "null",
+        "1",
+        "1.0",
+        "2026-03-02",
+    ],
+    *[
+        "\u2028",
+        "\x85",
+        "\ufeff",
+        "\ufffe",
+        "- a",
+        "a: b",
+        "{",
+        "[[x|y]]",
+        "'",
+        '"',
+        "\\",
+        "%",
+        "!!binary",
+        "&a",
+        "*a",
+        "|",
+        ">",
+    ],
     *["\t", "\x07", "🙂", "שלום", "日本語", "e\u0301", "? x", "=", "<<"],
 ]
 
-texts = st.one_of(st.sampled_from(NASTY), st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=40))
+texts = st.one_of(
+    st.sampled_from(NASTY),
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=40),
+)
 names = texts.filter(lambda text: bool(text.strip()))
 times = st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30), timezones=st.just(UTC))
 shares = st.floats(0, 1)
 json_values = st.recursive(
-    st.one_of(st.none(), st.booleans(), st.integers(-(10**18), 10**18), st.floats(allow_nan=False, allow_infinity=False), texts),
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(-(10**18), 10**18),
+        st.floats(allow_nan=False, allow_infinity=False),
+        texts,
+    ),
     lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(texts, inner, max_size=3)),
     max_leaves=6,
 )
@@ -48,7 +103,9 @@ def lists_of(inner: Any) -> Any:
 records = st.builds(
     Record,
     id=names,
-    scope=st.lists(names.filter(labels), min_size=1, max_size=4).map(lambda parts: Scope(tuple(parts))),
+    scope=st.lists(names.filter(labels), min_size=1, max_size=4).map(
+        lambda parts: Scope(tuple(parts))
+    ),
     kind=st.sampled_from(Kind),
     text=texts,
     recorded_at=times,
@@ -106,7 +163,11 @@ def plain(**fields: Any) -> Record:
         "recorded_at": START,
         **fields,
     }
-    return Record(scope=given.pop("scope", Scope(("user", "alice"))), layer=given.pop("layer", LAYER_OF[given["kind"]]), **given)
+    return Record(
+        scope=given.pop("scope", Scope(("user", "alice"))),
+        layer=given.pop("layer", LAYER_OF[given["kind"]]),
+        **given,
+    )
 
 
 def edges(found: recordmarkdown.RecordFileContent) -> set[tuple[str, str, float, int]]:
@@ -119,8 +180,12 @@ def edges(found: recordmarkdown.RecordFileContent) -> set[tuple[str, str, float,
 @example(plain(text="---\nid: stolen\n---\n"), ())
 @example(plain(meta={"k" * 1500: "v", "a": {"b" * 1200: [1, 1.0, True, None]}}), ())
 @example(plain(importance=1e-07, meta={"n": 1e22}), ())
-def test_any_record_comes_back_exactly(record: Record, told: tuple[recordmarkdown.RecordFileLink, ...]) -> None:
-    """Whatever a record and its links hold, its file gives the same back, and the body is the text and nothing else."""
+def test_any_record_comes_back_exactly(
+    record: Record, told: tuple[recordmarkdown.RecordFileLink, ...]
+) -> None:
+    """Whatever a record and its links hold, its file gives the same back, and the body is the text
+    and nothing else.
+    """
     text = recordmarkdown.render_entry(record, told)
     found = recordmarkdown.parse_entry(text.encode().decode())
     assert found.to_record({}) == record
@@ -133,7 +198,9 @@ def test_any_record_comes_back_exactly(record: Record, told: tuple[recordmarkdow
 @given(records, records)
 @pytest.mark.slow
 def test_an_old_file_never_spoils_the_new_one(record: Record, other: Record) -> None:
-    """Rendered over the file of anything else, a record still comes back exactly, and what its owner added stays."""
+    """Rendered over the file of anything else, a record still comes back exactly, and what its
+    owner added stays.
+    """
     old = recordmarkdown.render_entry(other, ())
     head, body = frontmatter.split(old)
     assert head is not None
@@ -146,31 +213,54 @@ def test_an_old_file_never_spoils_the_new_one(record: Record, other: Record) -> 
 
 @pytest.mark.covers("S2.15")
 def test_front_matter_reads_well() -> None:
-    """A fact's file holds its id, time, conversation and source under plain names, in a fixed order, defaults left out."""
-    fact = plain(session="c1", evidence=(Evidence("I live in Berlin", "t1"),), tags=("home",), valid_from=START)
-    links = [recordmarkdown.to_link(Edge(fact.scope, fact.id, "t1", EdgeType.DERIVED_FROM), "../turns/user/x__t1")]
+    """A fact's file holds its id, time, conversation and source under plain names, in a fixed
+    order, defaults left out.
+    """
+    fact = plain(
+        session="c1",
+        evidence=(Evidence("I live in Berlin", "t1"),),
+        tags=("home",),
+        valid_from=START,
+    )
+    links = [
+        recordmarkdown.to_link(
+            Edge(fact.scope, fact.id, "t1", EdgeType.DERIVED_FROM), "../turns/user/x__t1"
+        )
+    ]
     head, body = frontmatter.split(recordmarkdown.render_entry(fact, links))
     assert body == "Lives in Berlin."
     held = yaml.safe_load(head or "")
-    told = "id kind scope created_at role conversation_id source_id tags valid_from evidence derived_from aliases"
+    told = (
+        "id kind scope created_at role conversation_id source_id tags valid_from evidence"
+        " derived_from aliases"
+    )
     assert list(held) == told.split()
     assert held["role"] == "memory"
     assert held["derived_from"] == ["[[../turns/user/x__t1|t1]]"]
     gone = plain(status=Status.FORGOTTEN, superseded_by="x2", kind=Kind.SUMMARY, category="daily")
     held = yaml.safe_load(frontmatter.split(recordmarkdown.render_entry(gone, ()))[0] or "")
-    assert (held["replaced_by"], held["status"], held["summary_kind"]) == ("x2", "forgotten", "daily")
+    assert (held["replaced_by"], held["status"], held["summary_kind"]) == (
+        "x2",
+        "forgotten",
+        "daily",
+    )
 
 
 def test_comments_order_and_unknown_names_stay() -> None:
-    """A change of one field changes its line alone: comments, own names, their order and their quotes are kept."""
+    """A change of one field changes its line alone:
+    comments, own names, their order and their quotes are kept.
+    """
     old = (
-        "---\n# my notes\nmood: 'happy'   # today\nid: \"x1\"\nkind: fact\nscope: user/alice\ncreated_at: 2026-03-02T09:15:00+00:00\n"
-        "role: memory\ntags: [a, 'b']\nnested:\n  deep: 1\n\n# end\n---\nOld.\n"
+        "---\n# my notes\nmood: 'happy'   # today\nid: \"x1\"\nkind: fact\nscope:"
+        " user/alice\ncreated_at: 2026-03-02T09:15:00+00:00\nrole: memory\ntags: [a,"
+        " 'b']\nnested:\n  deep: 1\n\n# end\n---\nOld.\n"
     )
     record = recordmarkdown.parse_entry(old).to_record({})
     assert record.tags == ("a", "b")
     text = recordmarkdown.render_entry(replace(record, text="New.", importance=0.9), (), old)
-    assert text == old.replace("tags: [a, 'b']\n", "tags: [a, 'b']\nimportance: 0.9\n").replace("Old.", "New.")
+    assert text == old.replace("tags: [a, 'b']\n", "tags: [a, 'b']\nimportance: 0.9\n").replace(
+        "Old.", "New."
+    )
 
 
 def bomb() -> str:
@@ -182,23 +272,40 @@ def bomb() -> str:
 
 
 BAD = [
-    *["---\nid: [\n---\nx\n", "---\nid: x\n", "---\n- a\n---\n", "---\nid: {}\n---\n", "---\nimportance: high\n---\n"],
-    *["---\nkind: thing\n---\n", "---\ncreated_at: soon\n---\n", "---\na: &a [*a]\n---\n", "---\nmeta: !!set {a}\n---\n"],
+    *[
+        "---\nid: [\n---\nx\n",
+        "---\nid: x\n",
+        "---\n- a\n---\n",
+        "---\nid: {}\n---\n",
+        "---\nimportance: high\n---\n",
+    ],
+    *[
+        "---\nkind: thing\n---\n",
+        "---\ncreated_at: soon\n---\n",
+        "---\na: &a [*a]\n---\n",
+        "---\nmeta: !!set {a}\n---\n",
+    ],
     *["---\nx: !!python/object:os.system {}\n---\n", bomb(), "---\n" + "[" * 5000 + "\n---\n"],
 ]
 
 
 @pytest.mark.parametrize("bad", BAD)
 def test_what_cannot_be_understood_says_why(bad: str) -> None:
-    """Broken, wrong, self-containing or exploding front matter is an error with a reason, and runs nothing."""
+    """Broken, wrong, self-containing or exploding front matter is an error with a reason, and runs
+    nothing.
+    """
     with pytest.raises(FrontMatterError) as caught:
         recordmarkdown.parse_entry(bad)
     assert str(caught.value)
 
 
 def test_files_of_other_editors_are_read() -> None:
-    """A byte order mark, Windows line ends, dates, numbers as tags and words like yes are read as what was meant."""
-    found = recordmarkdown.parse_entry("\ufeff---\r\nid: x\r\ntags: [2024, yes]\r\ncreated_at: 2026-03-02\r\n---\r\none\r\ntwo\r\n")
+    """A byte order mark, Windows line ends, dates, numbers as tags and words like yes are read as
+    what was meant.
+    """
+    found = recordmarkdown.parse_entry(
+        "\ufeff---\r\nid: x\r\ntags: [2024, yes]\r\ncreated_at: 2026-03-02\r\n---\r\none\r\ntwo\r\n"
+    )
     assert found.fields["text"] == "one\ntwo"
     assert found.fields["tags"] == ("2024", "yes")
     assert found.fields["recorded_at"] == datetime(2026, 3, 2, tzinfo=UTC)

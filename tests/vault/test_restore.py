@@ -53,8 +53,16 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def kill(source: Path, home: Path, step: str, count: int) -> None:
     """Kill `engrams recover` before the given call of a step."""
-    env = {**os.environ, "STEP": step, "COUNT": str(count), "SOURCE": str(source), "TARGET": str(home)}
-    done = subprocess.run([sys.executable, "-c", KILLED], env=env, timeout=60, check=False, capture_output=True)
+    env = {
+        **os.environ,
+        "STEP": step,
+        "COUNT": str(count),
+        "SOURCE": str(source),
+        "TARGET": str(home),
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED], env=env, timeout=60, check=False, capture_output=True
+    )
     assert done.returncode == -signal.SIGKILL, done.stderr
     assert [path.name for path in home.iterdir() if path.name.startswith("engrams-restore-")]
 
@@ -74,10 +82,20 @@ STEPS = [("_extract", 0), ("_extract", 5), ("_finish", 1), ("move", 0), ("move",
 
 @pytest.mark.parametrize(("step", "count"), STEPS)
 def test_repeating_it_finishes_it(source: Path, tmp_path: Path, step: str, count: int) -> None:
-    """Whenever it was killed, the same command brings everything back, and nothing of the first run lies about."""
+    """Whenever it was killed, the same command brings everything back, and nothing of the first run
+    lies about.
+    """
     home = tmp_path / "two"
     kill(source, home, step, count)
-    line = [sys.executable, "-m", "engrams.surfaces.cli.entry", "recover", str(source), "--home", str(home)]
+    line = [
+        sys.executable,
+        "-m",
+        "engrams.surfaces.cli.entry",
+        "recover",
+        str(source),
+        "--home",
+        str(home),
+    ]
     again = subprocess.run(line, capture_output=True, text=True, timeout=60, check=False)
     assert again.returncode == 0, again.stderr
     assert left(home) == []
@@ -86,7 +104,9 @@ def test_repeating_it_finishes_it(source: Path, tmp_path: Path, step: str, count
 
 @pytest.mark.parametrize(("step", "count"), [("_extract", 5), ("move", 1), ("move", 2)])
 def test_opening_the_home_finishes_it(source: Path, tmp_path: Path, step: str, count: int) -> None:
-    """What was read whole is put into place; else the home is empty, and a restore into it is possible."""
+    """What was read whole is put into place;
+    else the home is empty, and a restore into it is possible.
+    """
     home = tmp_path / "two"
     kill(source, home, step, count)
     assert texts(home) == (set() if step == "_extract" else SAID)

@@ -22,8 +22,12 @@ def until(expected: Callable[[], bool]) -> None:
 
 @pytest.mark.covers("S2.11")
 @pytest.mark.parametrize(("watch", "follows"), [("serve", True), ("off", False)])
-def test_the_watcher_lives_as_long_as_the_server(desks: Callable[..., Desk], watch: str, follows: bool) -> None:
-    """An engine alone does not watch; the start of a server begins it, its end waits for it; `off` turns it off there too."""
+def test_the_watcher_lives_as_long_as_the_server(
+    desks: Callable[..., Desk], watch: str, follows: bool
+) -> None:
+    """An engine alone does not watch;
+    the start of a server begins it, its end waits for it; `off` turns it off there too.
+    """
     from tests.surfaces.http.running import running
 
     from engrams.surfaces.http.app import create_app
@@ -44,8 +48,12 @@ def test_the_watcher_lives_as_long_as_the_server(desks: Callable[..., Desk], wat
 
 
 @pytest.mark.covers("S2.11")
-def test_a_burst_is_taken_in_at_once(desks: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two hundred files that change together are a few looks, not two hundred; files that do not change are none."""
+def test_a_burst_is_taken_in_at_once(
+    desks: Callable[..., Desk], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two hundred files that change together are a few looks, not two hundred;
+    files that do not change are none.
+    """
     desk = desks(write__extract="off")
     folder = desk.root / "entries/user/alice/facts"
     folder.mkdir(parents=True)

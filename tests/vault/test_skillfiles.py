@@ -19,10 +19,12 @@ from engrams.testing import HashEmbedder, SettableClock
 from engrams.types import EdgeType, Kind, Status
 from engrams.vault.skillfiles import _LARGEST
 
-ANN, BOB = ("user", "ann"), ("user", "bob")
+ANN = ("user", "ann")
+BOB = ("user", "bob")
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 DEPLOY = (
-    "---\nname: Deploy\ndescription: Roll the web shop out to production.\n---\n# Steps\n\n1. Run make release.\n2. Watch the canary.\n"
+    "---\nname: Deploy\ndescription: Roll the web shop out to production.\n---\n# Steps\n\n1. Run"
+    " make release.\n2. Watch the canary.\n"
 )
 ASKED = "How do I roll out the web shop to production?"
 
@@ -31,7 +33,11 @@ ASKED = "How do I roll out the web shop to production?"
 def folder(tmp_path: Path) -> Path:
     """A folder with two skills."""
     write(tmp_path / "skills", "deploy", DEPLOY)
-    write(tmp_path / "skills", "taxes", "---\ndescription: Fill in the yearly tax return.\n---\nUse form 42.\n")
+    write(
+        tmp_path / "skills",
+        "taxes",
+        "---\ndescription: Fill in the yearly tax return.\n---\nUse form 42.\n",
+    )
     return tmp_path / "skills"
 
 
@@ -41,7 +47,13 @@ def opened(home: Path, folder: Path) -> Iterator[Callable[..., MemoryEngine]]:
     engines: list[MemoryEngine] = []
 
     def open_engine(**settings: Any) -> MemoryEngine:
-        given = {"home": str(home), "skills__folder": str(folder), "jobs__workers": 0, "clock": SettableClock(START), **settings}
+        given = {
+            "home": str(home),
+            "skills__folder": str(folder),
+            "jobs__workers": 0,
+            "clock": SettableClock(START),
+            **settings,
+        }
         engines.append(engrams.open(**given))
         return engines[-1]
 
@@ -60,18 +72,28 @@ def write(folder: Path, name: str, text: str | bytes) -> Path:
 
 def found(engine: MemoryEngine, query: str = ASKED, **more: Any) -> dict[str, float]:
     """Ids and scores of the skills that a search finds."""
-    return {hit.record.id: hit.score for hit in engine.search(query, scope=ANN, **more).hits if hit.record.id.startswith("skill:")}
+    return {
+        hit.record.id: hit.score
+        for hit in engine.search(query, scope=ANN, **more).hits
+        if hit.record.id.startswith("skill:")
+    }
 
 
 @pytest.mark.covers("S3.72")
 @pytest.mark.parametrize("preset", presets())
 def test_a_skill_is_found_beside_memories(opened: Callable[..., MemoryEngine], preset: str) -> None:
-    """Before a memory that says less about the question, in the results and in the context, and told apart from it."""
+    """Before a memory that says less about the question, in the results and in the context, and
+    told apart from it.
+    """
     engine = opened(preset=preset)
     engine.add("The web shop is written in Rust.", scope=ANN)
     found = engine.search(ASKED, scope=ANN)
     best = found.hits[0]
-    assert (best.record.id, best.record.kind, best.record.role) == ("skill:deploy", Kind.PROCEDURE, "skill")
+    assert (best.record.id, best.record.kind, best.record.role) == (
+        "skill:deploy",
+        Kind.PROCEDURE,
+        "skill",
+    )
     assert best.record.provenance.channel == "skill"
     assert best.record.text.startswith("Deploy: Roll the web shop out to production.\n\n# Steps")
     context = engine.context(ASKED, scope=ANN)
@@ -82,7 +104,9 @@ def test_a_skill_is_found_beside_memories(opened: Callable[..., MemoryEngine], p
 
 @pytest.mark.covers("S3.72")
 def test_the_same_scorers_judge_skills_and_memories(opened: Callable[..., MemoryEngine]) -> None:
-    """By words and by meaning, as of a memory with the same text; the trace says so, and where the skill stands."""
+    """By words and by meaning, as of a memory with the same text;
+    the trace says so, and where the skill stands.
+    """
     engine = opened()
     text = engine.get("skill:deploy", scope=ANN).text
     engine.write_turns([Turn(text)], engrams.Scope(ANN), Kind.PROCEDURE)
@@ -92,7 +116,10 @@ def test_the_same_scorers_judge_skills_and_memories(opened: Callable[..., Memory
     assert skill["cos"] == pytest.approx(memory["cos"], abs=0.002)
     assert skill["bm"] > 0 and memory["bm"] > 0
     told = engine.explain("web shop production", scope=BOB, limit=1).trace.notes
-    assert any(note.startswith("skill:deploy is no memory: it stands in ") and note.endswith("SKILL.md") for note in told)
+    assert any(
+        note.startswith("skill:deploy is no memory: it stands in ") and note.endswith("SKILL.md")
+        for note in told
+    )
 
 
 @pytest.mark.covers("S3.72")
@@ -108,8 +135,12 @@ def test_skills_are_found_by_words_without_an_embedder(opened: Callable[..., Mem
 
 
 @pytest.mark.covers("S3.72")
-def test_nothing_of_a_skill_is_stored_or_counted(opened: Callable[..., MemoryEngine], home: Path) -> None:
-    """Searched, rendered and shown a hundred times: no row, no link, no use, no copy at hand, and nothing in the lists."""
+def test_nothing_of_a_skill_is_stored_or_counted(
+    opened: Callable[..., MemoryEngine], home: Path
+) -> None:
+    """Searched, rendered and shown a hundred times:
+    no row, no link, no use, no copy at hand, and nothing in the lists.
+    """
     engine = opened(preset="cache")
     engine.add("The web shop is written in Rust.", scope=ANN)
     for number in range(20):
@@ -118,18 +149,33 @@ def test_nothing_of_a_skill_is_stored_or_counted(opened: Callable[..., MemoryEng
         engine.deliver(ASKED, scope=ANN, session="s")
     engine.drain()
     skill = engine.get("skill:deploy", scope=ANN)
-    assert (skill.access_count, skill.strength, skill.last_accessed, skill.version) == (0, 1, None, 1)
-    assert not [record for record in engine.list(scope=ANN, statuses=tuple(Status), limit=500).records if "canary" in record.text]
+    assert (skill.access_count, skill.strength, skill.last_accessed, skill.version) == (
+        0,
+        1,
+        None,
+        1,
+    )
+    assert not [
+        record
+        for record in engine.list(scope=ANN, statuses=tuple(Status), limit=500).records
+        if "canary" in record.text
+    ]
     assert engine.store.edges(engrams.Scope(ANN), ["skill:deploy"], tuple(EdgeType)) == ()
-    assert "skill:deploy" not in [item.id for item in engine._components.working.ring(engrams.Scope(ANN)).items()]
+    assert "skill:deploy" not in [
+        item.id for item in engine._components.working.ring(engrams.Scope(ANN)).items()
+    ]
     assert engine.history("skill:deploy", scope=ANN) == ()
     engine.close()
     assert not any(b"canary" in path.read_bytes() for path in home.rglob("*") if path.is_file())
 
 
 @pytest.mark.covers("S3.72")
-def test_a_skill_cannot_be_changed_from_here(opened: Callable[..., MemoryEngine], folder: Path) -> None:
-    """Every change is refused, with the file to change instead; what was asked for together with it is not half done."""
+def test_a_skill_cannot_be_changed_from_here(
+    opened: Callable[..., MemoryEngine], folder: Path
+) -> None:
+    """Every change is refused, with the file to change instead;
+    what was asked for together with it is not half done.
+    """
     engine = opened()
     kept = engine.add("I live in Porto.", scope=ANN).id
     before = (folder / "deploy" / "SKILL.md").read_bytes()
@@ -152,8 +198,12 @@ def test_a_skill_cannot_be_changed_from_here(opened: Callable[..., MemoryEngine]
 
 
 @pytest.mark.covers("S3.72")
-def test_a_change_of_a_file_is_seen_at_the_next_read(opened: Callable[..., MemoryEngine], folder: Path) -> None:
-    """A new text, a new skill and one that is gone; what did not change is not read or embedded again."""
+def test_a_change_of_a_file_is_seen_at_the_next_read(
+    opened: Callable[..., MemoryEngine], folder: Path
+) -> None:
+    """A new text, a new skill and one that is gone;
+    what did not change is not read or embedded again.
+    """
 
     class Counting(HashEmbedder):
         texts = 0
@@ -181,7 +231,9 @@ def test_a_change_of_a_file_is_seen_at_the_next_read(opened: Callable[..., Memor
 
 @pytest.mark.covers("S3.72")
 def test_filters_hold_for_skills(opened: Callable[..., MemoryEngine]) -> None:
-    """Kinds, a time before the file was written, and nothing asked for: as for memories. Every owner sees the same skills."""
+    """Kinds, a time before the file was written, and nothing asked for:
+    as for memories. Every owner sees the same skills.
+    """
     engine = opened()
     engine.add("The web shop is written in Rust.", scope=ANN)
     assert found(engine, kinds=(Kind.PROCEDURE,)).keys() >= {"skill:deploy"}
@@ -192,8 +244,12 @@ def test_filters_hold_for_skills(opened: Callable[..., MemoryEngine]) -> None:
 
 
 @pytest.mark.covers("S3.72")
-def test_hostile_files_are_left_out(opened: Callable[..., MemoryEngine], folder: Path, tmp_path: Path) -> None:
-    """Links out of the folder, broken or missing front matter, huge and binary files, pipes, odd names: told, and no harm."""
+def test_hostile_files_are_left_out(
+    opened: Callable[..., MemoryEngine], folder: Path, tmp_path: Path
+) -> None:
+    """Links out of the folder, broken or missing front matter, huge and binary files, pipes, odd
+    names: told, and no harm.
+    """
     secret = write(tmp_path / "elsewhere", "secret", DEPLOY.replace("web shop", "moon base"))
     (folder / "linked").symlink_to(secret.parent, target_is_directory=True)
     (folder / "inner").mkdir()
@@ -207,7 +263,9 @@ def test_hostile_files_are_left_out(opened: Callable[..., MemoryEngine], folder:
     write(folder, "two words", DEPLOY.replace("web shop", "moon base"))
     write(folder, ".hidden", DEPLOY.replace("web shop", "moon base"))
     write(folder, "bytes", b"---\ndescription: Mend a \xff crooked fence.\n---\n\x00\xfe")
-    write(folder, "escape", "---\nname: ../../x\ndescription: Climb </recalled> a rope & tree.\n---\n")
+    write(
+        folder, "escape", "---\nname: ../../x\ndescription: Climb </recalled> a rope & tree.\n---\n"
+    )
     (folder / "pipe").mkdir()
     os.mkfifo(folder / "pipe" / "SKILL.md")
     (folder / "SKILL.md").write_text(DEPLOY.replace("web shop", "moon base"))
@@ -216,17 +274,30 @@ def test_hostile_files_are_left_out(opened: Callable[..., MemoryEngine], folder:
     assert told["skills"] == ["bytes", "deploy", "escape", "taxes"]
     left = {str(problem).partition(":")[0].strip("'") for problem in told["problems"]}
     assert left == {"broken", "endless", "bare", "listed", "bomb", "huge", "two words"}
-    assert not any("moon" in hit.record.text for hit in engine.search("roll out the moon base", scope=ANN, limit=50).hits)
+    assert not any(
+        "moon" in hit.record.text
+        for hit in engine.search("roll out the moon base", scope=ANN, limit=50).hits
+    )
     assert "skill:bytes" in found(engine, "mend a crooked fence")
     assert engine.context("climb a rope or tree", scope=ANN).text.count("</recalled>") == 1
-    for name in ("skill:../deploy", "skill:../elsewhere/secret", "skill:", "skill:\0", "skill:linked", "skill:.hidden", "skill:deploy/x"):
+    for name in (
+        "skill:../deploy",
+        "skill:../elsewhere/secret",
+        "skill:",
+        "skill:\0",
+        "skill:linked",
+        "skill:.hidden",
+        "skill:deploy/x",
+    ):
         with pytest.raises(NotFoundError):
             engine.get(name, scope=ANN)
 
 
 @pytest.mark.covers("S3.72")
 def test_without_a_folder_there_is_nothing(home: Path, tmp_path: Path) -> None:
-    """Off by default, and then not even loaded; a folder that is missing finds nothing and says so."""
+    """Off by default, and then not even loaded;
+    a folder that is missing finds nothing and says so.
+    """
     sys.modules.pop("engrams.vault.skillfiles", None)
     with engrams.open(home=str(home), jobs__workers=0) as engine:
         engine.add("x marks the spot", scope=ANN)
@@ -235,7 +306,9 @@ def test_without_a_folder_there_is_nothing(home: Path, tmp_path: Path) -> None:
         with pytest.raises(NotFoundError):
             engine.get("skill:deploy", scope=ANN)
     assert "engrams.vault.skillfiles" not in sys.modules
-    with engrams.open(home=str(home), skills__folder=str(tmp_path / "none"), jobs__workers=0) as engine:
+    with engrams.open(
+        home=str(home), skills__folder=str(tmp_path / "none"), jobs__workers=0
+    ) as engine:
         assert found(engine) == {}
         assert engine.skills is not None
         assert "cannot be read" in str(engine.skills.describe()["problems"])
@@ -245,5 +318,7 @@ def test_forgetting_in_words_forgets_no_skill(opened: Callable[..., MemoryEngine
     """A request to forget something finds the memory about it and passes over the skill."""
     engine = opened()
     engine.add("The web shop goes out to production on Fridays.", scope=ANN)
-    matching = engine.control._find_matching("roll the web shop out to production", engrams.Scope(ANN))
+    matching = engine.control._find_matching(
+        "roll the web shop out to production", engrams.Scope(ANN)
+    )
     assert matching and all(not record.id.startswith("skill:") for record in matching)

@@ -1,4 +1,6 @@
-"""What the tests of the write flow share: a store in memory, a clock that is set, and a flow over both."""
+"""What the tests of the write flow share:
+a store in memory, a clock that is set, and a flow over both.
+"""
 
 from __future__ import annotations
 
@@ -18,18 +20,26 @@ from engrams.write.writedependencies import WriteDeps
 ALICE = Scope.of(("user", "alice"))
 
 
-def digest_records(records: Sequence[Record], deps: WriteDeps, *, echoes: Collection[str] = ()) -> writepipeline.ExtractionBatch:
+def digest_records(
+    records: Sequence[Record], deps: WriteDeps, *, echoes: Collection[str] = ()
+) -> writepipeline.ExtractionBatch:
     """Learn from journaled records: one batch to commit."""
-    return writepipeline.reconcile_extraction(writepipeline.extract_candidates(records, deps, echoes=echoes), deps)
+    return writepipeline.reconcile_extraction(
+        writepipeline.extract_candidates(records, deps, echoes=echoes), deps
+    )
 
 
 class Talk:
-    """One owner's conversation over a real store: each statement is journaled, digested and committed ten days after the last."""
+    """One owner's conversation over a real store:
+    each statement is journaled, digested and committed ten days after the last.
+    """
 
     def __init__(self, **write: object) -> None:
         self.now = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
         self.store = SqliteStore.open(":memory:", StoreSettings(), lambda: self.now)
-        self.settings = Settings().model_copy(update={"write": Settings().write.model_copy(update=write)})
+        self.settings = Settings().model_copy(
+            update={"write": Settings().write.model_copy(update=write)}
+        )
         self.chat: ChatModel | None = None
         self.embedder: Embedder | None = None
         self.last: writepipeline.ExtractionBatch | None = None
@@ -37,16 +47,28 @@ class Talk:
 
     @property
     def deps(self) -> WriteDeps:
-        return WriteDeps(self.store, self.settings.write, self.settings.limits, lambda: self.now, self.store, self.embedder, self.chat)
+        return WriteDeps(
+            records=self.store,
+            settings=self.settings.write,
+            limits=self.settings.limits,
+            clock=lambda: self.now,
+            search=self.store,
+            embedder=self.embedder,
+            chat=self.chat,
+        )
 
-    def put(self, *turns: Turn | str, scope: Scope = ALICE, kind: Kind = Kind.TURN, channel: str = "") -> TurnIngestRecords:
+    def put(
+        self, *turns: Turn | str, scope: Scope = ALICE, kind: Kind = Kind.TURN, channel: str = ""
+    ) -> TurnIngestRecords:
         """Journal only."""
         some = [Turn(turn, session="s1") if isinstance(turn, str) else turn for turn in turns]
         self.journaled = journal_turns(some, scope, self.deps, kind=kind, channel=channel)
         self.store.commit(WriteBatch("test", "said", self.now, puts=self.journaled.puts))
         return self.journaled
 
-    def say(self, *turns: Turn | str, scope: Scope = ALICE, kind: Kind = Kind.TURN, channel: str = "") -> writepipeline.ExtractionBatch:
+    def say(
+        self, *turns: Turn | str, scope: Scope = ALICE, kind: Kind = Kind.TURN, channel: str = ""
+    ) -> writepipeline.ExtractionBatch:
         """Journal, learn, and let ten days pass."""
         journaled = self.put(*turns, scope=scope, kind=kind, channel=channel)
         self.last = digest_records(journaled.records, self.deps)
@@ -58,7 +80,15 @@ class Talk:
         """The statements with one of these statuses (none: active), oldest first."""
         reach = ScopeReach(scope.owner, (scope,), tree=True)
         return list(
-            self.store.find(RecordQuery(reach, writepipeline.STATEMENTS, statuses or (Status.ACTIVE,), order="oldest", limit=500)).records
+            self.store.find(
+                RecordQuery(
+                    reach,
+                    writepipeline.STATEMENTS,
+                    statuses or (Status.ACTIVE,),
+                    order="oldest",
+                    limit=500,
+                )
+            ).records
         )
 
     def texts(self, *statuses: Status) -> list[str]:

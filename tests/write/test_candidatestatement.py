@@ -14,7 +14,9 @@ from engrams.write.changeset import derived_id
 from engrams.write.predicateslots import canonical_predicate, is_single
 
 MADE = CandidateStatement(
-    "Alice lives in Paris", evidence=(Evidence("I live in Paris", "01h0qjasc0959jdbyfd901v7sz"),), said_at=datetime(2023, 5, 8, tzinfo=UTC)
+    "Alice lives in Paris",
+    evidence=(Evidence("I live in Paris", "01h0qjasc0959jdbyfd901v7sz"),),
+    said_at=datetime(2023, 5, 8, tzinfo=UTC),
 )
 
 
@@ -29,7 +31,9 @@ def test_the_owner_is_the_user_however_named(given: str, subject: str) -> None:
 
 
 def test_the_same_statement_of_the_same_source_is_the_same() -> None:
-    """Key and id depend on words and sources, not on confidence, and rewording keeps them where the origin is kept."""
+    """Key and id depend on words and sources, not on confidence, and rewording keeps them where the
+    origin is kept.
+    """
     assert replace(MADE, confidence=0.1).key == MADE.key
     assert replace(MADE, text="alice LIVES in paris").key == MADE.key
     assert replace(MADE, text="Alice lives in Rome").key != MADE.key
@@ -48,13 +52,19 @@ def test_the_same_statement_of_the_same_source_is_the_same() -> None:
     False), ("visited", "user", "Rome", False),
 ])  # fmt: skip
 def test_which_slots_hold_one_value(predicate: str, subject: str, value: str, single: bool) -> None:
-    """A home, a job, a favourite and a deadline are one at a time; tastes, languages and journeys are many."""
+    """A home, a job, a favourite and a deadline are one at a time;
+    tastes, languages and journeys are many.
+    """
     assert is_single(predicate, subject, value) is single
 
 
 def test_predicates_have_one_spelling() -> None:
     """Words for one meaning are one predicate."""
-    assert canonical_predicate("Works For") == canonical_predicate("works_at") == canonical_predicate("employer")
+    assert (
+        canonical_predicate("Works For")
+        == canonical_predicate("works_at")
+        == canonical_predicate("employer")
+    )
     assert canonical_predicate("favourite colour") == "favorite_color"
     assert canonical_predicate("hates") == canonical_predicate("adores") == "likes"
     assert canonical_predicate("breeds_alpacas") == "breeds_alpacas"

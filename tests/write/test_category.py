@@ -42,12 +42,22 @@ def engine(model: ScriptedModel) -> Iterator[MemoryEngine]:
 
 def row(text: str, **fields: Any) -> dict[str, Any]:
     """A statement as a model gives it."""
-    return {"turn": 1, "text": text, "quote": text, "subject": "user", "predicate": text.split()[1], "object": text, **fields}
+    return {
+        "turn": 1,
+        "text": text,
+        "quote": text,
+        "subject": "user",
+        "predicate": text.split()[1],
+        "object": text,
+        **fields,
+    }
 
 
 @pytest.mark.covers("S1.19")
 def test_the_six_categories(engine: MemoryEngine, model: ScriptedModel) -> None:
-    """A model's category is kept in one spelling, a missing one follows from the kind, and the model is asked for one of the six."""
+    """A model's category is kept in one spelling, a missing one follows from the kind, and the
+    model is asked for one of the six.
+    """
     text = "I want to run a marathon"
     for number, (given, kind, kept) in enumerate(
         (
@@ -69,15 +79,26 @@ def test_the_six_categories(engine: MemoryEngine, model: ScriptedModel) -> None:
         made = engine.list(scope=ANN, predicates=(f"p{number}",)).records
         assert [record.category for record in made] == [kept], given
     asked = model.requests[0].prompt
-    assert all(word in asked for word in ("preference", "knowledge", "context", "behavior", "goal", "correction"))
+    assert all(
+        word in asked
+        for word in ("preference", "knowledge", "context", "behavior", "goal", "correction")
+    )
     assert normalize_category("  Goals ", Kind.FACT) == "goal"
 
 
 @pytest.mark.covers("S1.19")
 def test_a_correction_says_what_to_avoid(engine: MemoryEngine, model: ScriptedModel) -> None:
-    """What a correction asks to be avoided is kept with it, and stands in its line of a prompt, escaped."""
+    """What a correction asks to be avoided is kept with it, and stands in its line of a prompt,
+    escaped.
+    """
     text = "No, deploy with make ship, never with git push"
-    model.say({"statements": [row(text, kind="correction", category="correction", avoid="git push </memory>")]})
+    model.say(
+        {
+            "statements": [
+                row(text, kind="correction", category="correction", avoid="git push </memory>")
+            ]
+        }
+    )
     engine.observe(Turn(text), scope=ANN)
     engine.drain()
     (made,) = engine.list(scope=ANN, kinds=(Kind.CORRECTION,)).records
@@ -87,7 +108,14 @@ def test_a_correction_says_what_to_avoid(engine: MemoryEngine, model: ScriptedMo
 
 def fact(**fields: Any) -> Record:
     """A fact about the user that lasts."""
-    values: dict[str, Any] = {"kind": Kind.FACT, "text": "x", "recorded_at": START, "subject": "user", "category": "knowledge", **fields}
+    values: dict[str, Any] = {
+        "kind": Kind.FACT,
+        "text": "x",
+        "recorded_at": START,
+        "subject": "user",
+        "category": "knowledge",
+        **fields,
+    }
     return Record(id="01", scope=Scope(values.pop("place", ANN)), **values)
 
 
@@ -132,4 +160,7 @@ def test_only_what_passes_the_gate_enters_the_profile() -> None:
             engine.add("Kim lives in Lisbon", scope=ANN)
             prefix = engine.context("", scope=ANN).prefix
             assert "Berlin" in prefix and ("Lisbon" in prefix) is shown
-            assert any("Lisbon" in hit.record.text for hit in engine.search("Where does Kim live?", scope=ANN).hits)
+            assert any(
+                "Lisbon" in hit.record.text
+                for hit in engine.search("Where does Kim live?", scope=ANN).hits
+            )

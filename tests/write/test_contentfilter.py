@@ -10,16 +10,29 @@ from engrams.write.memoryrequests import is_control
 
 @pytest.mark.covers("S0.1")
 @pytest.mark.parametrize(
-    ("text", "reason"), [("", "stop_words"), ("the of and", "stop_words"), ("I am", "stop_words"), ("Berlin", "short")]
+    ("text", "reason"),
+    [("", "stop_words"), ("the of and", "stop_words"), ("I am", "stop_words"), ("Berlin", "short")],
 )
 def test_too_little_is_skipped_with_its_reason(text: str, reason: str) -> None:
-    """A text of stop words only, or of too few words with content, is skipped and the decision says which."""
+    """A text of stop words only, or of too few words with content, is skipped and the decision says
+    which.
+    """
     decision = gate_text(text)
     assert decision is not None
     assert (decision.stage, decision.verdict, decision.reason) == ("gate", "skip", reason)
 
 
-@pytest.mark.parametrize("text", ["I'm vegan", "I'm Sam", "I moved to Berlin", "我住在柏林", "Vivo en Madrid", "ich bin müde vom Umzug"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I'm vegan",
+        "I'm Sam",
+        "I moved to Berlin",
+        "我住在柏林",
+        "Vivo en Madrid",
+        "ich bin müde vom Umzug",
+    ],
+)
 def test_short_statements_pass(text: str) -> None:
     """A short sentence with a subject is a statement, not a fragment."""
     assert gate_text(text) is None
@@ -47,7 +60,12 @@ def test_infrastructure_noise_is_skipped_with_its_own_reason(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["I had a connection with my grandmother", "We missed the train because of an error in the plan", "My timeout chair is blue"]
+    "text",
+    [
+        "I had a connection with my grandmother",
+        "We missed the train because of an error in the plan",
+        "My timeout chair is blue",
+    ],
 )
 def test_talk_about_connections_and_errors_is_no_noise(text: str) -> None:
     """The words alone do not make noise."""
@@ -57,7 +75,20 @@ def test_talk_about_connections_and_errors_is_no_noise(text: str) -> None:
 @pytest.mark.covers("S4.12")
 @pytest.mark.parametrize(
     "text",
-    ["hi", "Hello there!", "thanks a lot", "ok cool", "lol", "good morning", "👍", "how are you?", "bye!", "danke!", "谢谢你", "haha nice"],
+    [
+        "hi",
+        "Hello there!",
+        "thanks a lot",
+        "ok cool",
+        "lol",
+        "good morning",
+        "👍",
+        "how are you?",
+        "bye!",
+        "danke!",
+        "谢谢你",
+        "haha nice",
+    ],
 )
 def test_small_talk_is_recognised(text: str) -> None:
     """At most forty characters of nothing but greetings, thanks and assent are small talk."""
@@ -67,7 +98,14 @@ def test_small_talk_is_recognised(text: str) -> None:
 @pytest.mark.covers("S4.12")
 @pytest.mark.parametrize(
     "text",
-    ["", "   ", "ok, I moved to Berlin", "thanks, my name is Bo", "hello hello hello hello hello hello hello hi", "good dog named Max"],
+    [
+        "",
+        "   ",
+        "ok, I moved to Berlin",
+        "thanks, my name is Bo",
+        "hello hello hello hello hello hello hello hi",
+        "good dog named Max",
+    ],
 )
 def test_what_is_more_than_small_talk_passes_on(text: str) -> None:
     """Empty text, longer text and text with a word of content is not small talk."""
@@ -141,7 +179,9 @@ def test_ordinary_talk_about_memory_is_no_control(text: str) -> None:
 
 
 def test_what_was_injected_is_not_learned_again() -> None:
-    """A text whose fingerprint was injected before is an echo, whatever its case and punctuation; another text is not."""
+    """A text whose fingerprint was injected before is an echo, whatever its case and punctuation;
+    another text is not.
+    """
     echoes = {fingerprint("Alice lives in Berlin since May 2023.")}
     decision = gate_text("alice lives in berlin, since may 2023", echoes=echoes)
     assert decision is not None
@@ -149,7 +189,9 @@ def test_what_was_injected_is_not_learned_again() -> None:
     assert gate_text("Alice lives in Rome since May 2023", echoes=echoes) is None
 
 
-@pytest.mark.parametrize("text", ["\0\0\0", "\ud800", "a" * 100_000, "\u202e reversed text", "🦄" * 500, "\n" * 1000])
+@pytest.mark.parametrize(
+    "text", ["\0\0\0", "\ud800", "a" * 100_000, "\u202e reversed text", "🦄" * 500, "\n" * 1000]
+)
 def test_any_text_is_judged(text: str) -> None:
     """Hostile text gets an answer and no exception."""
     gate_text(text)

@@ -8,26 +8,60 @@ import pytest
 
 from engrams.types import Kind, Record, Scope
 from engrams.write.candidatestatement import CandidateStatement
-from engrams.write.rulereconciliation import find_exact, find_near_duplicate, has_distinct_detail, jaccard
+from engrams.write.rulereconciliation import (
+    find_exact,
+    find_near_duplicate,
+    has_distinct_detail,
+    jaccard,
+)
 
 SAID = datetime(2023, 5, 8, tzinfo=UTC)
 
 
-def record(text: str, value: str = "x", predicate: str = "likes", subject: str = "user", **meta: object) -> Record:
-    return Record("r1", Scope.of(("user", "alice")), Kind.FACT, text, SAID, subject=subject, predicate=predicate, object=value, meta=meta)
+def record(
+    text: str, value: str = "x", predicate: str = "likes", subject: str = "user", **meta: object
+) -> Record:
+    return Record(
+        id="r1",
+        scope=Scope.of(("user", "alice")),
+        kind=Kind.FACT,
+        text=text,
+        recorded_at=SAID,
+        subject=subject,
+        predicate=predicate,
+        object=value,
+        meta=meta,
+    )
 
 
-def candidate(text: str, value: str = "x", predicate: str = "likes", subject: str = "user", polarity: bool = True) -> CandidateStatement:
-    return CandidateStatement(text, subject=subject, predicate=predicate, object=value, polarity=polarity, said_at=SAID)
+def candidate(
+    text: str,
+    value: str = "x",
+    predicate: str = "likes",
+    subject: str = "user",
+    polarity: bool = True,
+) -> CandidateStatement:
+    return CandidateStatement(
+        text, subject=subject, predicate=predicate, object=value, polarity=polarity, said_at=SAID
+    )
 
 
 @pytest.mark.covers("S4.23", "S1.16")
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        (record("The user lives in Berlin", "Berlin", "lives_in"), candidate("the user  lives in berlin", "Berlin", "lives_in")),
-        (record("The user lives in Berlin", "Berlin", "lives_in"), candidate("The user moved to Berlin", "Berlin", "lives_in")),
-        (record("The user loves dogs", "dogs"), candidate("The user likes a dog", "the dog", "loves")),
+        (
+            record("The user lives in Berlin", "Berlin", "lives_in"),
+            candidate("the user  lives in berlin", "Berlin", "lives_in"),
+        ),
+        (
+            record("The user lives in Berlin", "Berlin", "lives_in"),
+            candidate("The user moved to Berlin", "Berlin", "lives_in"),
+        ),
+        (
+            record("The user loves dogs", "dogs"),
+            candidate("The user likes a dog", "the dog", "loves"),
+        ),
     ],
 )
 def test_the_same_statement_is_known(old: Record, new: CandidateStatement) -> None:
@@ -38,18 +72,35 @@ def test_the_same_statement_is_known(old: Record, new: CandidateStatement) -> No
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        (record("The user loves pizza", "pizza"), candidate("The user hates pizza", "pizza", polarity=False)),
-        (record("The user loves pizza", "pizza"), candidate("Anna loves pizza", "pizza", subject="Anna")),
-        (record("The user loves pizza", "pizza"), candidate("The user plays pizza", "pizza", "plays")),
-        (record("The user no longer works at X", "X", "works_at", effect="ends"), candidate("The user works at X", "X", "works_at")),
+        (
+            record("The user loves pizza", "pizza"),
+            candidate("The user hates pizza", "pizza", polarity=False),
+        ),
+        (
+            record("The user loves pizza", "pizza"),
+            candidate("Anna loves pizza", "pizza", subject="Anna"),
+        ),
+        (
+            record("The user loves pizza", "pizza"),
+            candidate("The user plays pizza", "pizza", "plays"),
+        ),
+        (
+            record("The user no longer works at X", "X", "works_at", effect="ends"),
+            candidate("The user works at X", "X", "works_at"),
+        ),
     ],
 )
-def test_another_polarity_subject_or_predicate_is_another_statement(old: Record, new: CandidateStatement) -> None:
+def test_another_polarity_subject_or_predicate_is_another_statement(
+    old: Record, new: CandidateStatement
+) -> None:
     """A contrary, somebody else's, or what is over is not the same."""
     assert find_exact(new, [old]) is None
 
 
-LONG = "one of the seven books that the user keeps on the shelf beside the old green lamp in the hall is about whales and ships"
+LONG = (
+    "one of the seven books that the user keeps on the shelf beside the old green lamp in the hall"
+    " is about whales and ships"
+)
 WORDS = LONG.split()
 
 
@@ -62,7 +113,10 @@ def test_the_threshold_is_exact() -> None:
     assert find_near_duplicate(candidate(seventeen_of_twenty), [record(base)], 0.85) is not None
     assert find_near_duplicate(candidate(f"{base} xa xb xc xd"), [record(base)], 0.85) is None
     assert find_near_duplicate(candidate(seventeen_of_twenty), [record(base)], 0.851) is None
-    assert find_near_duplicate(candidate(seventeen_of_twenty, predicate="plays"), [record(base)], 0.85) is None
+    assert (
+        find_near_duplicate(candidate(seventeen_of_twenty, predicate="plays"), [record(base)], 0.85)
+        is None
+    )
 
 
 @pytest.mark.parametrize(
@@ -80,12 +134,19 @@ def test_small_words_that_change_everything_keep_statements_apart(change: str, t
     """However alike, a difference in a negation, number, name or date makes a new statement."""
     assert has_distinct_detail(LONG, LONG.replace(change, to))
     assert find_near_duplicate(candidate(LONG.replace(change, to)), [record(LONG)], 0.5) is None
-    assert find_near_duplicate(candidate(LONG.replace("old", "ancient")), [record(LONG)], 0.85) is not None
+    assert (
+        find_near_duplicate(candidate(LONG.replace("old", "ancient")), [record(LONG)], 0.85)
+        is not None
+    )
 
 
 def test_names_and_numbers_in_another_order_are_a_distinct_detail() -> None:
-    """Who lent to whom, and from what to what, is no detail to drop; other words may change places."""
-    assert has_distinct_detail("Tilda lent Ruth her red bicycle.", "Ruth lent Tilda her red bicycle.")
+    """Who lent to whom, and from what to what, is no detail to drop;
+    other words may change places.
+    """
+    assert has_distinct_detail(
+        "Tilda lent Ruth her red bicycle.", "Ruth lent Tilda her red bicycle."
+    )
     assert has_distinct_detail("We went from 3 to 5 nodes.", "We went from 5 to 3 nodes.")
     known = [record("The user moved from Postgres to Oracle")]
     assert find_near_duplicate(candidate("The user moved from Oracle to Postgres"), known) is None

@@ -1,4 +1,6 @@
-"""What nobody would say: times out of range, texts that are all marks, metadata without a bottom."""
+"""What nobody would say:
+times out of range, texts that are all marks, metadata without a bottom.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +18,24 @@ from engrams.testing import temp_engine
 from engrams.write.rules import UtteranceContext, extract_statements
 
 ANN = ("user", "ann")
-EAST, WEST = timezone(timedelta(hours=5)), timezone(timedelta(hours=-5))
+EAST = timezone(timedelta(hours=5))
+WEST = timezone(timedelta(hours=-5))
 NEVER = (datetime(1, 1, 1, tzinfo=EAST), datetime(9999, 12, 31, 23, 59, 59, tzinfo=WEST))
 
 
 @pytest.mark.parametrize(
-    "at", [datetime(1, 1, 1), datetime(1, 1, 1, tzinfo=UTC), datetime(9999, 12, 31, 23, 59, 59), datetime(1969, 7, 20)]
+    "at",
+    [
+        datetime(1, 1, 1),
+        datetime(1, 1, 1, tzinfo=UTC),
+        datetime(9999, 12, 31, 23, 59, 59),
+        datetime(1969, 7, 20),
+    ],
 )
 def test_any_time_that_there_is_can_be_said(at: datetime) -> None:
-    """A turn of the year 1, 1969 or 9999 is stored, learned from and found, and reads as of such a time work."""
+    """A turn of the year 1, 1969 or 9999 is stored, learned from and found, and reads as of such a
+    time work.
+    """
     with temp_engine(jobs__workers=0) as memory:
         memory.add(Turn("I moved to Oslo last week.", at=at), scope=ANN)
         memory.drain(20)
@@ -36,7 +47,9 @@ def test_any_time_that_there_is_can_be_said(at: datetime) -> None:
 
 @pytest.mark.parametrize("at", NEVER)
 def test_a_time_out_of_range_is_refused_everywhere(at: datetime) -> None:
-    """A time that is in no year of UTC is an InputError, in a turn, an edit and a read; nothing is stored of it."""
+    """A time that is in no year of UTC is an InputError, in a turn, an edit and a read;
+    nothing is stored of it.
+    """
     with temp_engine(jobs__workers=0) as memory:
         known = memory.add("I live in Rome", scope=ANN)
         with pytest.raises(InputError, match="out of range"):
@@ -67,13 +80,36 @@ def test_metadata_without_a_bottom_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["'", '"', "$", "“", "=a", "+1 ", "a' ", '"a" ', "in 2020 ", "on monday ", "my ", "I like a and b, ", "- ", "(("]
+    "piece",
+    [
+        "'",
+        '"',
+        "$",
+        "“",
+        "=a",
+        "+1 ",
+        "a' ",
+        '"a" ',
+        "in 2020 ",
+        "on monday ",
+        "my ",
+        "I like a and b, ",
+        "- ",
+        "((",
+    ],
 )
 def test_the_work_grows_with_the_text(piece: str) -> None:
     """Twice the text is about twice the work (counted in calls), whatever it is made of."""
 
     def work(number: int) -> int:
-        speech = UtteranceContext("the user", "user", datetime(2026, 3, 1, tzinfo=UTC), "01m7zd0mnje5w4131vkr3zxw2e", 1.0, frozenset())
+        speech = UtteranceContext(
+            speaker="the user",
+            subject="user",
+            said_at=datetime(2026, 3, 1, tzinfo=UTC),
+            source="01m7zd0mnje5w4131vkr3zxw2e",
+            trust=1.0,
+            names=frozenset(),
+        )
         profile = cProfile.Profile()
         profile.runcall(extract_statements, piece * (number // len(piece)), speech)
         return pstats.Stats(profile).total_calls  # type: ignore[attr-defined, no-any-return]

@@ -16,14 +16,33 @@ from engrams.write.turnconversion import journal_turns
 @pytest.mark.covers("S3.52")
 @pytest.mark.parametrize(
     "path",
-    [".env", "app/.env", ".env.production", "keys/server.pem", "/home/bo/.ssh/id_rsa", "C:\\proj\\.env", "./.netrc", "x/.aws/credentials"],
+    [
+        ".env",
+        "app/.env",
+        ".env.production",
+        "keys/server.pem",
+        "/home/bo/.ssh/id_rsa",
+        "C:\\proj\\.env",
+        "./.netrc",
+        "x/.aws/credentials",
+    ],
 )
 def test_environments_and_keys_are_never_read(path: str) -> None:
     """Environment files, keys and credentials are refused without any ignore file."""
     assert match_ignore_rule(path)
 
 
-@pytest.mark.parametrize("path", [".env.example", "src/main.py", "docs/environment.md", "keyboard.txt", "notes/env.md", "id_rsa.pub.md"])
+@pytest.mark.parametrize(
+    "path",
+    [
+        ".env.example",
+        "src/main.py",
+        "docs/environment.md",
+        "keyboard.txt",
+        "notes/env.md",
+        "id_rsa.pub.md",
+    ],
+)
 def test_other_files_are_read(path: str) -> None:
     """Names that only look a little alike are let through."""
     assert match_ignore_rule(path) == ""
@@ -58,15 +77,23 @@ def test_the_last_rule_counts() -> None:
 
 @pytest.mark.covers("S3.52")
 def test_text_of_an_ignored_file_is_not_journaled(talk: Talk, tmp_path: Path) -> None:
-    """A turn that names an ignored file as its source is refused with the rule; one of another file is stored and names it."""
+    """A turn that names an ignored file as its source is refused with the rule;
+    one of another file is stored and names it.
+    """
     (tmp_path / ".gitignore").write_text("drafts/\n", "utf-8")
     (tmp_path / ".secretsignore").write_text("*.vault.md\n", "utf-8")
     deps = replace(talk.deps, ignore=read_rules(tmp_path))
-    turns = [Turn("some text", meta={"file": name}) for name in ("drafts/a.md", "b.vault.md", "notes/c.md")] + [
-        Turn("x y z", meta={"files": ["ok.md", ".env"]})
-    ]
+    turns = [
+        Turn("some text", meta={"file": name})
+        for name in ("drafts/a.md", "b.vault.md", "notes/c.md")
+    ] + [Turn("x y z", meta={"files": ["ok.md", ".env"]})]
     journaled = journal_turns(turns, ALICE, deps)
-    assert [receipt.outcome for receipt in journaled.receipts] == ["refused", "refused", "stored", "refused"]
+    assert [receipt.outcome for receipt in journaled.receipts] == [
+        "refused",
+        "refused",
+        "stored",
+        "refused",
+    ]
     assert "drafts/" in journaled.receipts[0].decisions[0].reason
     assert journaled.records[0].provenance.files == ("notes/c.md",)
 

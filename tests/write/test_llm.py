@@ -17,7 +17,14 @@ from engrams.types import Kind, Status, Turn
 
 
 def statement(text: str, quote: str, turn: int = 1, **fields: Any) -> dict[str, Any]:
-    made = {"turn": turn, "text": text, "quote": quote, "subject": "user", "predicate": "likes", "object": quote.rsplit(maxsplit=1)[-1]}
+    made = {
+        "turn": turn,
+        "text": text,
+        "quote": quote,
+        "subject": "user",
+        "predicate": "likes",
+        "object": quote.rsplit(maxsplit=1)[-1],
+    }
     return {**made, "kind": "fact", "confidence": 0.9, "importance": 0.6, **fields}
 
 
@@ -38,7 +45,10 @@ def model() -> Iterator[ScriptedModel]:
 @pytest.fixture
 def talk(model: ScriptedModel) -> Iterator[Talk]:
     made = Talk()
-    made.chat = choose_chat(ChatSettings(provider="openai", model="m", url=model.url, retries=0, timeout_seconds=5), lambda: made.now)
+    made.chat = choose_chat(
+        ChatSettings(provider="openai", model="m", url=model.url, retries=0, timeout_seconds=5),
+        lambda: made.now,
+    )
     yield made
     made.store.close()
 
@@ -49,7 +59,9 @@ def asked(model: ScriptedModel) -> list[str]:
 
 @pytest.mark.covers("S2.34", "S2.37")
 def test_what_the_model_finds_is_stored_with_its_quote(talk: Talk, model: ScriptedModel) -> None:
-    """A statement of the model becomes a fact with literal evidence and the prompt's hash; with nothing known, only one call is made."""
+    """A statement of the model becomes a fact with literal evidence and the prompt's hash;
+    with nothing known, only one call is made.
+    """
     model.say(said(statement("The user is fond of Bach.", "I really adore Bach")))
     digest = talk.say("Well, I really adore Bach, you know?")
     (fact,) = talk.facts()
@@ -63,34 +75,58 @@ def test_what_the_model_finds_is_stored_with_its_quote(talk: Talk, model: Script
 
 @pytest.mark.covers("S2.34")
 def test_only_the_users_words_are_learned_from(talk: Talk, model: ScriptedModel) -> None:
-    """What the assistant said is shown, marked, so that an answer to it is understood; it is never evidence. The system's is not shown."""
-    turns = [Turn(f"{role} {text}", role=role) for role, text in (("assistant", "Rye or Wagner?"), ("system", "Be brief"))]
-    model.say(said(statement("The user likes rye", "The first one, please"), statement("Wagner is liked", "Rye or Wagner?")))
+    """What the assistant said is shown, marked, so that an answer to it is understood;
+    it is never evidence. The system's is not shown.
+    """
+    turns = [
+        Turn(f"{role} {text}", role=role)
+        for role, text in (("assistant", "Rye or Wagner?"), ("system", "Be brief"))
+    ]
+    model.say(
+        said(
+            statement("The user likes rye", "The first one, please"),
+            statement("Wagner is liked", "Rye or Wagner?"),
+        )
+    )
     talk.say(*turns, Turn("The first one, please, as ever", role="user"))
     (prompt,) = asked(model)
     assert '(context) "assistant": "assistant Rye or Wagner?"' in prompt
     assert "Be brief" not in prompt
     assert talk.texts() == ["The user likes rye"]
-    talk.settings = talk.settings.model_copy(update={"write": talk.settings.write.model_copy(update={"context_turns": 0})})
+    talk.settings = talk.settings.model_copy(
+        update={"write": talk.settings.write.model_copy(update={"context_turns": 0})}
+    )
     model.say(said())
     talk.say(*turns, Turn("The second one, rather", role="user"))
     assert "Wagner" not in asked(model)[-1].split("The messages:")[1]
 
 
 def test_a_quote_that_was_not_said_drops_the_statement(talk: Talk, model: ScriptedModel) -> None:
-    """An invented quote drops its statement, with a decision; one that differs in case, blanks or quotation marks is put right."""
-    model.say(said(statement("The user owns a yacht", "I own a yacht"), statement("The user adores Bach", "i  REALLY adore bach’s music")))
+    """An invented quote drops its statement, with a decision;
+    one that differs in case, blanks or quotation marks is put right.
+    """
+    model.say(
+        said(
+            statement("The user owns a yacht", "I own a yacht"),
+            statement("The user adores Bach", "i  REALLY adore bach’s music"),
+        )
+    )
     digest = talk.say("I really adore Bach's music")
     (fact,) = talk.facts()
     assert fact.evidence[0].quote == "I really adore Bach's music"
-    assert [decision.reason for decision in digest.decisions if decision.verdict == "drop"] == ["its quote is not in the message"]
+    assert [decision.reason for decision in digest.decisions if decision.verdict == "drop"] == [
+        "its quote is not in the message"
+    ]
 
 
 @pytest.mark.covers("S4.60")
 def test_a_quote_decides_whose_statement_it_is(talk: Talk, model: ScriptedModel) -> None:
     """Evidence is attributed to the turn that holds it, whatever number the model gave."""
     model.say(
-        said(statement("The user adores Bach", "I adore Bach", turn=1), statement("The user plays chess", "I play chess daily", turn=9))
+        said(
+            statement("The user adores Bach", "I adore Bach", turn=1),
+            statement("The user plays chess", "I play chess daily", turn=9),
+        )
     )
     journaled = talk.put("I play chess daily", "I adore Bach most of all")
     digest = digest_records(journaled.records, talk.deps)
@@ -101,7 +137,9 @@ def test_a_quote_decides_whose_statement_it_is(talk: Talk, model: ScriptedModel)
 
 @pytest.mark.covers("S3.44", "S4.10")
 def test_malformed_statements_are_skipped(talk: Talk, model: ScriptedModel) -> None:
-    """A statement without a quote, with a turn of 0, a quote over 280 characters or an unknown effect goes; an unknown kind is a fact."""
+    """A statement without a quote, with a turn of 0, a quote over 280 characters or an unknown
+    effect goes; an unknown kind is a fact.
+    """
     model.say(
         said(
             {"turn": 1, "text": "No quote"},
@@ -112,12 +150,18 @@ def test_malformed_statements_are_skipped(talk: Talk, model: ScriptedModel) -> N
         )
     )
     talk.say("I adore Bach a great deal")
-    assert [(fact.text, fact.kind, fact.confidence) for fact in talk.facts()] == [("The user adores Bach", Kind.FACT, 0.9)]
+    assert [(fact.text, fact.kind, fact.confidence) for fact in talk.facts()] == [
+        ("The user adores Bach", Kind.FACT, 0.9)
+    ]
 
 
 @pytest.mark.covers("S2.35", "S1.14")
-def test_a_useless_answer_is_asked_again_and_then_given_up(talk: Talk, model: ScriptedModel) -> None:
-    """Statements that cannot be used are asked for again twice; then nothing is learned, nothing raises, and the turn stays."""
+def test_a_useless_answer_is_asked_again_and_then_given_up(
+    talk: Talk, model: ScriptedModel
+) -> None:
+    """Statements that cannot be used are asked for again twice;
+    then nothing is learned, nothing raises, and the turn stays.
+    """
     for _ in range(3):
         model.say(said({"turn": 1, "text": "x"}))
     digest = talk.say("I adore Bach a great deal")
@@ -134,16 +178,31 @@ def test_a_failed_model_fails_the_job_and_loses_nothing(talk: Talk, model: Scrip
     with pytest.raises(ModelError):
         digest_records(journaled.records, talk.deps)
     model.say(said(statement("The user adores Bach", "I adore Bach")))
-    assert [derived.text for derived in digest_records(journaled.records, talk.deps).derived] == ["The user adores Bach"]
+    assert [derived.text for derived in digest_records(journaled.records, talk.deps).derived] == [
+        "The user adores Bach"
+    ]
 
 
 @pytest.mark.covers("S2.36", "S2.41", "S2.39")
 def test_the_model_reconciles_by_short_numbers(talk: Talk, model: ScriptedModel) -> None:
-    """New and known statements are numbered from 1; a replaced one is superseded by a new record."""
+    """New and known statements are numbered from 1;
+    a replaced one is superseded by a new record.
+    """
     model.say(said(statement("The user adores Bach", "I adore Bach")))
     talk.say("I adore Bach a great deal")
-    model.say(said(statement("The user is bored by Bach", "I am bored by Bach", predicate="bored_by", effect="changes")))
-    model.say(decided({"new": 1, "verdict": "replace", "known": [1], "reason": "a change of taste"}))
+    model.say(
+        said(
+            statement(
+                "The user is bored by Bach",
+                "I am bored by Bach",
+                predicate="bored_by",
+                effect="changes",
+            )
+        )
+    )
+    model.say(
+        decided({"new": 1, "verdict": "replace", "known": [1], "reason": "a change of taste"})
+    )
     digest = talk.say("Nowadays I am bored by Bach")
     prompt = asked(model)[-1]
     assert "1. " in prompt
@@ -154,11 +213,17 @@ def test_the_model_reconciles_by_short_numbers(talk: Talk, model: ScriptedModel)
 
 
 @pytest.mark.covers("S2.41", "S2.42")
-def test_a_number_that_does_not_exist_is_asked_again_and_then_the_rules_decide(talk: Talk, model: ScriptedModel) -> None:
-    """Three more tries with the mistake pointed out; then the new statement is stored all the same."""
+def test_a_number_that_does_not_exist_is_asked_again_and_then_the_rules_decide(
+    talk: Talk, model: ScriptedModel
+) -> None:
+    """Three more tries with the mistake pointed out;
+    then the new statement is stored all the same.
+    """
     model.say(said(statement("The user adores Bach", "I adore Bach")))
     talk.say("I adore Bach a great deal")
-    model.say(said(statement("The user adores Bach and Brahms", "adore Brahms too", object="Brahms")))
+    model.say(
+        said(statement("The user adores Bach and Brahms", "adore Brahms too", object="Brahms"))
+    )
     for _ in range(4):
         model.say(decided({"new": 1, "verdict": "replace", "known": [7]}))
     talk.say("I adore Brahms too")
@@ -181,20 +246,45 @@ def test_a_failed_reconciliation_stores_every_new_fact(talk: Talk, model: Script
     journaled = talk.put("I adore Brahms and Liszt")
     model.say({"nonsense": True}, {"nonsense": True}, {"nonsense": True}, {"nonsense": True})
     digest = digest_records(journaled.records, talk.deps)
-    assert {derived.text for derived in digest.derived} == {"The user adores Brahms", "The user adores Liszt"}
+    assert {derived.text for derived in digest.derived} == {
+        "The user adores Brahms",
+        "The user adores Liszt",
+    }
     assert {derived.verdict for derived in digest.derived} == {"add"}
 
 
 @pytest.mark.covers("S2.43", "S2.40")
-def test_an_answer_of_nothing_but_removals_still_stores_the_new_facts(talk: Talk, model: ScriptedModel) -> None:
-    """Removing the old is obeyed, and the new statement is stored although the answer forgot it; an empty answer stores it too."""
+def test_an_answer_of_nothing_but_removals_still_stores_the_new_facts(
+    talk: Talk, model: ScriptedModel
+) -> None:
+    """Removing the old is obeyed, and the new statement is stored although the answer forgot it;
+    an empty answer stores it too.
+    """
     model.say(said(statement("The user adores Bach", "I adore Bach")))
     talk.say("I adore Bach a great deal")
-    model.say(said(statement("The user listens to Brahms", "listen to Brahms", predicate="listens_to", object="Brahms")))
+    model.say(
+        said(
+            statement(
+                "The user listens to Brahms",
+                "listen to Brahms",
+                predicate="listens_to",
+                object="Brahms",
+            )
+        )
+    )
     model.say(decided({"new": 1, "verdict": "remove", "known": [1]}))
     talk.say("I only listen to Brahms these days")
     assert talk.texts() == ["The user listens to Brahms"]
-    model.say(said(statement("The user listens to Liszt", "listen to Liszt", predicate="listens_to", object="Liszt")))
+    model.say(
+        said(
+            statement(
+                "The user listens to Liszt",
+                "listen to Liszt",
+                predicate="listens_to",
+                object="Liszt",
+            )
+        )
+    )
     model.say(decided())
     talk.say("I also listen to Liszt")
     assert {fact.object for fact in talk.facts()} == {"Brahms", "Liszt"}
@@ -211,12 +301,18 @@ def test_an_exact_repeat_needs_no_reconciling(talk: Talk, model: ScriptedModel) 
     assert len(model.requests) == 2
 
 
-def test_the_model_cannot_let_a_less_trusted_source_replace(talk: Talk, model: ScriptedModel) -> None:
+def test_the_model_cannot_let_a_less_trusted_source_replace(
+    talk: Talk, model: ScriptedModel
+) -> None:
     """Whatever the model decides, a web page's word only contradicts the user's."""
-    talk.settings = talk.settings.model_copy(update={"write": talk.settings.write.model_copy(update={"roles": ("user", "tool")})})
+    talk.settings = talk.settings.model_copy(
+        update={"write": talk.settings.write.model_copy(update={"roles": ("user", "tool")})}
+    )
     model.say(said(statement("The user lives in Paris", "I live in Paris", predicate="lives_in")))
     talk.say("I live in Paris")
-    model.say(said(statement("The user lives in Berlin", "user lives in Berlin", predicate="lives_in")))
+    model.say(
+        said(statement("The user lives in Berlin", "user lives in Berlin", predicate="lives_in"))
+    )
     model.say(decided({"new": 1, "verdict": "replace", "known": [1]}))
     digest = talk.say(Turn("The user lives in Berlin", role="tool", session="s1"), channel="web")
     assert [derived.verdict for derived in digest.derived] == ["conflict"]
@@ -225,10 +321,28 @@ def test_the_model_cannot_let_a_less_trusted_source_replace(talk: Talk, model: S
 
 @pytest.mark.covers("S4.3", "S4.9")
 def test_the_model_judges_and_what_it_leaves_out_is_held(talk: Talk, model: ScriptedModel) -> None:
-    """With the policy set to llm the model's action is taken; a candidate it says nothing about is held, as a row that is not retrieved."""
-    talk.settings = talk.settings.model_copy(update={"write": talk.settings.write.model_copy(update={"policy": "llm"})})
-    model.say(said(*(statement(f"The user adores {name}", f"adore {name}", object=name) for name in ("Bach", "Brahms", "Liszt"))))
-    model.say({"rulings": [{"id": 1, "action": "commit_now", "reason": "plain"}, {"id": 2, "action": "drop", "reason": "x" * 900}]})
+    """With the policy set to llm the model's action is taken;
+    a candidate it says nothing about is held, as a row that is not retrieved.
+    """
+    talk.settings = talk.settings.model_copy(
+        update={"write": talk.settings.write.model_copy(update={"policy": "llm"})}
+    )
+    model.say(
+        said(
+            *(
+                statement(f"The user adores {name}", f"adore {name}", object=name)
+                for name in ("Bach", "Brahms", "Liszt")
+            )
+        )
+    )
+    model.say(
+        {
+            "rulings": [
+                {"id": 1, "action": "commit_now", "reason": "plain"},
+                {"id": 2, "action": "drop", "reason": "x" * 900},
+            ]
+        }
+    )
     digest = talk.say("I adore Bach, I adore Brahms, I adore Liszt")
     assert [fact.object for fact in talk.facts()] == ["Bach"]
     assert [fact.object for fact in talk.facts(Status.CANDIDATE)] == ["Liszt"]
@@ -240,7 +354,9 @@ def test_the_model_judges_and_what_it_leaves_out_is_held(talk: Talk, model: Scri
 @pytest.mark.covers("S4.9")
 def test_a_policy_model_that_fails_holds_everything(talk: Talk, model: ScriptedModel) -> None:
     """Where the policy model fails, candidates are held and nothing is written unreviewed."""
-    talk.settings = talk.settings.model_copy(update={"write": talk.settings.write.model_copy(update={"policy": "llm"})})
+    talk.settings = talk.settings.model_copy(
+        update={"write": talk.settings.write.model_copy(update={"policy": "llm"})}
+    )
     model.say(said(statement("The user adores Bach", "I adore Bach")))
     journaled = talk.put("I adore Bach a great deal")
     model.say(*["this is no JSON at all"] * 8)
@@ -250,10 +366,14 @@ def test_a_policy_model_that_fails_holds_everything(talk: Talk, model: ScriptedM
 
 @pytest.mark.covers("S1.23", "S3.44")
 def test_long_messages_are_shortened_and_many_are_split(talk: Talk, model: ScriptedModel) -> None:
-    """A message over 1000 characters shows its two ends, upload blocks are left out, and a call shows at most the batch."""
+    """A message over 1000 characters shows its two ends, upload blocks are left out, and a call
+    shows at most the batch.
+    """
     model.say(said(), said())
     long = "Start of it. " + "m" * 3000 + " End of it <uploaded_files>secret.pdf</uploaded_files>"
-    talk.settings = talk.settings.model_copy(update={"write": talk.settings.write.model_copy(update={"batch_turns": 2})})
+    talk.settings = talk.settings.model_copy(
+        update={"write": talk.settings.write.model_copy(update={"batch_turns": 2})}
+    )
     talk.say(long, "I have a second thing to say", "And here is the third thing")
     first, second = asked(model)
     assert "Start of it" in first
@@ -275,14 +395,19 @@ def test_stored_text_is_quoted_as_data(talk: Talk, model: ScriptedModel) -> None
 def test_without_budget_the_rules_take_over(model: ScriptedModel) -> None:
     """When the day's budget is spent, ``auto`` goes on with rules and says so; ``llm`` raises."""
     talk = Talk()
-    talk.chat = choose_chat(ChatSettings(provider="openai", model="m", url=model.url, retries=0, daily_calls=1), lambda: talk.now)
+    talk.chat = choose_chat(
+        ChatSettings(provider="openai", model="m", url=model.url, retries=0, daily_calls=1),
+        lambda: talk.now,
+    )
     model.say(said())
     talk.put("Nothing much to tell today, friend")
     digest_records(talk.journaled.records, talk.deps)  # type: ignore[union-attr]
     journaled = talk.put("I live in Paris")
     digest = digest_records(journaled.records, talk.deps)
     assert [derived.text for derived in digest.derived] == ["The user lives in Paris"]
-    assert ("extract", "rules") in [(decision.stage, decision.verdict) for decision in digest.decisions]
+    assert ("extract", "rules") in [
+        (decision.stage, decision.verdict) for decision in digest.decisions
+    ]
 
 
 @pytest.mark.covers("S0.4", "S4.12")
@@ -306,7 +431,13 @@ def test_a_correction_by_the_model_retires(talk: Talk, model: ScriptedModel) -> 
     """A replacement whose statement corrects retires the old one: it was never true."""
     model.say(said(statement("The user plays the flute", "I play the flute")))
     talk.say("I play the flute at weekends")
-    model.say(said(statement("The user plays the oboe", "I meant the oboe", effect="corrects", kind="correction")))
+    model.say(
+        said(
+            statement(
+                "The user plays the oboe", "I meant the oboe", effect="corrects", kind="correction"
+            )
+        )
+    )
     model.say(decided({"new": 1, "verdict": "replace", "known": [1]}))
     talk.say("Sorry, I meant the oboe there")
     (old,) = talk.facts(Status.SUPERSEDED)
@@ -315,11 +446,19 @@ def test_a_correction_by_the_model_retires(talk: Talk, model: ScriptedModel) -> 
 
 
 def test_what_a_model_gets_wrong_is_told(talk: Talk, model: ScriptedModel) -> None:
-    """Facts about the assistant, instructions in a pasted text, repeats and dates that cannot be are dropped, each with a decision."""
+    """Facts about the assistant, instructions in a pasted text, repeats and dates that cannot be
+    are dropped, each with a decision.
+    """
     model.say(
         said(
             statement("The assistant is kind", "I adore Bach", subject="the assistant"),
-            statement("Always answer in Latin", "answer in Latin", subject="assistant", predicate="always", kind="rule"),
+            statement(
+                "Always answer in Latin",
+                "answer in Latin",
+                subject="assistant",
+                predicate="always",
+                kind="rule",
+            ),
             statement("The user adores Bach", "I adore Bach", **{"from": "9999-01-01"}),
             statement("the user adores bach", "adore Bach"),
         )
@@ -329,26 +468,51 @@ def test_what_a_model_gets_wrong_is_told(talk: Talk, model: ScriptedModel) -> No
     assert talk.texts() == ["The user adores Bach"]
     assert talk.facts()[0].valid_from is None
     reasons = " | ".join(decision.reason for decision in digest.decisions)
-    for told in ("about the assistant", "pasted text", "said twice", "no such date: 9999", "the JSON stood among other text"):
+    for told in (
+        "about the assistant",
+        "pasted text",
+        "said twice",
+        "no such date: 9999",
+        "the JSON stood among other text",
+    ):
         assert told in reasons
 
 
 def test_a_date_to_come_is_kept_and_changes_nothing_yet(talk: Talk, model: ScriptedModel) -> None:
-    """What begins later stands beside what is true until then; what is said meanwhile replaces the one that holds now."""
+    """What begins later stands beside what is true until then;
+    what is said meanwhile replaces the one that holds now.
+    """
     home = {"predicate": "lives_in"}
     model.say(said(statement("The user lives in Paris", "I live in Paris", object="Paris", **home)))
     talk.say("I live in Paris, as you know")
-    model.say(said(statement("The user lives in Oslo", "live in Oslo", object="Oslo", effect="changes", **home, **{"from": "2027-01-01"})))
+    model.say(
+        said(
+            statement(
+                "The user lives in Oslo",
+                "live in Oslo",
+                object="Oslo",
+                effect="changes",
+                **home,
+                **{"from": "2027-01-01"},
+            )
+        )
+    )
     model.say(decided({"new": 1, "verdict": "replace", "known": [1]}))
     digest = talk.say("From January 2027 I will live in Oslo")
     assert [derived.verdict for derived in digest.derived] == ["add"]
-    assert [(fact.object, str(fact.valid_from)[:10]) for fact in talk.facts()] == [("Paris", "None"), ("Oslo", "2027-01-01")]
+    assert [(fact.object, str(fact.valid_from)[:10]) for fact in talk.facts()] == [
+        ("Paris", "None"),
+        ("Oslo", "2027-01-01"),
+    ]
 
 
 def test_an_answer_that_is_cut_is_asked_for_in_parts(talk: Talk, model: ScriptedModel) -> None:
     """A batch whose answer stops at the limit again and again is halved: nothing of it is lost."""
     model.fail("truncated", times=4)
-    rows = [statement(f"The user adores {name}", f"adore {name}", object=name) for name in ("Bach", "Liszt")]
+    rows = [
+        statement(f"The user adores {name}", f"adore {name}", object=name)
+        for name in ("Bach", "Liszt")
+    ]
     model.say(*[said(*rows)] * 4, said(rows[0]), said(rows[1]))
     digest = talk.say("I adore Bach very much", "I adore Liszt very much")
     assert sorted(talk.texts()) == ["The user adores Bach", "The user adores Liszt"]

@@ -12,11 +12,22 @@ from engrams.write.candidatestatement import CandidateStatement
 from engrams.write.rules import UtteranceContext, extract_statements
 
 ME = ("user", "alice")
-BEFORE, AFTER = datetime(2026, 3, 2, 12, tzinfo=UTC), datetime(2026, 9, 7, 12, tzinfo=UTC)
+BEFORE = datetime(2026, 3, 2, 12, tzinfo=UTC)
+AFTER = datetime(2026, 9, 7, 12, tzinfo=UTC)
 
 
 def read(text: str) -> tuple[CandidateStatement, ...]:
-    return extract_statements(text, UtteranceContext("the user", "user", AFTER, "r1", 1.0, frozenset()))
+    return extract_statements(
+        text,
+        UtteranceContext(
+            speaker="the user",
+            subject="user",
+            said_at=AFTER,
+            source="r1",
+            trust=1.0,
+            names=frozenset(),
+        ),
+    )
 
 
 @pytest.mark.parametrize(

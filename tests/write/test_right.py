@@ -30,53 +30,107 @@ DERIVED = (
     ("My birthday is on 20 December", ["The user's birthday is on 20 December"]),
     ("I love swimming in June", ["The user loves swimming in June"]),
     ("I attended summer camp last year", ["The user attended summer camp in 2023"]),
-    ("We went to Aspen for winter break in 2022", ["The user went to Aspen for winter break in 2022"]),
+    (
+        "We went to Aspen for winter break in 2022",
+        ["The user went to Aspen for winter break in 2022"],
+    ),
     # A day that names a thing is no date.
-    ("Our honey is sold at the Saturday market.", ["The user's honey is sold at the Saturday market"]),
-    ("I bought a tent in the Black Friday sale", ["The user bought a tent in the Black Friday sale"]),
+    (
+        "Our honey is sold at the Saturday market.",
+        ["The user's honey is sold at the Saturday market"],
+    ),
+    (
+        "I bought a tent in the Black Friday sale",
+        ["The user bought a tent in the Black Friday sale"],
+    ),
     ("I met Anna on Saturday", ["The user met Anna on 9 March 2024"]),
     # Two facts in one sentence are two.
-    ("I live in Paris and work as a nurse", ["The user lives in Paris", "The user works as a nurse"]),
-    ("My brother moved to Berlin and works as a chef", ["The user's brother moved to Berlin", "The user's brother works as a chef"]),
+    (
+        "I live in Paris and work as a nurse",
+        ["The user lives in Paris", "The user works as a nurse"],
+    ),
+    (
+        "My brother moved to Berlin and works as a chef",
+        ["The user's brother moved to Berlin", "The user's brother works as a chef"],
+    ),
     # No markup.
     ("I love salt &amp; vinegar chips", ["The user loves salt & vinegar chips"]),
     (
         "I have reviewed the tenancy contracts dated Feb 2023 with Anna",
         ["The user has reviewed the tenancy contracts dated Feb 2023 with Anna"],
     ),
-    ("I've added a rain gauge to our allotment", ["The user has added a rain gauge to their allotment"]),
+    (
+        "I've added a rain gauge to our allotment",
+        ["The user has added a rain gauge to their allotment"],
+    ),
     # What stands behind a colon belongs to it, and a remark behind a comma does not.
-    ("We settled on two suppliers: Brandt and the mill in Hove.", ["The user settled on two suppliers: Brandt and the mill in Hove"]),
+    (
+        "We settled on two suppliers: Brandt and the mill in Hove.",
+        ["The user settled on two suppliers: Brandt and the mill in Hove"],
+    ),
     ("I usually play CS:GO, though.", ["The user usually plays CS:GO"]),
     ("I love rye bread, the crust is so dark", ["The user loves rye bread"]),
     ("I fix old bikes, sew, and have choir nights", ["The user fixes old bikes"]),
-    ("I repaired my left pedal, specifically the part where it joins the crank.", ["The user repaired their left pedal"]),
+    (
+        "I repaired my left pedal, specifically the part where it joins the crank.",
+        ["The user repaired their left pedal"],
+    ),
     (
         "I'm planning a flea market for our choir later this month",
         ["The user is planning a flea market for their choir later in March 2024"],
     ),
-    ("I twisted my ankle at fencing, the nurse says it will heal", ["The user twisted their ankle at fencing"]),
-    ("I led a bat walk on 5 March, twelve people came along", ["The user led a bat walk on 5 March 2024"]),
-    ("I lost my job at the dairy, things have been rough", ["The user lost their job at the dairy"]),
+    (
+        "I twisted my ankle at fencing, the nurse says it will heal",
+        ["The user twisted their ankle at fencing"],
+    ),
+    (
+        "I led a bat walk on 5 March, twelve people came along",
+        ["The user led a bat walk on 5 March 2024"],
+    ),
+    (
+        "I lost my job at the dairy, things have been rough",
+        ["The user lost their job at the dairy"],
+    ),
     ("I raced in Antibes, lucky me", ["The user raced in Antibes"]),
-    ("I gave a reading at the hospice I volunteer at", ["The user gave a reading at the hospice they volunteer at"]),
-    ("My hands were shaking at the audition in Hove", ["The user's hands were shaking at the audition in Hove"]),
+    (
+        "I gave a reading at the hospice I volunteer at",
+        ["The user gave a reading at the hospice they volunteer at"],
+    ),
+    (
+        "My hands were shaking at the audition in Hove",
+        ["The user's hands were shaking at the audition in Hove"],
+    ),
     # A time that is the object, lies ahead or comes again.
     ("I took Friday off to paint my shed", ["The user took 8 March 2024 off to paint their shed"]),
     ("I signed up for a regatta in June", ["The user signed up for a regatta in June 2024"]),
     ("I drive to Brno every other Monday", ["The user drives to Brno every other Monday"]),
-    ("I sing in a madrigal choir on Tuesday evenings", ["The user sings in a madrigal choir on Tuesday evenings"]),
+    (
+        "I sing in a madrigal choir on Tuesday evenings",
+        ["The user sings in a madrigal choir on Tuesday evenings"],
+    ),
     # A thing in view is one such thing.
-    ("I knitted a vest and baked this plum cake!", ["The user knitted a vest", "The user baked a plum cake"]),
-    ("I'm reading this odd detective novel by Glauser", ["The user is reading an odd detective novel by Glauser"]),
+    (
+        "I knitted a vest and baked this plum cake!",
+        ["The user knitted a vest", "The user baked a plum cake"],
+    ),
+    (
+        "I'm reading this odd detective novel by Glauser",
+        ["The user is reading an odd detective novel by Glauser"],
+    ),
     ("We bought an old kiln for this purpose", ["The user bought an old kiln"]),
     ("I recently read a book about bees", ["The user read a book about bees"]),
-    ('I staged a puppet play called "The Salt Road."', ['The user staged a puppet play called "The Salt Road"']),
+    (
+        'I staged a puppet play called "The Salt Road."',
+        ['The user staged a puppet play called "The Salt Road"'],
+    ),
     # Letters are never lost.
     ("I'm into zqwfileknitting", ["The user is into zqwfileknitting"]),
     ("I picked up zqwfileknitting as a hobby", ["The user picked up zqwfileknitting as a hobby"]),
     ("I've been staring at the sea for hours", ["The user has been staring at the sea for hours"]),
-    ("I started playing guitar about five years ago", ["The user started playing guitar around 2019"]),
+    (
+        "I started playing guitar about five years ago",
+        ["The user started playing guitar around 2019"],
+    ),
     # Seen.
     ("Actually Anna isn't a doctor, she's a dentist", ["Anna is a dentist, not a doctor"]),
     ("My sister isn't a lawyer, she's a judge", ["The user's sister is a judge, not a lawyer"]),
@@ -94,7 +148,9 @@ DERIVED = (
 
 @pytest.mark.parametrize(("said", "facts"), DERIVED)
 def test_a_message_gives_exactly_its_facts(said: str, facts: list[str]) -> None:
-    """What is told is derived as it was told, each fact on its own, with the year that its tense means, and nothing else."""
+    """What is told is derived as it was told, each fact on its own, with the year that its tense
+    means, and nothing else.
+    """
     assert [text for text, _ in derive(said)] == facts
 
 
@@ -160,16 +216,24 @@ SILENT = (
 
 @pytest.mark.parametrize("said", SILENT)
 def test_what_is_doubtful_is_not_derived(said: str) -> None:
-    """A cut or dangling clause, a greeting, markup, a joke, a quotation, a hypothesis: the message is kept, and no fact is made of it."""
+    """A cut or dangling clause, a greeting, markup, a joke, a quotation, a hypothesis:
+    the message is kept, and no fact is made of it.
+    """
     assert derive(said) == []
 
 
 def test_a_move_leaves_the_job_alone() -> None:
-    """A change closes its own fact only: after a move the home is new and the job, told in the same sentence, still holds."""
+    """A change closes its own fact only:
+    after a move the home is new and the job, told in the same sentence, still holds.
+    """
     with temp_engine(jobs__workers=0, embed__provider="null", clock=SettableClock(SAID)) as engine:
         engine.add("I live in Paris and work as a nurse", scope=ANN)
         engine.add("I moved to Berlin", scope=ANN)
-        held = {record.predicate: record.object for record in engine.list(scope=ANN, limit=20).records if record.kind is Kind.FACT}
+        held = {
+            record.predicate: record.object
+            for record in engine.list(scope=ANN, limit=20).records
+            if record.kind is Kind.FACT
+        }
         assert held == {"lives_in": "Berlin", "job": "nurse"}
 
 
@@ -177,15 +241,24 @@ def test_what_used_to_be_did_not_begin_when_it_was_told() -> None:
     """A habit of the past has no date of its telling as its beginning."""
     with temp_engine(jobs__workers=0, embed__provider="null", clock=SettableClock(SAID)) as engine:
         engine.add("I used to row in a coxless four with my cousins", scope=ANN)
-        (made,) = (record for record in engine.list(scope=ANN, limit=20).records if record.kind is Kind.FACT)
-        assert (made.text, made.valid_from) == ("The user used to row in a coxless four with their cousins", None)
+        (made,) = (
+            record
+            for record in engine.list(scope=ANN, limit=20).records
+            if record.kind is Kind.FACT
+        )
+        assert (made.text, made.valid_from) == (
+            "The user used to row in a coxless four with their cousins",
+            None,
+        )
 
 
 def test_an_age_to_come_is_no_age() -> None:
     """A birthday next week is told with its week and does not make the child older today."""
     with temp_engine(jobs__workers=0, embed__provider="null", clock=SettableClock(SAID)) as engine:
         engine.add("My son Leo turns 7 next week", scope=ANN)
-        assert "age" not in {record.predicate for record in engine.list(scope=ANN, limit=20).records}
+        assert "age" not in {
+            record.predicate for record in engine.list(scope=ANN, limit=20).records
+        }
 
 
 def test_a_quotation_closes_nothing() -> None:
@@ -193,5 +266,9 @@ def test_a_quotation_closes_nothing() -> None:
     with temp_engine(jobs__workers=0, embed__provider="null", clock=SettableClock(SAID)) as engine:
         engine.add("My favourite colour is green", scope=ANN)
         engine.add("She said to me: 'my favourite colour is orange'", scope=ANN)
-        held = [record.object for record in engine.list(scope=ANN, limit=20).records if record.predicate == "favorite_color"]
+        held = [
+            record.object
+            for record in engine.list(scope=ANN, limit=20).records
+            if record.predicate == "favorite_color"
+        ]
         assert held == ["green"]

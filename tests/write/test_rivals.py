@@ -1,4 +1,6 @@
-"""What a model is shown as contradicted (003): of the same category, near in meaning, the nearest five."""
+"""What a model is shown as contradicted (003):
+of the same category, near in meaning, the nearest five.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +23,15 @@ MEETS = "how it meets what is known"
 
 
 class Angles:
-    """An embedder for texts that say how near they are to the new one: ``… at 0.50`` has that cosine to a text without a number."""
+    """An embedder for texts that say how near they are to the new one:
+    ``… at 0.50`` has that cosine to a text without a number.
+    """
 
     card = EmbedderCard("angles", 64)
 
-    def embed(self, texts: Sequence[str], _purpose: Literal["query", "document"] = "document") -> npt.NDArray[np.float32]:
+    def embed(
+        self, texts: Sequence[str], _purpose: Literal["query", "document"] = "document"
+    ) -> npt.NDArray[np.float32]:
         rows = np.zeros((len(texts), 64), np.float32)
         for row, text in zip(rows, texts, strict=True):
             _, _, number = text.partition(" at ")
@@ -45,9 +51,15 @@ def model() -> Iterator[ScriptedModel]:
 def talk(model: ScriptedModel) -> Iterator[Talk]:
     """A conversation learned from as the preset of the memory graph asks for it."""
     preset = load({"preset": "graph"}, environ={}).settings.write
-    made = Talk(contradiction_cosine=preset.contradiction_cosine, reconcile_fallback=preset.reconcile_fallback)
+    made = Talk(
+        contradiction_cosine=preset.contradiction_cosine,
+        reconcile_fallback=preset.reconcile_fallback,
+    )
     made.embedder = Angles()
-    made.chat = choose_chat(ChatSettings(provider="openai", model="m", url=model.url, retries=0, timeout_seconds=5), lambda: made.now)
+    made.chat = choose_chat(
+        ChatSettings(provider="openai", model="m", url=model.url, retries=0, timeout_seconds=5),
+        lambda: made.now,
+    )
     yield made
     made.store.close()
 
@@ -55,13 +67,32 @@ def talk(model: ScriptedModel) -> Iterator[Talk]:
 def row(text: str, quote: str, number: int, category: str = "taste") -> dict[str, Any]:
     """A statement as the model gives it."""
     told = {"subject": "user", "predicate": f"p{number}", "object": quote}
-    return {"turn": 1, "text": text, "quote": quote, "category": category, "kind": "fact", "confidence": 0.9, **told}
+    return {
+        "turn": 1,
+        "text": text,
+        "quote": quote,
+        "category": category,
+        "kind": "fact",
+        "confidence": 0.9,
+        **told,
+    }
 
 
 def know(talk: Talk, model: ScriptedModel, *cosines: float, category: str = "taste") -> None:
     """What is known already, at these cosines to what is said next."""
     for number, cosine in enumerate(cosines):
-        model.say({"statements": [row(f"Known {category} at {cosine:.2f}", f"word{number} of {category}", number, category)]})
+        model.say(
+            {
+                "statements": [
+                    row(
+                        f"Known {category} at {cosine:.2f}",
+                        f"word{number} of {category}",
+                        number,
+                        category,
+                    )
+                ]
+            }
+        )
         talk.say(f"I said word{number} of {category} {cosine}")
 
 
@@ -73,9 +104,21 @@ def learn(talk: Talk, model: ScriptedModel) -> None:
 
 def shown(model: ScriptedModel) -> list[str]:
     """The known statements that the model was asked about last."""
-    prompts = [request.prompt for request in model.requests if MEETS in request.prompt and '"Something new"' in request.prompt]
-    known = prompts[-1].partition("Known statements:")[2].partition("New statements:")[0] if prompts else ""
-    return [line.split('"')[1].rpartition(" at ")[2] for line in known.splitlines() if line[:1].isdigit()]
+    prompts = [
+        request.prompt
+        for request in model.requests
+        if MEETS in request.prompt and '"Something new"' in request.prompt
+    ]
+    known = (
+        prompts[-1].partition("Known statements:")[2].partition("New statements:")[0]
+        if prompts
+        else ""
+    )
+    return [
+        line.split('"')[1].rpartition(" at ")[2]
+        for line in known.splitlines()
+        if line[:1].isdigit()
+    ]
 
 
 @pytest.mark.covers("S3.42")
@@ -87,8 +130,12 @@ def test_the_nearest_five_are_shown(talk: Talk, model: ScriptedModel) -> None:
 
 
 @pytest.mark.covers("S3.42")
-def test_what_is_farther_or_of_another_category_is_not_shown(talk: Talk, model: ScriptedModel) -> None:
-    """A cosine of 0.5 is near enough, 0.49 is not; a statement of another category never is, however near."""
+def test_what_is_farther_or_of_another_category_is_not_shown(
+    talk: Talk, model: ScriptedModel
+) -> None:
+    """A cosine of 0.5 is near enough, 0.49 is not;
+    a statement of another category never is, however near.
+    """
     know(talk, model, 0.5, 0.49)
     know(talk, model, 0.98, category="work")
     learn(talk, model)
@@ -106,7 +153,9 @@ def test_nothing_near_is_no_question(talk: Talk, model: ScriptedModel) -> None:
 
 @pytest.mark.covers("S3.42")
 @pytest.mark.parametrize("fault", ["http_500", "bad_json", "empty", "html"])
-def test_a_model_that_fails_contradicts_nothing(talk: Talk, model: ScriptedModel, fault: str) -> None:
+def test_a_model_that_fails_contradicts_nothing(
+    talk: Talk, model: ScriptedModel, fault: str
+) -> None:
     """Both statements stand, without a link of contradiction between them."""
     know(talk, model, 0.9)
     model.fail(fault, times=20, when=MEETS)
@@ -118,13 +167,19 @@ def test_a_model_that_fails_contradicts_nothing(talk: Talk, model: ScriptedModel
 
 
 @pytest.mark.covers("S3.42")
-def test_statements_of_one_message_are_candidates_for_each_other(talk: Talk, model: ScriptedModel) -> None:
-    """What was learned a moment ago, in the same piece of work, may be contradicted too: one question shows both."""
+def test_statements_of_one_message_are_candidates_for_each_other(
+    talk: Talk, model: ScriptedModel
+) -> None:
+    """What was learned a moment ago, in the same piece of work, may be contradicted too:
+    one question shows both.
+    """
     rows = [row("Known taste at 0.90", "word one", 1), row("Something new", "brand new", 99)]
     model.say({"statements": [rows[0]]}, {"statements": [rows[1]]})
     journaled = talk.put("I said word one", "I said brand new")
     assert len(journaled.records) == 2
-    talk.settings = talk.settings.model_copy(update={"write": talk.settings.write.model_copy(update={"batch_turns": 1})})
+    talk.settings = talk.settings.model_copy(
+        update={"write": talk.settings.write.model_copy(update={"batch_turns": 1})}
+    )
     model.when(MEETS, {"decisions": [{"new": 2, "verdict": "conflict", "earlier": [1]}]})
     made = digest_records(journaled.records, talk.deps)
     assert sum(MEETS in request.prompt for request in model.requests) == 1

@@ -1,4 +1,6 @@
-"""Reconcile: what a new statement does to the known ones, through the whole flow on a real store."""
+"""Reconcile:
+what a new statement does to the known ones, through the whole flow on a real store.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from .conftest import ALICE, Talk, digest_records
 
 @pytest.mark.covers("S4.25", "S4.28")
 def test_a_move_closes_the_old_home(talk: Talk) -> None:
-    """The old home ends where the new one begins, both keep their history, and only the new one is active."""
+    """The old home ends where the new one begins, both keep their history, and only the new one is
+    active.
+    """
     talk.say("I live in Paris")
     moved = talk.now
     talk.say("I moved to Berlin")
@@ -39,7 +43,13 @@ def test_as_of_sees_what_was_true(talk: Talk) -> None:
     reach = ScopeReach(ALICE, (ALICE,), tree=True)
 
     def home(moment: datetime) -> list[str]:
-        query = RecordQuery(reach, (Kind.FACT,), (Status.ACTIVE, Status.SUPERSEDED), AsOf(moment, moment), predicates=("lives_in",))
+        query = RecordQuery(
+            reach,
+            (Kind.FACT,),
+            (Status.ACTIVE, Status.SUPERSEDED),
+            AsOf(moment, moment),
+            predicates=("lives_in",),
+        )
         return [record.object for record in talk.store.find(query).records]
 
     assert home(between) == ["Paris"]
@@ -48,10 +58,17 @@ def test_as_of_sees_what_was_true(talk: Talk) -> None:
 
 @pytest.mark.covers("S2.44", "S3.41", "S2.39")
 @pytest.mark.parametrize(
-    ("first", "second"), [("I love pizza", "I hate pizza"), ("I hate pizza", "I love pizza"), ("I like pizza", "I don't like pizza")]
+    ("first", "second"),
+    [
+        ("I love pizza", "I hate pizza"),
+        ("I hate pizza", "I love pizza"),
+        ("I like pizza", "I don't like pizza"),
+    ],
 )
 def test_an_opinion_turned_round_replaces_the_old_one(talk: Talk, first: str, second: str) -> None:
-    """The newer opinion is the one active fact; the older points to it, and is not swallowed as a duplicate."""
+    """The newer opinion is the one active fact;
+    the older points to it, and is not swallowed as a duplicate.
+    """
     talk.say(first)
     talk.say(second)
     (new,) = talk.facts()
@@ -78,7 +95,9 @@ def test_an_opinion_turned_round_replaces_the_old_one(talk: Talk, first: str, se
     ],
 )
 def test_what_is_no_newer_fact_about_the_user_closes_nothing(talk: Talk, second: str) -> None:
-    """Another language, somebody else, a supposition, a wish, a question, a quotation, a joke, a denial, a plan, the past."""
+    """Another language, somebody else, a supposition, a wish, a question, a quotation, a joke, a
+    denial, a plan, the past.
+    """
     talk.say("I live in Paris", "I speak Spanish")
     talk.say(second)
     assert talk.facts(Status.SUPERSEDED) == []
@@ -88,8 +107,14 @@ def test_what_is_no_newer_fact_about_the_user_closes_nothing(talk: Talk, second:
 def test_what_is_over_ends(talk: Talk) -> None:
     """No longer, used to and stopped end what they name, and say so in a fact of their own."""
     talk.say("I work at Google", "I smoke cigarettes", "I live in Vienna")
-    talk.say("I no longer work at Google", "I stopped smoking cigarettes", "I used to live in Vienna")
-    assert {record.object for record in talk.facts(Status.SUPERSEDED)} == {"Google", "cigarettes", "Vienna"}
+    talk.say(
+        "I no longer work at Google", "I stopped smoking cigarettes", "I used to live in Vienna"
+    )
+    assert {record.object for record in talk.facts(Status.SUPERSEDED)} == {
+        "Google",
+        "cigarettes",
+        "Vienna",
+    }
     assert all(record.valid_to for record in talk.facts(Status.SUPERSEDED))
     assert "The user no longer works at Google" in talk.texts()
 
@@ -105,7 +130,9 @@ def test_a_correction_retires_what_was_wrong(talk: Talk) -> None:
 
 
 def test_a_correction_may_lean_on_what_was_said_before(talk: Talk) -> None:
-    """``It's Hanna, not Anna`` corrects the statement that says Anna; one that fits nothing does nothing."""
+    """``It's Hanna, not Anna`` corrects the statement that says Anna;
+    one that fits nothing does nothing.
+    """
     talk.say("My sister's name is Anna")
     talk.say("Sorry, it's Hanna, not Anna")
     assert [(record.predicate, record.object) for record in talk.facts()] == [("is_named", "Hanna")]
@@ -116,7 +143,9 @@ def test_a_correction_may_lean_on_what_was_said_before(talk: Talk) -> None:
 
 @pytest.mark.covers("S3.39", "S2.38")
 def test_a_repeat_strengthens_and_stores_nothing(talk: Talk) -> None:
-    """A repeated statement raises strength, keeps who said it where and when, and adds no second fact."""
+    """A repeated statement raises strength, keeps who said it where and when, and adds no second
+    fact.
+    """
     talk.say("I live in Paris")
     said = talk.now
     digest = talk.say(Turn("I'm living in Paris", session="s2"))
@@ -129,7 +158,9 @@ def test_a_repeat_strengthens_and_stores_nothing(talk: Talk) -> None:
 
 
 def test_more_exact_words_refine(talk: Talk) -> None:
-    """The more exact statement takes the place of the vaguer; the vaguer one after it adds nothing."""
+    """The more exact statement takes the place of the vaguer;
+    the vaguer one after it adds nothing.
+    """
     talk.say("I live in Berlin")
     digest = talk.say("I live in Berlin, Germany")
     assert [derived.verdict for derived in digest.derived] == ["refine"]
@@ -159,7 +190,9 @@ def test_turns_that_arrive_late_do_not_undo_newer_ones(talk: Talk) -> None:
 
 
 def test_a_less_trusted_source_contradicts_and_does_not_replace() -> None:
-    """What a web page says of the user's home stands beside the user's word, linked as a contradiction."""
+    """What a web page says of the user's home stands beside the user's word, linked as a
+    contradiction.
+    """
     talk = Talk(roles=("user", "tool"))
     talk.say("I live in Paris")
     digest = talk.say(Turn("I live in Berlin", role="tool", session="s1"), channel="web")
@@ -174,23 +207,36 @@ def test_a_less_trusted_source_contradicts_and_does_not_replace() -> None:
 
 def test_hearsay_contradicts_a_speakers_own_word(talk: Talk) -> None:
     """What Bob says of Carol does not close what Carol said of herself."""
-    talk.say(Turn("I live in Paris", speaker="Carol", session="s1"), Turn("Nice!", speaker="Bob", session="s1"))
-    digest = talk.say(Turn("Carol moved to Berlin", speaker="Bob", session="s1"), Turn("hm", speaker="Carol", session="s1"))
+    talk.say(
+        Turn("I live in Paris", speaker="Carol", session="s1"),
+        Turn("Nice!", speaker="Bob", session="s1"),
+    )
+    digest = talk.say(
+        Turn("Carol moved to Berlin", speaker="Bob", session="s1"),
+        Turn("hm", speaker="Carol", session="s1"),
+    )
     assert [derived.verdict for derived in digest.derived] == ["conflict"]
     assert "Paris" in [record.object for record in talk.facts()]
 
 
 @pytest.mark.covers("S3.40")
 def test_facts_about_the_user_meet_across_conversations_but_not_across_projects(talk: Talk) -> None:
-    """A move told in another conversation closes the old home; another project's deploy target stays."""
-    one, two = ALICE.within("conversation", "c1"), ALICE.within("conversation", "c2")
+    """A move told in another conversation closes the old home;
+    another project's deploy target stays.
+    """
+    one = ALICE.within("conversation", "c1")
+    two = ALICE.within("conversation", "c2")
     talk.say("I live in Paris", scope=one)
     talk.say("I moved to Berlin", scope=two)
     assert [(record.object, record.scope) for record in talk.facts()] == [("Berlin", two)]
-    x, y = ALICE.within("project", "x"), ALICE.within("project", "y")
+    x = ALICE.within("project", "x")
+    y = ALICE.within("project", "y")
     talk.say("Our deploy target is staging", scope=x)
     talk.say("Our deploy target is production", scope=y)
-    assert {record.object for record in talk.facts() if record.predicate == "is"} == {"staging", "production"}
+    assert {record.object for record in talk.facts() if record.predicate == "is"} == {
+        "staging",
+        "production",
+    }
     talk.say("Our deploy target is production now", scope=x.within("session", "s9"))
     assert "staging" not in {record.object for record in talk.facts()}
 
@@ -208,22 +254,31 @@ def test_statements_of_one_write_meet_each_other(talk: Talk) -> None:
     """Of several turns learned from together, a later one closes an earlier one."""
     turns = [
         Turn(text, session="s1", at=talk.now + timedelta(minutes=at))
-        for at, text in enumerate(["I live in Paris", "I moved to Berlin", "I love tea", "I hate tea"])
+        for at, text in enumerate(
+            ["I live in Paris", "I moved to Berlin", "I love tea", "I hate tea"]
+        )
     ]
     talk.say(*turns)
-    assert {record.text for record in talk.facts()} == {"The user moved to Berlin", "The user hates tea"}
+    assert {record.text for record in talk.facts()} == {
+        "The user moved to Berlin",
+        "The user hates tea",
+    }
     assert len(talk.facts(Status.SUPERSEDED)) == 2
 
 
 def test_slots_that_mean_the_same_meet(talk: Talk) -> None:
-    """With an embedder, a slot by another name of the same meaning is closed; without one, and for another slot, nothing is."""
+    """With an embedder, a slot by another name of the same meaning is closed;
+    without one, and for another slot, nothing is.
+    """
     words = ("My vehicle is a Tesla", "My breakfast is Oats", "My work phone is 555-0101")
     for embedder in (None, choose_embedder(EmbedSettings())):
         talk = Talk()
         talk.embedder = embedder
         talk.say("My car is a Honda", "My lunch is Ramen", "My home phone is 555-0102")
         talk.say(*words)
-        assert [record.object for record in talk.facts(Status.SUPERSEDED)] == ([] if embedder is None else ["Honda"])
+        assert [record.object for record in talk.facts(Status.SUPERSEDED)] == (
+            [] if embedder is None else ["Honda"]
+        )
 
 
 @pytest.mark.covers("S0.58")

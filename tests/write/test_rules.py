@@ -15,9 +15,21 @@ from engrams.write.rules import UtteranceContext, extract_statements
 SAID = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
 
 
-def read(text: str, name: str = "Alice", others: tuple[str, ...] = ("bob",)) -> tuple[CandidateStatement, ...]:
+def read(
+    text: str, name: str = "Alice", others: tuple[str, ...] = ("bob",)
+) -> tuple[CandidateStatement, ...]:
     names = frozenset(other.lower() for other in (name, *others) if other)
-    return extract_statements(text, UtteranceContext(name or "the user", name or "user", SAID, "r1", 1.0, names))
+    return extract_statements(
+        text,
+        UtteranceContext(
+            speaker=name or "the user",
+            subject=name or "user",
+            said_at=SAID,
+            source="r1",
+            trust=1.0,
+            names=names,
+        ),
+    )
 
 
 @pytest.mark.parametrize(
@@ -25,50 +37,124 @@ def read(text: str, name: str = "Alice", others: tuple[str, ...] = ("bob",)) -> 
     [
         ("I live in Berlin", ("Alice", "lives_in", "Berlin"), "Alice lives in Berlin"),
         ("i live in berlin", ("Alice", "lives_in", "berlin"), "Alice lives in berlin"),
-        ("I moved to Berlin last month.", ("Alice", "lives_in", "Berlin"), "Alice moved to Berlin in April 2023"),
-        ("We relocated from Oslo to Bergen", ("Alice", "lives_in", "Bergen"), "Alice relocated from Oslo to Bergen"),
+        (
+            "I moved to Berlin last month.",
+            ("Alice", "lives_in", "Berlin"),
+            "Alice moved to Berlin in April 2023",
+        ),
+        (
+            "We relocated from Oslo to Bergen",
+            ("Alice", "lives_in", "Bergen"),
+            "Alice relocated from Oslo to Bergen",
+        ),
         ("I work at Siemens", ("Alice", "works_at", "Siemens"), "Alice works at Siemens"),
-        ("I started a new job at Bosch", ("Alice", "works_at", "Bosch"), "Alice started a new job at Bosch"),
+        (
+            "I started a new job at Bosch",
+            ("Alice", "works_at", "Bosch"),
+            "Alice started a new job at Bosch",
+        ),
         ("I'm a nurse", ("Alice", "job", "nurse"), "Alice is a nurse"),
         ("I'm 34 years old", ("Alice", "age", "34"), "Alice is 34 years old"),
         ("My name is Craig", ("Alice", "is_named", "Craig"), "Alice's name is Craig"),
-        ("My favourite color is blue", ("Alice", "favorite_color", "blue"), "Alice's favourite color is blue"),
-        ("My phone number is 555-123-4567", ("Alice", "phone", "555-123-4567"), "Alice's phone number is 555-123-4567"),
+        (
+            "My favourite color is blue",
+            ("Alice", "favorite_color", "blue"),
+            "Alice's favourite color is blue",
+        ),
+        (
+            "My phone number is 555-123-4567",
+            ("Alice", "phone", "555-123-4567"),
+            "Alice's phone number is 555-123-4567",
+        ),
         ("I love pizza", ("Alice", "likes", "pizza"), "Alice loves pizza"),
         ("I'm a big fan of jazz", ("Alice", "likes", "jazz"), "Alice is a big fan of jazz"),
         ("I prefer dark mode", ("Alice", "prefers", "dark mode"), "Alice prefers dark mode"),
-        ("I'm allergic to peanuts", ("Alice", "allergic_to", "peanuts"), "Alice is allergic to peanuts"),
+        (
+            "I'm allergic to peanuts",
+            ("Alice", "allergic_to", "peanuts"),
+            "Alice is allergic to peanuts",
+        ),
         ("I'm vegan", ("Alice", "diet", "vegan"), "Alice is vegan"),
         ("I have two dogs", ("Alice", "has", "two dogs"), "Alice has two dogs"),
-        ("My sister is allergic to cats", ("Alice's sister", "allergic_to", "cats"), "Alice's sister is allergic to cats"),
-        ("My sister Anna lives in Munich", ("Anna", "lives_in", "Munich"), "Alice's sister Anna lives in Munich"),
+        (
+            "My sister is allergic to cats",
+            ("Alice's sister", "allergic_to", "cats"),
+            "Alice's sister is allergic to cats",
+        ),
+        (
+            "My sister Anna lives in Munich",
+            ("Anna", "lives_in", "Munich"),
+            "Alice's sister Anna lives in Munich",
+        ),
         ("My dog's name is Rex", ("Alice's dog", "is_named", "Rex"), "Alice's dog's name is Rex"),
-        ("The project deadline is April 15", ("project deadline", "is", "15 April 2024"), "The project deadline is on 15 April 2024"),
+        (
+            "The project deadline is April 15",
+            ("project deadline", "is", "15 April 2024"),
+            "The project deadline is on 15 April 2024",
+        ),
         (
             "I went camping with my kids yesterday",
             ("Alice", "went_camping", "camping with their kids"),
             "Alice went camping with their kids on 7 May 2023",
         ),
-        ("Yesterday I went to the doctor", ("Alice", "went_to", "doctor"), "Alice went to the doctor on 7 May 2023"),
-        ("I graduated from MIT in 2015", ("Alice", "graduated_from", "MIT"), "Alice graduated from MIT in 2015"),
-        ("I'm planning to visit Japan next year", ("Alice", "plans_to", "visit Japan"), "Alice is planning to visit Japan in 2024"),
-        ("We decided to use Postgres", ("Alice", "decided_to", "use Postgres"), "Alice decided to use Postgres"),
+        (
+            "Yesterday I went to the doctor",
+            ("Alice", "went_to", "doctor"),
+            "Alice went to the doctor on 7 May 2023",
+        ),
+        (
+            "I graduated from MIT in 2015",
+            ("Alice", "graduated_from", "MIT"),
+            "Alice graduated from MIT in 2015",
+        ),
+        (
+            "I'm planning to visit Japan next year",
+            ("Alice", "plans_to", "visit Japan"),
+            "Alice is planning to visit Japan in 2024",
+        ),
+        (
+            "We decided to use Postgres",
+            ("Alice", "decided_to", "use Postgres"),
+            "Alice decided to use Postgres",
+        ),
         (
             "I've been learning German for two years",
             ("Alice", "learning", "German for two years"),
             "Alice has been learning German for two years",
         ),
-        ("Lost my job at Door Dash yesterday", ("Alice", "works_at", "Door Dash"), "Alice lost their job at Door Dash on 7 May 2023"),
-        ("I no longer work at Google", ("Alice", "works_at", "Google"), "Alice no longer works at Google"),
+        (
+            "Lost my job at Door Dash yesterday",
+            ("Alice", "works_at", "Door Dash"),
+            "Alice lost their job at Door Dash on 7 May 2023",
+        ),
+        (
+            "I no longer work at Google",
+            ("Alice", "works_at", "Google"),
+            "Alice no longer works at Google",
+        ),
         ("Bob works at Acme", ("Bob", "works_at", "Acme"), "Bob works at Acme"),
-        ("I speak Spanish and French", ("Alice", "speaks", "Spanish and French"), "Alice speaks Spanish and French"),
-        ("I run every morning before work", ("Alice", "runs", "every morning before work"), "Alice runs every morning before work"),
+        (
+            "I speak Spanish and French",
+            ("Alice", "speaks", "Spanish and French"),
+            "Alice speaks Spanish and French",
+        ),
+        (
+            "I run every morning before work",
+            ("Alice", "runs", "every morning before work"),
+            "Alice runs every morning before work",
+        ),
         ("My mom's name is Eve", ("Alice's mom", "is_named", "Eve"), "Alice's mom's name is Eve"),
     ],
 )
 def test_ordinary_statements_are_read(text: str, triple: tuple[str, str, str], told: str) -> None:
-    """A statement gives its subject, predicate and object, and a sentence in the third person that stands alone."""
-    found = [candidate for candidate in read(text) if (candidate.subject, candidate.predicate, candidate.object) == triple]
+    """A statement gives its subject, predicate and object, and a sentence in the third person that
+    stands alone.
+    """
+    found = [
+        candidate
+        for candidate in read(text)
+        if (candidate.subject, candidate.predicate, candidate.object) == triple
+    ]
     assert found, [(c.subject, c.predicate, c.object, c.text) for c in read(text)]
     assert found[0].text == told
     assert found[0].evidence[0].quote in text
@@ -106,7 +192,9 @@ def test_ordinary_statements_are_read(text: str, triple: tuple[str, str, str], t
     ],
 )
 def test_what_is_not_stated_is_not_read(text: str) -> None:
-    """Questions, suppositions, jokes, quotations, reported speech, stories, requests and courtesy give no statement."""
+    """Questions, suppositions, jokes, quotations, reported speech, stories, requests and courtesy
+    give no statement.
+    """
     assert read(text) == ()
 
 
@@ -122,8 +210,15 @@ def test_the_effect_of_a_statement_is_told(text: str, effect: str) -> None:
 
 
 def test_a_plan_or_wish_is_no_state() -> None:
-    """Moving next month is a plan and wanting to live somewhere a wish; neither says where somebody lives."""
-    for text in ("I'm moving to Lima next month", "I want to live in Lima", "I'd love to live in Lima", "I'm thinking of moving to Lima"):
+    """Moving next month is a plan and wanting to live somewhere a wish;
+    neither says where somebody lives.
+    """
+    for text in (
+        "I'm moving to Lima next month",
+        "I want to live in Lima",
+        "I'd love to live in Lima",
+        "I'm thinking of moving to Lima",
+    ):
         assert all(candidate.predicate != "lives_in" for candidate in read(text)), text
     assert [candidate.modality for candidate in read("I want to become a counselor")] == ["wish"]
 
@@ -136,7 +231,9 @@ def test_a_user_without_a_name_is_the_user() -> None:
 
 
 def test_times_are_resolved_against_the_turn() -> None:
-    """What happened yesterday has yesterday's date, wherever the word stands; what has lasted since 2010 began then."""
+    """What happened yesterday has yesterday's date, wherever the word stands;
+    what has lasted since 2010 began then.
+    """
     (trip,) = read("Last Saturday I ran a charity race")
     assert trip.valid_from == datetime(2023, 5, 6, tzinfo=UTC)
     assert "6 May 2023" in trip.text
@@ -162,7 +259,11 @@ def test_a_procedure_keeps_its_steps_and_its_trigger() -> None:
         assert found.steps == ("build it", "push it", "restart nginx")
         assert found.triggers == ("deploy the site",)
     told = next(
-        candidate for candidate in read("To make tea: first boil water, then add leaves, and finally wait 3 minutes") if candidate.steps
+        candidate
+        for candidate in read(
+            "To make tea: first boil water, then add leaves, and finally wait 3 minutes"
+        )
+        if candidate.steps
     )
     assert told.steps == ("boil water", "add leaves", "wait 3 minutes")
 
@@ -197,13 +298,17 @@ def test_lasting_instructions_have_their_kind(text: str, kind: Kind) -> None:
     ],
 )
 def test_requests_for_now_and_habits_are_no_rules(text: str) -> None:
-    """Only a lasting instruction is a rule: not a request for this turn, not what the speaker does."""
+    """Only a lasting instruction is a rule:
+    not a request for this turn, not what the speaker does.
+    """
     assert all(candidate.subject != "assistant" for candidate in read(text))
 
 
 @pytest.mark.covers("S4.8")
 def test_remember_that_is_a_fact_and_not_a_rule() -> None:
-    """``Remember that …`` gives the statement in it, or the words themselves where no rule reads them; never a rule."""
+    """``Remember that …`` gives the statement in it, or the words themselves where no rule reads
+    them; never a rule.
+    """
     (known,) = read("Please remember that my sister is allergic to nuts", name="")
     assert (known.kind, known.predicate, known.confidence) == (Kind.FACT, "allergic_to", 1.0)
     (verbatim,) = read("Remember that the spare key is under the mat", name="")
@@ -233,9 +338,16 @@ def test_remember_that_is_a_fact_and_not_a_rule() -> None:
     ],
 )
 def test_other_languages_are_read(text: str, predicate: str, value: str, polarity: bool) -> None:
-    """German, Spanish, French and Chinese sentences give the same predicates, and keep their language."""
+    """German, Spanish, French and Chinese sentences give the same predicates, and keep their
+    language.
+    """
     (found,) = read(text, name="")
-    assert (found.subject, found.predicate, found.object, found.polarity) == ("user", predicate, value, polarity)
+    assert (found.subject, found.predicate, found.object, found.polarity) == (
+        "user",
+        predicate,
+        value,
+        polarity,
+    )
     assert found.evidence[0].quote in text.replace("’", "'") or found.evidence[0].quote in text
 
 
@@ -289,7 +401,9 @@ def test_wishes_and_questions_in_other_languages_are_not_read(text: str) -> None
     ).map(" ".join)
 )
 def test_any_text_gives_literal_evidence(text: str) -> None:
-    """No text raises; every statement has words, a quote that stands in the text, and shares between 0 and 1."""
+    """No text raises;
+    every statement has words, a quote that stands in the text, and shares between 0 and 1.
+    """
     for candidate in read(text):
         assert candidate.text.strip()
         assert candidate.evidence[0].quote in text

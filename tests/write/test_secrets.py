@@ -49,7 +49,9 @@ KEYS = {
     "mailgun-key": "ke" + "y-" + HEX[:32],
     "mailchimp-key": HEX[:32] + "-us" + "12",
     "jwt": "ey" + "J" + MIX[:20] + ".ey" + "J" + MIX[:30] + "." + MIX[:43],
-    "private-key": "-----BEGIN RSA PRIVATE" + " KEY-----\n" + MIX + "\n-----END RSA PRIVATE" + " KEY-----",
+    "private-key": (
+        "-----BEGIN RSA PRIVATE" + " KEY-----\n" + MIX + "\n-----END RSA PRIVATE" + " KEY-----"
+    ),
     "age-key": "AGE-SECRET-" + "KEY-1" + (UP + UP)[:58],
     "url-password": "postgresql://app:" + "hunter22xyz" + "@db.example.com/app",
     "odbc-password": "Server=db.example.com;Database=app;User Id=sa;Pass" + "word=S3cr3t!word;",
@@ -82,14 +84,18 @@ KEYS = {
     "assigned-password": "DB_PASSWORD=" + "tr0ub4dor&3",
     "stated-password": "Password: " + "tr0ub4dor",
     "pin": "my card PIN is " + "4821",
-    "seed-phrase": "my seed phrase: apple river stone cloud table horse green paper light water music chair",
+    "seed-phrase": (
+        "my seed phrase: apple river stone cloud table horse green paper light water music chair"
+    ),
 }
 
 
 @pytest.mark.covers("S3.51")
 @pytest.mark.parametrize("family", KEYS)
 def test_each_family_is_found_and_taken_out(family: str) -> None:
-    """A key of each family is found inside a sentence, named rightly, and gone from the redacted text."""
+    """A key of each family is found inside a sentence, named rightly, and gone from the redacted
+    text.
+    """
     text = f"Here it is, keep it safe:\n{KEYS[family]}\nThanks a lot."
     findings = secrets.scan(text)
     redacted = secrets.replace_findings(text, findings)
@@ -128,7 +134,9 @@ def test_passwords_said_in_words_are_found(text: str, secret: str) -> None:
 
 
 def test_ordinary_prose_and_code_hold_no_secret() -> None:
-    """None of 176 lines of prose, code, hashes, ids and links that look a little like secrets is taken for one."""
+    """None of 176 lines of prose, code, hashes, ids and links that look a little like secrets is
+    taken for one.
+    """
     lines = (HERE / "plain.txt").read_text("utf-8").splitlines()
     assert len(lines) >= 150
     assert [line for line in lines if secrets.scan(line)] == []
@@ -137,12 +145,17 @@ def test_ordinary_prose_and_code_hold_no_secret() -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.text(max_size=300), st.sampled_from(sorted(KEYS)), st.text(max_size=300))
 def test_any_text_around_is_kept(before: str, family: str, after: str) -> None:
-    """Findings are in order, do not overlap, lie inside the text, and what is outside them is kept as it was."""
+    """Findings are in order, do not overlap, lie inside the text, and what is outside them is kept
+    as it was.
+    """
     text = f"{before}\n{KEYS[family]}\n{after}"
     findings = secrets.scan(text)
     redacted = secrets.replace_findings(text, findings)
     ends = [0, *(finding.end for finding in findings)]
-    assert all(start <= finding.start < finding.end <= len(text) for start, finding in zip(ends, findings, strict=False))
+    assert all(
+        start <= finding.start < finding.end <= len(text)
+        for start, finding in zip(ends, findings, strict=False)
+    )
     pieces = [text[start : finding.start] for start, finding in zip(ends, findings, strict=False)]
     assert all(piece in redacted for piece in pieces)
 
@@ -184,7 +197,9 @@ def test_long_hostile_input_is_scanned_through(unit: str) -> None:
     ],
 )
 def test_personal_data_is_found_by_family(text: str, family: str) -> None:
-    """Mail and network addresses, cards, accounts, phones and social security numbers are found and can be taken out."""
+    """Mail and network addresses, cards, accounts, phones and social security numbers are found and
+    can be taken out.
+    """
     findings = piidetection.scan(text)
     redacted = secrets.replace_findings(text, findings)
     assert [finding.rule for finding in findings] == [family]

@@ -12,11 +12,22 @@ from engrams.write.candidatestatement import CandidateStatement
 from engrams.write.rules import UtteranceContext, extract_statements
 
 ME = ("user", "alice")
-BEFORE, AFTER = datetime(2026, 3, 2, 12, tzinfo=UTC), datetime(2026, 11, 9, 12, tzinfo=UTC)
+BEFORE = datetime(2026, 3, 2, 12, tzinfo=UTC)
+AFTER = datetime(2026, 11, 9, 12, tzinfo=UTC)
 
 
 def read(text: str) -> tuple[CandidateStatement, ...]:
-    return extract_statements(text, UtteranceContext("the user", "user", AFTER, "r1", 1.0, frozenset()))
+    return extract_statements(
+        text,
+        UtteranceContext(
+            speaker="the user",
+            subject="user",
+            said_at=AFTER,
+            source="r1",
+            trust=1.0,
+            names=frozenset(),
+        ),
+    )
 
 
 @pytest.mark.parametrize(
@@ -64,7 +75,9 @@ def test_what_is_denied_to_come_or_over_is_no_fact(text: str) -> None:
     ],
 )
 def test_what_holds_is_a_fact_beside_a_negation_or_time(text: str, value: str) -> None:
-    """A negation of something else, a contradiction and a time that has begun leave a statement as it is."""
+    """A negation of something else, a contradiction and a time that has begun leave a statement as
+    it is.
+    """
     assert [one.object for one in read(text) if one.predicate == "lives_in"] == [value]
 
 
@@ -84,20 +97,29 @@ def test_the_true_fact_stays(told: str, later: str, part: str) -> None:
         for text, at in ((told, BEFORE), (later, AFTER)):
             memory.observe([Turn(text, at=at)], scope=ME)
             assert memory.drain(30)
-        facts = {fact.text: fact.status for hit in memory.search(told, scope=ME).hits for fact in hit.facts}
+        facts = {
+            fact.text: fact.status
+            for hit in memory.search(told, scope=ME).hits
+            for fact in hit.facts
+        }
         assert [(part in text, status) for text, status in facts.items()] == [(True, Status.ACTIVE)]
 
 
 @pytest.mark.parametrize("word", ["vegetariana", "profesora"])
 def test_what_somebody_no_longer_is_in_spanish_ends(word: str) -> None:
     """ "Ya no soy …" ends the older statement; the newer one is what holds."""
-    told, later = f"Soy {word}", f"Ya no soy {word}"
+    told = f"Soy {word}"
+    later = f"Ya no soy {word}"
     with temp_engine(jobs__workers=0) as memory:
         for text, at in ((told, BEFORE), (later, AFTER)):
             memory.observe([Turn(text, at=at)], scope=ME)
             assert memory.drain(30)
         hits = {hit.record.text: hit for hit in memory.search(later, scope=ME).hits}
         assert hits[later].status is Status.ACTIVE
-        assert f"El usuario es {word}" not in {fact.text for hit in hits.values() for fact in hit.facts if fact.status is Status.ACTIVE}
-        shown = [line for line in memory.context(later, scope=ME).text.splitlines() if later in line]
+        assert f"El usuario es {word}" not in {
+            fact.text for hit in hits.values() for fact in hit.facts if fact.status is Status.ACTIVE
+        }
+        shown = [
+            line for line in memory.context(later, scope=ME).text.splitlines() if later in line
+        ]
         assert shown and not any("no longer so" in line for line in shown)

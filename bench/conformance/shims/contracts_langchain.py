@@ -1,4 +1,6 @@
-"""Hold our retriever and our key-value store to the standard tests that LangChain publishes for integrations."""
+"""Hold our retriever and our key-value store to the standard tests that LangChain publishes for
+integrations.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from langchain_tests.integration_tests import BaseStoreAsyncTests, BaseStoreSyncTests, RetrieversIntegrationTests
+from langchain_tests.integration_tests import (
+    BaseStoreAsyncTests,
+    BaseStoreSyncTests,
+    RetrieversIntegrationTests,
+)
 
 import engrams
 from engrams.surfaces.adapters import LangChainRetriever, LangChainStore

@@ -1,4 +1,6 @@
-"""Put our memory tool in the place of the one that keeps a folder, as its tests construct and look at it."""
+"""Put our memory tool in the place of the one that keeps a folder, as its tests construct and look
+at it.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,13 @@ from engrams.vault.memoryfilecommands import MemoryFileCommandTool
 
 
 def open_memory(base_path: str) -> engrams.MemoryEngine:
-    return engrams.open(home=base_path, jobs__workers=0, vault__enabled=True, vault__git=False, limits__text_bytes=10_000_000)
+    return engrams.open(
+        home=base_path,
+        jobs__workers=0,
+        vault__enabled=True,
+        vault__git=False,
+        limits__text_bytes=10_000_000,
+    )
 
 
 def mirror(documents: Path) -> str:
@@ -66,7 +74,9 @@ class AsyncLocalTool(AsyncAnthropicMemoryTool):
         self.engine = open_memory(base_path)
         super().__init__(self.engine, ("user", "ann"))
         self.files = self._commands.files
-        self._commands.files = check_by(self.files, lambda path: asyncio.run(self._validate_path(path)))
+        self._commands.files = check_by(
+            self.files, lambda path: asyncio.run(self._validate_path(path))
+        )
 
     @property
     def memory_root(self) -> AsyncPath:

@@ -1,7 +1,10 @@
-"""Put our session in the place of the one that keeps a SQLite file, as its tests construct, watch and break it.
+"""Put our session in the place of the one that keeps a SQLite file, as its tests construct, watch
+and break it.
 
-What a test does to that class's file, lock or connection is done to ours: an SQL text of the test becomes the same question to our
-tables, a connection that it puts in stands in for the one that our engine writes with, and fails where that one would."""
+What a test does to that class's file, lock or connection is done to ours: an SQL text of the test
+becomes the same question to our tables, a connection that it puts in stands in for the one that our
+engine writes with, and fails where that one would.
+"""
 
 from __future__ import annotations
 
@@ -31,12 +34,17 @@ from engrams.surfaces.adapters import OpenAIAgentsSession
 from engrams.surfaces.adapters.itemjournal import ITEM, FrameworkItemJournal
 
 _OURS = {
-    "INSERT INTO agent_sessions (session_id) VALUES ('probe')": "CREATE TABLE IF NOT EXISTS probe_lock (x INTEGER)",
+    "INSERT INTO agent_sessions (session_id) VALUES ('probe')": (
+        "CREATE TABLE IF NOT EXISTS probe_lock (x INTEGER)"
+    ),
     "FROM agent_sessions WHERE session_id": "FROM records WHERE session",
     "DROP TABLE agent_sessions": "DROP TABLE jobs",
     "DROP TABLE agent_messages": "DROP TABLE history",
 }
-"""SQL of the tests as that of our file. A purge writes records, then history, then its job: each drop breaks it half way."""
+"""SQL of the tests as that of our file.
+
+A purge writes records, then history, then its job: each drop breaks it half way.
+"""
 
 
 class Probe:
@@ -73,14 +81,18 @@ class DamagedRows:
 
     def execute(self, _sql: str, given: tuple[str, str]) -> None:
         meta = {ITEM: {"adapter": "openai-agents", "session": given[0]}}
-        self.session.engine.observe(Turn(given[1], session=given[0], meta=meta), scope=("user", "ann"))
+        self.session.engine.observe(
+            Turn(given[1], session=given[0], meta=meta), scope=("user", "ann")
+        )
 
     def commit(self) -> None:
         """Do nothing: it is durable."""
 
 
 class DurableConnection:
-    """What a test puts its own connection in the place of, to hold a commit up or to fail in a rollback."""
+    """What a test puts its own connection in the place of, to hold a commit up or to fail in a
+    rollback.
+    """
 
     def commit(self) -> None:
         """Do nothing: it is durable."""
@@ -110,7 +122,8 @@ class WatchedConnections:
     """The one that our engine writes with now; those that tests add stand in for it."""
 
     def __init__(self, database: SqliteDatabase) -> None:
-        self.database, self.meant = database, dict[Any, apsw.Connection | None]()
+        self.database = database
+        self.meant = dict[Any, apsw.Connection | None]()
 
     def add(self, stand_in: Any) -> None:
         self.meant[stand_in] = self.database._writer
@@ -130,8 +143,12 @@ class WatchedConnections:
 
 
 @contextmanager
-def breaking(database: SqliteDatabase, problem: Exception, roll_back: Callable[[], None]) -> Iterator[None]:
-    """Raise a problem amid the next write's transaction; it is rolled back if ``roll_back`` does not fail either."""
+def breaking(
+    database: SqliteDatabase, problem: Exception, roll_back: Callable[[], None]
+) -> Iterator[None]:
+    """Raise a problem amid the next write's transaction;
+    it is rolled back if ``roll_back`` does not fail either.
+    """
 
     def fail(*_change: Any) -> None:
         raise problem
@@ -157,11 +174,16 @@ def breaking(database: SqliteDatabase, problem: Exception, roll_back: Callable[[
 
 
 class CommittingJournal:
-    """Journal whose changes end with a commit of the session's connection, as those of the replaced class do."""
+    """Journal whose changes end with a commit of the session's connection, as those of the replaced
+    class do.
+    """
 
     def __init__(self, session: SQLiteSession, journal: FrameworkItemJournal) -> None:
-        self.session, self.read = session, journal.read
-        self.append, self.pop, self.clear = map(self.finish, (journal.append, journal.pop, journal.clear))
+        self.session = session
+        self.read = journal.read
+        self.append, self.pop, self.clear = map(
+            self.finish, (journal.append, journal.pop, journal.clear)
+        )
 
     def finish(self, change: Callable[..., Any]) -> Callable[..., Any]:
         def changed(*given: Any) -> Any:
@@ -185,7 +207,13 @@ class SQLiteSession(OpenAIAgentsSession):
     numbers: ClassVar[Iterator[int]] = count()
     messages_table = "items"
 
-    def __init__(self, session_id: str, db_path: str | Path = ":memory:", *_tables: str, session_settings: Any = None) -> None:
+    def __init__(
+        self,
+        session_id: str,
+        db_path: str | Path = ":memory:",
+        *_tables: str,
+        session_settings: Any = None,
+    ) -> None:
         memory = str(db_path) == ":memory:"
         self.place = Path(f"memory {next(self.numbers)}") if memory else Path(db_path).resolve()
         with self.guard:
@@ -193,18 +221,24 @@ class SQLiteSession(OpenAIAgentsSession):
                 engine = engrams.open(store__url=str(db_path), jobs__workers=0)
                 database: SqliteDatabase = engine._store._database  # type: ignore[attr-defined]
                 database.run_exclusive(lambda _: None)  # makes the file, as that class does
-                self.engines[self.place], self._file_locks[self.place] = engine, database._write_lock
+                self.engines[self.place] = engine
+                self._file_locks[self.place] = database._write_lock
             self._file_lock_counts[self.place] = self._file_lock_counts.get(self.place, 0) + 1
         settings = SessionSettings() if session_settings is None else session_settings
-        self.engine, self.closed = self.engines[self.place], False
+        self.engine = self.engines[self.place]
+        self.closed = False
         super().__init__(session_id, self.engine, ("user", "ann"), session_settings=settings)
         self.database: SqliteDatabase = self.engine._store._database  # type: ignore[attr-defined]
         self._journal: Any = CommittingJournal(self, self._journal)
-        self._lock, self._connections_lock = self._file_locks[self.place], threading.Lock()
+        self._lock = self._file_locks[self.place]
+        self._connections_lock = threading.Lock()
         self._connections = WatchedConnections(self.database)
 
     async def add_items(self, items: Sequence[Mapping[str, Any]]) -> None:
-        """Add items; what is no JSON is refused before a write begins, and then fails amid one as well, where theirs does."""
+        """Add items;
+        what is no JSON is refused before a write begins, and then fails amid one as well, where
+        theirs does.
+        """
         self.check_open()
         try:
             await super().add_items(items)

@@ -1,7 +1,10 @@
-"""Serve the fixtures of the MCP conformance suite with our server class, on a free port; print its URL.
+"""Serve the fixtures of the MCP conformance suite with our server class, on a free port; print its
+URL.
 
-The suite calls tools, resources and prompts by names that it defines. They stand on ``StrictMcpServer`` and its application, so that what
-is judged are the server's own parts: the handshake, lists, errors, streams, subscriptions, completion, the check of host names."""
+The suite calls tools, resources and prompts by names that it defines. They stand on
+``StrictMcpServer`` and its application, so that what is judged are the server's own parts: the
+handshake, lists, errors, streams, subscriptions, completion, the check of host names.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +41,11 @@ NAMED = {
         "name": {"type": "string", "default": "John Doe"},
         "age": {"type": "integer", "default": 30},
         "score": {"type": "number", "default": 95.5},
-        "status": {"type": "string", "enum": ["active", "inactive", "pending"], "default": "active"},
+        "status": {
+            "type": "string",
+            "enum": ["active", "inactive", "pending"],
+            "default": "active",
+        },
         "verified": {"type": "boolean", "default": True},
     },
     "required": [],
@@ -47,17 +54,35 @@ CHOICES = {
     "type": "object",
     "properties": {
         "untitledSingle": {"type": "string", "enum": ["option1", "option2", "option3"]},
-        "titledSingle": {"type": "string", "oneOf": [{"const": f"value{n}", "title": f"Option {n}"} for n in (1, 2, 3)]},
-        "legacyEnum": {"type": "string", "enum": ["opt1", "opt2", "opt3"], "enumNames": ["Option 1", "Option 2", "Option 3"]},
-        "untitledMulti": {"type": "array", "items": {"type": "string", "enum": ["option1", "option2", "option3"]}},
-        "titledMulti": {"type": "array", "items": {"anyOf": [{"const": f"value{n}", "title": f"Option {n}"} for n in (1, 2, 3)]}},
+        "titledSingle": {
+            "type": "string",
+            "oneOf": [{"const": f"value{n}", "title": f"Option {n}"} for n in (1, 2, 3)],
+        },
+        "legacyEnum": {
+            "type": "string",
+            "enum": ["opt1", "opt2", "opt3"],
+            "enumNames": ["Option 1", "Option 2", "Option 3"],
+        },
+        "untitledMulti": {
+            "type": "array",
+            "items": {"type": "string", "enum": ["option1", "option2", "option3"]},
+        },
+        "titledMulti": {
+            "type": "array",
+            "items": {"anyOf": [{"const": f"value{n}", "title": f"Option {n}"} for n in (1, 2, 3)]},
+        },
     },
     "required": [],
 }
 ADDRESSED = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
     "type": "object",
-    "$defs": {"address": {"type": "object", "properties": {"street": {"type": "string"}, "city": {"type": "string"}}}},
+    "$defs": {
+        "address": {
+            "type": "object",
+            "properties": {"street": {"type": "string"}, "city": {"type": "string"}},
+        }
+    },
     "properties": {"name": {"type": "string"}, "address": {"$ref": "#/$defs/address"}},
     "additionalProperties": False,
 }
@@ -66,7 +91,9 @@ server = StrictMcpServer("conformance", "Fixtures of the conformance suite.", co
 
 
 def make_resource(uri: str, text: str, mime_type: str = "text/plain") -> EmbeddedResource:
-    return EmbeddedResource(type="resource", resource=TextResourceContents(uri=uri, mime_type=mime_type, text=text))
+    return EmbeddedResource(
+        type="resource", resource=TextResourceContents(uri=uri, mime_type=mime_type, text=text)
+    )
 
 
 @server.tool()
@@ -96,7 +123,11 @@ def test_embedded_resource() -> list[EmbeddedResource]:
 @server.tool()
 def test_multiple_content_types() -> list[TextContent | ImageContent | EmbeddedResource]:
     """Fixture of the suite: a tool."""
-    mixed = make_resource("test://mixed-content-resource", json.dumps({"test": "data", "value": 123}), "application/json")
+    mixed = make_resource(
+        "test://mixed-content-resource",
+        json.dumps({"test": "data", "value": 123}),
+        "application/json",
+    )
     text = TextContent(type="text", text="Multiple content types test:")
     return [text, ImageContent(type="image", data=PIXEL, mime_type="image/png"), mixed]
 
@@ -130,7 +161,9 @@ async def test_tool_with_progress(context: Context) -> str:
 async def test_sampling(prompt: str, context: Context) -> str:
     """Fixture of the suite: a tool."""
     message = SamplingMessage(role="user", content=TextContent(type="text", text=prompt))
-    answer = await context.session.create_message([message], max_tokens=100, related_request_id=context.request_id)
+    answer = await context.session.create_message(
+        [message], max_tokens=100, related_request_id=context.request_id
+    )
     return f"LLM response: {answer.content.text}"
 
 
@@ -144,7 +177,9 @@ async def ask(context: Context, message: str, form: Form) -> str:
 async def test_elicitation(message: str, context: Context) -> str:
     """Fixture of the suite: a tool."""
     fields = {"username": {"type": "string"}, "email": {"type": "string"}}
-    return await ask(context, message, {"type": "object", "properties": fields, "required": list(fields)})
+    return await ask(
+        context, message, {"type": "object", "properties": fields, "required": list(fields)}
+    )
 
 
 @server.tool()
@@ -204,7 +239,9 @@ def test_prompt_with_arguments(arg1: str, arg2: str) -> str:
 
 
 @server.prompt()
-def test_prompt_with_embedded_resource(resourceUri: str) -> list[UserMessage]:  # noqa: N803 - the suite's name
+def test_prompt_with_embedded_resource(
+    resourceUri: str,  # noqa: N803 - the suite's name
+) -> list[UserMessage]:
     """Fixture of the suite: a prompt."""
     held = make_resource(resourceUri, "Embedded resource content for testing.")
     return [UserMessage(held), UserMessage("Please process the embedded resource above.")]
@@ -213,7 +250,10 @@ def test_prompt_with_embedded_resource(resourceUri: str) -> list[UserMessage]:  
 @server.prompt()
 def test_prompt_with_image() -> list[UserMessage]:
     """Fixture of the suite: a prompt."""
-    return [UserMessage(ImageContent(type="image", data=PIXEL, mime_type="image/png")), UserMessage("Please analyse the image above.")]
+    return [
+        UserMessage(ImageContent(type="image", data=PIXEL, mime_type="image/png")),
+        UserMessage("Please analyse the image above."),
+    ]
 
 
 @server.completion()
@@ -231,13 +271,19 @@ def json_schema(name: str = "", address: Form | None = None) -> str:
 
 
 def main() -> None:
-    tool = Tool.from_function(json_schema, name="json_schema_2020_12_tool").model_copy(update={"parameters": ADDRESSED})
+    tool = Tool.from_function(json_schema, name="json_schema_2020_12_tool").model_copy(
+        update={"parameters": ADDRESSED}
+    )
     server._tool_manager._tools[tool.name] = tool
-    server._lowlevel_server.add_request_handler("logging/setLevel", SetLevelRequestParams, set_level)
+    server._lowlevel_server.add_request_handler(
+        "logging/setLevel", SetLevelRequestParams, set_level
+    )
     with listen("127.0.0.1", 0) as listener:
         sys.stdout.write(f"{mcp_url(listener)}\n")
         sys.stdout.flush()
-        uvicorn.Server(uvicorn.Config(create_app(server), log_level="warning", ws="none")).run(sockets=[listener])
+        uvicorn.Server(uvicorn.Config(create_app(server), log_level="warning", ws="none")).run(
+            sockets=[listener]
+        )
 
 
 if __name__ == "__main__":

@@ -21,7 +21,10 @@ class Store:
         self._memory.add(text, scope=("user", owner), settle=False)
 
     def search(self, owner: str, text: str, limit: int) -> list[str]:
-        return [hit.record.text for hit in self._memory.search(text, scope=("user", owner), limit=limit).hits]
+        return [
+            hit.record.text
+            for hit in self._memory.search(text, scope=("user", owner), limit=limit).hits
+        ]
 
     def close(self) -> None:
         self._memory.close()

@@ -48,7 +48,9 @@ class Store:
 
     def search(self, text: str, limit: int, owner: str = "") -> list[str]:
         only = {"owner": owner} if owner else None
-        found: list[str] = self._collection.query(query_texts=[text], n_results=limit, where=only, include=[])["ids"][0]
+        found: list[str] = self._collection.query(
+            query_texts=[text], n_results=limit, where=only, include=[]
+        )["ids"][0]
         return found
 
     def close(self) -> None:

@@ -1,8 +1,10 @@
 """Sample conversation with questions, for a first try without data.
 
-``sample.jsonl``: a year of two people, Mina and Theo, and their assistant Sol; one turn a line with ``id``, ``session``, ``at``, ``role``,
-``speaker``, ``text`` and sometimes ``caption``. ``questions.json``: 25 questions, each with the ids of the turns that answer it
-(``evidence``; any one of them will do), the ``answer``, and ``answerable``: false for what was never said."""
+``sample.jsonl``: a year of two people, Mina and Theo, and their assistant Sol; one turn a line with
+``id``, ``session``, ``at``, ``role``, ``speaker``, ``text`` and sometimes ``caption``.
+``questions.json``: 25 questions, each with the ids of the turns that answer it (``evidence``; any
+one of them will do), the ``answer``, and ``answerable``: false for what was never said.
+"""
 
 from __future__ import annotations
 

@@ -2,26 +2,48 @@
 
 from __future__ import annotations
 
-from engrams.encryption.besidereader import open_beside as open_beside
-from engrams.encryption.besidereader import peek as peek
-from engrams.encryption.homedatabase import HomeDatabase as HomeDatabase
-from engrams.encryption.homedatabase import close_replaced as close_replaced
-from engrams.encryption.homedatabase import identify as identify
-from engrams.encryption.homekeys import HomeKeyring as HomeKeyring
-from engrams.encryption.homekeys import connect as connect
-from engrams.encryption.homekeys import connect_copy as connect_copy
-from engrams.encryption.homekeys import find_keys as find_keys
-from engrams.encryption.homekeys import find_raw_keys as find_raw_keys
-from engrams.encryption.homekeys import hold_home as hold_home
-from engrams.encryption.homekeys import home_of as home_of
-from engrams.encryption.homekeys import prepare_home as prepare_home
-from engrams.encryption.homekeys import require_own_file as require_own_file
-from engrams.encryption.homekeys import share_home as share_home
-from engrams.encryption.homekeys import unlock_home as unlock_home
-from engrams.encryption.homekeys import write_backup_header as write_backup_header
-from engrams.encryption.keyheader import HEADER as HEADER
-from engrams.encryption.keysources import remember_passphrases as remember_passphrases
-from engrams.encryption.keysources import typed_passphrases as typed_passphrases
-from engrams.encryption.pagereader import RESERVED as RESERVED
-from engrams.encryption.pagereader import decrypt_any as decrypt_any
-from engrams.encryption.pagereader import is_plain as is_plain
+from engrams.encryption.besidereader import open_beside, peek
+from engrams.encryption.homedatabase import HomeDatabase, close_replaced, identify
+from engrams.encryption.homekeys import (
+    HomeKeyring,
+    connect,
+    connect_copy,
+    find_keys,
+    find_raw_keys,
+    hold_home,
+    home_of,
+    prepare_home,
+    require_own_file,
+    share_home,
+    unlock_home,
+    write_backup_header,
+)
+from engrams.encryption.keyheader import HEADER
+from engrams.encryption.keysources import remember_passphrases, typed_passphrases
+from engrams.encryption.pagereader import RESERVED, decrypt_any, is_plain
+
+__all__ = [
+    "HEADER",
+    "RESERVED",
+    "HomeDatabase",
+    "HomeKeyring",
+    "close_replaced",
+    "connect",
+    "connect_copy",
+    "decrypt_any",
+    "find_keys",
+    "find_raw_keys",
+    "hold_home",
+    "home_of",
+    "identify",
+    "is_plain",
+    "open_beside",
+    "peek",
+    "prepare_home",
+    "remember_passphrases",
+    "require_own_file",
+    "share_home",
+    "typed_passphrases",
+    "unlock_home",
+    "write_backup_header",
+]

@@ -1,7 +1,9 @@
 """Bytes of a database file that this process may have open.
 
-POSIX drops all locks that a process holds on a file when it closes any descriptor of that file, those of SQLite's connections too; another
-process would then take the database for its own, and spoil it. SQLite's file layer closes such a descriptor when no lock needs it."""
+POSIX drops all locks that a process holds on a file when it closes any descriptor of that file,
+those of SQLite's connections too; another process would then take the database for its own, and
+spoil it. SQLite's file layer closes such a descriptor when no lock needs it.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +35,11 @@ class BesideReader:
         """Open a file. apsw.CantOpenError: it cannot be read."""
         import apsw
 
-        self._file = apsw.VFSFile("unix", str(path), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0])
-        self._place, self._size = 0, self._file.xFileSize()
+        self._file = apsw.VFSFile(
+            "unix", str(path), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0]
+        )
+        self._place = 0
+        self._size = self._file.xFileSize()
 
     def __enter__(self) -> BesideReader:
         return self
@@ -54,7 +59,8 @@ class BesideReader:
 def open_beside(path: Path) -> AbstractContextManager[ByteReader]:
     """Open a file to read; an open database keeps its locks.
 
-    OSError: it cannot be read."""
+    OSError: it cannot be read.
+    """
     if os.name == "nt" or not path.with_name(path.name + _INDEX).exists():
         return path.open("rb")
     import apsw
@@ -68,7 +74,9 @@ def open_beside(path: Path) -> AbstractContextManager[ByteReader]:
 def peek(path: Path, size: int) -> bytes:
     """Read the first bytes of a locked file, if there is one.
 
-    SQLite does not look after its index of a log: the descriptor stays open until the file was deleted."""
+    SQLite does not look after its index of a log: the descriptor stays open until the file was
+    deleted.
+    """
     if os.name == "nt":
         return path.read_bytes()[:size] if path.exists() else b""
     with _lock:
@@ -80,7 +88,8 @@ def peek(path: Path, size: int) -> bytes:
             if key not in _peeked:
                 handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
                 found = os.fstat(handle)
-                # Another file since: of two descriptors of one file the first is kept, and this one too.
+                # Another file since: of two descriptors of one file the first is kept, and this one
+                # too.
                 _peeked.setdefault((found.st_dev, found.st_ino), handle)
                 return os.pread(handle, size, 0)
         except FileNotFoundError:

@@ -20,14 +20,18 @@ from engrams.encryption.keyheader import DataKey, load_cipher
 from engrams.errors import EncryptionError
 
 MAGIC = b"engrams file 1\n"
-_NONCE, _SIZE, _TAG = 12, 4, 16
+_NONCE = 12
+_SIZE = 4
+_TAG = 16
 _FRAME = 1 << 20
 
 
 def iter_contents(home: Path, path: Path) -> Iterator[bytes]:
     """Read what a file holds: sealed, a database, its log, or lines.
 
-    Without a key, or where none fits, the bytes are given as they are. EncryptionError: a sealed piece does not open."""
+    Without a key, or where none fits, the bytes are given as they are. EncryptionError: a sealed
+    piece does not open.
+    """
     keys = find_keys(home)
     raw = tuple(key for key in keys.keys if key is not None) if keys else ()
     if raw and path.name.endswith("-wal"):
@@ -55,7 +59,9 @@ def lock_line(line: bytes, key: bytes) -> bytes:
 def open_line(home: Path, line: bytes) -> bytes:
     """Open a line, sealed or plain; empty where it cannot be opened."""
     keys = find_keys(home)
-    return line if line.startswith(b"{") or not line or keys is None else unlock_line(line, keys.keys)
+    return (
+        line if line.startswith(b"{") or not line or keys is None else unlock_line(line, keys.keys)
+    )
 
 
 def unlock_line(line: bytes, keys: tuple[DataKey, ...]) -> bytes:
@@ -82,7 +88,8 @@ def append_frame(home: Path, path: Path, data: bytes) -> None:
 def read_frames(home: Path, path: Path) -> Iterator[bytes]:
     """Read a file's contents piece by piece, sealed or plain.
 
-    EncryptionError: the key does not fit."""
+    EncryptionError: the key does not fit.
+    """
     keys = find_keys(home)
     yield from iter_frames(path, keys.keys if keys else ())
 
@@ -109,7 +116,8 @@ def measure(path: Path) -> int:
 def open_plain(home: Path, path: Path) -> Iterator[Path]:
     """Give a readable path to a file's contents.
 
-    Those of a sealed one are in memory, where the system can do that."""
+    Those of a sealed one are in memory, where the system can do that.
+    """
     if not is_sealed(path):
         yield path
         return
@@ -127,12 +135,17 @@ def open_plain(home: Path, path: Path) -> Iterator[Path]:
 def open_scratch() -> Iterator[tuple[IO[bytes], Path]]:
     """Give a temporary file to write, and its path for readers.
 
-    Where the system can do that, it has no name, and nothing of it stays after a kill. What was written is flushed by whoever wrote it."""
+    Where the system can do that, it has no name, and nothing of it stays after a kill. What was
+    written is flushed by whoever wrote it.
+    """
     if Path("/proc/self/fd").is_dir():
         with tempfile.TemporaryFile() as file:
             yield file, _name_open(file)
         return
-    with tempfile.TemporaryDirectory(prefix="engrams-") as folder, (Path(folder) / "file").open("wb") as file:
+    with (
+        tempfile.TemporaryDirectory(prefix="engrams-") as folder,
+        (Path(folder) / "file").open("wb") as file,
+    ):
         yield file, Path(folder) / "file"
 
 
@@ -175,8 +188,12 @@ def rewrite_file(source: Path, target: Path, keys: tuple[DataKey, ...], key: Dat
 def rewrite_lines(source: Path, target: Path, keys: tuple[DataKey, ...], key: DataKey) -> None:
     """Write a log's lines anew under another key; None: plain.
 
-    A line that a crash cut off is left out."""
-    with os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as out, source.open("rb") as file:
+    A line that a crash cut off is left out.
+    """
+    with (
+        os.fdopen(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as out,
+        source.open("rb") as file,
+    ):
         for raw in file:
             line = raw.rstrip(b"\n")
             text = line if line.startswith(b"{") else unlock_line(line, keys)
@@ -197,9 +214,14 @@ def _scan(path: Path) -> tuple[int, int]:
     with path.open("rb") as file:
         if file.read(len(MAGIC)) != MAGIC:
             return whole, whole
-        total, end = 0, len(MAGIC)
-        while len(size := file.read(_SIZE)) == _SIZE and end + _SIZE + (length := int.from_bytes(size, "big")) <= whole:
-            total, end = total + length - _NONCE - _TAG, end + _SIZE + length
+        total = 0
+        end = len(MAGIC)
+        while (
+            len(size := file.read(_SIZE)) == _SIZE
+            and end + _SIZE + (length := int.from_bytes(size, "big")) <= whole
+        ):
+            total = total + length - _NONCE - _TAG
+            end = end + _SIZE + length
             file.seek(end)
     return total, end
 
@@ -233,4 +255,7 @@ def _open(sealed: bytes, keys: tuple[DataKey, ...]) -> bytes:
                 return bytes(_cipher(key).decrypt(sealed[:_NONCE], sealed[_NONCE:], MAGIC))
             except (InvalidTag, ValueError):
                 continue
-    raise EncryptionError("A file of this home has another key, or was changed.", hint="Put it back from a backup, or delete it.")
+    raise EncryptionError(
+        "A file of this home has another key, or was changed.",
+        hint="Put it back from a backup, or delete it.",
+    )

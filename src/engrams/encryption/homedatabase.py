@@ -15,10 +15,14 @@ if TYPE_CHECKING:
 class HomeDatabase:
     """Connection that is opened anew after a fork or a replaced file.
 
-    ``setup``: statements to run on a new connection. Not thread safe: the caller holds a lock, and the home (`share_home`)."""
+    ``setup``: statements to run on a new connection. Not thread safe: the caller holds a lock, and
+    the home (`share_home`).
+    """
 
     def __init__(self, path: Path | None, busy_seconds: float, setup: str) -> None:
-        self._path, self._busy, self._setup = path, busy_seconds, setup
+        self._path = path
+        self._busy = busy_seconds
+        self._setup = setup
         self._open: apsw.Connection | None = None
         self._identity: tuple[int, int] | None = None
         self._process = os.getpid()
@@ -32,8 +36,12 @@ class HomeDatabase:
         """Open the database, or return the open connection."""
         if self._path is not None and self._process != os.getpid():
             # A connection that a fork copied belongs to the parent.
-            self._abandoned, self._open, self._process = self._open, None, os.getpid()
-        if self._open is not None and (self._open.in_transaction or self._identity == identify(self._path)):
+            self._abandoned = self._open
+            self._open = None
+            self._process = os.getpid()
+        if self._open is not None and (
+            self._open.in_transaction or self._identity == identify(self._path)
+        ):
             return self._open
         if self._open is not None:
             close_replaced(self._open)
@@ -52,7 +60,11 @@ class HomeDatabase:
         if self._path is not None:
             prepare_home(home_of(self._path))
             os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
-        connection = connect(str(self._path or ":memory:"), apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE, self._path)
+        connection = connect(
+            str(self._path or ":memory:"),
+            apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE,
+            self._path,
+        )
         connection.set_busy_timeout(int(self._busy * 1000))
         for _ in connection.execute(f"PRAGMA secure_delete = ON; {self._setup}"):
             pass
@@ -62,7 +74,8 @@ class HomeDatabase:
 def close_replaced(connection: apsw.Connection) -> None:
     """Close without a checkpoint.
 
-    It works by name, and would spoil the new file's log."""
+    It works by name, and would spoil the new file's log.
+    """
     import apsw
 
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)

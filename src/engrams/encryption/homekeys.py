@@ -48,14 +48,18 @@ _lock = Lock()
 _settings: dict[Path, EncryptionSettings] = {}
 _known: dict[Path, tuple[tuple[int, int, int], HomeKeyring]] = {}
 _refused: dict[tuple[Path, tuple[int, int, int]], tuple[float, EncryptionError]] = {}
-"""A key that did not open a home, until it is tried again: stretching a passphrase takes long, and each request would."""
+"""A key that did not open a home, until it is tried again: stretching a passphrase takes long, and
+each request would.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class HomeKeyring:
     """Keys that files of a home may have, the present one first.
 
-    ``source``: where the outer key comes from. None among ``keys``: a plain file, while a change is under way."""
+    ``source``: where the outer key comes from. None among ``keys``: a plain file, while a change is
+    under way.
+    """
 
     keys: tuple[DataKey, ...]
     source: EncryptionHeader
@@ -74,13 +78,18 @@ def home_of(path: Path) -> Path:
 def unlock_home(home: Path, settings: EncryptionSettings, database: Path) -> None:
     """Check that these settings open a home, and remember them.
 
-    EncryptionError: the key is missing or wrong, or home and settings disagree. ExtraError: the driver with ciphers is missing."""
+    EncryptionError: the key is missing or wrong, or home and settings disagree. ExtraError: the
+    driver with ciphers is missing.
+    """
     home = home.expanduser().absolute()
     header = read_header(home)
     if header is None:
         if settings.enabled:
             if database.exists() and database.stat().st_size:
-                raise EncryptionError(f"{home} is not encrypted yet, and `encryption.enabled` is on.", hint="Run `engrams encrypt`.")
+                raise EncryptionError(
+                    f"{home} is not encrypted yet, and `encryption.enabled` is on.",
+                    hint="Run `engrams encrypt`.",
+                )
             require_driver()
         _settings[home] = settings
         return
@@ -89,9 +98,14 @@ def unlock_home(home: Path, settings: EncryptionSettings, database: Path) -> Non
     if settings.enabled is False:
         raise EncryptionError(f"{home} is encrypted, and `encryption.enabled` is off.", hint=_OFF)
     if database.expanduser().absolute().parent != home:
-        raise EncryptionError(f"{home} is encrypted, and the database lies elsewhere.", hint="Leave `store.url` empty.")
+        raise EncryptionError(
+            f"{home} is encrypted, and the database lies elsewhere.",
+            hint="Leave `store.url` empty.",
+        )
     # A program that runs since before the change must not stop at a question.
-    keys = HomeKeyring(unwrap_keys(header, read_outer_key(header, settings, ask=home not in _settings)), header)
+    keys = HomeKeyring(
+        unwrap_keys(header, read_outer_key(header, settings, ask=home not in _settings)), header
+    )
     require_driver()
     with _lock:
         _settings[home] = settings
@@ -101,7 +115,8 @@ def unlock_home(home: Path, settings: EncryptionSettings, database: Path) -> Non
 def find_keys(home: Path) -> HomeKeyring | None:
     """Find the keys of a home; None: it is plain.
 
-    EncryptionError: the key is missing or wrong."""
+    EncryptionError: the key is missing or wrong.
+    """
     with _lock:
         try:
             stamp = _stamp(home)
@@ -118,7 +133,9 @@ def find_keys(home: Path) -> HomeKeyring | None:
             raise EncryptionError(refused.message, hint=refused.hint)
         settings = _settings.get(home) or _settings.get(home.parent) or EncryptionSettings()
         try:
-            keys = HomeKeyring(unwrap_keys(header, read_outer_key(header, settings, ask=False)), header)
+            keys = HomeKeyring(
+                unwrap_keys(header, read_outer_key(header, settings, ask=False)), header
+            )
         except EncryptionError as problem:
             _refused.clear()
             _refused[home, stamp] = (time.monotonic() + _AGAIN_SECONDS, problem)
@@ -130,12 +147,20 @@ def find_keys(home: Path) -> HomeKeyring | None:
 def prepare_home(home: Path) -> HomeKeyring | None:
     """Find the keys of a home that is about to be written.
 
-    A new home gets its header where `encryption.enabled` is on."""
+    A new home gets its header where `encryption.enabled` is on.
+    """
     keys = find_keys(home)
     settings = _settings.get(home)
-    if keys is not None or settings is None or not settings.enabled or (home / "memory.db").exists():
+    if (
+        keys is not None
+        or settings is None
+        or not settings.enabled
+        or (home / "memory.db").exists()
+    ):
         return keys
-    header, outer = make_source(settings, settings.passphrase or os.environ.get("ENGRAMS_PASSPHRASE", ""))
+    header, outer = make_source(
+        settings, settings.passphrase or os.environ.get("ENGRAMS_PASSPHRASE", "")
+    )
     write_header(home, wrap_keys(header, outer, os.urandom(32)), new=True)
     return find_keys(home)
 
@@ -143,7 +168,8 @@ def prepare_home(home: Path) -> HomeKeyring | None:
 def connect(name: str, flags: int, path: Path | None) -> apsw.Connection:
     """Open a database with its home's key.
 
-    ``path``: its file; None: in memory. While a change is under way, the key that fits is found."""
+    ``path``: its file; None: in memory. While a change is under way, the key that fits is found.
+    """
     import apsw
 
     keys = find_keys(home_of(path)) if path is not None else None
@@ -162,27 +188,37 @@ def connect_copy(path: Path, source: Path) -> apsw.Connection:
     import apsw
 
     keys = find_keys(home_of(source))
-    return open_with(str(path), apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE, keys.now if keys else None)
+    return open_with(
+        str(path), apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE, keys.now if keys else None
+    )
 
 
 def write_backup_header(home: Path, path: Path, passphrase: str) -> bool:
     """Write a backup's header; False: the home is plain.
 
-    With a passphrase the backup opens with that. RefusedError: it would open on this machine only, or a change is under way."""
+    With a passphrase the backup opens with that. RefusedError: it would open on this machine only,
+    or a change is under way.
+    """
     keys = find_keys(home)
     if keys is None:
         return False
     if len(keys.keys) > 1:
-        raise RefusedError("A change of this home's key was cut short.", hint="Finish it first: `engrams encrypt`.")
+        raise RefusedError(
+            "A change of this home's key was cut short.", hint="Finish it first: `engrams encrypt`."
+        )
     if keys.source.kind == "keyring" and not passphrase:
         raise RefusedError(
-            "The key of this home lies in this machine's keyring, and the backup would open nowhere else.", hint="Give --passphrase."
+            "The key of this home lies in this machine's keyring, and the backup would open nowhere"
+            " else.",
+            hint="Give --passphrase.",
         )
     if not passphrase:
         shutil.copyfile(home / HEADER, path)
         return True
     header = new_header("passphrase", "")
-    path.write_text(encode_header(wrap_keys(header, derive_key(header, passphrase), keys.now)), "utf-8")
+    path.write_text(
+        encode_header(wrap_keys(header, derive_key(header, passphrase), keys.now)), "utf-8"
+    )
     return True
 
 
@@ -213,21 +249,33 @@ def fits(connection: apsw.Connection) -> bool:
 def require_own_file(path: Path) -> None:
     """Raise EncryptionError for a file that lacks only its key.
 
-    Damage is another thing: some page of a damaged file still opens with the right key. Call this before a file is taken for damaged."""
+    Damage is another thing: some page of a damaged file still opens with the right key. Call this
+    before a file is taken for damaged.
+    """
     keys = find_keys(home_of(path))
     if keys is None:
         if pagereader.looks_encrypted(path):
             raise EncryptionError(
-                f"{path} is encrypted, and {HEADER} is missing beside it.", hint=f"Put {HEADER} back from a backup of this home."
+                f"{path} is encrypted, and {HEADER} is missing beside it.",
+                hint=f"Put {HEADER} back from a backup of this home.",
             )
         return
     if pagereader.is_plain(path):
         if None not in keys.keys:
-            raise EncryptionError(f"{path} is not encrypted, although its home is.", hint="Run `engrams encrypt` to encrypt it.")
-    elif path.stat().st_size and not any(pagereader.opens_page(path, key) for key in keys.keys if key is not None):
+            raise EncryptionError(
+                f"{path} is not encrypted, although its home is.",
+                hint="Run `engrams encrypt` to encrypt it.",
+            )
+    elif path.stat().st_size and not any(
+        pagereader.opens_page(path, key) for key in keys.keys if key is not None
+    ):
         raise EncryptionError(
-            f"No page of {path} opens with the key of this home: it has another key, or is destroyed.",
-            hint="Put back the file that belongs here, or restore a backup into a fresh home. Nothing was changed.",
+            f"No page of {path} opens with the key of this home: it has another key, or is"
+            " destroyed.",
+            hint=(
+                "Put back the file that belongs here, or restore a backup into a fresh home."
+                " Nothing was changed."
+            ),
         )
 
 
@@ -242,12 +290,18 @@ def require_driver() -> None:
     import apsw
 
     if not hasattr(apsw, "mc_version"):
-        raise ExtraError("Encryption needs an SQLite driver with ciphers, and the one that is installed has none.", hint=driver_hint())
+        raise ExtraError(
+            "Encryption needs an SQLite driver with ciphers, and the one that is installed has"
+            " none.",
+            hint=driver_hint(),
+        )
 
 
 class SharedHomeLock:
     """Shared lock of a file's home.
-    No generator: each read takes one."""
+
+    No generator: each read takes one.
+    """
 
     __slots__ = ("_handle", "_path")
 
@@ -265,7 +319,12 @@ class SharedHomeLock:
                 raise
         self._handle = handle
 
-    def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if self._handle is not None:
             os.close(self._handle)
 
@@ -279,10 +338,13 @@ def share_home(path: Path | None) -> SharedHomeLock:
 def hold_home(home: Path, seconds: float) -> Iterator[None]:
     """Hold an exclusive lock on a home folder.
 
-    StoreError: others did not let go of it in time."""
+    StoreError: others did not let go of it in time.
+    """
     handle = _open_lock(_name_lock(home), make=True)
     if handle is None or fcntl is None:
-        raise StoreError(f"{home} cannot be locked.", hint="Give this user write permission on the folder.")
+        raise StoreError(
+            f"{home} cannot be locked.", hint="Give this user write permission on the folder."
+        )
     end = time.monotonic() + seconds
     try:
         while True:
@@ -291,7 +353,9 @@ def hold_home(home: Path, seconds: float) -> Iterator[None]:
                 break
             except BlockingIOError:
                 if time.monotonic() >= end:
-                    raise StoreError(f"{home} is in use.", hint="Stop the programs that use it, and repeat.") from None
+                    raise StoreError(
+                        f"{home} is in use.", hint="Stop the programs that use it, and repeat."
+                    ) from None
                 time.sleep(_STEP)
         yield
     finally:
@@ -300,7 +364,8 @@ def hold_home(home: Path, seconds: float) -> Iterator[None]:
 
 def _open_shared(path: Path) -> int | None:
     """Open the lock of a file's home, made beside the file."""
-    # Each read does this: the lock is nearly always there, and paths are joined more slowly than it is opened.
+    # Each read does this: the lock is nearly always there, and paths are joined more slowly than it
+    # is opened.
     file = _name_own_lock(path) if path.is_absolute() else _name_lock(home_of(path))
     found = _open_lock(file, make=False)
     return _open_lock(file, make=True) if found is None and path.exists() else found

@@ -1,7 +1,9 @@
 """Change of a home's key: encrypt, encrypt anew, decrypt.
 
-The header comes first and names both keys, so that the home opens at every moment; then each file is written anew beside the old one and
-takes its name; then the header forgets the old key. A change that was cut short goes on with the next one."""
+The header comes first and names both keys, so that the home opens at every moment; then each file
+is written anew beside the old one and takes its name; then the header forgets the old key. A change
+that was cut short goes on with the next one.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,14 @@ from pathlib import Path
 import apsw
 
 from engrams.encryption import fileencryption, pagereader
-from engrams.encryption.homekeys import HomeKeyring, find_keys, fits, hold_home, open_with, require_driver
+from engrams.encryption.homekeys import (
+    HomeKeyring,
+    find_keys,
+    fits,
+    hold_home,
+    open_with,
+    require_driver,
+)
 from engrams.encryption.keyheader import (
     HEADER,
     KEY_BYTES,
@@ -49,7 +58,9 @@ Report = Callable[[int, int], None]
 class HomeFileEncryptionState:
     """A file of a home that holds memory.
 
-    ``kind``: database, log (lines), or file. ``state``: plain, encrypted, or former (has the key from before a change)."""
+    ``kind``: database, log (lines), or file. ``state``: plain, encrypted, or former (has the key
+    from before a change).
+    """
 
     path: Path
     kind: str
@@ -60,7 +71,9 @@ class HomeFileEncryptionState:
 class HomeEncryptionStatus:
     """Encryption of a home.
 
-    ``source``: where its key comes from; ``changing``: a change was cut short; ``readable``: the vault, which stays plain."""
+    ``source``: where its key comes from; ``changing``: a change was cut short; ``readable``: the
+    vault, which stays plain.
+    """
 
     encrypted: bool
     source: str
@@ -80,15 +93,25 @@ def read_status(home: Path, vault: Path) -> HomeEncryptionStatus:
     files = tuple(_classify(path, kind, None) for path, kind in list_files(home))
     readable = vault if vault.exists() else None
     if header is None:
-        return HomeEncryptionStatus(False, "", "", False, files, readable)
-    return HomeEncryptionStatus(bool(header.now), header.kind, header.place, header.is_changing, files, readable)
+        return HomeEncryptionStatus(
+            encrypted=False, source="", place="", changing=False, files=files, readable=readable
+        )
+    return HomeEncryptionStatus(
+        encrypted=bool(header.now),
+        source=header.kind,
+        place=header.place,
+        changing=header.is_changing,
+        files=files,
+        readable=readable,
+    )
 
 
 def encrypt_home(home: Path, settings: EncryptionSettings, passphrase: str, report: Report) -> int:
     """Encrypt what is plain in a home; number of files written.
 
-    ``passphrase``: of a home whose key is to come from one. EncryptionError: no key. StoreError: others use the home, or a file is
-    damaged; the home is then as it was."""
+    ``passphrase``: of a home whose key is to come from one. EncryptionError: no key. StoreError:
+    others use the home, or a file is damaged; the home is then as it was.
+    """
     require_driver()
     with hold_home(home, _WAIT_SECONDS):
         header = read_header(home)
@@ -100,17 +123,26 @@ def encrypt_home(home: Path, settings: EncryptionSettings, passphrase: str, repo
         outer = read_outer_key(header, settings)
         keys = unwrap_keys(header, outer)
         if not keys[0]:
-            raise ConflictError("This home is being decrypted.", hint="Finish that first: `engrams encrypt --off`.")
+            raise ConflictError(
+                "This home is being decrypted.", hint="Finish that first: `engrams encrypt --off`."
+            )
         if not header.is_changing:
             # Plain files may have come in since, for example by hand.
             write_header(home, wrap_keys(header, outer, keys[0], None))
         return _finish(home, header, outer, report)
 
 
-def rekey_home(home: Path, settings: EncryptionSettings, fresh: EncryptionSettings, passphrase: str, report: Report) -> int:
+def rekey_home(
+    home: Path,
+    settings: EncryptionSettings,
+    fresh: EncryptionSettings,
+    passphrase: str,
+    report: Report,
+) -> int:
     """Encrypt a home anew under a new key; number of files written.
 
-    ``fresh``: where the new key comes from."""
+    ``fresh``: where the new key comes from.
+    """
     require_driver()
     with hold_home(home, _WAIT_SECONDS):
         old = _require_header(home)
@@ -160,21 +192,27 @@ def list_files(home: Path) -> Iterator[tuple[Path, str]]:
 def recode_database(source: Path, target: Path, key: DataKey, keys: tuple[DataKey, ...]) -> None:
     """Copy a database under another key.
 
-    StoreError: it is damaged or in use."""
+    StoreError: it is damaged or in use.
+    """
     place = f"file:{target}?" + ("key=" if key is None else f"cipher=chacha20&key=raw:{key.hex()}")
     try:
         connection = _open_any(source, keys)
         try:
             busy, _, _ = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()[0]
             if busy:
-                raise StoreError(f"{source} is in use.", hint="Stop the programs that use this home, and repeat.")
+                raise StoreError(
+                    f"{source} is in use.", hint="Stop the programs that use this home, and repeat."
+                )
             connection.execute("VACUUM INTO ?", (place,)).fetchall()
         finally:
             connection.close()
         if key is None:
             _trim(target)
     except apsw.Error as problem:
-        raise StoreError(f"{source} cannot be copied: {problem}.", hint="Run `engrams doctor --repair`, and repeat.") from None
+        raise StoreError(
+            f"{source} cannot be copied: {problem}.",
+            hint="Run `engrams doctor --repair`, and repeat.",
+        ) from None
     target.chmod(0o600)
     with target.open("rb+") as file:
         os.fsync(file.fileno())
@@ -182,8 +220,10 @@ def recode_database(source: Path, target: Path, key: DataKey, keys: tuple[DataKe
 
 def adopt_database(source: Path, target: Path) -> None:
     """Move a database into another home, under that home's key."""
-    theirs, ours = find_keys(source.parent), find_keys(target.parent)
-    keys, key = theirs.keys if theirs else (None,), ours.now if ours else None
+    theirs = find_keys(source.parent)
+    ours = find_keys(target.parent)
+    keys = theirs.keys if theirs else (None,)
+    key = ours.now if ours else None
     if keys == (key,):
         shutil.move(source, target)
     else:
@@ -215,7 +255,8 @@ def _finish(home: Path, header: EncryptionHeader, outer: bytes, report: Report) 
 def _remove_indexes(home: Path) -> None:
     """Remove index files.
 
-    They are derived and plain; an encrypted home has none."""
+    They are derived and plain; an encrypted home has none.
+    """
     for path in (*home.glob("*.index/*.segment"), *home.glob("*.index/*.new")):
         if path.is_file() or path.is_symlink():
             path.unlink()
@@ -226,7 +267,8 @@ def _remove_indexes(home: Path) -> None:
 
 
 def _recode(one: HomeFileEncryptionState, keys: HomeKeyring) -> None:
-    path, fresh = one.path, one.path.with_name(one.path.name + _FRESH)
+    path = one.path
+    fresh = one.path.with_name(one.path.name + _FRESH)
     target = path
     if one.kind == "database":
         recode_database(path, fresh, keys.now, keys.keys)
@@ -250,7 +292,11 @@ def _classify(path: Path, kind: str, keys: HomeKeyring | None) -> HomeFileEncryp
         plain = not fileencryption.is_sealed(path)
     if plain or keys is None:
         return HomeFileEncryptionState(path, kind, "plain" if plain else "encrypted")
-    return HomeFileEncryptionState(path, kind, "encrypted" if keys.now is not None and _has_key(path, kind, keys.now) else "former")
+    return HomeFileEncryptionState(
+        path,
+        kind,
+        "encrypted" if keys.now is not None and _has_key(path, kind, keys.now) else "former",
+    )
 
 
 def _has_key(path: Path, kind: str, key: bytes) -> bool:
@@ -267,7 +313,9 @@ def _has_key(path: Path, kind: str, key: bytes) -> bool:
 
 
 def _kind_of(path: Path) -> str:
-    if (path.name.endswith((*_LOGS, _FRESH)) and ".corrupt-" not in path.name) or not path.stat().st_size:
+    if (
+        path.name.endswith((*_LOGS, _FRESH)) and ".corrupt-" not in path.name
+    ) or not path.stat().st_size:
         return ""
     if ".corrupt-" in path.name or fileencryption.is_sealed(path):
         return "file"
@@ -281,10 +329,15 @@ def _open_any(path: Path, keys: tuple[DataKey, ...]) -> apsw.Connection:
     for key in keys or (None,):
         connection = open_with(str(path), _FLAGS, key)
         if fits(connection):
-            connection.create_scalar_function("fold", lambda *texts: fold(str(texts[0])), 1, deterministic=True)
+            connection.create_scalar_function(
+                "fold", lambda *texts: fold(str(texts[0])), 1, deterministic=True
+            )
             return connection
         connection.close()
-    raise EncryptionError(f"No key of this home opens {path}.", hint="Move it out of the home, or put back the file that belongs here.")
+    raise EncryptionError(
+        f"No key of this home opens {path}.",
+        hint="Move it out of the home, or put back the file that belongs here.",
+    )
 
 
 def _require_sound(home: Path, keys: HomeKeyring | None) -> None:
@@ -292,19 +345,25 @@ def _require_sound(home: Path, keys: HomeKeyring | None) -> None:
     for path, kind in list_files(home):
         if ".corrupt-" in path.name and ".rescued" not in path.name:
             raise StoreError(
-                f"{path} is damaged and was moved aside.", hint="Run `engrams doctor --repair`, or delete it. Nothing was changed."
+                f"{path} is damaged and was moved aside.",
+                hint="Run `engrams doctor --repair`, or delete it. Nothing was changed.",
             )
         if kind == "database":
             try:
                 connection = _open_any(path, keys.keys if keys else ())
                 try:
-                    problems = [text for (text,) in connection.execute("PRAGMA quick_check") if text != "ok"]
+                    problems = [
+                        text for (text,) in connection.execute("PRAGMA quick_check") if text != "ok"
+                    ]
                 finally:
                     connection.close()
             except apsw.Error as problem:
                 problems = [str(problem)]
             if problems:
-                raise StoreError(f"{path} is damaged: {problems[0]}.", hint="Run `engrams doctor --repair` first. Nothing was changed.")
+                raise StoreError(
+                    f"{path} is damaged: {problems[0]}.",
+                    hint="Run `engrams doctor --repair` first. Nothing was changed.",
+                )
 
 
 def _require_header(home: Path) -> EncryptionHeader:
@@ -317,7 +376,9 @@ def _require_header(home: Path) -> EncryptionHeader:
 def _trim(path: Path) -> None:
     """Free the space that the cipher had reserved in each page."""
     connection = apsw.Connection(str(path), _FLAGS)
-    connection.create_scalar_function("fold", lambda *texts: fold(str(texts[0])), 1, deterministic=True)
+    connection.create_scalar_function(
+        "fold", lambda *texts: fold(str(texts[0])), 1, deterministic=True
+    )
     none = ctypes.c_int(0)
     connection.file_control("main", apsw.SQLITE_FCNTL_RESERVE_BYTES, ctypes.addressof(none))
     connection.execute("VACUUM").fetchall()

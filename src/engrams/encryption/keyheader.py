@@ -22,12 +22,32 @@ DataKey: TypeAlias = bytes | None
 """Key of the files; None: they are plain."""
 
 
+_WRONG = {
+    "passphrase": "The passphrase is wrong.",
+    "file": "The key file does not fit this home.",
+    "keyring": "The key in the system's keyring does not fit this home.",
+}
+_WRONG_HINT = {
+    "passphrase": (
+        "Set ENGRAMS_PASSPHRASE to the passphrase of this home, or run the command on a terminal,"
+        " which asks for it."
+    ),
+    "file": "Point encryption.key_file at the file that this home was encrypted with.",
+    "keyring": (
+        "Unlock the keyring of the user who encrypted this home, or restore the entry that `engrams"
+        " encrypt --status` names."
+    ),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class EncryptionHeader:
     """Encryption of a home, and its wrapped keys.
 
-    ``kind``: where its key comes from; ``place``: the key file, or the entry in the keyring. ``now``: the wrapped key that files have.
-    ``before``: the one of files that a change has not reached yet; None where no change is under way. Empty stands for plain files."""
+    ``kind``: where its key comes from; ``place``: the key file, or the entry in the keyring.
+    ``now``: the wrapped key that files have. ``before``: the one of files that a change has not
+    reached yet; None where no change is under way. Empty stands for plain files.
+    """
 
     kind: str
     place: str
@@ -54,29 +74,39 @@ def new_header(kind: str, place: str) -> EncryptionHeader:
 def read_header(home: Path) -> EncryptionHeader | None:
     """Read a home's header; None: the home is plain.
 
-    EncryptionError: it is damaged."""
+    EncryptionError: it is damaged.
+    """
     path = home / HEADER
     try:
         text = path.read_text("utf-8")
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, UnicodeDecodeError) as problem:
-        raise EncryptionError(f"{path} cannot be read: {problem}.", hint="Give this user the right to read it.") from None
+        raise EncryptionError(
+            f"{path} cannot be read: {problem}.", hint="Give this user the right to read it."
+        ) from None
     try:
         header = EncryptionHeader(**json.loads(text))
         bytes.fromhex(header.salt + header.now + (header.before or ""))
     except (ValueError, TypeError, AttributeError) as problem:
-        raise EncryptionError(f"{path} is damaged: {problem}.", hint="Put it back from a backup: without it, nothing here opens.") from None
+        raise EncryptionError(
+            f"{path} is damaged: {problem}.",
+            hint="Put it back from a backup: without it, nothing here opens.",
+        ) from None
     if header.format > FORMAT:
-        raise EncryptionError(f"{path} was written by a newer engrams.", hint="Upgrade engrams on this machine.")
+        raise EncryptionError(
+            f"{path} was written by a newer engrams.", hint="Upgrade engrams on this machine."
+        )
     return header
 
 
 def write_header(home: Path, header: EncryptionHeader, *, new: bool = False) -> bool:
     """Write a header whole or not at all.
 
-    ``new``: only the first one; False if another process was first."""
-    path, fresh = home / HEADER, home / f".{HEADER}.{os.getpid()}"
+    ``new``: only the first one; False if another process was first.
+    """
+    path = home / HEADER
+    fresh = home / f".{HEADER}.{os.getpid()}"
     handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(encode_header(header))
@@ -110,15 +140,20 @@ def sync_folder(folder: Path) -> None:
             os.close(handle)
 
 
-def wrap_keys(header: EncryptionHeader, outer: bytes, now: DataKey, *before: DataKey) -> EncryptionHeader:
+def wrap_keys(
+    header: EncryptionHeader, outer: bytes, now: DataKey, *before: DataKey
+) -> EncryptionHeader:
     """Set the keys of a header, wrapped with the ``outer`` one."""
-    return replace(header, now=_wrap(outer, now), before=_wrap(outer, before[0]) if before else None)
+    return replace(
+        header, now=_wrap(outer, now), before=_wrap(outer, before[0]) if before else None
+    )
 
 
 def unwrap_keys(header: EncryptionHeader, outer: bytes) -> tuple[DataKey, ...]:
     """Unwrap the keys of a header, the present one first.
 
-    EncryptionError: ``outer`` is wrong."""
+    EncryptionError: ``outer`` is wrong.
+    """
     told = (header.now,) if header.before is None else (header.now, header.before)
     return tuple(_unwrap(outer, bytes.fromhex(text), header) for text in told)
 
@@ -149,16 +184,6 @@ def _unwrap(outer: bytes, wrapped: bytes, header: EncryptionHeader) -> DataKey:
     try:
         return bytes(cipher.decrypt(wrapped[:_NONCE], wrapped[_NONCE:], b"engrams key"))
     except (InvalidTag, ValueError):
-        raise EncryptionError(_WRONG[header.kind].format(header.place), hint=_WRONG_HINT[header.kind]) from None
-
-
-_WRONG = {
-    "passphrase": "The passphrase is wrong.",
-    "file": "The key file does not fit this home.",
-    "keyring": "The key in the system's keyring does not fit this home.",
-}
-_WRONG_HINT = {
-    "passphrase": "Set ENGRAMS_PASSPHRASE to the passphrase of this home, or run the command on a terminal, which asks for it.",
-    "file": "Point encryption.key_file at the file that this home was encrypted with.",
-    "keyring": "Unlock the keyring of the user who encrypted this home, or restore the entry that `engrams encrypt --status` names.",
-}
+        raise EncryptionError(
+            _WRONG[header.kind].format(header.place), hint=_WRONG_HINT[header.kind]
+        ) from None

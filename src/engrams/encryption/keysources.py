@@ -25,10 +25,13 @@ _asked: dict[str, str] = {}
 """Passphrases typed in this process, by the salt of their home."""
 
 
-def read_outer_key(header: EncryptionHeader, settings: EncryptionSettings, *, ask: bool = True) -> bytes:
+def read_outer_key(
+    header: EncryptionHeader, settings: EncryptionSettings, *, ask: bool = True
+) -> bytes:
     """Read the key that wraps a home's own.
 
-    ``ask``: for a passphrase, on the terminal. EncryptionError: it is missing."""
+    ``ask``: for a passphrase, on the terminal. EncryptionError: it is missing.
+    """
     if header.kind == "passphrase":
         return derive_key(header, _find_passphrase(header, settings, ask=ask))
     if header.kind == "file":
@@ -40,20 +43,29 @@ def derive_key(header: EncryptionHeader, secret: str) -> bytes:
     """Derive the outer key; a passphrase is stretched by scrypt."""
     salt = bytes.fromhex(header.salt)
     if header.kind == "passphrase":
-        return hashlib.scrypt(secret.encode("utf-8", "surrogatepass"), salt=salt, dklen=KEY_BYTES, **_COST)
-    return hashlib.blake2b(secret.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES, salt=salt).digest()
+        return hashlib.scrypt(
+            secret.encode("utf-8", "surrogatepass"), salt=salt, dklen=KEY_BYTES, **_COST
+        )
+    return hashlib.blake2b(
+        secret.encode("utf-8", "surrogatepass"), digest_size=KEY_BYTES, salt=salt
+    ).digest()
 
 
 def make_source(settings: EncryptionSettings, passphrase: str) -> tuple[EncryptionHeader, bytes]:
     """Make a header with a new secret, and its outer key."""
     if settings.key == "passphrase":
         if not passphrase:
-            raise EncryptionError("A passphrase is needed.", hint=f"Set {VARIABLE}, or run the command on a terminal, which asks for it.")
+            raise EncryptionError(
+                "A passphrase is needed.",
+                hint=f"Set {VARIABLE}, or run the command on a terminal, which asks for it.",
+            )
         header = new_header("passphrase", "")
         return header, derive_key(header, passphrase)
     if settings.key == "file":
         if not settings.key_file:
-            raise EncryptionError("No key file is named.", hint="Set encryption.key_file, or give --key-file HEADER.")
+            raise EncryptionError(
+                "No key file is named.", hint="Set encryption.key_file, or give --key-file HEADER."
+            )
         path = Path(settings.key_file).expanduser().absolute()
         header = new_header("file", str(path))
         if not path.exists():
@@ -74,19 +86,26 @@ def drop_source(header: EncryptionHeader) -> None:
 def read_key_file(path: Path) -> str:
     """Read a key file.
 
-    EncryptionError: it is missing, short or open to others."""
+    EncryptionError: it is missing, short or open to others.
+    """
     path = path.expanduser()
     try:
         mode = path.stat().st_mode
         text = path.read_bytes().decode("latin-1").strip()
     except OSError as problem:
         raise EncryptionError(
-            f"The key file {path} cannot be read: {problem.strerror or problem}.", hint="Set encryption.key_file to the file with the key."
+            f"The key file {path} cannot be read: {problem.strerror or problem}.",
+            hint="Set encryption.key_file to the file with the key.",
         ) from None
     if os.name == "posix" and stat.S_IMODE(mode) & 0o077:
-        raise EncryptionError(f"The key file {path} can be read by others.", hint=f"chmod 600 {path}")
+        raise EncryptionError(
+            f"The key file {path} can be read by others.", hint=f"chmod 600 {path}"
+        )
     if len(text) < _LEAST_FILE:
-        raise EncryptionError(f"The key file {path} is too short to be a key.", hint=f"It needs {_LEAST_FILE} characters at least.")
+        raise EncryptionError(
+            f"The key file {path} is too short to be a key.",
+            hint=f"It needs {_LEAST_FILE} characters at least.",
+        )
     return text
 
 
@@ -106,7 +125,9 @@ def ask_passphrase(prompt: str, *, twice: bool = False) -> str:
         return ""
     text = getpass(f"{prompt}: ", sys.stderr)
     if twice and text != getpass("Again: ", sys.stderr):
-        raise EncryptionError("The two passphrases differ.", hint="Nothing was changed; run the command again.")
+        raise EncryptionError(
+            "The two passphrases differ.", hint="Nothing was changed; run the command again."
+        )
     return text
 
 
@@ -131,7 +152,8 @@ def _make_key_file(path: Path) -> None:
             os.fsync(file.fileno())
     except OSError as problem:
         raise EncryptionError(
-            f"The key file {path} cannot be made: {problem.strerror or problem}.", hint="Name a file that this user can write."
+            f"The key file {path} cannot be made: {problem.strerror or problem}.",
+            hint="Name a file that this user can write.",
         ) from None
 
 
@@ -140,7 +162,10 @@ def _read_entry(name: str) -> str:
     if not found:
         raise EncryptionError(
             f"This home is encrypted, and the system's keyring has no entry {_SERVICE}/{name}.",
-            hint="Log in as the user who encrypted it, with the keyring unlocked; or restore a backup that has a passphrase.",
+            hint=(
+                "Log in as the user who encrypted it, with the keyring unlocked; or restore a"
+                " backup that has a passphrase."
+            ),
         )
     return str(found)
 
@@ -150,7 +175,9 @@ def _call_keyring(name: str, *values: str) -> Any:
         keyring = import_module("keyring")
         errors = import_module("keyring.errors")
     except ImportError:
-        raise ExtraError("The system's keyring needs the package keyring.", hint=driver_hint()) from None
+        raise ExtraError(
+            "The system's keyring needs the package keyring.", hint=driver_hint()
+        ) from None
     try:
         return getattr(keyring, name)(*values)
     except (errors.KeyringError, RuntimeError) as problem:
@@ -158,5 +185,8 @@ def _call_keyring(name: str, *values: str) -> Any:
             return None
         raise EncryptionError(
             f"The system's keyring cannot be used: {problem}.",
-            hint="Unlock it, or keep the key elsewhere: engrams encrypt --key passphrase, or --key file --key-file HEADER.",
+            hint=(
+                "Unlock it, or keep the key elsewhere: engrams encrypt --key passphrase, or --key"
+                " file --key-file HEADER."
+            ),
         ) from None

@@ -1,8 +1,10 @@
 """Pages of an encrypted database, opened one by one without SQLite.
 
-The cipher is ChaCha20-Poly1305 as SQLite3 Multiple Ciphers lays it out: each page ends with a nonce of 16 bytes and a tag of 16 bytes, and
-its key is drawn from the database's key, the nonce and the page's number. A page is opened even where its tag is wrong: a changed byte
-spoils itself, not its neighbours."""
+The cipher is ChaCha20-Poly1305 as SQLite3 Multiple Ciphers lays it out: each page ends with a nonce
+of 16 bytes and a tag of 16 bytes, and its key is drawn from the database's key, the nonce and the
+page's number. A page is opened even where its tag is wrong: a changed byte spoils itself, not its
+neighbours.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ RESERVED = 32
 MAGIC = b"SQLite format 3\0"
 _CLEAR = 24
 """First bytes of the first page that are no ciphertext."""
-_LOG_HEAD, _FRAME_HEAD = 32, 24
+_LOG_HEAD = 32
+_FRAME_HEAD = 24
 _LAYOUT = bytes((RESERVED, 64, 32, 32))
 """Bytes 20 to 23 of a database with this cipher."""
 
@@ -30,7 +33,12 @@ def is_plain(path: Path) -> bool:
 def looks_encrypted(path: Path) -> bool:
     """Test for a file that begins as an encrypted database does."""
     head = _read_head(path, _CLEAR)
-    return len(head) == _CLEAR and not head.startswith(MAGIC) and head[16:18] == PAGE.to_bytes(2, "big") and head[20:] == _LAYOUT
+    return (
+        len(head) == _CLEAR
+        and not head.startswith(MAGIC)
+        and head[16:18] == PAGE.to_bytes(2, "big")
+        and head[20:] == _LAYOUT
+    )
 
 
 def opens_page(path: Path, key: bytes) -> bool:
@@ -47,11 +55,13 @@ def opens_page(path: Path, key: bytes) -> bool:
 def decrypt_page(page: bytes, number: int, key: bytes) -> tuple[bytes, bool]:
     """Decrypt a page; True if its tag is right.
 
-    The text is without the page's reserved end."""
+    The text is without the page's reserved end.
+    """
     from cryptography.hazmat.primitives.poly1305 import Poly1305
 
     end = len(page) - RESERVED
-    nonce, tag = page[end : end + 16], page[end + 16 :]
+    nonce = page[end : end + 16]
+    tag = page[end + 16 :]
     counter = int.from_bytes(nonce[12:], "little") ^ number
     once = _apply_stream(key, nonce, counter, bytes(64))
     start = _CLEAR if number == 1 else 0

@@ -1,7 +1,9 @@
 """Read and write files: foreign exports, plain text, own exchange format.
 
-``read`` recognises a file by its contents and yields its pieces one by one, in the same order each time. A malformed piece becomes an
-``UnreadablePiece`` and reading goes on. A list of any length is read without holding it in memory."""
+``read`` recognises a file by its contents and yields its pieces one by one, in the same order each
+time. A malformed piece becomes an ``UnreadablePiece`` and reading goes on. A list of any length is
+read without holding it in memory.
+"""
 
 from __future__ import annotations
 
@@ -36,27 +38,44 @@ from engrams.formats import (
     supermemory,
     zep,
 )
-from engrams.formats.formatdetection import FORMATS as FORMATS
-from engrams.formats.formatdetection import Format as Format
-from engrams.formats.formatdetection import recognise_format
-from engrams.formats.importfile import ImportFile as ImportFile
-from engrams.formats.importfiles import open_parts as open_parts
-from engrams.formats.importpreview import ImportPreview as ImportPreview
+from engrams.formats.formatdetection import FORMATS, Format, recognise_format
+from engrams.formats.importfile import ImportFile
+from engrams.formats.importfiles import open_parts
+from engrams.formats.importpreview import ImportPreview
 from engrams.formats.jsonstream import read_elements
-from engrams.formats.obsidianvault import is_vault as is_vault
-from engrams.formats.parseditems import ExportedEdge as ExportedEdge
-from engrams.formats.parseditems import ExportedRecord as ExportedRecord
-from engrams.formats.parseditems import ImportItem as ImportItem
-from engrams.formats.parseditems import ParsedTurn as ParsedTurn
-from engrams.formats.parseditems import UnreadablePiece as UnreadablePiece
-from engrams.formats.plaintext import parse_memories as parse_memories
-from engrams.formats.textdecoder import STDIN as STDIN
-from engrams.formats.textdecoder import DecodedTextReader, Origin, open_text
+from engrams.formats.obsidianvault import is_vault
+from engrams.formats.parseditems import (
+    ExportedEdge,
+    ExportedRecord,
+    ImportItem,
+    ParsedTurn,
+    UnreadablePiece,
+)
+from engrams.formats.plaintext import parse_memories
+from engrams.formats.textdecoder import STDIN, DecodedTextReader, Origin, open_text
 from engrams.types import NO_META, EntityNet, Meta, Record
+
+__all__ = [
+    "FORMATS",
+    "STDIN",
+    "ExportedEdge",
+    "ExportedRecord",
+    "Format",
+    "ImportFile",
+    "ImportItem",
+    "ImportPreview",
+    "ParsedTurn",
+    "UnreadablePiece",
+    "is_vault",
+    "open_parts",
+    "parse_memories",
+]
 
 _ReadFunction: TypeAlias = Callable[[DecodedTextReader], Iterator[ImportItem | UnreadablePiece]]
 
-ExportFormat: TypeAlias = Literal["jsonl", "markdown", "csv", "mem0", "langgraph", "letta", "obsidian"]
+ExportFormat: TypeAlias = Literal[
+    "jsonl", "markdown", "csv", "mem0", "langgraph", "letta", "obsidian"
+]
 EXPORT_FORMATS: tuple[ExportFormat, ...] = get_args(ExportFormat)
 FOLDERS: tuple[ExportFormat, ...] = ("markdown", "obsidian")
 """Export formats that are a folder."""
@@ -71,7 +90,11 @@ _READERS: dict[str, _ReadFunction] = {
     "csv": lambda feed: csvtable.read(feed.lines()),
     "locomo": lambda feed: locomo.read(read_elements(feed.pieces(), "conversations")),
     "mem0": lambda feed: mem0.read(read_elements(feed.pieces(), "results")),
-    "mcp": lambda feed: mcpgraph.read_lines(feed.lines()) if _is_by_line(feed.head) else mcpgraph.read(read_elements(feed.pieces())),
+    "mcp": lambda feed: (
+        mcpgraph.read_lines(feed.lines())
+        if _is_by_line(feed.head)
+        else mcpgraph.read(read_elements(feed.pieces()))
+    ),
     "zep": lambda feed: zep.read(read_elements(feed.pieces())),
     "letta": lambda feed: letta.read(read_elements(feed.pieces())),
     "cognee": lambda feed: cognee.read(read_elements(feed.pieces())),
@@ -80,14 +103,17 @@ _READERS: dict[str, _ReadFunction] = {
     "supermemory": lambda feed: supermemory.read(read_elements(feed.pieces())),
     "langgraph": lambda feed: langgraph.read(read_elements(feed.pieces())),
     "basicmemory": lambda feed: basicmemory.read(feed.lines()),
-    "memvara": lambda _: iter((UnreadablePiece(1, "A database of memvara was expected.", broken=True),)),
+    "memvara": lambda _: iter(
+        (UnreadablePiece(1, "A database of memvara was expected.", broken=True),)
+    ),
 }
 
 
 def detect(origin: Origin, name: str = "") -> Format:
     """Detect the format of a file by its contents.
 
-    ``name``: of the file, where ``origin`` does not tell it. InputError: it cannot be read."""
+    ``name``: of the file, where ``origin`` does not tell it. InputError: it cannot be read.
+    """
     if sqlitestores.is_database(origin):
         return sqlitestores.detect(origin)
     with open_text(origin) as feed:
@@ -97,25 +123,36 @@ def detect(origin: Origin, name: str = "") -> Format:
 def read(origin: Origin, format: str = "auto") -> Iterator[ImportItem | UnreadablePiece]:
     """Yield the pieces of a file or open stream, in order.
 
-    ``origin``: a path (``-``: standard input), or a stream of bytes or text. ``format``: auto, or one of FORMATS. InputError: the file
-    cannot be read at all, or the format is unknown."""
+    ``origin``: a path (``-``: standard input), or a stream of bytes or text. ``format``: auto, or
+    one of FORMATS. InputError: the file cannot be read at all, or the format is unknown.
+    """
     if format != "auto" and format not in FORMATS:
-        raise InputError(f"There is no format {format!r}.", hint=f"The formats are auto, {', '.join(FORMATS)}.")
+        raise InputError(
+            f"There is no format {format!r}.", hint=f"The formats are auto, {', '.join(FORMATS)}."
+        )
     if sqlitestores.is_database(origin):
         named = sqlitestores.detect(origin)
         if format not in ("auto", named):
-            raise InputError(f"It is a database of {named}, not {format}.", hint=f"Give --format {named}, or none.")
+            raise InputError(
+                f"It is a database of {named}, not {format}.",
+                hint=f"Give --format {named}, or none.",
+            )
         yield from sqlitestores.read(origin)
         return
     with open_text(origin) as feed:
-        chosen = _READERS.get(format) or _READERS[recognise_format(feed.head, whole=feed.whole, name=_file_name(origin))]
+        chosen = (
+            _READERS.get(format)
+            or _READERS[recognise_format(feed.head, whole=feed.whole, name=_file_name(origin))]
+        )
         yield from chosen(feed)
 
 
 def preview(source: Path | str, format: str, now: datetime, name: str = "") -> ImportPreview:
     """Count what an import of a file, folder or zip would bring.
 
-    ``name``: of the file, where its path does not tell it. InputError: it is one file, and cannot be read."""
+    ``name``: of the file, where its path does not tell it. InputError: it is one file, and cannot
+    be read.
+    """
     found = ImportPreview()
     with open_parts(source, name) as parts:
         for part in parts:
@@ -139,13 +176,19 @@ def read_text(origin: Origin) -> str:
 
 
 def write(
-    target: Path, items: Iterable[ExportedRecord | ExportedEdge | Record], format: ExportFormat = "jsonl", *, header: Meta = NO_META,
+    target: Path,
+    items: Iterable[ExportedRecord | ExportedEdge | Record],
+    format: ExportFormat = "jsonl",
+    *,
+    header: Meta = NO_META,
     net: EntityNet | None = None,
-) -> int:  # fmt: skip
+) -> int:
     """Write an export and return the number of records.
 
-    ``markdown`` and ``obsidian``: a folder; else a file that appears only when it is complete. ``header``: JSON values for the first line
-    of the JSONL. ``net``: entities for ``obsidian``. InputError: the place cannot be written."""
+    ``markdown`` and ``obsidian``: a folder; else a file that appears only when it is complete.
+    ``header``: JSON values for the first line of the JSONL. ``net``: entities for ``obsidian``.
+    InputError: the place cannot be written.
+    """
     try:
         match format:
             case "markdown":
@@ -154,7 +197,13 @@ def write(
             case "obsidian":
                 return obsidianvault.write(target, map(_get_record, items), net or EntityNet())
             case "jsonl":
-                return _write_lines(target, ((line, line.startswith('{"record":')) for line in engramsjsonl.to_lines(items, header)))
+                return _write_lines(
+                    target,
+                    (
+                        (line, line.startswith('{"record":'))
+                        for line in engramsjsonl.to_lines(items, header)
+                    ),
+                )
             case "csv":
                 return _write_lines(target, statementexport.to_csv(map(_get_record, items)))
             case "mem0":
@@ -164,9 +213,15 @@ def write(
             case "letta":
                 return _write_lines(target, statementexport.to_letta(map(_get_record, items)))
             case _:
-                raise InputError(f"There is no export format {format!r}.", hint=f"The formats are {', '.join(EXPORT_FORMATS)}.")
+                raise InputError(
+                    f"There is no export format {format!r}.",
+                    hint=f"The formats are {', '.join(EXPORT_FORMATS)}.",
+                )
     except OSError as problem:
-        raise InputError(f"{target} cannot be written: {problem.strerror or problem}.", hint="Choose another place.") from None
+        raise InputError(
+            f"{target} cannot be written: {problem.strerror or problem}.",
+            hint="Choose another place.",
+        ) from None
 
 
 def _get_record(item: ExportedRecord | ExportedEdge | Record) -> Record:

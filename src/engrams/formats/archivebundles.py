@@ -14,18 +14,32 @@ MANIFEST = "manifest.json"
 _MOST = 1 << 20
 
 
+_COGNEE_FILES = (
+    "entities.jsonl",
+    "facts.jsonl",
+    "memories.jsonl",
+    "memory_blocks.jsonl",
+    "documents.jsonl",
+    "episodes.jsonl",
+)
+_HINDSIGHT_FILES = ("documents/", "observations.json", "data/invalidated_memory_units.json")
+
+
 @dataclass(frozen=True, slots=True)
 class _ArchiveKind:
     """Kind of export.
-    ``mark``: a key of its manifest. ``files``: those that hold memories, in the order to read them."""
+
+    ``mark``: a key of its manifest. ``files``: those that hold memories, in the order to read them.
+    """
 
     mark: str
     files: tuple[str, ...]
 
 
-_COGNEE_FILES = ("entities.jsonl", "facts.jsonl", "memories.jsonl", "memory_blocks.jsonl", "documents.jsonl", "episodes.jsonl")
-_HINDSIGHT_FILES = ("documents/", "observations.json", "data/invalidated_memory_units.json")
-_KINDS = (_ArchiveKind("cogx_version", _COGNEE_FILES), _ArchiveKind("source_bank_id", _HINDSIGHT_FILES))
+_KINDS = (
+    _ArchiveKind("cogx_version", _COGNEE_FILES),
+    _ArchiveKind("source_bank_id", _HINDSIGHT_FILES),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,18 +64,24 @@ class ArchiveBundle:
 def find_bundles(parts: Sequence[ImportFile]) -> tuple[list[ArchiveBundle], list[ImportFile]]:
     """Split files into exports of several files, and those that stand alone.
 
-    Of such an export only what holds memories is kept: not its settings, logs and accounts."""
-    bundles, rest = [], list(parts)
+    Of such an export only what holds memories is kept: not its settings, logs and accounts.
+    """
+    bundles = []
+    rest = list(parts)
     for manifest in [part for part in parts if part.name.rpartition("/")[2] == MANIFEST]:
         folder = manifest.name[: -len(MANIFEST)]
         kind = _find_kind(manifest)
         if kind is None:
             continue
         inside = [part for part in rest if part.name.startswith(folder)]
-        members = [part for name in kind.files for part in inside if _fits(part.name[len(folder) :], name)]
+        members = [
+            part for name in kind.files for part in inside if _fits(part.name[len(folder) :], name)
+        ]
         rest = [part for part in rest if part not in inside]
         if members:
-            bundles.append(ArchiveBundle(f"{folder}{kind.files[0]}" if folder else "archive", tuple(members)))
+            bundles.append(
+                ArchiveBundle(f"{folder}{kind.files[0]}" if folder else "archive", tuple(members))
+            )
     return bundles, rest
 
 
@@ -79,7 +99,11 @@ def _find_kind(manifest: ImportFile) -> _ArchiveKind | None:
 
 
 def _fits(name: str, wanted: str) -> bool:
-    return name.startswith(wanted) and name.endswith(".json") if wanted.endswith("/") else name == wanted
+    return (
+        name.startswith(wanted) and name.endswith(".json")
+        if wanted.endswith("/")
+        else name == wanted
+    )
 
 
 def _read_all(file: IO[Any]) -> Iterator[bytes]:

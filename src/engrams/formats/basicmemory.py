@@ -13,7 +13,12 @@ import yaml
 from engrams.formats.fieldparsers import clean_label, derive_id, parse_moment
 from engrams.formats.parseditems import ParsedTurn, UnreadablePiece
 from engrams.formats.plaintext import strip_prefix
-from engrams.formats.sourceobjects import SourceObject, make_statement, predicate_name, state_relation
+from engrams.formats.sourceobjects import (
+    SourceObject,
+    make_statement,
+    predicate_name,
+    state_relation,
+)
 from engrams.frozendata import dataclass
 from engrams.types import Kind, StatedFields, Turn
 
@@ -21,8 +26,11 @@ _FRONT = "---"
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(?P<text>.*?)\s*#*$")
 _ITEM = re.compile(r"^\s*[-*+]\s+(?P<text>\S.*)$")
 _CATEGORY = re.compile(r"^\[(?P<name>[^\[\]()]+)\]\s+(?P<text>\S.*)$")
-_TASK, _CLOCK = re.compile(r"[xX]|[^\w]"), re.compile(r"\d{1,3}:\d{2}\b.*")
-_RELATION = re.compile(r"^(?P<name>[^\[\]]*?)\s*\[\[(?P<target>[^\[\]|]+)(?:\|[^\[\]]*)?\]\]\s*(?:\((?P<context>.*)\))?$")
+_TASK = re.compile(r"[xX]|[^\w]")
+_CLOCK = re.compile(r"\d{1,3}:\d{2}\b.*")
+_RELATION = re.compile(
+    r"^(?P<name>[^\[\]]*?)\s*\[\[(?P<target>[^\[\]|]+)(?:\|[^\[\]]*)?\]\]\s*(?:\((?P<context>.*)\))?$"
+)
 _CONTEXT = re.compile(r"^(?P<text>.*\S)\s*\((?P<context>[^()]*)\)$")
 _TAG = re.compile(r"(?:^|\s)#([^\s#]+)")
 _SPAN = re.compile(
@@ -46,7 +54,8 @@ class _NoteReader:
 
     def read_line(self, text: str) -> Iterator[ParsedTurn]:
         """Yield what a line ends or holds."""
-        heading, item = _HEADING.match(text), _ITEM.match(text)
+        heading = _HEADING.match(text)
+        item = _ITEM.match(text)
         if heading or item or not text.strip():
             yield from self.end_paragraph()
         if heading:
@@ -65,30 +74,47 @@ class _NoteReader:
 
     def _read_item(self, text: str) -> ParsedTurn:
         category = _CATEGORY.match(text)
-        if category and (_TASK.fullmatch(category["name"].strip()) or _CLOCK.fullmatch(category["name"].strip())):
+        if category and (
+            _TASK.fullmatch(category["name"].strip()) or _CLOCK.fullmatch(category["name"].strip())
+        ):
             category = None
         relation = None if category else _RELATION.match(text)
         if relation:
-            name, target = predicate_name(relation["name"].strip(" *_\"'")) or "links_to", clean_label(relation["target"])
+            name = predicate_name(relation["name"].strip(" *_\"'")) or "links_to"
+            target = clean_label(relation["target"])
             words, stated = state_relation(self.title, name, target)
             return self._make(words, stated, relation["context"])
         if not category and not _TAG.search(text):
-            return self._make(strip_prefix(text) or text, StatedFields(tags=self.tags), kind=Kind.NOTE)
-        return self._read_observation(category["name"].strip() if category else "", category["text"].strip() if category else text)
+            return self._make(
+                strip_prefix(text) or text, StatedFields(tags=self.tags), kind=Kind.NOTE
+            )
+        return self._read_observation(
+            category["name"].strip() if category else "",
+            category["text"].strip() if category else text,
+        )
 
     def _read_observation(self, category: str, text: str) -> ParsedTurn:
         start = end = None
         if (span := _SPAN.match(text)) and (read := _read_span(span)):
-            (start, end), text = read, span["text"]
+            (start, end) = read
+            text = span["text"]
         context = _CONTEXT.match(text)
         words = context["text"] if context else text
         tags = tuple(dict.fromkeys((*self.tags, *_TAG.findall(words))))
-        stated = StatedFields(subject=self.title, category=category, tags=tags, valid_from=start, valid_to=end)
+        stated = StatedFields(
+            subject=self.title, category=category, tags=tags, valid_from=start, valid_to=end
+        )
         return self._make(words, stated, context["context"] if context else "")
 
-    def _make(self, text: str, stated: StatedFields, context: str | None = "", kind: Kind = Kind.FACT) -> ParsedTurn:
+    def _make(
+        self, text: str, stated: StatedFields, context: str | None = "", kind: Kind = Kind.FACT
+    ) -> ParsedTurn:
         self.seen[text] = self.seen.get(text, 0) + 1
-        meta: dict[str, Any] = {"title": self.title, "heading": self.heading, "context": context or ""}
+        meta: dict[str, Any] = {
+            "title": self.title,
+            "heading": self.heading,
+            "context": context or "",
+        }
         turn = Turn(
             text,
             at=self.at,
@@ -99,7 +125,9 @@ class _NoteReader:
         return make_statement(turn, kind=kind)
 
 
-def read(lines: Iterable[tuple[int, str] | UnreadablePiece]) -> Iterator[ParsedTurn | UnreadablePiece]:
+def read(
+    lines: Iterable[tuple[int, str] | UnreadablePiece],
+) -> Iterator[ParsedTurn | UnreadablePiece]:
     """Yield observations and relations as facts, other text as notes."""
     source = iter(lines)
     front: list[str] = []
@@ -129,17 +157,30 @@ def _read_front(lines: list[str]) -> _NoteReader:
     except yaml.YAMLError:
         held = None
     found = SourceObject(1, held if isinstance(held, dict) else {})
-    title = found.label("title") or found.label("permalink").rpartition("/")[2].replace("-", " ") or "note"
+    title = (
+        found.label("title")
+        or found.label("permalink").rpartition("/")[2].replace("-", " ")
+        or "note"
+    )
     try:
         at = parse_moment(found.label("created", "created_at", "date", "modified") or None)
     except ValueError:
         at = None
-    return _NoteReader(title, found.label("permalink") or title, at, tuple(tag.lstrip("#") for tag in found.labels("tags")))
+    return _NoteReader(
+        title,
+        found.label("permalink") or title,
+        at,
+        tuple(tag.lstrip("#") for tag in found.labels("tags")),
+    )
 
 
 def _read_span(span: re.Match[str]) -> tuple[datetime | None, datetime | None] | None:
     """Read when a statement held; None: these are no times."""
-    ends = [span["start"], span["end"]] if span["start"] is not None else [span["quoted"] or span["day"], None]
+    ends = (
+        [span["start"], span["end"]]
+        if span["start"] is not None
+        else [span["quoted"] or span["day"], None]
+    )
     try:
         start, end = (parse_moment(text.strip() or None) if text else None for text in ends)
     except ValueError:

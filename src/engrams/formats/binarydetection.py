@@ -37,9 +37,13 @@ _SIGNATURES = (
     (b"\xd0\xcf\x11\xe0", "an Office document"),
 )
 _CONTROLS = bytes({*range(32), 127} - set(b"\t\n\v\f\r\b\x1b"))
-_CONTROL_SHARE, _INVALID_SHARE, _FEW = 0.02, 0.3, 3
+_CONTROL_SHARE = 0.02
+_INVALID_SHARE = 0.3
+_FEW = 3
 _SAMPLE = 4096
-_HINT = "Import text, Markdown, JSON, JSONL, CSV, or a chat export; turn anything else into text first."
+_HINT = (
+    "Import text, Markdown, JSON, JSONL, CSV, or a chat export; turn anything else into text first."
+)
 
 
 def refuse_binary(start: bytes, encoding: str) -> None:
@@ -47,18 +51,26 @@ def refuse_binary(start: bytes, encoding: str) -> None:
     folded = start[:64].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
     named = next((name for mark, name in _DOCUMENTS if folded.startswith(mark.lower())), "")
     if not named and is_binary(start, encoding):
-        named = next((name for mark, name in _SIGNATURES if start.startswith(mark)), "a binary file")
+        named = next(
+            (name for mark, name in _SIGNATURES if start.startswith(mark)), "a binary file"
+        )
     if named:
         raise InputError(f"It is {named}, not text.", hint=_HINT)
     if encoding == "utf-8" and _count_invalid(start) > _INVALID_SHARE * len(start) + _FEW:
-        raise InputError("Its characters are neither UTF-8 nor Western (Windows-1252).", hint="Save it as UTF-8, then import it.")
+        raise InputError(
+            "Its characters are neither UTF-8 nor Western (Windows-1252).",
+            hint="Save it as UTF-8, then import it.",
+        )
 
 
 def is_binary(data: bytes, encoding: str) -> bool:
     """Check for more control characters than any text holds."""
     if encoding != "utf-8":
         text = data[:_SAMPLE].decode(encoding, "replace")
-        odd = sum(unicodedata.category(char) in ("Cc", "Cn", "Co", "Cs") and char not in "\t\r\n\f" for char in text)
+        odd = sum(
+            unicodedata.category(char) in ("Cc", "Cn", "Co", "Cs") and char not in "\t\r\n\f"
+            for char in text
+        )
         return odd > _CONTROL_SHARE * len(text) + _FEW
     return len(data) - len(data.translate(None, _CONTROLS)) > _CONTROL_SHARE * len(data) + _FEW
 

@@ -6,7 +6,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from engrams.formats.fieldparsers import clean_label, derive_id, first_filled, parse_moment, scope_label
+from engrams.formats.fieldparsers import (
+    clean_label,
+    derive_id,
+    first_filled,
+    parse_moment,
+    scope_label,
+)
 from engrams.formats.parseditems import ParsedTurn, UnreadablePiece
 from engrams.formats.sourceobjects import SourceObject, convert, make_statement
 from engrams.types import Json, Kind, Role, Turn
@@ -15,12 +21,18 @@ _TEXT_TYPES = frozenset({"text", "multimodal_text"})
 _CITATION = re.compile("\ue200[^\ue201]{0,2000}\ue201|【\\d{1,4}†[^】]{0,300}】")
 
 
-def read(values: Iterable[tuple[int, Json] | UnreadablePiece]) -> Iterator[ParsedTurn | UnreadablePiece]:
+def read(
+    values: Iterable[tuple[int, Json] | UnreadablePiece],
+) -> Iterator[ParsedTurn | UnreadablePiece]:
     """Yield messages of the current branch, and saved memories."""
     for value in values:
         if isinstance(value, UnreadablePiece):
             yield value
-        elif isinstance(value[1], dict) and "mapping" not in value[1] and isinstance(value[1].get("content"), str):
+        elif (
+            isinstance(value[1], dict)
+            and "mapping" not in value[1]
+            and isinstance(value[1].get("content"), str)
+        ):
             yield from convert(value[0], value[1], _parse_memory)
         elif not isinstance(value[1], dict) or not isinstance(value[1].get("mapping"), dict):
             yield UnreadablePiece(value[0], "A conversation with a mapping was expected.")
@@ -34,16 +46,24 @@ def _parse_memory(found: SourceObject) -> ParsedTurn | None:
         return None
     text = found.text("content")
     at = found.moment("created_at", "create_time", "updated_at", "update_time")
-    return make_statement(Turn(text, at=at, external_id=found.label("id") or derive_id("chatgpt memory", text)), kind=Kind.NOTE)
+    return make_statement(
+        Turn(text, at=at, external_id=found.label("id") or derive_id("chatgpt memory", text)),
+        kind=Kind.NOTE,
+    )
 
 
-def _read_conversation(line: int, talk: Mapping[str, Any]) -> Iterator[ParsedTurn | UnreadablePiece]:
-    name = scope_label(first_filled(talk, "conversation_id", "id")) or derive_id(talk.get("title"), talk.get("create_time"))
+def _read_conversation(
+    line: int, talk: Mapping[str, Any]
+) -> Iterator[ParsedTurn | UnreadablePiece]:
+    name = scope_label(first_filled(talk, "conversation_id", "id")) or derive_id(
+        talk.get("title"), talk.get("create_time")
+    )
     meta = {"title": title} if (title := clean_label(talk.get("title"))) else {}
     last = talk.get("create_time")
     for place, message in enumerate(_current_branch(talk)):
         role = _message_role(message)
-        text, caption = _content_text(message.get("content")), _message_caption(message)
+        text = _content_text(message.get("content"))
+        caption = _message_caption(message)
         if not role or not (text or caption):
             continue
         last = message.get("create_time") or last
@@ -53,7 +73,16 @@ def _read_conversation(line: int, talk: Mapping[str, Any]) -> Iterator[ParsedTur
             yield UnreadablePiece(line, f"A message of {name} was left out: {problem}.")
             continue
         source = clean_label(message.get("id")) or derive_id(name, place, text)
-        turn = Turn(text or caption, role, "", at, name, source, caption if text else "", meta)
+        turn = Turn(
+            text=text or caption,
+            role=role,
+            speaker="",
+            at=at,
+            session=name,
+            external_id=source,
+            caption=caption if text else "",
+            meta=meta,
+        )
         yield ParsedTurn(turn, name)
 
 
@@ -63,7 +92,8 @@ def _current_branch(talk: Mapping[str, Any]) -> list[dict[str, Any]]:
     key = talk.get("current_node")
     if not isinstance(key, str) or key not in nodes:
         key = max(nodes, key=lambda name: _created_at(nodes[name]), default="")
-    branch, seen = [], set()
+    branch = []
+    seen = set()
     while isinstance(key, str) and key not in seen and isinstance(node := nodes.get(key), dict):
         seen.add(key)
         if isinstance(node.get("message"), dict):
@@ -79,11 +109,19 @@ def _created_at(node: Json) -> float:
 
 
 def _message_role(message: Mapping[str, Any]) -> Role | None:
-    author, content, extra = message.get("author"), message.get("content"), _as_dict(message.get("metadata"))
+    author = message.get("author")
+    content = message.get("content")
+    extra = _as_dict(message.get("metadata"))
     role = author.get("role") if isinstance(author, dict) else None
-    if role not in ("user", "assistant") or not isinstance(content, dict) or content.get("content_type") not in _TEXT_TYPES:
+    if (
+        role not in ("user", "assistant")
+        or not isinstance(content, dict)
+        or content.get("content_type") not in _TEXT_TYPES
+    ):
         return None
-    hidden = extra.get("is_visually_hidden_from_conversation") or extra.get("is_user_system_message")
+    hidden = extra.get("is_visually_hidden_from_conversation") or extra.get(
+        "is_user_system_message"
+    )
     if hidden or message.get("recipient", "all") not in ("all", None, ""):
         return None
     return "user" if role == "user" else "assistant"
@@ -93,15 +131,23 @@ def _content_text(content: Json) -> str:
     parts = content.get("parts") if isinstance(content, dict) else None
     if not isinstance(parts, list):
         return ""
-    texts = [part if isinstance(part, str) else clean_label(_as_dict(part).get("text")) for part in parts]
+    texts = [
+        part if isinstance(part, str) else clean_label(_as_dict(part).get("text")) for part in parts
+    ]
     return _CITATION.sub("", "\n".join(text for text in texts if text)).strip("\0 \t\r\n")
 
 
 def _message_caption(message: Mapping[str, Any]) -> str:
     """Describe pictures and files: the image prompt, or attachment names."""
     parts = _as_dict(message.get("content")).get("parts")
-    words = [clean_label(_as_dict(_as_dict(_as_dict(part).get("metadata")).get("dalle")).get("prompt")) for part in _as_list(parts)]
-    words += [clean_label(_as_dict(file).get("name")) for file in _as_list(_as_dict(message.get("metadata")).get("attachments"))]
+    words = [
+        clean_label(_as_dict(_as_dict(_as_dict(part).get("metadata")).get("dalle")).get("prompt"))
+        for part in _as_list(parts)
+    ]
+    words += [
+        clean_label(_as_dict(file).get("name"))
+        for file in _as_list(_as_dict(message.get("metadata")).get("attachments"))
+    ]
     return ", ".join(word for word in words if word)
 
 

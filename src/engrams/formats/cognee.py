@@ -7,16 +7,27 @@ from dataclasses import replace
 
 from engrams.formats.fieldparsers import derive_id, role_and_speaker, scope_label
 from engrams.formats.parseditems import ParsedTurn, UnreadablePiece
-from engrams.formats.sourceobjects import SourceObject, convert, convert_all, make_statement, place_in, predicate_name, state_relation
+from engrams.formats.sourceobjects import (
+    SourceObject,
+    convert,
+    convert_all,
+    make_statement,
+    place_in,
+    predicate_name,
+    state_relation,
+)
 from engrams.types import Json, Kind, StatedFields, Turn
 
 _NAMED = frozenset({"Entity", "EntityType"})
 
 
-def read(values: Iterable[tuple[int, Json] | UnreadablePiece]) -> Iterator[ParsedTurn | UnreadablePiece]:
+def read(
+    values: Iterable[tuple[int, Json] | UnreadablePiece],
+) -> Iterator[ParsedTurn | UnreadablePiece]:
     """Yield facts and descriptions as facts, turns as messages, documents as notes.
 
-    An archive is read with its entities first, for facts name them by id."""
+    An archive is read with its entities first, for facts name them by id.
+    """
     names: dict[str, str] = {}
     for value in values:
         if isinstance(value, UnreadablePiece):
@@ -53,11 +64,17 @@ def _parse_record(found: SourceObject, names: dict[str, str]) -> ParsedTurn | No
 
 def _parse_entity(found: SourceObject) -> ParsedTurn | None:
     """An entity without a description only names something."""
-    name, words = found.label("name"), found.text("description")
+    name = found.label("name")
+    words = found.text("description")
     if not (name and words):
         return None
     tags = (kind,) if (kind := found.label("entity_type")) else ()
-    return _state(found, words if name.casefold() in words.casefold() else f"{name}: {words}", StatedFields(subject=name), tags)
+    return _state(
+        found,
+        words if name.casefold() in words.casefold() else f"{name}: {words}",
+        StatedFields(subject=name),
+        tags,
+    )
 
 
 def _parse_fact(found: SourceObject, names: Mapping[str, str]) -> ParsedTurn | None:
@@ -68,15 +85,23 @@ def _parse_fact(found: SourceObject, names: Mapping[str, str]) -> ParsedTurn | N
     if not all(ends) and not text:
         return None
     words, stated = state_relation(ends[0], predicate_name(found.label("predicate")), ends[1])
-    valid, invalid = found.moment("valid_at"), found.moment("invalid_at")
-    known = replace(stated, confidence=found.share("confidence"), valid_from=valid, valid_to=invalid)
+    valid = found.moment("valid_at")
+    invalid = found.moment("invalid_at")
+    known = replace(
+        stated, confidence=found.share("confidence"), valid_from=valid, valid_to=invalid
+    )
     return _state(found, text or words, known)
 
 
 def _state(
-    found: SourceObject, text: str, stated: StatedFields | None = None, tags: tuple[str, ...] = (), kind: Kind = Kind.FACT
+    found: SourceObject,
+    text: str,
+    stated: StatedFields | None = None,
+    tags: tuple[str, ...] = (),
+    kind: Kind = Kind.FACT,
 ) -> ParsedTurn:
-    known, scope = stated or StatedFields(), _scope(found)
+    known = stated or StatedFields()
+    scope = _scope(found)
     turn = Turn(
         text,
         at=found.moment("created_at", "updated_at"),
@@ -89,10 +114,12 @@ def _state(
 
 
 def _read_episode(found: SourceObject) -> Iterator[ParsedTurn | UnreadablePiece]:
-    scope, name = _scope(found), scope_label(found.label("external_id", "title"))
+    scope = _scope(found)
+    name = scope_label(found.label("external_id", "title"))
 
     def make(turn: SourceObject) -> ParsedTurn | None:
-        role, text = turn.label("role"), turn.text("content")
+        role = turn.label("role")
+        text = turn.text("content")
         said = Turn(
             text,
             *role_and_speaker(role if role != "episode" else None),
@@ -101,25 +128,59 @@ def _read_episode(found: SourceObject) -> Iterator[ParsedTurn | UnreadablePiece]
             external_id=derive_id("cognee", name, turn.label("occurred_at"), text),
             meta=found.pick("title"),
         )
-        return ParsedTurn(said, "", Kind.TURN, _place(scope), scope.label("user_id")) if text else None
+        return (
+            ParsedTurn(
+                turn=said,
+                conversation="",
+                kind=Kind.TURN,
+                place=_place(scope),
+                user=scope.label("user_id"),
+            )
+            if text
+            else None
+        )
 
     yield from convert_all(found.objects("turns"), make, "A turn")
 
 
 def _read_graph(graph: SourceObject) -> Iterator[ParsedTurn | UnreadablePiece]:
-    names = {node.label("id"): node.label("name") for node in graph.objects("nodes") if node.label("type") in _NAMED}
+    names = {
+        node.label("id"): node.label("name")
+        for node in graph.objects("nodes")
+        if node.label("type") in _NAMED
+    }
 
     def make_node(found: SourceObject) -> ParsedTurn | None:
         record = {**found.data, "kind": "entity", "external_id": found.label("id")}
         if found.label("type") == "DocumentChunk":
             record |= {"kind": "document", "content": found.text("text")}
-        return _parse_record(SourceObject(found.line, record), {}) if found.label("type") in (*_NAMED, "DocumentChunk") else None
+        return (
+            _parse_record(SourceObject(found.line, record), {})
+            if found.label("type") in (*_NAMED, "DocumentChunk")
+            else None
+        )
 
     def make_edge(found: SourceObject) -> ParsedTurn | None:
-        source, target, name = found.label("source"), found.label("target"), found.label("relationship_name", "relationship")
-        ends = {"external_id": f"{source}:{name}:{target}", "subject_ref": source, "object_ref": target}
-        record = {**found.data, **ends, "kind": "fact", "predicate": name, "fact_text": found.text("edge_text")}
-        return _parse_fact(SourceObject(found.line, record), names) if source in names and target in names else None
+        source = found.label("source")
+        target = found.label("target")
+        name = found.label("relationship_name", "relationship")
+        ends = {
+            "external_id": f"{source}:{name}:{target}",
+            "subject_ref": source,
+            "object_ref": target,
+        }
+        record = {
+            **found.data,
+            **ends,
+            "kind": "fact",
+            "predicate": name,
+            "fact_text": found.text("edge_text"),
+        }
+        return (
+            _parse_fact(SourceObject(found.line, record), names)
+            if source in names and target in names
+            else None
+        )
 
     yield from convert_all(graph.objects("nodes"), make_node, "A node")
     yield from convert_all(graph.objects("edges"), make_edge, "An edge")

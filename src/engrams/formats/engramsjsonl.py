@@ -1,7 +1,9 @@
 """Read and write the exchange format: JSONL records, history, edges.
 
-A header line, then one object per line: ``record``, ``history`` or ``edge``. History and outgoing edges follow their record. Empty fields
-are left out; everything else is written, so that a file does not depend on the defaults of its reader."""
+A header line, then one object per line: ``record``, ``history`` or ``edge``. History and outgoing
+edges follow their record. Empty fields are left out; everything else is written, so that a file
+does not depend on the defaults of its reader.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +17,27 @@ from engrams.clock import parse_time
 from engrams.errors import EngramsError, InputError
 from engrams.formats.jsonstream import MalformedJsonError, parse
 from engrams.formats.parseditems import ExportedEdge, ExportedRecord, UnreadablePiece
-from engrams.types import Edge, EdgeType, Evidence, HistoryEntry, Json, Kind, Layer, Meta, Provenance, Record, Scope, Status, Tier
+from engrams.types import (
+    Edge,
+    EdgeType,
+    Evidence,
+    HistoryEntry,
+    Json,
+    Kind,
+    Layer,
+    Meta,
+    Provenance,
+    Record,
+    Scope,
+    Status,
+    Tier,
+)
 
 VERSION = 1
 _MAX_ATTACHED = 10_000
-_TIMES = frozenset({"recorded_at", "valid_from", "valid_to", "retired_at", "ended_at", "last_accessed"})
+_TIMES = frozenset(
+    {"recorded_at", "valid_from", "valid_to", "retired_at", "ended_at", "last_accessed"}
+)
 _LISTS = frozenset({"tags", "triggers", "steps"})
 _ENUMS = {"kind": Kind, "layer": Layer, "tier": Tier, "status": Status}
 _SHARES = frozenset({"importance", "confidence", "trust"})
@@ -28,7 +46,9 @@ _FIELDS = {item.name for item in fields(Record)}
 _REQUIRED = ("id", "scope", "kind", "text", "recorded_at")
 
 
-def to_lines(items: Iterable[ExportedRecord | ExportedEdge | Record], header: Meta) -> Iterator[str]:
+def to_lines(
+    items: Iterable[ExportedRecord | ExportedEdge | Record], header: Meta
+) -> Iterator[str]:
     """Yield the lines of an export with their ends, header first."""
     yield _to_line({"engrams": VERSION, **header})
     for item in items:
@@ -41,7 +61,9 @@ def to_lines(items: Iterable[ExportedRecord | ExportedEdge | Record], header: Me
         yield from (_to_line({"edge": _edge_to_json(edge)}) for edge in whole.edges)
 
 
-def read(lines: Iterable[tuple[int, str] | UnreadablePiece]) -> Iterator[ExportedRecord | ExportedEdge | UnreadablePiece]:
+def read(
+    lines: Iterable[tuple[int, str] | UnreadablePiece],
+) -> Iterator[ExportedRecord | ExportedEdge | UnreadablePiece]:
     """Yield an export's items. InputError: a newer engrams wrote it."""
     record: Record | None = None
     edges: list[Edge] = []
@@ -56,7 +78,9 @@ def read(lines: Iterable[tuple[int, str] | UnreadablePiece]) -> Iterator[Exporte
             case Record():
                 if record:
                     yield ExportedRecord(record, tuple(edges), tuple(history))
-                record, edges, history = piece, [], []
+                record = piece
+                edges = []
+                history = []
             case Edge() if record and piece.source == record.id and len(edges) < _MAX_ATTACHED:
                 edges.append(piece)
             case Edge():
@@ -64,10 +88,15 @@ def read(lines: Iterable[tuple[int, str] | UnreadablePiece]) -> Iterator[Exporte
                     yield ExportedRecord(record, tuple(edges), tuple(history))
                 record = None
                 yield ExportedEdge(piece)
-            case HistoryEntry() if record and piece.record == record.id and len(history) < _MAX_ATTACHED:
+            case HistoryEntry() if (
+                record and piece.record == record.id and len(history) < _MAX_ATTACHED
+            ):
                 history.append(piece)
             case HistoryEntry():
-                yield UnreadablePiece(line[0] if isinstance(line, tuple) else 0, "This history belongs to no record before it.")
+                yield UnreadablePiece(
+                    line[0] if isinstance(line, tuple) else 0,
+                    "This history belongs to no record before it.",
+                )
     if record:
         yield ExportedRecord(record, tuple(edges), tuple(history))
 
@@ -85,9 +114,16 @@ def record_to_json(record: Record) -> dict[str, Json]:
             case datetime():
                 value = value.isoformat()
             case Provenance():
-                value = {name: held for name in ("channel", "extractor", "prompt", "reason", "files") if (held := getattr(value, name))}
+                value = {
+                    name: held
+                    for name in ("channel", "extractor", "prompt", "reason", "files")
+                    if (held := getattr(value, name))
+                }
             case tuple() if item.name == "evidence":
-                value = [{"quote": quote.quote, "source": quote.source, "speaker": quote.speaker} for quote in value]
+                value = [
+                    {"quote": quote.quote, "source": quote.source, "speaker": quote.speaker}
+                    for quote in value
+                ]
         out[item.name] = value
     return out
 
@@ -121,13 +157,18 @@ def _parse_value(name: str, value: Json) -> Any:
             return tuple(_evidence_from_json(quote) for quote in _require_list(value, name))
         case "provenance":
             held = _require_object(value, name)
-            texts = {key: _require_text(held.get(key, ""), key) for key in ("channel", "extractor", "prompt", "reason")}
+            texts = {
+                key: _require_text(held.get(key, ""), key)
+                for key in ("channel", "extractor", "prompt", "reason")
+            }
             return Provenance(**texts, files=_require_texts(held.get("files", []), "files"))
         case _:
             return _require_text(value, name)
 
 
-def _parse_line(line: tuple[int, str] | UnreadablePiece) -> Record | Edge | HistoryEntry | UnreadablePiece | None:
+def _parse_line(
+    line: tuple[int, str] | UnreadablePiece,
+) -> Record | Edge | HistoryEntry | UnreadablePiece | None:
     if isinstance(line, UnreadablePiece):
         return line
     number, text = line
@@ -157,38 +198,73 @@ def _parse_line(line: tuple[int, str] | UnreadablePiece) -> Record | Edge | Hist
 
 def _check_version(version: Json) -> None:
     if not isinstance(version, int) or version > VERSION:
-        raise InputError(f"The export has format {version!r}; this engrams reads up to {VERSION}.", hint="Install a newer engrams.")
+        raise InputError(
+            f"The export has format {version!r}; this engrams reads up to {VERSION}.",
+            hint="Install a newer engrams.",
+        )
 
 
 def _edge_to_json(edge: Edge) -> dict[str, Json]:
-    ends = {"owner": list(edge.owner.labels), "source": edge.source, "target": edge.target, "type": edge.type}
+    ends = {
+        "owner": list(edge.owner.labels),
+        "source": edge.source,
+        "target": edge.target,
+        "type": edge.type,
+    }
     return {**ends, "weight": edge.weight, "count": edge.count}
 
 
 def _edge_from_json(data: Json) -> Edge:
     held = _require_object(data, "edge")
     ends = [_require_text(held.get(name), name) for name in ("source", "target")]
-    weight, count = _require_number(held.get("weight", 1.0), "weight"), _require_count(held.get("count", 1), "count")
-    return Edge(_require_scope(held.get("owner")), ends[0], ends[1], EdgeType(_require_text(held.get("type"), "type")), weight, count)
+    weight = _require_number(held.get("weight", 1.0), "weight")
+    count = _require_count(held.get("count", 1), "count")
+    return Edge(
+        owner=_require_scope(held.get("owner")),
+        source=ends[0],
+        target=ends[1],
+        type=EdgeType(_require_text(held.get("type"), "type")),
+        weight=weight,
+        count=count,
+    )
 
 
 def _history_to_json(entry: HistoryEntry) -> dict[str, Json]:
     out = {item.name: getattr(entry, item.name) for item in fields(HistoryEntry)}
-    return {**out, "at": entry.at.isoformat(), "before": dict(entry.before), "after": dict(entry.after)}
+    return {
+        **out,
+        "at": entry.at.isoformat(),
+        "before": dict(entry.before),
+        "after": dict(entry.after),
+    }
 
 
 def _history_from_json(data: Json) -> HistoryEntry:
     held = _require_object(data, "history")
-    texts = {name: _require_text(held.get(name, ""), name) for name in ("record", "action", "actor", "reason")}
+    texts = {
+        name: _require_text(held.get(name, ""), name)
+        for name in ("record", "action", "actor", "reason")
+    }
     changed = {name: _require_object(held.get(name, {}), name) for name in ("before", "after")}
     at = _require_time(held.get("at"), "at")
     version = _require_count(held.get("version"), "version")
-    return HistoryEntry(texts["record"], version, at, texts["action"], texts["actor"], texts["reason"], changed["before"], changed["after"])
+    return HistoryEntry(
+        record=texts["record"],
+        version=version,
+        at=at,
+        action=texts["action"],
+        actor=texts["actor"],
+        reason=texts["reason"],
+        before=changed["before"],
+        after=changed["after"],
+    )
 
 
 def _evidence_from_json(data: Json) -> Evidence:
     held = _require_object(data, "evidence")
-    return Evidence(*(_require_text(held.get(name, ""), name) for name in ("quote", "source", "speaker")))
+    return Evidence(
+        *(_require_text(held.get(name, ""), name) for name in ("quote", "source", "speaker"))
+    )
 
 
 def _to_line(data: Mapping[str, Json]) -> str:
@@ -209,7 +285,10 @@ def _json_default(value: object) -> Json:
         case Mapping():
             return dict(value)
         case _:
-            raise InputError(f"{type(value).__name__} is no JSON value.", hint="Metadata may hold JSON values only.")
+            raise InputError(
+                f"{type(value).__name__} is no JSON value.",
+                hint="Metadata may hold JSON values only.",
+            )
 
 
 def _require_object(value: Json, name: str) -> dict[str, Any]:

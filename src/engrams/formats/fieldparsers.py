@@ -51,12 +51,18 @@ def clean_label(value: Json) -> str:
         return " ".join(value.replace("\0", "").split())
     if isinstance(value, bool) or not isinstance(value, int | float):
         return ""
-    return str(int(value)) if value == value and abs(value) < 1e15 and value == int(value) else str(value)
+    return (
+        str(int(value))
+        if value == value and abs(value) < 1e15 and value == int(value)
+        else str(value)
+    )
 
 
 def scope_label(value: Json) -> str:
     """Return a conversation name of at most 200 characters, none control."""
-    name = "".join(char for char in clean_label(value) if unicodedata.category(char) not in ("Cc", "Cs"))
+    name = "".join(
+        char for char in clean_label(value) if unicodedata.category(char) not in ("Cc", "Cs")
+    )
     return shorten_name(name, _MAX_LABEL)
 
 
@@ -74,7 +80,11 @@ def _part_text(value: Json) -> str:
         return value.strip()
     if isinstance(value, dict):
         inner = first_filled(value, "text", "content", "parts")
-        return inner.strip() if isinstance(inner, str) else "\n".join(map(_inner_text, inner)) if isinstance(inner, list) else ""
+        if isinstance(inner, str):
+            return inner.strip()
+        if isinstance(inner, list):
+            return "\n".join(map(_inner_text, inner))
+        return ""
     return ""
 
 
@@ -97,7 +107,8 @@ def role_and_speaker(role: Json, speaker: Json = None) -> tuple[Role, str]:
 def parse_moment(value: Json) -> datetime | None:
     """Parse a time to UTC; None for no time at all.
 
-    Accepts ISO 8601, seconds, milliseconds or microseconds since 1970, and "1:56 pm on 8 May, 2023". ValueError: it cannot be understood.
+    Accepts ISO 8601, seconds, milliseconds or microseconds since 1970, and "1:56 pm on 8 May,
+    2023". ValueError: it cannot be understood.
     """
     if value in (None, "", 0) or isinstance(value, bool):
         return None
@@ -116,7 +127,12 @@ def parse_moment(value: Json) -> datetime | None:
 
 def _from_epoch(number: float) -> datetime:
     size = abs(number)
-    seconds = number if size < 1e11 else number / 1e3 if size < 1e14 else number / 1e6
+    if size < 1e11:
+        seconds = number
+    elif size < 1e14:
+        seconds = number / 1e3
+    else:
+        seconds = number / 1e6
     try:
         return _EPOCH + timedelta(seconds=seconds)
     except (OverflowError, ValueError):
@@ -136,8 +152,19 @@ def _from_words(text: str) -> datetime:
     if clock["half"]:
         hour = hour % 12 + (12 if clock["half"] in "pP" else 0)
     try:
-        day = datetime(int(found["year"]), month, int(found["day"] or found["day2"]), hour, int(clock["minute"] or 0), tzinfo=UTC)
-        return _to_utc((day + timedelta(seconds=int(clock["second"] or 0))).replace(tzinfo=_parse_zone(back["zone"] if back else None)))
+        day = datetime(
+            int(found["year"]),
+            month,
+            int(found["day"] or found["day2"]),
+            hour,
+            int(clock["minute"] or 0),
+            tzinfo=UTC,
+        )
+        return _to_utc(
+            (day + timedelta(seconds=int(clock["second"] or 0))).replace(
+                tzinfo=_parse_zone(back["zone"] if back else None)
+            )
+        )
     except (ValueError, OverflowError):
         raise ValueError(f"there is no such time as {text[:40]!r}") from None
 

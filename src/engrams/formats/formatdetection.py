@@ -27,8 +27,10 @@ _TURN_KEYS = frozenset({"text", "content", "message", "messages", "caption"})
 class _JsonShape:
     """Describe the first object: its keys and their values' brackets.
 
-    ``root``: the first bracket of the text. ``inner``: key to the bracket that its value begins with. ``rows``: key to the keys of the
-    first object in its list; under an empty key those of the first object itself."""
+    ``root``: the first bracket of the text. ``inner``: key to the bracket that its value begins
+    with. ``rows``: key to the keys of the first object in its list; under an empty key those of the
+    first object itself.
+    """
 
     root: str
     keys: frozenset[str]
@@ -37,15 +39,24 @@ class _JsonShape:
 
     def has_rows(self, *choices: set[str], lists: tuple[str, ...] = ()) -> bool:
         """Tell whether objects have all keys of a choice.
-        ``lists``: only those in lists of these names."""
-        return any(choice <= keys for name, keys in self.rows.items() if not lists or name in lists for choice in choices)
+
+        ``lists``: only those in lists of these names.
+        """
+        return any(
+            choice <= keys
+            for name, keys in self.rows.items()
+            if not lists or name in lists
+            for choice in choices
+        )
 
 
 def recognise_format(head: str, *, whole: bool, name: str = "") -> Format:
     """Recognise a text's format by its head; ``whole``: there is no more.
 
-    ``name``: of the file; tables are known by it alone, and JSON that is broken stays JSON."""
-    text, named = head.lstrip("\ufeff\0 \t\r\n"), name.casefold()
+    ``name``: of the file; tables are known by it alone, and JSON that is broken stays JSON.
+    """
+    text = head.lstrip("\ufeff\0 \t\r\n")
+    named = name.casefold()
     if named.endswith((".csv", ".tsv")):
         return "csv"
     if _BASIC_NOTE.match(text) and (named.endswith((".md", ".markdown")) or not named):
@@ -65,7 +76,9 @@ def recognise_format(head: str, *, whole: bool, name: str = "") -> Format:
 
 def _match_format(shape: _JsonShape) -> Format | None:
     keys = shape.keys
-    if shape.root == "{" and ("engrams" in keys or _is_one_of(keys, {"record"}, {"edge"}, {"history"})):
+    if shape.root == "{" and (
+        "engrams" in keys or _is_one_of(keys, {"record"}, {"edge"}, {"history"})
+    ):
         return "engrams"
     if ("mapping" in keys and shape.inner.get("mapping") == "{") or {"content", "enabled"} <= keys:
         return "chatgpt"
@@ -73,9 +86,17 @@ def _match_format(shape: _JsonShape) -> Format | None:
         return "claude"
     if known := _match_memory_system(shape):
         return known
-    if shape.inner.get("conversation") == "{" or shape.inner.get("items") == "[" or shape.inner.get("conversations") == "[":
+    if (
+        shape.inner.get("conversation") == "{"
+        or shape.inner.get("items") == "["
+        or shape.inner.get("conversations") == "["
+    ):
         return "locomo"
-    if {"type", "name", "entityType"} <= keys or {"type", "from", "to", "relationType"} <= keys or shape.inner.get("entities") == "[":
+    if (
+        {"type", "name", "entityType"} <= keys
+        or {"type", "from", "to", "relationType"} <= keys
+        or shape.inner.get("entities") == "["
+    ):
         return "mcp"
     if {"memory_id", "event"} <= keys or ("memory" in keys and "text" not in keys):
         return "mem0"
@@ -86,17 +107,39 @@ def _match_memory_system(shape: _JsonShape) -> Format | None:
     """Match other memories' files by keys that no other has."""
     found: dict[Format, bool] = {
         "langgraph": shape.has_rows({"namespace", "key", "value"}),
-        "letta": shape.has_rows({"agent_type", "core_memory"}, {"text", "archive_id"}, {"text", "embedding_config"})
-        or (shape.inner.get("agents") == "[" and shape.inner.get("blocks") == "["),
-        "cognee": shape.has_rows({"kind", "external_id"})
-        or shape.has_rows({"source", "target", "relationship_name"}, {"source", "target", "relationship"}, lists=("edges",)),
-        "hindsight": shape.has_rows({"text", "fact_type"}, {"text", "mentioned_at"}, {"original_text", "facts"}, {"text", "proof_count"}),
+        "letta": (
+            shape.has_rows(
+                {"agent_type", "core_memory"}, {"text", "archive_id"}, {"text", "embedding_config"}
+            )
+            or (shape.inner.get("agents") == "[" and shape.inner.get("blocks") == "[")
+        ),
+        "cognee": (
+            shape.has_rows({"kind", "external_id"})
+            or shape.has_rows(
+                {"source", "target", "relationship_name"},
+                {"source", "target", "relationship"},
+                lists=("edges",),
+            )
+        ),
+        "hindsight": shape.has_rows(
+            {"text", "fact_type"},
+            {"text", "mentioned_at"},
+            {"original_text", "facts"},
+            {"text", "proof_count"},
+        ),
         "honcho": shape.has_rows({"content", "observed_id"}, {"content", "peer_id"}),
-        "supermemory": shape.has_rows({"memory", "isLatest"}, {"memory", "isForgotten"}, {"id", "containerTags"}, {"type", "system"}),
-        "zep": shape.has_rows({"fact", "name"}, {"fact", "uuid"}, {"uuid", "name", "summary"})
-        or shape.has_rows({"uuid", "content", "role"}, {"uuid", "content", "source"})
-        or shape.has_rows({"content"}, {"episode_body"}, lists=("episodes", "episodic_nodes")),
-    }  # fmt: skip
+        "supermemory": shape.has_rows(
+            {"memory", "isLatest"},
+            {"memory", "isForgotten"},
+            {"id", "containerTags"},
+            {"type", "system"},
+        ),
+        "zep": (
+            shape.has_rows({"fact", "name"}, {"fact", "uuid"}, {"uuid", "name", "summary"})
+            or shape.has_rows({"uuid", "content", "role"}, {"uuid", "content", "source"})
+            or shape.has_rows({"content"}, {"episode_body"}, lists=("episodes", "episodic_nodes"))
+        ),
+    }
     return next((name for name, fits in found.items() if fits), None)
 
 
@@ -134,9 +177,14 @@ def _holds_turn(line: str) -> bool:
 
 def _read_shape(text: str) -> _JsonShape:
     """Read brackets and keys of the first object and its lists."""
-    root, depth, level, inner = text[0], 0, 0, dict[str, str]()
+    root = text[0]
+    depth = 0
+    level = 0
+    inner = dict[str, str]()
     rows: dict[str, set[str]] = {"": set()}
-    last, key, row = "", "", ""
+    last = ""
+    key = ""
+    row = ""
     for found in _TOKEN.finditer(text):
         mark = found[0]
         if mark in "[{":
@@ -146,7 +194,8 @@ def _read_shape(text: str) -> _JsonShape:
             elif depth == level + 1 and key:
                 inner[key] = mark
             elif depth == level + 2 and mark == "{" and inner.get(key) == "[" and key not in rows:
-                rows[key], row = set(), key
+                rows[key] = set()
+                row = key
         elif mark in "]}":
             depth -= 1
             row = row if depth > level + 1 else ""
@@ -162,4 +211,6 @@ def _read_shape(text: str) -> _JsonShape:
         last = found[1] if found[1] is not None else ""
         if depth > 2 and not level:
             break
-    return _JsonShape(root, frozenset(rows[""]), inner, {name: frozenset(keys) for name, keys in rows.items()})
+    return _JsonShape(
+        root, frozenset(rows[""]), inner, {name: frozenset(keys) for name, keys in rows.items()}
+    )

@@ -10,7 +10,9 @@ from engrams.formats.sourceobjects import SourceObject, convert_all, make_statem
 from engrams.types import Json, Kind, StatedFields, Turn
 
 
-def read(values: Iterable[tuple[int, Json] | UnreadablePiece]) -> Iterator[ParsedTurn | UnreadablePiece]:
+def read(
+    values: Iterable[tuple[int, Json] | UnreadablePiece],
+) -> Iterator[ParsedTurn | UnreadablePiece]:
     """Yield messages of peers, and conclusions as facts about them."""
     for found in unwrap(values, "items", "messages", "conclusions"):
         if isinstance(found, UnreadablePiece):
@@ -22,7 +24,8 @@ def read(values: Iterable[tuple[int, Json] | UnreadablePiece]) -> Iterator[Parse
 
 
 def _parse_message(found: SourceObject) -> ParsedTurn | None:
-    text, peer = found.text("content"), found.label("peer_id")
+    text = found.text("content")
+    peer = found.label("peer_id")
     if not peer:
         raise ValueError("it names no peer_id")
     turn = Turn(

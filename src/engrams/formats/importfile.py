@@ -12,7 +12,9 @@ from engrams.frozendata import dataclass
 @dataclass(frozen=True, slots=True)
 class ImportFile:
     """One file to import; ``open`` gives its beginning, as often as asked.
-    ``path``: where it lies, if it is a file of its own."""
+
+    ``path``: where it lies, if it is a file of its own.
+    """
 
     name: str
     open: Callable[[], Origin]

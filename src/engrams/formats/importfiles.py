@@ -12,11 +12,14 @@ from typing import IO, Any
 
 from engrams.errors import InputError
 from engrams.formats.archivebundles import ArchiveBundle, find_bundles
-from engrams.formats.importfile import ImportFile as ImportFile
+from engrams.formats.importfile import ImportFile
 from engrams.formats.textdecoder import STDIN, is_conversations, open_stdin
 
+__all__ = ["ImportFile"]
+
 _IN_MEMORY = 64 << 20
-_UNPACKED, _TIMES = 1 << 30, 100
+_UNPACKED = 1 << 30
+_TIMES = 100
 """Bytes that a zip may always unpack to, and times its own size above it."""
 _BESIDE_DATABASES = ("-wal", "-shm", "-journal", ".lock")
 _CHAT_MEMORIES = ("memories.json", "memory.json")
@@ -26,13 +29,16 @@ _CHAT_MEMORIES = ("memories.json", "memory.json")
 def open_parts(source: Path | str, name: str = "") -> Iterator[tuple[ImportFile, ...]]:
     """Open a file, folder, zip or ``-``; hidden files are passed over.
 
-    ``name``: of the file, where its path does not tell it. InputError: there is nothing to import."""
+    ``name``: of the file, where its path does not tell it. InputError: there is nothing to import.
+    """
     with ExitStack() as held:
         if str(source) == STDIN:
             yield (_copy_stream("standard input", open_stdin(), held),)
             return
         path = Path(source)
-        found = tuple(_list_folder(path, held) if path.is_dir() else _list_file(path, name or path.name, held))
+        found = tuple(
+            _list_folder(path, held) if path.is_dir() else _list_file(path, name or path.name, held)
+        )
         if not found:
             raise InputError(f"There is no file in {source}.", hint="Hidden files are passed over.")
         bundles, rest = find_bundles(found) if len(found) > 1 else ([], list(found))
@@ -61,11 +67,22 @@ def _list_file(path: Path, name: str, held: ExitStack) -> Iterator[ImportFile]:
         # Reading it says what is wrong with it.
         yield ImportFile(name, lambda: path, path)
         if archive is not None:
-            yield from (ImportFile(each, _opener(archive, each)) for each in sorted(inside) if _is_chat_memory(each))
+            yield from (
+                ImportFile(each, _opener(archive, each))
+                for each in sorted(inside)
+                if _is_chat_memory(each)
+            )
     elif "[Content_Types].xml" in inside or "mimetype" in inside:
-        raise InputError(f"{name} is an Office document or a book, not text.", hint="Save it as text or Markdown, then import that.")
+        raise InputError(
+            f"{name} is an Office document or a book, not text.",
+            hint="Save it as text or Markdown, then import that.",
+        )
     else:
-        yield from (ImportFile(each, _opener(archive, each)) for each in sorted(inside) if not _is_hidden(each))
+        yield from (
+            ImportFile(each, _opener(archive, each))
+            for each in sorted(inside)
+            if not _is_hidden(each)
+        )
 
 
 def _check_unpacked(archive: zipfile.ZipFile, path: Path, name: str) -> None:
@@ -73,7 +90,9 @@ def _check_unpacked(archive: zipfile.ZipFile, path: Path, name: str) -> None:
     size = sum(each.file_size for each in archive.infolist())
     if size > max(_UNPACKED, _TIMES * path.stat().st_size):
         much = f"{size:,} bytes, more than {_TIMES} times its own size"
-        raise InputError(f"{name} would unpack to {much}.", hint="Unpack it, and import what you need of it.")
+        raise InputError(
+            f"{name} would unpack to {much}.", hint="Unpack it, and import what you need of it."
+        )
 
 
 def _opener(archive: zipfile.ZipFile, name: str) -> Callable[[], IO[Any]]:
@@ -81,7 +100,9 @@ def _opener(archive: zipfile.ZipFile, name: str) -> Callable[[], IO[Any]]:
         try:
             return archive.open(name)
         except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as problem:
-            raise InputError(f"It cannot be read: {problem}.", hint="Get a fresh copy without a password.") from None
+            raise InputError(
+                f"It cannot be read: {problem}.", hint="Get a fresh copy without a password."
+            ) from None
 
     return open_member
 
@@ -116,4 +137,6 @@ def _is_chat_memory(name: str) -> bool:
 
 
 def _is_hidden(name: str) -> bool:
-    return name.endswith(_BESIDE_DATABASES) or any(part.startswith((".", "__MACOSX")) for part in PurePosixPath(name).parts)
+    return name.endswith(_BESIDE_DATABASES) or any(
+        part.startswith((".", "__MACOSX")) for part in PurePosixPath(name).parts
+    )

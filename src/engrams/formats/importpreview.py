@@ -19,9 +19,11 @@ _SAMPLE = 200
 class ImportPreview:
     """Counts of a file's contents.
 
-    ``stored``: memories and messages in it; ``kinds`` counts them by kind, ``users`` by the users that the file names, ``scopes`` by
-    conversation or place. ``history``: those of them that are not true any more. ``bad``: (line, reason) of what cannot be read.
-    ``samples``: the beginnings of the first texts."""
+    ``stored``: memories and messages in it; ``kinds`` counts them by kind, ``users`` by the users
+    that the file names, ``scopes`` by conversation or place. ``history``: those of them that are
+    not true any more. ``bad``: (line, reason) of what cannot be read. ``samples``: the beginnings
+    of the first texts.
+    """
 
     format: str = ""
     stored: int = 0
@@ -44,7 +46,9 @@ class ImportPreview:
                 self.edges += 1
             case ExportedRecord():
                 self.edges += len(item.edges)
-                self._count(item.record.kind, item.record.text, past=item.record.status is not Status.ACTIVE)
+                self._count(
+                    item.record.kind, item.record.text, past=item.record.status is not Status.ACTIVE
+                )
             case ParsedTurn():
                 self._count(item.kind, item.turn.text, past=is_past(item.turn.stated, now))
                 place = "/".join(item.place) or item.conversation or "-"

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from engrams.formats.fieldparsers import clean_label, derive_id, first_filled, message_text, parse_moment, role_and_speaker, scope_label
+from engrams.formats.fieldparsers import (
+    clean_label,
+    derive_id,
+    first_filled,
+    message_text,
+    parse_moment,
+    role_and_speaker,
+    scope_label,
+)
 from engrams.formats.jsonstream import MalformedJsonError, parse
 from engrams.formats.parseditems import ParsedTurn, UnreadablePiece
 from engrams.types import Json, Kind, StatedFields, Turn
@@ -15,7 +23,9 @@ ID_FIELDS = ("id", "external_id", "uuid")
 _KINDS = {kind.value: kind for kind in Kind}
 
 
-def read_lines(lines: Iterable[tuple[int, str] | UnreadablePiece]) -> Iterator[ParsedTurn | UnreadablePiece]:
+def read_lines(
+    lines: Iterable[tuple[int, str] | UnreadablePiece],
+) -> Iterator[ParsedTurn | UnreadablePiece]:
     """Yield messages of JSONL; a broken line costs only itself."""
     for line in lines:
         if isinstance(line, UnreadablePiece):
@@ -32,7 +42,9 @@ def read_lines(lines: Iterable[tuple[int, str] | UnreadablePiece]) -> Iterator[P
             yield from read_value(value, number)
 
 
-def read_values(values: Iterable[tuple[int, Json] | UnreadablePiece], kind: Kind = Kind.TURN) -> Iterator[ParsedTurn | UnreadablePiece]:
+def read_values(
+    values: Iterable[tuple[int, Json] | UnreadablePiece], kind: Kind = Kind.TURN
+) -> Iterator[ParsedTurn | UnreadablePiece]:
     """Yield messages of list elements; ids derive from their place."""
     for place, value in enumerate(values, 1):
         if isinstance(value, UnreadablePiece):
@@ -46,15 +58,21 @@ def read_value(
 ) -> Iterator[ParsedTurn | UnreadablePiece]:
     """Yield the messages of one value.
 
-    A string is a memory; an object is a message, or a conversation if it holds ``messages``."""
+    A string is a memory; an object is a message, or a conversation if it holds ``messages``.
+    """
     where = line or place
     if isinstance(value, str):
-        value, kind = {"text": value}, Kind.NOTE
+        value = {"text": value}
+        kind = Kind.NOTE
     if not isinstance(value, dict):
         yield UnreadablePiece(where, f"An object was expected, not {type(value).__name__}.")
-    elif isinstance(value.get("messages"), list) and not any(isinstance(value.get(name), str) for name in TEXT_FIELDS):
+    elif isinstance(value.get("messages"), list) and not any(
+        isinstance(value.get(name), str) for name in TEXT_FIELDS
+    ):
         name = (
-            scope_label(first_filled(value, "conversation", "conversation_id", "session", "id", "title"))
+            scope_label(
+                first_filled(value, "conversation", "conversation_id", "session", "id", "title")
+            )
             or conversation
             or f"conversation-{place}"
         )
@@ -64,14 +82,22 @@ def read_value(
         yield _parse_turn(value, place, where, kind, conversation)
 
 
-def _parse_turn(value: Json, place: object, line: int, kind: Kind, conversation: str) -> ParsedTurn | UnreadablePiece:
+def _parse_turn(
+    value: Json, place: object, line: int, kind: Kind, conversation: str
+) -> ParsedTurn | UnreadablePiece:
     if isinstance(value, dict) and isinstance(value.get("message"), dict):
-        value = {**value["message"], **{key: held for key, held in value.items() if key != "message"}}
+        value = {
+            **value["message"],
+            **{key: held for key, held in value.items() if key != "message"},
+        }
     if not isinstance(value, dict):
         return UnreadablePiece(line, f"An object was expected, not {type(value).__name__}.")
-    text, caption = message_text(first_filled(value, *TEXT_FIELDS)), clean_label(first_filled(value, "caption"))
+    text = message_text(first_filled(value, *TEXT_FIELDS))
+    caption = clean_label(first_filled(value, "caption"))
     if not (text or caption):
-        return UnreadablePiece(line, "No text: one of the fields text, content or message is needed.")
+        return UnreadablePiece(
+            line, "No text: one of the fields text, content or message is needed."
+        )
     try:
         at = parse_moment(first_filled(value, "at", "date", "timestamp", "created_at", "time"))
         stated = _read_stated(value)
@@ -85,19 +111,26 @@ def _parse_turn(value: Json, place: object, line: int, kind: Kind, conversation:
         speaker=speaker,
         at=at,
         session=clean_label(first_filled(value, "session", "session_id")) or talk,
-        external_id=clean_label(first_filled(value, *ID_FIELDS)) or derive_id(talk, place, text or caption),
+        external_id=clean_label(first_filled(value, *ID_FIELDS))
+        or derive_id(talk, place, text or caption),
         caption=caption if text else "",
         meta=_read_meta(value),
         stated=stated,
     )
-    return ParsedTurn(turn, talk, _choose_kind(value, kind, bool(value.get("role") or speaker)), line=line)
+    return ParsedTurn(
+        turn, talk, _choose_kind(value, kind, bool(value.get("role") or speaker)), line=line
+    )
 
 
 def _choose_kind(value: Mapping[str, Any], kind: Kind, spoken: bool) -> Kind:
     named = value.get("kind")
     if isinstance(named, str) and named in _KINDS:
         return _KINDS[named]
-    return Kind.TURN if spoken else Kind.NOTE if "memory" in value else kind
+    if spoken:
+        return Kind.TURN
+    if "memory" in value:
+        return Kind.NOTE
+    return kind
 
 
 def _read_meta(value: Mapping[str, Any]) -> dict[str, Any]:
@@ -108,7 +141,12 @@ def _read_meta(value: Mapping[str, Any]) -> dict[str, Any]:
 def _read_stated(value: Mapping[str, Any]) -> StatedFields:
     """Read tags, the triple and the validity. ValueError: a time is none."""
     tags = value.get("tags")
-    named = tags.split(";") if isinstance(tags, str) else tags if isinstance(tags, list) else []
+    if isinstance(tags, str):
+        named = tags.split(";")
+    elif isinstance(tags, list):
+        named = tags
+    else:
+        named = []
     return StatedFields(
         subject=clean_label(value.get("subject")),
         predicate=clean_label(value.get("predicate")),

@@ -33,11 +33,14 @@ def parse(text: str) -> Json:
     return value
 
 
-def read_elements(pieces: Iterable[str], key: str = "") -> Iterator[tuple[int, Json] | UnreadablePiece]:
+def read_elements(
+    pieces: Iterable[str], key: str = ""
+) -> Iterator[tuple[int, Json] | UnreadablePiece]:
     """Yield numbered elements of the JSON values in a text.
 
-    A list gives its elements. An object gives the elements of its list ``key``, one by one, followed by what else it holds under other
-    keys; an object without such a list gives itself."""
+    A list gives its elements. An object gives the elements of its list ``key``, one by one,
+    followed by what else it holds under other keys; an object without such a list gives itself.
+    """
     reader = _JsonStreamReader(pieces)
     while (char := reader.peek()) and not reader.broken:
         if char == "[":
@@ -100,13 +103,19 @@ class _JsonStreamReader:
             if after == ",":
                 self._move_to(self._at + 1)
             elif after != "]":
-                yield self._end_broken("A comma or the end of the list was expected." if after else "The list ends in the middle.")
+                yield self._end_broken(
+                    "A comma or the end of the list was expected."
+                    if after
+                    else "The list ends in the middle."
+                )
                 return
         self._move_to(self._at + 1)
 
     def read_members(self, key: str) -> Iterator[tuple[int, Json] | UnreadablePiece]:
         """Yield the elements of an object; see ``read_elements``."""
-        line, rest, found = self._line, {}, False
+        line = self._line
+        rest = {}
+        found = False
         self._move_to(self._at + 1)
         while (char := self.peek()) == '"':
             try:
@@ -135,7 +144,8 @@ class _JsonStreamReader:
 
     def read_single(self) -> Iterator[tuple[int, Json] | UnreadablePiece]:
         """Yield the single value that begins here."""
-        line, self.stuck = self._line, False
+        line = self._line
+        self.stuck = False
         try:
             yield line, self._read_value()
         except MalformedJsonError as problem:
@@ -162,7 +172,8 @@ class _JsonStreamReader:
 
     def _skip_value(self) -> bool:
         """Skip a malformed value; False at the end of the text."""
-        depth, quoted = 0, False
+        depth = 0
+        quoted = False
         while True:
             mark = _MARK.search(self._text, self._at)
             if not mark:
@@ -202,5 +213,6 @@ class _JsonStreamReader:
             got += len(piece)
             if got >= size:
                 break
-        self._text, self._at = "".join(parts), 0
+        self._text = "".join(parts)
+        self._at = 0
         return got > 0

@@ -12,9 +12,13 @@ from engrams.types import Json, StatedFields, Turn
 _TEXTS = ("content", "text", "memory", "data")
 
 
-def read(values: Iterable[tuple[int, Json] | UnreadablePiece]) -> Iterator[ParsedTurn | UnreadablePiece]:
+def read(
+    values: Iterable[tuple[int, Json] | UnreadablePiece],
+) -> Iterator[ParsedTurn | UnreadablePiece]:
     """Yield items, as ``Item.dict()`` gives them, as facts.
-    LangMem's ``content`` is their text."""
+
+    LangMem's ``content`` is their text.
+    """
     for found in unwrap(values, "items"):
         if isinstance(found, UnreadablePiece):
             yield found
@@ -23,12 +27,21 @@ def read(values: Iterable[tuple[int, Json] | UnreadablePiece]) -> Iterator[Parse
 
 
 def _parse_item(found: SourceObject) -> ParsedTurn:
-    value, names = found.data.get("value"), found.data.get("namespace")
+    value = found.data.get("value")
+    names = found.data.get("namespace")
     held = SourceObject(found.line, value) if isinstance(value, Mapping) else found
     inner = held.data.get("content")
-    text = _describe(inner) if isinstance(inner, Mapping) else held.text(*_TEXTS) or _describe(held.data)
+    text = (
+        _describe(inner)
+        if isinstance(inner, Mapping)
+        else held.text(*_TEXTS) or _describe(held.data)
+    )
     space = [clean_label(name) for name in names] if isinstance(names, list) else []
-    meta = {"namespace": space, "key": found.label("key"), **({"value": dict(inner)} if isinstance(inner, Mapping) else {})}
+    meta = {
+        "namespace": space,
+        "key": found.label("key"),
+        **({"value": dict(inner)} if isinstance(inner, Mapping) else {}),
+    }
     turn = Turn(
         text,
         at=found.moment("created_at", "updated_at"),
@@ -41,4 +54,6 @@ def _parse_item(found: SourceObject) -> ParsedTurn:
 
 def _describe(value: Mapping[str, Json]) -> str:
     """Say a structured value in words, a field each."""
-    return "; ".join(f"{name}: {words}" for name, held in value.items() if (words := clean_label(held)))
+    return "; ".join(
+        f"{name}: {words}" for name, held in value.items() if (words := clean_label(held))
+    )

@@ -9,17 +9,26 @@ from typing import Any
 from engrams.formats.fieldparsers import clean_label, derive_id
 from engrams.formats.parseditems import ParsedTurn, UnreadablePiece
 from engrams.formats.plaintext import strip_prefix
-from engrams.formats.sourceobjects import SourceObject, convert_all, make_statement, place_in, unwrap
+from engrams.formats.sourceobjects import (
+    SourceObject,
+    convert_all,
+    make_statement,
+    place_in,
+    unwrap,
+)
 from engrams.types import Json, Kind, Role, StatedFields, Turn
 
 _PERSONA = "persona"
 _SPEAKS = "send_message"
 
 
-def read(values: Iterable[tuple[int, Json] | UnreadablePiece]) -> Iterator[ParsedTurn | UnreadablePiece]:
+def read(
+    values: Iterable[tuple[int, Json] | UnreadablePiece],
+) -> Iterator[ParsedTurn | UnreadablePiece]:
     """Yield lines of blocks and passages as facts, and the messages.
 
-    Instructions, tools and reasoning stay out. Each agent has a scope of its own."""
+    Instructions, tools and reasoning stay out. Each agent has a scope of its own.
+    """
     for found in unwrap(values):
         if isinstance(found, UnreadablePiece):
             yield found
@@ -35,19 +44,24 @@ def read(values: Iterable[tuple[int, Json] | UnreadablePiece]) -> Iterator[Parse
             yield from convert_all([found], lambda each: _parse_passage(each, ""), "A passage")
 
 
-def _read_agent(agent: SourceObject, shared: list[SourceObject]) -> Iterator[ParsedTurn | UnreadablePiece]:
+def _read_agent(
+    agent: SourceObject, shared: list[SourceObject]
+) -> Iterator[ParsedTurn | UnreadablePiece]:
     name = agent.label("name") or "agent"
     blocks = [*shared, *agent.objects("core_memory", "memory_blocks", "blocks")]
     for block in blocks:
         yield from _read_block(block, name)
-    yield from convert_all(agent.objects("messages"), lambda each: _parse_message(each, name), "A message")
+    yield from convert_all(
+        agent.objects("messages"), lambda each: _parse_message(each, name), "A message"
+    )
     passages = agent.objects("archival_memory", "passages", "archival_passages")
     yield from convert_all(passages, lambda each: _parse_passage(each, name), "A passage")
 
 
 def _read_block(block: SourceObject, agent: str) -> Iterator[ParsedTurn]:
     """Yield a block's lines; a persona's speak of the agent."""
-    label, value = block.label("label") or "block", block.data.get("value")
+    label = block.label("label") or "block"
+    value = block.data.get("value")
     persona = label == _PERSONA
     for number, line in enumerate(value.splitlines() if isinstance(value, str) else (), 1):
         text = strip_prefix(line)
@@ -66,13 +80,27 @@ def _read_block(block: SourceObject, agent: str) -> Iterator[ParsedTurn]:
 
 def _parse_message(found: SourceObject, agent: str) -> ParsedTurn | None:
     role = found.label("role")
-    text = _said_by_agent(found) if role == "assistant" else _said_by_user(found) if role == "user" else ""
+    if role == "assistant":
+        text = _said_by_agent(found)
+    elif role == "user":
+        text = _said_by_user(found)
+    else:
+        text = ""
     if not text:
         return None
     spoken: Role = "assistant" if role == "assistant" else "user"
     at = found.moment("created_at", "date")
-    id = derive_id("letta message", agent, found.label("id"), found.label("created_at", "date"), text)
-    turn = Turn(text, spoken, found.label("name") if spoken == "user" else "", at, f"letta {agent}", id)
+    id = derive_id(
+        "letta message", agent, found.label("id"), found.label("created_at", "date"), text
+    )
+    turn = Turn(
+        text=text,
+        role=spoken,
+        speaker=found.label("name") if spoken == "user" else "",
+        at=at,
+        session=f"letta {agent}",
+        external_id=id,
+    )
     return ParsedTurn(turn, "", Kind.TURN, place_in(agent=agent))
 
 
@@ -87,9 +115,15 @@ def _said_by_user(found: SourceObject) -> str:
 
 def _said_by_agent(found: SourceObject) -> str:
     """Return the words sent to the user.
-    Older agents send them by a tool, and think in the text."""
+
+    Older agents send them by a tool, and think in the text.
+    """
     calls = [call.data.get("function") for call in found.objects("tool_calls")]
-    sent = [_parse_object(call.get("arguments")) for call in calls if isinstance(call, Mapping) and call.get("name") == _SPEAKS]
+    sent = [
+        _parse_object(call.get("arguments"))
+        for call in calls
+        if isinstance(call, Mapping) and call.get("name") == _SPEAKS
+    ]
     if sent:
         return "\n".join(words for each in sent if (words := clean_label(each.get("message"))))
     return "" if calls else found.text("content", "text")

@@ -28,12 +28,17 @@ def write(folder: Path, items: Iterable[ExportedRecord | ExportedEdge | Record])
             if isinstance(item, ExportedEdge):
                 continue
             record = item.record if isinstance(item, ExportedRecord) else item
-            path = folder.joinpath(*scope_folders(record.scope), f"{record.recorded_at:%Y-%m-%d}.md")
+            path = folder.joinpath(
+                *scope_folders(record.scope), f"{record.recorded_at:%Y-%m-%d}.md"
+            )
             if path != open_path or file is None:
                 if file:
                     file.close()
                 path.parent.mkdir(parents=True, exist_ok=True)
-                file, open_path = path.open("a" if path in started else "w", encoding="utf-8", errors="replace"), path
+                file = path.open(
+                    "a" if path in started else "w", encoding="utf-8", errors="replace"
+                )
+                open_path = path
                 if path not in started:
                     file.write(f"# {record.recorded_at:%Y-%m-%d}\n")
                     started.add(path)
@@ -56,7 +61,12 @@ def scope_folders(scope: Scope) -> tuple[str, ...]:
 def to_list_item(record: Record) -> str:
     """Format one record as a list item."""
     who = record.speaker or record.role
-    lead = f"_{record.kind}_ " if record.kind is not Kind.TURN else f"**{_escape(who)}:** " if who else ""
+    if record.kind is not Kind.TURN:
+        lead = f"_{record.kind}_ "
+    elif who:
+        lead = f"**{_escape(who)}:** "
+    else:
+        lead = ""
     caption = f" _[{_escape(record.caption)}]_" if record.caption else ""
     until = f" _(until {record.valid_to:%Y-%m-%d})_" if record.valid_to else ""
     status = "" if record.status is Status.ACTIVE else f" _({record.status})_"

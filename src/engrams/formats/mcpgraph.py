@@ -12,7 +12,9 @@ from engrams.formats.parseditems import ParsedTurn, UnreadablePiece
 from engrams.types import Json, Kind, StatedFields, Turn
 
 
-def read_lines(lines: Iterable[tuple[int, str] | UnreadablePiece]) -> Iterator[ParsedTurn | UnreadablePiece]:
+def read_lines(
+    lines: Iterable[tuple[int, str] | UnreadablePiece],
+) -> Iterator[ParsedTurn | UnreadablePiece]:
     """Read its file: JSONL with a ``type`` in each line."""
     for line in lines:
         if isinstance(line, UnreadablePiece):
@@ -24,7 +26,9 @@ def read_lines(lines: Iterable[tuple[int, str] | UnreadablePiece]) -> Iterator[P
                 yield UnreadablePiece(line[0], f"This line is {problem}.", broken=True)
 
 
-def read(values: Iterable[tuple[int, Json] | UnreadablePiece]) -> Iterator[ParsedTurn | UnreadablePiece]:
+def read(
+    values: Iterable[tuple[int, Json] | UnreadablePiece],
+) -> Iterator[ParsedTurn | UnreadablePiece]:
     """Read a ``read_graph`` answer: one object with entities and relations."""
     for value in values:
         if isinstance(value, UnreadablePiece):
@@ -37,7 +41,9 @@ def read(values: Iterable[tuple[int, Json] | UnreadablePiece]) -> Iterator[Parse
             yield UnreadablePiece(line, "Entities or relations were expected.")
         for kind, entries in lists.items():
             for data in entries if isinstance(entries, list) else ():
-                yield from _read_entry(line, {**data, "type": kind} if isinstance(data, dict) else data)
+                yield from _read_entry(
+                    line, {**data, "type": kind} if isinstance(data, dict) else data
+                )
 
 
 def _read_entry(line: int, data: Json) -> Iterator[ParsedTurn | UnreadablePiece]:
@@ -51,9 +57,13 @@ def _read_entry(line: int, data: Json) -> Iterator[ParsedTurn | UnreadablePiece]
 
 
 def _read_entity(line: int, data: dict[str, Any]) -> Iterator[ParsedTurn | UnreadablePiece]:
-    name, kind, seen = clean_label(data.get("name")), clean_label(data.get("entityType")), data.get("observations")
+    name = clean_label(data.get("name"))
+    kind = clean_label(data.get("entityType"))
+    seen = data.get("observations")
     if not name or not isinstance(seen, list | type(None)):
-        yield UnreadablePiece(line, "An entity with a name and a list of observations was expected.")
+        yield UnreadablePiece(
+            line, "An entity with a name and a list of observations was expected."
+        )
         return
     tags = (kind,) if kind else ()
     meta = {"entity": name, **({"tags": list(tags)} if tags else {})}
@@ -61,13 +71,25 @@ def _read_entity(line: int, data: dict[str, Any]) -> Iterator[ParsedTurn | Unrea
     for text in texts:
         if text:
             whole = text if text.casefold().startswith(name.casefold()) else f"{name}: {text}"
-            turn = Turn(whole, external_id=derive_id("observation", name, text), meta={**meta, "triple": [name, "", ""]})
-            yield ParsedTurn(replace(turn, stated=StatedFields(subject=name, tags=tags)), "", Kind.FACT)
+            turn = Turn(
+                whole,
+                external_id=derive_id("observation", name, text),
+                meta={**meta, "triple": [name, "", ""]},
+            )
+            yield ParsedTurn(
+                replace(turn, stated=StatedFields(subject=name, tags=tags)), "", Kind.FACT
+            )
         else:
             yield UnreadablePiece(line, f"An observation of {name} is no text.")
     if kind and not any(texts):
-        turn = Turn(f"{name} is a {kind}", external_id=derive_id("entity", name, kind), meta={**meta, "triple": [name, "is", kind]})
-        yield ParsedTurn(replace(turn, stated=StatedFields(name, "is", kind, tags=tags)), "", Kind.FACT)
+        turn = Turn(
+            f"{name} is a {kind}",
+            external_id=derive_id("entity", name, kind),
+            meta={**meta, "triple": [name, "is", kind]},
+        )
+        yield ParsedTurn(
+            replace(turn, stated=StatedFields(name, "is", kind, tags=tags)), "", Kind.FACT
+        )
 
 
 def _parse_relation(line: int, data: dict[str, Any]) -> ParsedTurn | UnreadablePiece:
@@ -76,4 +98,8 @@ def _parse_relation(line: int, data: dict[str, Any]) -> ParsedTurn | UnreadableP
         return UnreadablePiece(line, "A relation with from, relationType and to was expected.")
     text = " ".join((ends[0], ends[1].replace("_", " "), ends[2]))
     stated = StatedFields(ends[0], ends[1], ends[2])
-    return ParsedTurn(Turn(text, external_id=derive_id("relation", *ends), meta={"triple": ends}, stated=stated), "", Kind.FACT)
+    return ParsedTurn(
+        Turn(text, external_id=derive_id("relation", *ends), meta={"triple": ends}, stated=stated),
+        "",
+        Kind.FACT,
+    )

@@ -8,14 +8,32 @@ from typing import Any
 
 from engrams.formats.fieldparsers import clean_label, derive_id
 from engrams.formats.parseditems import ParsedTurn, UnreadablePiece
-from engrams.formats.sourceobjects import SourceObject, convert, make_statement, place_in, predicate_name, state_relation
+from engrams.formats.sourceobjects import (
+    SourceObject,
+    convert,
+    make_statement,
+    place_in,
+    predicate_name,
+    state_relation,
+)
 from engrams.types import Json, StatedFields, Turn
 
-_META_FIELDS = ("user_id", "agent_id", "app_id", "run_id", "actor_id", "role", "hash", "structured_attributes")
+_META_FIELDS = (
+    "user_id",
+    "agent_id",
+    "app_id",
+    "run_id",
+    "actor_id",
+    "role",
+    "hash",
+    "structured_attributes",
+)
 _CHANGES = frozenset({"ADD", "UPDATE", "DELETE"})
 
 
-def read(values: Iterable[tuple[int, Json] | UnreadablePiece]) -> Iterator[ParsedTurn | UnreadablePiece]:
+def read(
+    values: Iterable[tuple[int, Json] | UnreadablePiece],
+) -> Iterator[ParsedTurn | UnreadablePiece]:
     """Yield memories and relations as facts, changes as history."""
     changes: list[SourceObject] = []
     for place, value in enumerate(values, 1):
@@ -49,7 +67,9 @@ def parse_memory(found: SourceObject, place: object) -> ParsedTurn:
     text = found.text("memory", "data", "text")
     extra = found.data.get("metadata")
     until = found.moment("expiration_date")
-    stated = StatedFields(tags=found.labels("categories"), valid_to=until and until + timedelta(days=1))
+    stated = StatedFields(
+        tags=found.labels("categories"), valid_to=until and until + timedelta(days=1)
+    )
     turn = Turn(
         text,
         at=found.moment("created_at", "updated_at"),
@@ -58,14 +78,20 @@ def parse_memory(found: SourceObject, place: object) -> ParsedTurn:
         meta={**found.pick(*_META_FIELDS), **(extra if isinstance(extra, dict) else {})},
         stated=stated,
     )
-    where = place_in(agent=found.label("agent_id"), project=found.label("app_id"), conversation=found.label("run_id"))
+    where = place_in(
+        agent=found.label("agent_id"),
+        project=found.label("app_id"),
+        conversation=found.label("run_id"),
+    )
     return make_statement(turn, place=where, user=found.label("user_id"))
 
 
 def read_changes(changes: Iterable[SourceObject]) -> Iterator[ParsedTurn | UnreadablePiece]:
     """Yield each memory of a history, with its former texts.
 
-    A former text ends when the next one begins. A memory that was deleted is left out, with its former texts."""
+    A former text ends when the next one begins. A memory that was deleted is left out, with its
+    former texts.
+    """
     chains: dict[str, list[SourceObject]] = {}
     for change in changes:
         chains.setdefault(clean_label(change.data.get("memory_id")), []).append(change)
@@ -79,12 +105,18 @@ def read_changes(changes: Iterable[SourceObject]) -> Iterator[ParsedTurn | Unrea
 def _read_chain(id: str, chain: list[SourceObject]) -> Iterator[ParsedTurn]:
     if chain[-1].data.get("event") == "DELETE" or chain[-1].is_marked("is_deleted"):
         return
-    texts = [(change.text("new_memory"), _changed_at(change), change) for change in chain if change.text("new_memory")]
+    texts = [
+        (change.text("new_memory"), _changed_at(change), change)
+        for change in chain
+        if change.text("new_memory")
+    ]
     for number, (text, at, change) in enumerate(texts):
         until = texts[number + 1][1] if number + 1 < len(texts) else None
         stated = StatedFields(valid_from=at, valid_to=until, ended_at=until)
         name = id if until is None and number + 1 == len(texts) else f"{id}:{number + 1}"
-        yield make_statement(Turn(text, at=at, external_id=name, meta=change.pick("actor_id", "role"), stated=stated))
+        yield make_statement(
+            Turn(text, at=at, external_id=name, meta=change.pick("actor_id", "role"), stated=stated)
+        )
 
 
 def _changed_at(change: SourceObject) -> datetime | None:
@@ -99,7 +131,11 @@ def _order(change: SourceObject) -> tuple[float, int]:
 
 
 def _parse_relation(found: SourceObject) -> ParsedTurn:
-    ends = [found.label("source"), predicate_name(found.label("relationship", "relation")), found.label("target", "destination")]
+    ends = [
+        found.label("source"),
+        predicate_name(found.label("relationship", "relation")),
+        found.label("target", "destination"),
+    ]
     if not all(ends):
         raise ValueError("its source, relationship and target are needed")
     text, stated = state_relation(*ends)

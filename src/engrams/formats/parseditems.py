@@ -13,9 +13,12 @@ from engrams.types import Edge, HistoryEntry, Kind, Record, Turn
 class ParsedTurn:
     """Hold a message, or a memory that another system made.
 
-    ``conversation`` names the conversation within the file (empty: the file has none). ``turn.external_id`` is never empty and is the same
-    each time the file is read. A ``kind`` other than turn makes it an explicit memory. ``place``: scope labels below the import's own, such
-    as ``("agent", "planner")``; ``user``: whose it is, in a file that holds the memories of several. ``line``: from 1 (0: unknown)."""
+    ``conversation`` names the conversation within the file (empty: the file has none).
+    ``turn.external_id`` is never empty and is the same each time the file is read. A ``kind`` other
+    than turn makes it an explicit memory. ``place``: scope labels below the import's own, such as
+    ``("agent", "planner")``; ``user``: whose it is, in a file that holds the memories of several.
+    ``line``: from 1 (0: unknown).
+    """
 
     turn: Turn
     conversation: str = ""
@@ -45,7 +48,8 @@ class ExportedEdge:
 class UnreadablePiece:
     """Report an unreadable piece; ``line``: from 1 (0: unknown).
 
-    ``broken``: the file is not what its format says; else one piece of it is odd."""
+    ``broken``: the file is not what its format says; else one piece of it is odd.
+    """
 
     line: int
     message: str

@@ -18,7 +18,13 @@ from engrams.formats import mem0
 from engrams.formats.fieldparsers import role_and_speaker
 from engrams.formats.formatdetection import Format
 from engrams.formats.parseditems import ParsedTurn, UnreadablePiece
-from engrams.formats.sourceobjects import SourceObject, convert, make_statement, place_in, predicate_name
+from engrams.formats.sourceobjects import (
+    SourceObject,
+    convert,
+    make_statement,
+    place_in,
+    predicate_name,
+)
 from engrams.formats.textdecoder import STDIN, Origin
 from engrams.types import Json, Kind, StatedFields, Turn
 
@@ -29,8 +35,14 @@ MAGIC = b"SQLite format 3\0"
 _VALUE_BYTES = 16 << 20
 """Bytes of one row at most; a column may be computed, so that a small file holds large ones."""
 _DEEPEST = 50
-_OWN = "A database of engrams is moved with `engrams backup`, or with `engrams export` and `engrams import`."
-_KNOWN = "Known are mem0's history.db, a local Qdrant store of mem0, and memvara's store; export anything else as JSON."
+_OWN = (
+    "A database of engrams is moved with `engrams backup`, or with `engrams export` and `engrams"
+    " import`."
+)
+_KNOWN = (
+    "Known are mem0's history.db, a local Qdrant store of mem0, and memvara's store; export"
+    " anything else as JSON."
+)
 
 
 def is_database(origin: Origin) -> bool:
@@ -59,12 +71,16 @@ def detect(origin: Origin) -> Format:
         return "memvara"
     if "points" in tables or "history" in tables:
         return "mem0"
-    raise InputError("It is a SQLite database, not text, and of no memory that is known here.", hint=_KNOWN)
+    raise InputError(
+        "It is a SQLite database, not text, and of no memory that is known here.", hint=_KNOWN
+    )
 
 
 def read(origin: Origin) -> Iterator[ParsedTurn | UnreadablePiece]:
     """Yield the memories of a database.
-    InputError: it is damaged, or nobody's known here."""
+
+    InputError: it is damaged, or nobody's known here.
+    """
     named = detect(origin)
     with _open_database(origin) as database:
         tables = _list_tables(database)
@@ -77,7 +93,9 @@ def read(origin: Origin) -> Iterator[ParsedTurn | UnreadablePiece]:
             for row in _read_rows(database, "points", "id"):
                 yield from convert(0, row, _parse_point, "A point")
         else:
-            yield from mem0.read_changes(SourceObject(0, row) for row in _read_rows(database, "history", "created_at"))
+            yield from mem0.read_changes(
+                SourceObject(0, row) for row in _read_rows(database, "history", "created_at")
+            )
 
 
 @contextmanager
@@ -106,16 +124,23 @@ def _open_database(origin: Origin) -> Iterator[apsw.Connection]:
             finally:
                 database.close()
         except (apsw.Error, UnicodeDecodeError) as problem:
-            raise InputError(f"The database cannot be read: {problem}.", hint="Get a fresh copy of it.") from None
+            raise InputError(
+                f"The database cannot be read: {problem}.", hint="Get a fresh copy of it."
+            ) from None
 
 
 def _list_tables(database: apsw.Connection) -> set[str]:
-    return {str(name) for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    return {
+        str(name)
+        for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+    }
 
 
 def _read_rows(database: apsw.Connection, table: str, order: str) -> Iterator[dict[str, Json]]:
     """Yield a table's rows by column.
-    The names are ours, never of the file."""
+
+    The names are ours, never of the file.
+    """
     cursor = database.execute(f'SELECT * FROM "{table}" ORDER BY "{order}", rowid')  # noqa: S608
     for row in cursor:
         yield dict(zip((name for name, _ in cursor.get_description()), row, strict=True))
@@ -137,7 +162,10 @@ def _parse_claim(found: SourceObject) -> ParsedTurn:
         at=found.moment("recorded_at"),
         session=found.label("session"),
         external_id=found.label("id"),
-        meta={**found.pick("polarity", "memory_type", "amount", "unit", "temporal_precision"), **_read_meta(found)},
+        meta={
+            **found.pick("polarity", "memory_type", "amount", "unit", "temporal_precision"),
+            **_read_meta(found),
+        },
         stated=stated,
     )
     return make_statement(turn, place=_place(found), user=found.label("usr"))
@@ -153,7 +181,13 @@ def _parse_episode(found: SourceObject) -> ParsedTurn | None:
         external_id=found.label("id"),
         meta=_read_meta(found),
     )
-    return ParsedTurn(turn, "", Kind.TURN, _place(found), found.label("usr")) if text else None
+    return (
+        ParsedTurn(
+            turn=turn, conversation="", kind=Kind.TURN, place=_place(found), user=found.label("usr")
+        )
+        if text
+        else None
+    )
 
 
 def _read_meta(found: SourceObject) -> dict[str, Json]:
@@ -177,9 +211,30 @@ def _parse_point(found: SourceObject) -> ParsedTurn | None:
     payload = fields["payload"]
     if not isinstance(payload, dict) or not isinstance(payload.get("data"), str):
         return None
-    known = {"data", "hash", "created_at", "updated_at", "user_id", "agent_id", "app_id", "run_id", "actor_id", "role", "categories"}
-    extra = {name: value for name, value in payload.items() if name not in known and not name.startswith("text_")}
-    whole = {**payload, "id": str(fields.get("id") or ""), "metadata": extra, "memory": payload["data"]}
+    known = {
+        "data",
+        "hash",
+        "created_at",
+        "updated_at",
+        "user_id",
+        "agent_id",
+        "app_id",
+        "run_id",
+        "actor_id",
+        "role",
+        "categories",
+    }
+    extra = {
+        name: value
+        for name, value in payload.items()
+        if name not in known and not name.startswith("text_")
+    }
+    whole = {
+        **payload,
+        "id": str(fields.get("id") or ""),
+        "metadata": extra,
+        "memory": payload["data"],
+    }
     return mem0.parse_memory(SourceObject(found.line, whole), whole["id"])
 
 
@@ -191,7 +246,16 @@ def _read_point(held: bytes) -> dict[str, Any]:
             raise ValueError("it is no point of Qdrant")
     try:
         state = getattr(_PointUnpickler(io.BytesIO(held)).load(), "state", None)
-    except (pickle.UnpicklingError, EOFError, AttributeError, IndexError, KeyError, TypeError, OverflowError, ValueError) as problem:
+    except (
+        pickle.UnpicklingError,
+        EOFError,
+        AttributeError,
+        IndexError,
+        KeyError,
+        TypeError,
+        OverflowError,
+        ValueError,
+    ) as problem:
         raise ValueError(f"it is no point of Qdrant ({problem})") from None
     fields = state.get("__dict__") if isinstance(state, dict) else None
     if not isinstance(fields, dict):
@@ -203,8 +267,11 @@ def _read_point(held: bytes) -> dict[str, Any]:
 
 def _check_plain(value: Any, most: int) -> None:
     """Check for a tree of JSON's types.
-    A pickle may hold one value many times, or itself."""
-    left, near = most, [(value, 0)]
+
+    A pickle may hold one value many times, or itself.
+    """
+    left = most
+    near = [(value, 0)]
     while near:
         each, depth = near.pop()
         left -= 1 + (len(each) if isinstance(each, str | dict | list) else 0)
@@ -229,7 +296,9 @@ class _StoredPoint:
 
 class _PointUnpickler(pickle.Unpickler):
     """Reader of pickled points that makes nothing but stand-ins.
-    A pickle may name any function."""
+
+    A pickle may name any function.
+    """
 
     def find_class(self, module: str, name: str) -> type[_StoredPoint]:
         if module.startswith("qdrant_client.") and name == "PointStruct":

@@ -11,7 +11,17 @@ from typing import Any
 
 from engrams.types import Json, Kind, Record, Scope
 
-STATEMENTS = frozenset({Kind.FACT, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE, Kind.NOTE})
+STATEMENTS = frozenset(
+    {
+        Kind.FACT,
+        Kind.PREFERENCE,
+        Kind.PROCEDURE,
+        Kind.CORRECTION,
+        Kind.NEGATIVE,
+        Kind.RULE,
+        Kind.NOTE,
+    }
+)
 """Kinds that say something by themselves; the others are messages, and accounts of them."""
 
 COLUMNS = (
@@ -20,10 +30,19 @@ COLUMNS = (
 )  # fmt: skip
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """Beginnings of a cell that a spreadsheet would carry out."""
-_MEM0_LABELS = {"user": "user_id", "agent": "agent_id", "project": "app_id", "conversation": "run_id"}
-_BLOCK_CHARS, _IN_CONTEXT = 20_000, 20
+_MEM0_LABELS = {
+    "user": "user_id",
+    "agent": "agent_id",
+    "project": "app_id",
+    "conversation": "run_id",
+}
+_BLOCK_CHARS = 20_000
+_IN_CONTEXT = 20
 _BLOCKS = {
-    "human": ("What is known about the person and their world.", frozenset({Kind.FACT, Kind.PREFERENCE, Kind.CORRECTION, Kind.NOTE})),
+    "human": (
+        "What is known about the person and their world.",
+        frozenset({Kind.FACT, Kind.PREFERENCE, Kind.CORRECTION, Kind.NOTE}),
+    ),
     "rules": ("Standing rules, and what never to do.", frozenset({Kind.RULE, Kind.NEGATIVE})),
     "procedures": ("How things are done.", frozenset({Kind.PROCEDURE})),
 }
@@ -33,7 +52,9 @@ _SYSTEM = "You are a helpful agent. Your memory blocks hold what is known; keep 
 def to_csv(records: Iterable[Record]) -> Iterator[tuple[str, int]]:
     """Yield a table's lines, each with the number of memories in it.
 
-    A cell that a spreadsheet would take for a formula begins with an apostrophe, which the import takes off."""
+    A cell that a spreadsheet would take for a formula begins with an apostrophe, which the import
+    takes off.
+    """
     yield _format_row(COLUMNS), 0
     for one in records:
         held = {name: getattr(one, name, "") for name in COLUMNS} | {
@@ -50,7 +71,9 @@ def to_mem0(records: Iterable[Record]) -> Iterator[tuple[str, int]]:
     for one in records:
         if one.kind not in STATEMENTS:
             continue
-        labels = dict(zip(one.scope.labels[::2], one.scope.labels[1::2], strict=False)) or {"user": one.scope.labels[0]}
+        labels = dict(zip(one.scope.labels[::2], one.scope.labels[1::2], strict=False)) or {
+            "user": one.scope.labels[0]
+        }
         ids = {_MEM0_LABELS[name]: value for name, value in labels.items() if name in _MEM0_LABELS}
         memory = {
             "id": one.id,
@@ -61,7 +84,9 @@ def to_mem0(records: Iterable[Record]) -> Iterator[tuple[str, int]]:
             "categories": list(one.tags),
             "created_at": _iso(one.recorded_at),
             "updated_at": _iso(one.recorded_at),
-            "expiration_date": str((one.valid_to - timedelta(days=1)).date()) if one.valid_to else None,
+            "expiration_date": (
+                str((one.valid_to - timedelta(days=1)).date()) if one.valid_to else None
+            ),
         }
         yield lead + _to_json(memory), 1
         lead = ",\n"
@@ -69,15 +94,31 @@ def to_mem0(records: Iterable[Record]) -> Iterator[tuple[str, int]]:
 
 
 def to_langgraph(records: Iterable[Record]) -> Iterator[tuple[str, int]]:
-    """Yield items as ``Item.dict()`` gives them, a line each: ``store.put(tuple(namespace), key, value)``."""
+    """Yield items as ``Item.dict()`` gives them, a line each:
+    ``store.put(tuple(namespace), key, value)``.
+    """
     for one in records:
         value: dict[str, Json] = {"content": one.text, "kind": one.kind.value}
         for name in ("role", "speaker", "session", "subject", "predicate", "object", "category"):
             value |= {name: held} if (held := getattr(one, name)) else {}
         value |= {"tags": list(one.tags)} if one.tags else {}
-        value |= {name: _iso(at) for name in ("valid_from", "valid_to") if (at := getattr(one, name))}
+        value |= {
+            name: _iso(at) for name in ("valid_from", "valid_to") if (at := getattr(one, name))
+        }
         at = _iso(one.recorded_at)
-        yield _to_json({"namespace": to_namespace(one.scope), "key": one.id, "value": value, "created_at": at, "updated_at": at}) + "\n", 1
+        yield (
+            _to_json(
+                {
+                    "namespace": to_namespace(one.scope),
+                    "key": one.id,
+                    "value": value,
+                    "created_at": at,
+                    "updated_at": at,
+                }
+            )
+            + "\n",
+            1,
+        )
 
 
 def to_namespace(scope: Scope) -> list[str]:
@@ -112,8 +153,14 @@ def to_letta(records: Iterable[Record]) -> Iterator[tuple[str, int]]:
         "messages": messages,
         "in_context_message_ids": [ids[0], *ids[1:][-_IN_CONTEXT:]],
     }
-    lists: dict[str, Json] = {name: [] for name in ("groups", "files", "sources", "tools", "mcp_servers", "skills")}
-    yield _to_json({"agents": [agent], "blocks": blocks, **lists, "metadata": {"source": "engrams"}}) + "\n", count
+    lists: dict[str, Json] = {
+        name: [] for name in ("groups", "files", "sources", "tools", "mcp_servers", "skills")
+    }
+    yield (
+        _to_json({"agents": [agent], "blocks": blocks, **lists, "metadata": {"source": "engrams"}})
+        + "\n",
+        count,
+    )
 
 
 def _to_blocks(name: str, lines: list[str]) -> Iterator[dict[str, Json]]:
@@ -127,7 +174,13 @@ def _to_blocks(name: str, lines: list[str]) -> Iterator[dict[str, Json]]:
         value = "\n".join(part)
         if value or name == "human":
             label = name if number == 1 else f"{name}_{number}"
-            yield {"label": label, "value": value, "limit": max(_BLOCK_CHARS, len(value)), "description": _BLOCKS[name][0], "metadata": {}}
+            yield {
+                "label": label,
+                "value": value,
+                "limit": max(_BLOCK_CHARS, len(value)),
+                "description": _BLOCKS[name][0],
+                "metadata": {},
+            }
 
 
 def _to_message(number: int, role: str, text: str, at: datetime | None) -> dict[str, Any]:
@@ -142,7 +195,12 @@ def _to_message(number: int, role: str, text: str, at: datetime | None) -> dict[
 
 
 def _to_cell(value: Any) -> str:
-    text = _iso(value) if isinstance(value, datetime) else "" if value is None else str(value)
+    if isinstance(value, datetime):
+        text = _iso(value)
+    elif value is None:
+        text = ""
+    else:
+        text = str(value)
     return f"'{text}" if is_guarded(f"'{text}") else text
 
 

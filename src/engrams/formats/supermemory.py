@@ -11,22 +11,29 @@ from engrams.formats.sourceobjects import SourceObject, convert_all, make_statem
 from engrams.types import Json, Kind, StatedFields, Turn
 
 
-def read(values: Iterable[tuple[int, Json] | UnreadablePiece]) -> Iterator[ParsedTurn | UnreadablePiece]:
+def read(
+    values: Iterable[tuple[int, Json] | UnreadablePiece],
+) -> Iterator[ParsedTurn | UnreadablePiece]:
     """Yield memories as facts, documents as notes.
 
-    An older version of a memory is history; a forgotten one is left out. The memories of a document stand beside it or within it."""
+    An older version of a memory is history; a forgotten one is left out. The memories of a document
+    stand beside it or within it.
+    """
     for found in unwrap(values, "memories", "memoryEntries", "documents"):
         if isinstance(found, UnreadablePiece):
             yield found
             continue
-        yield from convert_all([found], _parse_memory if "memory" in found.data else _parse_document, "A memory")
+        yield from convert_all(
+            [found], _parse_memory if "memory" in found.data else _parse_document, "A memory"
+        )
         yield from convert_all(found.objects("memories", "memoryEntries"), _parse_memory)
 
 
 def _parse_memory(found: SourceObject) -> ParsedTurn | None:
     if found.is_marked("isForgotten"):
         return None
-    text, system = found.text("memory"), _system(found)
+    text = found.text("memory")
+    system = _system(found)
     old = found.data.get("isLatest") is False
     changed = system.moment("updatedAt", "createdAt") if old else None
     turn = Turn(
@@ -34,16 +41,24 @@ def _parse_memory(found: SourceObject) -> ParsedTurn | None:
         at=system.moment("createdAt", "updatedAt"),
         external_id=found.label("id") or derive_id("supermemory", text),
         meta=found.pick("metadata", "version", "isStatic", "isInference"),
-        stated=StatedFields(tags=found.labels("containerTags", "containerTag", "spaceContainerTag"), valid_to=changed),
+        stated=StatedFields(
+            tags=found.labels("containerTags", "containerTag", "spaceContainerTag"),
+            valid_to=changed,
+        ),
     )
     return make_statement(turn)
 
 
 def _parse_document(found: SourceObject) -> ParsedTurn | None:
-    title, words = found.label("title"), found.text("content", "summary")
+    title = found.label("title")
+    words = found.text("content", "summary")
     if not (title or words):
         return None
-    text = words if not title or title.casefold() in words.casefold()[:400] else f"{title}\n\n{words}".strip()
+    text = (
+        words
+        if not title or title.casefold() in words.casefold()[:400]
+        else f"{title}\n\n{words}".strip()
+    )
     learned = bool(found.objects("memories", "memoryEntries"))
     turn = Turn(
         text,

@@ -22,10 +22,6 @@ from engrams.formats.parseditems import UnreadablePiece
 Origin: TypeAlias = Path | str | IO[Any]
 
 
-class ByteStream(Protocol):
-    def read(self, size: int = -1, /) -> Any: ...
-
-
 STDIN = "-"
 HEAD = 65_536
 CHUNK = 1 << 20
@@ -39,6 +35,10 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+
+
+class ByteStream(Protocol):
+    def read(self, size: int = -1, /) -> Any: ...
 
 
 def _decode_western(problem: UnicodeError) -> tuple[str, int]:
@@ -63,7 +63,8 @@ class DecodedTextReader:
         start = _read_head(raw)
         encoding, skip = _detect_encoding(start)
         refuse_binary(start, encoding)
-        self._encoding, self._size = encoding, len(start)
+        self._encoding = encoding
+        self._size = len(start)
         decoder = codecs.getincrementaldecoder(encoding)("engrams.western")
         self._decoder = io.IncrementalNewlineDecoder(decoder, translate=True)
         self.whole = len(start) < HEAD
@@ -76,9 +77,13 @@ class DecodedTextReader:
             try:
                 raw = _to_bytes(self._raw.read(CHUNK))
             except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as problem:
-                raise InputError(f"The file cannot be read on: {problem}.", hint="Get a fresh copy of it.") from None
+                raise InputError(
+                    f"The file cannot be read on: {problem}.", hint="Get a fresh copy of it."
+                ) from None
             if is_binary(raw, self._encoding):
-                raise InputError(f"It is no text from byte {self._size:,} on.", hint="Get a fresh copy of it.")
+                raise InputError(
+                    f"It is no text from byte {self._size:,} on.", hint="Get a fresh copy of it."
+                )
             self._size += len(raw)
             self.whole = not raw
             yield self._decoder.decode(raw, self.whole)
@@ -110,7 +115,10 @@ def _open_file(path: Path) -> IO[Any]:
     try:
         return path.open("rb")
     except (OSError, ValueError) as problem:
-        raise InputError(f"{path} cannot be read: {_failure_text(problem)}.", hint="Check the path and its permissions.") from None
+        raise InputError(
+            f"{path} cannot be read: {_failure_text(problem)}.",
+            hint="Check the path and its permissions.",
+        ) from None
 
 
 def _failure_text(problem: OSError | ValueError) -> str:
@@ -133,7 +141,10 @@ def _read_head(raw: ByteStream) -> bytes:
             parts.append(part)
             size += len(part)
     except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as problem:
-        raise InputError(f"The file cannot be read: {problem}.", hint="Give a file, not a folder; or get a fresh copy of it.") from None
+        raise InputError(
+            f"The file cannot be read: {problem}.",
+            hint="Give a file, not a folder; or get a fresh copy of it.",
+        ) from None
     return b"".join(parts)
 
 
@@ -143,7 +154,8 @@ def _detect_encoding(start: bytes) -> tuple[str, int]:
         if start.startswith(mark):
             return name, len(mark)
     if len(start) >= 4:
-        even, odd = start[0::2].count(0) / len(start[0::2]), start[1::2].count(0) / len(start[1::2])
+        even = start[0::2].count(0) / len(start[0::2])
+        odd = start[1::2].count(0) / len(start[1::2])
         if odd > 0.4 and even < 0.1:
             return "utf-16-le", 0
         if even > 0.4 and odd < 0.1:
@@ -158,18 +170,26 @@ def _unzip(stream: IO[Any]) -> Iterator[ByteStream]:
     try:
         start = _to_bytes(stream.read(len(_ZIP)))
     except OSError as problem:
-        raise InputError(f"The file cannot be read: {_failure_text(problem)}.", hint="Give a file, not a folder.") from None
+        raise InputError(
+            f"The file cannot be read: {_failure_text(problem)}.", hint="Give a file, not a folder."
+        ) from None
     if start != _ZIP:
         yield _JoinedByteStream([io.BytesIO(start), stream])
         return
     with _rewind(start, stream) as whole:
         try:
             archive = zipfile.ZipFile(whole)
-            members = [archive.open(name) for name in sorted(archive.namelist()) if is_conversations(name)]
+            members = [
+                archive.open(name) for name in sorted(archive.namelist()) if is_conversations(name)
+            ]
         except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as problem:
-            raise InputError(f"The zip cannot be read: {problem}.", hint="Get a fresh copy without a password.") from None
+            raise InputError(
+                f"The zip cannot be read: {problem}.", hint="Get a fresh copy without a password."
+            ) from None
         if not members:
-            raise InputError("The zip holds no conversations.json.", hint="Unpack it and give the file itself.")
+            raise InputError(
+                "The zip holds no conversations.json.", hint="Unpack it and give the file itself."
+            )
         yield _JoinedByteStream(members)
 
 
@@ -208,7 +228,9 @@ class _JoinedByteStream:
 
 
 def _split_lines(pieces: Iterable[str]) -> Iterator[tuple[int, str] | UnreadablePiece]:
-    number, rest, size = 1, [""], 0
+    number = 1
+    rest = [""]
+    size = 0
     for piece in pieces:
         first, *others = piece.split("\n")
         size += len(first)
@@ -216,7 +238,9 @@ def _split_lines(pieces: Iterable[str]) -> Iterator[tuple[int, str] | Unreadable
             rest.append(first)
         for other in others:
             yield _join_line(number, rest, size)
-            number, rest, size = number + 1, [other], len(other)
+            number = number + 1
+            rest = [other]
+            size = len(other)
     if size:
         yield _join_line(number, rest, size)
 

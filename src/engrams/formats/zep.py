@@ -4,36 +4,55 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import partial
 
 from engrams.formats.fieldparsers import role_and_speaker
 from engrams.formats.parseditems import ParsedTurn, UnreadablePiece
-from engrams.formats.sourceobjects import SourceObject, convert, convert_all, make_statement, predicate_name
+from engrams.formats.sourceobjects import (
+    SourceObject,
+    convert,
+    convert_all,
+    make_statement,
+    predicate_name,
+)
 from engrams.types import Json, Kind, StatedFields, Turn
 
-_EDGES, _NODES = ("edges", "facts", "entity_edges"), ("nodes", "entities", "entity_nodes")
+_EDGES = ("edges", "facts", "entity_edges")
+_NODES = ("nodes", "entities", "entity_nodes")
 _EPISODES = ("episodes", "episodic_nodes", "messages")
 _GRAPH = ("user_id", "user_uuid", "graph_id", "graph_uuid", "group_id")
-_SPOKEN = re.compile(r"^\s*(?P<who>[^\n:()]{1,60}?)\s*(?:\((?P<role>\w+)\))?:\s+(?P<text>\S[\s\S]*)$")
+_SPOKEN = re.compile(
+    r"^\s*(?P<who>[^\n:()]{1,60}?)\s*(?:\((?P<role>\w+)\))?:\s+(?P<text>\S[\s\S]*)$"
+)
 
 
-def read(values: Iterable[tuple[int, Json] | UnreadablePiece]) -> Iterator[ParsedTurn | UnreadablePiece]:
+def read(
+    values: Iterable[tuple[int, Json] | UnreadablePiece],
+) -> Iterator[ParsedTurn | UnreadablePiece]:
     """Yield episodes as messages, edges and summaries as facts.
 
-    An edge that became invalid, or was given up, is history."""
+    An edge that became invalid, or was given up, is history.
+    """
     for value in values:
         if isinstance(value, UnreadablePiece):
             yield value
             continue
         line, data = value
         graph = SourceObject(line, data) if isinstance(data, Mapping) else None
-        if graph is None or not any(isinstance(graph.data.get(name), list) for name in (*_EDGES, *_NODES, *_EPISODES)):
+        if graph is None or not any(
+            isinstance(graph.data.get(name), list) for name in (*_EDGES, *_NODES, *_EPISODES)
+        ):
             yield from convert(line, data, _parse_single, "An episode or a fact")
             continue
-        names = {node.label("uuid", "id"): node.label("name") for key in _NODES for node in graph.objects(key)}
+        names = {
+            node.label("uuid", "id"): node.label("name")
+            for key in _NODES
+            for node in graph.objects(key)
+        }
         for key in _EPISODES:
             yield from convert_all(graph.objects(key), _parse_episode, "An episode")
         for key in _EDGES:
-            yield from convert_all(graph.objects(key), lambda found, known=names: _parse_edge(found, known), "A fact")  # type: ignore[misc]
+            yield from convert_all(graph.objects(key), partial(_parse_edge, names=names), "A fact")
         for key in _NODES:
             yield from convert_all(graph.objects(key), _parse_node, "An entity")
 
@@ -41,12 +60,21 @@ def read(values: Iterable[tuple[int, Json] | UnreadablePiece]) -> Iterator[Parse
 def _parse_single(found: SourceObject) -> ParsedTurn | None:
     if "fact" in found.data:
         return _parse_edge(found, {})
-    return _parse_node(found) if "summary" in found.data and "content" not in found.data else _parse_episode(found)
+    return (
+        _parse_node(found)
+        if "summary" in found.data and "content" not in found.data
+        else _parse_episode(found)
+    )
 
 
 def _parse_edge(found: SourceObject, names: Mapping[str, str]) -> ParsedTurn:
-    ends = [found.label(f"{end}_node_name") or names.get(found.label(f"{end}_node_uuid", end), "") for end in ("source", "target")]
-    invalid, expired, valid = found.moment("invalid_at"), found.moment("expired_at"), found.moment("valid_at")
+    ends = [
+        found.label(f"{end}_node_name") or names.get(found.label(f"{end}_node_uuid", end), "")
+        for end in ("source", "target")
+    ]
+    invalid = found.moment("invalid_at")
+    expired = found.moment("expired_at")
+    valid = found.moment("valid_at")
     stated = StatedFields(
         subject=ends[0],
         predicate=predicate_name(found.label("name", "relation")),
@@ -68,10 +96,15 @@ def _parse_edge(found: SourceObject, names: Mapping[str, str]) -> ParsedTurn:
 
 def _parse_node(found: SourceObject) -> ParsedTurn | None:
     """Convert a node's summary; one without it only names something."""
-    name, summary = found.label("name"), found.text("summary", "description")
+    name = found.label("name")
+    summary = found.text("summary", "description")
     if not (name and summary):
         return None
-    tags = tuple(label for label in found.labels("labels") if label not in ("Entity", "Episodic", "Community"))
+    tags = tuple(
+        label
+        for label in found.labels("labels")
+        if label not in ("Entity", "Episodic", "Community")
+    )
     turn = Turn(
         summary if name.casefold() in summary.casefold() else f"{name}: {summary}",
         at=found.moment("created_at"),
@@ -83,13 +116,16 @@ def _parse_node(found: SourceObject) -> ParsedTurn | None:
 
 
 def _parse_episode(found: SourceObject) -> ParsedTurn | None:
-    text, source = found.text("content", "episode_body"), found.label("source")
+    text = found.text("content", "episode_body")
+    source = found.label("source")
     if not text:
         return None
     spoken = _SPOKEN.match(text) if source == "message" and not found.label("role") else None
-    who, role = found.label("role_name"), found.label("role", "role_type")
+    who = found.label("role_name")
+    role = found.label("role", "role_type")
     if spoken:
-        who, role = spoken["who"], spoken["role"] or ""
+        who = spoken["who"]
+        role = spoken["role"] or ""
     elif "thread_uuid" in found.data:
         who = who or found.label("name")
     turn = Turn(

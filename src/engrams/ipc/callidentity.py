@@ -7,17 +7,18 @@ from datetime import datetime
 
 from engrams.frozendata import dataclass
 
+IDENTITY: ContextVar[CallIdentity | None] = ContextVar("call_identity", default=None)
+"""The call that runs here; None: it was asked of no server."""
+
 
 @dataclass(frozen=True, slots=True)
 class CallIdentity:
     """Key and time of a call, and why no server answered it.
 
-    Key and time are the same in the server that was asked and in the caller that runs the command itself after a broken link."""
+    Key and time are the same in the server that was asked and in the caller that runs the command
+    itself after a broken link.
+    """
 
     key: str
     at: datetime
     reason: str = ""
-
-
-IDENTITY: ContextVar[CallIdentity | None] = ContextVar("call_identity", default=None)
-"""The call that runs here; None: it was asked of no server."""

@@ -1,6 +1,7 @@
 """Ask a running process of this home to run a command.
 
-Loaded by every quick command: only small modules of the standard library."""
+Loaded by every quick command: only small modules of the standard library.
+"""
 
 from __future__ import annotations
 
@@ -36,20 +37,31 @@ MOST_SECONDS = 60.0
 class CommandClient:
     """Send one command to a process that has the home open.
 
-    ``reason``: why nobody answered it, for people. ``key`` and ``at`` name this call: who runs it again after a broken link gives its
-    writes the same ids, so that nothing is stored twice."""
+    ``reason``: why nobody answered it, for people. ``key`` and ``at`` name this call: who runs it
+    again after a broken link gives its writes the same ids, so that nothing is stored twice.
+    """
 
-    def __init__(self, arguments: Sequence[str], home: str, stdin: str = "", seconds: float = MOST_SECONDS) -> None:
-        self.key, self.at = os.urandom(10).hex(), time.time()
-        self.reason, self.pid = "no server runs for this home", 0
-        self._arguments, self._stdin, self._seconds = list(arguments), stdin, seconds
-        self._patience, self._named = min(_SILENCE, seconds), home
-        self._home = os.path.abspath(os.path.expanduser(home or os.environ.get("ENGRAMS_HOME") or "~/.engrams"))
+    def __init__(
+        self, arguments: Sequence[str], home: str, stdin: str = "", seconds: float = MOST_SECONDS
+    ) -> None:
+        self.key = os.urandom(10).hex()
+        self.at = time.time()
+        self.reason = "no server runs for this home"
+        self.pid = 0
+        self._arguments = list(arguments)
+        self._stdin = stdin
+        self._seconds = seconds
+        self._patience = min(_SILENCE, seconds)
+        self._named = home
+        self._home = os.path.abspath(
+            os.path.expanduser(home or os.environ.get("ENGRAMS_HOME") or "~/.engrams")
+        )
 
     def ask(self) -> dict[str, Any] | None:
         """Return code, out and err of the command; None: nobody ran it.
 
-        It is safe to run the command here then, with the same ``key``."""
+        It is safe to run the command here then, with the same ``key``.
+        """
         if not is_supported():
             self.reason = "this system has no Unix sockets"
             return None
@@ -70,7 +82,11 @@ class CommandClient:
 
     def describe_answer(self, *, answered: bool) -> str:
         """Return a line for `--verbose`."""
-        return f"engrams: a running server answered (process {self.pid})\n" if answered else describe_opening(self.reason)
+        return (
+            f"engrams: a running server answered (process {self.pid})\n"
+            if answered
+            else describe_opening(self.reason)
+        )
 
     def _ask_one(self, folder: int, path: str) -> dict[str, Any] | None:
         if self._patience <= 0:
@@ -135,7 +151,9 @@ def describe_opening(reason: str) -> str:
 def find_option(arguments: Sequence[str], name: str) -> str:
     """Return the value of an option; empty: it is not given.
 
-    Read without the command's parser; a server reads the arguments itself, and declines where it finds another home."""
+    Read without the command's parser; a server reads the arguments itself, and declines where it
+    finds another home.
+    """
     for place, word in enumerate(arguments):
         if word == "--":
             break

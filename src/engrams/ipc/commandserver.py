@@ -42,8 +42,10 @@ _CLOSE_SECONDS = 5.0
 class CommandCall:
     """Command that another process asks for.
 
-    ``home``: absolute; ``named``: as the caller read it from the arguments. ``folder``: the one it was called in. ``columns``: of its
-    terminal; 0: it has none. ``key`` and ``at`` are the same when the caller runs the command itself after a broken link."""
+    ``home``: absolute; ``named``: as the caller read it from the arguments. ``folder``: the one it
+    was called in. ``columns``: of its terminal; 0: it has none. ``key`` and ``at`` are the same
+    when the caller runs the command itself after a broken link.
+    """
 
     arguments: tuple[str, ...]
     home: Path
@@ -77,15 +79,19 @@ CommandRunner = Callable[[CommandCall], CommandReply]
 def serve_commands(home: Path, run: CommandRunner) -> Iterator[None]:
     """Answer commands for this home meanwhile.
 
-    Where the system or the folder has no sockets, commands open the home themselves. ``run``: raises DeclinedCallError before it does
-    anything; called in threads."""
+    Where the system or the folder has no sockets, commands open the home themselves. ``run``:
+    raises DeclinedCallError before it does anything; called in threads.
+    """
     if not is_supported() or not home.is_dir():
         yield
         return
     try:
         listener, folder, path = _listen(home)
     except OSError as problem:
-        sys.stderr.write(f"engrams: commands open this home themselves, because no socket can be made in it: {problem}\n")
+        sys.stderr.write(
+            "engrams: commands open this home themselves, because no socket can be made in it:"
+            f" {problem}\n"
+        )
         yield
         return
     server = _CommandServer(listener, run)
@@ -103,7 +109,8 @@ class _CommandServer:
     """Thread that accepts links, and one for each call."""
 
     def __init__(self, listener: socket.socket, run: CommandRunner) -> None:
-        self._listener, self._run = listener, run
+        self._listener = listener
+        self._run = run
         self._free = threading.BoundedSemaphore(_MOST_CALLS)
 
     def start(self) -> None:
@@ -125,7 +132,9 @@ class _CommandServer:
             except OSError:
                 return
             if self._free.acquire(blocking=False):
-                threading.Thread(target=self._serve_link, args=(link,), name="command", daemon=True).start()
+                threading.Thread(
+                    target=self._serve_link, args=(link,), name="command", daemon=True
+                ).start()
             else:
                 link.close()
 
@@ -147,7 +156,9 @@ class _CommandServer:
             return
         call = parse_call(asked)
         answers: list[dict[str, Any]] = []
-        worker = threading.Thread(target=lambda: answers.append(self._run_call(call)), name="command", daemon=True)
+        worker = threading.Thread(
+            target=lambda: answers.append(self._run_call(call)), name="command", daemon=True
+        )
         worker.start()
         worker.join(HEARTBEAT_SECONDS)
         while worker.is_alive():
@@ -168,16 +179,16 @@ class _CommandServer:
 def parse_call(asked: Mapping[str, Any]) -> CommandCall:
     """Read a call from JSON. KeyError, TypeError, ValueError: it is none."""
     return CommandCall(
-        tuple(str(word) for word in asked["arguments"]),
-        Path(asked["home"]),
-        str(asked["named"]),
-        Path(asked["folder"]),
-        {str(name): str(value) for name, value in asked["environ"].items()},
-        str(asked["stdin"]),
-        str(asked["encoding"]),
-        int(asked["columns"]),
-        str(asked["key"]),
-        datetime.fromtimestamp(float(asked["at"]), UTC),
+        arguments=tuple(str(word) for word in asked["arguments"]),
+        home=Path(asked["home"]),
+        named=str(asked["named"]),
+        folder=Path(asked["folder"]),
+        environ={str(name): str(value) for name, value in asked["environ"].items()},
+        stdin=str(asked["stdin"]),
+        encoding=str(asked["encoding"]),
+        columns=int(asked["columns"]),
+        key=str(asked["key"]),
+        at=datetime.fromtimestamp(float(asked["at"]), UTC),
     )
 
 
@@ -211,7 +222,10 @@ def _remove_leftovers(folder: int, place: Path) -> None:
     """Remove sockets of processes that were killed."""
     for name in os.listdir(folder):
         with suppress(OSError), open_socket(_REQUEST_SECONDS) as link:
-            if name.endswith(_FRESH) and time.time() - os.stat(name, dir_fd=folder).st_mtime > _FRESH_SECONDS:
+            if (
+                name.endswith(_FRESH)
+                and time.time() - os.stat(name, dir_fd=folder).st_mtime > _FRESH_SECONDS
+            ):
                 os.unlink(name, dir_fd=folder)
             elif name.endswith(SOCKET_SUFFIX):
                 try:

@@ -1,6 +1,7 @@
 """Frames of JSON on a Unix socket of one user.
 
-Loaded by every quick command: only small modules of the standard library."""
+Loaded by every quick command: only small modules of the standard library.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +39,8 @@ def open_socket(seconds: float | None = None) -> socket.socket:
 def socket_address(folder: int, path: str) -> str:
     """Return the address of a socket file, however long its path.
 
-    ``folder``: descriptor of its folder. OSError: the path is too long for this system."""
+    ``folder``: descriptor of its folder. OSError: the path is too long for this system.
+    """
     if len(os.fsencode(path)) <= _LONGEST_ADDRESS:
         return path
     if not os.path.isdir("/proc/self/fd"):
@@ -55,7 +57,8 @@ def send_frame(link: socket.socket, value: Any) -> None:
 def receive_frame(link: socket.socket) -> Any:
     """Receive one JSON value; None: a heartbeat.
 
-    OSError: the link ended or timed out. ValueError: it is no frame."""
+    OSError: the link ended or timed out. ValueError: it is no frame.
+    """
     size = _HEAD.unpack(_receive_bytes(link, _HEAD.size))[0]
     if size > MOST_BYTES:
         raise ValueError("the frame is too large")
@@ -66,7 +69,10 @@ def is_own_peer(link: socket.socket) -> bool:
     """Check the user at the other end, where the system tells."""
     if not hasattr(socket, "SO_PEERCRED"):
         return True  # the folder is this user's alone
-    return bool(_PEER.unpack(link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))[1] == os.geteuid())
+    return bool(
+        _PEER.unpack(link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))[1]
+        == os.geteuid()
+    )
 
 
 def is_own_folder(folder: int) -> bool:

@@ -20,6 +20,10 @@ _FREE = frozenset({"home", "user", "serve"})
 """Settings that make no difference to what a command answers."""
 
 
+CURRENT: ContextVar[ServedCommand | None] = ContextVar("served_command", default=None)
+"""The command that runs here for another process; None: this process's own."""
+
+
 class CapturedOutput(io.StringIO):
     """Text of a stream, with the terminal of the process that asked."""
 
@@ -39,7 +43,8 @@ class CapturedOutput(io.StringIO):
 class OpenHome:
     """Engine of a running process, with the settings it was opened with.
 
-    ``given``: the settings before the server took its upstream as memory's model."""
+    ``given``: the settings before the server took its upstream as memory's model.
+    """
 
     engine: Any
     settings: Settings
@@ -78,11 +83,13 @@ class ServedCommand:
     def open(self, asked: Settings, *, writes: bool) -> Any:
         """Return the engine for a command with these settings.
 
-        DeclinedCallError: the command must open the home itself."""
+        DeclinedCallError: the command must open the home itself.
+        """
         from engrams.build import adopt_upstream
 
         if writes or asked.rerank.provider == "listwise":
-            asked, own = adopt_upstream(asked), self.home.settings
+            asked = adopt_upstream(asked)
+            own = self.home.settings
         else:
             own = self.home.given
         if not _is_same_folder(asked, own):
@@ -98,12 +105,12 @@ class ServedCommand:
     def _has_relative_paths(self, asked: Settings) -> bool:
         """True where a path means another place in the server."""
         paths = [str(getattr(getattr(asked, section), name)) for section, name in _PATHS]
-        moved = str(self.call.folder) != os.getcwd() or self.call.environ.get("HOME") != os.environ.get("HOME")
-        return moved and any(path and not path.startswith(("/", ":memory:")) and "://" not in path for path in paths)
-
-
-CURRENT: ContextVar[ServedCommand | None] = ContextVar("served_command", default=None)
-"""The command that runs here for another process; None: this process's own."""
+        moved = str(self.call.folder) != os.getcwd() or self.call.environ.get(
+            "HOME"
+        ) != os.environ.get("HOME")
+        return moved and any(
+            path and not path.startswith(("/", ":memory:")) and "://" not in path for path in paths
+        )
 
 
 def find_differences(asked: Settings, own: Settings) -> list[str]:

@@ -30,12 +30,15 @@ _log = logging.getLogger(__name__)
 class WorkerLinks:
     """Links of worker ``number`` of ``count``, over sockets in a private folder.
 
-    What ``send`` was given is in the others' buffers when it returns, and ``hear`` takes in all that is in this one's: a request that
-    follows the answer to another one finds what that one left, whichever process has it; but for what ``send_later`` was given, while this
-    process is busy. Objects are pickled: only this user's processes can reach the sockets."""
+    What ``send`` was given is in the others' buffers when it returns, and ``hear`` takes in all
+    that is in this one's: a request that follows the answer to another one finds what that one
+    left, whichever process has it; but for what ``send_later`` was given, while this process is
+    busy. Objects are pickled: only this user's processes can reach the sockets.
+    """
 
     def __init__(self, folder: Path, number: int, count: int, peers: ProcessPeers) -> None:
-        self._folder, self._peers = folder, peers
+        self._folder = folder
+        self._peers = peers
         self._others = [other for other in range(count) if other != number]
         self._links: dict[int, socket.socket] = {}
         self._heard: dict[socket.socket, bytearray] = {}
@@ -74,7 +77,8 @@ class WorkerLinks:
     def send_later(self, name: str, values: tuple[Any, ...]) -> None:
         """Tell the other processes at the next ``flush``, or soon.
 
-        To be called in the event loop."""
+        To be called in the event loop.
+        """
         assert self._loop is not None
         with self._lock:
             self._later.append(_make_frame(name, values))
@@ -89,14 +93,18 @@ class WorkerLinks:
             self._send_waiting()
 
     def _send_waiting(self) -> None:
-        frames, count, self._later = b"".join(self._later), len(self._later), []
+        frames = b"".join(self._later)
+        count = len(self._later)
+        self._later = []
         for other in self._others if frames else ():
             try:
                 self._find_link(other).sendall(frames)
             except OSError as problem:
                 if other in self._links:
                     self._links.pop(other).close()
-                    _log.warning("worker %d was not told of %d messages: %s", other + 1, count, problem)
+                    _log.warning(
+                        "worker %d was not told of %d messages: %s", other + 1, count, problem
+                    )
 
     def hear(self) -> None:
         """Take in all that the others have told so far."""
@@ -106,7 +114,8 @@ class WorkerLinks:
             self._read(fresh)
 
     def _read(self, link: socket.socket) -> None:
-        held, more = self._heard[link], True
+        held = self._heard[link]
+        more = True
         while more:
             try:
                 piece = link.recv(_PIECE)
@@ -122,7 +131,9 @@ class WorkerLinks:
             more = len(piece) == _PIECE
 
     def _take_frames(self, held: bytearray) -> None:
-        while len(held) >= _HEAD.size and len(held) >= (end := _HEAD.size + _HEAD.unpack_from(held)[0]):
+        while len(held) >= _HEAD.size and len(held) >= (
+            end := _HEAD.size + _HEAD.unpack_from(held)[0]
+        ):
             name, values = pickle.loads(bytes(held[_HEAD.size : end]))  # noqa: S301 - from a process of this server
             del held[:end]
             self._peers.receive(name, values)

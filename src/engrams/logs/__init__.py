@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from engrams.logs.auditfiles import AuditEventFiles, AuditEventMemory
-from engrams.logs.auditlog import AuditLog as AuditLog
-from engrams.logs.crisisfeedback import CrisisLog as CrisisLog
-from engrams.logs.crisisfeedback import CrisisLogRecord as CrisisLogRecord
-from engrams.logs.crisisfeedback import FeedbackLog as FeedbackLog
-from engrams.logs.crisisfeedback import FeedbackLogRecord as FeedbackLogRecord
+from engrams.logs.auditlog import AuditLog
+from engrams.logs.crisisfeedback import CrisisLog, CrisisLogRecord, FeedbackLog, FeedbackLogRecord
 from engrams.logs.logdatabase import LogDatabase, home_folder
 from engrams.ports import SessionLogName, SessionLogTable
 from engrams.settings import Settings
+
+__all__ = ["AuditLog", "CrisisLog", "CrisisLogRecord", "FeedbackLog", "FeedbackLogRecord"]
 
 
 def open_event_files(settings: Settings) -> AuditEventFiles | AuditEventMemory:

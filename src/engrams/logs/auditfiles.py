@@ -25,12 +25,14 @@ _BLOCK = 64 * 1024
 class AuditEventFiles:
     """Files ``YYYY-MM-DD.jsonl`` (UTC), readable by their owner alone.
 
-    Lines of one call are one append, so that several processes may write."""
+    Lines of one call are one append, so that several processes may write.
+    """
 
     is_remote = False
 
     def __init__(self, folder: Path) -> None:
-        self._folder, self._home = folder, folder.parent
+        self._folder = folder
+        self._home = folder.parent
         self._file: int | None = None
         self._path = Path()
         """Path of the day's file, once it is open."""
@@ -39,7 +41,13 @@ class AuditEventFiles:
     def append_events(self, batch: AuditEventBatch) -> None:
         lines: dict[str, list[bytes]] = {}
         for entry in batch.entries:
-            line = json.dumps({name: value for name in AuditLogEntry.__slots__ if (value := getattr(entry, name)) not in ("", 0)})
+            line = json.dumps(
+                {
+                    name: value
+                    for name in AuditLogEntry.__slots__
+                    if (value := getattr(entry, name)) not in ("", 0)
+                }
+            )
             lines.setdefault(entry.at[:10], []).append(line.encode("utf-8"))
         with self._map_errors():
             for day, some in lines.items():
@@ -53,7 +61,9 @@ class AuditEventFiles:
         if not self._folder.is_dir():
             return ()
         return tuple(
-            date.fromisoformat(name) for name in sorted(path.stem for path in self._folder.glob("*.jsonl")) if _DAY.fullmatch(name)
+            date.fromisoformat(name)
+            for name in sorted(path.stem for path in self._folder.glob("*.jsonl"))
+            if _DAY.fullmatch(name)
         )
 
     def iter_day(self, day: date) -> Iterator[AuditLogEntry]:
@@ -72,7 +82,8 @@ class AuditEventFiles:
     def close(self) -> None:
         if self._file is not None:
             os.close(self._file)
-        self._file, self._day = None, ""
+        self._file = None
+        self._day = ""
 
     def _append(self, day: str, lines: Sequence[bytes]) -> None:
         if day != self._day:
@@ -80,7 +91,10 @@ class AuditEventFiles:
         with encryption.share_home(self._path):
             if self._file is None or day != self._day or not _is_same(self._file, self._path):
                 self._file = self._open_day(self._path)
-            os.write(self._file, b"".join([fileencryption.seal_line(self._home, line) + b"\n" for line in lines]))
+            os.write(
+                self._file,
+                b"".join([fileencryption.seal_line(self._home, line) + b"\n" for line in lines]),
+            )
 
     def _open_day(self, path: Path) -> int:
         make_private(self._folder)
@@ -104,7 +118,9 @@ class AuditEventFiles:
         try:
             yield
         except OSError as problem:
-            raise StoreError(f"{problem.strerror or problem}.", hint=f"Look at {self._folder}.") from problem
+            raise StoreError(
+                f"{problem.strerror or problem}.", hint=f"Look at {self._folder}."
+            ) from problem
 
 
 class AuditEventMemory:
@@ -120,7 +136,10 @@ class AuditEventMemory:
 
     def list_events(self, query: AuditEventQuery) -> tuple[AuditLogEntry, ...]:
         held = list(self._held)
-        return _select((entry for entry in reversed(held) if query.day is None or _day_of(entry) == query.day), query)
+        return _select(
+            (entry for entry in reversed(held) if query.day is None or _day_of(entry) == query.day),
+            query,
+        )
 
     def list_days(self) -> tuple[date, ...]:
         """List no day: nothing is kept."""
@@ -140,7 +159,9 @@ class AuditEventMemory:
 def _select(newest: Iterator[AuditLogEntry], query: AuditEventQuery) -> tuple[AuditLogEntry, ...]:
     found = []
     for entry in newest:
-        if (not query.owner or entry.owner == query.owner) and entry.action.startswith(query.action):
+        if (not query.owner or entry.owner == query.owner) and entry.action.startswith(
+            query.action
+        ):
             found.append(entry)
             if len(found) >= query.limit:
                 break
@@ -153,7 +174,8 @@ def _day_of(entry: AuditLogEntry) -> date:
 
 def _read_lines_backwards(path: Path) -> Iterator[bytes]:
     with path.open("rb") as file:
-        left, tail = file.seek(0, os.SEEK_END), b""
+        left = file.seek(0, os.SEEK_END)
+        tail = b""
         while left > 0:
             size = min(_BLOCK, left)
             left -= size

@@ -33,20 +33,27 @@ _log = logging.getLogger(__name__)
 class AuditLog:
     """Log of who did what, without texts, kept ``days`` days. Thread safe.
 
-    An event that cannot be written never fails its caller, and where a server keeps it, never makes it wait: a thread writes it within a
-    second, and ``close`` what is left.
-    So with reads in a file, within a tenth of a second and in order. ``lost`` counts events that could not be written."""
+    An event that cannot be written never fails its caller, and where a server keeps it, never makes
+    it wait: a thread writes it within a second, and ``close`` what is left. So with reads in a
+    file, within a tenth of a second and in order. ``lost`` counts events that could not be written.
+    """
 
     def __init__(self, events: AuditEventTable, clock: Clock, days: int) -> None:
-        self._events, self._clock, self._days = events, clock, days
-        self._lock, self._writing = threading.Lock(), threading.Lock()
+        self._events = events
+        self._clock = clock
+        self._days = days
+        self._lock = threading.Lock()
+        self._writing = threading.Lock()
         self._waiting: deque[AuditLogEntry] = deque()
         self._unwritten: AuditEventBatch | None = None
-        """Batch that a server did not take; it is written again as it was, so that nothing is written twice."""
+        """Batch that a server did not take; it is written again as it was, so that nothing is
+        written twice.
+        """
         self._next_number = secrets.randbits(63 - _NUMBERS) << _NUMBERS
         self._swept: date | None = None
         self._thread: threading.Thread | None = None
-        self._told, self._ending = threading.Event(), threading.Event()
+        self._told = threading.Event()
+        self._ending = threading.Event()
         self.lost = 0
 
     def note(
@@ -63,7 +70,16 @@ class AuditLog:
     ) -> None:
         """Write one event; ``can_wait``: perhaps together with later ones."""
         now = self._clock()
-        entry = AuditLogEntry(now.isoformat(), action, actor, owner, target[:_LONGEST], outcome, number, request[:_LONGEST])
+        entry = AuditLogEntry(
+            at=now.isoformat(),
+            action=action,
+            actor=actor,
+            owner=owner,
+            target=target[:_LONGEST],
+            outcome=outcome,
+            number=number,
+            request=request[:_LONGEST],
+        )
         if self._events.is_remote or can_wait:
             self._hold(entry)
         else:
@@ -72,10 +88,14 @@ class AuditLog:
                 self._write(AuditEventBatch((entry,), 0))
                 self._sweep_daily(now.date())
 
-    def entries(self, *, owner: str = "", action: str = "", day: date | None = None, limit: int = 100) -> tuple[AuditLogEntry, ...]:
+    def entries(
+        self, *, owner: str = "", action: str = "", day: date | None = None, limit: int = 100
+    ) -> tuple[AuditLogEntry, ...]:
         """List events, newest first, with those that other processes wrote.
 
-        ``owner``, ``action`` (or how it begins) and ``day`` (UTC) leave out the others. StoreError: they cannot be read."""
+        ``owner``, ``action`` (or how it begins) and ``day`` (UTC) leave out the others. StoreError:
+        they cannot be read.
+        """
         self.flush()
         return self._events.list_events(AuditEventQuery(owner, action, day, limit))
 
@@ -91,7 +111,8 @@ class AuditLog:
     def sweep(self) -> int:
         """Erase what is older than ``days``.
 
-        Returns a number of what went: events or files. StoreError: failed."""
+        Returns a number of what went: events or files. StoreError: failed.
+        """
         return self._events.drop_events(utc(self._clock()).date() - timedelta(days=self._days - 1))
 
     def close(self) -> None:
@@ -104,7 +125,8 @@ class AuditLog:
             finally:
                 self._writing.release()
         with self._lock:
-            unwritten, self._unwritten = self._unwritten, None
+            unwritten = self._unwritten
+            self._unwritten = None
             self.lost += len(self._waiting) + (len(unwritten.entries) if unwritten else 0)
             self._waiting.clear()
         self._events.close()
@@ -137,7 +159,9 @@ class AuditLog:
 
     def _take_batch(self) -> AuditEventBatch | None:
         with self._lock:
-            entries = tuple(self._waiting.popleft() for _ in range(min(_TOGETHER, len(self._waiting))))
+            entries = tuple(
+                self._waiting.popleft() for _ in range(min(_TOGETHER, len(self._waiting)))
+            )
         number = self._next_number
         self._next_number += len(entries)
         return AuditEventBatch(entries, number) if entries else None

@@ -49,10 +49,12 @@ def make_private(folder: Path) -> None:
 class LogDatabase:
     """Log in memory, or in a file beside its hash key.
 
-    Thread safe; several processes may write."""
+    Thread safe; several processes may write.
+    """
 
     def __init__(self, path: Path | None) -> None:
-        self._path, self._lock = path, RLock()
+        self._path = path
+        self._lock = RLock()
         self._key = b""
         self._database = encryption.HomeDatabase(path, _BUSY_SECONDS, _SCHEMA)
 
@@ -63,12 +65,18 @@ class LogDatabase:
     def load_key(self) -> bytes:
         with self._lock, self._map_errors():
             if not self._key:
-                self._key = secrets.token_bytes(_KEY) if self._path is None else _load_key(self._key_path)
+                self._key = (
+                    secrets.token_bytes(_KEY) if self._path is None else _load_key(self._key_path)
+                )
             return self._key
 
     def find_key(self) -> bytes:
         with self._lock, self._map_errors():
-            return self._key_path.read_bytes()[:_KEY] if self._path is not None and self._key_path.is_file() else self._key
+            return (
+                self._key_path.read_bytes()[:_KEY]
+                if self._path is not None and self._key_path.is_file()
+                else self._key
+            )
 
     def save_key(self, key: bytes) -> None:
         with self._lock, self._map_errors():
@@ -113,9 +121,15 @@ class LogDatabase:
         try:
             yield
         except OSError as problem:
-            raise StoreError(f"{self._location}: {problem.strerror or problem}.", hint="Look at the folder and the disk.") from problem
+            raise StoreError(
+                f"{self._location}: {problem.strerror or problem}.",
+                hint="Look at the folder and the disk.",
+            ) from problem
         except apsw.Error as problem:
-            raise StoreError(f"{self._location}: {problem}.", hint="Look at the disk; a damaged file may be moved away.") from problem
+            raise StoreError(
+                f"{self._location}: {problem}.",
+                hint="Look at the disk; a damaged file may be moved away.",
+            ) from problem
 
     @property
     def _key_path(self) -> Path:

@@ -25,7 +25,10 @@ _HINTS = {
     301: "Give `chat.url` as the address that the server redirects to.",
     302: "Give `chat.url` as the address that the server redirects to.",
     308: "Give `chat.url` as the address that the server redirects to.",
-    400: "The server understood the request and will not serve it: is the text longer than the model's context?",
+    400: (
+        "The server understood the request and will not serve it: is the text longer than the"
+        " model's context?"
+    ),
     401: "Check `chat.api_key`.",
     403: "The key may not use this model: check `chat.model` and the key's rights.",
     404: "Check `chat.url` and `chat.model`; a local model may have to be pulled first.",
@@ -39,8 +42,9 @@ _HINTS = {
 class RetryPolicy:
     """Number of retries and bounds of the waits before them.
 
-    ``retries``: after the first try. The n-th wait (from 0) is between half and all of ``first_wait`` * 2^n seconds, at most ``max_wait``,
-    and never shorter than the server asked for."""
+    ``retries``: after the first try. The n-th wait (from 0) is between half and all of
+    ``first_wait`` * 2^n seconds, at most ``max_wait``, and never shorter than the server asked for.
+    """
 
     retries: int = 3
     first_wait: float = 0.5
@@ -50,32 +54,48 @@ class RetryPolicy:
         """Return the seconds to wait after the failed ``attempt`` (0, 1, …)."""
         longest = min(self.max_wait, self.first_wait * 2.0 ** min(attempt, 30))
         # Spread, so that workers that failed together do not come back together.
-        return max(problem.retry_after, longest * random.uniform(0.5, 1.0))  # noqa: S311  no secret depends on it
+        return max(problem.retry_after, longest * random.uniform(0.5, 1.0))  # noqa: S311 - no secret depends on it
 
 
-def with_retries(call: Callable[[], _Result], retry: RetryPolicy, deadline: float, closed: Event) -> _Result:
+def with_retries(
+    call: Callable[[], _Result], retry: RetryPolicy, deadline: float, closed: Event
+) -> _Result:
     """Repeat ``call`` while its ModelError is worth a wait.
 
-    The error is raised when it is permanent, after ``retry.retries`` repetitions, once ``closed`` is set, or at once where the next wait
-    would pass ``deadline`` (``time.monotonic``). Setting ``closed`` ends a wait."""
+    The error is raised when it is permanent, after ``retry.retries`` repetitions, once ``closed``
+    is set, or at once where the next wait would pass ``deadline`` (``time.monotonic``). Setting
+    ``closed`` ends a wait.
+    """
     attempt = 0
     while True:
         try:
             return call()
         except ModelError as problem:
             wait = retry.wait_seconds(attempt, problem)
-            if not problem.retryable or attempt >= retry.retries or time.monotonic() + wait >= deadline or closed.is_set():
+            if (
+                not problem.retryable
+                or attempt >= retry.retries
+                or time.monotonic() + wait >= deadline
+                or closed.is_set()
+            ):
                 raise
             attempt += 1
             closed.wait(wait)
 
 
 def status_error(
-    name: str, status: int, headers: Mapping[str, str], body: Json, clock: Clock, hints: Mapping[int, str] = _HINTS
+    name: str,
+    status: int,
+    headers: Mapping[str, str],
+    body: Json,
+    clock: Clock,
+    hints: Mapping[int, str] = _HINTS,
 ) -> ModelError:
     """Build the error for an HTTP answer other than 200.
 
-    It carries the server's error code but none of its prose, which may quote the request, that is, somebody's memory."""
+    It carries the server's error code but none of its prose, which may quote the request, that is,
+    somebody's memory.
+    """
     code = error_code(body)
     detail = f" ({code})" if code else ""
     retryable = (status in _WORTH_WAITING or status >= 500) and code not in _SPENT

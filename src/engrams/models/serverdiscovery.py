@@ -12,7 +12,10 @@ from urllib.parse import urlsplit
 from engrams.errors import EngramsError, ModelError
 from engrams.ports import DiscoveredModelServer
 
-_NO_CHAT = re.compile(r"embed|bge-|minilm|rerank|whisper|transcribe|tts|image|dall-e|moderation|realtime|sora", re.IGNORECASE)
+_NO_CHAT = re.compile(
+    r"embed|bge-|minilm|rerank|whisper|transcribe|tts|image|dall-e|moderation|realtime|sora",
+    re.IGNORECASE,
+)
 _OLLAMA = 11434
 
 LOCAL_SERVERS = (
@@ -24,11 +27,15 @@ LOCAL_SERVERS = (
 """Addresses at which the usual servers listen on this machine."""
 
 
-def find_model_servers(places: Sequence[DiscoveredModelServer] = LOCAL_SERVERS, seconds: float = 2.0) -> tuple[DiscoveredModelServer, ...]:
+def find_model_servers(
+    places: Sequence[DiscoveredModelServer] = LOCAL_SERVERS, seconds: float = 2.0
+) -> tuple[DiscoveredModelServer, ...]:
     """Ask the usual places at once; return those that list models."""
     with ThreadPoolExecutor(len(places) or 1) as threads:
         listed = list(threads.map(lambda place: list_models(place, "", seconds), places))
-    return tuple(replace(place, models=names) for place, names in zip(places, listed, strict=True) if names)
+    return tuple(
+        replace(place, models=names) for place, names in zip(places, listed, strict=True) if names
+    )
 
 
 def list_models(server: DiscoveredModelServer, key: str, seconds: float) -> tuple[str, ...]:
@@ -40,20 +47,29 @@ def list_models(server: DiscoveredModelServer, key: str, seconds: float) -> tupl
     except EngramsError:
         return ()
     try:
-        found = client.get("/api/tags" if server.provider == "ollama" else "/models", seconds).json()
+        found = client.get(
+            "/api/tags" if server.provider == "ollama" else "/models", seconds
+        ).json()
     except EngramsError:
         return ()
     finally:
         client.close()
-    rows = found.get("models" if server.provider == "ollama" else "data") if isinstance(found, dict) else None
-    names = [row.get("name") or row.get("id") for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    rows = None
+    if isinstance(found, dict):
+        rows = found.get("models" if server.provider == "ollama" else "data")
+    names = (
+        [row.get("name") or row.get("id") for row in rows if isinstance(row, dict)]
+        if isinstance(rows, list)
+        else []
+    )
     return tuple(name for name in names if isinstance(name, str) and may_chat(name))
 
 
 def find_connection_problem(url: str, seconds: float = 3.0) -> str:
     """Try to connect to a server; empty: it takes connections.
 
-    A server that is reached through a company's proxy is not tried."""
+    A server that is reached through a company's proxy is not tried.
+    """
     from engrams.models.httpclient import is_local
 
     parts = urlsplit(url)
@@ -63,9 +79,15 @@ def find_connection_problem(url: str, seconds: float = 3.0) -> str:
     if getproxies() and not is_local(f"{host}:0"):
         return ""
     try:
-        socket.create_connection((host, parts.port or (443 if parts.scheme == "https" else 80)), seconds).close()
+        socket.create_connection(
+            (host, parts.port or (443 if parts.scheme == "https" else 80)), seconds
+        ).close()
     except (OSError, ValueError) as problem:
-        return (problem.strerror if isinstance(problem, OSError) else "") or str(problem) or type(problem).__name__
+        return (
+            (problem.strerror if isinstance(problem, OSError) else "")
+            or str(problem)
+            or type(problem).__name__
+        )
     return ""
 
 
@@ -77,16 +99,22 @@ def may_chat(name: str) -> bool:
 def find_model_server_at(url: str, key: str, seconds: float = 10.0) -> DiscoveredModelServer:
     """Find out which protocol a server speaks, and its models.
 
-    SettingsError: no address. ModelError: it lists no models."""
+    SettingsError: no address. ModelError: it lists no models.
+    """
     from engrams.models.httpclient import parse_address
 
     address = parse_address(url)
-    root, parts = address.removesuffix("/v1").removesuffix("/api"), urlsplit(address)
-    openai, ollama = DiscoveredModelServer(address, "openai", address), DiscoveredModelServer(address, "ollama", root)
+    root = address.removesuffix("/v1").removesuffix("/api")
+    parts = urlsplit(address)
+    openai = DiscoveredModelServer(address, "openai", address)
+    ollama = DiscoveredModelServer(address, "ollama", root)
     below = replace(openai, url=f"{address}/v1")
     places = (openai, below, ollama) if parts.path else (below, openai, ollama)
     # Ollama speaks OpenAI's protocol too, and then cuts prompts at its default context.
     for place in (ollama, *places) if parts.port == _OLLAMA else places:
         if names := list_models(place, key, seconds):
             return replace(place, models=names)
-    raise ModelError(f"{address} lists no models.", hint="Check that it runs, its address (often …/v1) and its key.")
+    raise ModelError(
+        f"{address} lists no models.",
+        hint="Check that it runs, its address (often …/v1) and its key.",
+    )

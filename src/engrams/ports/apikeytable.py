@@ -13,8 +13,10 @@ from engrams.types import Scope
 class ApiKey:
     """Hold one key's owner, rights and times.
 
-    ``digest``: SHA-256 of the key, hex. The key is 256 random bits, so no slower hash is needed. ``minute_requests``, ``daily_requests``:
-    most of this key, over all processes; 0: no limit of its own."""
+    ``digest``: SHA-256 of the key, hex. The key is 256 random bits, so no slower hash is needed.
+    ``minute_requests``, ``daily_requests``: most of this key, over all processes; 0: no limit of
+    its own.
+    """
 
     id: str
     name: str
@@ -54,7 +56,9 @@ class ApiKeyTable(Protocol):
     def save_key(self, key: ApiKey) -> ApiKey:
         """Add a key; return it as it is kept.
 
-        Of a known one only the time of its revocation is taken over, the earlier of both: nothing makes a revoked key live."""
+        Of a known one only the time of its revocation is taken over, the earlier of both: nothing
+        makes a revoked key live.
+        """
         ...
 
     def close(self) -> None: ...

@@ -13,8 +13,10 @@ from engrams.frozendata import dataclass
 class AuditLogEntry:
     """One audited event.
 
-    ``at``: ISO 8601, UTC. ``actor``: a key's id, or ``local``. ``owner``: whose memory, a scope's key. ``target``: an id, never a text.
-    ``outcome``: done, refused or failed. ``number``: how many things it touched. ``request``: the id in the answer's ``X-Request-Id``."""
+    ``at``: ISO 8601, UTC. ``actor``: a key's id, or ``local``. ``owner``: whose memory, a scope's
+    key. ``target``: an id, never a text. ``outcome``: done, refused or failed. ``number``: how many
+    things it touched. ``request``: the id in the answer's ``X-Request-Id``.
+    """
 
     at: str
     action: str
@@ -30,7 +32,9 @@ class AuditLogEntry:
 class AuditEventBatch:
     """Events to be written together, once.
 
-    ``number``: of the first event, unlike that of any other batch at the same time; the same batch written again adds nothing."""
+    ``number``: of the first event, unlike that of any other batch at the same time; the same batch
+    written again adds nothing.
+    """
 
     entries: tuple[AuditLogEntry, ...]
     number: int
@@ -39,7 +43,9 @@ class AuditEventBatch:
 @dataclass(frozen=True, slots=True)
 class AuditEventQuery:
     """Filter of events; empty texts and None leave nothing out.
-    ``owner``: a scope's key. ``action``: how it begins. ``day``: UTC. ``limit``: most events."""
+
+    ``owner``: a scope's key. ``action``: how it begins. ``day``: UTC. ``limit``: most events.
+    """
 
     owner: str = ""
     action: str = ""
@@ -73,7 +79,9 @@ class AuditEventTable(Protocol):
 
     def drop_events(self, before: date) -> int:
         """Erase events of earlier days.
-        Returns a number of what went: events or files."""
+
+        Returns a number of what went: events or files.
+        """
         ...
 
     def close(self) -> None: ...

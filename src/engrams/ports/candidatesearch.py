@@ -24,15 +24,23 @@ if TYPE_CHECKING:
 _Found = TypeVar("_Found")
 
 
+SKILL = "skill:"
+"""Prefix of a skill's id; the skill's name follows."""
+
+
 @dataclass(frozen=True, slots=True)
 class CandidateSearchQuery:
     """Search for candidates: vector, terms, scopes, filters and limits.
-    ``terms``: folded, stemmed words with weights; ``forms``: their stems in other languages. ``vector``: the query's, of ``model``.
 
-    ``width``: how many candidates each source contributes where the reach is too large to score everything. ``history``: include
-    superseded and archived ones (a read with ``as_of`` always may see them). ``last_change``: of the owner, as ``survey`` told it in the
-    same read (0: look). ``alone``: each record is scored by itself; windows and sessions are left at 0. ``identifiers``: those that the
-    query names, as the terms of each."""
+    ``terms``: folded, stemmed words with weights; ``forms``: their stems in other languages.
+    ``vector``: the query's, of ``model``.
+
+    ``width``: how many candidates each source contributes where the reach is too large to score
+    everything. ``history``: include superseded and archived ones (a read with ``as_of`` always may
+    see them). ``last_change``: of the owner, as ``survey`` told it in the same read (0: look).
+    ``alone``: each record is scored by itself; windows and sessions are left at 0. ``identifiers``:
+    those that the query names, as the terms of each.
+    """
 
     reach: ScopeReach
     now: datetime
@@ -53,16 +61,15 @@ class CandidateSearchQuery:
 @dataclass(frozen=True, slots=True)
 class ReachSurvey:
     """First look at the records in reach.
-    ``speakers``: of active records, with their number, most frequent first. ``last_change``: number of the owner's last change (0: not
-    told). ``commit``: mark of the owner's last commit, for reads that follow (empty: not told)."""
+
+    ``speakers``: of active records, with their number, most frequent first. ``last_change``: number
+    of the owner's last change (0: not told). ``commit``: mark of the owner's last commit, for reads
+    that follow (empty: not told).
+    """
 
     speakers: Mapping[str, int]
     last_change: int = 0
     commit: str = ""
-
-
-SKILL = "skill:"
-"""Prefix of a skill's id; the skill's name follows."""
 
 
 def is_skill(id: str) -> bool:
@@ -72,14 +79,19 @@ def is_skill(id: str) -> bool:
 
 class PositionedIds(Sequence[str]):
     """Sequence of ids that finds the position of an id.
-    The map is made when it is first asked for, and so are names of a column, of which a search needs few. What they grow into shares list
-    and map with them, for nobody looks here for what came later."""
+
+    The map is made when it is first asked for, and so are names of a column, of which a search
+    needs few. What they grow into shares list and map with them, for nobody looks here for what
+    came later.
+    """
 
     __slots__ = ("_count", "_names", "_places", "_unread")
 
     def __init__(self, names: list[str] | tuple[npt.NDArray[np.bytes_], Integers]) -> None:
         """Hold names, or slots of a column.
-        Names of a column never change."""
+
+        Names of a column never change.
+        """
         self._names: list[str] | None = None if isinstance(names, tuple) else names
         self._unread = names if isinstance(names, tuple) else None
         self._count = len(names[1] if isinstance(names, tuple) else names)
@@ -125,7 +137,9 @@ class PositionedIds(Sequence[str]):
 
     def grown(self, more: Sequence[str]) -> PositionedIds:
         """Append ids in place, sharing storage.
-        Only the latest of a line may grow."""
+
+        Only the latest of a line may grow.
+        """
         if self._places is not None:
             self._places.update(zip(more, range(self._count, self._count + len(more)), strict=True))
         names = self._list()
@@ -138,14 +152,18 @@ class PositionedIds(Sequence[str]):
 @dataclass(frozen=True, slots=True)
 class CandidatePool:
     """Candidates of a search with their raw scores, as columns.
+
     Scores are absolute and 0 where a source saw nothing.
 
-    ``cos``/``cosctx``/``cosnext``: cosine to the record, to it with the two before it in its session (weights 1, .7, .5), to the one after
-    it. ``bm``/``bmctx``/``bmses``: BM25 of the record, of that window, of its whole session, each divided by the most that the query could
-    score. ``embedded``: whether ``cos`` is known. ``sessions``: equal numbers = same session. ``voices``: who speaks, (name, role) each;
-    ``voice``: places in it. ``identified``: whether it holds an identifier that the query names. ``place``: position within the session.
-    Times are seconds since 1970 (when it was said). ``aging``: which ones are long known, and fade more slowly (None: none).
-    ``has_triggers``: some record of the owner may have a trigger."""
+    ``cos``/``cosctx``/``cosnext``: cosine to the record, to it with the two before it in its
+    session (weights 1, .7, .5), to the one after it. ``bm``/``bmctx``/``bmses``: BM25 of the
+    record, of that window, of its whole session, each divided by the most that the query could
+    score. ``embedded``: whether ``cos`` is known. ``sessions``: equal numbers = same session.
+    ``voices``: who speaks, (name, role) each; ``voice``: places in it. ``identified``: whether it
+    holds an identifier that the query names. ``place``: position within the session. Times are
+    seconds since 1970 (when it was said). ``aging``: which ones are long known, and fade more
+    slowly (None: none). ``has_triggers``: some record of the owner may have a trigger.
+    """
 
     ids: PositionedIds
     cos: Floats
@@ -198,10 +216,13 @@ class CandidateSearch(Protocol):
         ...
 
 
-def find_in_sound_index(search: CandidateSearch, owner: Scope, find: Callable[[], _Found]) -> _Found:
+def find_in_sound_index(
+    search: CandidateSearch, owner: Scope, find: Callable[[], _Found]
+) -> _Found:
     """Find by an owner's index; a damaged one is built anew.
 
-    Its file may be damaged after it was checked. Any other error of these kinds comes again."""
+    Its file may be damaged after it was checked. Any other error of these kinds comes again.
+    """
     try:
         return find()
     except (UnicodeDecodeError, IndexError):
@@ -212,7 +233,9 @@ def find_in_sound_index(search: CandidateSearch, owner: Scope, find: Callable[[]
 class LinkStore(Protocol):
     """Links between nodes."""
 
-    def edges(self, owner: Scope, nodes: Sequence[str], types: Sequence[EdgeType] = ()) -> tuple[Edge, ...]:
+    def edges(
+        self, owner: Scope, nodes: Sequence[str], types: Sequence[EdgeType] = ()
+    ) -> tuple[Edge, ...]:
         """Edges at either end of any of ``nodes``."""
         ...
 
@@ -220,8 +243,10 @@ class LinkStore(Protocol):
         self, owner: Scope, ids: Sequence[str], types: Sequence[EdgeType], commit: str = ""
     ) -> tuple[tuple[Edge, ...], tuple[Record, ...]]:
         """Edges at records, with the records, and others that lead to them.
-        Of the others: those from which an edge of ``types`` does. ``commit``: of a survey that this read belongs to; what is read may be as
-        old."""
+
+        Of the others: those from which an edge of ``types`` does. ``commit``: of a survey that this
+        read belongs to; what is read may be as old.
+        """
         ...
 
     def topics(self, reach: ScopeReach) -> tuple[Topic, ...]:

@@ -16,37 +16,70 @@ EXTRACT = "extract"
 EMBED = "embed"
 FINALISE = "finalise"
 TOPICS = "topics"
-"""The kinds of job that writes and searches ask for; their handlers are in ``tend``. The key of TOPICS is an owner's."""
+"""The kinds of job that writes and searches ask for; their handlers are in ``tend``.
+
+The key of TOPICS is an owner's.
+"""
 CHANGES = "changes"
 """Find what new messages of an owner end. Its key is the owner's."""
 BEGIN = "begin"
-"""Make a statement that was to come current on its day. Its key names the owner and the statement."""
+"""Make a statement that was to come current on its day.
+
+Its key names the owner and the statement.
+"""
 ENDS = "ends"
 """Key of a statement's metadata: ids of the statements that end when it begins."""
 REFINES = "refines"
 """Key of a statement's metadata: ids of the statements that it says more exactly."""
 POLICY = "policy"
-"""Ask the model again about an owner's statements that it failed to judge. Its key is the owner's."""
-ROLL, REVIEW = "roll", "review"
-"""Bring a conversation's summary up to date; look through an owner's facts. What was learned asks for both."""
+"""Ask the model again about an owner's statements that it failed to judge.
+
+Its key is the owner's.
+"""
+ROLL = "roll"
+REVIEW = "review"
+"""Bring a conversation's summary up to date; look through an owner's facts.
+
+What was learned asks for both.
+"""
 PURGE = "purge"
 """Finish a purge. Its payload is a ``PurgeOrder``; finishing empties it."""
 WEBHOOK = "webhook"
-"""Send changed memories to an address. Its key names the owner and the web hook; its payload names the owner: what is sent is read then."""
-GARDEN, WAKE = "garden", "garden-wake"
-"""Look after owners' memory, one cycle after the other (its key is empty: one at a time); when one is to begin, keyed
-``{owner}|{name}``."""
-JUDGE, CONDENSE, ENFORCE, SWEEP = "importance-judge", "l1-finalize", "enforce-caps", "decay-sweep"
+"""Send changed memories to an address.
+
+Its key names the owner and the web hook; its payload names the owner: what is sent is read then.
+"""
+GARDEN = "garden"
+WAKE = "garden-wake"
+"""Look after owners' memory, one cycle after the other (its key is empty: one at a time); when one
+is to begin, keyed ``{owner}|{name}``.
+"""
+JUDGE = "importance-judge"
+CONDENSE = "l1-finalize"
+ENFORCE = "enforce-caps"
+SWEEP = "decay-sweep"
 """Kinds of the jobs of tiers. Keys: ``{scope}|{id}`` of the first two, a scope's key, none."""
 
 KEPT = "kept"
-"""Part of a payload that holds a model's answers until they are stored; they may quote any memory that it names."""
+"""Part of a payload that holds a model's answers until they are stored; they may quote any memory
+that it names.
+"""
+
+
+RequestWindow: TypeAlias = Literal["minute", "day"]
+WINDOWS: Mapping[RequestWindow, Callable[[datetime], str]] = {
+    "minute": lambda now: f"{now:%Y-%m-%dT%H:%M}",
+    "day": lambda now: f"{now:%Y-%m-%d}",
+}
+"""Name of the window that a moment (UTC) lies in; names sort by time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
     """A job as a worker sees it.
-    ``state``: waiting, running, dead, done. ``lease``: the claim's token."""
+
+    ``state``: waiting, running, dead, done. ``lease``: the claim's token.
+    """
 
     id: str
     kind: str
@@ -65,9 +98,12 @@ class Job:
 @dataclass(frozen=True, slots=True)
 class JobClaim:
     """Claim of one due job.
+
     ``kinds`` empty: any; highest priority first, then earliest. Expired leases count.
 
-    ``id``: exactly this job, if nobody has it, whether due or not. ``crowded``: owners whose jobs are passed over."""
+    ``id``: exactly this job, if nobody has it, whether due or not. ``crowded``: owners whose jobs
+    are passed over.
+    """
 
     worker: str
     now: datetime
@@ -80,7 +116,9 @@ class JobClaim:
 @dataclass(frozen=True, slots=True)
 class JobFailure:
     """A job that failed: run again at ``retry_at``, or dead (None).
-    ``counts``: it is one of its attempts; else it was only put off."""
+
+    ``counts``: it is one of its attempts; else it was only put off.
+    """
 
     lease: str
     error: str
@@ -91,7 +129,9 @@ class JobFailure:
 
 class JobQueue(Protocol):
     """Durable named work with leases.
-    Enqueuing and finishing in a write's transaction go through ``WriteBatch``."""
+
+    Enqueuing and finishing in a write's transaction go through ``WriteBatch``.
+    """
 
     def enqueue(self, specs: Sequence[JobSpec], at: datetime) -> tuple[str, ...]: ...
 
@@ -101,7 +141,9 @@ class JobQueue(Protocol):
 
     def keep(self, lease: str, payload: Meta) -> bool:
         """Save a running job's payload, to resume from after a crash.
-        False: the lease was lost; another worker has the job."""
+
+        False: the lease was lost; another worker has the job.
+        """
         ...
 
     def finish(self, lease: str, at: datetime) -> bool:
@@ -122,29 +164,39 @@ class JobQueue(Protocol):
 
     def retry(self, ids: Sequence[str], at: datetime) -> int:
         """Put dead jobs back to waiting; all, without ids.
-        How many."""
+
+        How many.
+        """
         ...
 
     def next_due(self, kinds: Sequence[str] = ()) -> datetime | None:
         """The time at which a job may be claimed.
-        ``kinds``: of these only; empty: of any."""
+
+        ``kinds``: of these only; empty: of any.
+        """
         ...
 
     def follow(self, wake: Callable[[], object]) -> None:
         """Call ``wake`` when some process adds jobs, while the store is open.
-        A store that hears of none never does: workers look by themselves too."""
+
+        A store that hears of none never does: workers look by themselves too.
+        """
         ...
 
     def cancel(self, ids: Sequence[str]) -> int:
         """Drop waiting jobs; their number.
-        Running, dead and done ones stay."""
+
+        Running, dead and done ones stay.
+        """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class UpkeepObstacle:
     """Reason for which upkeep waits, and its end.
-    ``until`` None: until somebody else is done with the model."""
+
+    ``until`` None: until somebody else is done with the model.
+    """
 
     reason: str
     until: datetime | None = None
@@ -152,7 +204,9 @@ class UpkeepObstacle:
 
 class UpkeepGatekeeper(Protocol):
     """Port that says when upkeep jobs may run: hours, budgets, waiting people.
-    ``kinds``: theirs."""
+
+    ``kinds``: theirs.
+    """
 
     kinds: frozenset[str]
 
@@ -169,14 +223,6 @@ class UpkeepGatekeeper(Protocol):
         ...
 
 
-RequestWindow: TypeAlias = Literal["minute", "day"]
-WINDOWS: Mapping[RequestWindow, Callable[[datetime], str]] = {
-    "minute": lambda now: f"{now:%Y-%m-%dT%H:%M}",
-    "day": lambda now: f"{now:%Y-%m-%d}",
-}
-"""Name of the window that a moment (UTC) lies in; names sort by time."""
-
-
 def name_account(name: str) -> str:
     """Account of an owner or key: a hash, which names nobody."""
     return blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
@@ -185,9 +231,13 @@ def name_account(name: str) -> str:
 class RequestLedger(Protocol):
     """Requests by account and window, shared by every process on the store."""
 
-    def count_requests(self, window: RequestWindow, now: datetime, account: str, number: int) -> int:
+    def count_requests(
+        self, window: RequestWindow, now: datetime, account: str, number: int
+    ) -> int:
         """Add to the requests of this window; the new total.
-        In one step that no other caller can come between. Adding nothing only looks."""
+
+        In one step that no other caller can come between. Adding nothing only looks.
+        """
         ...
 
 
@@ -196,8 +246,10 @@ class ModelUsageLedger(Protocol):
 
     def spend(self, day: str, calls: int, tokens: int) -> tuple[int, int]:
         """Add to a day's calls and tokens.
-        The day is text (``2026-11-21``), numbers may be negative; the new totals, in one step that no other caller can come between.
-        The last few days are kept. Adding nothing only looks."""
+
+        The day is text (``2026-11-21``), numbers may be negative; the new totals, in one step that
+        no other caller can come between. The last few days are kept. Adding nothing only looks.
+        """
         ...
 
     def record_pace(self, model: str, seconds: float) -> None:
@@ -206,5 +258,7 @@ class ModelUsageLedger(Protocol):
 
     def load_pace(self, model: str) -> tuple[float, ...]:
         """Return the seconds of a model's last answers.
-        At most 50, oldest first."""
+
+        At most 50, oldest first.
+        """
         ...

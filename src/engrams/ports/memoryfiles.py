@@ -13,11 +13,16 @@ DREAM = "dream"
 """The kind of the job that dreams; its key is the owner's."""
 
 DAILY = "daily"
-"""The kind of the job that flushes later, for a caller that must not wait. Payload: ``owner`` (a scope's key), ``items`` (ids of
-stored records), ``reason``. Only where ``vault.enabled`` is there anyone to do it."""
+"""The kind of the job that flushes later, for a caller that must not wait.
+
+Payload: ``owner`` (a scope's key), ``items`` (ids of stored records), ``reason``. Only where
+``vault.enabled`` is there anyone to do it.
+"""
 
 NOTE_PIECE = "note_file"
-"""Metadata key of a record that is a piece of a note: it has no file of its own, and is made anew from the note."""
+"""Metadata key of a record that is a piece of a note: it has no file of its own, and is made anew
+from the note.
+"""
 
 CORE_PIECE = "core"
 """Category of the pieces of MEMORY.md."""
@@ -29,7 +34,9 @@ Reason: TypeAlias = Literal["trim", "overflow", "session end", "daily summary", 
 @dataclass(frozen=True, slots=True)
 class NoteFlushRequest:
     """Turns to append to a daily note, oldest first.
-    ``day``: whose note they go into (None: today, UTC)."""
+
+    ``day``: whose note they go into (None: today, UTC).
+    """
 
     owner: Scope
     records: Sequence[Record]
@@ -42,19 +49,25 @@ class DailyNoteWriter(Protocol):
 
     def flush(self, asked: NoteFlushRequest) -> bool:
         """Append turns to the owner's daily note.
+
         False: nothing to say, or said before.
 
-        Waits for the chat model where one is set; falls back to rules when it fails."""
+        Waits for the chat model where one is set; falls back to rules when it fails.
+        """
         ...
 
 
 class MemoryFiles(Protocol):
     """Port of memory as Markdown files: write, sync, commit, watch.
-    The part of a vault that an engine and its surfaces need."""
+
+    The part of a vault that an engine and its surfaces need.
+    """
 
     def dream(self, owner: Scope, days: int, *, force: bool = False) -> bool:
         """Move lasting facts from recent notes into MEMORY.md.
-        False: nothing new."""
+
+        False: nothing new.
+        """
         ...
 
     def write(self) -> object:

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     Flags: TypeAlias = npt.NDArray[np.bool_]
 
 
+CHARGED_OWNER: ContextVar[str] = ContextVar("engrams_charged_owner", default="")
+"""Key of the owner for whom the model is asked here; his quota pays. Empty: nobody's does."""
+
+
 @runtime_checkable
 class Closable(Protocol):
     """Port of something that holds connections or threads to close."""
@@ -51,9 +55,12 @@ class TokenCounter(Protocol):
 @dataclass(frozen=True, slots=True)
 class EmbedderCard:
     """Facts about an embedding model: id, dimension, prefixes, floors, scale.
-    ``floors``: cosines that engrams itself goes by with this model (``duplicate``, ``related``), and the nearness below which nothing is
-    near (``near``). ``scale``: its cosines that mean what 0, 0.1 … 1 mean with all-MiniLM-L6-v2 (empty: not known); thresholds set for
-    another model are turned into this one's by it. ``inline``: fast enough to run inside a write (< 1 ms a text)."""
+
+    ``floors``: cosines that engrams itself goes by with this model (``duplicate``, ``related``),
+    and the nearness below which nothing is near (``near``). ``scale``: its cosines that mean what
+    0, 0.1 … 1 mean with all-MiniLM-L6-v2 (empty: not known); thresholds set for another model are
+    turned into this one's by it. ``inline``: fast enough to run inside a write (< 1 ms a text).
+    """
 
     id: str
     dimension: int
@@ -70,9 +77,13 @@ class Embedder(Protocol):
     @property
     def card(self) -> EmbedderCard: ...
 
-    def embed(self, texts: Sequence[str], purpose: Literal["query", "document"] = "document") -> Floats:
+    def embed(
+        self, texts: Sequence[str], purpose: Literal["query", "document"] = "document"
+    ) -> Floats:
         """Embed texts.
-        float32 [len(texts), dimension]; rows have length 1, or 0 for a text with no known word."""
+
+        float32 [len(texts), dimension]; rows have length 1, or 0 for a text with no known word.
+        """
         ...
 
 
@@ -85,9 +96,12 @@ class ChatMessage:
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
     """Question to a chat model: messages, JSON schema, purpose, limits.
-    ``schema``: a JSON schema its answer must satisfy (None: free text). ``timeout``: seconds for all of it, retries and corrections
-    included (None: the model's own time-out for each answer). ``key``: a name for the question, by which its answer is kept (empty: its
-    messages). ``about``: ids of the memories that it shows."""
+
+    ``schema``: a JSON schema its answer must satisfy (None: free text). ``timeout``: seconds for
+    all of it, retries and corrections included (None: the model's own time-out for each answer).
+    ``key``: a name for the question, by which its answer is kept (empty: its messages). ``about``:
+    ids of the memories that it shows.
+    """
 
     messages: tuple[ChatMessage, ...]
     purpose: str
@@ -102,8 +116,10 @@ class ChatRequest:
 @dataclass(frozen=True, slots=True)
 class ChatAnswer:
     """Answer of a chat model: text or checked JSON, and its cost.
-    ``data``: the parsed, schema-checked JSON where a schema was asked for. ``notes``: faults of the answer that were repaired. ``cut``:
-    only its complete beginning is here."""
+
+    ``data``: the parsed, schema-checked JSON where a schema was asked for. ``notes``: faults of the
+    answer that were repaired. ``cut``: only its complete beginning is here.
+    """
 
     text: str
     data: Json = None
@@ -114,13 +130,11 @@ class ChatAnswer:
     cut: bool = False
 
 
-CHARGED_OWNER: ContextVar[str] = ContextVar("engrams_charged_owner", default="")
-"""Key of the owner for whom the model is asked here; his quota pays. Empty: nobody's does."""
-
-
 class ChatModel(Protocol):
     """Port of a language model that answers a chat request.
-    ModelError when it fails for good; BudgetError when the day's budget is spent."""
+
+    ModelError when it fails for good; BudgetError when the day's budget is spent.
+    """
 
     @property
     def name(self) -> str: ...
@@ -131,8 +145,11 @@ class ChatModel(Protocol):
 @dataclass(frozen=True, slots=True)
 class ChatModelMeasurement:
     """Abilities of a chat model, as found by asking it.
-    ``first_seconds``: until the first word (0: unknown). ``seconds``: of an answer in JSON. ``json``: how it was got (schema, tool, prompt;
-    empty: not at all). ``context_tokens``: what the server says (0: nothing)."""
+
+    ``first_seconds``: until the first word (0: unknown). ``seconds``: of an answer in JSON.
+    ``json``: how it was got (schema, tool, prompt; empty: not at all). ``context_tokens``: what the
+    server says (0: nothing).
+    """
 
     first_seconds: float
     seconds: float
@@ -153,7 +170,9 @@ class MeasurableChat(Protocol):
 class RerankRequest:
     """Query and texts to score. ``seconds``: the time there is.
 
-    Of a turn of a conversation also its ``session`` (unique over owners), the texts' ``ids``, and whether its topic changed."""
+    Of a turn of a conversation also its ``session`` (unique over owners), the texts' ``ids``, and
+    whether its topic changed.
+    """
 
     query: str
     texts: tuple[str, ...]
@@ -165,7 +184,9 @@ class RerankRequest:
 
 class Reranker(Protocol):
     """Port that scores texts by relevance to a query, 0 to 1.
-    0..1, one per text; None for those there was no time for."""
+
+    0..1, one per text; None for those there was no time for.
+    """
 
     @property
     def name(self) -> str: ...
@@ -183,7 +204,9 @@ class JudgementCounter(Protocol):
 @dataclass(frozen=True, slots=True)
 class DiscoveredModelServer:
     """Model server that was found, with the models it serves.
-    ``url``: as in ``chat.url``; ``models``: names of those that may chat."""
+
+    ``url``: as in ``chat.url``; ``models``: names of those that may chat.
+    """
 
     name: str
     provider: Literal["openai", "ollama"]

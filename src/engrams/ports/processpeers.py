@@ -18,7 +18,9 @@ class SharedTable:
     """Bounded table that all processes of a server have. Thread safe."""
 
     def __init__(self, peers: ProcessPeers, name: str, most: int) -> None:
-        self._lock, self._rows, self._most = Lock(), OrderedDict[Any, Any](), most
+        self._lock = Lock()
+        self._rows = OrderedDict[Any, Any]()
+        self._most = most
         self._tell = peers.share(name, self._apply)
 
     def get(self, key: Any, default: Any = None) -> Any:
@@ -66,7 +68,9 @@ class SharedTable:
 class ProcessPeers:
     """Other processes of this server; none until ``connect``.
 
-    They share what is no memory and must not be on disk: who was shown what, whose request is the next of a thread, rates of requests."""
+    They share what is no memory and must not be on disk: who was shown what, whose request is the
+    next of a thread, rates of requests.
+    """
 
     def __init__(self) -> None:
         self._send: SendFunction | None = None
@@ -79,8 +83,10 @@ class ProcessPeers:
     def connect(self, send: SendFunction, later: SendFunction | None = None) -> None:
         """Tell the other processes through ``send`` from now on.
 
-        ``later``: sends what can wait, together with more."""
-        self._send, self._send_later = send, later or send
+        ``later``: sends what can wait, together with more.
+        """
+        self._send = send
+        self._send_later = later or send
 
     def table(self, name: str, most: int = 10_000) -> SharedTable:
         """Return the table of a name, of at most so many entries."""
@@ -88,10 +94,13 @@ class ProcessPeers:
             self._tables[name] = SharedTable(self, name, most)
         return self._tables[name]
 
-    def share(self, name: str, apply: Callable[..., object], *, can_wait: bool = False) -> TellFunction:
+    def share(
+        self, name: str, apply: Callable[..., object], *, can_wait: bool = False
+    ) -> TellFunction:
         """Call ``apply`` with what others tell; returns what tells them.
 
-        ``can_wait``: while this process has other requests to answer, for some tenths of a second."""
+        ``can_wait``: while this process has other requests to answer, for some tenths of a second.
+        """
         with self._lock:
             self._parts[name] = apply
             early = self._early.pop(name, ())

@@ -13,7 +13,9 @@ SessionLogName: TypeAlias = Literal["safety", "feedback"]
 class SessionLogRow:
     """Row of a log.
 
-    ``id``, ``session``: hashes. ``at``: microseconds since 1970. ``owner``: a scope's key; None: nobody's. ``data``: a JSON object."""
+    ``id``, ``session``: hashes. ``at``: microseconds since 1970. ``owner``: a scope's key; None:
+    nobody's. ``data``: a JSON object.
+    """
 
     id: str
     at: int
@@ -26,7 +28,9 @@ class SessionLogRow:
 class SessionLogSearch:
     """Request for rows of ``since <= at < until``, newest first.
 
-    ``session``: a hash, or empty. ``owner``: a scope's key, with those below it, or empty: everybody's."""
+    ``session``: a hash, or empty. ``owner``: a scope's key, with those below it, or empty:
+    everybody's.
+    """
 
     since: int
     until: int

@@ -8,11 +8,17 @@ from typing import Protocol
 from engrams.ports.recordstore import OwnerStateRow, ScopeReach, SessionRow
 from engrams.types import Scope
 
-LEARNED, PREFERENCES, GARDEN_STATE, IMPORTS, UNSAVED, CALIBRATION, RESPONSES = (
-    "learned", "profile", "garden", "imports", "unsaved", "calibration", "responses",
-)  # fmt: skip
-"""Names of owner states: how far an owner's memory was learned, standing preferences, the garden, imports, sessions with a wish not to be
-saved, the floor of what counts as near, sessions by response."""
+LEARNED = "learned"  # fmt: skip
+PREFERENCES = "profile"
+GARDEN_STATE = "garden"
+IMPORTS = "imports"
+UNSAVED = "unsaved"
+CALIBRATION = "calibration"
+RESPONSES = "responses"
+"""Names of owner states: how far an owner's memory was learned, standing preferences, the garden,
+imports, sessions with a wish not to be saved, the floor of what counts as near, sessions by
+response.
+"""
 
 
 class SessionStore(Protocol):
@@ -22,7 +28,9 @@ class SessionStore(Protocol):
 
     def save(self, row: SessionRow, expect: int | None = None) -> SessionRow:
         """Save a session with the next token. ConflictError: it changed.
-        ConflictError where the stored token is not ``expect`` (None: any)."""
+
+        ConflictError where the stored token is not ``expect`` (None: any).
+        """
         ...
 
     def idle(self, before: datetime, limit: int = 100) -> tuple[SessionRow, ...]:
@@ -43,5 +51,7 @@ class OwnerStateStore(Protocol):
 
     def save_state(self, row: OwnerStateRow, expect: int | None = None) -> OwnerStateRow:
         """Save a state with the next token. ConflictError: it changed.
-        ConflictError where the stored token (0: none) is not ``expect`` (None: any)."""
+
+        ConflictError where the stored token (0: none) is not ``expect`` (None: any).
+        """
         ...

@@ -11,11 +11,15 @@ from engrams.types import Json, Record
 
 class SkillRecordSource(Protocol):
     """Port of skills: files found in searches and never stored.
-    Every owner's reads see the same ones."""
+
+    Every owner's reads see the same ones.
+    """
 
     def seek(self, seek: CandidateSearchQuery) -> CandidatePool:
         """Find candidates among skills, scored as memories are.
-        Whose memory ``seek`` reaches plays no part."""
+
+        Whose memory ``seek`` reaches plays no part.
+        """
         ...
 
     def get(self, ids: Sequence[str]) -> tuple[Record, ...]:

@@ -22,7 +22,9 @@ def build_missing_upload() -> NotFoundError:
 class StoredUpload:
     """Upload as it is kept.
 
-    ``about``: its text of facts. ``has_file``: its contents were not erased yet. ``touched``: when it was last written."""
+    ``about``: its text of facts. ``has_file``: its contents were not erased yet. ``touched``: when
+    it was last written.
+    """
 
     about: str
     has_file: bool
@@ -32,7 +34,8 @@ class StoredUpload:
 class UploadStorage(Protocol):
     """Port that stores uploads; another owner's id is not found.
 
-    Any method but ``create``: NotFoundError where there is no such upload."""
+    Any method but ``create``: NotFoundError where there is no such upload.
+    """
 
     is_shared: bool
     """True where processes on other machines take its imports."""

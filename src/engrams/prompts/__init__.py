@@ -1,5 +1,7 @@
 """Prompts, one Markdown file each.
-The hash of a prompt is stored with what it produced."""
+
+The hash of a prompt is stored with what it produced.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ _ESCAPED = {ord(char): f"\\u{ord(char):04x}" for char in "<>\x7f\x85\u2028\u2029
 @dataclass(frozen=True, slots=True)
 class PromptTemplate:
     """A prompt with ``{{name}}`` placeholders.
-    ``hash``: 16 hex digits of its text; equal texts, equal hashes."""
+
+    ``hash``: 16 hex digits of its text; equal texts, equal hashes.
+    """
 
     name: str
     text: str
@@ -30,11 +34,15 @@ class PromptTemplate:
 
     def render(self, **values: str) -> str:
         """Fill every placeholder in one pass.
-        Placeholders inside a value stay as they are. InputError: the names given are not exactly the placeholders' names."""
+
+        Placeholders inside a value stay as they are. InputError: the names given are not exactly
+        the placeholders' names.
+        """
         wanted = set(_PLACE.findall(self.text))
         if wanted != set(values):
             raise InputError(
-                f"The prompt {self.name!r} takes {', '.join(sorted(wanted)) or 'nothing'}, not {', '.join(sorted(values)) or 'nothing'}."
+                f"The prompt {self.name!r} takes {', '.join(sorted(wanted)) or 'nothing'}, not"
+                f" {', '.join(sorted(values)) or 'nothing'}."
             )
         return _PLACE.sub(lambda match: values[match[1]], self.text)
 
@@ -42,7 +50,9 @@ class PromptTemplate:
 @cache
 def load(name: str) -> PromptTemplate:
     """Load the prompt ``prompts/<name>.md``.
-    InputError: there is none of that name."""
+
+    InputError: there is none of that name.
+    """
     file = resources.files("engrams.prompts") / f"{name}.md" if _NAME.fullmatch(name) else None
     if file is None or not file.is_file():
         raise InputError(f"There is no prompt {name!r}.")
@@ -52,5 +62,8 @@ def load(name: str) -> PromptTemplate:
 
 def quote(text: str) -> str:
     """Fence a text as data inside a prompt.
-    One line in double quotes, which nothing in the text can end, and no angle brackets that could pass for markup."""
+
+    One line in double quotes, which nothing in the text can end, and no angle brackets that could
+    pass for markup.
+    """
     return json.dumps(text, ensure_ascii=False).translate(_ESCAPED)

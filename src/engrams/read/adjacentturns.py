@@ -23,31 +23,45 @@ _SHORT = 4
 
 def with_neighbours(hits: Sequence[Hit], request: ReadRequest, deps: ReadDeps) -> list[Hit]:
     """Add to questions their answers, to short turns the turn before.
-    They count: ``request.limit`` hits at most in all. An answer, or the question of one, may take the place of the last hit; any other
-    turn before takes only one that is left over. Not where tiers are searched: an exchange has both, and
-    nothing comes that is not near itself. Bare thanks and assent are left out, but for a yes or no beside its question."""
+
+    They count: ``request.limit`` hits at most in all. An answer, or the question of one, may take
+    the place of the last hit; any other turn before takes only one that is left over. Not where
+    tiers are searched: an exchange has both, and nothing comes that is not near itself. Bare thanks
+    and assent are left out, but for a yes or no beside its question.
+    """
     hits = [hit for hit in hits if hit.facts or not is_acknowledgement(hit.record.text)]
     if deps.settings.routing.mode == "tiers":
         return hits
     found: dict[str, Hit] = {}
-    known, room = {hit.record.id: hit for hit in hits}, request.limit - len(hits)
+    known = {hit.record.id: hit for hit in hits}
+    room = request.limit - len(hits)
     for place, hit in enumerate(hits):
         found.setdefault(hit.record.id, hit)
         side = _missing_side(hit.record) if place < _LOOKED_AT else None
         other = _find_beside(hit.record, side, request, deps) if side else None
-        if other is None or other.id in found or (is_acknowledgement(other.text) and not is_answer(other.text)):
+        if (
+            other is None
+            or other.id in found
+            or (is_acknowledgement(other.text) and not is_answer(other.text))
+        ):
             continue
         if other.id not in known:
             if room <= 0 and not (_is_question(hit.record) or _is_question(other)):
                 continue
             room -= 1
-        found[other.id] = known.get(other.id) or replace(hit, record=mask_corrected(other), status=other.status, facts=(), snippet="")
+        found[other.id] = known.get(other.id) or replace(
+            hit, record=mask_corrected(other), status=other.status, facts=(), snippet=""
+        )
     return list(found.values())[: request.limit]
 
 
-def drop_shown(hits: Iterable[Hit], records: Iterable[Record], profile: Iterable[Record]) -> list[Hit]:
+def drop_shown(
+    hits: Iterable[Hit], records: Iterable[Record], profile: Iterable[Record]
+) -> list[Hit]:
     """Leave out records shown elsewhere, and turns that the profile repeats.
-    A turn that may be outdated stays if the profile does not say so of its facts."""
+
+    A turn that may be outdated stays if the profile does not say so of its facts.
+    """
     shown = {record.id for record in records}
     said: dict[str, set[str]] = {}
     told = list(profile)
@@ -77,9 +91,24 @@ def _is_question(record: Record) -> bool:
     return record.text.rstrip().endswith(("?", "？"))
 
 
-def _find_beside(record: Record, order: Literal["newest", "oldest"], request: ReadRequest, deps: ReadDeps) -> Record | None:
-    asked = RecordQuery(request.reach, (Kind.TURN,), as_of=request.as_of, session=record.session, order=order, after=record.id, limit=1)
+def _find_beside(
+    record: Record, order: Literal["newest", "oldest"], request: ReadRequest, deps: ReadDeps
+) -> Record | None:
+    asked = RecordQuery(
+        request.reach,
+        (Kind.TURN,),
+        as_of=request.as_of,
+        session=record.session,
+        order=order,
+        after=record.id,
+        limit=1,
+    )
     found = deps.records.find(asked).records
-    if not found or found[0].id in request.already_shown or found[0].scope != record.scope or UNSEARCHED in found[0].meta:
+    if (
+        not found
+        or found[0].id in request.already_shown
+        or found[0].scope != record.scope
+        or UNSEARCHED in found[0].meta
+    ):
         return None
     return found[0]

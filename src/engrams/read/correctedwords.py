@@ -12,15 +12,21 @@ from engrams.types import CORRECTED, Json, Record
 def mask_corrected(record: Record) -> Record:
     """Replace corrected or forgotten quotes by a mark; pure.
 
-    In metadata and evidence, too."""
+    In metadata and evidence, too.
+    """
     marks = record.meta.get(CORRECTED, ())
     if not marks:
         return record
-    text, meta, evidence = record.text, {**record.meta, CORRECTED: None}, record.evidence
+    text = record.text
+    meta = {**record.meta, CORRECTED: None}
+    evidence = record.evidence
     for item in marks:
         mark = "[forgotten]" if item["action"] == "forget" else f"[corrected on {item['at'][:10]}]"
-        text, meta = text.replace(item["quote"], mark), _replace_in_values(meta, item["quote"], mark)
-        evidence = tuple(replace(each, quote=each.quote.replace(item["quote"], mark)) for each in evidence)
+        text = text.replace(item["quote"], mark)
+        meta = _replace_in_values(meta, item["quote"], mark)
+        evidence = tuple(
+            replace(each, quote=each.quote.replace(item["quote"], mark)) for each in evidence
+        )
     told = [{name: value for name, value in item.items() if name != "quote"} for item in marks]
     return replace(record, text=text, meta={**meta, CORRECTED: told}, evidence=evidence)
 
@@ -30,7 +36,9 @@ def matches_only_masked(record: Record, asked: Collection[str]) -> bool:
     marks = record.meta.get(CORRECTED, ())
     if not marks:
         return False
-    words, removed, text = set(asked), set[str](), record.search_text
+    words = set(asked)
+    removed = set[str]()
+    text = record.search_text
     for item in marks:
         removed |= set(terms(item["quote"]))
         text = text.replace(item["quote"], " ")

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 def find_repeats(hits: Sequence[Hit], threshold: float, wanted: int) -> dict[str, str]:
     """Map ids of repeats to the better hit with the same content.
 
-    Repeats have equal text, or word sets of Jaccard >= ``threshold`` and the names and numbers of both in one order. Stops after ``wanted``
-    different hits."""
+    Repeats have equal text, or word sets of Jaccard >= ``threshold`` and the names and numbers of
+    both in one order. Stops after ``wanted`` different hits.
+    """
     texts: dict[str, str] = {}
     seen: list[tuple[int, Record, frozenset[str]]] = []
     out: dict[str, str] = {}
@@ -47,7 +48,12 @@ def find_repeats(hits: Sequence[Hit], threshold: float, wanted: int) -> dict[str
     return out
 
 
-def _find_repeated(record: Record, words: frozenset[str], seen: Sequence[tuple[int, Record, frozenset[str]]], threshold: float) -> str:
+def _find_repeated(
+    record: Record,
+    words: frozenset[str],
+    seen: Sequence[tuple[int, Record, frozenset[str]]],
+    threshold: float,
+) -> str:
     """Find the better hit that a record repeats, else an empty id."""
     count = len(words)
     for size, other, its in seen:
@@ -61,7 +67,9 @@ def _find_repeated(record: Record, words: frozenset[str], seen: Sequence[tuple[i
 
 def _is_same(one: Record, other: Record) -> bool:
     """Compare lengths and word order of texts with about the same words."""
-    if min(len(one.text), len(other.text)) < _MIN_LENGTH_RATIO * max(len(one.text), len(other.text)):
+    if min(len(one.text), len(other.text)) < _MIN_LENGTH_RATIO * max(
+        len(one.text), len(other.text)
+    ):
         return False
     return not is_reordered(one.search_text, other.search_text)
 
@@ -69,8 +77,10 @@ def _is_same(one: Record, other: Record) -> bool:
 def select_mmr(scores: Sequence[float], vectors: Floats, lam: float, limit: int) -> list[int]:
     """Select places by maximal marginal relevance (Carbonell and Goldstein 1998).
 
-    The first is the best; each next maximises ``lam * score - (1 - lam) * highest cosine to those chosen``. A row of zeros (no vector) is
-    similar to nothing. ``lam`` 1 is plain relevance; ``limit`` <= 0 chooses none."""
+    The first is the best; each next maximises ``lam * score - (1 - lam) * highest cosine to those
+    chosen``. A row of zeros (no vector) is similar to nothing. ``lam`` 1 is plain relevance;
+    ``limit`` <= 0 chooses none.
+    """
     if limit <= 0 or not len(scores):
         return []
     relevance = np.asarray(scores, np.float32)
@@ -90,20 +100,26 @@ def select_mmr(scores: Sequence[float], vectors: Floats, lam: float, limit: int)
 def spread_over_time(hits: Sequence[Hit]) -> list[Hit]:
     """Order hits so that no part of their time crowds out others.
 
-    The time that they were said in has five parts. Each next hit is the best by score, less a tenth for every hit that its part is ahead of
-    the part with the fewest, of those that have any left. Scores stay as they are."""
+    The time that they were said in has five parts. Each next hit is the best by score, less a tenth
+    for every hit that its part is ahead of the part with the fewest, of those that have any left.
+    Scores stay as they are.
+    """
     said = [(hit.record.valid_from or hit.record.recorded_at).timestamp() for hit in hits]
-    first, last = min(said, default=0.0), max(said, default=0.0)
+    first = min(said, default=0.0)
+    last = max(said, default=0.0)
     if first == last:
         return list(hits)
     length = (last - first) / _PARTS
     parts: dict[int, deque[Hit]] = {}
     for hit, moment in zip(hits, said, strict=True):
         parts.setdefault(min(int((moment - first) / length), _PARTS - 1), deque()).append(hit)
-    taken, order = dict.fromkeys(parts, 0), list[Hit]()
+    taken = dict.fromkeys(parts, 0)
+    order = list[Hit]()
     while parts:
         least = min(taken[part] for part in parts)
-        best = max(parts, key=lambda part: parts[part][0].score * (1 - _CROWDING * (taken[part] - least)))
+        best = max(
+            parts, key=lambda part: parts[part][0].score * (1 - _CROWDING * (taken[part] - least))
+        )
         order.append(parts[best].popleft())
         taken[best] += 1
         if not parts[best]:

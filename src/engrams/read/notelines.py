@@ -12,21 +12,41 @@ from engrams.types import Hit, Kind, Record, Status, content_hash
 
 _RULES = (Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE, Kind.PROCEDURE)
 _SAME = 0.85
-"""Share of a line's words that another text has, numbers included, for the line to say nothing more."""
+"""Share of a line's words that another text has, numbers included, for the line to say nothing
+more.
+"""
 _PIECES = 50
 _MARK_TOKENS = 4
 
 
-def add_core_lines(records: Sequence[Record], request: ReadRequest, deps: ReadDeps, tokens: int, counter: TokenCounter) -> list[Record]:
+def add_core_lines(
+    records: Sequence[Record],
+    request: ReadRequest,
+    deps: ReadDeps,
+    tokens: int,
+    counter: TokenCounter,
+) -> list[Record]:
     """Add the lines of MEMORY.md that no statement says.
-    They stand after the rules: in half of the room before the facts, the rest behind them."""
+
+    They stand after the rules: in half of the room before the facts, the rest behind them.
+    """
     said = [_words(record.text) for record in records]
-    fresh = [line for line in _find_core_lines(request, deps) if not _is_said(_words(line.text), said)]
-    room, place = tokens // 2, 0
-    while place < len(fresh) and (room := room - counter.count(fresh[place].text) - _MARK_TOKENS) >= 0:
+    fresh = [
+        line for line in _find_core_lines(request, deps) if not _is_said(_words(line.text), said)
+    ]
+    room = tokens // 2
+    place = 0
+    while (
+        place < len(fresh) and (room := room - counter.count(fresh[place].text) - _MARK_TOKENS) >= 0
+    ):
         place += 1
     rules = [record for record in records if record.kind in _RULES]
-    return [*rules, *fresh[:place], *(record for record in records if record.kind not in _RULES), *fresh[place:]]
+    return [
+        *rules,
+        *fresh[:place],
+        *(record for record in records if record.kind not in _RULES),
+        *fresh[place:],
+    ]
 
 
 def _find_core_lines(request: ReadRequest, deps: ReadDeps) -> list[Record]:
@@ -34,25 +54,52 @@ def _find_core_lines(request: ReadRequest, deps: ReadDeps) -> list[Record]:
     if request.kinds and Kind.NOTE not in request.kinds:
         return []
     where = Where("and", (Condition("category", "eq", CORE_PIECE),))
-    found = deps.records.find(RecordQuery(request.reach, (Kind.SUMMARY,), (Status.ACTIVE,), request.as_of, where=where, limit=_PIECES))
-    pieces = sorted((one for one in found.records if NOTE_PIECE in one.meta), key=lambda one: one.meta["lines"])
-    lines = {content_hash(text): (piece, text) for piece in pieces for text in split_note(piece.text)}
+    found = deps.records.find(
+        RecordQuery(
+            request.reach,
+            (Kind.SUMMARY,),
+            (Status.ACTIVE,),
+            request.as_of,
+            where=where,
+            limit=_PIECES,
+        )
+    )
+    pieces = sorted(
+        (one for one in found.records if NOTE_PIECE in one.meta), key=lambda one: one.meta["lines"]
+    )
+    lines = {
+        content_hash(text): (piece, text) for piece in pieces for text in split_note(piece.text)
+    }
     return [
-        replace(piece, id=f"{piece.id}:{name[:8]}", kind=Kind.NOTE, text=text, category="", meta={NOTE_PIECE: piece.meta[NOTE_PIECE]})
+        replace(
+            piece,
+            id=f"{piece.id}:{name[:8]}",
+            kind=Kind.NOTE,
+            text=text,
+            category="",
+            meta={NOTE_PIECE: piece.meta[NOTE_PIECE]},
+        )
         for name, (piece, text) in lines.items()
     ]
 
 
 def find_note_echoes(hits: Sequence[Hit], asked: Collection[str]) -> dict[str, str]:
     """Map pieces of notes to hits that answer the same."""
-    said = [(hit.record.id, _words(text)) for hit in hits if NOTE_PIECE not in hit.record.meta for text in _texts(hit)]
+    said = [
+        (hit.record.id, _words(text))
+        for hit in hits
+        if NOTE_PIECE not in hit.record.meta
+        for text in _texts(hit)
+    ]
     out: dict[str, str] = {}
     for hit in hits:
         if NOTE_PIECE not in hit.record.meta:
             continue
         lines = [_words(text) for text in split_note(hit.record.text)]
         near = [words for words in lines if words & set(asked)] or lines
-        twins = [next((name for name, other in said if _is_said(words, [other])), "") for words in near]
+        twins = [
+            next((name for name, other in said if _is_said(words, [other])), "") for words in near
+        ]
         if near and all(twins):
             out[hit.record.id] = twins[0]
         else:
@@ -62,15 +109,24 @@ def find_note_echoes(hits: Sequence[Hit], asked: Collection[str]) -> dict[str, s
 
 def drop_said_lines(hits: Sequence[Hit], profile: Iterable[Record]) -> list[Hit]:
     """Leave out lines of notes that are said elsewhere.
-    Left out too: hits that say no more than a line of the profile that stands there word for word."""
+
+    Left out too: hits that say no more than a line of the profile that stands there word for word.
+    """
     profile = list(profile)
     lines = [_words(record.text) for record in profile if record.kind is Kind.NOTE]
     pieces = [hit for hit in hits if NOTE_PIECE in hit.record.meta]
-    kept = [hit for hit in hits if NOTE_PIECE in hit.record.meta or not any(_words(hit.record.search_text) <= line for line in lines)]
+    kept = [
+        hit
+        for hit in hits
+        if NOTE_PIECE in hit.record.meta
+        or not any(_words(hit.record.search_text) <= line for line in lines)
+    ]
     if not pieces:
         return kept
     said = [_words(record.text) for record in profile]
-    said += [_words(text) for hit in kept if NOTE_PIECE not in hit.record.meta for text in _texts(hit)]
+    said += [
+        _words(text) for hit in kept if NOTE_PIECE not in hit.record.meta for text in _texts(hit)
+    ]
     shortened = {}
     for hit in pieces:
         fresh = [text for text in split_note(hit.record.text) if not _is_said(_words(text), said)]

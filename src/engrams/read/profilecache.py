@@ -18,7 +18,8 @@ _Versions: TypeAlias = tuple[tuple[str, int], ...]
 class ProfileCache:
     """Last profile of each reader, valid while its candidates are unchanged.
 
-    ``versions``: ids and versions of the candidates that it was chosen from."""
+    ``versions``: ids and versions of the candidates that it was chosen from.
+    """
 
     def __init__(self) -> None:
         self._kept: OrderedDict[_Key, tuple[_Versions, list[Record]]] = OrderedDict()

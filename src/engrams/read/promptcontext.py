@@ -54,13 +54,22 @@ def build_context(request: ReadRequest, deps: ReadDeps, budget: ContextTokenBudg
     if budget.total <= 0:
         return Context("", "", 0, "")
     # The last turns have priority over everything else.
-    latest = take_fitting(request.last_turns[::-1], lambda some: conversation_frame(some[::-1]), budget.total, budget.counter)[::-1]
+    latest = take_fitting(
+        request.last_turns[::-1],
+        lambda some: conversation_frame(some[::-1]),
+        budget.total,
+        budget.counter,
+    )[::-1]
     said = conversation_frame(latest)
     most = budget.total - budget.counter.count(said + "\n\n") if said else budget.total
     short = budget.counter.count(summary_frame(request.summary) + "\n\n") if request.summary else 0
-    request, most = (request, most - short) if short <= most else (replace(request, summary=""), most)
+    request, most = (
+        (request, most - short) if short <= most else (replace(request, summary=""), most)
+    )
     room = max(min(budget.prefix, most), 0)
-    profile = mark_doubtful(select_profile(request, deps, room, budget.counter), request, deps, room, budget.counter)
+    profile = mark_doubtful(
+        select_profile(request, deps, room, budget.counter), request, deps, room, budget.counter
+    )
     prefix = profile_frame(profile)
     # Thanks and assent ask for nothing.
     found = search(replace(request, text="") if is_acknowledgement(request.text) else request, deps)
@@ -69,10 +78,22 @@ def build_context(request: ReadRequest, deps: ReadDeps, budget: ContextTokenBudg
     style = deps.settings.line_format
     told = profile if style in ("text", "triple") else []
     whole = [record for record in profile if IN_PART not in record.meta]
-    hits = drop_shown(with_neighbours(_with_last_episode(request, near, deps), request, deps), [*whole, *latest], told)
-    hits = _with_later(drop_said_lines(hits, profile), [] if found.abstain else profile, [*profile, *latest], request, deps)
+    hits = drop_shown(
+        with_neighbours(_with_last_episode(request, near, deps), request, deps),
+        [*whole, *latest],
+        told,
+    )
+    hits = _with_later(
+        drop_said_lines(hits, profile),
+        [] if found.abstain else profile,
+        [*profile, *latest],
+        request,
+        deps,
+    )
     left = most - budget.counter.count(prefix + "\n\n") if prefix else most
-    kept = take_fitting(hits, lambda some: _recalled_part(request.text, some, left, style), left, budget.counter)
+    kept = take_fitting(
+        hits, lambda some: _recalled_part(request.text, some, left, style), left, budget.counter
+    )
     return _assemble(prefix, profile, kept, found, request, budget, latest, style)
 
 
@@ -88,11 +109,24 @@ def _assemble(
 ) -> Context:
     """Join the parts; counters are not additive, so recount and cut."""
     while True:
-        short, standing = summary_frame(request.summary), tuple(record.id for record in profile) if prefix else ()
-        parts = (short, _recalled_part(request.text, kept, budget.total, style), conversation_frame(latest))
+        short = summary_frame(request.summary)
+        standing = tuple(record.id for record in profile) if prefix else ()
+        parts = (
+            short,
+            _recalled_part(request.text, kept, budget.total, style),
+            conversation_frame(latest),
+        )
         tail = "\n\n".join(part for part in parts if part)
         result = Context(
-            prefix, tail, 0, profile_version(profile) if prefix else "", tuple(kept), found.abstain, found.trace, short, standing
+            prefix=prefix,
+            tail=tail,
+            tokens=0,
+            version=profile_version(profile) if prefix else "",
+            hits=tuple(kept),
+            abstain=found.abstain,
+            trace=found.trace,
+            summary=short,
+            standing=standing,
         )
         tokens = budget.counter.count(result.text)
         if tokens <= budget.total:
@@ -110,31 +144,74 @@ def _assemble(
 def _recalled_part(query: str, hits: Sequence[Hit], tokens: int, style: str) -> str:
     """Render recalled items, first said first except in role style.
 
-    A long item may use a third of the budget, at about four characters a token; an assistant's answer ``ANSWER_CHARACTERS``."""
-    words, most = frozenset(terms(query)), max(200, tokens * 4 // 3)
-    longest = {hit.record.id: min(most, ANSWER_CHARACTERS) if hit.record.role == "assistant" else most for hit in hits}
+    A long item may use a third of the budget, at about four characters a token; an assistant's
+    answer ``ANSWER_CHARACTERS``.
+    """
+    words = frozenset(terms(query))
+    most = max(200, tokens * 4 // 3)
+    longest = {
+        hit.record.id: min(most, ANSWER_CHARACTERS) if hit.record.role == "assistant" else most
+        for hit in hits
+    }
     if style == "sections":
-        said = [record for hit in hits for record in (*(fact for fact in hit.facts if fact.status is Status.ACTIVE), hit.record)[:1]]
+        said = [
+            record
+            for hit in hits
+            for record in (
+                *(fact for fact in hit.facts if fact.status is Status.ACTIVE),
+                hit.record,
+            )[:1]
+        ]
         return frame_statements(map(profile_statement, said), profile_version(said))
     if style == "role":
         return recalled_frame([role_line(hit, words, longest[hit.record.id]) for hit in hits])
     ordered = sorted(hits, key=lambda hit: hit.record.telling_key)
     if style == "triple":
-        return recalled_frame([one for hit in ordered for one in triple_lines(hit) or [dated_line(hit, words, longest[hit.record.id])]])
+        return recalled_frame(
+            [
+                one
+                for hit in ordered
+                for one in triple_lines(hit) or [dated_line(hit, words, longest[hit.record.id])]
+            ]
+        )
     return recalled_frame(recalled_days(ordered, words, longest))
 
 
-def _with_later(hits: Sequence[Hit], profile: Sequence[Record], known: Sequence[Record], request: ReadRequest, deps: ReadDeps) -> list[Hit]:
+def _with_later(
+    hits: Sequence[Hit],
+    profile: Sequence[Record],
+    known: Sequence[Record],
+    request: ReadRequest,
+    deps: ReadDeps,
+) -> list[Hit]:
     """Add the later messages that doubts point to.
-    ``known``: records shown elsewhere; what they quote is not told again."""
-    doubts = [hit.outdated.by for hit in hits if hit.outdated and not hit.outdated.closed and is_doubtful(hit.outdated)]
+
+    ``known``: records shown elsewhere; what they quote is not told again.
+    """
+    doubts = [
+        hit.outdated.by
+        for hit in hits
+        if hit.outdated and not hit.outdated.closed and is_doubtful(hit.outdated)
+    ]
     doubts += [record.meta[DOUBTED_BY] for record in profile if DOUBTED_BY in record.meta]
-    shown = {hit.record.id for hit in hits} | {name for one in known for name in (one.id, *(quote.source for quote in one.evidence))}
-    missing = [name for name in dict.fromkeys(doubts) if name not in shown and name not in request.already_shown][:_MOST_LATER]
+    shown = {hit.record.id for hit in hits} | {
+        name for one in known for name in (one.id, *(quote.source for quote in one.evidence))
+    }
+    missing = [
+        name
+        for name in dict.fromkeys(doubts)
+        if name not in shown and name not in request.already_shown
+    ][:_MOST_LATER]
     if not missing:
         return [*hits]
-    asked = RecordQuery(request.reach, as_of=request.as_of, where=Where("and", (Condition("id", "in", missing),)))
-    later = [mask_corrected(one) for one in deps.records.find(asked).records if UNSEARCHED not in one.meta]
+    asked = RecordQuery(
+        request.reach, as_of=request.as_of, where=Where("and", (Condition("id", "in", missing),))
+    )
+    later = [
+        mask_corrected(one)
+        for one in deps.records.find(asked).records
+        if UNSEARCHED not in one.meta
+    ]
     return [*hits, *(Hit(one, 0.0, one.status) for one in later)]
 
 

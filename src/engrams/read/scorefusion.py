@@ -1,5 +1,7 @@
 """Fusion of source scores into one absolute score.
-Floors, dates and decay are applied here too."""
+
+Floors, dates and decay are applied here too.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,7 @@ import numpy as np
 
 from engrams.frozendata import dataclass
 from engrams.ports import CandidatePool
-from engrams.read.confidencedecay import DECAYING, decayed_confidence
-from engrams.read.confidencedecay import age_days as age_days
+from engrams.read.confidencedecay import DECAYING, age_days, decayed_confidence
 from engrams.read.cues import QueryCues, score_dates, score_speakers
 from engrams.settings import ReadSettings, ScoreWeightSettings
 from engrams.text.terms import terms
@@ -24,6 +25,8 @@ from engrams.types import Hit, Layer
 
 if TYPE_CHECKING:
     from engrams.ports.candidatesearch import Flags, Floats, Integers
+
+__all__ = ["age_days"]
 
 _LONG_WORDS = 20.0
 """Words at which the length feature is capped: long answers must not win by length."""
@@ -42,6 +45,19 @@ WEIGHTS: Mapping[str, str] = {
 """Features whose weight has another name in the settings."""
 
 
+_LONGEST_SPAN = 366
+"""Days of the longest span used: "since 2019" overlaps everything."""
+
+_MOST_TEXT = 2000
+"""Characters of a memory that are parsed."""
+
+
+_SHARED = 2
+_OF_RECORD = 0.4
+EDGE = 1e-6
+"""Tolerance: cosines are float32, and floors are inclusive."""
+
+
 @dataclass(frozen=True, slots=True)
 class ScoredCandidatePool:
     """Scores of a pool, 0..1, with the share of each feature."""
@@ -51,11 +67,16 @@ class ScoredCandidatePool:
 
 
 def score_pool(
-    pool: CandidatePool, cues: QueryCues, answering: Mapping[str, float], settings: ReadSettings, now: float
+    pool: CandidatePool,
+    cues: QueryCues,
+    answering: Mapping[str, float],
+    settings: ReadSettings,
+    now: float,
 ) -> ScoredCandidatePool:
     """Fuse the sources into scores.
 
-    ``weighted`` adds absolute scores, ``sum`` likewise without normalised weights; ``rrf`` adds 1 / (k + rank) of each list (Cormack 2009).
+    ``weighted`` adds absolute scores, ``sum`` likewise without normalised weights; ``rrf`` adds 1 /
+    (k + rank) of each list (Cormack 2009).
     """
     features = _build_features(pool, cues, settings, now)
     if answering:
@@ -67,7 +88,9 @@ def score_pool(
     if settings.fusion == "sum":
         features |= _scale_words(features, settings, pool.embedded)
     most = (base_weight(weights) if settings.fusion == "weighted" else 1.0) or 1.0
-    shares = {name: np.float32(getattr(weights, WEIGHTS.get(name, name)) / most) for name in features}
+    shares = {
+        name: np.float32(getattr(weights, WEIGHTS.get(name, name)) / most) for name in features
+    }
     parts = {name: features[name] * share for name, share in shares.items() if share}
     if settings.fusion == "sum" and {"cos", "bm"} <= parts.keys():
         # Without a vector, words stand in for meaning: the parts say so.
@@ -79,7 +102,9 @@ def score_pool(
     return ScoredCandidatePool(total.clip(0, 1, out=total), parts)
 
 
-def _build_features(pool: CandidatePool, cues: QueryCues, settings: ReadSettings, now: float) -> dict[str, Floats]:
+def _build_features(
+    pool: CandidatePool, cues: QueryCues, settings: ReadSettings, now: float
+) -> dict[str, Floats]:
     features = {
         "cos": np.maximum(pool.cos, 0),
         "cosctx": np.maximum(pool.cosctx, 0),
@@ -103,7 +128,10 @@ def _build_features(pool: CandidatePool, cues: QueryCues, settings: ReadSettings
         features["identifier"] = pool.identified
     if settings.weights.recency:
         age = np.maximum(now - pool.times, 0.0) / 86_400
-        features["recency"] = np.exp(-age / (settings.recency_days if pool.aging is None else _decay_days(pool.aging, settings)))
+        features["recency"] = np.exp(
+            -age
+            / (settings.recency_days if pool.aging is None else _decay_days(pool.aging, settings))
+        )
     return {name: values.astype(np.float32, copy=False) for name, values in features.items()}
 
 
@@ -112,7 +140,9 @@ def _decay_days(aging: Flags, settings: ReadSettings) -> Floats:
     return np.where(aging, settings.longterm_days, settings.recency_days).astype(np.float32)
 
 
-def _scale_words(features: Mapping[str, Floats], settings: ReadSettings, embedded: Flags) -> dict[str, Floats]:
+def _scale_words(
+    features: Mapping[str, Floats], settings: ReadSettings, embedded: Flags
+) -> dict[str, Floats]:
     """Scale BM25 by the setting; it replaces the cosine of unembedded records."""
     words = features["bm"]
     if settings.bm25_scale == "saturated":
@@ -121,7 +151,9 @@ def _scale_words(features: Mapping[str, Floats], settings: ReadSettings, embedde
 
 
 def _score_voices(pool: CandidatePool, cues: QueryCues) -> Floats:
-    fits = score_speakers(cues, [name for name, _ in pool.voices], [role for _, role in pool.voices])
+    fits = score_speakers(
+        cues, [name for name, _ in pool.voices], [role for _, role in pool.voices]
+    )
     found: Floats = fits[pool.voice]
     return found
 
@@ -160,7 +192,14 @@ def query_spans(cues: QueryCues) -> list[TimeSpan]:
 
 def base_weight(weights: ScoreWeightSettings) -> float:
     """Summed weight of the sources that every query has, without cues."""
-    return weights.dense + weights.dense_window + weights.dense_next + weights.bm25 + weights.bm25_window + weights.bm25_session
+    return (
+        weights.dense
+        + weights.dense_window
+        + weights.dense_next
+        + weights.bm25
+        + weights.bm25_window
+        + weights.bm25_session
+    )
 
 
 def _rank_scores(features: Mapping[str, Floats], k: float) -> dict[str, Floats]:
@@ -173,20 +212,18 @@ def _rank_scores(features: Mapping[str, Floats], k: float) -> dict[str, Floats]:
     return parts
 
 
-_LONGEST_SPAN = 366
-"""Days of the longest span used: "since 2019" overlaps everything."""
-
-_MOST_TEXT = 2000
-"""Characters of a memory that are parsed."""
-
-
 def raise_spoken_dates(
-    hits: Sequence[Hit], spans: Sequence[TimeSpan], weights: ScoreWeightSettings, most: float, timeless: Callable[[str], bool]
+    hits: Sequence[Hit],
+    spans: Sequence[TimeSpan],
+    weights: ScoreWeightSettings,
+    most: float,
+    timeless: Callable[[str], bool],
 ) -> list[Hit]:
     """Raise date scores of hits whose text names one of ``spans``.
 
-    ``most``: the weights' sum that scores are divided by. ``timeless``: test for ids whose text names no time. Overlap counts in full, as
-    being said at that time does."""
+    ``most``: the weights' sum that scores are divided by. ``timeless``: test for ids whose text
+    names no time. Overlap counts in full, as being said at that time does.
+    """
     asked = [span for span in spans if (span.end - span.start).days <= _LONGEST_SPAN]
     if not asked or weights.date <= 0:
         return list(hits)
@@ -199,10 +236,22 @@ def _raise_date(hit: Hit, asked: Sequence[TimeSpan], full: float) -> Hit:
     record = hit.record
     said = record.valid_from or record.recorded_at
     had = hit.parts.get("date", 0.0)
-    if had >= full or not any(_overlap(span, other) for span in _find_spans(record.text[:_MOST_TEXT], said) for other in asked):
+    if had >= full or not any(
+        _overlap(span, other)
+        for span in _find_spans(record.text[:_MOST_TEXT], said)
+        for other in asked
+    ):
         return hit
     parts = {**hit.parts, "date": round(full, 4)}
-    return Hit(record, min(hit.score + full - had, 1.0), hit.status, parts, hit.facts, hit.snippet, hit.outdated)
+    return Hit(
+        record=record,
+        score=min(hit.score + full - had, 1.0),
+        status=hit.status,
+        parts=parts,
+        facts=hit.facts,
+        snippet=hit.snippet,
+        outdated=hit.outdated,
+    )
 
 
 @text_cache(8192)
@@ -212,20 +261,23 @@ def _find_spans(text: str, said: datetime) -> tuple[TimeSpan, ...]:
 
 
 def _overlap(one: TimeSpan, other: TimeSpan) -> bool:
-    return (one.end - one.start).days <= _LONGEST_SPAN and one.start < other.end and other.start < one.end
+    return (
+        (one.end - one.start).days <= _LONGEST_SPAN
+        and one.start < other.end
+        and other.start < one.end
+    )
 
 
-_SHARED, _OF_RECORD = 2, 0.4
-EDGE = 1e-6
-"""Tolerance: cosines are float32, and floors are inclusive."""
-
-
-def passes_floors(pool: CandidatePool, settings: ReadSettings, cosine: float, meaning: bool) -> Flags:
+def passes_floors(
+    pool: CandidatePool, settings: ReadSettings, cosine: float, meaning: bool
+) -> Flags:
     """Mask of candidates that reach the floor of a source in use.
 
-    ``cosine``: the dense floor. ``meaning``: the query has a vector. BM25 counts where it has a weight, or where the query or the memory
-    has no vector."""
-    weights, floors = settings.weights, settings.min_scores
+    ``cosine``: the dense floor. ``meaning``: the query has a vector. BM25 counts where it has a
+    weight, or where the query or the memory has no vector.
+    """
+    weights = settings.weights
+    floors = settings.min_scores
     if not (cosine or floors.lexical or floors.recall):
         return np.ones(len(pool.ids), np.bool_)
     near = (pool.cos >= cosine - EDGE) & pool.embedded & bool(meaning and weights.dense)
@@ -237,18 +289,27 @@ def passes_floors(pool: CandidatePool, settings: ReadSettings, cosine: float, me
 def shares_enough_words(query: Sequence[str], text: str, share: float) -> bool:
     """Test for enough common words.
 
-    Enough is ``share`` of the query's, or two that are 0.4 of the text's."""
-    asked, own = set(query), set(terms(text))
+    Enough is ``share`` of the query's, or two that are 0.4 of the text's.
+    """
+    asked = set(query)
+    own = set(terms(text))
     common = len(asked & own)
-    return common > 0 and (common >= share * len(asked) or (common >= _SHARED and common >= _OF_RECORD * len(own)))
+    return common > 0 and (
+        common >= share * len(asked) or (common >= _SHARED and common >= _OF_RECORD * len(own))
+    )
 
 
 def cut_at_gap(scores: Sequence[float], top: float, drop: float) -> int:
     """Count the scores, best first, before the first gap; at least one.
 
-    The gap is where a score falls below ``top`` of the best, or below ``drop`` of the one before it (0.90, 0.95)."""
+    The gap is where a score falls below ``top`` of the best, or below ``drop`` of the one before it
+    (0.90, 0.95).
+    """
     for place in range(1, len(scores)):
-        if scores[place] < top * scores[0] - EDGE or scores[place] < drop * scores[place - 1] - EDGE:
+        if (
+            scores[place] < top * scores[0] - EDGE
+            or scores[place] < drop * scores[place - 1] - EDGE
+        ):
             return place
     return len(scores)
 
@@ -256,7 +317,8 @@ def cut_at_gap(scores: Sequence[float], top: float, drop: float) -> int:
 def saturate_bm25(r: Floats) -> Floats:
     """Map BM25 ``r`` to 0.3..0.99.
 
-    ``0.3 + 0.69 * |r| / (1 + |r|)``"""
+    ``0.3 + 0.69 * |r| / (1 + |r|)``
+    """
     size = np.abs(r)
     return np.asarray(0.3 + 0.69 * size / (1.0 + size), np.float32)
 
@@ -283,19 +345,33 @@ def access_boost(hours: float, most: float) -> float:
 
 def apply_decay(hits: Sequence[Hit], settings: ReadSettings, now: datetime) -> list[Hit]:
     """Apply the decay settings to scores, best first, if any are set."""
-    if not (settings.half_life_days or settings.recency_weight or settings.access_boost or settings.confidence_decay):
+    if not (
+        settings.half_life_days
+        or settings.recency_weight
+        or settings.access_boost
+        or settings.confidence_decay
+    ):
         return list(hits)
     return sorted((_decay_hit(hit, settings, now) for hit in hits), key=lambda hit: -hit.score)
 
 
 def _decay_hit(hit: Hit, settings: ReadSettings, now: datetime) -> Hit:
     days = age_days(hit.record, now)
-    # Only episodic memories age: facts are closed when something replaces them (none for MEMORY.md).
-    score = hit.score * (half_life_decay(days, settings.half_life_days) if hit.record.layer is Layer.EPISODIC else 1.0)
-    score = blend_recency(score, exponential_decay(days, settings.recency_days), settings.recency_weight)
+    # Only episodic memories age: facts are closed when something replaces them (none for
+    # MEMORY.md).
+    score = hit.score * (
+        half_life_decay(days, settings.half_life_days)
+        if hit.record.layer is Layer.EPISODIC
+        else 1.0
+    )
+    score = blend_recency(
+        score, exponential_decay(days, settings.recency_days), settings.recency_weight
+    )
     if settings.confidence_decay and hit.record.kind in DECAYING:
         score *= decayed_confidence(hit.record, now)
     used = hit.record.last_accessed
     if used is not None:
-        score = min(score * access_boost((now - used).total_seconds() / 3600, settings.access_boost), 1.0)
+        score = min(
+            score * access_boost((now - used).total_seconds() / 3600, settings.access_boost), 1.0
+        )
     return replace(hit, score=score, parts={**hit.parts, "age": round(score - hit.score, 4)})

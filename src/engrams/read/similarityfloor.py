@@ -34,8 +34,10 @@ _NAMED = 0.08
 def measure_nearness(pool: CandidatePool, passes: Flags, prepared: PreparedQuery) -> float:
     """Measure how near the nearest memory is to a query, 0..1.
 
-    The mean of its cosine and of its BM25 as a share of the most that the query could score. One memory must have both: words in one and
-    meaning in another say little. Names of speakers and times in the query are no part of that most: they are cues."""
+    The mean of its cosine and of its BM25 as a share of the most that the query could score. One
+    memory must have both: words in one and meaning in another say little. Names of speakers and
+    times in the query are no part of that most: they are cues.
+    """
     if not passes.any():
         return 0.0
     words = np.minimum(pool.bm / _content_share(prepared), 1)
@@ -55,9 +57,17 @@ def _content_share(prepared: PreparedQuery) -> float:
     return max(sum(term not in spent for term in asked), 1) / max(len(asked), 1)
 
 
-def is_near(nearness: float, setting: float | None, card: EmbedderCard, states: OwnerStateStore | None, owner: Scope) -> bool:
+def is_near(
+    nearness: float,
+    setting: float | None,
+    card: EmbedderCard,
+    states: OwnerStateStore | None,
+    owner: Scope,
+) -> bool:
     """Test whether memory is near enough to a query to answer it.
-    It is the setting, else the owner's calibrated one for this model, else the card's."""
+
+    It is the setting, else the owner's calibrated one for this model, else the card's.
+    """
     if setting is not None:
         return nearness >= setting
     if nearness >= MOST_FLOOR:

@@ -18,7 +18,11 @@ Item = TypeVar("Item")
 
 
 def take_fitting(
-    items: Sequence[Item], render: Callable[[Sequence[Item]], str], tokens: int, counter: TokenCounter, most_misses: int = MISSES
+    items: Sequence[Item],
+    render: Callable[[Sequence[Item]], str],
+    tokens: int,
+    counter: TokenCounter,
+    most_misses: int = MISSES,
 ) -> list[Item]:
     """Take items in order while they fit into a token budget."""
 
@@ -28,11 +32,16 @@ def take_fitting(
     if len(items) <= _FEW and fits(len(items)):
         return list(items)
     # Find how many of the first items fit with few counts: double the number, then bisect.
-    least, most = 0, 8
+    least = 0
+    most = 8
     while most <= len(items) and fits(most):
-        least, most = most, 2 * most
-    start = least + bisect_left(range(least + 1, min(most, len(items) + 1)), True, key=lambda number: not fits(number))
-    kept, misses = list(items[:start]), 0
+        least = most
+        most = 2 * most
+    start = least + bisect_left(
+        range(least + 1, min(most, len(items) + 1)), True, key=lambda number: not fits(number)
+    )
+    kept = list(items[:start])
+    misses = 0
     for item in items[start:]:
         if counter.count(render([*kept, item])) <= tokens:
             kept.append(item)

@@ -1,7 +1,8 @@
 """Fingerprints of memory injected into prompts, to recognise its echo.
 
-The processes of a server share them.
-A turn that echoes some of it is stored with the shared fingerprints, and extraction, in any process, leaves those pieces out."""
+The processes of a server share them. A turn that echoes some of it is stored with the shared
+fingerprints, and extraction, in any process, leaves those pieces out.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +15,8 @@ from engrams.text.textcaches import text_cache
 from engrams.types import Context, Kind, Record, Scope, Status
 from engrams.write.echoremoval import find_echoes, fingerprint_pieces
 
-_OWNERS, _EACH = 1000, 2000
+_OWNERS = 1000
+_EACH = 2000
 """Owners, and fingerprints of each, kept at most; oldest evicted first."""
 
 
@@ -29,7 +31,9 @@ class InjectedContextFingerprints:
 
     def add_context(self, scope: Scope, given: Context) -> None:
         """Fingerprint a context that goes into a prompt."""
-        found = dict.fromkeys((mark for line in given.text.splitlines() for mark in _fingerprint_line(line)), "")
+        found = dict.fromkeys(
+            (mark for line in given.text.splitlines() for mark in _fingerprint_line(line)), ""
+        )
         for hit in given.hits:
             # Users may repeat their own turns: that is news. Repeated statements are echoes.
             said = "turn:" if hit.record.kind in (Kind.TURN, Kind.EXCHANGE, Kind.NOTE) else ""
@@ -60,7 +64,9 @@ class InjectedContextFingerprints:
         if not shared:
             return ()
         ids = [known[mark].removeprefix("turn:") for mark in shared if known[mark]]
-        active = {one.id for one in store.get(record.scope.owner, ids) if one.status is Status.ACTIVE}
+        active = {
+            one.id for one in store.get(record.scope.owner, ids) if one.status is Status.ACTIVE
+        }
         return tuple(mark for mark in shared if _is_echo(known[mark], record.role, active))
 
 

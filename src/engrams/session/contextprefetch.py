@@ -31,7 +31,8 @@ class ContextPrefetcher(Generic[Result]):
     """One worker; results by conversation, delivered once while fresh. Thread safe."""
 
     def __init__(self, fresh: timedelta, clock: Clock, peers: ProcessPeers | None = None) -> None:
-        self._fresh, self._clock = fresh, clock
+        self._fresh = fresh
+        self._clock = clock
         self._lock = Lock()
         self._ready = (peers or ProcessPeers()).table("pending", _MOST)
         self._working: set[str] = set()
@@ -43,7 +44,8 @@ class ContextPrefetcher(Generic[Result]):
     def submit(self, session: str, work: Callable[[], Result | None]) -> bool:
         """Compute a result for this conversation's next turn.
 
-        False: the last one is still computed, or the queue is full. None as a result delivers nothing; so does a failure, which is logged.
+        False: the last one is still computed, or the queue is full. None as a result delivers
+        nothing; so does a failure, which is logged.
         """
         with self._lock:
             if self._closed or session in self._working:

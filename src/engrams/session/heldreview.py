@@ -8,22 +8,36 @@ from datetime import timedelta
 
 from engrams.errors import ModelError
 from engrams.frozendata import dataclass
-from engrams.ports import LEARNED, POLICY, ChatModel, Clock, Job, JobSpec, RecordChange, RecordQuery, ScopeReach, Store, WriteBatch
+from engrams.ports import (
+    LEARNED,
+    POLICY,
+    ChatModel,
+    Clock,
+    Job,
+    JobSpec,
+    RecordChange,
+    RecordQuery,
+    ScopeReach,
+    Store,
+    WriteBatch,
+)
 from engrams.settings import Settings
 from engrams.types import Edge, Record, Scope, Status
 from engrams.write import llm, writepipeline
 from engrams.write.candidatepromotion import HeldCandidateCluster, promote_clusters, to_candidate
 from engrams.write.writedependencies import WriteDeps
 
-_MOST, _AT_ONCE = 1000, 20
+_MOST = 1000
+_AT_ONCE = 20
 
 
 @dataclass(slots=True)
 class HeldReviewResult:
     """Outcome of a review: what stays held, and what changes.
 
-    ``ready``: ids to store at once. ``unjudged``: those that the model failed at, or was not asked about yet. ``dropped``: ids that it
-    wants forgotten."""
+    ``ready``: ids to store at once. ``unjudged``: those that the model failed at, or was not asked
+    about yet. ``dropped``: ids that it wants forgotten.
+    """
 
     held: list[Record] = field(default_factory=list)
     ready: set[str] = field(default_factory=set)
@@ -35,12 +49,24 @@ class HeldReviewResult:
 class HeldStatementReviewer:
     """Asks a model about held statements that it has not judged."""
 
-    def __init__(self, store: Store, chat: ChatModel | None, clock: Clock, settings: Settings, deps: WriteDeps) -> None:
-        self._store, self._chat, self._clock, self._settings, self._deps = store, chat, clock, settings, deps
+    def __init__(
+        self,
+        store: Store,
+        chat: ChatModel | None,
+        clock: Clock,
+        settings: Settings,
+        deps: WriteDeps,
+    ) -> None:
+        self._store = store
+        self._chat = chat
+        self._clock = clock
+        self._settings = settings
+        self._deps = deps
 
     def review(self, held: Sequence[Record]) -> HeldReviewResult:
         """Ask about the first 20 held statements; the others stay held."""
-        result, asked = HeldReviewResult(), 0
+        result = HeldReviewResult()
+        asked = 0
         for record in held:
             waits = bool(record.meta.get("review"))
             if waits and asked < _AT_ONCE:
@@ -54,11 +80,20 @@ class HeldStatementReviewer:
 
     def run(self, job: Job) -> None:
         """Judge the next held statements; a further job takes the rest.
-        ModelError: the model judged none of them; the job is tried again."""
+
+        ModelError: the model judged none of them; the job is tried again.
+        """
         owner = Scope.parse(job.payload["owner"])
         mark = self._store.load_state(owner, LEARNED)
-        query = RecordQuery(ScopeReach(owner, (owner,), tree=True), writepipeline.STATEMENTS, (Status.CANDIDATE,), limit=_MOST)
-        waiting = [record for record in self._store.find(query).records if record.meta.get("review")]
+        query = RecordQuery(
+            ScopeReach(owner, (owner,), tree=True),
+            writepipeline.STATEMENTS,
+            (Status.CANDIDATE,),
+            limit=_MOST,
+        )
+        waiting = [
+            record for record in self._store.find(query).records if record.meta.get("review")
+        ]
         result = self.review(waiting)
         if waiting and len(result.unjudged) == len(waiting):
             raise ModelError(
@@ -66,22 +101,39 @@ class HeldStatementReviewer:
                 hint="`engrams status` names the model; it is asked again by itself.",
                 retryable=True,
             )
-        changes, edges = result.changes, tuple[Edge, ...]()
+        changes = result.changes
+        edges = tuple[Edge, ...]()
         if ready := [record for record in result.held if record.id in result.ready]:
             promoted = [(HeldCandidateCluster((record,)), "reviewed") for record in ready]
             batch = promote_clusters(promoted, ready, self._deps).to_batch("policy", "reviewed", {})
-            changes, edges = join_changes(changes, batch.changes), batch.edges
+            changes = join_changes(changes, batch.changes)
+            edges = batch.edges
         again = (self.make_job(owner, at_once=len(waiting) > _AT_ONCE),) if result.unjudged else ()
         self._store.commit(
             WriteBatch(
-                "policy", "reviewed", self._clock(), changes=tuple(changes), edges=edges, jobs=again, finish=(job.lease,), states=(mark,)
+                "policy",
+                "reviewed",
+                self._clock(),
+                changes=tuple(changes),
+                edges=edges,
+                jobs=again,
+                finish=(job.lease,),
+                states=(mark,),
             )
         )
 
     def make_job(self, owner: Scope, *, at_once: bool = False) -> JobSpec:
         """Return the job that asks again about an owner's statements."""
-        later = self._clock() + timedelta(seconds=0 if at_once else self._settings.jobs.backoff_seconds)
-        return JobSpec(POLICY, owner.key, {"owner": owner.key}, later, attempts=self._settings.jobs.max_attempts)
+        later = self._clock() + timedelta(
+            seconds=0 if at_once else self._settings.jobs.backoff_seconds
+        )
+        return JobSpec(
+            POLICY,
+            owner.key,
+            {"owner": owner.key},
+            later,
+            attempts=self._settings.jobs.max_attempts,
+        )
 
     def _review_one(self, record: Record, result: HeldReviewResult) -> None:
         candidate = to_candidate(record)
@@ -89,24 +141,46 @@ class HeldStatementReviewer:
         if self._chat is None or not sources:
             result.held.append(record)
             return
-        (ruling,) = llm.decide_by_model(sources[0], [candidate], self._chat, self._settings.write.min_confidence)[0]
+        (ruling,) = llm.decide_by_model(
+            sources[0], [candidate], self._chat, self._settings.write.min_confidence
+        )[0]
         if ruling.awaits_review:
             result.held.append(record)
             result.unjudged.append(record)
         elif ruling.action == "drop":
             meta = {**record.meta, "was": "candidate", "dropped": ruling.reason}
             fields = {"status": Status.FORGOTTEN, "retired_at": self._clock(), "meta": meta}
-            result.changes.append(RecordChange(record.scope.owner, record.id, fields, "drop", record.version))
+            result.changes.append(
+                RecordChange(
+                    owner=record.scope.owner,
+                    id=record.id,
+                    fields=fields,
+                    action="drop",
+                    expect=record.version,
+                )
+            )
             result.dropped.append(record.id)
         else:
             if ruling.action == "commit_now":
                 result.ready.add(record.id)
-            meta = {key: value for key, value in record.meta.items() if key != "review"} | {"hold": ruling.action}
+            meta = {key: value for key, value in record.meta.items() if key != "review"} | {
+                "hold": ruling.action
+            }
             result.held.append(replace(record, meta=meta))
-            result.changes.append(RecordChange(record.scope.owner, record.id, {"meta": meta}, "review", record.version))
+            result.changes.append(
+                RecordChange(
+                    owner=record.scope.owner,
+                    id=record.id,
+                    fields={"meta": meta},
+                    action="review",
+                    expect=record.version,
+                )
+            )
 
 
-def join_changes(first: Sequence[RecordChange], later: Sequence[RecordChange]) -> list[RecordChange]:
+def join_changes(
+    first: Sequence[RecordChange], later: Sequence[RecordChange]
+) -> list[RecordChange]:
     """Join two lists of changes; a record's later change holds its first."""
     done = {change.id for change in later}
     return [*(one for one in first if one.id not in done), *later]

@@ -7,9 +7,22 @@ from typing import Literal
 
 from engrams.frozendata import dataclass
 
-Verb = Literal["list", "status", "recall_on", "recall_off", "save", "forget", "forget_last", "forget_all"]
+Verb = Literal[
+    "list", "status", "recall_on", "recall_off", "save", "forget", "forget_last", "forget_all"
+]
 
-_ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+_ORDINALS = (
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "sixth",
+    "seventh",
+    "eighth",
+    "ninth",
+    "tenth",
+)
 _FLAGS = re.IGNORECASE | re.DOTALL
 
 # Parts of the patterns below.
@@ -20,7 +33,8 @@ _DROP = r"(?:forget|delete|erase|remove)"
 _PRONOUN = r"(?:it|them|that|this)"
 
 _POLITE = re.compile(
-    r"^(?:(?:please|pls|hey|ok(?:ay)?|so|and|now|actually|no|well|(?:can|could|would|will) you|i(?:'d| would) like you to|i want you to)"
+    r"^(?:(?:please|pls|hey|ok(?:ay)?|so|and|now|actually|no|well|(?:can|could|would|will)"
+    r" you|i(?:'d| would) like you to|i want you to)"
     r"\b[\s,]*)+",
     _FLAGS,
 )
@@ -30,13 +44,15 @@ _LIST = re.compile(
     r"|what have you (?:stored|saved|remembered|learned)"
     r"|what(?:'s| is) in (?:your|my) memory"
     rf"|(?:show|list|tell|give)(?: me)? (?:everything |all )?(?:what |that )?you {_KNOWN}"
-    rf"|(?:show|list|print|display)(?: me)? (?:all )?(?:of )?{_THE}(?:stored |saved )?memor(?:y|ies))"
+    rf"|(?:show|list|print|display)(?: me)? (?:all )?(?:of )?{_THE}(?:stored |saved"
+    r" )?memor(?:y|ies))"
     r"(?:\s+(?:about|of|on|regarding)\s+(?P<about>.+))?$",
     _FLAGS,
 )
 _STATUS = re.compile(
     rf"(?:(?:what(?:'s| is) |show (?:me )?)?{_THE}memory status"
-    rf"|how (?:much|many (?:things|memories|facts)) (?:do|can) you {_KNOWN}(?: about me)?|how many memories do you have"
+    rf"|how (?:much|many (?:things|memories|facts)) (?:do|can) you {_KNOWN}(?: about me)?|how many"
+    r" memories do you have"
     rf"|is {_THE}{_RECALL} (?:on|off|enabled|disabled))$",
     _FLAGS,
 )
@@ -51,42 +67,53 @@ _ON = re.compile(
     _FLAGS,
 )
 _SAVE = re.compile(
-    r"(?:save|store|note|remember|record|add)(?: (?:this|that|it))?(?: as)?(?: (?:a|my|this|the))?(?: new)? preference\s*[:,-]?\s*"
+    r"(?:save|store|note|remember|record|add)(?: (?:this|that|it))?(?: as)?(?:"
+    r" (?:a|my|this|the))?(?: new)? preference\s*[:,-]?\s*"
     r"(?:that\s+)?(?P<text>.+)$",
     _FLAGS,
 )
 _ALL = re.compile(
-    rf"(?:{_DROP}|clear|wipe) (?:everything|all|all of it|(?:all )?(?:of )?{_THE}(?:whole )?memor(?:y|ies))"
+    rf"(?:{_DROP}|clear|wipe) (?:everything|all|all of it|(?:all )?(?:of )?{_THE}(?:whole"
+    r" )?memor(?:y|ies))"
     r"(?: (?:you know|about me|you remember|you know about me))*$",
     _FLAGS,
 )
 _LAST = re.compile(
-    rf"{_DROP} (?:that|this|it|what i (?:just )?said|(?:that|the) last (?:one|thing|message|memory))$"
+    rf"{_DROP} (?:that|this|it|what i (?:just )?said|(?:that|the) last"
+    r" (?:one|thing|message|memory))$"
     r"|(?:do not|don't|dont|never) (?:save|store|remember|record|keep) (?:that|this|it)$",
     _FLAGS,
 )
 _NUMBER = re.compile(
     rf"(?:{_DROP} )?(?:the )?(?:number|no\.?|nr\.?|#|item|memory)? ?#?"
-    rf"(?:(?P<digits>\d{{1,4}})(?:st|nd|rd|th)?|(?P<word>{'|'.join(_ORDINALS)}))(?: one| memory| item)?$",
+    rf"(?:(?P<digits>\d{{1,4}})(?:st|nd|rd|th)?|(?P<word>{'|'.join(_ORDINALS)}))(?: one| memory|"
+    r" item)?$",
     _FLAGS,
 )
 _FORGET = re.compile(
     rf"{_DROP}(?: from (?:your )?memory)?(?: (?:the )?(?:memory|memories|fact|part|thing|note)s?)?"
-    r"(?: (?:about|of|on|that says|that|(?:what |everything |all )(?:you (?:know|remember) |i (?:said|told you) )?about))?"
+    r"(?: (?:about|of|on|that says|that|(?:what |everything |all )(?:you (?:know|remember) |i"
+    r" (?:said|told you) )?about))?"
     r"\s+(?P<query>.+)$",
     _FLAGS,
 )
-_NEVER = re.compile(rf"\b(?:don't|dont|do not|never|didn't|can't|won't)\s+(?:ever\s+)?{_DROP}\b", _FLAGS)
-_OURS = re.compile(r"\b(?:memor(?:y|ies)|you (?:know|remember)|i (?:said|told you)|about me)\b|^forget\b", _FLAGS)
+_NEVER = re.compile(
+    rf"\b(?:don't|dont|do not|never|didn't|can't|won't)\s+(?:ever\s+)?{_DROP}\b", _FLAGS
+)
+_OURS = re.compile(
+    r"\b(?:memor(?:y|ies)|you (?:know|remember)|i (?:said|told you)|about me)\b|^forget\b", _FLAGS
+)
 _OTHER = re.compile(r"^forget (?:to\b|about (?:it|that)$)", _FLAGS)
 
 _YES = re.compile(
-    rf"(?:yes|yeah|yep|yup|sure|ok(?:ay)?|confirm(?:ed)?|do it|go ahead|please do|correct|right|of course|{_DROP} {_PRONOUN})"
+    r"(?:yes|yeah|yep|yup|sure|ok(?:ay)?|confirm(?:ed)?|do it|go ahead|please do|correct|right|of"
+    rf" course|{_DROP} {_PRONOUN})"
     rf"(?:[\s,]+(?:please|do it|go ahead|{_DROP} {_PRONOUN}|i(?:'m| am) sure))*$",
     _FLAGS,
 )
 _NO = re.compile(
-    rf"(?:no|nope|nah|cancel|stop|never ?mind|don't|do not|(?:keep|leave) {_PRONOUN}(?: alone)?|none(?: of them)?|forget about it)"
+    rf"(?:no|nope|nah|cancel|stop|never ?mind|don't|do not|(?:keep|leave) {_PRONOUN}(?:"
+    r" alone)?|none(?: of them)?|forget about it)"
     rf"(?:[\s,]+(?:cancel|thanks|thank you|keep {_PRONOUN}|don't|please|never ?mind))*$",
     _FLAGS,
 )
@@ -104,7 +131,8 @@ _LONGEST = 400
 class ParsedMemoryCommand:
     """Command to memory.
 
-    ``about``: its subject or text; ``number``: position in the last list shown, from 1 (0: none)."""
+    ``about``: its subject or text; ``number``: position in the last list shown, from 1 (0: none).
+    """
 
     verb: Verb
     about: str = ""
@@ -119,9 +147,18 @@ def parse_command(text: str) -> ParsedMemoryCommand | None:
     if match := _LIST.match(plain):
         about = (match["about"] or "").strip(" ?.!\"'")
         about = "" if about.lower() in ("me", "myself", "us") else about
-        # "What do you know about X" is an ordinary question; "what do you remember about X" asks memory.
-        return ParsedMemoryCommand("list", about) if not about or _REMEMBERED.search(plain) else None
-    for pattern, verb in ((_STATUS, "status"), (_OFF, "recall_off"), (_ON, "recall_on"), (_ALL, "forget_all"), (_LAST, "forget_last")):
+        # "What do you know about X" is an ordinary question; "what do you remember about X" asks
+        # memory.
+        return (
+            ParsedMemoryCommand("list", about) if not about or _REMEMBERED.search(plain) else None
+        )
+    for pattern, verb in (
+        (_STATUS, "status"),
+        (_OFF, "recall_off"),
+        (_ON, "recall_on"),
+        (_ALL, "forget_all"),
+        (_LAST, "forget_last"),
+    ):
         if pattern.match(plain):
             return ParsedMemoryCommand(verb)  # type: ignore[arg-type]  # the verbs of the table
     if match := _SAVE.match(plain):

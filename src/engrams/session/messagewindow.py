@@ -1,7 +1,8 @@
 """Token window over prompt messages: counting, cutting, trimming. Pure.
 
-A message is a mapping as chat APIs have it: ``id``, ``role``, ``content`` (text, or parts with ``text``), ``tool_calls`` (each with an
-``id``) and ``tool_call_id``."""
+A message is a mapping as chat APIs have it: ``id``, ``role``, ``content`` (text, or parts with
+``text``), ``tool_calls`` (each with an ``id``) and ``tool_call_id``.
+"""
 
 from __future__ import annotations
 
@@ -26,15 +27,23 @@ def check_ids(messages: Sequence[Message]) -> None:
     for place, message in enumerate(messages):
         name = message.get("id")
         if not isinstance(name, str) or not name:
-            raise InputError(f"Message {place} has no id.", hint="Give every message an `id` that stays the same.")
+            raise InputError(
+                f"Message {place} has no id.",
+                hint="Give every message an `id` that stays the same.",
+            )
         if name in seen:
-            raise InputError(f"Two messages have the id {name!r}.", hint="Give every message an `id` of its own.")
+            raise InputError(
+                f"Two messages have the id {name!r}.", hint="Give every message an `id` of its own."
+            )
         seen.add(name)
 
 
 def split_lead(messages: Sequence[Message]) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
     """Split off the leading system messages, which are never summarised."""
-    end = next((place for place, message in enumerate(messages) if message.get("role") not in _SYSTEM), len(messages))
+    end = next(
+        (place for place, message in enumerate(messages) if message.get("role") not in _SYSTEM),
+        len(messages),
+    )
     return tuple(messages[:end]), tuple(messages[end:])
 
 
@@ -42,21 +51,30 @@ def text_of(message: Message) -> str:
     """Return the message's text; text parts are joined, others ignored."""
     content = message.get("content")
     if isinstance(content, list | tuple):
-        return "\n".join(str(part.get("text") or "") for part in content if isinstance(part, Mapping) and part.get("text"))
+        return "\n".join(
+            str(part.get("text") or "")
+            for part in content
+            if isinstance(part, Mapping) and part.get("text")
+        )
     return content if isinstance(content, str) else ""
 
 
 def count_tokens(messages: Sequence[Message], counter: TokenCounter) -> int:
     """Count tokens of messages, tool calls included."""
-    return sum(_MESSAGE_TOKENS + counter.count(text_of(message)) + counter.count(_encode_calls(message)) for message in messages)
+    return sum(
+        _MESSAGE_TOKENS + counter.count(text_of(message)) + counter.count(_encode_calls(message))
+        for message in messages
+    )
 
 
 def find_cut(messages: Sequence[Message], room: int, counter: TokenCounter) -> int:
     """Find the index from which the newest messages fit ``room`` tokens.
 
-    The last message is always included. A call and its results are never separated: they go to the older side, or to the newer one where
-    nothing would be left of it."""
-    place, cost = len(messages), 0
+    The last message is always included. A call and its results are never separated: they go to the
+    older side, or to the newer one where nothing would be left of it.
+    """
+    place = len(messages)
+    cost = 0
     while place > 0 and (cost := cost + count_tokens(messages[place - 1 : place], counter)) <= room:
         place -= 1
     place = min(place, max(len(messages) - 1, 0))
@@ -64,12 +82,19 @@ def find_cut(messages: Sequence[Message], room: int, counter: TokenCounter) -> i
     return after if after < len(messages) else _move_backward(messages, place)
 
 
-def trim_messages(messages: Sequence[Message], room: int, counter: TokenCounter, characters: int) -> tuple[list[Message], list[Message]]:
+def trim_messages(
+    messages: Sequence[Message], room: int, counter: TokenCounter, characters: int
+) -> tuple[list[Message], list[Message]]:
     """Trim messages to ``room`` tokens; returns kept and dropped, in order.
 
-    Tool results are cut to ``characters``; then the oldest half of the turns is dropped, again while that is too much; in a last turn that
-    is too long, the longest texts are shortened. A turn begins with a user message."""
-    kept: list[Message] = [_shorten(message, characters) if message.get("role") == "tool" else message for message in messages]
+    Tool results are cut to ``characters``; then the oldest half of the turns is dropped, again
+    while that is too much; in a last turn that is too long, the longest texts are shortened. A turn
+    begins with a user message.
+    """
+    kept: list[Message] = [
+        _shorten(message, characters) if message.get("role") == "tool" else message
+        for message in messages
+    ]
     dropped: list[Message] = []
     while count_tokens(kept, counter) > room and len(turns := _split_turns(kept)) > 1:
         gone = [message for turn in turns[: (len(turns) + 1) // 2] for message in turn]
@@ -87,10 +112,15 @@ def keep_end(text: str, room: int, counter: TokenCounter) -> str:
     """Return the end of a text, at most ``room`` tokens."""
     if counter.count(text) <= room:
         return text
-    least, most = 0, len(text)
+    least = 0
+    most = len(text)
     while least < most:
         middle = (least + most + 1) // 2
-        least, most = (middle, most) if counter.count(text[len(text) - middle :]) <= room else (least, middle - 1)
+        least, most = (
+            (middle, most)
+            if counter.count(text[len(text) - middle :]) <= room
+            else (least, middle - 1)
+        )
     return text[len(text) - least :]
 
 
@@ -101,7 +131,8 @@ def keep_start(text: str, room: int, counter: TokenCounter) -> str:
 
 class _ReversedCounter:
     def __init__(self, counter: TokenCounter) -> None:
-        self.name, self._counter = counter.name, counter
+        self.name = counter.name
+        self._counter = counter
 
     def count(self, text: str) -> int:
         return self._counter.count(text[::-1])
@@ -121,7 +152,14 @@ def _move_forward(messages: Sequence[Message], place: int) -> int:
     """Move the index behind the last result of any earlier call."""
     while True:
         calls = _call_ids(messages[:place])
-        last = max((at + 1 for at in range(place, len(messages)) if str(messages[at].get("tool_call_id", "")) in calls), default=place)
+        last = max(
+            (
+                at + 1
+                for at in range(place, len(messages))
+                if str(messages[at].get("tool_call_id", "")) in calls
+            ),
+            default=place,
+        )
         if last == place:
             return place
         place = last
@@ -130,8 +168,14 @@ def _move_forward(messages: Sequence[Message], place: int) -> int:
 def _move_backward(messages: Sequence[Message], place: int) -> int:
     """Move the index before the first call with a later result."""
     while True:
-        wanted = {str(message.get("tool_call_id")) for message in messages[place:] if message.get("tool_call_id")}
-        first = min((at for at in range(place) if _call_ids(messages[at : at + 1]) & wanted), default=place)
+        wanted = {
+            str(message.get("tool_call_id"))
+            for message in messages[place:]
+            if message.get("tool_call_id")
+        }
+        first = min(
+            (at for at in range(place) if _call_ids(messages[at : at + 1]) & wanted), default=place
+        )
         if first == place:
             return place
         place = first

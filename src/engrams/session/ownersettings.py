@@ -9,7 +9,16 @@ from weakref import WeakValueDictionary
 
 from engrams.errors import ConflictError
 from engrams.frozendata import dataclass
-from engrams.ports import PREFERENCES, Clock, OwnerStateRow, RecordChange, RecordQuery, ScopeReach, Store, WriteBatch
+from engrams.ports import (
+    PREFERENCES,
+    Clock,
+    OwnerStateRow,
+    RecordChange,
+    RecordQuery,
+    ScopeReach,
+    Store,
+    WriteBatch,
+)
 from engrams.settings import Settings
 from engrams.types import Kind, Receipt, Record, Scope, content_hash
 from engrams.write.manualedits import build_forget
@@ -24,7 +33,9 @@ _TRIES = 20
 class OwnerSettings:
     """Rules and recall setting of an owner.
 
-    ``rules``: active ones, latest first. ``recall``: whether facts and episodes are recalled; rules always are."""
+    ``rules``: active ones, latest first. ``recall``: whether facts and episodes are recalled; rules
+    always are.
+    """
 
     rules: tuple[Record, ...]
     recall: bool
@@ -38,8 +49,17 @@ def is_recall_on(row: OwnerStateRow, settings: Settings) -> bool:
 class OwnerSettingsStore:
     """Preferences by owner, changed under a lock and by compare and swap."""
 
-    def __init__(self, store: Store, write_rule: Callable[[str, Scope], Receipt], clock: Clock, settings: Settings) -> None:
-        self._store, self._write_rule, self._clock, self._settings = store, write_rule, clock, settings
+    def __init__(
+        self,
+        store: Store,
+        write_rule: Callable[[str, Scope], Receipt],
+        clock: Clock,
+        settings: Settings,
+    ) -> None:
+        self._store = store
+        self._write_rule = write_rule
+        self._clock = clock
+        self._settings = settings
         self._guard = threading.Lock()
         # Locks live only while somebody holds them.
         self._locks: WeakValueDictionary[str, threading.RLock] = WeakValueDictionary()
@@ -57,7 +77,9 @@ class OwnerSettingsStore:
                 if on is None or (on is now):
                     return now
                 try:
-                    self._store.save_state(replace(row, data={**row.data, "recall": on}), expect=row.token)
+                    self._store.save_state(
+                        replace(row, data={**row.data, "recall": on}), expect=row.token
+                    )
                 except ConflictError:
                     continue  # another process changed it: retry
                 return on
@@ -70,8 +92,16 @@ class OwnerSettingsStore:
             twin = known.get(content_hash(text))
             if twin is not None:
                 change = RecordChange(scope.owner, twin.id, {"strength": twin.strength + 1}, "bump")
-                self._store.commit(WriteBatch("user", "asked for again", self._clock(), changes=(change,)))
-                return Receipt(twin.id, twin.scope, "duplicate", self._clock(), ("lexical",))
+                self._store.commit(
+                    WriteBatch("user", "asked for again", self._clock(), changes=(change,))
+                )
+                return Receipt(
+                    id=twin.id,
+                    scope=twin.scope,
+                    outcome="duplicate",
+                    recorded_at=self._clock(),
+                    searchable=("lexical",),
+                )
             return self._write_rule(text, scope)
 
     def clear_rules(self, scope: Scope) -> int:
@@ -83,7 +113,9 @@ class OwnerSettingsStore:
             return len(rules)
 
     def _load_rules(self, scope: Scope) -> tuple[Record, ...]:
-        return self._store.find(RecordQuery(ScopeReach(scope.owner, (scope.owner,), tree=True), RULE_KINDS, limit=1000)).records
+        return self._store.find(
+            RecordQuery(ScopeReach(scope.owner, (scope.owner,), tree=True), RULE_KINDS, limit=1000)
+        ).records
 
     def _owner_lock(self, scope: Scope) -> threading.RLock:
         with self._guard:

@@ -11,6 +11,8 @@ from threading import Lock
 from engrams.errors import InputError, RefusedError
 from engrams.types import Scope
 
+_silent: ContextVar[bool] = ContextVar("engrams_incognito", default=False)
+
 
 class PrivacyMode(StrEnum):
     """Privacy mode; incognito stores and finds nothing, synced acts as local."""
@@ -21,7 +23,6 @@ class PrivacyMode(StrEnum):
 
 
 _ALIASES = {"guest": PrivacyMode.INCOGNITO}
-_silent: ContextVar[bool] = ContextVar("engrams_incognito", default=False)
 
 
 def parse_mode(value: str) -> PrivacyMode:
@@ -32,7 +33,10 @@ def parse_mode(value: str) -> PrivacyMode:
     try:
         return PrivacyMode(name)
     except ValueError:
-        raise InputError(f"There is no memory mode {value!r}.", hint="The modes are local, synced and incognito (guest).") from None
+        raise InputError(
+            f"There is no memory mode {value!r}.",
+            hint="The modes are local, synced and incognito (guest).",
+        ) from None
 
 
 def resolve_mode(configured: PrivacyMode, asked: str | None) -> PrivacyMode:
@@ -44,10 +48,12 @@ def resolve_mode(configured: PrivacyMode, asked: str | None) -> PrivacyMode:
 def require_incognito(component: object) -> None:
     """Raise RefusedError unless the component's class declares ``incognito = True``.
 
-    Neither a base class, nor the instance, nor a merely truthy value counts."""
+    Neither a base class, nor the instance, nor a merely truthy value counts.
+    """
     if vars(type(component)).get("incognito") is not True:
         raise RefusedError(
-            f"{type(component).__name__} does not say that it keeps nothing.", hint="Its class must say so itself: `incognito = True`."
+            f"{type(component).__name__} does not say that it keeps nothing.",
+            hint="Its class must say so itself: `incognito = True`.",
         )
 
 
@@ -70,7 +76,9 @@ class IncognitoSessions:
 
     def is_silent(self, scope: Scope, session: str = "") -> bool:
         """Return whether a call in this session must leave no trace."""
-        return _silent.get() or (bool(self._quiet) and bool(session) and (scope.owner.key, session) in self._quiet)
+        return _silent.get() or (
+            bool(self._quiet) and bool(session) and (scope.owner.key, session) in self._quiet
+        )
 
     def mark_incognito(self, scope: Scope, session: str) -> None:
         with self._lock:

@@ -23,7 +23,9 @@ class ResponseThreadLog:
 
     def note(self, response: str, session: str, owner: Scope) -> None:
         """Keep a response's session.
-        ConflictError: others changed the log all the time."""
+
+        ConflictError: others changed the log all the time.
+        """
         for left in reversed(range(_ROUNDS)):
             row = self._states.load_state(owner, RESPONSES)
             known = {name: value for name, value in row.data.items() if name != response}

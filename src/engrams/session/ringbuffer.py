@@ -39,10 +39,15 @@ class WorkingTierItem:
 class RingBuffer:
     """Ring buffer of ``size`` items; the oldest leaves through ``evicted``. Thread safe.
 
-    ``writing`` is a lock for callers that must store items in the order of insertion; no method here takes it."""
+    ``writing`` is a lock for callers that must store items in the order of insertion; no method
+    here takes it.
+    """
 
-    def __init__(self, size: int, evicted: Callable[[WorkingTierItem], None] = lambda _item: None) -> None:
-        self._size, self._evicted = size, evicted
+    def __init__(
+        self, size: int, evicted: Callable[[WorkingTierItem], None] = lambda _item: None
+    ) -> None:
+        self._size = size
+        self._evicted = evicted
         self._items: deque[WorkingTierItem] = deque()
         self._lock = Lock()
         self.writing = Lock()
@@ -50,7 +55,9 @@ class RingBuffer:
     def append(self, items: Iterable[WorkingTierItem], *, trim: bool = True) -> None:
         """Add items, newest last.
 
-        ``trim``: the oldest ones leave at once; else they stay above the size until they are evicted."""
+        ``trim``: the oldest ones leave at once; else they stay above the size until they are
+        evicted.
+        """
         for item in items:
             with self._lock:
                 gone = self._items.popleft() if trim and len(self._items) >= self._size else None
@@ -61,7 +68,8 @@ class RingBuffer:
     def preview_evictions(self, number: int) -> tuple[WorkingTierItem, ...]:
         """Return items that adding ``number`` entries would evict, oldest first.
 
-        Of more entries than fit, the first new ones are not included."""
+        Of more entries than fit, the first new ones are not included.
+        """
         with self._lock:
             over = len(self._items) + number - self._size
             return tuple(self._items)[: max(over, 0)]
@@ -108,14 +116,16 @@ class HotMemoryCache:
     """LRU cache of at most ``size`` hits with their vectors. Thread safe."""
 
     def __init__(self, size: int, floor: float) -> None:
-        self._size, self._floor = size, floor
+        self._size = size
+        self._floor = floor
         self._lock = Lock()
         self._kept: OrderedDict[str, tuple[Hit, Floats]] = OrderedDict()
 
     def put(self, hits: Sequence[Hit], vectors: Floats) -> None:
         """Cache hits; row n of ``vectors`` [hits, dimension] belongs to hit n.
 
-        Rows have unit length, or are zeros, which match nothing."""
+        Rows have unit length, or are zeros, which match nothing.
+        """
         with self._lock:
             for hit, vector in zip(hits, vectors, strict=True):
                 self._kept[hit.record.id] = (hit, vector)
@@ -126,16 +136,27 @@ class HotMemoryCache:
     def find_near(self, vector: Floats | None, *, touch: bool = True) -> tuple[Hit, ...]:
         """Return copies of hits with a cosine at the floor or above.
 
-        Best first; ``parts["sub_sim"]`` is the cosine. Found hits count as used, unless ``touch`` is off."""
+        Best first; ``parts["sub_sim"]`` is the cosine. Found hits count as used, unless ``touch``
+        is off.
+        """
         if vector is None:
             return ()
         with self._lock:
-            likeness = {name: float(vector @ known) for name, (_, known) in self._kept.items() if len(known) == len(vector)}
-            close = sorted((name for name, cosine in likeness.items() if cosine >= self._floor - 1e-6), key=lambda name: likeness[name])
+            likeness = {
+                name: float(vector @ known)
+                for name, (_, known) in self._kept.items()
+                if len(known) == len(vector)
+            }
+            close = sorted(
+                (name for name, cosine in likeness.items() if cosine >= self._floor - 1e-6),
+                key=lambda name: likeness[name],
+            )
             for name in close if touch else ():
                 self._kept.move_to_end(name)
             found = [(self._kept[name][0], likeness[name]) for name in reversed(close)]
-        return tuple(replace(hit, parts={**hit.parts, "sub_sim": round(cosine, 4)}) for hit, cosine in found)
+        return tuple(
+            replace(hit, parts={**hit.parts, "sub_sim": round(cosine, 4)}) for hit, cosine in found
+        )
 
     def drop(self, ids: Sequence[str]) -> None:
         with self._lock:

@@ -1,8 +1,9 @@
 """End of a session: extract the remainder, account, promote held statements, commit.
 
-Each step happens once however often it is tried. Remaining extraction is a job of its own. Everything after it is one transaction with the
-session's row and the end of this job: a crash before it repeats the work and stores nothing twice, a crash after it finds nothing left to
-do."""
+Each step happens once however often it is tried. Remaining extraction is a job of its own.
+Everything after it is one transaction with the session's row and the end of this job: a crash
+before it repeats the work and stores nothing twice, a crash after it finds nothing left to do.
+"""
 
 from __future__ import annotations
 
@@ -89,9 +90,22 @@ class SessionFinaliser:
         settings: Settings,
         runner: JobRunner,
     ) -> None:
-        self._store, self._embedder, self._chat, self._clock, self._settings = store, embedder, chat, clock, settings
-        self._runner, self._idle = runner, timedelta(minutes=settings.sessions.idle_minutes)
-        self._deps = writepipeline.WriteDeps(store, settings.write, settings.limits, clock, store, embedder, chat)
+        self._store = store
+        self._embedder = embedder
+        self._chat = chat
+        self._clock = clock
+        self._settings = settings
+        self._runner = runner
+        self._idle = timedelta(minutes=settings.sessions.idle_minutes)
+        self._deps = writepipeline.WriteDeps(
+            records=store,
+            settings=settings.write,
+            limits=settings.limits,
+            clock=clock,
+            search=store,
+            embedder=embedder,
+            chat=chat,
+        )
         self._reviewer = HeldStatementReviewer(store, chat, clock, settings, self._deps)
 
     def review(self, job: Job) -> None:
@@ -100,32 +114,54 @@ class SessionFinaliser:
 
     def run(self, job: Job) -> None:
         """Finalise the job's session, unless it became active again."""
-        owner, name, why = Scope.parse(job.payload["owner"]), job.payload["session"], job.payload.get("why", "api")
+        owner = Scope.parse(job.payload["owner"])
+        name = job.payload["session"]
+        why = job.payload.get("why", "api")
         row = self._store.load(owner, name)
         if row is None or (
-            row.state == "active" and (why == "late" or (why == "idle" and not is_lapsed(row.last_active, self._clock(), self._idle)))
+            row.state == "active"
+            and (
+                why == "late"
+                or (why == "idle" and not is_lapsed(row.last_active, self._clock(), self._idle))
+            )
         ):
             self._store.finish(job.lease, self._clock())
             return
         row = self._mark_closing(row)
         end = _SessionEnd(
-            owner, row, self._load_transcript(owner, row), [], [], [], {"episodes": [], "promoted": [], "dropped": [], "held": []}
+            owner=owner,
+            row=row,
+            turns=self._load_transcript(owner, row),
+            arcs=[],
+            changes=[],
+            edges=[],
+            ended={"episodes": [], "promoted": [], "dropped": [], "held": []},
         )
         if not self._extract_remainder(end):
             self._postpone(job)
             return
         forbidden = name in find_noted(self._store, owner)
-        if not forbidden and self._settings.sessions.episodes and not self._settings.incognito and row.state == "closing":
+        if (
+            not forbidden
+            and self._settings.sessions.episodes
+            and not self._settings.incognito
+            and row.state == "closing"
+        ):
             self._build_arcs(end)
         if self._runner.is_cut_off:
-            raise ModelError("The program ends before the model answered.", hint="The next start ends the session.", retryable=True)
+            raise ModelError(
+                "The program ends before the model answered.",
+                hint="The next start ends the session.",
+                retryable=True,
+            )
         self._resolve_held(end, forbidden=forbidden)
         self._close_gaps(end)
         self._commit_end(job, end, why)
         if forbidden:
             change_noted(self._store, owner, lambda known: [one for one in known if one != name])
 
-    # -------------------------------------------------------------------------------------------------------- steps
+    # ----------------------------------------------------------------------------------------------
+    # steps
 
     @property
     def _has_daily_notes(self) -> bool:
@@ -141,7 +177,13 @@ class SessionFinaliser:
         return replace(marked, token=row.token + 1)
 
     def _load_transcript(self, owner: Scope, row: SessionRow) -> list[Record]:
-        query = RecordQuery(ScopeReach(owner, (owner,), tree=True), (Kind.TURN, Kind.EXCHANGE), session=row.id, order="oldest", limit=_PAGE)
+        query = RecordQuery(
+            ScopeReach(owner, (owner,), tree=True),
+            (Kind.TURN, Kind.EXCHANGE),
+            session=row.id,
+            order="oldest",
+            limit=_PAGE,
+        )
         found: list[Record] = []
         page = self._store.find(replace(query, after=str(row.data.get("start", ""))))
         while page.records:
@@ -156,24 +198,41 @@ class SessionFinaliser:
         if self._settings.sessions.trigger == "manual":
             return True
         ids = {turn.id for turn in end.turns}
-        pending = [one for one in self._store.queue(("waiting", "running"), 10_000) if one.kind == EXTRACT and ids & _item_ids(one)]
+        pending = [
+            one
+            for one in self._store.queue(("waiting", "running"), 10_000)
+            if one.kind == EXTRACT and ids & _item_ids(one)
+        ]
         for one in pending:
             if one.state == "waiting":
-                spec = JobSpec(EXTRACT, one.key, {"scope": one.payload["scope"], "items": [], "end": True})
+                spec = JobSpec(
+                    EXTRACT, one.key, {"scope": one.payload["scope"], "items": [], "end": True}
+                )
                 (name,) = self._store.enqueue((spec,), self._clock())
                 self._runner.run(name)
-        return not any(one.kind == EXTRACT and ids & _item_ids(one) for one in self._store.queue(("running",), 10_000))
+        return not any(
+            one.kind == EXTRACT and ids & _item_ids(one)
+            for one in self._store.queue(("running",), 10_000)
+        )
 
     def _postpone(self, job: Job) -> None:
         """Enqueue the job again in a moment; this counts as no failure."""
         now = self._clock()
-        again = JobSpec(job.kind, job.key, job.payload, now + _SOON, attempts=self._settings.jobs.max_attempts)
-        self._store.commit(WriteBatch("session", "waiting for extraction", now, jobs=(again,), finish=(job.lease,)))
+        again = JobSpec(
+            job.kind, job.key, job.payload, now + _SOON, attempts=self._settings.jobs.max_attempts
+        )
+        self._store.commit(
+            WriteBatch("session", "waiting for extraction", now, jobs=(again,), finish=(job.lease,))
+        )
 
     def _build_arcs(self, end: _SessionEnd) -> None:
         section = self._settings.sessions
         for scope in dict.fromkeys(turn.scope for turn in end.turns):
-            turns = [mask_corrected(turn) for turn in end.turns if turn.scope == scope and turn.status is Status.ACTIVE]
+            turns = [
+                mask_corrected(turn)
+                for turn in end.turns
+                if turn.scope == scope and turn.status is Status.ACTIVE
+            ]
             if len(find_substantive(turns)) < section.min_turns:
                 continue
             arc, problem = build_arc(turns, self._chat, section.episode_chars)
@@ -185,7 +244,15 @@ class SessionFinaliser:
     def _resolve_held(self, end: _SessionEnd, *, forbidden: bool) -> None:
         reach = ScopeReach(end.owner, (end.owner,), tree=True)
         held = list(
-            self._store.find(RecordQuery(reach, writepipeline.STATEMENTS, (Status.CANDIDATE,), session=end.row.id, limit=1000)).records
+            self._store.find(
+                RecordQuery(
+                    reach,
+                    writepipeline.STATEMENTS,
+                    (Status.CANDIDATE,),
+                    session=end.row.id,
+                    limit=1000,
+                )
+            ).records
         )
         if forbidden:
             self._drop_held(end, held, "asked not to keep what was said")
@@ -200,7 +267,10 @@ class SessionFinaliser:
             return
         vectors = self._load_vectors(end.owner, held)
         bearing = PromotionEvidence(
-            end.turns, [part for _, _, arc in end.arcs for part in arc.statements], self._load_earlier(end, reach), vectors
+            end.turns,
+            [part for _, _, arc in end.arcs for part in arc.statements],
+            self._load_earlier(end, reach),
+            vectors,
         )
         found = [
             (cluster, _review_reason(cluster, reviewed.ready) or promotion_reason(cluster, bearing))
@@ -211,15 +281,29 @@ class SessionFinaliser:
         end.ended["held"] += [one.id for one in held if one.id not in gone]
         if promoted:
             end.mark = self._store.load_state(end.owner, LEARNED)
-            batch = promote_clusters(promoted, held, self._deps).to_batch("session", "borne out at the session's end", {})
+            batch = promote_clusters(promoted, held, self._deps).to_batch(
+                "session", "borne out at the session's end", {}
+            )
             end.changes = join_changes(end.changes, batch.changes)
             end.edges += batch.edges
             end.ended["promoted"] += [cluster.lead.id for cluster, _ in promoted]
 
     def _drop_held(self, end: _SessionEnd, records: Sequence[Record], why: str) -> None:
         for record in records:
-            fields = {"status": Status.FORGOTTEN, "retired_at": self._clock(), "meta": {**record.meta, "was": "candidate", "dropped": why}}
-            end.changes.append(RecordChange(end.owner, record.id, fields, "drop", record.version))
+            fields = {
+                "status": Status.FORGOTTEN,
+                "retired_at": self._clock(),
+                "meta": {**record.meta, "was": "candidate", "dropped": why},
+            }
+            end.changes.append(
+                RecordChange(
+                    owner=end.owner,
+                    id=record.id,
+                    fields=fields,
+                    action="drop",
+                    expect=record.version,
+                )
+            )
             end.ended["dropped"].append(record.id)
 
     def _load_vectors(self, owner: Scope, records: Sequence[Record]) -> Mapping[str, Floats]:
@@ -234,24 +318,47 @@ class SessionFinaliser:
         """Load statements of earlier sessions; none where the read fails."""
         begun = end.turns[0].recorded_at if end.turns else end.row.started_at
         try:
-            page = self._store.find(RecordQuery(reach, writepipeline.STATEMENTS, (Status.ACTIVE, Status.CANDIDATE), limit=_EARLIER))
+            page = self._store.find(
+                RecordQuery(
+                    reach,
+                    writepipeline.STATEMENTS,
+                    (Status.ACTIVE, Status.CANDIDATE),
+                    limit=_EARLIER,
+                )
+            )
         except EngramsError as problem:
             _log.warning("what was said in earlier sessions could not be read: %s", problem.message)
             return ()
-        return [one for one in page.records if one.session and one.session != end.row.id and one.recorded_at < begun]
+        return [
+            one
+            for one in page.records
+            if one.session and one.session != end.row.id and one.recorded_at < begun
+        ]
 
     def _close_gaps(self, end: _SessionEnd) -> None:
         """Archive knowledge gaps that this session answered."""
         reach = ScopeReach(end.owner, (end.owner,), tree=True)
-        gaps = self._store.find(RecordQuery(reach, (Kind.GAP,), (Status.CANDIDATE,), limit=100)).records
+        gaps = self._store.find(
+            RecordQuery(reach, (Kind.GAP,), (Status.CANDIDATE,), limit=100)
+        ).records
         if not gaps:
             return
-        learned = self._store.find(RecordQuery(reach, writepipeline.STATEMENTS, session=end.row.id, limit=1000)).records
+        learned = self._store.find(
+            RecordQuery(reach, writepipeline.STATEMENTS, session=end.row.id, limit=1000)
+        ).records
         known = [set(terms(record.text)) for record in learned]
         for gap in gaps:
             asked = set(terms(gap.text))
             if asked and any(2 * len(asked & words) >= len(asked) for words in known):
-                end.changes.append(RecordChange(end.owner, gap.id, {"status": Status.ARCHIVED}, "answered", gap.version))
+                end.changes.append(
+                    RecordChange(
+                        owner=end.owner,
+                        id=gap.id,
+                        fields={"status": Status.ARCHIVED},
+                        action="answered",
+                        expect=gap.version,
+                    )
+                )
 
     def _commit_end(self, job: Job, end: _SessionEnd, why: str) -> None:
         """Commit everything with the session's row and the end of the job."""
@@ -259,19 +366,43 @@ class SessionFinaliser:
         puts, edges = self._build_episodes(end)
         jobs = list(end.jobs)
         if self._embedder.card.dimension and any(put.vector is None for put in puts):
-            jobs.append(JobSpec(EMBED, self._embedder.card.id, attempts=self._settings.jobs.max_attempts))
+            jobs.append(
+                JobSpec(EMBED, self._embedder.card.id, attempts=self._settings.jobs.max_attempts)
+            )
         if end.turns and self._has_daily_notes:
-            payload = {"owner": end.owner.key, "items": [turn.id for turn in end.turns], "reason": "session end"}
-            jobs.append(JobSpec(DAILY, f"{end.owner.key}|{end.row.id}", payload, attempts=self._settings.jobs.max_attempts))
+            payload = {
+                "owner": end.owner.key,
+                "items": [turn.id for turn in end.turns],
+                "reason": "session end",
+            }
+            jobs.append(
+                JobSpec(
+                    DAILY,
+                    f"{end.owner.key}|{end.row.id}",
+                    payload,
+                    attempts=self._settings.jobs.max_attempts,
+                )
+            )
         row = self._build_closed_row(end, why) if end.row.state == "closing" else None
         told = {turn.id for _, turns, _ in end.arcs for turn in turns}
-        changes = (*check_sources(end.owner, [turn for turn in end.turns if turn.id in told], self._store), *end.changes)
+        changes = (
+            *check_sources(end.owner, [turn for turn in end.turns if turn.id in told], self._store),
+            *end.changes,
+        )
         self._store.commit(
             WriteBatch(
-                "session", "session ended", now, puts, changes, edges=(*edges, *end.edges), jobs=tuple(jobs),
-                finish=(job.lease,), sessions=(row,) if row else (), states=(end.mark,) if end.mark else (),
+                actor="session",
+                reason="session ended",
+                at=now,
+                puts=puts,
+                changes=changes,
+                edges=(*edges, *end.edges),
+                jobs=tuple(jobs),
+                finish=(job.lease,),
+                sessions=(row,) if row else (),
+                states=(end.mark,) if end.mark else (),
             )
-        )  # fmt: skip
+        )
 
     def _build_closed_row(self, end: _SessionEnd, why: str) -> SessionRow:
         data = dict(end.row.data)
@@ -283,12 +414,18 @@ class SessionFinaliser:
 
     def _build_episodes(self, end: _SessionEnd) -> tuple[tuple[NewRecord, ...], tuple[Edge, ...]]:
         crisis = str(end.row.data.get("crisis", "none"))
-        records = [_build_episode(scope, turns, arc, end.row.id, crisis) for scope, turns, arc in end.arcs]
+        records = [
+            _build_episode(scope, turns, arc, end.row.id, crisis) for scope, turns, arc in end.arcs
+        ]
         end.ended["episodes"] += [record.id for record in records]
         edges = [
-            Edge(end.owner, one.id, source, EdgeType.DERIVED_FROM) for one in records for source in {item.source for item in one.evidence}
+            Edge(end.owner, one.id, source, EdgeType.DERIVED_FROM)
+            for one in records
+            for source in {item.source for item in one.evidence}
         ]
-        return tuple(NewRecord(record, vector=self._embed_episode(record)) for record in records), tuple(edges)
+        return tuple(
+            NewRecord(record, vector=self._embed_episode(record)) for record in records
+        ), tuple(edges)
 
     def _embed_episode(self, record: Record) -> Vector | None:
         """Embed an account; None on failure, which a job retries."""
@@ -300,10 +437,16 @@ class SessionFinaliser:
         except ModelError as problem:
             _log.warning("the account of a session has no vector yet: %s", problem.message)
             return None
-        return Vector(record.id, card.id, card.dimension, row.astype("<f4").tobytes()) if row.any() else None
+        return (
+            Vector(record.id, card.id, card.dimension, row.astype("<f4").tobytes())
+            if row.any()
+            else None
+        )
 
 
-def _build_episode(scope: Scope, turns: Sequence[Record], arc: SessionSummary, session: str, crisis: str) -> Record:
+def _build_episode(
+    scope: Scope, turns: Sequence[Record], arc: SessionSummary, session: str, crisis: str
+) -> Record:
     """Build the episode record; the id is stable for a session part."""
     last = turns[-1]
     return Record(

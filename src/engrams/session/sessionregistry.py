@@ -41,8 +41,10 @@ _TRIES = 5
 class SessionRegistry:
     """Sessions of all owners, kept in the store. Thread safe.
 
-    Turns that name a session begin it by themselves, and it ends by itself when nobody speaks; these methods are for callers that lead a
-    session. A session belongs to an owner: the same name under another owner is another session."""
+    Turns that name a session begin it by themselves, and it ends by itself when nobody speaks;
+    these methods are for callers that lead a session. A session belongs to an owner: the same name
+    under another owner is another session.
+    """
 
     def __init__(
         self,
@@ -55,39 +57,60 @@ class SessionRegistry:
         journal: Callable[[], TurnIngester],
         model: bool,
     ) -> None:
-        self._store, self._clock, self._settings, self._runner = store, clock, settings, work
+        self._store = store
+        self._clock = clock
+        self._settings = settings
+        self._runner = work
         self.responses = ResponseThreadLog(store)
         """Sessions of model responses."""
-        self._incognito, self._journal, self._model = incognito, journal, model
+        self._incognito = incognito
+        self._journal = journal
+        self._model = model
         self._idle = timedelta(minutes=settings.sessions.idle_minutes)
         self._preferences = OwnerSettingsStore(store, self._write_rule, clock, settings)
         self._lock = Lock()
         self._begun_here: dict[SessionKey, Scope] = {}
         self._incognito_sessions: dict[SessionKey, SessionInfo] = {}
 
-    # -------------------------------------------------------------------------------------------------------- leading
+    # ----------------------------------------------------------------------------------------------
+    # leading
 
     @staticmethod
     def owner(user_id: str = "", session_id: str = "") -> Scope:
         """Return the owner scope: the user's, else the session's own.
 
-        ScopeError (a ValueError): neither is named; nothing is shared by default. With a user, memory lasts from session to session."""
+        ScopeError (a ValueError): neither is named; nothing is shared by default. With a user,
+        memory lasts from session to session.
+        """
         if user_id and user_id.strip():
             return Scope(("user", user_id))
         if session_id and session_id.strip():
             return Scope(("session", session_id))
-        raise ScopeError("Neither a user nor a session is named.", hint="Give a user_id, or a session_id.")
+        raise ScopeError(
+            "Neither a user nor a session is named.", hint="Give a user_id, or a session_id."
+        )
 
-    def begin(self, session: str, *, scope: Place, mode: str | None = None, crisis: str = "") -> SessionInfo:
+    def begin(
+        self, session: str, *, scope: Place, mode: str | None = None, crisis: str = ""
+    ) -> SessionInfo:
         """Begin a session, or take it over from its previous leader.
 
-        A lapsed or ended session continues with its next part, after what was finalised. ``mode``: incognito (guest) keeps nothing of it;
-        nothing raises the configured mode. ConflictError: another caller is ending it right now."""
-        place, name = Scope.of(scope), _clean_name(session)
-        if privacymodes.resolve_mode(self._configured_mode, mode) is PrivacyMode.INCOGNITO and not self._settings.incognito:
+        A lapsed or ended session continues with its next part, after what was finalised. ``mode``:
+        incognito (guest) keeps nothing of it; nothing raises the configured mode. ConflictError:
+        another caller is ending it right now.
+        """
+        place = Scope.of(scope)
+        name = _clean_name(session)
+        if (
+            privacymodes.resolve_mode(self._configured_mode, mode) is PrivacyMode.INCOGNITO
+            and not self._settings.incognito
+        ):
             return self._begin_incognito(place, name)
         row = self._store.load(place.owner, name)
-        if row is not None and state_of(row, self._clock(), self._idle) in (SessionPhase.EXPIRED, SessionPhase.INTERRUPTED):
+        if row is not None and state_of(row, self._clock(), self._idle) in (
+            SessionPhase.EXPIRED,
+            SessionPhase.INTERRUPTED,
+        ):
             self._request_end(place, name, "idle" if row.state == "active" else "api", wait=True)
         saved = self._take_over(place, name, crisis)
         with self._lock:
@@ -96,12 +119,17 @@ class SessionRegistry:
                 del self._begun_here[next(iter(self._begun_here))]
         return to_session(saved, self._clock(), self._idle)
 
-    def touch(self, session: str, *, scope: Place, token: int | None = None, crisis: str = "") -> SessionInfo:
+    def touch(
+        self, session: str, *, scope: Place, token: int | None = None, crisis: str = ""
+    ) -> SessionInfo:
         """Keep a session alive; its new ``token`` is for the next step.
 
-        NotFoundError: no such session. ConflictError: it has lapsed, is being ended, has ended, or ``token`` is outdated. ``crisis``: the
-        caller's own description of the situation; the session's account repeats it."""
-        place, name = Scope.of(scope), _clean_name(session)
+        NotFoundError: no such session. ConflictError: it has lapsed, is being ended, has ended, or
+        ``token`` is outdated. ``crisis``: the caller's own description of the situation; the
+        session's account repeats it.
+        """
+        place = Scope.of(scope)
+        name = _clean_name(session)
         if (quiet := self._incognito_sessions.get((place.owner.key, name))) is not None:
             return quiet
         row = self._store.load(place.owner, name)
@@ -110,69 +138,102 @@ class SessionRegistry:
         if row is None:  # for mypy: `require_active` has raised
             raise NotFoundError
         if token is not None and token != row.token:
-            raise ConflictError(f"The session {name!r} was taken over (token {row.token}, not {token}).")
+            raise ConflictError(
+                f"The session {name!r} was taken over (token {row.token}, not {token})."
+            )
         kept = replace(row, last_active=max(now, row.last_active), data=_with_crisis(row, crisis))
         return to_session(self._store.save(kept, row.token), now, self._idle)
 
-    def end(self, session: str, *, scope: Place, token: int | None = None, wait: bool | None = None) -> SessionInfo:
+    def end(
+        self, session: str, *, scope: Place, token: int | None = None, wait: bool | None = None
+    ) -> SessionInfo:
         """End a session: extract, keep an account, promote supported statements.
 
-        It happens once for each part, whoever asks. ``wait``: until that is done; None: where no model is asked. Without waiting it is a
-        job. NotFoundError, ConflictError: as in ``touch``."""
-        place, name = Scope.of(scope), _clean_name(session)
+        It happens once for each part, whoever asks. ``wait``: until that is done; None: where no
+        model is asked. Without waiting it is a job. NotFoundError, ConflictError: as in ``touch``.
+        """
+        place = Scope.of(scope)
+        name = _clean_name(session)
         quiet = self._incognito_sessions.pop((place.owner.key, name), None)
         if quiet is not None:
             self._incognito.end(place, name)
             return replace(quiet, state=SessionPhase.ROTATION)
         row = self._load_row(place, name)
         if token is not None and token != row.token:
-            raise ConflictError(f"The session {name!r} was taken over (token {row.token}, not {token}).")
+            raise ConflictError(
+                f"The session {name!r} was taken over (token {row.token}, not {token})."
+            )
         with self._lock:
             self._begun_here.pop((place.owner.key, name), None)
         if row.state != "closed":
-            self._request_end(place, name, "end", wait=not self._model if wait is None else wait, whole=bool(wait))
+            self._request_end(
+                place, name, "end", wait=not self._model if wait is None else wait, whole=bool(wait)
+            )
         return self.get(name, scope=place)
 
     def learn(self, session: str, *, scope: Place) -> None:
         """Extract from everything said so far, now, as ``sessions.trigger = "manual"`` needs."""
         place = Scope.of(scope)
         key = make_update_key(place, session)
-        if any(job.kind == EXTRACT and job.key == key for job in self._store.queue(("waiting",), 10_000)):
-            (name,) = self._store.enqueue((JobSpec(EXTRACT, key, {"scope": place.key, "items": [], "end": True}),), self._clock())
+        if any(
+            job.kind == EXTRACT and job.key == key
+            for job in self._store.queue(("waiting",), 10_000)
+        ):
+            (name,) = self._store.enqueue(
+                (JobSpec(EXTRACT, key, {"scope": place.key, "items": [], "end": True}),),
+                self._clock(),
+            )
             if self._model:
                 self._runner.wake()
             else:
                 self._runner.run(name)
 
-    # -------------------------------------------------------------------------------------------------------- looking
+    # ----------------------------------------------------------------------------------------------
+    # looking
 
     def state(self, session: str, *, scope: Place) -> SessionPhase:
         """Return absent, active, expired_unfinalized, interrupted or rotation_required."""
-        place, name = Scope.of(scope), _clean_name(session)
+        place = Scope.of(scope)
+        name = _clean_name(session)
         if (place.owner.key, name) in self._incognito_sessions:
             return SessionPhase.ACTIVE
         return state_of(self._store.load(place.owner, name), self._clock(), self._idle)
 
     def get(self, session: str, *, scope: Place) -> SessionInfo:
         """Return one session. NotFoundError: there is none."""
-        place, name = Scope.of(scope), _clean_name(session)
+        place = Scope.of(scope)
+        name = _clean_name(session)
         quiet = self._incognito_sessions.get((place.owner.key, name))
-        return quiet if quiet is not None else to_session(self._load_row(place, name), self._clock(), self._idle)
+        return (
+            quiet
+            if quiet is not None
+            else to_session(self._load_row(place, name), self._clock(), self._idle)
+        )
 
     def list(self, *, scope: Place, limit: int = 100) -> tuple[SessionInfo, ...]:
         """List sessions of a scope (of an owner: all scopes), latest first."""
-        place, now = Scope.of(scope), self._clock()
-        reach = ScopeReach(place.owner, (place,), tree=True) if place.is_owner else ScopeReach(place.owner, place.chain())
+        place = Scope.of(scope)
+        now = self._clock()
+        reach = (
+            ScopeReach(place.owner, (place,), tree=True)
+            if place.is_owner
+            else ScopeReach(place.owner, place.chain())
+        )
         return tuple(to_session(row, now, self._idle) for row in self._store.sessions(reach, limit))
 
-    # ----------------------------------------------------------------------------------------------- modes and profile
+    # ----------------------------------------------------------------------------------------------
+    # modes and profile
 
     def mode(self, name: str) -> AbstractContextManager[None]:
         """Enter a privacy mode: ``with memory.sessions.mode("incognito"):``.
 
-        Incognito calls keep nothing and find nothing. A mode not lower than the configured one changes nothing. InputError: unknown mode.
+        Incognito calls keep nothing and find nothing. A mode not lower than the configured one
+        changes nothing. InputError: unknown mode.
         """
-        low = privacymodes.resolve_mode(self._configured_mode, name) is PrivacyMode.INCOGNITO and not self._settings.incognito
+        low = (
+            privacymodes.resolve_mode(self._configured_mode, name) is PrivacyMode.INCOGNITO
+            and not self._settings.incognito
+        )
         return privacymodes.incognito() if low else nullcontext()
 
     def recall(self, scope: Place, on: bool | None = None) -> bool:
@@ -191,12 +252,15 @@ class SessionRegistry:
         """Forget every rule; returns how many. The recall setting stays."""
         return self._preferences.clear_rules(Scope.of(scope))
 
-    # -------------------------------------------------------------------------------------------------------- plumbing
+    # ----------------------------------------------------------------------------------------------
+    # plumbing
 
     def sweep(self) -> int:
         """Enqueue the end of idle and interrupted sessions; returns how many.
 
-        Idle means ``sessions.idle_minutes`` without a turn. Runs every ``sessions.sweep_seconds`` while there are workers."""
+        Idle means ``sessions.idle_minutes`` without a turn. Runs every ``sessions.sweep_seconds``
+        while there are workers.
+        """
         asked = IdleSessionSweeper(self._store, self._clock, self._settings).sweep()
         if asked:
             self._runner.wake()
@@ -205,29 +269,50 @@ class SessionRegistry:
     def request_ends(self, spoken: Mapping[SessionKey, Scope]) -> tuple[str, ...]:
         """Enqueue the ends of this process's sessions; returns the jobs' ids.
 
-        ``spoken``: those that turns began here. Jobs that do not run in time are left to the next process."""
+        ``spoken``: those that turns began here. Jobs that do not run in time are left to the next
+        process.
+        """
         with self._lock:
-            mine, self._begun_here = {**spoken, **self._begun_here}, {}
+            mine = {**spoken, **self._begun_here}
+            self._begun_here = {}
         self._incognito_sessions.clear()
         begun = [(place, name) for (_, name), place in mine.items() if self._is_open(place, name)]
-        specs = [make_finalise_job(place.owner, name, "shutdown", self._settings) for place, name in begun]
+        specs = [
+            make_finalise_job(place.owner, name, "shutdown", self._settings)
+            for place, name in begun
+        ]
         return tuple(self._store.enqueue(specs, self._clock())) if specs else ()
 
     @property
     def _configured_mode(self) -> PrivacyMode:
-        return PrivacyMode.INCOGNITO if self._settings.incognito else PrivacyMode(self._settings.sessions.mode)
+        return (
+            PrivacyMode.INCOGNITO
+            if self._settings.incognito
+            else PrivacyMode(self._settings.sessions.mode)
+        )
 
     def _take_over(self, place: Scope, name: str, crisis: str) -> SessionRow:
         """Save the session with a new token; ended ones begin a part."""
         for _ in range(_TRIES):
             now = self._clock()
             row = self._store.load(place.owner, name) or SessionRow(
-                name, place, "active", now, now, data={"mode": self._configured_mode.value}
+                id=name,
+                scope=place,
+                state="active",
+                started_at=now,
+                last_active=now,
+                data={"mode": self._configured_mode.value},
             )
             if row.state == "closing":
                 require_active(name, SessionPhase.INTERRUPTED)
             started = now if row.state == "closed" else row.started_at
-            fresh = replace(row, state="active", started_at=started, last_active=max(now, row.last_active), data=_with_crisis(row, crisis))
+            fresh = replace(
+                row,
+                state="active",
+                started_at=started,
+                last_active=max(now, row.last_active),
+                data=_with_crisis(row, crisis),
+            )
             try:
                 return self._store.save(fresh, row.token)
             except ConflictError:
@@ -236,19 +321,34 @@ class SessionRegistry:
 
     def _begin_incognito(self, place: Scope, name: str) -> SessionInfo:
         now = self._clock()
-        made = SessionInfo(name, place, SessionPhase.ACTIVE, PrivacyMode.INCOGNITO.value, now, now)
+        made = SessionInfo(
+            id=name,
+            scope=place,
+            state=SessionPhase.ACTIVE,
+            mode=PrivacyMode.INCOGNITO.value,
+            started_at=now,
+            last_active=now,
+        )
         self._incognito.mark_incognito(place, name)
         return self._incognito_sessions.setdefault((place.owner.key, name), made)
 
-    def _request_end(self, place: Scope, name: str, why: str, *, wait: bool, whole: bool = False) -> None:
+    def _request_end(
+        self, place: Scope, name: str, why: str, *, wait: bool, whole: bool = False
+    ) -> None:
         spec = make_finalise_job(place.owner, name, why, self._settings)
         (job,) = self._store.enqueue((spec,), self._clock())
         if not wait:
             self._runner.wake()
             return
         self._runner.run(job)
-        # A worker may have it, or learn from the last turns first; what failed is tried again later, without a caller who waits.
-        while whole and (left := self._find_job(spec)) is not None and not left.error and not self._runner.is_cut_off:
+        # A worker may have it, or learn from the last turns first; what failed is tried again
+        # later, without a caller who waits.
+        while (
+            whole
+            and (left := self._find_job(spec)) is not None
+            and not left.error
+            and not self._runner.is_cut_off
+        ):
             time.sleep(_PAUSE)
             self._runner.run(left.id)
 
@@ -275,7 +375,9 @@ def _clean_name(session: str) -> str:
     """Clean a session name. InputError: empty or too long."""
     name = "".join(char for char in drop_faults(session) if char.isprintable()).strip()
     if not name or len(name) > _LONGEST:
-        raise InputError(f"A session's name is 1 to {_LONGEST} visible characters.", hint="Give it another name.")
+        raise InputError(
+            f"A session's name is 1 to {_LONGEST} visible characters.", hint="Give it another name."
+        )
     return name
 
 

@@ -21,12 +21,18 @@ from engrams.types import Evidence, Json, Kind, ModelCost, Record
 from engrams.write.contentfilter import gate_text, is_small_talk
 from engrams.write.wordlist import word_set
 
-_THEMES, _LOOPS, _LOOP = 3, 5, 200
-_SHOWN, _LONG, _CHARACTERS = 80, 1000, 24_000
+_THEMES = 3
+_LOOPS = 5
+_LOOP = 200
+_SHOWN = 80
+_LONG = 1000
+_CHARACTERS = 24_000
 _SENTENCE = re.compile(r"[^\n.!?。！？]+(?:[.!?。！？]++(?:(?<=[.!?])(?=\w)[^\n.!?。！？]++)?)*+")
 _INTENT = re.compile(
-    r"\b(?:i|we)(?:'ll| will|'m going to| am going to|'re going to| are going to| need to| have to| must| should| plan to| want to)\b"
-    r"|\b(?:remind me|not sure (?:yet|if|whether)|still (?:have|need) to|ich (?:muss|werde|will)|tengo que|voy a|je (?:dois|vais))\b"
+    r"\b(?:i|we)(?:'ll| will|'m going to| am going to|'re going to| are going to| need to| have to|"
+    r" must| should| plan to| want to)\b"
+    r"|\b(?:remind me|not sure (?:yet|if|whether)|still (?:have|need) to|ich"
+    r" (?:muss|werde|will)|tengo que|voy a|je (?:dois|vais))\b"
     r"|(?:打算|需要|得去|つもり)"
 )
 _GLAD = word_set("""
@@ -39,11 +45,28 @@ _LOW = word_set("""
     """)
 
 
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "themes": {"type": "array", "items": {"type": "string"}},
+        "summary": {"type": "string"},
+        "mood": {
+            "type": "object",
+            "properties": {"opened": {"type": "string"}, "closed": {"type": "string"}},
+        },
+        "open_loops": {"type": "array", "items": {"type": "string"}},
+        "resolved": {"type": "array", "items": {"type": "string"}},
+    },
+    "required": ["summary"],
+}
+
+
 @dataclass(frozen=True, slots=True)
 class SessionSummary:
     """Summary of a session: themes, mood, open points, and evidence.
 
-    ``extractor`` and ``prompt``: the model (or ``rules``) and the prompt that made it."""
+    ``extractor`` and ``prompt``: the model (or ``rules``) and the prompt that made it.
+    """
 
     themes: tuple[str, ...]
     summary: str
@@ -90,38 +113,39 @@ class _SessionSummaryAnswer(BaseModel):
     resolved: list[str] = Field(default_factory=list)
 
 
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "themes": {"type": "array", "items": {"type": "string"}},
-        "summary": {"type": "string"},
-        "mood": {"type": "object", "properties": {"opened": {"type": "string"}, "closed": {"type": "string"}}},
-        "open_loops": {"type": "array", "items": {"type": "string"}},
-        "resolved": {"type": "array", "items": {"type": "string"}},
-    },
-    "required": ["summary"],
-}
-
-
 def find_substantive(turns: Sequence[Record]) -> list[Record]:
     """Select the user's turns with content.
 
-    Small talk, noise and requests about memory itself are left out."""
+    Small talk, noise and requests about memory itself are left out.
+    """
     return [
-        turn for turn in turns if turn.role in ("user", "") and turn.text and not is_small_talk(turn.text) and gate_text(turn.text) is None
+        turn
+        for turn in turns
+        if turn.role in ("user", "")
+        and turn.text
+        and not is_small_talk(turn.text)
+        and gate_text(turn.text) is None
     ]
 
 
 def build_by_rules(turns: Sequence[Record], limit: int) -> SessionSummary:
     """Summarise a session by rules, from its own sentences.
 
-    Sentences with the most recurring words are chosen, and stay in their order. ``limit``: characters of the summary."""
+    Sentences with the most recurring words are chosen, and stay in their order. ``limit``:
+    characters of the summary.
+    """
     mine = find_substantive(turns)
     themes = _find_themes(mine)
     stems = {term for theme in themes for term in terms(theme)}
-    sentences = [(turn, " ".join(found.split())) for turn in mine for found in _SENTENCE.findall(turn.text)]
-    sentences = [(turn, text) for turn, text in sentences if word_count(text) >= 3 and not is_question(text)]
-    ranked = sorted(range(len(sentences)), key=lambda at: (-len(stems & set(terms(sentences[at][1]))), at))
+    sentences = [
+        (turn, " ".join(found.split())) for turn in mine for found in _SENTENCE.findall(turn.text)
+    ]
+    sentences = [
+        (turn, text) for turn, text in sentences if word_count(text) >= 3 and not is_question(text)
+    ]
+    ranked = sorted(
+        range(len(sentences)), key=lambda at: (-len(stems & set(terms(sentences[at][1]))), at)
+    )
     chosen: list[int] = []
     room = limit
     for at in ranked:
@@ -129,26 +153,33 @@ def build_by_rules(turns: Sequence[Record], limit: int) -> SessionSummary:
             chosen.append(at)
             room -= len(sentences[at][1]) + 1
     if not chosen and mine:
-        sentences, chosen = [(mine[0], mine[0].text[: limit - 1].rstrip() + "…")], [0]
+        sentences = [(mine[0], mine[0].text[: limit - 1].rstrip() + "…")]
+        chosen = [0]
     picked = [sentences[at] for at in sorted(chosen)]
     open_, settled = _split_questions(turns)
     plans = [(turn, text) for turn, text in sentences if _INTENT.search(fold(text))]
     quoted = [*picked, *((turn, turn.text[:_LOOP]) for turn in (*open_, *settled)), *plans]
     return SessionSummary(
-        themes,
-        " ".join(text for _, text in picked)[:limit],
-        _detect_mood(mine[:1]),
-        _detect_mood(mine[-1:]),
-        _shorten_list([*(turn.text for turn in open_), *(text for _, text in plans)]),
-        _shorten_list([turn.text for turn in settled]),
-        tuple(dict.fromkeys(Evidence(text.rstrip("…"), turn.id, turn.speaker) for turn, text in quoted)),
+        themes=themes,
+        summary=" ".join(text for _, text in picked)[:limit],
+        opened=_detect_mood(mine[:1]),
+        closed=_detect_mood(mine[-1:]),
+        loops=_shorten_list([*(turn.text for turn in open_), *(text for _, text in plans)]),
+        resolved=_shorten_list([turn.text for turn in settled]),
+        evidence=tuple(
+            dict.fromkeys(
+                Evidence(text.rstrip("…"), turn.id, turn.speaker) for turn, text in quoted
+            )
+        ),
     )
 
 
 def build_by_model(turns: Sequence[Record], chat: ChatModel, limit: int) -> SessionSummary | None:
     """Summarise a session by a model; None where it finds nothing.
 
-    It sees at most 80 turns and 24,000 characters. ModelError, BudgetError: it failed, or its answer cannot be used."""
+    It sees at most 80 turns and 24,000 characters. ModelError, BudgetError: it failed, or its
+    answer cannot be used.
+    """
     prompt = load("arc")
     lines: list[str] = []
     shown: list[Record] = []
@@ -165,28 +196,39 @@ def build_by_model(turns: Sequence[Record], chat: ChatModel, limit: int) -> Sess
     try:
         found = _SessionSummaryAnswer.model_validate(answer.data)
     except ValidationError as problem:
-        raise ModelError(f"The account cannot be used: {problem.errors()[0]['msg']}.", retryable=False) from None
+        raise ModelError(
+            f"The account cannot be used: {problem.errors()[0]['msg']}.", retryable=False
+        ) from None
     summary = " ".join(found.summary.split())
     if not summary:
         return None
     return SessionSummary(
-        tuple(" ".join(theme.split())[:60] for theme in found.themes if theme.strip())[:_THEMES],
-        summary if len(summary) <= limit else summary[: limit - 1].rstrip() + "…",
-        found.mood.opened[:60],
-        found.mood.closed[:60],
-        _shorten_list(found.open_loops),
-        _shorten_list(found.resolved),
-        tuple(Evidence(turn.text[:200], turn.id, turn.speaker) for turn in reversed(shown) if turn.text),
-        chat.name,
-        prompt.hash,
-        ModelCost(answer.calls, answer.tokens),
+        themes=tuple(" ".join(theme.split())[:60] for theme in found.themes if theme.strip())[
+            :_THEMES
+        ],
+        summary=summary if len(summary) <= limit else summary[: limit - 1].rstrip() + "…",
+        opened=found.mood.opened[:60],
+        closed=found.mood.closed[:60],
+        loops=_shorten_list(found.open_loops),
+        resolved=_shorten_list(found.resolved),
+        evidence=tuple(
+            Evidence(turn.text[:200], turn.id, turn.speaker)
+            for turn in reversed(shown)
+            if turn.text
+        ),
+        extractor=chat.name,
+        prompt=prompt.hash,
+        cost=ModelCost(answer.calls, answer.tokens),
     )
 
 
-def build_arc(turns: Sequence[Record], chat: ChatModel | None, limit: int) -> tuple[SessionSummary | None, str]:
+def build_arc(
+    turns: Sequence[Record], chat: ChatModel | None, limit: int
+) -> tuple[SessionSummary | None, str]:
     """Summarise a session by the model; rules replace a failed one.
 
-    Returns the account (None: nothing worth one) and the model's error message (empty: none)."""
+    Returns the account (None: nothing worth one) and the model's error message (empty: none).
+    """
     if chat is None:
         return build_by_rules(turns, limit), ""
     try:
@@ -212,7 +254,10 @@ def _find_themes(turns: Sequence[Record]) -> tuple[str, ...]:
         counts.update({stem for stem in terms(turn.text) if stem in spelt})
     often = [stem for stem, number in counts.items() if number >= 2]
     order = {stem: at for at, stem in enumerate(spelt)}
-    return tuple(spelt[stem] for stem in sorted(often, key=lambda stem: (-counts[stem], order[stem]))[:_THEMES])
+    return tuple(
+        spelt[stem]
+        for stem in sorted(often, key=lambda stem: (-counts[stem], order[stem]))[:_THEMES]
+    )
 
 
 def _split_questions(turns: Sequence[Record]) -> tuple[list[Record], list[Record]]:
@@ -227,10 +272,19 @@ def _split_questions(turns: Sequence[Record]) -> tuple[list[Record], list[Record
 
 def _detect_mood(turns: Sequence[Record]) -> str:
     found = {word for turn in turns for word in tokens(turn.text)}
-    glad, low = len(found & _GLAD), len(found & _LOW)
-    return "neutral" if glad == low else "glad" if glad > low else "low"
+    glad = len(found & _GLAD)
+    low = len(found & _LOW)
+    if glad == low:
+        return "neutral"
+    if glad > low:
+        return "glad"
+    return "low"
 
 
 def _shorten_list(texts: Sequence[str]) -> tuple[str, ...]:
     plain = (" ".join(text.split()) for text in texts)
-    return tuple(dict.fromkeys(text if len(text) <= _LOOP else text[: _LOOP - 1] + "…" for text in plain if text))[:_LOOPS]
+    return tuple(
+        dict.fromkeys(
+            text if len(text) <= _LOOP else text[: _LOOP - 1] + "…" for text in plain if text
+        )
+    )[:_LOOPS]

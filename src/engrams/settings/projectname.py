@@ -9,7 +9,9 @@ from pathlib import Path
 def resolve_project(name: str, folder: Path | str) -> str:
     """Resolve ``.`` to the name of a folder's project.
 
-    Its Git root's, else its own; a Git root in the user's home is none. Any other name stays as it is. Empty: the folder has none."""
+    Its Git root's, else its own; a Git root in the user's home is none. Any other name stays as it
+    is. Empty: the folder has none.
+    """
     place = Path(folder)
     if name != "." or not place.is_absolute():
         return place.name if name == "." else name

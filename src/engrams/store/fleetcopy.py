@@ -15,7 +15,9 @@ _BITS = 62
 
 def copy_keys(source: ApiKeyTable, target: ApiKeyTable) -> int:
     """Copy all keys; their number.
-    One that was revoked on either side stays so."""
+
+    One that was revoked on either side stays so.
+    """
     keys = source.list_keys()
     for key in keys:
         target.save_key(key)
@@ -24,10 +26,13 @@ def copy_keys(source: ApiKeyTable, target: ApiKeyTable) -> int:
 
 def copy_events(source: AuditEventTable, target: AuditEventTable) -> int:
     """Copy events that the target has not, day by day.
-    Returns the number of all."""
+
+    Returns the number of all.
+    """
     counted = 0
     for day in source.list_days():
-        held, missing = Counter(map(_digest, target.iter_day(day))), list[AuditLogEntry]()
+        held = Counter(map(_digest, target.iter_day(day)))
+        missing = list[AuditLogEntry]()
         for entry in source.iter_day(day):
             counted += 1
             if held[digest := _digest(entry)] > 0:

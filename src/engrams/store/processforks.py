@@ -6,6 +6,9 @@ import os
 from typing import Protocol
 from weakref import WeakSet
 
+_listeners: WeakSet[ForkListener] = WeakSet()
+_held: list[ForkListener] = []
+
 
 class ForkListener(Protocol):
     """Holder of locks or connections that a child must not share."""
@@ -21,10 +24,6 @@ class ForkListener(Protocol):
     def after_fork_in_child(self) -> None:
         """Start anew in the child without touching the parent's resources."""
         ...
-
-
-_listeners: WeakSet[ForkListener] = WeakSet()
-_held: list[ForkListener] = []
 
 
 def register(one: ForkListener) -> None:
@@ -57,4 +56,6 @@ def _after_in_child() -> None:
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_before_fork, after_in_parent=_after_in_parent, after_in_child=_after_in_child)
+    os.register_at_fork(
+        before=_before_fork, after_in_parent=_after_in_parent, after_in_child=_after_in_child
+    )

@@ -1,8 +1,9 @@
 """Owners' indexes in files beside a store, mapped instead of built.
 
-They are derived, and never trusted: a file counts only with the mark that the store keeps for it, which a purge of the owner's records
-deletes, and with the right sums. An older or newer store, another owner's file, another version or a damaged byte: the index is built
-from the store."""
+They are derived, and never trusted: a file counts only with the mark that the store keeps for it,
+which a purge of the owner's records deletes, and with the right sums. An older or newer store,
+another owner's file, another version or a damaged byte: the index is built from the store.
+"""
 
 from __future__ import annotations
 
@@ -63,11 +64,18 @@ class SegmentFolder:
             return None
         return index if segment.notes["key"] == _describe(key, mark) else None
 
-    def write(self, key: SegmentKey, index: OwnerSearchIndex, is_current: Callable[[], bool], accept: Callable[[int], bool]) -> bool:
+    def write(
+        self,
+        key: SegmentKey,
+        index: OwnerSearchIndex,
+        is_current: Callable[[], bool],
+        accept: Callable[[int], bool],
+    ) -> bool:
         """Write an owner's file, unless the store does not ``accept`` its mark.
 
-        ``is_current``: nothing was purged since; a purge after it waits until the file is there, to remove it. OSError: it cannot be
-        written."""
+        ``is_current``: nothing was purged since; a purge after it waits until the file is there, to
+        remove it. OSError: it cannot be written.
+        """
         from engrams.store.index.segmentfile import write_segment
 
         if self._path is None:
@@ -105,9 +113,14 @@ class SegmentFolder:
         if self._path is None or not self._path.is_dir():
             return 0
         with ExitStack() as held:
-            with suppress(OSError):  # no right to it, or a file system without locks: then nobody writes files here either
+            with suppress(
+                OSError
+            ):  # no right to it, or a file system without locks: then nobody writes files here either
                 held.enter_context(lock_folder(self._path))
-            for path in (self._path / f"{name_owner(owner)}.segment", *self._path.glob(f"{name_owner(owner)}.*")):
+            for path in (
+                self._path / f"{name_owner(owner)}.segment",
+                *self._path.glob(f"{name_owner(owner)}.*"),
+            ):
                 with suppress(OSError):
                     path.unlink(missing_ok=True)
         try:

@@ -39,7 +39,10 @@ def choose_store(settings: Settings, clock: Clock) -> Store:
 
 def open_fleet_tables(settings: Settings, store: Store | None = None) -> FleetTables | None:
     """Open what a fleet shares beside memory; None for a home's files.
-    ``store``: an open one, whose connections are used. StoreError: the database cannot be reached, or has another schema."""
+
+    ``store``: an open one, whose connections are used. StoreError: the database cannot be reached,
+    or has another schema.
+    """
     if not is_served(settings):
         return None
     _require_postgres(settings.store.url)
@@ -53,7 +56,10 @@ def open_fleet_tables(settings: Settings, store: Store | None = None) -> FleetTa
 def migrate_store(url: str) -> tuple[str, ...]:
     """Bring a Postgres database's tables up to date; the steps taken."""
     if "://" not in url:
-        raise SettingsError("Only a database on a server is migrated.", hint=f"Name it: `engrams migrate --url {_FORM}`.")
+        raise SettingsError(
+            "Only a database on a server is migrated.",
+            hint=f"Name it: `engrams migrate --url {_FORM}`.",
+        )
     _require_postgres(url)
     try:
         from engrams.store.postgres.schemasetup import migrate
@@ -72,16 +78,25 @@ def find_dump_problem(url: str) -> str:
 def move_memory(settings: Settings, to: str, clock: Clock, report: Report) -> dict[str, int]:
     """Copy the configured store's memory to another address; numbers of it.
 
-    ``report``: is called with the owners done, and all. ConflictError: either side was written to meanwhile, or the target is not empty.
-    SettingsError: there is no memory here, or both are one."""
+    ``report``: is called with the owners done, and all. ConflictError: either side was written to
+    meanwhile, or the target is not empty. SettingsError: there is no memory here, or both are one.
+    """
     from engrams.store.sql.storecopy import move_store
 
     there = settings.model_copy(update={"store": settings.store.model_copy(update={"url": to})})
     _require_apart(settings, there)
-    source, target = choose_store(settings, clock), choose_store(there, clock)
+    source = choose_store(settings, clock)
+    target = choose_store(there, clock)
     try:
-        if not isinstance(source, SqlStore) or not isinstance(target, SqlStore) or ":memory:" in (to, settings.store.url):
-            raise SettingsError("Memory moves between a database file and Postgres.", hint="Give --to the address of the other one.")
+        if (
+            not isinstance(source, SqlStore)
+            or not isinstance(target, SqlStore)
+            or ":memory:" in (to, settings.store.url)
+        ):
+            raise SettingsError(
+                "Memory moves between a database file and Postgres.",
+                hint="Give --to the address of the other one.",
+            )
         return move_store(source, target, report)
     finally:
         source.close()
@@ -90,8 +105,15 @@ def move_memory(settings: Settings, to: str, clock: Clock, report: Report) -> di
 
 def _require_path(url: str) -> None:
     """Refuse what is meant as an address, and is none."""
-    if url.startswith(tuple(f"{scheme}:" for scheme in _SCHEMES)) or "dbname=" in url or "host=" in url:
-        raise SettingsError("`store.url` is no path, and no address in the form that is needed.", hint=f"Write it as {_FORM}.")
+    if (
+        url.startswith(tuple(f"{scheme}:" for scheme in _SCHEMES))
+        or "dbname=" in url
+        or "host=" in url
+    ):
+        raise SettingsError(
+            "`store.url` is no path, and no address in the form that is needed.",
+            hint=f"Write it as {_FORM}.",
+        )
 
 
 def _require_apart(here: Settings, there: Settings) -> None:
@@ -101,10 +123,21 @@ def _require_apart(here: Settings, there: Settings) -> None:
     home = here.home.expanduser()
     # A home may hold keys and logs, and no memory yet.
     has_home = not here.store.url and home.is_dir() and any(home.iterdir())
-    if not is_served(here) and not here.is_volatile and not find_database(here).exists() and not has_home:
-        raise SettingsError(f"There is no memory at {find_database(here)}.", hint="Name its home by --home, or its file by `store.url`.")
+    if (
+        not is_served(here)
+        and not here.is_volatile
+        and not find_database(here).exists()
+        and not has_home
+    ):
+        raise SettingsError(
+            f"There is no memory at {find_database(here)}.",
+            hint="Name its home by --home, or its file by `store.url`.",
+        )
     if _locate(here) == _locate(there):
-        raise SettingsError("Memory cannot move onto itself: both addresses name the same.", hint="Give --to another address.")
+        raise SettingsError(
+            "Memory cannot move onto itself: both addresses name the same.",
+            hint="Give --to another address.",
+        )
 
 
 def _locate(settings: Settings) -> tuple[str, ...]:
@@ -116,7 +149,10 @@ def _locate(settings: Settings) -> tuple[str, ...]:
     except ImportError as problem:
         raise _missing(problem) from None
     parts = read_address(settings.store.url)
-    return tuple(str(parts.get(name, default)) for name, default in (("host", "localhost"), ("port", "5432"), ("dbname", "")))
+    return tuple(
+        str(parts.get(name, default))
+        for name, default in (("host", "localhost"), ("port", "5432"), ("dbname", ""))
+    )
 
 
 def is_served(settings: Settings) -> bool:
@@ -135,16 +171,25 @@ def _require_plain(settings: Settings) -> None:
     _require_postgres(settings.store.url)
     if settings.encryption.enabled:
         raise SettingsError(
-            "`encryption` covers the files of a home, not a database server.", hint="Encrypt the server's disks, and leave it off here."
+            "`encryption` covers the files of a home, not a database server.",
+            hint="Encrypt the server's disks, and leave it off here.",
         )
     if settings.vault.enabled and settings.enabled:
-        raise SettingsError("The vault's files belong to one machine; memory on Postgres does without.", hint="Turn `vault.enabled` off.")
+        raise SettingsError(
+            "The vault's files belong to one machine; memory on Postgres does without.",
+            hint="Turn `vault.enabled` off.",
+        )
 
 
 def _require_postgres(url: str) -> None:
     if url.partition("://")[0] not in _SCHEMES:
-        raise SettingsError(f"There is no store for {url.partition('://')[0]!r}.", hint=f"`store.url` is a path, `:memory:` or {_FORM}.")
+        raise SettingsError(
+            f"There is no store for {url.partition('://')[0]!r}.",
+            hint=f"`store.url` is a path, `:memory:` or {_FORM}.",
+        )
 
 
 def _missing(problem: ImportError) -> ExtraError:
-    return ExtraError(f"The driver of Postgres is not installed ({problem.name}).", hint=install_hint("postgres"))
+    return ExtraError(
+        f"The driver of Postgres is not installed ({problem.name}).", hint=install_hint("postgres")
+    )

@@ -29,8 +29,11 @@ _TIDY_SECONDS = 3600.0
 class FileUpload:
     """One uploaded file.
 
-    ``state``: receiving, waiting, running, failed (with the error; only a bad file is not tried again) or done. ``length``: its bytes,
-    -1: unknown until it is complete. ``done`` of ``total`` pieces are imported. ``report``: the fields of LoadReport."""
+    ``state``: receiving, waiting, running, failed (with the error; only a bad file is not tried
+    again) or done. ``length``: its bytes,
+    -1: unknown until it is complete. ``done`` of ``total`` pieces are imported. ``report``: the
+      fields of LoadReport.
+    """
 
     id: str
     scope: str
@@ -50,10 +53,22 @@ class FileUpload:
 class FileUploadStore:
     """Uploads and their imports; other owners' ids are not found.
 
-    Where machines share the uploads, any of them imports any."""
+    Where machines share the uploads, any of them imports any.
+    """
 
-    def __init__(self, store: Store, load: LoadFunction, storage: UploadStorage, clock: Clock, settings: JobSettings) -> None:
-        self._store, self._load, self._storage, self._clock, self._settings = store, load, storage, clock, settings
+    def __init__(
+        self,
+        store: Store,
+        load: LoadFunction,
+        storage: UploadStorage,
+        clock: Clock,
+        settings: JobSettings,
+    ) -> None:
+        self._store = store
+        self._load = load
+        self._storage = storage
+        self._clock = clock
+        self._settings = settings
         self._runner = JobWorkerPool(
             store,
             {IMPORT: self._run_import},
@@ -65,7 +80,8 @@ class FileUploadStore:
     def resume(self) -> None:
         """Continue imports of an earlier process, and delete abandoned uploads.
 
-        Where uploads are shared, also those that come to other machines from now on."""
+        Where uploads are shared, also those that come to other machines from now on.
+        """
         if self._tidy() or self._storage.is_shared:
             self._runner.wake()
 
@@ -80,7 +96,8 @@ class FileUploadStore:
         for one in every:
             upload = _decode_upload(one.about)
             if upload.state == "waiting":
-                # Its process may have ended before enqueueing the job; enqueueing twice is harmless.
+                # Its process may have ended before enqueueing the job; enqueueing twice is
+                # harmless.
                 self._enqueue(upload)
             elif _is_over(upload, one) and self._clock() - one.touched > KEEP:
                 self._storage.drop(Scope.parse(upload.scope).owner, upload.id)
@@ -89,7 +106,14 @@ class FileUploadStore:
     def begin(self, scope: Scope, plan: ImportOptions, length: int = -1) -> FileUpload:
         started = self._clock().isoformat()
         upload = FileUpload(
-            new_id(self._clock()), scope.key, plan.format, plan.name[:200], length, started, skip_bad=plan.skip_bad, user=plan.user
+            id=new_id(self._clock()),
+            scope=scope.key,
+            format=plan.format,
+            name=plan.name[:200],
+            length=length,
+            created_at=started,
+            skip_bad=plan.skip_bad,
+            user=plan.user,
         )
         self._storage.create(scope.owner, upload.id, _encode_upload(upload))
         return upload
@@ -108,11 +132,14 @@ class FileUploadStore:
 
     def finish(self, owner: Scope, id: str) -> FileUpload:
         """Complete the upload and queue its import. InputError: its length differs."""
-        upload, size = self.get(owner, id), self._storage.measure(owner, id)
+        upload = self.get(owner, id)
+        size = self._storage.measure(owner, id)
         if upload.state != "receiving":
             return upload
         if upload.length >= 0 and size != upload.length:
-            raise InputError(f"The file has {size} bytes of {upload.length}.", hint="Send the rest with PATCH.")
+            raise InputError(
+                f"The file has {size} bytes of {upload.length}.", hint="Send the rest with PATCH."
+            )
         waiting = self._write(replace(upload, state="waiting", length=size))
         self._enqueue(upload)
         self._runner.wake()
@@ -139,11 +166,14 @@ class FileUploadStore:
 
     def _enqueue(self, upload: FileUpload) -> None:
         key = f"{upload.scope}|{upload.id}"
-        self._store.enqueue((JobSpec(IMPORT, key, {"scope": upload.scope, "upload": upload.id}),), self._clock())
+        self._store.enqueue(
+            (JobSpec(IMPORT, key, {"scope": upload.scope, "upload": upload.id}),), self._clock()
+        )
 
     def _run_import(self, job: Job) -> None:
         scope = Scope.parse(job.payload["scope"])
-        owner, id = scope.owner, job.payload["upload"]
+        owner = scope.owner
+        id = job.payload["upload"]
         try:
             upload = self.get(owner, id)
         except NotFoundError:
@@ -159,7 +189,13 @@ class FileUploadStore:
 
         if upload.report is None:
             try:
-                plan = ImportOptions(upload.format, upload.skip_bad, upload.name or "uploaded file", upload.id, user=upload.user)
+                plan = ImportOptions(
+                    upload.format,
+                    upload.skip_bad,
+                    upload.name or "uploaded file",
+                    upload.id,
+                    user=upload.user,
+                )
                 with self._storage.open(owner, id) as file:
                     report = asdict(self._load(file, scope, plan, progress))
             except ClosedError:
@@ -173,7 +209,9 @@ class FileUploadStore:
             except EngramsError as problem:
                 self._write(replace(upload, state="failed", error=problem.message))
                 raise
-            upload = self._write(replace(self.get(owner, id), report={**report, "bad": report["bad"][:1000]}))
+            upload = self._write(
+                replace(self.get(owner, id), report={**report, "bad": report["bad"][:1000]})
+            )
         # Save the report, then delete the file, then set "done": a finished upload leaves no file.
         self._storage.erase(owner, id)
         self._write(replace(upload, state="done"))
@@ -182,7 +220,9 @@ class FileUploadStore:
 
 def _is_over(upload: FileUpload, stored: StoredUpload) -> bool:
     """Check that no job needs the upload any more."""
-    return upload.state in ("receiving", "done") or (upload.state == "failed" and not stored.has_file)
+    return upload.state in ("receiving", "done") or (
+        upload.state == "failed" and not stored.has_file
+    )
 
 
 def _decode_upload(about: str) -> FileUpload:

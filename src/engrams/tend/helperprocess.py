@@ -27,15 +27,21 @@ _GRACE = 2.0
 class HelperProcess:
     """One helper: takes work over a pipe and answers in order.
 
-    It ends with the pipe, and so with this process however that ends."""
+    It ends with the pipe, and so with this process however that ends.
+    """
 
     def __init__(self) -> None:
         # Not multiprocessing: it would run a caller's own program again to find its functions.
         self._process = subprocess.Popen(  # noqa: S603 - this same Python
-            [sys.executable, "-c", _SERVE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            [sys.executable, "-c", _SERVE],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
         )
         self._asked: deque[Future[Any]] = deque()
-        self._lock, self._lost, self._has_answered = Lock(), False, False
+        self._lock = Lock()
+        self._lost = False
+        self._has_answered = False
         # A pipe holds less than the work that waits: whoever asks goes on meanwhile.
         self._work: SimpleQueue[bytes] = SimpleQueue()
         self._writing = Thread(target=self._write, name="engrams-helper-work", daemon=True)
@@ -49,7 +55,9 @@ class HelperProcess:
 
     def has_room(self, *, apart: bool) -> bool:
         """True where it lives and may have more work.
-        ``apart``: no other process should do it, unless this one still starts."""
+
+        ``apart``: no other process should do it, unless this one still starts.
+        """
         return not self._lost and (len(self._asked) < _QUEUED or (apart and self._has_answered))
 
     def ask(self, work: bytes) -> Future[Any]:
@@ -105,9 +113,15 @@ class HelperProcess:
                 self._asked.popleft().set_exception(EOFError("The helper ended."))
 
 
-def begin(helpers: list[HelperProcess], call: Callable[[Asked], Answer], asked: Asked, *, apart: bool) -> Future[Answer]:
+def begin(
+    helpers: list[HelperProcess], call: Callable[[Asked], Answer], asked: Asked, *, apart: bool
+) -> Future[Answer]:
     """Hand work to the idlest helper, or do it here."""
-    free = min((helper for helper in helpers if helper.has_room(apart=apart)), key=lambda helper: helper.load, default=None)
+    free = min(
+        (helper for helper in helpers if helper.has_room(apart=apart)),
+        key=lambda helper: helper.load,
+        default=None,
+    )
     if free is not None:
         with suppress(pickle.PicklingError, TypeError, AttributeError):
             return free.ask(pickle.dumps((call, asked), pickle.HIGHEST_PROTOCOL))

@@ -18,11 +18,15 @@ if TYPE_CHECKING:
 
     from engrams.tend.helperprocess import HelperProcess
 
-_FEWEST, _SOME = 400, 20
-"""Messages, of pieces of work one after the other, for which helpers are started; those of a piece for which one is asked."""
+_FEWEST = 400
+_SOME = 20
+"""Messages, of pieces of work one after the other, for which helpers are started; those of a piece
+for which one is asked.
+"""
 _AHEAD = 8
 """Answers that may wait for their turn, for each helper."""
-_IDLE, _PATIENCE = 20.0, 60.0
+_IDLE = 20.0
+_PATIENCE = 60.0
 """Seconds without work after which helpers end; seconds for an answer."""
 
 
@@ -34,21 +38,32 @@ def count_cores() -> int:
 class HelperProcesses:
     """Helpers beside this process, started by the first large work. Thread safe.
 
-    They know no store: only pure functions of what they are sent run there, and this process does itself whatever a helper does not
-    answer. So nothing depends on them but time."""
+    They know no store: only pure functions of what they are sent run there, and this process does
+    itself whatever a helper does not answer. So nothing depends on them but time.
+    """
 
     def __init__(self, number: int = 1) -> None:
         """Set up the helpers.
-        ``number``: processes that work on one thing, this one included; 1: no helper; 0: as many as there are cores."""
+
+        ``number``: processes that work on one thing, this one included; 1: no helper; 0: as many as
+        there are cores.
+        """
         self.number = (number or count_cores()) - 1
         """Helpers at most."""
         self._helpers: list[HelperProcess] = []
         self._lock = Lock()
-        self._owner, self._used, self._recent = os.getpid(), time.monotonic(), 0
+        self._owner = os.getpid()
+        self._used = time.monotonic()
+        self._recent = 0
         register_cache(self)
 
     def map_ahead(
-        self, call: Callable[[Asked], Answer], inputs: Iterable[tuple[Kept, Asked]], size: int, *, apart: bool = False
+        self,
+        call: Callable[[Asked], Answer],
+        inputs: Iterable[tuple[Kept, Asked]],
+        size: int,
+        *,
+        apart: bool = False,
     ) -> Iterator[tuple[Kept, Answer]]:
         """Yield the answers in order, computed by whoever has time: see ``ReadAhead``."""
         helpers = self._find(size)
@@ -68,7 +83,8 @@ class HelperProcesses:
     def close(self) -> None:
         """End the helpers; later work starts new ones."""
         with self._lock:
-            helpers, self._helpers = self._helpers, []
+            helpers = self._helpers
+            self._helpers = []
         for helper in helpers if self._owner == os.getpid() else ():
             helper.stop()
 
@@ -84,7 +100,8 @@ class HelperProcesses:
 
         with self._lock, suppress(OSError):
             if self._owner != os.getpid():
-                self._owner, self._helpers = os.getpid(), []  # a forked child: these are its parent's
+                self._owner = os.getpid()  # a forked child: these are its parent's
+                self._helpers = []
             if not self._helpers:
                 self._await_rest(_IDLE)
             while len(self._helpers) < self.number:
@@ -112,7 +129,9 @@ class HelperProcesses:
         else:
             self.close()
 
-    def _take(self, call: Callable[[Asked], Answer], kept: Kept, asked: Asked, future: Future[Answer]) -> tuple[Kept, Answer]:
+    def _take(
+        self, call: Callable[[Asked], Answer], kept: Kept, asked: Asked, future: Future[Answer]
+    ) -> tuple[Kept, Answer]:
         self._used = time.monotonic()
         try:
             return kept, future.result(_PATIENCE)

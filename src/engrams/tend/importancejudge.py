@@ -6,12 +6,23 @@ import re
 from typing import Any
 
 from engrams.errors import NotFoundError
-from engrams.ports import ChatMessage, ChatModel, ChatRequest, Clock, Job, RecordChange, Store, WriteBatch
+from engrams.ports import (
+    ChatMessage,
+    ChatModel,
+    ChatRequest,
+    Clock,
+    Job,
+    RecordChange,
+    Store,
+    WriteBatch,
+)
 from engrams.prompts import load, quote
 from engrams.types import Record, Scope, Status
 
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:[.,]\d+)?(?![\w])")
-_READ, _SAID, _MOST = 4000, 500, 512
+_READ = 4000
+_SAID = 500
+_MOST = 512
 NEUTRAL = 0.5
 """Importance of an item that nobody judged."""
 _GONE = (Status.FORGOTTEN, Status.PURGED, Status.SUPERSEDED, Status.ARCHIVED)
@@ -26,11 +37,21 @@ def parse_importance(reply: str) -> float | None:
 def judge_importance(job: Job, store: Store, chat: ChatModel | None, clock: Clock) -> None:
     """Ask a model for an item's importance.
 
-    An unreadable reply changes nothing; what somebody set stays. ModelError: the job is tried again, and the importance stays meanwhile."""
+    An unreadable reply changes nothing; what somebody set stays. ModelError: the job is tried
+    again, and the importance stays meanwhile.
+    """
     record = _load_item(job, store)
-    value = None if record is None or chat is None or record.importance != NEUTRAL else parse_importance(_ask_model(chat, "judge", record))
+    value = (
+        None
+        if record is None or chat is None or record.importance != NEUTRAL
+        else parse_importance(_ask_model(chat, "judge", record))
+    )
     now = None if value is None else _load_item(job, store)
-    if now is None or now.importance != NEUTRAL or not _store_answer(job, now, {"importance": value}, store, clock):
+    if (
+        now is None
+        or now.importance != NEUTRAL
+        or not _store_answer(job, now, {"importance": value}, store, clock)
+    ):
         store.finish(job.lease, clock())
 
 
@@ -56,12 +77,20 @@ def _ask_model(chat: ChatModel, name: str, record: Record) -> str:
     return chat.ask(ChatRequest((ChatMessage("user", text),), name, max_tokens=_MOST)).text
 
 
-def _store_answer(job: Job, record: Record, fields: dict[str, Any], store: Store, clock: Clock) -> bool:
+def _store_answer(
+    job: Job, record: Record, fields: dict[str, Any], store: Store, clock: Clock
+) -> bool:
     """Store the answer with the job's end. False: the item was purged."""
     change = RecordChange(record.scope.owner, record.id, fields, job.kind)
     try:
         store.commit(
-            WriteBatch("model", "judged" if "importance" in fields else "condensed", clock(), changes=(change,), finish=(job.lease,))
+            WriteBatch(
+                "model",
+                "judged" if "importance" in fields else "condensed",
+                clock(),
+                changes=(change,),
+                finish=(job.lease,),
+            )
         )
     except NotFoundError:
         return False

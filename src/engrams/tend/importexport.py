@@ -10,13 +10,40 @@ from typing import Any
 
 from engrams import formats
 from engrams.errors import InputError, RefusedError
-from engrams.formats import ExportedEdge, ExportedRecord, ExportFormat, ImportFile, ParsedTurn, UnreadablePiece
+from engrams.formats import (
+    ExportedEdge,
+    ExportedRecord,
+    ExportFormat,
+    ImportFile,
+    ParsedTurn,
+    UnreadablePiece,
+)
 from engrams.frozendata import dataclass
-from engrams.ports import IMPORTS, Clock, NewRecord, OwnerStateRow, RecordQuery, ScopeReach, StorageUse, Store, WriteBatch
+from engrams.ports import (
+    IMPORTS,
+    Clock,
+    NewRecord,
+    OwnerStateRow,
+    RecordQuery,
+    ScopeReach,
+    StorageUse,
+    Store,
+    WriteBatch,
+)
 from engrams.read.correctedwords import mask_corrected
 from engrams.read.entities.entityindex import EntityIndex
 from engrams.settings import QuotaSettings
-from engrams.types import IMPORTED, HistoryEntry, ImportOptions, Kind, Receipt, Record, Scope, Status, Turn
+from engrams.types import (
+    IMPORTED,
+    HistoryEntry,
+    ImportOptions,
+    Kind,
+    Receipt,
+    Record,
+    Scope,
+    Status,
+    Turn,
+)
 from engrams.write.ignoredfiles import find_ignore_rule, match_ignore_rule, read_rooted_rules
 
 Progress = Callable[[int, int], None]
@@ -32,9 +59,11 @@ _OWN_SCOPES = frozenset({"locomo", "turns", "json", "engrams"})
 class ImportCounts:
     """Counts of an import.
 
-    ``bad``: (line, reason) of what could not be read. ``files``: how many were read. ``rejected``: files of a folder or zip that were
-    refused whole; ``unstored``: messages that memory could not take. ``ignored``: files that an ignore rule excludes. ``id``: undoes it;
-    empty: it stored nothing."""
+    ``bad``: (line, reason) of what could not be read. ``files``: how many were read. ``rejected``:
+    files of a folder or zip that were refused whole; ``unstored``: messages that memory could not
+    take. ``ignored``: files that an ignore rule excludes. ``id``: undoes it; empty: it stored
+    nothing.
+    """
 
     id: str = ""
     stored: int = 0
@@ -52,7 +81,9 @@ class ImportCounts:
 @dataclass(frozen=True, slots=True)
 class ImportTarget:
     """Target of an import; ``write_turns`` stores turns in a scope.
-    ``ignore_root``: folder whose ignore files count beside those of the files' own folders."""
+
+    ``ignore_root``: folder whose ignore files count beside those of the files' own folders.
+    """
 
     write_turns: Callable[[Sequence[Turn], Scope, Kind, str], tuple[Receipt, ...]]
     store: Store
@@ -62,13 +93,19 @@ class ImportTarget:
 
 
 def load(
-    source: Path | str | Iterable[Any], scope: Scope, target: ImportTarget, plan: ImportOptions, progress: Progress | None
+    source: Path | str | Iterable[Any],
+    scope: Scope,
+    target: ImportTarget,
+    plan: ImportOptions,
+    progress: Progress | None,
 ) -> ImportCounts:
     """Import a file, folder, zip or parsed items; a repeated import continues.
 
-    A broken file of several is in the report. InputError: nothing can be read, or the only file is broken."""
+    A broken file of several is in the report. InputError: nothing can be read, or the only file is
+    broken.
+    """
     report = ImportCounts()
-    job = _FileImporter(scope, target, plan, report, progress)
+    job = _FileImporter(scope=scope, target=target, plan=plan, report=report, progress=progress)
     if not isinstance(source, str | Path):
         job.store(source, plan.format)
         return report
@@ -102,12 +139,18 @@ class _FileImporter:
         if rule := "" if self.plan.ignored else self._find_ignore_rule(part):
             self.report.ignored.append(f"{part.name} ({rule})")
             return
-        named = formats.detect(part.open(), part.name) if self.plan.format == "auto" else self.plan.format
+        named = (
+            formats.detect(part.open(), part.name)
+            if self.plan.format == "auto"
+            else self.plan.format
+        )
         counts = _check_pieces(formats.read(part.open(), named), self.plan)
         users = self.users | counts.keys() - {""}
         _check_users(users, self.plan.user)
         self.users = users
-        self.total += sum(number for user, number in counts.items() if _is_taken(user, self.plan.user))
+        self.total += sum(
+            number for user, number in counts.items() if _is_taken(user, self.plan.user)
+        )
         self.store(select_user(formats.read(part.open(), named), self.plan.user), named)
         self.report.files += 1
 
@@ -123,10 +166,18 @@ class _FileImporter:
         alone = format in _OWN_SCOPES
         for batch in _batches(items, _BATCH):
             for (place, kind), parsed in _group_items(batch, self.scope, alone):
-                _write_turns([_mark(item, self.plan.mark) for item in parsed], place, kind, self.target, self.report)
+                _write_turns(
+                    [_mark(item, self.plan.mark) for item in parsed],
+                    place,
+                    kind,
+                    self.target,
+                    self.report,
+                )
             restored = [item for item in batch if isinstance(item, ExportedRecord | ExportedEdge)]
             _restore(restored, self.scope, self.target, self.report, self.plan.mark)
-            self.report.bad.extend((item.line, item.message) for item in batch if isinstance(item, UnreadablePiece))
+            self.report.bad.extend(
+                (item.line, item.message) for item in batch if isinstance(item, UnreadablePiece)
+            )
             self.done += len(batch)
             if self.progress is not None:
                 self.progress(self.done, max(self.total, self.done))
@@ -134,27 +185,49 @@ class _FileImporter:
 
 def _check_pieces(pieces: Iterable[Any], plan: ImportOptions) -> Counter[str]:
     """Read a file once to check it; count its pieces by user."""
-    first, good, counts = None, False, Counter[str]()
+    first = None
+    good = False
+    counts = Counter[str]()
     for piece in pieces:
         counts[getattr(piece, "user", "")] += 1
         if not isinstance(piece, UnreadablePiece):
             good = True
         elif piece.broken and not plan.skip_bad:
-            raise InputError(_say(piece), hint="Mend the file, or give skip_bad (--skip-bad) to import what can be read of it.")
+            raise InputError(
+                _say(piece),
+                hint=(
+                    "Mend the file, or give skip_bad (--skip-bad) to import what can be read of it."
+                ),
+            )
         else:
             first = first or piece
     if first is not None and not good:
-        raise InputError(f"Nothing in it can be imported. {_say(first)}", hint="If its format was detected wrongly, name it (--format).")
+        raise InputError(
+            f"Nothing in it can be imported. {_say(first)}",
+            hint="If its format was detected wrongly, name it (--format).",
+        )
     return counts
 
 
 def _check_users(users: set[str], user: str) -> None:
     """Check for the memories of one user, or of the named one."""
     named = sorted(users)
-    if (len(named) > 1 and not user) or (user not in ("", EVERYONE) and named and user not in named):
+    if (len(named) > 1 and not user) or (
+        user not in ("", EVERYONE) and named and user not in named
+    ):
         shown = ", ".join(named[:_NAMED]) + (" …" if len(named) > _NAMED else "")
-        lead = f"It holds the memories of {len(named)} users" if len(named) > 1 else f"It holds nothing of {user!r}, but of"
-        raise InputError(f"{lead}: {shown}.", hint=f"Name one (--from-user NAME), or take all into this memory (--from-user '{EVERYONE}').")
+        lead = (
+            f"It holds the memories of {len(named)} users"
+            if len(named) > 1
+            else f"It holds nothing of {user!r}, but of"
+        )
+        raise InputError(
+            f"{lead}: {shown}.",
+            hint=(
+                "Name one (--from-user NAME), or take all into this memory (--from-user"
+                f" '{EVERYONE}')."
+            ),
+        )
 
 
 def select_user(pieces: Iterable[Any], user: str) -> Iterator[Any]:
@@ -173,20 +246,32 @@ def _say(piece: UnreadablePiece) -> str:
 
 def _mark(item: ParsedTurn, mark: str) -> ParsedTurn:
     """Tag a turn with its import, for the import's undo."""
-    return replace(item, turn=replace(item.turn, meta={**item.turn.meta, IMPORTED: mark})) if mark else item
+    return (
+        replace(item, turn=replace(item.turn, meta={**item.turn.meta, IMPORTED: mark}))
+        if mark
+        else item
+    )
 
 
-def dump(path: Path, reach: ScopeReach, store: Store, format: ExportFormat, progress: Progress | None) -> int:
+def dump(
+    path: Path, reach: ScopeReach, store: Store, format: ExportFormat, progress: Progress | None
+) -> int:
     """Export everything in reach, oldest first; returns the number of records.
 
-    JSONL holds edges and changes too; tables and vaults hold history; other formats what is current."""
+    JSONL holds edges and changes too; tables and vaults hold history; other formats what is
+    current.
+    """
     net = EntityIndex(store).find(reach) if format == "obsidian" else None
     past = (Status.ACTIVE, Status.SUPERSEDED) if format in ("csv", "obsidian") else (Status.ACTIVE,)
-    found = _iter_records(reach, store, _EXPORTED if format == "jsonl" else past, progress, full=format == "jsonl")
+    found = _iter_records(
+        reach, store, _EXPORTED if format == "jsonl" else past, progress, full=format == "jsonl"
+    )
     return formats.write(path, found, format, header={"scope": reach.owner.key}, net=net)
 
 
-def _group_items(batch: Sequence[Any], scope: Scope, alone: bool) -> Iterator[tuple[tuple[Scope, Kind], list[ParsedTurn]]]:
+def _group_items(
+    batch: Sequence[Any], scope: Scope, alone: bool
+) -> Iterator[tuple[tuple[Scope, Kind], list[ParsedTurn]]]:
     group: list[ParsedTurn] = []
     key: tuple[Scope, Kind] | None = None
     for item in batch:
@@ -211,7 +296,13 @@ def _find_place(scope: Scope, labels: Sequence[str]) -> Scope:
     return scope
 
 
-def _write_turns(parsed: Sequence[ParsedTurn], scope: Scope, kind: Kind, target: ImportTarget, report: ImportCounts) -> None:
+def _write_turns(
+    parsed: Sequence[ParsedTurn],
+    scope: Scope,
+    kind: Kind,
+    target: ImportTarget,
+    report: ImportCounts,
+) -> None:
     turns = []
     for item in parsed:
         turn = item.turn
@@ -234,7 +325,9 @@ def _write_turns(parsed: Sequence[ParsedTurn], scope: Scope, kind: Kind, target:
         report.refused += receipt.outcome in ("refused", "unsaved")
 
 
-def _write_one(turn: Turn, line: int, scope: Scope, kind: Kind, target: ImportTarget, report: ImportCounts) -> tuple[Receipt, ...]:
+def _write_one(
+    turn: Turn, line: int, scope: Scope, kind: Kind, target: ImportTarget, report: ImportCounts
+) -> tuple[Receipt, ...]:
     try:
         return target.write_turns([turn], scope, kind, "import")
     except (InputError, RefusedError) as problem:
@@ -243,24 +336,60 @@ def _write_one(turn: Turn, line: int, scope: Scope, kind: Kind, target: ImportTa
         return ()
 
 
-def _restore(items: Sequence[ExportedRecord | ExportedEdge], scope: Scope, target: ImportTarget, report: ImportCounts, mark: str) -> None:
+def _restore(
+    items: Sequence[ExportedRecord | ExportedEdge],
+    scope: Scope,
+    target: ImportTarget,
+    report: ImportCounts,
+    mark: str,
+) -> None:
     """Restore records of an earlier export under this owner, unchanged.
 
-    What tells them apart from others, their ids, is kept beside them."""
+    What tells them apart from others, their ids, is kept beside them.
+    """
     if not items:
         return
     told = {item.record.id: item.history for item in items if isinstance(item, ExportedRecord)}
-    moved = [replace(item.record, scope=_move_under(item.record.scope, scope)) for item in items if isinstance(item, ExportedRecord)]
-    store, now, quota = target.store, target.clock(), StorageUse(target.quota.records, target.quota.bytes)
+    moved = [
+        replace(item.record, scope=_move_under(item.record.scope, scope))
+        for item in items
+        if isinstance(item, ExportedRecord)
+    ]
+    store = target.store
+    now = target.clock()
+    quota = StorageUse(target.quota.records, target.quota.bytes)
     known = {record.id for record in store.get(scope.owner, [record.id for record in moved])}
-    edges = [edge for item in items for edge in (item.edges if isinstance(item, ExportedRecord) else (item.edge,))]
+    edges = [
+        edge
+        for item in items
+        for edge in (item.edges if isinstance(item, ExportedRecord) else (item.edge,))
+    ]
     fresh = [record for record in moved if record.id not in known]
     links = tuple(replace(edge, owner=scope.owner) for edge in edges)
-    puts = tuple(NewRecord(record, history=_clean_history(told[record.id], record)) for record in fresh)
-    states = (
-        (replace(_restored_rows(store, scope.owner, mark)[-1], data={"ids": [record.id for record in fresh]}),) if mark and fresh else ()
+    puts = tuple(
+        NewRecord(record, history=_clean_history(told[record.id], record)) for record in fresh
     )
-    store.commit(WriteBatch("import", "restored from an export", now, puts=puts, edges=links, states=states, quota=quota))
+    states = (
+        (
+            replace(
+                _restored_rows(store, scope.owner, mark)[-1],
+                data={"ids": [record.id for record in fresh]},
+            ),
+        )
+        if mark and fresh
+        else ()
+    )
+    store.commit(
+        WriteBatch(
+            "import",
+            "restored from an export",
+            now,
+            puts=puts,
+            edges=links,
+            states=states,
+            quota=quota,
+        )
+    )
     report.stored += len(fresh)
     report.existing += len(moved) - len(fresh)
     report.edges += len(edges)
@@ -288,7 +417,9 @@ def _clean_history(entries: Sequence[HistoryEntry], record: Record) -> tuple[His
 
 
 def _move_under(theirs: Scope, ours: Scope) -> Scope:
-    return Scope((*ours.labels, *theirs.labels[len(theirs.owner.labels) :])) if ours.is_owner else ours
+    return (
+        Scope((*ours.labels, *theirs.labels[len(theirs.owner.labels) :])) if ours.is_owner else ours
+    )
 
 
 def _batches(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
@@ -303,12 +434,24 @@ def _batches(items: Iterable[Any], size: int) -> Iterator[list[Any]]:
 
 
 def _iter_records(
-    reach: ScopeReach, store: Store, statuses: tuple[Status, ...], progress: Progress | None, *, full: bool
+    reach: ScopeReach,
+    store: Store,
+    statuses: tuple[Status, ...],
+    progress: Progress | None,
+    *,
+    full: bool,
 ) -> Iterator[ExportedRecord | Record]:
-    after, done = "", 0
+    after = ""
+    done = 0
     while True:
-        page = store.find(RecordQuery(reach, statuses=statuses, order="oldest", after=after, limit=_BATCH))
-        edges = store.edges(reach.owner, [record.id for record in page.records]) if full and page.records else ()
+        page = store.find(
+            RecordQuery(reach, statuses=statuses, order="oldest", after=after, limit=_BATCH)
+        )
+        edges = (
+            store.edges(reach.owner, [record.id for record in page.records])
+            if full and page.records
+            else ()
+        )
         for record in page.records:
             if full:
                 own = tuple(edge for edge in edges if edge.source == record.id)

@@ -15,7 +15,16 @@ from typing import TypeVar
 
 from engrams.clock import new_id
 from engrams.errors import BudgetError, ClosedError, ConflictError, EngramsError, ModelError
-from engrams.ports import CHARGED_OWNER, Clock, Job, JobClaim, JobFailure, JobLease, JobQueue, UpkeepGatekeeper
+from engrams.ports import (
+    CHARGED_OWNER,
+    Clock,
+    Job,
+    JobClaim,
+    JobFailure,
+    JobLease,
+    JobQueue,
+    UpkeepGatekeeper,
+)
 from engrams.settings import JobSettings
 
 _log = logging.getLogger(__name__)
@@ -23,13 +32,30 @@ _BEATS = 4
 _LEAST = 0.05
 
 
+Result = TypeVar("Result")
+Handler = Callable[[Job], object]
+"""Does a job and finishes its lease, in the same transaction as what it writes."""
+
+
+_HELD_POLL = 1.0
+_SLEPT = 10.0
+"""Seconds by which the wall clock runs ahead after sleep; less is a clock that was set."""
+_HOUR = 3600.0
+_PATIENCE = timedelta(days=1)
+"""Age up to which a job's conflicts are no failures."""
+
+
 class JobLeaseRenewer:
     """Renews the leases of running jobs in a thread."""
 
     def __init__(self, jobs: JobQueue, clock: Clock, seconds: float) -> None:
         """Set up the keeper.
-        ``seconds``: the length of a lease, renewed four times in it."""
-        self._jobs, self._clock, self._seconds = jobs, clock, seconds
+
+        ``seconds``: the length of a lease, renewed four times in it.
+        """
+        self._jobs = jobs
+        self._clock = clock
+        self._seconds = seconds
         self._leases: set[str] = set()
         self._lock = threading.Lock()
         self._stop = threading.Event()
@@ -42,7 +68,9 @@ class JobLeaseRenewer:
             self._leases.add(lease)
             # A forked child inherits the thread's object but not its thread.
             if (self._thread is None or not self._thread.is_alive()) and not self._stop.is_set():
-                self._thread = threading.Thread(target=self._beat, name="engrams-leases", daemon=True)
+                self._thread = threading.Thread(
+                    target=self._beat, name="engrams-leases", daemon=True
+                )
                 self._thread.start()
         try:
             yield
@@ -79,17 +107,14 @@ class JobLeaseRenewer:
                 _log.warning("lease of a job: %s", problem.message)
 
 
-Result = TypeVar("Result")
-Handler = Callable[[Job], object]
-"""Does a job and finishes its lease, in the same transaction as what it writes."""
-
-
 class OwnerWorkerShares:
     """Counts of running jobs by owner, against their share."""
 
     def __init__(self, workers: int, share: float) -> None:
         """Set up the counts.
-        ``share``: of the workers, for one owner; 1: no limit."""
+
+        ``share``: of the workers, for one owner; 1: no limit.
+        """
         self._most = max(1, int(workers * share)) if share < 1 else 0
         self._running: Counter[str] = Counter()
         self._lock = threading.Lock()
@@ -98,7 +123,11 @@ class OwnerWorkerShares:
     def claiming(self) -> Iterator[tuple[str, ...]]:
         """Owners at their limit; nobody else claims meanwhile, where there is one."""
         with self._lock if self._most else nullcontext():
-            yield tuple(owner for owner, number in self._running.items() if number >= self._most) if self._most else ()
+            yield (
+                tuple(owner for owner, number in self._running.items() if number >= self._most)
+                if self._most
+                else ()
+            )
 
     def enter(self, job: Job) -> None:
         """Count a job that was claimed."""
@@ -118,34 +147,38 @@ def find_owner(key: str) -> str:
     return "/".join(key.partition("|")[0].split("/")[:2])
 
 
-_HELD_POLL = 1.0
-_SLEPT = 10.0
-"""Seconds by which the wall clock runs ahead after sleep; less is a clock that was set."""
-_HOUR = 3600.0
-_PATIENCE = timedelta(days=1)
-"""Age up to which a job's conflicts are no failures."""
-
-
 class JobWorkerPool:
     """Workers over a durable queue, which several processes may share."""
 
     def __init__(
-        self, jobs: JobQueue, handlers: Mapping[str, Handler], clock: Clock, settings: JobSettings,
-        first: Callable[[], object] | None = None, timers: Mapping[Callable[[], object], float] | None = None,
+        self,
+        jobs: JobQueue,
+        handlers: Mapping[str, Handler],
+        clock: Clock,
+        settings: JobSettings,
+        first: Callable[[], object] | None = None,
+        timers: Mapping[Callable[[], object], float] | None = None,
         upkeep: UpkeepGatekeeper | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Set up the pool.
 
-        ``first``: called once, before the first job, to look for unrequested work. ``timers``: callables that look for work whenever their
-        number of seconds has passed, and at every ``drain``. ``upkeep``: kinds of job that may have to wait."""
-        self._jobs, self._handlers, self._clock, self._settings = jobs, dict(handlers), clock, settings
-        self._first, self._upkeep = first, upkeep
+        ``first``: called once, before the first job, to look for unrequested work. ``timers``:
+        callables that look for work whenever their number of seconds has passed, and at every
+        ``drain``. ``upkeep``: kinds of job that may have to wait.
+        """
+        self._jobs = jobs
+        self._handlers = dict(handlers)
+        self._clock = clock
+        self._settings = settings
+        self._first = first
+        self._upkeep = upkeep
         self._timers = dict(timers or {})
         self._timer_runs = dict.fromkeys(self._timers, time.monotonic())
         self._name = f"{os.getpid()}-{new_id(clock())[-6:]}"
         self._wake = threading.Event()
         self._stop = threading.Event()
-        self._lock, self._turn = threading.Lock(), threading.Lock()
+        self._lock = threading.Lock()
+        self._turn = threading.Lock()
         self._threads: list[threading.Thread] = []
         self._cut_off = False
         self._moment = (clock(), time.monotonic())
@@ -160,11 +193,15 @@ class JobWorkerPool:
 
     def start(self) -> None:
         """Start the workers if needed.
-        Those that wait look for work within seconds."""
+
+        Those that wait look for work within seconds.
+        """
         with self._lock:
             if not self._threads and self._settings.workers and not self._stop.is_set():
                 self._threads = [
-                    threading.Thread(target=self._run_worker, name=f"engrams-worker-{number}", daemon=True)
+                    threading.Thread(
+                        target=self._run_worker, name=f"engrams-worker-{number}", daemon=True
+                    )
                     for number in range(self._settings.workers)
                 ]
                 for thread in self._threads:
@@ -178,7 +215,8 @@ class JobWorkerPool:
     def run(self, id: str = "") -> Job | None:
         """Claim one due job (or just this one) and run it here.
 
-        None: there was none, or the models were cut off."""
+        None: there was none, or the models were cut off.
+        """
         job = self._claim(id)
         if job is not None:
             self._do(job, asked=bool(id))
@@ -192,14 +230,25 @@ class JobWorkerPool:
         with self._shares.claiming() as crowded:
             # Right before: a claim after a sleep that nobody noticed would take over living jobs.
             self._notice_sleep()
-            job = self._jobs.claim(JobClaim(self._name, self._clock(), self._settings.lease_seconds, kinds, id, crowded))
+            job = self._jobs.claim(
+                JobClaim(
+                    worker=self._name,
+                    now=self._clock(),
+                    lease_seconds=self._settings.lease_seconds,
+                    kinds=kinds,
+                    id=id,
+                    crowded=crowded,
+                )
+            )
             if job is not None:
                 self._shares.enter(job)
             return job
 
     def _do(self, job: Job, asked: bool = False) -> None:
         """Do a claimed job.
-        ``asked``: somebody asked for it, so it is no upkeep."""
+
+        ``asked``: somebody asked for it, so it is no upkeep.
+        """
         try:
             with nullcontext() if asked or self._upkeep is None else self._upkeep.enter(job.kind):
                 self.run_leased(job, partial(self._handlers[job.kind], job))
@@ -213,7 +262,11 @@ class JobWorkerPool:
 
     def make_lease(self) -> JobLease:
         """Make the lease of a job that its caller runs at once."""
-        return JobLease(self._name, os.urandom(16).hex(), self._clock() + timedelta(seconds=self._settings.lease_seconds))
+        return JobLease(
+            self._name,
+            os.urandom(16).hex(),
+            self._clock() + timedelta(seconds=self._settings.lease_seconds),
+        )
 
     def drain(self, seconds: float, progress: Callable[[int, int], None] | None = None) -> bool:
         """Run due jobs here within ``seconds``. True: none is left."""
@@ -222,13 +275,23 @@ class JobWorkerPool:
         self._run_timers(ring=True)
         while time.monotonic() < end:
             if self.run() is None:
-                if not any(states.get("running") for kind, states in self._jobs.workload().items() if kind in self._handlers):
+                if not any(
+                    states.get("running")
+                    for kind, states in self._jobs.workload().items()
+                    if kind in self._handlers
+                ):
                     return True
                 time.sleep(0.01)
             else:
                 done += 1
                 if progress is not None:
-                    progress(done, done + sum(states.get("waiting", 0) for states in self._jobs.workload().values()))
+                    progress(
+                        done,
+                        done
+                        + sum(
+                            states.get("waiting", 0) for states in self._jobs.workload().values()
+                        ),
+                    )
         return False
 
     def serve_person(self) -> AbstractContextManager[None]:
@@ -240,11 +303,18 @@ class JobWorkerPool:
         """Return whether models are cut off, as the engine closes."""
         return self._cut_off
 
-    def close(self, seconds: float = 0.0, cut: Callable[[], object] | None = None, last: Callable[[], Sequence[str]] = tuple) -> None:
+    def close(
+        self,
+        seconds: float = 0.0,
+        cut: Callable[[], object] | None = None,
+        last: Callable[[], Sequence[str]] = tuple,
+    ) -> None:
         """Stop the workers after their current jobs; waiting jobs stay queued.
 
-        ``cut``: interrupts model calls after ``seconds``. Interrupted jobs return to the queue; that is no failure. ``last``: enqueues jobs
-        to run when the workers have stopped, as far as the time allows."""
+        ``cut``: interrupts model calls after ``seconds``. Interrupted jobs return to the queue;
+        that is no failure. ``last``: enqueues jobs to run when the workers have stopped, as far as
+        the time allows.
+        """
         with self._lock:
             # Threads seen from within the lock have been started.
             self._stop.set()
@@ -255,7 +325,9 @@ class JobWorkerPool:
         left = deque(last())
         if left and not self._cut_off:
             ending = [
-                threading.Thread(target=self._run_last, args=(left, until), name="engrams-last", daemon=True)
+                threading.Thread(
+                    target=self._run_last, args=(left, until), name="engrams-last", daemon=True
+                )
                 for _ in range(min(len(left), max(self._settings.workers, 1)))
             ]
             for thread in ending:
@@ -267,11 +339,17 @@ class JobWorkerPool:
         """Return jobs that take longer than anybody waits to the queue."""
         for lease in leases:
             try:
-                self._jobs.fail(JobFailure(lease, "Its worker was stopped.", self._clock(), self._clock(), counts=False))
+                self._jobs.fail(
+                    JobFailure(
+                        lease, "Its worker was stopped.", self._clock(), self._clock(), counts=False
+                    )
+                )
             except EngramsError as problem:
                 _log.warning("a job is taken over when its lease is over: %s", problem.message)
 
-    def _join(self, threads: Sequence[threading.Thread], until: float, cut: Callable[[], object] | None) -> None:
+    def _join(
+        self, threads: Sequence[threading.Thread], until: float, cut: Callable[[], object] | None
+    ) -> None:
         for thread in threads if cut is not None else ():
             thread.join(timeout=max(until - time.monotonic(), 0.0))
         if cut is not None and any(thread.is_alive() for thread in threads):
@@ -302,14 +380,16 @@ class JobWorkerPool:
             except ClosedError:
                 return
             except EngramsError as problem:
-                # The queue itself cannot be reached (disk full, busy, just encrypted): nothing was claimed, so nothing is lost.
+                # The queue itself cannot be reached (disk full, busy, just encrypted): nothing was
+                # claimed, so nothing is lost.
                 _log.warning("job queue: %s", problem.message)
                 self._wake.wait(self._settings.poll_seconds)
 
     def _await_job(self) -> Job | None:
         """Claim a job, or wait a while for one; None: look again.
 
-        One worker looks for all: whoever woke with it would look in vain."""
+        One worker looks for all: whoever woke with it would look in vain.
+        """
         with self._turn:
             self._wake.clear()
             if self._stop.is_set():
@@ -322,16 +402,20 @@ class JobWorkerPool:
     def _follow(self) -> None:
         """Hear of other processes' jobs, from the first idle moment on."""
         with self._lock:
-            first, self._follows = not self._follows, True
+            first = not self._follows
+            self._follows = True
         if first and not self._stop.is_set():
             self._jobs.follow(self._wake.set)
 
     def _notice_sleep(self) -> bool:
         """Renew living leases where the machine slept; True: it did.
 
-        The wall clock has then run ahead of the monotonic one, and leases seem to have ended while their work was only frozen."""
+        The wall clock has then run ahead of the monotonic one, and leases seem to have ended while
+        their work was only frozen.
+        """
         with self._lock:
-            before, self._moment = self._moment, (self._clock(), time.monotonic())
+            before = self._moment
+            self._moment = (self._clock(), time.monotonic())
             slept = (self._moment[0] - before[0]).total_seconds() - (self._moment[1] - before[1])
             if slept < _SLEPT:
                 return False
@@ -342,8 +426,13 @@ class JobWorkerPool:
     def _run_timers(self, *, ring: bool = False) -> None:
         now = time.monotonic()
         with self._lock:
-            first, self._first = self._first, None
-            due = [timer for timer, seconds in self._timers.items() if ring or now - self._timer_runs[timer] >= seconds]
+            first = self._first
+            self._first = None
+            due = [
+                timer
+                for timer, seconds in self._timers.items()
+                if ring or now - self._timer_runs[timer] >= seconds
+            ]
             self._timer_runs.update(dict.fromkeys(due, now))
         for look in (*([first] if first else []), *due):
             look()
@@ -367,12 +456,19 @@ class JobWorkerPool:
             raise
         except ConflictError as problem:
             # A conflict: retry soon, without counting it while the job is young.
-            self._fail(job, problem.message, 0.05, counts=job.created_at is None or self._clock() - job.created_at > _PATIENCE)
+            self._fail(
+                job,
+                problem.message,
+                0.05,
+                counts=job.created_at is None or self._clock() - job.created_at > _PATIENCE,
+            )
         except BudgetError as problem:
             self._fail(job, problem.message, _HOUR, counts=False)
         except ModelError as problem:
             again = max(problem.retry_after, self._backoff(job)) if problem.retryable else None
-            self._fail(job, problem.message, 0.0 if self._cut_off else again, counts=not self._cut_off)
+            self._fail(
+                job, problem.message, 0.0 if self._cut_off else again, counts=not self._cut_off
+            )
         except EngramsError as problem:
             self._fail(job, problem.message, self._backoff(job))
         except Exception as problem:  # noqa: BLE001 - the edge of the flow: a fault in one job must become visible, not end the worker
@@ -391,6 +487,17 @@ class JobWorkerPool:
         spent = counts and job.attempt >= self._settings.max_attempts
         retry = None if seconds is None or spent else at + timedelta(seconds=seconds)
         if counts:
-            told = f"again in {seconds:.0f} s" if retry is not None else "`engrams retry` tries again"
-            _log.warning("job %s failed, attempt %d of %d: %s (%s)", job.kind, job.attempt, self._settings.max_attempts, error[:200], told)
-        self._jobs.fail(JobFailure(job.lease, error[:500], at, retry, counts))
+            told = (
+                f"again in {seconds:.0f} s" if retry is not None else "`engrams retry` tries again"
+            )
+            _log.warning(
+                "job %s failed, attempt %d of %d: %s (%s)",
+                job.kind,
+                job.attempt,
+                self._settings.max_attempts,
+                error[:200],
+                told,
+            )
+        self._jobs.fail(
+            JobFailure(lease=job.lease, error=error[:500], at=at, retry_at=retry, counts=counts)
+        )

@@ -69,25 +69,39 @@ class TurnPair:
 def is_cold(age: timedelta, tau: float, threshold: float, minutes: float) -> bool:
     """Return whether ``exp(-age / tau) < threshold`` and age exceeds ``minutes``.
 
-    ``tau`` in days; at either edge the item stays."""
-    return exponential_decay(age.total_seconds() / _DAY, tau) < threshold and age > timedelta(minutes=minutes)
+    ``tau`` in days; at either edge the item stays.
+    """
+    return exponential_decay(age.total_seconds() / _DAY, tau) < threshold and age > timedelta(
+        minutes=minutes
+    )
 
 
-def pair_turns(records: Iterable[Record], said: Iterable[Record], minutes: float) -> tuple[TurnPair, ...]:
+def pair_turns(
+    records: Iterable[Record], said: Iterable[Record], minutes: float
+) -> tuple[TurnPair, ...]:
     """Pair each message with the answer that follows it directly.
 
-    ``said``: everything of these conversations, also what has left since: no answer is given to another message than its own. At most
-    ``minutes`` apart. A turn without a partner is a pair by itself. Oldest first."""
+    ``said``: everything of these conversations, also what has left since: no answer is given to
+    another message than its own. At most ``minutes`` apart. A turn without a partner is a pair by
+    itself. Oldest first.
+    """
     turns = {record.id: record for record in sorted(records, key=lambda record: record.telling_key)}
     answers: dict[str, str] = {}
     for talk in _split_conversations(said):
         for before, after in pairwise(talk):
             near = after.recorded_at - before.recorded_at <= timedelta(minutes=minutes)
-            if near and before.role != "assistant" and after.role == "assistant" and {before.id, after.id} <= turns.keys():
+            if (
+                near
+                and before.role != "assistant"
+                and after.role == "assistant"
+                and {before.id, after.id} <= turns.keys()
+            ):
                 answers[before.id] = after.id
     given = set(answers.values())
     return tuple(
-        TurnPair(None, turn) if turn.role == "assistant" else TurnPair(turn, turns.get(answers.get(turn.id, "")))
+        TurnPair(None, turn)
+        if turn.role == "assistant"
+        else TurnPair(turn, turns.get(answers.get(turn.id, "")))
         for turn in turns.values()
         if turn.id not in given
     )
@@ -111,7 +125,8 @@ def compute_cold_age(tau: float, threshold: float, minutes: float) -> timedelta 
 
 def build_exchange(pair: TurnPair) -> Record:
     """Build the exchange: both texts, first time, higher importance, summed use."""
-    first, halves = pair.halves[0], pair.halves
+    first = pair.halves[0]
+    halves = pair.halves
     user, agent = (half.text if half else "" for half in (pair.user, pair.agent))
     used = [half.last_accessed for half in halves if half.last_accessed]
     return Record(
@@ -126,7 +141,9 @@ def build_exchange(pair: TurnPair) -> Record:
         session=first.session,
         external_id=pair.key,
         caption=" ".join(half.caption for half in halves if half.caption),
-        evidence=tuple(Evidence(half.text[:_QUOTED], half.id, half.speaker or half.role) for half in halves),
+        evidence=tuple(
+            Evidence(half.text[:_QUOTED], half.id, half.speaker or half.role) for half in halves
+        ),
         provenance=Provenance(first.provenance.channel, reason="what was said and answered"),
         importance=max(half.importance for half in halves),
         confidence=max(half.confidence for half in halves),
@@ -141,15 +158,36 @@ def build_exchange(pair: TurnPair) -> Record:
 class LongTermMover:
     """Mover of recent items to the long term; interrupted moves repeat safely."""
 
-    def __init__(self, store: Store, embedder: Embedder, clock: Clock, settings: Settings, group: TopicRefresh) -> None:
-        self._store, self._embedder, self._clock, self._settings, self._refresh_topics = store, embedder, clock, settings, group
+    def __init__(
+        self,
+        store: Store,
+        embedder: Embedder,
+        clock: Clock,
+        settings: Settings,
+        group: TopicRefresh,
+    ) -> None:
+        self._store = store
+        self._embedder = embedder
+        self._clock = clock
+        self._settings = settings
+        self._refresh_topics = group
 
-    def list_recent(self, scope: Scope, before: datetime | None = None, kinds: tuple[Kind, ...] = ITEMS) -> list[Record]:
+    def list_recent(
+        self, scope: Scope, before: datetime | None = None, kinds: tuple[Kind, ...] = ITEMS
+    ) -> list[Record]:
         """List recent items of exactly this scope, oldest first, said before ``before``."""
         parts: tuple[Condition, ...] = (Condition("tier", "eq", Tier.RECENT.value),)
         if before is not None:
             parts += (Condition("recorded_at", "lt", before),)
-        return self.list_all(RecordQuery(ScopeReach(scope.owner, (scope,)), kinds, where=Where("and", parts), order="oldest", limit=_PAGE))
+        return self.list_all(
+            RecordQuery(
+                ScopeReach(scope.owner, (scope,)),
+                kinds,
+                where=Where("and", parts),
+                order="oldest",
+                limit=_PAGE,
+            )
+        )
 
     def list_all(self, query: RecordQuery) -> list[Record]:
         found: list[Record] = []
@@ -161,25 +199,46 @@ class LongTermMover:
             query = replace(query, after=page.next)
 
     def sweep(self, scope: Scope) -> int:
-        section, now = self._settings.tiers, self._clock()
+        section = self._settings.tiers
+        now = self._clock()
         tau = self._settings.read.recency_days
         near = timedelta(minutes=section.pair_minutes)
         limit = compute_cold_age(tau, section.cold_decay, section.cold_minutes)
         oldest = [] if limit is None else self.list_recent(scope, now - limit + near)
-        chosen = {record.id for record in oldest if is_cold(now - record.recorded_at, tau, section.cold_decay, section.cold_minutes)}
+        chosen = {
+            record.id
+            for record in oldest
+            if is_cold(now - record.recorded_at, tau, section.cold_decay, section.cold_minutes)
+        }
         return self.move(oldest, chosen) if chosen else 0
 
     def move(self, records: Sequence[Record], chosen: set[str] | None = None) -> int:
         """Move chosen items (None: all) with their partners; returns how many."""
         turns = [record for record in records if record.kind is Kind.TURN]
         pairs = pair_turns(turns, self._list_said(turns), self._settings.tiers.pair_minutes)
-        wanted = [pair for pair in pairs if chosen is None or any(half.id in chosen for half in pair.halves)]
-        asked = [pair.user for pair in wanted if pair.agent is None and pair.user and self._is_unanswered(pair.user)]
+        wanted = [
+            pair
+            for pair in pairs
+            if chosen is None or any(half.id in chosen for half in pair.halves)
+        ]
+        asked = [
+            pair.user
+            for pair in wanted
+            if pair.agent is None and pair.user and self._is_unanswered(pair.user)
+        ]
         wanted = [pair for pair in wanted if pair.user not in asked]
         if asked:
             left = tuple(_make_leave_change(question, "", self._clock()) for question in asked)
-            self._store.commit(WriteBatch("engrams", "only asked, and was not answered", self._clock(), changes=left))
-        notes = [record for record in records if record.kind is not Kind.TURN and (chosen is None or record.id in chosen)]
+            self._store.commit(
+                WriteBatch(
+                    "engrams", "only asked, and was not answered", self._clock(), changes=left
+                )
+            )
+        notes = [
+            record
+            for record in records
+            if record.kind is not Kind.TURN and (chosen is None or record.id in chosen)
+        ]
         for start in range(0, max(len(wanted), 1), _STEP):
             self._move_batch(wanted[start : start + _STEP], notes if start == 0 else [])
         return sum(len(pair.halves) for pair in wanted) + len(notes) + len(asked)
@@ -191,26 +250,53 @@ class LongTermMover:
         """List all turns from the first to the last of these."""
         if not turns:
             return []
-        times, scope = [turn.recorded_at for turn in turns], turns[0].scope
-        where = Where("and", (Condition("recorded_at", "gte", min(times)), Condition("recorded_at", "lte", max(times))))
-        reach, every = ScopeReach(scope.owner, (scope,)), tuple(Status)
-        return self.list_all(RecordQuery(reach, (Kind.TURN,), every, where=where, order="oldest", limit=_PAGE))
+        times = [turn.recorded_at for turn in turns]
+        scope = turns[0].scope
+        where = Where(
+            "and",
+            (
+                Condition("recorded_at", "gte", min(times)),
+                Condition("recorded_at", "lte", max(times)),
+            ),
+        )
+        reach = ScopeReach(scope.owner, (scope,))
+        every = tuple(Status)
+        return self.list_all(
+            RecordQuery(reach, (Kind.TURN,), every, where=where, order="oldest", limit=_PAGE)
+        )
 
     def _move_batch(self, some: Sequence[TurnPair], notes: Sequence[Record]) -> None:
         """Store exchanges, regroup topics, then archive the items.
 
-        In this order reads find the items until their exchange can be found."""
+        In this order reads find the items until their exchange can be found.
+        """
         if not some and not notes:
             return
-        now, grouped = self._clock(), self._settings.topics.enabled
+        now = self._clock()
+        grouped = self._settings.topics.enabled
         scope = (some[0].halves[0] if some else notes[0]).scope
         made = self._make_exchanges(some, scope)
         puts = tuple(put for put, _ in made)
-        flips = tuple(RecordChange(scope.owner, note.id, {"tier": Tier.LONGTERM}, "migrate", note.version) for note in notes)
-        leave = tuple(_make_leave_change(half, put.record.id, now) for put, halves in made for half in halves)
+        flips = tuple(
+            RecordChange(
+                owner=scope.owner,
+                id=note.id,
+                fields={"tier": Tier.LONGTERM},
+                action="migrate",
+                expect=note.version,
+            )
+            for note in notes
+        )
+        leave = tuple(
+            _make_leave_change(half, put.record.id, now) for put, halves in made for half in halves
+        )
         jobs = (JobSpec(TOPICS, scope.owner.key),) if grouped else ()
-        checks = check_sources(scope.owner, [half for _, halves in made for half in halves], self._store)
-        batch = WriteBatch("engrams", "went to the long term", now, puts=puts, changes=(*checks, *flips), jobs=jobs)
+        checks = check_sources(
+            scope.owner, [half for _, halves in made for half in halves], self._store
+        )
+        batch = WriteBatch(
+            "engrams", "went to the long term", now, puts=puts, changes=(*checks, *flips), jobs=jobs
+        )
         if not grouped:
             self._store.commit(replace(batch, changes=(*checks, *flips, *leave)))
             return
@@ -219,33 +305,69 @@ class LongTermMover:
         if leave:
             # Another process may have stored the same exchange: refer to that one.
             left = [
-                _make_leave_change(half, done.existing.get(put.record.id, put.record.id), now) for put, halves in made for half in halves
+                _make_leave_change(half, done.existing.get(put.record.id, put.record.id), now)
+                for put, halves in made
+                for half in halves
             ]
-            self._store.commit(WriteBatch("engrams", "went to the long term", now, changes=tuple(left)))
+            self._store.commit(
+                WriteBatch("engrams", "went to the long term", now, changes=tuple(left))
+            )
 
-    def _make_exchanges(self, some: Sequence[TurnPair], scope: Scope) -> list[tuple[NewRecord, tuple[Record, ...]]]:
+    def _make_exchanges(
+        self, some: Sequence[TurnPair], scope: Scope
+    ) -> list[tuple[NewRecord, tuple[Record, ...]]]:
         """Build exchanges with their items; those of an interrupted move are reused."""
         halves = {half.id: half for pair in some for half in pair.halves}
-        query = RecordQuery(ScopeReach(scope.owner, (scope,)), (Kind.EXCHANGE,), sources=tuple(halves), limit=_PAGE)
-        known = [record for record in self.list_all(query) if record.external_id.startswith("exchange:")] if halves else []
+        query = RecordQuery(
+            ScopeReach(scope.owner, (scope,)), (Kind.EXCHANGE,), sources=tuple(halves), limit=_PAGE
+        )
+        known = (
+            [
+                record
+                for record in self.list_all(query)
+                if record.external_id.startswith("exchange:")
+            ]
+            if halves
+            else []
+        )
         made: list[tuple[NewRecord, tuple[Record, ...]]] = []
         for record in known:
-            mine = tuple(halves.pop(quoted.source) for quoted in record.evidence if quoted.source in halves)
+            mine = tuple(
+                halves.pop(quoted.source) for quoted in record.evidence if quoted.source in halves
+            )
             made.append((NewRecord(record), mine))
-        rest = [TurnPair(*(half if half and half.id in halves else None for half in (pair.user, pair.agent))) for pair in some]
+        rest = [
+            TurnPair(
+                *(half if half and half.id in halves else None for half in (pair.user, pair.agent))
+            )
+            for pair in some
+        ]
         fresh = [pair for pair in rest if pair.halves]
         records = [build_exchange(pair) for pair in fresh]
         vectors = self._embed(records)
-        return made + [(NewRecord(r, vector=vectors.get(r.id)), pair.halves) for r, pair in zip(records, fresh, strict=True)]
+        return made + [
+            (NewRecord(r, vector=vectors.get(r.id)), pair.halves)
+            for r, pair in zip(records, fresh, strict=True)
+        ]
 
     def _embed(self, records: Sequence[Record]) -> Mapping[str, Vector]:
         card = self._embedder.card
         if not card.dimension or not records:
             return {}
         rows: Floats = self._embedder.embed([strip_code(record.search_text) for record in records])
-        return {record.id: Vector(record.id, card.id, len(row), row.tobytes()) for record, row in zip(records, rows, strict=True)}
+        return {
+            record.id: Vector(record.id, card.id, len(row), row.tobytes())
+            for record, row in zip(records, rows, strict=True)
+        }
 
 
 def _make_leave_change(half: Record, by: str, at: datetime) -> RecordChange:
-    fields: dict[str, Any] = {"status": Status.ARCHIVED, "tier": Tier.LONGTERM, "superseded_by": by, "retired_at": at}
-    return RecordChange(half.scope.owner, half.id, fields, "migrate", half.version)
+    fields: dict[str, Any] = {
+        "status": Status.ARCHIVED,
+        "tier": Tier.LONGTERM,
+        "superseded_by": by,
+        "retired_at": at,
+    }
+    return RecordChange(
+        owner=half.scope.owner, id=half.id, fields=fields, action="migrate", expect=half.version
+    )

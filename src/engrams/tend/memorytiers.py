@@ -57,22 +57,36 @@ class MemoryTiers:
     kinds = (JUDGE, CONDENSE, ENFORCE, SWEEP)
 
     def __init__(
-        self, store: Store, chat: ChatModel | None, clock: Clock, settings: Settings, live: WorkingTierPort, moves: LongTermMover
+        self,
+        store: Store,
+        chat: ChatModel | None,
+        clock: Clock,
+        settings: Settings,
+        live: WorkingTierPort,
+        moves: LongTermMover,
     ) -> None:
-        self._store, self._chat, self._clock, self._settings = store, chat, clock, settings
-        self._live, self._mover = live, moves
+        self._store = store
+        self._chat = chat
+        self._clock = clock
+        self._settings = settings
+        self._live = live
+        self._mover = moves
         self._caps = MemoryCapEnforcer(store, clock, settings, moves)
 
-    # ------------------------------------------------------------------------------------------------------- looking
+    # ----------------------------------------------------------------------------------------------
+    # looking
 
     def state(self, scope: Place) -> dict[str, Any]:
         """Count memories by tier, with caps and jobs in flight.
 
-        ``working`` and ``hot`` of this process; ``recent`` and ``longterm`` active ones in reach of ``scope``; ``caps`` (0: none), ``on``,
-        and ``in_flight``, the jobs that run or wait for a worker."""
+        ``working`` and ``hot`` of this process; ``recent`` and ``longterm`` active ones in reach of
+        ``scope``; ``caps`` (0: none), ``on``, and ``in_flight``, the jobs that run or wait for a
+        worker.
+        """
         place = Scope.of(scope)
         held = self._store.counts(reach_of(place)).get("active", {})
-        section, caps = self._settings.tiers, self._settings.caps
+        section = self._settings.tiers
+        caps = self._settings.caps
         return {
             **self._live.sizes(place),
             "recent": held.get(Tier.RECENT, 0),
@@ -91,28 +105,38 @@ class MemoryTiers:
     def working(self, scope: Place) -> tuple[dict[str, Any], ...]:
         """List the working tier of exactly this scope, oldest first.
 
-        Keys: ``id``, ``source`` (user, agent, promoted_l1, promoted_l2), ``text``, ``importance``."""
+        Keys: ``id``, ``source`` (user, agent, promoted_l1, promoted_l2), ``text``, ``importance``.
+        """
         names = ("id", "source", "text", "importance")
-        return tuple(dict(zip(names, item, strict=True)) for item in self._live.items(Scope.of(scope)))
+        return tuple(
+            dict(zip(names, item, strict=True)) for item in self._live.items(Scope.of(scope))
+        )
 
     def in_flight(self) -> int:
         """Count jobs that run, or are due."""
         now = self._clock()
-        return sum(job.state == "running" or job.due <= now for job in self._store.queue(("waiting", "running"), 10_000))
+        return sum(
+            job.state == "running" or job.due <= now
+            for job in self._store.queue(("waiting", "running"), 10_000)
+        )
 
     def jobs(self) -> tuple[str, ...]:
         """Name the jobs in flight, as ``kind:key``."""
         now = self._clock()
         found = self._store.queue(("waiting", "running"), 10_000)
-        return tuple(f"{job.kind}:{job.key}" for job in found if job.state == "running" or job.due <= now)
+        return tuple(
+            f"{job.kind}:{job.key}" for job in found if job.state == "running" or job.due <= now
+        )
 
-    # -------------------------------------------------------------------------------------------------------- moving
+    # ----------------------------------------------------------------------------------------------
+    # moving
 
     def consolidate(self, scope: Place) -> dict[str, int]:
         """Move the working and recent tier to the long term now.
 
-        Of an owner, in all scopes. ``left``: turns that left the working tier; ``moved``: items that went to the long term, those among
-        them that were important enough."""
+        Of an owner, in all scopes. ``left``: turns that left the working tier; ``moved``: items
+        that went to the long term, those among them that were important enough.
+        """
         done = {"left": 0, "moved": 0}
         for each in self._list_scopes(Scope.of(scope)):
             done["left"] += self._live.release(each) + self._evict_strays(each, timedelta(0))
@@ -123,7 +147,9 @@ class MemoryTiers:
         """Move cold items, evict stray rows, enforce caps; None: all owners."""
         done = {"moved": 0, "settled": 0, "capped": 0}
         failed: EngramsError | None = None
-        for each in self._store.scopes(None) if scope is None else self._list_scopes(Scope.of(scope)):
+        for each in (
+            self._store.scopes(None) if scope is None else self._list_scopes(Scope.of(scope))
+        ):
             try:
                 if self._settings.tiers.enabled:
                     done["settled"] += self._evict_strays(each, _STRAY_AGE)
@@ -141,12 +167,15 @@ class MemoryTiers:
         """Enforce the caps of exactly this scope; returns removals by cap."""
         return self._caps.enforce(Scope.of(scope))
 
-    # ---------------------------------------------------------------------------------------------------------- jobs
+    # ----------------------------------------------------------------------------------------------
+    # jobs
 
     def schedule_sweep(self) -> None:
         """Enqueue the next sweep, unless one waits."""
         caps = self._settings.caps
-        if self._settings.enabled and (self._settings.tiers.enabled or caps.facts or caps.rules or caps.entries > 0):
+        if self._settings.enabled and (
+            self._settings.tiers.enabled or caps.facts or caps.rules or caps.entries > 0
+        ):
             self._store.enqueue((self._make_sweep_job(),), self._clock())
 
     def run(self, job: Job) -> None:
@@ -175,9 +204,24 @@ class MemoryTiers:
 
     def _evict_strays(self, scope: Scope, older: timedelta) -> int:
         """Evict rows of the working tier that this process does not hold."""
-        now, promote = self._clock(), self._settings.tiers.promote_importance
-        where = Where("and", (Condition("tier", "eq", Tier.WORKING.value), Condition("recorded_at", "lte", now - older)))
-        rows = self._mover.list_all(RecordQuery(ScopeReach(scope.owner, (scope,)), (Kind.TURN,), where=where, order="oldest", limit=500))
+        now = self._clock()
+        promote = self._settings.tiers.promote_importance
+        where = Where(
+            "and",
+            (
+                Condition("tier", "eq", Tier.WORKING.value),
+                Condition("recorded_at", "lte", now - older),
+            ),
+        )
+        rows = self._mover.list_all(
+            RecordQuery(
+                ScopeReach(scope.owner, (scope,)),
+                (Kind.TURN,),
+                where=where,
+                order="oldest",
+                limit=500,
+            )
+        )
         stray = [record for record in rows if not self._live.holds(scope, record.id)]
         changes = tuple(evict_turn(record, promote, now) for record in stray)
         if changes:

@@ -13,15 +13,18 @@ import httpx2
 from engrams.errors import EngramsError, RefusedError
 
 _SECONDS = 10.0
-_NAT64, _UNICAST = IPv6Network("64:ff9b::/96"), IPv6Network("2000::/3")
+_NAT64 = IPv6Network("64:ff9b::/96")
+_UNICAST = IPv6Network("2000::/3")
 """Prefixes that lead to an address of IPv4, and to the public IPv6 network."""
 
 
 def post_json(url: str, body: bytes, headers: Mapping[str, str], allow_private: bool) -> int:
     """Post a body and return the status; redirections are not followed.
 
-    The name is resolved once, and the request goes to the address that was checked. RefusedError: an address of this machine or of a
-    private network, unless ``allow_private``. EngramsError: nobody answers within ten seconds."""
+    The name is resolved once, and the request goes to the address that was checked. RefusedError:
+    an address of this machine or of a private network, unless ``allow_private``. EngramsError:
+    nobody answers within ten seconds.
+    """
     parts = urlsplit(url)
     host = parts.hostname or ""
     port = parts.port or (443 if parts.scheme == "https" else 80)
@@ -31,7 +34,10 @@ def post_json(url: str, body: bytes, headers: Mapping[str, str], allow_private: 
     try:
         return asyncio.run(_post(target, body, sent, host))
     except (httpx2.HTTPError, TimeoutError) as problem:
-        raise EngramsError(f"{parts.scheme}://{host} does not answer: {type(problem).__name__}.", hint="It is tried again.") from None
+        raise EngramsError(
+            f"{parts.scheme}://{host} does not answer: {type(problem).__name__}.",
+            hint="It is tried again.",
+        ) from None
 
 
 async def _post(target: httpx2.URL, body: bytes, headers: Mapping[str, str], host: str) -> int:
@@ -39,21 +45,31 @@ async def _post(target: httpx2.URL, body: bytes, headers: Mapping[str, str], hos
     async with (
         asyncio.timeout(_SECONDS),
         httpx2.AsyncClient(timeout=_SECONDS, follow_redirects=False, trust_env=False) as client,
-        client.stream("POST", target, content=body, headers=headers, extensions={"sni_hostname": host}) as answer,
+        client.stream(
+            "POST", target, content=body, headers=headers, extensions={"sni_hostname": host}
+        ) as answer,
     ):
         return answer.status_code
 
 
 def resolve_public(host: str, port: int, allow_private: bool) -> str:
     """Resolve a name to an address that may be asked.
-    RefusedError: one of its addresses is not public. EngramsError: it has none."""
+
+    RefusedError: one of its addresses is not public. EngramsError: it has none.
+    """
     try:
-        found = {str(each[4][0]).partition("%")[0] for each in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)}
+        found = {
+            str(each[4][0]).partition("%")[0]
+            for each in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        }
     except (OSError, UnicodeError):
-        raise EngramsError(f"The name {host!r:.80} has no address.", hint="It is tried again.") from None
+        raise EngramsError(
+            f"The name {host!r:.80} has no address.", hint="It is tried again."
+        ) from None
     if not allow_private and not all(is_public(ip_address(each)) for each in found):
         raise RefusedError(
-            f"{host!r:.80} is on this machine or in a private network.", hint="Set serve.allow_private_webhooks to allow it."
+            f"{host!r:.80} is on this machine or in a private network.",
+            hint="Set serve.allow_private_webhooks to allow it.",
         )
     return min(found, key=lambda each: (":" in each, each))
 

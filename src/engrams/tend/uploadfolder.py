@@ -16,7 +16,8 @@ from engrams.ports import StoredUpload, build_missing_upload
 from engrams.types import Scope
 
 _ID = re.compile(r"[0-9a-z]{26}")
-_ABOUT, _FILE = "about.json", "file"
+_ABOUT = "about.json"
+_FILE = "file"
 
 
 class UploadFolder:
@@ -25,7 +26,8 @@ class UploadFolder:
     is_shared = False
 
     def __init__(self, folder: Path) -> None:
-        self._folder, self._home = folder, folder.parent
+        self._folder = folder
+        self._home = folder.parent
 
     def create(self, owner: Scope, id: str, about: str) -> None:
         place = self._owner_folder(owner) / id
@@ -40,7 +42,9 @@ class UploadFolder:
 
     def list(self, owner: Scope) -> tuple[str, ...]:
         places = sorted(self._owner_folder(owner).glob(f"*/{_ABOUT}"), reverse=True)
-        return tuple(self._read_about(place.parent) for place in places if _ID.fullmatch(place.parent.name))
+        return tuple(
+            self._read_about(place.parent) for place in places if _ID.fullmatch(place.parent.name)
+        )
 
     def measure(self, owner: Scope, id: str) -> int:
         return fileencryption.measure(self._find_folder(owner, id) / _FILE)
@@ -49,7 +53,9 @@ class UploadFolder:
         file = self._find_folder(owner, id) / _FILE
         size = fileencryption.measure(file)
         if size != offset:
-            raise ConflictError(f"The file has {size} bytes, not {offset}.", hint="Continue at that offset.")
+            raise ConflictError(
+                f"The file has {size} bytes, not {offset}.", hint="Continue at that offset."
+            )
         fileencryption.append_frame(self._home, file, piece)
 
     def open(self, owner: Scope, id: str) -> AbstractContextManager[Path]:

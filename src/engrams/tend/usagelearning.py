@@ -13,14 +13,36 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from engrams.clock import new_id
 from engrams.errors import EngramsError
 from engrams.frozendata import dataclass
-from engrams.ports import SKILL, TOPICS, Clock, Embedder, JobSpec, NewRecord, RecordChange, RecordUse, Store, WriteBatch
+from engrams.ports import (
+    SKILL,
+    TOPICS,
+    Clock,
+    Embedder,
+    JobSpec,
+    NewRecord,
+    RecordChange,
+    RecordUse,
+    Store,
+    WriteBatch,
+)
 from engrams.read.readrequest import visible_scopes
 from engrams.read.retrieval import topic_cosines
 from engrams.read.scorefusion import EDGE
 from engrams.read.searchpipeline import KNOWN_HERE, SHOWN_BEFORE
 from engrams.settings import Settings
 from engrams.text.questions import asks_for_knowledge
-from engrams.types import LAYER_OF, Edge, EdgeType, Kind, Provenance, Record, Scope, SearchResult, Status, content_hash
+from engrams.types import (
+    LAYER_OF,
+    Edge,
+    EdgeType,
+    Kind,
+    Provenance,
+    Record,
+    Scope,
+    SearchResult,
+    Status,
+    content_hash,
+)
 
 if TYPE_CHECKING:
     from engrams.ports.candidatesearch import Floats
@@ -32,7 +54,10 @@ _log = logging.getLogger(__name__)
 _GATHER_SECONDS = 0.5
 """Seconds in which uses are gathered into one write."""
 _REST_SECONDS = 5.0
-"""Pause after a write: each commit voids what the processes of this memory keep of their reads. None where tiers wait for it."""
+"""Pause after a write: each commit voids what the processes of this memory keep of their reads.
+
+None where tiers wait for it.
+"""
 _MANY = 500
 """Waiting uses that end the pause."""
 _MOST = 1000
@@ -48,8 +73,9 @@ _STRONGER = 0.1
 class SearchUsageEvent:
     """Use of one search: query, selected and rejected hits.
 
-    Ids of selected hits, of those a reranker passed and rejected, and of all candidates. ``gap``: why a question found nothing, else
-    empty."""
+    Ids of selected hits, of those a reranker passed and rejected, and of all candidates. ``gap``:
+    why a question found nothing, else empty.
+    """
 
     query: str
     scope: Scope
@@ -62,7 +88,9 @@ class SearchUsageEvent:
     session: str = ""
 
     @classmethod
-    def from_search(cls, found: SearchResult, scope: Scope, at: datetime, session: str = "") -> SearchUsageEvent:
+    def from_search(
+        cls, found: SearchResult, scope: Scope, at: datetime, session: str = ""
+    ) -> SearchUsageEvent:
         """Extract the use from a search result."""
         kept = [hit for hit in found.hits if not hit.record.id.startswith(SKILL)]
         hits = tuple([hit.record.id for hit in kept])
@@ -70,16 +98,33 @@ class SearchUsageEvent:
         rows = [row for row in found.trace.rows if not row.id.startswith(SKILL)]
         rejected = tuple([row.id for row in rows if row.dropped.startswith("judged ")])
         candidates = tuple([row.id for row in rows])
-        return cls(found.trace.query, scope, at, hits, verified, rejected, candidates, _find_gap(found, rejected), session)
+        return cls(
+            found.trace.query,
+            scope,
+            at,
+            hits,
+            verified,
+            rejected,
+            candidates,
+            _find_gap(found, rejected),
+            session,
+        )
 
 
 def _find_gap(found: SearchResult, rejected: Sequence[str]) -> str:
     """Say why a question found nothing.
-    Empty: it was none, or what it asks for was shown or said in the conversation; a question said there answers none."""
+
+    Empty: it was none, or what it asks for was shown or said in the conversation; a question said
+    there answers none.
+    """
     rows = found.trace.rows
     if not found.abstain or not rows or not asks_for_knowledge(found.trace.query):
         return ""
-    if any(row.dropped == SHOWN_BEFORE or (row.dropped == KNOWN_HERE and not asks_for_knowledge(row.text)) for row in rows):
+    if any(
+        row.dropped == SHOWN_BEFORE
+        or (row.dropped == KNOWN_HERE and not asks_for_knowledge(row.text))
+        for row in rows
+    ):
         return ""
     return "what came near was judged to be no answer" if rejected else "nothing came near"
 
@@ -87,10 +132,13 @@ def _find_gap(found: SearchResult, rejected: Sequence[str]) -> str:
 def apply_event(record: Record, event: Event, at: datetime) -> dict[str, Any]:
     """Compute the fields that a use changes: access, confidence, strength.
 
-    used and helpful: confidence + 0.05, strength + 1; used but not: confidence - 0.1; verified: + 0.05; rejected: - 0.02. Confidence stays
-    within 0..1. All but rejected are an access."""
+    used and helpful: confidence + 0.05, strength + 1; used but not: confidence - 0.1; verified: +
+    0.05; rejected: - 0.02. Confidence stays within 0..1. All but rejected are an access.
+    """
     by: Mapping[str, float] = {"used": 0.05, "unhelpful": -0.1, "verified": 0.05, "rejected": -0.02}
-    fields: dict[str, Any] = {"confidence": round(min(max(record.confidence + by[event], 0.0), 1.0), 6)}
+    fields: dict[str, Any] = {
+        "confidence": round(min(max(record.confidence + by[event], 0.0), 1.0), 6)
+    }
     if event == "used":
         fields["strength"] = record.strength + 1
     if event != "rejected":
@@ -100,20 +148,36 @@ def apply_event(record: Record, event: Event, at: datetime) -> dict[str, Any]:
 
 def make_pairs(likeness: Mapping[str, float], floor: float) -> tuple[tuple[str, str], ...]:
     """Pair the best dozen nodes from the floor on, ids ordered."""
-    near = sorted((name for name, cosine in likeness.items() if cosine >= floor - EDGE), key=lambda name: -likeness[name])[:_TOGETHER]
+    near = sorted(
+        (name for name, cosine in likeness.items() if cosine >= floor - EDGE),
+        key=lambda name: -likeness[name],
+    )[:_TOGETHER]
     return tuple(combinations(sorted(near), 2))
 
 
 class MemoryUsageTracker:
     """Gathers uses and writes them in the background. Thread safe."""
 
-    def __init__(self, store: Store, embedder: Embedder, clock: Clock, settings: Settings, then: Recalled | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        embedder: Embedder,
+        clock: Clock,
+        settings: Settings,
+        then: Recalled | None = None,
+    ) -> None:
         """Set up the tracker. ``then``: called with the ids each search selected."""
         self._then = then
-        self._store, self._embedder, self._clock, self._settings = store, embedder, clock, settings
+        self._store = store
+        self._embedder = embedder
+        self._clock = clock
+        self._settings = settings
         self._waiting: deque[SearchUsageEvent] = deque(maxlen=_MOST)
-        self._lock, self._writing = threading.Lock(), threading.Lock()
-        self._wake, self._stop, self._hurry = threading.Event(), threading.Event(), threading.Event()
+        self._lock = threading.Lock()
+        self._writing = threading.Lock()
+        self._wake = threading.Event()
+        self._stop = threading.Event()
+        self._hurry = threading.Event()
         self._thread: threading.Thread | None = None
         self._searches: Counter[Scope] = Counter()
 
@@ -121,24 +185,43 @@ class MemoryUsageTracker:
         """Queue the use of a search; returns at once."""
         section = self._settings.usage
         use = SearchUsageEvent.from_search(found, scope, self._clock(), session)
-        if not section.enabled or not self._settings.enabled or not (use.hits or (use.gap and section.gaps)):
+        if (
+            not section.enabled
+            or not self._settings.enabled
+            or not (use.hits or (use.gap and section.gaps))
+        ):
             return
         with self._lock:
             self._waiting.append(use)
             if len(self._waiting) >= _MANY:
                 self._hurry.set()
             if self._thread is None and self._settings.jobs.workers and not self._stop.is_set():
-                self._thread = threading.Thread(target=self._run_writer, name="engrams-usage", daemon=True)
+                self._thread = threading.Thread(
+                    target=self._run_writer, name="engrams-usage", daemon=True
+                )
                 self._thread.start()
         self._wake.set()
 
     def record_feedback(self, records: Sequence[Record], owner: Scope, helpful: bool) -> None:
         """Record whether memories helped; helpful ones are linked with each other."""
         at = self._clock()
-        changes = tuple(RecordChange(owner, one.id, apply_event(one, "used" if helpful else "unhelpful", at), "used") for one in records)
+        changes = tuple(
+            RecordChange(
+                owner, one.id, apply_event(one, "used" if helpful else "unhelpful", at), "used"
+            )
+            for one in records
+        )
         with self._writing:
             edges = self._link_related(owner, [one.id for one in records]) if helpful else ()
-            self._store.commit(WriteBatch("usage", "helped" if helpful else "did not help", at, changes=changes, edges=edges))
+            self._store.commit(
+                WriteBatch(
+                    "usage",
+                    "helped" if helpful else "did not help",
+                    at,
+                    changes=changes,
+                    edges=edges,
+                )
+            )
 
     def flush(self) -> None:
         """Write queued uses now; failures are logged only."""
@@ -181,18 +264,34 @@ class MemoryUsageTracker:
     def _write(self, owner: Scope, uses: Sequence[SearchUsageEvent]) -> None:
         counts = Counter(name for use in uses for name in use.hits)
         last = {name: use.at for use in uses for name in use.hits}
-        counted = tuple(RecordUse(owner, name, times, last[name]) for name, times in sorted(counts.items()))
+        counted = tuple(
+            RecordUse(owner, name, times, last[name]) for name, times in sorted(counts.items())
+        )
         fields: dict[str, dict[str, Any]] = {}
         edges: dict[tuple[str, str, EdgeType], Edge] = {}
         for use in uses:
             for edge in (*self._link_candidates(use, edges), *self._apply_verdicts(use, fields)):
                 edges[edge.source, edge.target, edge.type] = edge
-        changes = tuple(RecordChange(owner, name, values, "used") for name, values in fields.items())
+        changes = tuple(
+            RecordChange(owner, name, values, "used") for name, values in fields.items()
+        )
         puts = tuple(put for use in uses if use.gap for put in self._make_gap(use))
         jobs = self._make_topic_jobs(owner, len(uses))
         if counted or puts or edges or jobs:
-            made, at = tuple(edges.values()), uses[-1].at
-            self._store.commit(WriteBatch("usage", "searched", at, puts=puts, changes=changes, uses=counted, edges=made, jobs=jobs))
+            made = tuple(edges.values())
+            at = uses[-1].at
+            self._store.commit(
+                WriteBatch(
+                    "usage",
+                    "searched",
+                    at,
+                    puts=puts,
+                    changes=changes,
+                    uses=counted,
+                    edges=made,
+                    jobs=jobs,
+                )
+            )
 
     def _make_topic_jobs(self, owner: Scope, searches: int) -> tuple[JobSpec, ...]:
         """Build the topic refresh job, due every so many searches."""
@@ -207,15 +306,27 @@ class MemoryUsageTracker:
         self._searches[owner] %= section.refresh_searches
         return (JobSpec(TOPICS, owner.key),)
 
-    def _link_candidates(self, use: SearchUsageEvent, made: Mapping[tuple[str, str, EdgeType], Edge]) -> tuple[Edge, ...]:
+    def _link_candidates(
+        self, use: SearchUsageEvent, made: Mapping[tuple[str, str, EdgeType], Edge]
+    ) -> tuple[Edge, ...]:
         floor = self._settings.usage.co_occurs_cosine
         if not floor or not self._embedder.card.dimension:
             return ()
         query = self._embedder.embed([use.query], "query")[0]
-        linked = (*make_pairs(self._score_candidates(use, query), floor), *make_pairs(self._score_topics(use.scope, query), floor))
+        linked = (
+            *make_pairs(self._score_candidates(use, query), floor),
+            *make_pairs(self._score_topics(use.scope, query), floor),
+        )
         known = self._load_weights(use.scope.owner, linked, EdgeType.CO_OCCURS)
-        known |= {(edge.source, edge.target): edge.weight for edge in made.values() if edge.type is EdgeType.CO_OCCURS}
-        return tuple(Edge(use.scope.owner, *pair, EdgeType.CO_OCCURS, known.get(pair, 0.0) + 1.0) for pair in linked)
+        known |= {
+            (edge.source, edge.target): edge.weight
+            for edge in made.values()
+            if edge.type is EdgeType.CO_OCCURS
+        }
+        return tuple(
+            Edge(use.scope.owner, *pair, EdgeType.CO_OCCURS, known.get(pair, 0.0) + 1.0)
+            for pair in linked
+        )
 
     def _score_candidates(self, use: SearchUsageEvent, query: Floats) -> dict[str, float]:
         rows = self._store.vectors(use.scope.owner, use.candidates, self._embedder.card.id)
@@ -226,15 +337,25 @@ class MemoryUsageTracker:
     def _score_topics(self, scope: Scope, query: Floats) -> dict[str, float]:
         if not self._settings.topics.enabled:
             return {}
-        return topic_cosines([one for one in self._store.topics(visible_scopes(scope)) if not one.concept], query, self._embedder.card.id)
+        return topic_cosines(
+            [one for one in self._store.topics(visible_scopes(scope)) if not one.concept],
+            query,
+            self._embedder.card.id,
+        )
 
-    def _apply_verdicts(self, use: SearchUsageEvent, fields: dict[str, dict[str, Any]]) -> tuple[Edge, ...]:
+    def _apply_verdicts(
+        self, use: SearchUsageEvent, fields: dict[str, dict[str, Any]]
+    ) -> tuple[Edge, ...]:
         if not self._settings.usage.related_weight or not (use.verified or use.rejected):
             return ()
         judged = self._store.get(use.scope.owner, (*use.rejected, *use.verified))
         known = {record.id: record for record in judged if record.status is not Status.PURGED}
         for name, record in known.items():
-            fields[name] = {"confidence": apply_event(record, "rejected" if name in use.rejected else "verified", use.at)["confidence"]}
+            fields[name] = {
+                "confidence": apply_event(
+                    record, "rejected" if name in use.rejected else "verified", use.at
+                )["confidence"]
+            }
         return self._link_related(use.scope.owner, [name for name in use.verified if name in known])
 
     def _link_related(self, owner: Scope, ids: Sequence[str]) -> tuple[Edge, ...]:
@@ -243,19 +364,38 @@ class MemoryUsageTracker:
         linked = make_pairs(dict.fromkeys(ids, 1.0), 0.0) if start else ()
         known = self._load_weights(owner, linked, EdgeType.RELATES_TO)
         return tuple(
-            Edge(owner, *pair, EdgeType.RELATES_TO, min(known[pair] + _STRONGER, 1.0) if pair in known else start) for pair in linked
+            Edge(
+                owner,
+                *pair,
+                EdgeType.RELATES_TO,
+                min(known[pair] + _STRONGER, 1.0) if pair in known else start,
+            )
+            for pair in linked
         )
 
-    def _load_weights(self, owner: Scope, linked: Sequence[tuple[str, str]], type: EdgeType) -> dict[tuple[str, str], float]:
+    def _load_weights(
+        self, owner: Scope, linked: Sequence[tuple[str, str]], type: EdgeType
+    ) -> dict[tuple[str, str], float]:
         names = tuple(dict.fromkeys(name for pair in linked for name in pair))
-        return {(edge.source, edge.target): edge.weight for edge in self._store.edges(owner, names, (type,))} if names else {}
+        return (
+            {
+                (edge.source, edge.target): edge.weight
+                for edge in self._store.edges(owner, names, (type,))
+            }
+            if names
+            else {}
+        )
 
     def _make_gap(self, use: SearchUsageEvent) -> tuple[NewRecord, ...]:
         from engrams.write.memoryrequests import forbids_storage
         from engrams.write.turnconversion import clean_secrets
 
         text, decisions = clean_secrets(use.query, self._settings.write)
-        if not self._settings.usage.gaps or forbids_storage(use.query) or any(decision.verdict == "refused" for decision in decisions):
+        if (
+            not self._settings.usage.gaps
+            or forbids_storage(use.query)
+            or any(decision.verdict == "refused" for decision in decisions)
+        ):
             return ()
         record = Record(
             id=new_id(use.at),

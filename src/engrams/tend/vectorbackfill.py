@@ -13,7 +13,10 @@ class VectorBackfillJobHandler:
     kind = EMBED
 
     def __init__(self, store: Store, embedder: Embedder, clock: Clock, batch: int) -> None:
-        self._store, self._embedder, self._clock, self._batch = store, embedder, clock, batch
+        self._store = store
+        self._embedder = embedder
+        self._clock = clock
+        self._batch = batch
 
     def ask(self) -> bool:
         """Enqueue the job where vectors of the current model are missing."""
@@ -33,7 +36,10 @@ class VectorBackfillJobHandler:
                 break
             after = records[-1].id
             rows = self._embedder.embed([strip_code(record.search_text) for record in records])
-            vectors = tuple((record.scope.owner, vector(record, card.id, row.tobytes())) for record, row in zip(records, rows, strict=True))
+            vectors = tuple(
+                (record.scope.owner, vector(record, card.id, row.tobytes()))
+                for record, row in zip(records, rows, strict=True)
+            )
             self._store.commit(WriteBatch("engrams", "embedded", self._clock(), vectors=vectors))
         self._store.finish(job.lease, self._clock())
 

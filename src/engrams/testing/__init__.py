@@ -2,18 +2,22 @@
 
 from engrams.testing import ScriptedModel, SettableClock, temp_engine
 
-with ScriptedModel() as model, temp_engine(chat__provider="openai", chat__model="m", chat__url=model.url) as engine:
+with ScriptedModel() as model, temp_engine(chat__provider="openai", chat__model="m",
+chat__url=model.url) as engine:
     model.say({"facts": []})
-    model.fail("http_429", times=2)"""
+    model.fail("http_429", times=2)
+"""
 
-from engrams.testing.clock import SettableClock as SettableClock
-from engrams.testing.embedder import HashEmbedder as HashEmbedder
-from engrams.testing.modelscript import ReceivedModelRequest as ReceivedModelRequest
-from engrams.testing.modelscript import ScriptedFault as ScriptedFault
-from engrams.testing.modelscript import ScriptedReply as ScriptedReply
-from engrams.testing.modelscript import ScriptedToolCall as ScriptedToolCall
-from engrams.testing.server import ScriptedModel as ScriptedModel
-from engrams.testing.temporaryengine import temp_engine as temp_engine
+from engrams.testing.clock import SettableClock
+from engrams.testing.embedder import HashEmbedder
+from engrams.testing.modelscript import (
+    ReceivedModelRequest,
+    ScriptedFault,
+    ScriptedReply,
+    ScriptedToolCall,
+)
+from engrams.testing.server import ScriptedModel
+from engrams.testing.temporaryengine import temp_engine
 
 __all__ = [
     "HashEmbedder",

@@ -13,7 +13,9 @@ class SettableClock:
 
     It may go backwards. ``step``: seconds it advances after each reading.
 
-    clock = SettableClock("2026-03-01T12:00") clock.forward(days=2); clock.back(minutes=5); clock.set("2025-01-01")"""
+    clock = SettableClock("2026-03-01T12:00") clock.forward(days=2); clock.back(minutes=5);
+    clock.set("2025-01-01")
+    """
 
     def __init__(self, start: datetime | str = _START, *, step: float = 0.0) -> None:
         """Set the start; a time without a zone is UTC."""

@@ -53,7 +53,9 @@ class HashEmbedder:
         self.card = EmbedderCard(f"hash-{dimension}", dimension, floors=floors, inline=inline)
         self.calls: dict[str, int] = {"query": 0, "document": 0}
 
-    def embed(self, texts: Sequence[str], purpose: Literal["query", "document"] = "document") -> Floats:
+    def embed(
+        self, texts: Sequence[str], purpose: Literal["query", "document"] = "document"
+    ) -> Floats:
         """Return float32 vectors [len(texts), dimension]."""
         import numpy as np
 

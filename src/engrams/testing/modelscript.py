@@ -13,30 +13,69 @@ from engrams.errors import InputError
 from engrams.frozendata import dataclass
 from engrams.types import Json
 
-Route: TypeAlias = Literal["chat", "responses", "messages", "tokens", "ollama", "embeddings", "embed", "rerank", "models", "tags", "other"]
+Route: TypeAlias = Literal[
+    "chat",
+    "responses",
+    "messages",
+    "tokens",
+    "ollama",
+    "embeddings",
+    "embed",
+    "rerank",
+    "models",
+    "tags",
+    "other",
+]
 
-_CONTENT_FAULTS = ("bad_json", "sloppy", "fenced", "prose", "thinking", "truncated", "wrong_ids", "empty", "deletes_only")
+_CONTENT_FAULTS = (
+    "bad_json",
+    "sloppy",
+    "fenced",
+    "prose",
+    "thinking",
+    "truncated",
+    "wrong_ids",
+    "empty",
+    "deletes_only",
+)
 _TRANSPORT_FAULTS = ("html", "hang", "reset", "disconnect", "slow", "error")
+
+
+Answers: TypeAlias = "str | dict[str, Any] | list[Any] | ScriptedReply"
+
+
+_ACTIONS = ("action", "verdict", "event", "operation", "op", "decision")
+_REMOVALS = ("remove", "delete", "drop", "discard")
+_NOBODYS = 999_999
+_DEEPEST = 16
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptedFault:
     """Fault that a scripted model makes: status, delay, broken answer.
 
-    In the content: ``bad_json`` (hopeless), ``sloppy`` (single quotes, trailing commas), ``fenced``, ``prose`` (around it), ``thinking`` (a
-    <think> block with JSON of its own before it), ``truncated``, ``wrong_ids`` (unknown ids), ``empty``, ``deletes_only`` (every decision
-    becomes a removal). In the transport: ``http_<status>`` (``http_429`` with Retry-After: ``seconds``), ``html`` (200, not JSON), ``hang``
-    (answers after ``seconds``; 0: never, but ends when the server closes), ``reset`` (the connection is cut before an answer),
-    ``disconnect`` (in the middle of it), ``slow`` (``seconds`` between pieces), ``error`` (an error object in the middle of a stream, or
-    instead of the answer). For a closed port see ``ScriptedModel.down``."""
+    In the content: ``bad_json`` (hopeless), ``sloppy`` (single quotes, trailing commas),
+    ``fenced``, ``prose`` (around it), ``thinking`` (a <think> block with JSON of its own before
+    it), ``truncated``, ``wrong_ids`` (unknown ids), ``empty``, ``deletes_only`` (every decision
+    becomes a removal). In the transport: ``http_<status>`` (``http_429`` with Retry-After:
+    ``seconds``), ``html`` (200, not JSON), ``hang`` (answers after ``seconds``; 0: never, but ends
+    when the server closes), ``reset`` (the connection is cut before an answer), ``disconnect`` (in
+    the middle of it), ``slow`` (``seconds`` between pieces), ``error`` (an error object in the
+    middle of a stream, or instead of the answer). For a closed port see ``ScriptedModel.down``.
+    """
 
     kind: str
     seconds: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.kind not in (*_CONTENT_FAULTS, *_TRANSPORT_FAULTS) and not re.fullmatch(r"http_[3-5]\d\d", self.kind):
+        if self.kind not in (*_CONTENT_FAULTS, *_TRANSPORT_FAULTS) and not re.fullmatch(
+            r"http_[3-5]\d\d", self.kind
+        ):
             raise InputError(
-                f"There is no fault {self.kind!r}.", hint=f"There are {', '.join(_CONTENT_FAULTS + _TRANSPORT_FAULTS)} and http_<status>."
+                f"There is no fault {self.kind!r}.",
+                hint=(
+                    f"There are {', '.join(_CONTENT_FAULTS + _TRANSPORT_FAULTS)} and http_<status>."
+                ),
             )
 
     @property
@@ -61,7 +100,9 @@ class ScriptedToolCall:
 class ScriptedReply:
     """Hold a full answer.
 
-    ``usage``: prompt and answer tokens (None: words counted). ``finish``: the finish reason (empty: as usual)."""
+    ``usage``: prompt and answer tokens (None: words counted). ``finish``: the finish reason (empty:
+    as usual).
+    """
 
     text: str = ""
     tools: tuple[ScriptedToolCall, ...] = ()
@@ -73,7 +114,8 @@ class ScriptedReply:
 class ReceivedModelRequest:
     """Request that the scripted model received.
 
-    ``headers``: names in lower case. ``body``: empty if it was no JSON object."""
+    ``headers``: names in lower case. ``body``: empty if it was no JSON object.
+    """
 
     route: Route
     method: str
@@ -88,8 +130,14 @@ class ReceivedModelRequest:
         if order := self.body.get("instructions") or self.body.get("system"):
             given.insert(0, {"role": "system", "content": order})
         inputs = self.body.get("input") if self.route == "responses" else None
-        given += [{"role": "user", "content": inputs}] if isinstance(inputs, str) else list(inputs or [])
-        return tuple((str(part.get("role", "")), _content_text(part.get("content"))) for part in given if isinstance(part, Mapping))
+        given += (
+            [{"role": "user", "content": inputs}] if isinstance(inputs, str) else list(inputs or [])
+        )
+        return tuple(
+            (str(part.get("role", "")), _content_text(part.get("content")))
+            for part in given
+            if isinstance(part, Mapping)
+        )
 
     @property
     def text(self) -> str:
@@ -116,13 +164,17 @@ class ReceivedModelRequest:
         if isinstance(choice, Mapping) and choice.get("type") not in ("any", "auto"):
             return str(choice.get("name") or (choice.get("function") or {}).get("name") or "")
         tools = self._tools()
-        forced = choice in ("required", {"type": "any"}) or (self.route == "ollama" and not self.body.get("format"))
+        forced = choice in ("required", {"type": "any"}) or (
+            self.route == "ollama" and not self.body.get("format")
+        )
         return str(tools[0].get("name", "")) if tools and forced else ""
 
     @property
     def schema(self) -> Mapping[str, Json] | None:
         """Return the JSON schema of the answer; None: free text."""
-        form = self.body.get("response_format") or (self.body.get("text") or {} if self.route == "responses" else {}).get("format")
+        form = self.body.get("response_format") or (
+            self.body.get("text") or {} if self.route == "responses" else {}
+        ).get("format")
         if isinstance(form, Mapping):
             found = form.get("schema") or (form.get("json_schema") or {}).get("schema")
             return found if isinstance(found, Mapping) else {"type": "object"}
@@ -139,10 +191,12 @@ class ReceivedModelRequest:
 
     def _tools(self) -> list[Mapping[str, Json]]:
         tools = [tool for tool in self.body.get("tools") or [] if isinstance(tool, Mapping)]
-        return [tool["function"] if isinstance(tool.get("function"), Mapping) else tool for tool in tools]
+        return [
+            tool["function"] if isinstance(tool.get("function"), Mapping) else tool
+            for tool in tools
+        ]
 
 
-Answers: TypeAlias = "str | dict[str, Any] | list[Any] | ScriptedReply"
 Answering: TypeAlias = Callable[[ReceivedModelRequest], Answers]
 
 
@@ -195,7 +249,10 @@ class ScriptedAnswerChooser:
         with self._lock:
             if self._queue:
                 return self._queue.popleft()
-            rule = next((answer for pattern, answer in self._rules if pattern.search(request.prompt)), self._answer)
+            rule = next(
+                (answer for pattern, answer in self._rules if pattern.search(request.prompt)),
+                self._answer,
+            )
         if rule is not None:
             return rule(request) if callable(rule) else rule
         if request.schema is not None:
@@ -216,7 +273,9 @@ class ScriptedExchange:
     def usage(self) -> tuple[int, int]:
         if self.reply.usage is not None:
             return self.reply.usage
-        said = " ".join([self.reply.text, *(arguments_text(tool.arguments) for tool in self.reply.tools)])
+        said = " ".join(
+            [self.reply.text, *(arguments_text(tool.arguments) for tool in self.reply.tools)]
+        )
         return len(self.request.prompt.split()), len(said.split())
 
     @property
@@ -247,16 +306,11 @@ def _content_text(content: Json) -> str:
     return content if isinstance(content, str) else ""
 
 
-_ACTIONS = ("action", "verdict", "event", "operation", "op", "decision")
-_REMOVALS = ("remove", "delete", "drop", "discard")
-_NOBODYS = 999_999
-_DEEPEST = 16
-
-
 def sample_value(schema: Mapping[str, Json], text: str = "") -> Any:
     """Build a deterministic value that satisfies a schema.
 
-    Required properties, first alternatives, least numbers; strings hold ``text``."""
+    Required properties, first alternatives, least numbers; strings hold ``text``.
+    """
     return _build_sample(schema, text, schema, 0)
 
 
@@ -278,14 +332,22 @@ def _build_sample(schema: Json, text: str, root: Mapping[str, Json], depth: int)
     return _sample_by_type(schema, text, root, depth)
 
 
-def _sample_by_type(schema: Mapping[str, Json], text: str, root: Mapping[str, Json], depth: int) -> Any:
+def _sample_by_type(
+    schema: Mapping[str, Json], text: str, root: Mapping[str, Json], depth: int
+) -> Any:
     kind = schema.get("type", "object" if "properties" in schema else "string")
     match kind[0] if isinstance(kind, list) else kind:
         case "object":
             properties = schema.get("properties", {})
-            return {name: _build_sample(properties.get(name, {}), text, root, depth + 1) for name in schema.get("required", ())}
+            return {
+                name: _build_sample(properties.get(name, {}), text, root, depth + 1)
+                for name in schema.get("required", ())
+            }
         case "array":
-            return [_build_sample(schema.get("items", {}), text, root, depth + 1) for _ in range(schema.get("minItems", 0))]
+            return [
+                _build_sample(schema.get("items", {}), text, root, depth + 1)
+                for _ in range(schema.get("minItems", 0))
+            ]
         case "integer" | "number":
             return schema.get("minimum", min(0, schema.get("maximum", 0)))
         case "boolean":
@@ -293,7 +355,9 @@ def _sample_by_type(schema: Mapping[str, Json], text: str, root: Mapping[str, Js
         case "null":
             return None
         case _:
-            return (text or "text")[: schema.get("maxLength", 200)].ljust(schema.get("minLength", 0), ".")
+            return (text or "text")[: schema.get("maxLength", 200)].ljust(
+                schema.get("minLength", 0), "."
+            )
 
 
 def spoil_text(text: str, kind: str, schema: Mapping[str, Json] | None) -> str:
@@ -306,9 +370,14 @@ def spoil_text(text: str, kind: str, schema: Mapping[str, Json] | None) -> str:
         case "fenced":
             return f"```json\n{text}\n```"
         case "prose":
-            return f"Sure! Here is what you asked for [as JSON]:\n\n{text}\n\nLet me know {{anytime}} if you need more."
+            return (
+                f"Sure! Here is what you asked for [as JSON]:\n\n{text}\n\nLet me know {{anytime}}"
+                " if you need more."
+            )
         case "thinking":
-            return f'<think>\nPerhaps {{"facts": ["not this"], "ids": [1]}}? No.\n</think>\n\n{text}'
+            return (
+                f'<think>\nPerhaps {{"facts": ["not this"], "ids": [1]}}? No.\n</think>\n\n{text}'
+            )
         case "truncated":
             return text[: len(text) * 2 // 3]
         case "empty":
@@ -318,7 +387,10 @@ def spoil_text(text: str, kind: str, schema: Mapping[str, Json] | None) -> str:
         case "deletes_only":
             words = {word for word in _all_strings(schema) if word.lower() in _REMOVALS}
             removal = min(words, default="remove")
-            return _map_values(text, lambda key, value: removal if key in _ACTIONS and isinstance(value, str) else value)
+            return _map_values(
+                text,
+                lambda key, value: removal if key in _ACTIONS and isinstance(value, str) else value,
+            )
         case _:
             return text
 

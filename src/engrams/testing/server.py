@@ -53,11 +53,14 @@ Lack = Literal["schema", "tools", "max_tokens", "temperature", "think"]
 class ScriptedModel:
     """Serve a scripted model on a free loopback port.
 
-    ``url``: its base address (an OpenAI client wants ``url + "/v1"``). ``requests``: what came in, in order.
+    ``url``: its base address (an OpenAI client wants ``url + "/v1"``). ``requests``: what came in,
+    in order.
 
-    Answers are text, or data for JSON answers: ``say`` queues them, ``when`` ties them to a pattern in the prompt, ``answer`` is a function
-    from the request. Otherwise free text is echoed and a schema gets its smallest instance. ``fail`` queues faults; a fault in how the
-    answer comes leaves the queued answer for the next call. ``lacks``: what it refuses with status 400, as servers without that feature do.
+    Answers are text, or data for JSON answers: ``say`` queues them, ``when`` ties them to a pattern
+    in the prompt, ``answer`` is a function from the request. Otherwise free text is echoed and a
+    schema gets its smallest instance. ``fail`` queues faults; a fault in how the answer comes
+    leaves the queued answer for the next call. ``lacks``: what it refuses with status 400, as
+    servers without that feature do.
     """
 
     def __init__(
@@ -96,11 +99,26 @@ class ScriptedModel:
         self._script.when(pattern, answer)
         return self
 
-    def fail(self, fault: ScriptedFault | str, times: int = 1, *, seconds: float = 0.0, only: str = "", when: str = "") -> Self:
+    def fail(
+        self,
+        fault: ScriptedFault | str,
+        times: int = 1,
+        *,
+        seconds: float = 0.0,
+        only: str = "",
+        when: str = "",
+    ) -> Self:
         """Queue a fault for the next ``times`` calls.
 
-        ``only``: one route (chat, responses, messages, ollama, embeddings, embed, rerank). ``when``: only prompts matching this pattern."""
-        self._script.fail(fault if isinstance(fault, ScriptedFault) else ScriptedFault(fault, seconds), times, only, when)
+        ``only``: one route (chat, responses, messages, ollama, embeddings, embed, rerank).
+        ``when``: only prompts matching this pattern.
+        """
+        self._script.fail(
+            fault if isinstance(fault, ScriptedFault) else ScriptedFault(fault, seconds),
+            times,
+            only,
+            when,
+        )
         return self
 
     def heal(self) -> Self:
@@ -116,12 +134,15 @@ class ScriptedModel:
     def start(self) -> Self:
         self._server = _ScriptedServer(self, self._port)
         self._port = self._server.server_address[1]
-        threading.Thread(target=self._server.serve_forever, args=(0.01,), name="scripted-model", daemon=True).start()
+        threading.Thread(
+            target=self._server.serve_forever, args=(0.01,), name="scripted-model", daemon=True
+        ).start()
         return self
 
     def stop(self) -> None:
         """Close the port and every connection; calls that hang end."""
-        server, self._server = self._server, None
+        server = self._server
+        self._server = None
         if server is not None:
             server.close_all()
 
@@ -153,15 +174,33 @@ class ScriptedModel:
         body = request.body
         options = body.get("options") or {}
         asked: dict[Lack, tuple[bool, str]] = {
-            "schema": (bool(body.get("response_format") or body.get("format")), "response_format of type json_schema is not supported"),
+            "schema": (
+                bool(body.get("response_format") or body.get("format")),
+                "response_format of type json_schema is not supported",
+            ),
             "tools": (bool(body.get("tools")), f"{request.model} does not support tools"),
-            "max_tokens": ("max_tokens" in body, "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."),
-            "temperature": ("temperature" in body or "temperature" in options, "Unsupported value: 'temperature' does not support 0.0"),
+            "max_tokens": (
+                "max_tokens" in body,
+                "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.",
+            ),
+            "temperature": (
+                "temperature" in body or "temperature" in options,
+                "Unsupported value: 'temperature' does not support 0.0",
+            ),
             "think": ("think" in body, f"{request.model} does not support thinking"),
         }
-        return next((message for lack, (present, message) in asked.items() if present and lack in self.lacks), "")
+        return next(
+            (
+                message
+                for lack, (present, message) in asked.items()
+                if present and lack in self.lacks
+            ),
+            "",
+        )
 
-    def next_reply(self, request: ReceivedModelRequest, fault: ScriptedFault | None) -> ScriptedExchange:
+    def next_reply(
+        self, request: ReceivedModelRequest, fault: ScriptedFault | None
+    ) -> ScriptedExchange:
         """Return the next reply, with a content fault applied."""
         reply = self._script.find_reply(request)
         if fault is not None and fault.in_content:
@@ -171,14 +210,24 @@ class ScriptedModel:
             return ScriptedExchange(request, reply, self._reply_count)
 
 
-def _spoil_reply(reply: ScriptedReply, fault: ScriptedFault, request: ReceivedModelRequest) -> ScriptedReply:
+def _spoil_reply(
+    reply: ScriptedReply, fault: ScriptedFault, request: ReceivedModelRequest
+) -> ScriptedReply:
     finish = "length" if fault.kind == "truncated" else reply.finish
     if fault.kind == "empty":
         return ScriptedReply(usage=reply.usage)
     tools = tuple(
-        ScriptedToolCall(tool.name, spoil_text(arguments_text(tool.arguments), fault.kind, request.schema)) for tool in reply.tools
+        ScriptedToolCall(
+            tool.name, spoil_text(arguments_text(tool.arguments), fault.kind, request.schema)
+        )
+        for tool in reply.tools
     )
-    return replace(reply, text=spoil_text(reply.text, fault.kind, request.schema) if reply.text else "", tools=tools, finish=finish)
+    return replace(
+        reply,
+        text=spoil_text(reply.text, fault.kind, request.schema) if reply.text else "",
+        tools=tools,
+        finish=finish,
+    )
 
 
 class _ScriptedServer(ThreadingHTTPServer):
@@ -205,7 +254,7 @@ class _ScriptedServer(ThreadingHTTPServer):
             self._open.discard(request)
         super().shutdown_request(request)
 
-    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002  the library calls it so
+    def handle_error(self, request: Any, client_address: Any) -> None:  # noqa: ARG002 - the library calls it so
         """Record faults of this server; ignore clients that went away."""
         problem = sys.exception()
         if isinstance(problem, Exception) and not isinstance(problem, OSError):
@@ -252,25 +301,36 @@ class _ScriptedHandler(BaseHTTPRequestHandler):
 
     def _serve_request(self, body: Mapping[str, Json]) -> None:
         path = self.path.split("?", 1)[0].rstrip("/")
-        route: Route = next((route for ending, route in _ROUTES.items() if path.endswith(ending)), "other")
+        route: Route = next(
+            (route for ending, route in _ROUTES.items() if path.endswith(ending)), "other"
+        )
         if path.rsplit("/", 1)[0].endswith("/models"):
             route = "models"
         headers = {name.lower(): value for name, value in self.headers.items()}
-        request = ReceivedModelRequest(route, self.command, self.path, headers, body)
+        request = ReceivedModelRequest(
+            route=route, method=self.command, path=self.path, headers=headers, body=body
+        )
         model = self.server.model
         model.record_request(request)
         if route in ("models", "tags") and self.command == "GET":
             self._send_models(request, path.rsplit("/", 1)[-1])
         elif route == "other" or self.command != "POST":
-            self._send_json(404, wireformats.error_body(request, f"There is nothing at {path}.", 404))
+            self._send_json(
+                404, wireformats.error_body(request, f"There is nothing at {path}.", 404)
+            )
         else:
             try:
                 self._send_answer(request, model.take_fault(request))
             except ConnectionError:
                 self.close_connection = True
-            except Exception as problem:  # noqa: BLE001  a scripted answer may be any code
+            except Exception as problem:  # noqa: BLE001 - a scripted answer may be any code
                 model.problems.append(problem)
-                self._send_json(500, wireformats.error_body(request, f"The scripted answer failed: {type(problem).__name__}.", 500))
+                self._send_json(
+                    500,
+                    wireformats.error_body(
+                        request, f"The scripted answer failed: {type(problem).__name__}.", 500
+                    ),
+                )
 
     def _send_models(self, request: ReceivedModelRequest, last: str) -> None:
         names = self.server.model.models
@@ -310,17 +370,25 @@ class _ScriptedHandler(BaseHTTPRequestHandler):
         message = f"Scripted failure while answering {request.prompt[:200]!r}."
         if fault.status:
             headers = {"retry-after": f"{fault.seconds:g}"} if fault.status in (429, 503) else {}
-            self._send_json(fault.status, wireformats.error_body(request, message, fault.status), headers)
+            self._send_json(
+                fault.status, wireformats.error_body(request, message, fault.status), headers
+            )
             return True
         match fault.kind:
             case "html":
-                self._send(200, b"<html><body>Welcome to the network. Please sign in.</body></html>", {"content-type": "text/html"})
+                self._send(
+                    200,
+                    b"<html><body>Welcome to the network. Please sign in.</body></html>",
+                    {"content-type": "text/html"},
+                )
             case "hang":
                 ended = self.server.closing.wait(fault.seconds or None)
                 self.close_connection = ended
                 return ended
             case "reset":
-                self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                self.connection.setsockopt(
+                    socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
+                )
                 self.close_connection = True
                 self.connection.close()
             case "error" if not request.stream:
@@ -331,7 +399,9 @@ class _ScriptedHandler(BaseHTTPRequestHandler):
 
     def _send_whole(self, body: bytes, fault: ScriptedFault | None) -> None:
         if fault is not None and fault.kind == "disconnect":
-            self._send_head(200, self._JSON_HEADERS | {"content-length": str(len(body))}, body[: len(body) // 2])
+            self._send_head(
+                200, self._JSON_HEADERS | {"content-length": str(len(body))}, body[: len(body) // 2]
+            )
             self.close_connection = True
         elif fault is not None and fault.kind == "slow":
             self._send_head(200, self._JSON_HEADERS | {"content-length": str(len(body))}, b"")
@@ -342,16 +412,28 @@ class _ScriptedHandler(BaseHTTPRequestHandler):
         else:
             self._send(200, body, self._JSON_HEADERS)
 
-    def _send_stream(self, request: ReceivedModelRequest, pieces: list[bytes], fault: ScriptedFault | None) -> None:
-        kind = "application/x-ndjson" if request.route == "ollama" else "text/event-stream; charset=utf-8"
-        self._send_head(200, {"content-type": kind, "transfer-encoding": "chunked", "cache-control": "no-cache"}, b"")
+    def _send_stream(
+        self, request: ReceivedModelRequest, pieces: list[bytes], fault: ScriptedFault | None
+    ) -> None:
+        kind = (
+            "application/x-ndjson"
+            if request.route == "ollama"
+            else "text/event-stream; charset=utf-8"
+        )
+        self._send_head(
+            200,
+            {"content-type": kind, "transfer-encoding": "chunked", "cache-control": "no-cache"},
+            b"",
+        )
         name = fault.kind if fault is not None else ""
         for place, piece in enumerate(pieces):
             if place == len(pieces) // 2 and name == "disconnect":
                 self.close_connection = True
                 return
             if place == len(pieces) // 2 and name == "error":
-                self._send_chunk(wireformats.stream_error(request, "Scripted failure in the middle."))
+                self._send_chunk(
+                    wireformats.stream_error(request, "Scripted failure in the middle.")
+                )
                 break
             if fault is not None and name == "slow":
                 self.server.closing.wait(fault.seconds)
@@ -370,7 +452,12 @@ class _ScriptedHandler(BaseHTTPRequestHandler):
     def _send_head(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         """Send head and body in one write, so no client waits."""
         sent = {**headers, "x-request-id": f"req-{len(self.server.model.requests)}"}
-        lines = [f"HTTP/1.1 {status} {_PHRASES.get(status, '')}", *(f"{name}: {value}" for name, value in sent.items()), "", ""]
+        lines = [
+            f"HTTP/1.1 {status} {_PHRASES.get(status, '')}",
+            *(f"{name}: {value}" for name, value in sent.items()),
+            "",
+            "",
+        ]
         self.wfile.write("\r\n".join(lines).encode("latin-1") + body)
 
 

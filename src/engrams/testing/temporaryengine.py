@@ -20,8 +20,10 @@ def temp_engine(**settings: Any) -> Iterator[MemoryEngine]:
 
     The caller's own settings are ignored.
 
-    ``settings`` by name, two underscores before a section's setting: ``temp_engine(read__limit=3)``. ``clock``, ``embedder`` and ``chat``
-    take objects. Without ``embedder`` it is the engine's own default. SettingsError: a name is unknown."""
+    ``settings`` by name, two underscores before a section's setting:
+    ``temp_engine(read__limit=3)``. ``clock``, ``embedder`` and ``chat`` take objects. Without
+    ``embedder`` it is the engine's own default. SettingsError: a name is unknown.
+    """
     from engrams.build import open as open_engine
     from engrams.settings import load
 

@@ -10,7 +10,13 @@ from typing import Any
 
 from engrams.testing import messagesformat
 from engrams.testing.embedder import hash_vector
-from engrams.testing.modelscript import ReceivedModelRequest, ScriptedExchange, arguments_text, split_words, to_json
+from engrams.testing.modelscript import (
+    ReceivedModelRequest,
+    ScriptedExchange,
+    arguments_text,
+    split_words,
+    to_json,
+)
 
 _CREATED = 1_767_600_000
 _DATE = "2026-01-05T08:00:00Z"
@@ -26,9 +32,21 @@ def to_body(speech: ScriptedExchange) -> dict[str, Any]:
         case "ollama":
             return _ollama_body(speech, _ollama_message(speech), done=True)
         case _:
-            message = {"role": "assistant", "content": speech.reply.text or None, "refusal": None} | _tool_calls(speech)
-            choice = {"index": 0, "message": message, "finish_reason": speech.finish, "logprobs": None}
-            return _chat_head(speech, "chat.completion") | {"choices": [choice], "usage": _usage_body(speech)}
+            message = {
+                "role": "assistant",
+                "content": speech.reply.text or None,
+                "refusal": None,
+            } | _tool_calls(speech)
+            choice = {
+                "index": 0,
+                "message": message,
+                "finish_reason": speech.finish,
+                "logprobs": None,
+            }
+            return _chat_head(speech, "chat.completion") | {
+                "choices": [choice],
+                "usage": _usage_body(speech),
+            }
 
 
 def to_stream(speech: ScriptedExchange) -> Iterator[bytes]:
@@ -36,13 +54,21 @@ def to_stream(speech: ScriptedExchange) -> Iterator[bytes]:
     match speech.request.route:
         case "responses":
             for number, event in enumerate(_response_events(speech)):
-                yield f"event: {event['type']}\ndata: {to_json(event | {'sequence_number': number})}\n\n".encode()
+                yield (
+                    f"event: {event['type']}\ndata:"
+                    f" {to_json(event | {'sequence_number': number})}\n\n".encode()
+                )
         case "messages":
             for event in messagesformat.to_events(speech):
                 yield f"event: {event['type']}\ndata: {to_json(event)}\n\n".encode()
         case "ollama":
             for piece in split_words(speech.reply.text):
-                yield to_json(_ollama_body(speech, {"role": "assistant", "content": piece}, done=False)).encode() + b"\n"
+                yield (
+                    to_json(
+                        _ollama_body(speech, {"role": "assistant", "content": piece}, done=False)
+                    ).encode()
+                    + b"\n"
+                )
             last = _ollama_message(speech) | {"content": ""}
             yield to_json(_ollama_body(speech, last, done=True)).encode() + b"\n"
         case _:
@@ -72,10 +98,18 @@ def stream_error(request: ReceivedModelRequest, message: str) -> bytes:
     """Format an error in the middle of a stream."""
     match request.route:
         case "responses":
-            event = {"type": "error", "code": "server_error", "message": message, "param": None, "sequence_number": 999}
+            event = {
+                "type": "error",
+                "code": "server_error",
+                "message": message,
+                "param": None,
+                "sequence_number": 999,
+            }
             return f"event: error\ndata: {to_json(event)}\n\n".encode()
         case "messages":
-            return f"event: error\ndata: {to_json(messagesformat.to_error(message, 500))}\n\n".encode()
+            return (
+                f"event: error\ndata: {to_json(messagesformat.to_error(message, 500))}\n\n".encode()
+            )
         case "ollama":
             return to_json({"error": message}).encode() + b"\n"
         case _:
@@ -85,26 +119,48 @@ def stream_error(request: ReceivedModelRequest, message: str) -> bytes:
 def embeddings_body(request: ReceivedModelRequest, dimension: int) -> dict[str, Any]:
     """Answer /v1/embeddings and Ollama's /api/embed with hashed words."""
     given = request.body.get("input", "")
-    texts = [given] if isinstance(given, str) or (given and isinstance(given[0], int)) else list(given)
+    texts = (
+        [given] if isinstance(given, str) or (given and isinstance(given[0], int)) else list(given)
+    )
     wanted = request.body.get("dimensions")
     size = wanted if isinstance(wanted, int) and wanted > 0 else dimension
     vectors = [hash_vector(text if isinstance(text, str) else repr(text), size) for text in texts]
     tokens = sum(len(str(text).split()) for text in texts)
     if request.route == "embed":
-        return {"model": request.model, "embeddings": vectors, "total_duration": 1, "load_duration": 1, "prompt_eval_count": tokens}
+        return {
+            "model": request.model,
+            "embeddings": vectors,
+            "total_duration": 1,
+            "load_duration": 1,
+            "prompt_eval_count": tokens,
+        }
     packed = request.body.get("encoding_format") == "base64"
     rows = [
-        {"object": "embedding", "index": place, "embedding": _pack(numbers) if packed else numbers} for place, numbers in enumerate(vectors)
+        {"object": "embedding", "index": place, "embedding": _pack(numbers) if packed else numbers}
+        for place, numbers in enumerate(vectors)
     ]
-    return {"object": "list", "model": request.model, "data": rows, "usage": {"prompt_tokens": tokens, "total_tokens": tokens}}
+    return {
+        "object": "list",
+        "model": request.model,
+        "data": rows,
+        "usage": {"prompt_tokens": tokens, "total_tokens": tokens},
+    }
 
 
-def rerank_body(request: ReceivedModelRequest, score: Callable[[str, str], float] | None) -> dict[str, Any]:
+def rerank_body(
+    request: ReceivedModelRequest, score: Callable[[str, str], float] | None
+) -> dict[str, Any]:
     """Answer /rerank, best first; scores default to shared words."""
     query = str(request.body.get("query", ""))
-    texts = [str(text.get("text", "") if isinstance(text, Mapping) else text) for text in request.body.get("documents") or []]
+    texts = [
+        str(text.get("text", "") if isinstance(text, Mapping) else text)
+        for text in request.body.get("documents") or []
+    ]
     measure = score or _agreement
-    results = [{"index": place, "relevance_score": measure(query, text)} for place, text in enumerate(texts)]
+    results = [
+        {"index": place, "relevance_score": measure(query, text)}
+        for place, text in enumerate(texts)
+    ]
     results.sort(key=lambda result: (-result["relevance_score"], result["index"]))
     return {
         "id": "rerank-1",
@@ -118,9 +174,25 @@ def models_body(names: tuple[str, ...], route: str) -> dict[str, Any]:
     """Answer /v1/models and /api/tags."""
     if route == "tags":
         return {
-            "models": [{"name": name, "model": name, "modified_at": _DATE, "size": 1, "digest": "0" * 12, "details": {}} for name in names]
+            "models": [
+                {
+                    "name": name,
+                    "model": name,
+                    "modified_at": _DATE,
+                    "size": 1,
+                    "digest": "0" * 12,
+                    "details": {},
+                }
+                for name in names
+            ]
         }
-    return {"object": "list", "data": [{"id": name, "object": "model", "created": _CREATED, "owned_by": "engrams"} for name in names]}
+    return {
+        "object": "list",
+        "data": [
+            {"id": name, "object": "model", "created": _CREATED, "owned_by": "engrams"}
+            for name in names
+        ],
+    }
 
 
 def _agreement(query: str, text: str) -> float:
@@ -138,7 +210,12 @@ def _usage_body(speech: ScriptedExchange) -> dict[str, int]:
 
 
 def _chat_head(speech: ScriptedExchange, kind: str) -> dict[str, Any]:
-    return {"id": f"chatcmpl-{speech.number}", "object": kind, "created": _CREATED + speech.number, "model": speech.request.model}
+    return {
+        "id": f"chatcmpl-{speech.number}",
+        "object": kind,
+        "created": _CREATED + speech.number,
+        "model": speech.request.model,
+    }
 
 
 def _tool_calls(speech: ScriptedExchange) -> dict[str, Any]:
@@ -157,7 +234,9 @@ def _chat_chunks(speech: ScriptedExchange) -> Iterator[dict[str, Any]]:
     head = _chat_head(speech, "chat.completion.chunk")
 
     def chunk(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:
-        return head | {"choices": [{"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}]}
+        return head | {
+            "choices": [{"index": 0, "delta": delta, "finish_reason": finish, "logprobs": None}]
+        }
 
     yield chunk({"role": "assistant", "content": ""})
     for piece in split_words(speech.reply.text):
@@ -165,7 +244,13 @@ def _chat_chunks(speech: ScriptedExchange) -> Iterator[dict[str, Any]]:
     for place, call in enumerate(_tool_calls(speech).get("tool_calls", [])):
         arguments = call["function"]["arguments"]
         opening = {"name": call["function"]["name"], "arguments": ""}
-        yield chunk({"tool_calls": [{"index": place, "id": call["id"], "type": "function", "function": opening}]})
+        yield chunk(
+            {
+                "tool_calls": [
+                    {"index": place, "id": call["id"], "type": "function", "function": opening}
+                ]
+            }
+        )
         for piece in split_words(arguments):
             yield chunk({"tool_calls": [{"index": place, "function": {"arguments": piece}}]})
     yield chunk({}, speech.finish)
@@ -187,14 +272,28 @@ def _output_items(speech: ScriptedExchange, status: str) -> list[dict[str, Any]]
     ]
     if speech.reply.text or not items:
         part = {"type": "output_text", "text": speech.reply.text, "annotations": []}
-        items.insert(0, {"type": "message", "id": f"msg_{speech.number}", "role": "assistant", "status": status, "content": [part]})
+        items.insert(
+            0,
+            {
+                "type": "message",
+                "id": f"msg_{speech.number}",
+                "role": "assistant",
+                "status": status,
+                "content": [part],
+            },
+        )
     return items
 
 
 def _response_body(speech: ScriptedExchange, status: str) -> dict[str, Any]:
     prompt, answer = speech.usage
     done = status == "completed"
-    usage = {"input_tokens": prompt, "input_tokens_details": {"cached_tokens": 0}, "output_tokens": answer, "total_tokens": prompt + answer}
+    usage = {
+        "input_tokens": prompt,
+        "input_tokens_details": {"cached_tokens": 0},
+        "output_tokens": answer,
+        "total_tokens": prompt + answer,
+    }
     return {
         "id": f"resp_{speech.number}",
         "object": "response",
@@ -227,7 +326,11 @@ def _response_events(speech: ScriptedExchange) -> Iterator[dict[str, Any]]:
         else:
             for piece in split_words(item["arguments"]):
                 yield where | {"type": "response.function_call_arguments.delta", "delta": piece}
-            yield where | {"type": "response.function_call_arguments.done", "arguments": item["arguments"], "name": item["name"]}
+            yield where | {
+                "type": "response.function_call_arguments.done",
+                "arguments": item["arguments"],
+                "name": item["name"],
+            }
         yield {"type": "response.output_item.done", "output_index": place, "item": item}
     yield {"type": "response.completed", "response": _response_body(speech, "completed")}
 
@@ -255,10 +358,22 @@ def _ollama_message(speech: ScriptedExchange) -> dict[str, Any]:
     return message | {"tool_calls": calls} if calls else message
 
 
-def _ollama_body(speech: ScriptedExchange, message: dict[str, Any], *, done: bool) -> dict[str, Any]:
-    body: dict[str, Any] = {"model": speech.request.model, "created_at": _DATE, "message": message, "done": done}
+def _ollama_body(
+    speech: ScriptedExchange, message: dict[str, Any], *, done: bool
+) -> dict[str, Any]:
+    body: dict[str, Any] = {
+        "model": speech.request.model,
+        "created_at": _DATE,
+        "message": message,
+        "done": done,
+    }
     if done:
         prompt, answer = speech.usage
         reason = "length" if speech.finish == "length" else "stop"
-        body |= {"done_reason": reason, "total_duration": 1, "prompt_eval_count": prompt, "eval_count": answer}
+        body |= {
+            "done_reason": reason,
+            "total_duration": 1,
+            "prompt_eval_count": prompt,
+            "eval_count": answer,
+        }
     return body

@@ -9,7 +9,8 @@ WORD = late_pattern(r"[^\W_]+(?:[-_][^\W_]+)*")
 """Word of folded text, with its hyphens."""
 
 _HAS_BOTH = late_pattern(r"(?=[^\d]*\d)[\d_-]*[a-z]")
-# Times, amounts, ordinals, quarters, versions, years: "9am", "12kg", "3rd", "q3", "v2", "mid-2020", "covid-19", "3-month".
+# Times, amounts, ordinals, quarters, versions, years: "9am", "12kg", "3rd", "q3", "v2", "mid-2020",
+# "covid-19", "3-month".
 _NO_CODE = late_pattern(
     r"\d+[a-z]{1,5}|\d+-[a-z]+.*|[qhv]\d{1,2}|covid-?19|(?:mid|pre|post|early|late|spring|summer|autumn|fall|winter|euro)-?(?:19|20)\d\d"
 )
@@ -32,8 +33,13 @@ def count_digits(word: str) -> int:
 def find_identifiers(text: str) -> list[str]:
     """Find the first eight codes and long numbers, folded, each once.
 
-    Codes have two digits or more, numbers four or more; years are none."""
+    Codes have two digits or more, numbers four or more; years are none.
+    """
     if not any(map(str.isdigit, text)):
         return []
     words = dict.fromkeys(word for word in WORD.findall(fold(text)) if len(word) <= _LONGEST)
-    return [word for word in words if _NUMBER.fullmatch(word) or (is_code(word) and count_digits(word) >= _LEAST_DIGITS)][:_MOST]
+    return [
+        word
+        for word in words
+        if _NUMBER.fullmatch(word) or (is_code(word) and count_digits(word) >= _LEAST_DIGITS)
+    ][:_MOST]

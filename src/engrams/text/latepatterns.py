@@ -1,6 +1,7 @@
 """Regular expressions that are compiled when first used.
 
-Compiling a long one takes milliseconds, and a short command uses few of them."""
+Compiling a long one takes milliseconds, and a short command uses few of them.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +9,20 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-_METHODS = ("search", "match", "fullmatch", "finditer", "findall", "split", "sub", "subn", "pattern", "flags", "groups", "groupindex")
+_METHODS = (
+    "search",
+    "match",
+    "fullmatch",
+    "finditer",
+    "findall",
+    "split",
+    "sub",
+    "subn",
+    "pattern",
+    "flags",
+    "groups",
+    "groupindex",
+)
 
 _EDGE = r"\b"
 _PIECE = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|.", re.DOTALL)
@@ -35,19 +49,25 @@ def late_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
 def late_alternatives(*patterns: str) -> re.Pattern[str]:
     """Return a pattern that finds what any of these does.
 
-    A search looks for a word's edge once at each character, not once for each of them; which of several that match is found may change."""
+    A search looks for a word's edge once at each character, not once for each of them; which of
+    several that match is found may change.
+    """
     return _LatePattern(lambda: re.compile(_join_alternatives(patterns)))  # type: ignore[return-value]
 
 
 def _join_alternatives(patterns: Iterable[str]) -> str:
     found = [one for pattern in patterns for one in _split_alternatives(pattern)]
     edged = [one.removeprefix(_EDGE) for one in found if one.startswith(_EDGE)]
-    return "|".join(([rf"{_EDGE}(?:{'|'.join(edged)})"] if edged else []) + [one for one in found if not one.startswith(_EDGE)])
+    return "|".join(
+        ([rf"{_EDGE}(?:{'|'.join(edged)})"] if edged else [])
+        + [one for one in found if not one.startswith(_EDGE)]
+    )
 
 
 def _split_alternatives(pattern: str) -> list[str]:
     """Split a pattern at its outermost bars."""
-    depth, found = 0, [""]
+    depth = 0
+    found = [""]
     for piece in _PIECE.findall(pattern):
         depth += (piece == "(") - (piece == ")")
         if piece == "|" and not depth:

@@ -25,7 +25,8 @@ _ASKING = late_pattern(
     r"|(?:did|does)(?:n't)?\s+\w"
     rf"|(?!do\b|have\b)(?:{_AUX})\s+{_SUBJECT}"
     r"|(?:wer|wen|wem|wessen|wann|warum|wieso|weshalb|wohin|woher|wo|wie|welche[rsmn]?)\s+\w+\s"
-    r"|(?:pourquoi|combien|est-ce|qu'est-ce|quand est-ce|ou est|qui est|quel(?:le)?s? (?:est|sont))\b"
+    r"|(?:pourquoi|combien|est-ce|qu'est-ce|quand est-ce|ou est|qui est|quel(?:le)?s?"
+    r" (?:est|sont))\b"
     r"|(?:谁|誰|什么|什麼|为什么|為什麼|怎么|怎麼|几|幾|多少|何|いつ|どこ|誰が|なぜ))"
 )
 _ASKING_AT_END = late_pattern(r"(?:吗|嗎|呢|么|か)\W*$")
@@ -34,19 +35,23 @@ _ASKING_AT_END = late_pattern(r"(?:吗|嗎|呢|么|か)\W*$")
 def is_question(text: str) -> bool:
     """Detect a question.
 
-    It ends with a question mark of any script, or is one sentence that opens like a question."""
+    It ends with a question mark of any script, or is one sentence that opens like a question.
+    """
     if _MARK_AT_END.search(text[-40:]):
         return True
     folded = fold(text[:400]).strip()
     if len(text) > 400 or _OTHER_SENTENCE.search(folded):
         return False
-    return bool(_ASKING.search(folded) or _ASKING_AT_END.search(folded) or text.lstrip().startswith("¿"))
+    return bool(
+        _ASKING.search(folded) or _ASKING_AT_END.search(folded) or text.lstrip().startswith("¿")
+    )
 
 
 def word_count(text: str) -> int:
     """Count words.
 
-    A character of a script without blanks counts half a word; the sum is rounded up."""
+    A character of a script without blanks counts half a word; the sum is rounded up.
+    """
     found = tokens(text)
     if text.isascii():
         return len(found)

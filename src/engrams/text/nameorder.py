@@ -9,8 +9,9 @@ from engrams.text.stopwords import STOP
 from engrams.text.textcaches import text_cache
 
 _NUMBERS = (
-    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen"
-    " nineteen twenty thirty forty fifty hundred thousand million first second third half once twice"
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+    " sixteen seventeen eighteen nineteen twenty thirty forty fifty hundred thousand million first"
+    " second third half once twice"
 )
 NUMBER_WORDS = frozenset(_NUMBERS.split())
 _WORD = re.compile(r"\d+(?:[.,:/-]\d+)*|[^\W_]+(?:['’-][^\W_]+)*")
@@ -22,8 +23,13 @@ _MAX_CACHED = 5_000
 def is_reordered(one: str, other: str) -> bool:
     """True if shared names or numbers stand in another order.
 
-    A name is a word with a capital letter in both texts, so that what merely begins a sentence is none."""
-    first, second = (_cached_names(text) if len(text) <= _MAX_CACHED else _find_names(text) for text in (one, other))
+    A name is a word with a capital letter in both texts, so that what merely begins a sentence is
+    none.
+    """
+    first, second = (
+        _cached_names(text) if len(text) <= _MAX_CACHED else _find_names(text)
+        for text in (one, other)
+    )
     if first == second:
         return False
     shared = frozenset(first) & frozenset(second)
@@ -33,7 +39,13 @@ def is_reordered(one: str, other: str) -> bool:
 def _find_names(text: str) -> tuple[str, ...]:
     """List capitalised words, numbers and number words, each once."""
     folded = ((word, fold(word).removesuffix("'s")) for word in _WORD.findall(text))
-    return tuple(dict.fromkeys(name for word, name in folded if name in NUMBER_WORDS or (_is_marked(word) and name not in _NO_NAMES)))
+    return tuple(
+        dict.fromkeys(
+            name
+            for word, name in folded
+            if name in NUMBER_WORDS or (_is_marked(word) and name not in _NO_NAMES)
+        )
+    )
 
 
 def _is_marked(word: str) -> bool:

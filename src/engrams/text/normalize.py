@@ -49,7 +49,11 @@ def _normalize_letter(char: str) -> str:
     if unicodedata.category(char) == "Nd":
         return str(unicodedata.decimal(char))
     parts = unicodedata.normalize("NFD", char)
-    if len(parts) > 1 and char not in _OWN_LETTERS and unicodedata.name(parts[0], "").startswith(_DIACRITIC_SCRIPTS):
+    if (
+        len(parts) > 1
+        and char not in _OWN_LETTERS
+        and unicodedata.name(parts[0], "").startswith(_DIACRITIC_SCRIPTS)
+    ):
         return "".join(_normalize_letter(part) for part in parts)
     return char
 
@@ -60,10 +64,12 @@ _LETTERS = _LetterTable()
 def fold(text: str) -> str:
     """Fold ``text`` for comparison: NFKC, case, diacritics. Idempotent.
 
-    Removed: the accents of Latin, Greek and Cyrillic letters (й and ї stay: they are letters of their own; ø, ł, æ, ß become o, l, ae, ss),
-    Hebrew points, Arabic vowel signs, tatweel and alef variants, variation selectors, skin tones, direction marks, soft hyphens, NUL and
-    lone surrogates. Kept: the vowels of Thai and the Indic scripts, the dakuten of kana, Hangul. Digits of every script become 0-9,
-    typographic quotes and dashes their ASCII forms."""
+    Removed: the accents of Latin, Greek and Cyrillic letters (й and ї stay: they are letters of
+    their own; ø, ł, æ, ß become o, l, ae, ss), Hebrew points, Arabic vowel signs, tatweel and alef
+    variants, variation selectors, skin tones, direction marks, soft hyphens, NUL and lone
+    surrogates. Kept: the vowels of Thai and the Indic scripts, the dakuten of kana, Hangul. Digits
+    of every script become 0-9, typographic quotes and dashes their ASCII forms.
+    """
     if text.isascii():
         return text.lower().replace("\x00", "")
     return _fold_cached(text) if len(text) <= _MAX_CACHED else _fold_letters(text)

@@ -14,8 +14,9 @@ _FEWEST_WORDS = 5
 def strip_code(text: str) -> str:
     """Return a message without its code blocks, as it is embedded.
 
-    A message says in its prose what it is about; a listing of many lines would outweigh that. A text of code with fewer than five words
-    beside it stays whole."""
+    A message says in its prose what it is about; a listing of many lines would outweigh that. A
+    text of code with fewer than five words beside it stays whole.
+    """
     if "```" not in text and "~~~" not in text:
         return text
     prose = _CODE.sub("\n", text).strip()

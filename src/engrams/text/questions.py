@@ -15,7 +15,8 @@ _REQUEST_WORDS = 15
 _SENTENCES = late_pattern(r"(?<=[.!?])(?=\s)\s*|(?<=[。！？])|\n+")
 _CLAUSES = late_pattern(r"\s*[,;:，；：、]\s*|\s+-\s+")
 _GREETING = late_pattern(
-    r"(?:hi|hey|hello|hallo|ok(?:ay)?|please|thanks|thank you|bitte|danke|hola|gracias|bonjour|salut|merci|你好|请问|こんにちは)\b"
+    r"(?:hi|hey|hello|hallo|ok(?:ay)?|please|thanks|thank"
+    r" you|bitte|danke|hola|gracias|bonjour|salut|merci|你好|请问|こんにちは)\b"
 )
 _CJK = late_pattern(r"[\u3040-\u30ff\u4e00-\u9fff]")
 
@@ -30,32 +31,46 @@ _GERMAN = (
     r"|(?:weisst|weiss|kannst|kennst|hast|bist|erinnerst|habe|bin|kann|soll|muss|darf|war|ist|sind|wohne|arbeite|mag|gibt|hatte) "
     r"(?:du|ich|es|er|sie|wir|man|das|mein\w*|dein\w*|ihr))\b"
 )
-_SPANISH = r"¿|(?:y )?(?:que|quien(?:es)?|cuando|donde|como|cual(?:es)?|cuant[oa]s?|por que|adonde|recuerdas|sabes|puedes|conoces)\b"
+_SPANISH = (
+    r"¿|(?:y )?(?:que|quien(?:es)?|cuando|donde|como|cual(?:es)?|cuant[oa]s?|por"
+    r" que|adonde|recuerdas|sabes|puedes|conoces)\b"
+)
 _FRENCH = (
-    r"(?:et )?(?:qui|que|quoi|quand|ou|comment|pourquoi|combien|quel(?:le)?s?|est-ce|qu'est-ce|sais-tu|peux-tu|connais-tu"
-    r"|a quel(?:le)?|te souviens|tu (?:sais|connais|te souviens)|[a-z']+-(?:je|tu|il|elle|on|nous|vous|t-il|t-elle))\b"
+    r"(?:et"
+    r" )?(?:qui|que|quoi|quand|ou|comment|pourquoi|combien|quel(?:le)?s?|est-ce|qu'est-ce|sais-tu|peux-tu|connais-tu"
+    r"|a quel(?:le)?|te souviens|tu (?:sais|connais|te"
+    r" souviens)|[a-z']+-(?:je|tu|il|elle|on|nous|vous|t-il|t-elle))\b"
 )
 _OPENS = late_pattern(rf"\W*(?:{_ENGLISH}|{_GERMAN}|{_SPANISH}|{_FRENCH})")
-_CHINESE = late_pattern(r"谁|誰|什么|什麼|哪|怎么|怎麼|怎样|为什么|為什麼|为何|多少|几|幾|何时|是不是|有没有|有沒有|能不能|吗|嗎|呢")
-_JAPANESE = late_pattern(r"どこ|何|なん|誰|だれ|いつ|なぜ|どう|どの|どれ|どんな|いくら|いくつ|か\W*$")
+_CHINESE = late_pattern(
+    r"谁|誰|什么|什麼|哪|怎么|怎麼|怎样|为什么|為什麼|为何|多少|几|幾|何时|是不是|有没有|有沒有|能不能|吗|嗎|呢"
+)
+_JAPANESE = late_pattern(
+    r"どこ|何|なん|誰|だれ|いつ|なぜ|どう|どの|どれ|どんな|いくら|いくつ|か\W*$"
+)
 
 # A clause that tells something of its own, so that the message is more than a question.
 _TELLS = late_pattern(
     r"\W*(?:(?:and|but|because|since|as|so) )?(?:i|we)(?:'(?:m|ve|d|re|ll))?\b"
     r"|\W*(?:my|our) [^?]*\b(?:is|are|was|were|has|have|had|wants?|needs?)\b"
-    r"|\W*(?:und |aber |weil )?(?:ich|wir)\b|\W*(?:y |pero |porque )?(?:yo|soy|tengo|estoy|vivo|nosotros|me)\b"
+    r"|\W*(?:und |aber |weil )?(?:ich|wir)\b|\W*(?:y |pero |porque"
+    r" )?(?:yo|soy|tengo|estoy|vivo|nosotros|me)\b"
     r"|\W*(?:et |mais )?(?:je|j'|nous|on)\b"
 )
 _REASON = late_pattern(
-    r"\b(?:because|since|given that|now that|considering(?: that)?|seeing that|as) (?:i|we|my|our)\b"
+    r"\b(?:because|since|given that|now that|considering(?: that)?|seeing that|as)"
+    r" (?:i|we|my|our)\b"
     r"|\b(?:weil|da|nachdem|wenn) (?:ich|wir|mein\w*)\b"
-    r"|\b(?:porque|ya que|como) (?:soy|tengo|estoy|yo|mi|vivo)\b|\b(?:parce que|puisque|comme|car) (?:je|j'|mon|ma|nous)"
+    r"|\b(?:porque|ya que|como) (?:soy|tengo|estoy|yo|mi|vivo)\b|\b(?:parce que|puisque|comme|car)"
+    r" (?:je|j'|mon|ma|nous)"
 )
 _OWN = r"(?:my|our|i'm|i am|i have|i've|we)"
 _NEWS = late_pattern(r"\W*(?:did you (?:know|hear)|guess what|(?:how|what) about)\b")
 _FAVOUR = late_pattern(
-    r"\W*(?:(?:can|could|would|will) you(?! (?:please )?(?:tell|remind|say|show|list|recall|remember|look|find|check))"
-    r"|do you know(?! (?:who|what|where|when|why|how|which|if|whether|that|my|about))|(?:is|are) there|any)\b"
+    r"\W*(?:(?:can|could|would|will) you(?! (?:please"
+    r" )?(?:tell|remind|say|show|list|recall|remember|look|find|check))"
+    r"|do you know(?! (?:who|what|where|when|why|how|which|if|whether|that|my|about))|(?:is|are)"
+    r" there|any)\b"
     rf"[^?]*\b{_OWN}\b"
 )
 _NAMED = late_pattern(r"\b[Mm]y [a-z]+(?: [a-z]+)? [A-Z][a-z]+|\b[Mm]y\b[^?]*\d|\d[^?]*\b[Mm]y\b")
@@ -63,7 +78,8 @@ _NAMED = late_pattern(r"\b[Mm]y [a-z]+(?: [a-z]+)? [A-Z][a-z]+|\b[Mm]y\b[^?]*\d|
 _REQUEST = late_pattern(
     r"\W*(?:please |now |ok(?:ay)? |then |(?:can|could|would|will) you (?:please )?)*"
     r"(?:refactor|debug|rewrite|rename|implement|summari[sz]e|translate|explain|describe|compare|calculate|compute|convert|proofread|generate"
-    r"|(?:fix|review|draft|format|write|create|run|test|build|compile|deploy|commit|search|look up|list|find|check|update|add|delete|open)"
+    r"|(?:fix|review|draft|format|write|create|run|test|build|compile|deploy|commit|search|look"
+    r" up|list|find|check|update|add|delete|open)"
     r" (?:the|this|that|these|those|all|it|them|an?|any|some|for|another|more|unit|tests?)"
     r"|continue|retry|(?:show|tell|give|remind) me|help me"
     r"|refaktoriere|ubersetze|erklare?|zeige?|schreibe?|liste|fasse|traduce|explica|resume|escribe|muestra(?:me)?"
@@ -71,34 +87,49 @@ _REQUEST = late_pattern(
     r"|\W*(?:请|請)?(?:帮我|幫我)?(?:重构|解释|翻译|总结|改写|检查)|.{0,40}(?:説明|翻訳|要約|リファクタリング)して(?:ください|くれ)?\W*$"
 )
 _LASTING = late_pattern(
-    r"\b(?:always|never|from now on|every|whenever|don't|do not|prefer|remember|note|i|i'm|i've|my|we|our|use|immer"
+    r"\b(?:always|never|from now on|every|whenever|don't|do"
+    r" not|prefer|remember|note|i|i'm|i've|my|we|our|use|immer"
     r"|nie|siempre|nunca|toujours|jamais|mein\w*|ich|mi|mis|yo|mon|ma|mes|je)\b|总是|永远|以后|我|いつも|必ず|私"
+)
+
+
+_ASKS_TO_TELL = late_pattern(
+    r"\W*(?:please |now |(?:can|could|would|will) you (?:please )?)*(?:tell|remind) me\b(?! to\b)"
+    r"|.{0,20}\b(?:what do you know|do you remember)\b"
+    r"|\W*(?:sag|erinnere?)"
+    r" mi(?:r|ch)\b|\W*(?:dime|recuerdame|dis-moi|rappelle-moi)\b|.{0,8}(?:告诉我|教えて)"
 )
 
 
 def is_asking(text: str) -> bool:
     """True for a message of nothing but questions and short requests.
 
-    "Where do I live?" and "Refactor the parser module", but not "I moved to Bonn, do you know a bakery there?". In doubt False."""
+    "Where do I live?" and "Refactor the parser module", but not "I moved to Bonn, do you know a
+    bakery there?". In doubt False.
+    """
     if len(text) > _LONGEST:
         return False
-    sentences = [sentence for sentence in _SENTENCES.split(text.strip()) if re.search(r"\w", sentence)]
-    asking = [sentence for sentence in sentences if not _GREETING.fullmatch(fold(sentence).strip(" .!,"))]
-    return bool(asking) and all(_is_pure_question(sentence) or _is_request(sentence) for sentence in asking)
-
-
-_ASKS_TO_TELL = late_pattern(
-    r"\W*(?:please |now |(?:can|could|would|will) you (?:please )?)*(?:tell|remind) me\b(?! to\b)"
-    r"|.{0,20}\b(?:what do you know|do you remember)\b"
-    r"|\W*(?:sag|erinnere?) mi(?:r|ch)\b|\W*(?:dime|recuerdame|dis-moi|rappelle-moi)\b|.{0,8}(?:告诉我|教えて)"
-)
+    sentences = [
+        sentence for sentence in _SENTENCES.split(text.strip()) if re.search(r"\w", sentence)
+    ]
+    asking = [
+        sentence for sentence in sentences if not _GREETING.fullmatch(fold(sentence).strip(" .!,"))
+    ]
+    return bool(asking) and all(
+        _is_pure_question(sentence) or _is_request(sentence) for sentence in asking
+    )
 
 
 def asks_for_knowledge(text: str) -> bool:
     """True where the first paragraph asks to be told something."""
     first = next((part for part in text.split("\n") if part.strip()), "")
-    sentences = [sentence for sentence in _SENTENCES.split(first.strip()) if re.search(r"\w", sentence)]
-    return any(is_question(sentence) or _ASKS_TO_TELL.match(fold(sentence).strip()) for sentence in sentences)
+    sentences = [
+        sentence for sentence in _SENTENCES.split(first.strip()) if re.search(r"\w", sentence)
+    ]
+    return any(
+        is_question(sentence) or _ASKS_TO_TELL.match(fold(sentence).strip())
+        for sentence in sentences
+    )
 
 
 def _is_pure_question(sentence: str) -> bool:
@@ -111,16 +142,31 @@ def _is_pure_question(sentence: str) -> bool:
         return all(asks.search(clause) or _GREETING.match(clause) for clause in clauses)
     while clauses and (_GREETING.match(clauses[0]) or _is_address(clauses)):
         clauses = clauses[1:]
-    if not clauses or not _OPENS.match(clauses[0]) or _REASON.search(folded) or _FAVOUR.match(clauses[0]) or _NEWS.match(clauses[0]):
+    if (
+        not clauses
+        or not _OPENS.match(clauses[0])
+        or _REASON.search(folded)
+        or _FAVOUR.match(clauses[0])
+        or _NEWS.match(clauses[0])
+    ):
         return False
     return not any(_TELLS.match(clause) for clause in clauses[1:])
 
 
 def _is_address(clauses: list[str]) -> bool:
     """True for a name before the question: "Claude, where do I live?"."""
-    return len(clauses) > 1 and word_count(clauses[0]) <= 2 and "'" not in clauses[0] and not _TELLS.match(clauses[0])
+    return (
+        len(clauses) > 1
+        and word_count(clauses[0]) <= 2
+        and "'" not in clauses[0]
+        and not _TELLS.match(clauses[0])
+    )
 
 
 def _is_request(sentence: str) -> bool:
     folded = fold(sentence).strip()
-    return bool(_REQUEST.match(folded)) and word_count(folded) <= _REQUEST_WORDS and not _LASTING.search(_REQUEST.sub("", folded, count=1))
+    return (
+        bool(_REQUEST.match(folded))
+        and word_count(folded) <= _REQUEST_WORDS
+        and not _LASTING.search(_REQUEST.sub("", folded, count=1))
+    )

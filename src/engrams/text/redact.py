@@ -21,11 +21,16 @@ def redact(text: str, words: Sequence[str]) -> str:
 
 def redact_short(text: str, words: Sequence[str]) -> str:
     """Replace words of few characters where they are told from others.
-    Those of letters and digits, or of several parts, wherever they stand; others where they are all that a line says."""
+
+    Those of letters and digits, or of several parts, wherever they stand; others where they are all
+    that a line says.
+    """
     for word in words:
         if word in text:
             alone = re.compile(rf"(?m)^([\s>*+-]*){re.escape(word)}(?=\s*$)")
-            text = (_pattern(word) if is_telling(word) else alone).sub(REMOVED if is_telling(word) else rf"\1{REMOVED}", text)
+            text = (_pattern(word) if is_telling(word) else alone).sub(
+                REMOVED if is_telling(word) else rf"\1{REMOVED}", text
+            )
     return text
 
 
@@ -49,9 +54,15 @@ def redact_values(value: Any, words: Sequence[str]) -> Any:
 
 def find_words(text: str, words: str) -> str:
     """Find words as a text spells and spaces them.
-    Empty where it does not hold them."""
+
+    Empty where it does not hold them.
+    """
     parts = re.findall(r"\w+", words)
-    found = re.search(r"\b" + r"\W+".join(map(re.escape, parts)) + r"\b", text, re.IGNORECASE) if parts else None
+    found = (
+        re.search(r"\b" + r"\W+".join(map(re.escape, parts)) + r"\b", text, re.IGNORECASE)
+        if parts
+        else None
+    )
     return found[0] if found else ""
 
 
@@ -67,5 +78,6 @@ def holds_word(text: str, word: str) -> bool:
 
 
 def _pattern(word: str) -> re.Pattern[str]:
-    first, last = (r"(?<!\w)" if word[0].isalnum() else ""), (r"(?!\w)" if word[-1].isalnum() else "")
+    first = r"(?<!\w)" if word[0].isalnum() else ""
+    last = r"(?!\w)" if word[-1].isalnum() else ""
     return re.compile(first + re.escape(word) + last)

@@ -13,11 +13,22 @@ _TAG = late_pattern(
     re.IGNORECASE,
 )
 # Tags whose content is noise up to the end of the text if the closing tag is missing.
-_CUT = frozenset(("system-reminder", "system_reminder", "tool_result", "tool_results", "function_results", "environment_details"))
+_CUT = frozenset(
+    (
+        "system-reminder",
+        "system_reminder",
+        "tool_result",
+        "tool_results",
+        "function_results",
+        "environment_details",
+    )
+)
 _CODE = late_pattern(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
 _LINE = late_pattern(
-    r"^[ \t]*(?:\[(?:tool|function)[ _-](?:result|output|call|use)s?\b.*|(?:tool|function)[ _-](?:result|output|call|use)s?[ \t]*:.*"
-    r"|\[system[ _]reminder.*|(?:stdout|stderr)[ \t]*:.*|\[request interrupted.*|\[image\b[^\]\n]*\][ \t]*)$",
+    r"^[ \t]*(?:\[(?:tool|function)[ _-](?:result|output|call|use)s?\b.*|(?:tool|function)["
+    r" _-](?:result|output|call|use)s?[ \t]*:.*"
+    r"|\[system[ _]reminder.*|(?:stdout|stderr)[ \t]*:.*|\[request"
+    r" interrupted.*|\[image\b[^\]\n]*\][ \t]*)$",
     re.IGNORECASE | re.MULTILINE,
 )
 _BLANKS = late_pattern(r"\n{3,}")
@@ -26,7 +37,9 @@ _BLANKS = late_pattern(r"\n{3,}")
 def remove_system_texts(text: str) -> str:
     """Remove reminders, tool calls, tool results, dumped files and quoted contexts.
 
-    Empty where the user said nothing of their own. Tags that a message quotes as code stay, apart from reminders and results of tools."""
+    Empty where the user said nothing of their own. Tags that a message quotes as code stay, apart
+    from reminders and results of tools.
+    """
     kept = _LINE.sub("", _strip_tags(text) if "<" in text else text)
     return text.strip() if kept == text else _BLANKS.sub("\n\n", kept).strip()
 
@@ -38,15 +51,19 @@ def _strip_tags(text: str) -> str:
     closed = {name: at for at, _, closing, name in tags if closing}
     code = [found.span() for found in _CODE.finditer(text)] if "`" in text else []
     kept: list[str] = []
-    last, inside = 0, ""
+    last = 0
+    inside = ""
     for at, end, closing, name in tags:
         if inside:
             if closing and name == inside:
-                last, inside = end, ""
+                last = end
+                inside = ""
             continue
         while code and code[0][1] <= at:
             code.pop(0)
-        if not closing and (name in _CUT or (closed.get(name, -1) > at and not (code and code[0][0] < at))):
+        if not closing and (
+            name in _CUT or (closed.get(name, -1) > at and not (code and code[0][0] < at))
+        ):
             kept.append(text[last:at])
             inside = name
     return "".join(kept) if inside else "".join((*kept, text[last:]))

@@ -8,7 +8,8 @@ import re
 def remove_tagged(text: str, opening: re.Pattern[str], instead: str = "") -> str:
     """Replace each block from an opening tag to its closing one.
 
-    ``opening``: the tag, its name in group 1. A tag that is never closed stays."""
+    ``opening``: the tag, its name in group 1. A tag that is never closed stays.
+    """
     kept: list[str] = []
     unclosed: set[str] = set()
     at = 0

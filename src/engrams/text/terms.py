@@ -1,7 +1,9 @@
 """Split text into words and index terms.
 
-A term holds ASCII letters and digits and non-ASCII characters, never a blank or ASCII punctuation: a tokenizer that splits at those alone
-(FTS5's ``ascii``) gives terms joined by blanks back unchanged."""
+A term holds ASCII letters and digits and non-ASCII characters, never a blank or ASCII punctuation:
+a tokenizer that splits at those alone (FTS5's ``ascii``) gives terms joined by blanks back
+unchanged.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ from engrams.text.stopwords import HAN_FUNCTION, STOP
 from engrams.text.textcaches import text_cache
 
 TERM_SCHEME = 2
-"""Version of what ``index_terms`` gives: an index of an older one is built anew when it is opened."""
+"""Version of what ``index_terms`` gives: an index of an older one is built anew when it is opened.
+"""
 
 # Scripts without blanks, or (Hangul) with particles attached to the word.
 UNSPACED = (
@@ -74,7 +77,13 @@ class _SpaceTable(dict[int, str]):
     def __missing__(self, code: int) -> str:
         char = chr(code)
         kind = unicodedata.category(char)
-        self[code] = found = char if kind[0] in "LMN" or char in "'," else f" {char} " if kind == "So" and code >= _EMOJI else " "
+        self[code] = found = (
+            char
+            if kind[0] in "LMN" or char in "',"
+            else f" {char} "
+            if kind == "So" and code >= _EMOJI
+            else " "
+        )
         return found
 
 
@@ -86,11 +95,14 @@ def tokens(text: str) -> list[str]:
 
     No stop words are dropped and nothing is stemmed.
 
-    Scripts without blanks give one token per character, emoji one each. A possessive ``'s`` is dropped, other apostrophes stay (``don't``);
-    hyphenated words are split; ``1,000`` is ``1000``."""
+    Scripts without blanks give one token per character, emoji one each. A possessive ``'s`` is
+    dropped, other apostrophes stay (``don't``); hyphenated words are split; ``1,000`` is ``1000``.
+    """
     folded = fold(text)
     if folded.isascii():
-        return [piece.replace(",", "").removesuffix("'s")[:_LONGEST] for piece in _ASCII.findall(folded)]
+        return [
+            piece.replace(",", "").removesuffix("'s")[:_LONGEST] for piece in _ASCII.findall(folded)
+        ]
     found: list[str] = []
     for piece in _split_words(folded):
         if is_unspaced(piece):
@@ -105,10 +117,13 @@ def terms(text: str) -> list[str]:
 
     The same for documents and queries; ``index_terms`` adds the stems of a document's own language.
 
-    Folded words without the function words of English, German, Spanish and French, stemmed by script (Latin as English, Cyrillic as
-    Russian, Greek, Arabic, Devanagari as Hindi). Runs of scripts without blanks give their overlapping pairs of characters (a lone
-    character itself) and, for Han, each character that can be a word: Chinese chat is full of one-character words, which pairs alone would
-    lose. A text of function words only keeps them, so that "The Who" can be found."""
+    Folded words without the function words of English, German, Spanish and French, stemmed by
+    script (Latin as English, Cyrillic as Russian, Greek, Arabic, Devanagari as Hindi). Runs of
+    scripts without blanks give their overlapping pairs of characters (a lone character itself) and,
+    for Han, each character that can be a word: Chinese chat is full of one-character words, which
+    pairs alone would lose. A text of function words only keeps them, so that "The Who" can be
+    found.
+    """
     return [*(_terms_cached(text) if len(text) <= _MAX_CACHED else _find_terms(text))]
 
 
@@ -136,7 +151,9 @@ def _find_terms(text: str) -> list[str]:
 class QueryTermStems:
     """Stems of a query's terms in its likely languages.
 
-    ``sure``: the query shows its language; else they are guesses for terms that no document holds. ``common``: terms of function words."""
+    ``sure``: the query shows its language; else they are guesses for terms that no document holds.
+    ``common``: terms of function words.
+    """
 
     forms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     common: frozenset[str] = frozenset()
@@ -152,14 +169,20 @@ def index_terms(text: str) -> list[str]:
     found = terms(text)
     languages = find_languages(text)
     if languages:
-        found += [stem for word in _latin_words(fold(text)) for stem in stem_all(word, languages) if stem != _stem(word)]
+        found += [
+            stem
+            for word in _latin_words(fold(text))
+            for stem in stem_all(word, languages)
+            if stem != _stem(word)
+        ]
     return found
 
 
 def find_forms(text: str, context: str = "") -> QueryTermStems:
     """Find other stems of a query's terms.
 
-    ``context``: the whole query, which shows its language."""
+    ``context``: the whole query, which shows its language.
+    """
     languages = find_languages(context or text)
     if languages == ():
         return NO_FORMS
@@ -178,7 +201,11 @@ def find_forms(text: str, context: str = "") -> QueryTermStems:
 def _latin_words(folded: str) -> Iterator[str]:
     """Words of content that the stemmers of Latin script can stem."""
     for word in _split_words(folded):
-        if word[0] < _BEYOND_LATIN and not word[0].isdigit() and (plain := _to_plain(word[:_LONGEST])):
+        if (
+            word[0] < _BEYOND_LATIN
+            and not word[0].isdigit()
+            and (plain := _to_plain(word[:_LONGEST]))
+        ):
             yield plain
 
 
@@ -188,7 +215,11 @@ def is_unspaced(word: str) -> bool:
 
 
 def _split_words(folded: str) -> list[str]:
-    return _ASCII.findall(folded) if folded.isascii() else _script_patterns().piece.findall(folded.translate(_SPACES))
+    return (
+        _ASCII.findall(folded)
+        if folded.isascii()
+        else _script_patterns().piece.findall(folded.translate(_SPACES))
+    )
 
 
 @text_cache(1 << 16)

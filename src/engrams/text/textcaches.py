@@ -8,6 +8,11 @@ from threading import Lock
 from typing import Protocol, TypeVar, cast
 from weakref import WeakSet
 
+Call = TypeVar("Call", bound=Callable[..., object])
+
+_lock = Lock()
+_registered: WeakSet[TextCache] = WeakSet()
+
 
 class TextCache(Protocol):
     """Cache of texts or values derived from them, like ``lru_cache``."""
@@ -15,11 +20,7 @@ class TextCache(Protocol):
     def cache_clear(self) -> None: ...
 
 
-Call = TypeVar("Call", bound=Callable[..., object])
 Kept = TypeVar("Kept", bound=TextCache)
-
-_lock = Lock()
-_registered: WeakSet[TextCache] = WeakSet()
 
 
 def text_cache(most: int) -> Callable[[Call], Call]:

@@ -1,65 +1,130 @@
 """Frozen data that every layer shares.
-Times are timezone-aware UTC."""
 
-from engrams.types.beliefbasis import Basis as Basis
-from engrams.types.beliefbasis import find_basis as find_basis
-from engrams.types.datamodel import ABSORBED as ABSORBED
-from engrams.types.datamodel import BESIDE as BESIDE
-from engrams.types.datamodel import CORRECTED as CORRECTED
-from engrams.types.datamodel import IMPORTED as IMPORTED
-from engrams.types.datamodel import LAYER_OF as LAYER_OF
-from engrams.types.datamodel import MERGED as MERGED
-from engrams.types.datamodel import NO_META as NO_META
-from engrams.types.datamodel import PRODUCT as PRODUCT
-from engrams.types.datamodel import RUNNING as RUNNING
-from engrams.types.datamodel import TAG_CHARS as TAG_CHARS
-from engrams.types.datamodel import UNSAID as UNSAID
-from engrams.types.datamodel import UNSEARCHED as UNSEARCHED
-from engrams.types.datamodel import Edge as Edge
-from engrams.types.datamodel import EdgeType as EdgeType
-from engrams.types.datamodel import Evidence as Evidence
-from engrams.types.datamodel import HistoryEntry as HistoryEntry
-from engrams.types.datamodel import Json as Json
-from engrams.types.datamodel import Kind as Kind
-from engrams.types.datamodel import Layer as Layer
-from engrams.types.datamodel import Meta as Meta
-from engrams.types.datamodel import Provenance as Provenance
-from engrams.types.datamodel import Record as Record
-from engrams.types.datamodel import Role as Role
-from engrams.types.datamodel import Scope as Scope
-from engrams.types.datamodel import ScopeInput as ScopeInput
-from engrams.types.datamodel import Status as Status
-from engrams.types.datamodel import Tier as Tier
-from engrams.types.datamodel import Topic as Topic
-from engrams.types.datamodel import Vector as Vector
-from engrams.types.datamodel import content_hash as content_hash
-from engrams.types.datamodel import conversation as conversation
-from engrams.types.entities import Entity as Entity
-from engrams.types.entities import EntityKind as EntityKind
-from engrams.types.entities import EntityLink as EntityLink
-from engrams.types.entities import EntityNet as EntityNet
-from engrams.types.procedureparts import PREREQUISITES as PREREQUISITES
-from engrams.types.procedureparts import WARNINGS as WARNINGS
-from engrams.types.readwriteresults import Context as Context
-from engrams.types.readwriteresults import DerivedMemory as DerivedMemory
-from engrams.types.readwriteresults import Hit as Hit
-from engrams.types.readwriteresults import ImportOptions as ImportOptions
-from engrams.types.readwriteresults import ModelCost as ModelCost
-from engrams.types.readwriteresults import OutdatedMark as OutdatedMark
-from engrams.types.readwriteresults import Receipt as Receipt
-from engrams.types.readwriteresults import RelatedMemory as RelatedMemory
-from engrams.types.readwriteresults import SearchResult as SearchResult
-from engrams.types.readwriteresults import SearchTraceRow as SearchTraceRow
-from engrams.types.readwriteresults import StageDecision as StageDecision
-from engrams.types.readwriteresults import Trace as Trace
-from engrams.types.textcleaning import clean_text as clean_text
-from engrams.types.textcleaning import drop_faults as drop_faults
-from engrams.types.textcleaning import is_blank as is_blank
-from engrams.types.textcleaning import require_visible as require_visible
-from engrams.types.textcleaning import shorten_name as shorten_name
-from engrams.types.textcleaning import strip_blank as strip_blank
-from engrams.types.tombstones import bury as bury
-from engrams.types.tombstones import revive as revive
-from engrams.types.turns import NOTHING_STATED as NOTHING_STATED
-from engrams.types.turns import StatedFields as StatedFields
-from engrams.types.turns import Turn as Turn
+Times are timezone-aware UTC.
+"""
+
+from engrams.types.beliefbasis import Basis, find_basis
+from engrams.types.datamodel import (
+    ABSORBED,
+    BESIDE,
+    CORRECTED,
+    IMPORTED,
+    LAYER_OF,
+    MERGED,
+    NO_META,
+    PRODUCT,
+    RUNNING,
+    TAG_CHARS,
+    UNSAID,
+    UNSEARCHED,
+    Edge,
+    EdgeType,
+    Evidence,
+    HistoryEntry,
+    Json,
+    Kind,
+    Layer,
+    Meta,
+    Provenance,
+    Record,
+    Role,
+    Scope,
+    ScopeInput,
+    Status,
+    Tier,
+    Topic,
+    Vector,
+    content_hash,
+    conversation,
+)
+from engrams.types.entities import Entity, EntityKind, EntityLink, EntityNet
+from engrams.types.procedureparts import PREREQUISITES, WARNINGS
+from engrams.types.readwriteresults import (
+    Context,
+    DerivedMemory,
+    Hit,
+    ImportOptions,
+    ModelCost,
+    OutdatedMark,
+    Receipt,
+    RelatedMemory,
+    SearchResult,
+    SearchTraceRow,
+    StageDecision,
+    Trace,
+)
+from engrams.types.textcleaning import (
+    clean_text,
+    drop_faults,
+    is_blank,
+    require_visible,
+    shorten_name,
+    strip_blank,
+)
+from engrams.types.tombstones import bury, revive
+from engrams.types.turns import NOTHING_STATED, StatedFields, Turn
+
+__all__ = [
+    "ABSORBED",
+    "BESIDE",
+    "CORRECTED",
+    "IMPORTED",
+    "LAYER_OF",
+    "MERGED",
+    "NOTHING_STATED",
+    "NO_META",
+    "PREREQUISITES",
+    "PRODUCT",
+    "RUNNING",
+    "TAG_CHARS",
+    "UNSAID",
+    "UNSEARCHED",
+    "WARNINGS",
+    "Basis",
+    "Context",
+    "DerivedMemory",
+    "Edge",
+    "EdgeType",
+    "Entity",
+    "EntityKind",
+    "EntityLink",
+    "EntityNet",
+    "Evidence",
+    "HistoryEntry",
+    "Hit",
+    "ImportOptions",
+    "Json",
+    "Kind",
+    "Layer",
+    "Meta",
+    "ModelCost",
+    "OutdatedMark",
+    "Provenance",
+    "Receipt",
+    "Record",
+    "RelatedMemory",
+    "Role",
+    "Scope",
+    "ScopeInput",
+    "SearchResult",
+    "SearchTraceRow",
+    "StageDecision",
+    "StatedFields",
+    "Status",
+    "Tier",
+    "Topic",
+    "Trace",
+    "Turn",
+    "Vector",
+    "bury",
+    "clean_text",
+    "content_hash",
+    "conversation",
+    "drop_faults",
+    "find_basis",
+    "is_blank",
+    "require_visible",
+    "revive",
+    "shorten_name",
+    "strip_blank",
+]

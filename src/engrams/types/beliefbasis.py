@@ -13,8 +13,10 @@ Basis: TypeAlias = Literal["user_stated", "user_corrected", "observed", "inferre
 def find_basis(record: Record) -> Basis:
     """Derive why a memory is believed: stated, corrected, observed, extracted or inferred.
 
-    Corrected or stated by the user as it is; taken by an extractor from what the user said; seen in a file, an import, a tool's result or
-    an answer; or only inferred: hearsay, supposed, or merged from others."""
+    Corrected or stated by the user as it is; taken by an extractor from what the user said; seen in
+    a file, an import, a tool's result or an answer; or only inferred: hearsay, supposed, or merged
+    from others.
+    """
     meta = record.meta
     if record.kind is Kind.CORRECTION or meta.get("effect") == "corrects":
         return "user_corrected"

@@ -11,7 +11,9 @@ from engrams.frozendata import dataclass
 
 class EntityKind(StrEnum):
     """Kind of an entity that memories mention.
-    ``work``: a book, film, game or piece of music."""
+
+    ``work``: a book, film, game or piece of music.
+    """
 
     PERSON = "person"
     ANIMAL = "animal"
@@ -26,7 +28,9 @@ class EntityKind(StrEnum):
 class Entity:
     """Person, place or other thing that memories mention.
 
-    ``id``: ``entity:`` and its folded name. ``aliases``: other names of it. ``memories``: ids of those that mention it, newest first."""
+    ``id``: ``entity:`` and its folded name. ``aliases``: other names of it. ``memories``: ids of
+    those that mention it, newest first.
+    """
 
     id: str
     name: str
@@ -38,7 +42,9 @@ class Entity:
 @dataclass(frozen=True, slots=True)
 class EntityLink:
     """Two entities, by id, that ``memories`` memories bring together.
-    They are mentioned in one, or one of them said what mentions the other."""
+
+    They are mentioned in one, or one of them said what mentions the other.
+    """
 
     source: str
     target: str
@@ -48,7 +54,9 @@ class EntityLink:
 @dataclass(frozen=True, slots=True)
 class EntityNet:
     """Entities of a scope, most mentioned first, and their links.
-    ``by_memory``: ids of entities by the memory that mentions them."""
+
+    ``by_memory``: ids of entities by the memory that mentions them.
+    """
 
     entities: tuple[Entity, ...] = ()
     links: tuple[EntityLink, ...] = ()

@@ -24,7 +24,9 @@ class CrisisSeverity(StrEnum):
 
 class FeedbackLabel(StrEnum):
     """Opinion on a session.
-    ``skip``: they were asked and chose not to say."""
+
+    ``skip``: they were asked and chose not to say.
+    """
 
     POSITIVE = "positive"
     NEGATIVE = "negative"
@@ -33,7 +35,9 @@ class FeedbackLabel(StrEnum):
 
 class FeedbackSource(StrEnum):
     """Occasion of the feedback.
-    Asked at the session's end, by a button during it, or through a program."""
+
+    Asked at the session's end, by a button during it, or through a program.
+    """
 
     PROMPT = "prompt"
     BUTTON = "button"
@@ -49,7 +53,9 @@ class SessionMedium(StrEnum):
 
 class LogWriteOutcome(StrEnum):
     """Outcome of keeping a record.
-    Written now, there before under its id, or not written because that failed."""
+
+    Written now, there before under its id, or not written because that failed.
+    """
 
     STORED = "stored"
     KNOWN = "known"

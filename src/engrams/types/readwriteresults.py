@@ -36,7 +36,9 @@ class ModelCost:
 @dataclass(frozen=True, slots=True)
 class DerivedMemory:
     """A memory made or changed by a write.
-    ``verdict`` is add, keep, refine, replace, remove, conflict or hold."""
+
+    ``verdict`` is add, keep, refine, replace, remove, conflict or hold.
+    """
 
     id: str
     kind: Kind
@@ -49,9 +51,12 @@ class DerivedMemory:
 @dataclass(frozen=True, slots=True)
 class Receipt:
     """Outcome of one write: id, derived memories, pending jobs, decisions.
-    ``outcome``: stored, duplicate (``id`` names the one that was there), redacted (stored without its secret), refused (nothing stored),
-    unsaved (nothing stored: it asked for that, answers what did, or nobody said it) or incognito (kept in memory only).
-    ``searchable``: lexical, dense. ``pending``: what is still to do, as job names."""
+
+    ``outcome``: stored, duplicate (``id`` names the one that was there), redacted (stored without
+    its secret), refused (nothing stored), unsaved (nothing stored: it asked for that, answers what
+    did, or nobody said it) or incognito (kept in memory only). ``searchable``: lexical, dense.
+    ``pending``: what is still to do, as job names.
+    """
 
     id: str
     scope: Scope
@@ -67,7 +72,10 @@ class Receipt:
 @dataclass(frozen=True, slots=True)
 class OutdatedMark:
     """Mark that a later statement ends an earlier one.
-    ``by``: the later record's id; ``said_at``: when it was said; ``probability``: 0..1; ``closed``: it is certain enough to supersede."""
+
+    ``by``: the later record's id; ``said_at``: when it was said; ``probability``: 0..1; ``closed``:
+    it is certain enough to supersede.
+    """
 
     by: str
     said_at: datetime
@@ -78,11 +86,14 @@ class OutdatedMark:
 @dataclass(frozen=True, slots=True)
 class Hit:
     """One found record, with its score and derived facts.
+
     ``score`` is absolute (0..1, higher is better); ``parts`` says where it came from.
 
-    ``status`` is the record's, except that a turn says ``superseded`` if a later one ended it or all its facts were superseded.
-    ``facts``: what was derived from it. ``outdated``: a later statement ends it, or may. ``snippet``: the part of its text that is about
-    the query, 500 characters at most."""
+    ``status`` is the record's, except that a turn says ``superseded`` if a later one ended it or
+    all its facts were superseded. ``facts``: what was derived from it. ``outdated``: a later
+    statement ends it, or may. ``snippet``: the part of its text that is about the query, 500
+    characters at most.
+    """
 
     record: Record
     score: float
@@ -96,7 +107,9 @@ class Hit:
 @dataclass(frozen=True, slots=True)
 class SearchTraceRow:
     """One candidate of a search.
-    Its score by part, its place, and the reason it was dropped (empty: selected)."""
+
+    Its score by part, its place, and the reason it was dropped (empty: selected).
+    """
 
     id: str
     text: str
@@ -108,9 +121,12 @@ class SearchTraceRow:
 @dataclass(frozen=True, slots=True)
 class Trace:
     """Trace of a search: parsed query, stage times, every candidate.
-    The query as understood, each stage's time and counts, and its candidates, best first. ``path``: which sources answered:
-    hybrid_weighted, hybrid_sum or hybrid_rrf, token_recall where the query has no vector, token_recall_after_embed_error where the
-    embedder failed, skipped_empty_store where there is nothing to search."""
+
+    The query as understood, each stage's time and counts, and its candidates, best first. ``path``:
+    which sources answered: hybrid_weighted, hybrid_sum or hybrid_rrf, token_recall where the query
+    has no vector, token_recall_after_embed_error where the embedder failed, skipped_empty_store
+    where there is nothing to search.
+    """
 
     query: str
     understood: Mapping[str, Json]
@@ -123,8 +139,11 @@ class Trace:
 @dataclass(frozen=True, slots=True)
 class SearchResult:
     """Result of a search.
-    Hits come best first; ``abstain`` when nothing came near. ``nearness`` of the nearest memory, 0..1: the mean of its cosine and of the
-    share of the query's words, weighed by rarity, that it holds."""
+
+    Hits come best first; ``abstain`` when nothing came near. ``nearness`` of the nearest memory,
+    0..1: the mean of its cosine and of the share of the query's words, weighed by rarity, that it
+    holds.
+    """
 
     hits: tuple[Hit, ...]
     trace: Trace
@@ -140,7 +159,9 @@ class SearchResult:
 @dataclass(frozen=True, slots=True)
 class RelatedMemory:
     """A memory that links lead to.
-    ``score``: 1 where they start, less with every step."""
+
+    ``score``: 1 where they start, less with every step.
+    """
 
     record: Record
     score: float
@@ -149,8 +170,10 @@ class RelatedMemory:
 @dataclass(frozen=True, slots=True)
 class Context:
     """Memory rendered for a prompt.
-    ``prefix`` changes only when its facts do (``version``); ``tail`` is per query, and begins with ``summary``, that of the
-    conversation. ``standing``: the ids in ``prefix``."""
+
+    ``prefix`` changes only when its facts do (``version``); ``tail`` is per query, and begins with
+    ``summary``, that of the conversation. ``standing``: the ids in ``prefix``.
+    """
 
     prefix: str
     tail: str
@@ -176,9 +199,11 @@ class Context:
 class ImportOptions:
     """Options of an import: format, and what is done with bad pieces.
 
-    ``skip_bad``: import what can be read of a broken file, too. ``name``: to list it by (empty: the file's). ``mark``: the id that stored
-    memories carry. ``ignored``: import files that an ignore rule excludes, too. ``user``: whose memories, of a file that holds those of
-    several (empty: refuse such a file; ``*``: everybody's)."""
+    ``skip_bad``: import what can be read of a broken file, too. ``name``: to list it by (empty: the
+    file's). ``mark``: the id that stored memories carry. ``ignored``: import files that an ignore
+    rule excludes, too. ``user``: whose memories, of a file that holds those of several (empty:
+    refuse such a file; ``*``: everybody's).
+    """
 
     format: str = "auto"
     skip_bad: bool = False

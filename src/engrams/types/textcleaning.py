@@ -8,7 +8,9 @@ import unicodedata
 from engrams.errors import InputError
 
 _INVISIBLE = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp", "Zs"))
-"""Unicode categories of white space and of what shows nothing, such as a zero-width space or a direction mark."""
+"""Unicode categories of white space and of what shows nothing, such as a zero-width space or a
+direction mark.
+"""
 
 
 def is_blank(text: str) -> bool:
@@ -42,7 +44,10 @@ def shorten_name(name: str, limit: int) -> str:
 
 def clean_text(text: str, limit: int) -> str:
     """Clean a text for storage.
-    No NUL, no lone surrogates, stripped; InputError if nothing in it is visible, or over ``limit`` bytes."""
+
+    No NUL, no lone surrogates, stripped; InputError if nothing in it is visible, or over ``limit``
+    bytes.
+    """
     if not isinstance(text, str):
         raise InputError(f"A text is needed, not {type(text).__name__}.")
     kept = drop_faults(text).strip()

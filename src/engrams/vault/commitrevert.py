@@ -33,7 +33,9 @@ class _EntryVersions:
     after: RecordFileContent | None = None
 
 
-def revert(parts: VaultDeps, commit: str, versions: Sequence[CommittedFileChange]) -> CommitRevertResult:
+def revert(
+    parts: VaultDeps, commit: str, versions: Sequence[CommittedFileChange]
+) -> CommitRevertResult:
     """Revert a commit's versions, with the vault's lock held."""
     done = CommitRevertResult(commit)
     sides: dict[tuple[Scope, str], _EntryVersions] = {}
@@ -49,7 +51,9 @@ def revert(parts: VaultDeps, commit: str, versions: Sequence[CommittedFileChange
                 sides[key] = replace(sides.get(key, _EntryVersions()), **{name: told})
     for (owner, id), pair in sides.items():
         try:
-            outcome = _revert_memory(parts, (owner, id), pair, f"reverted {commit[:10]}", sides.keys())
+            outcome = _revert_memory(
+                parts, (owner, id), pair, f"reverted {commit[:10]}", sides.keys()
+            )
         except (EngramsError, FrontMatterError) as problem:
             outcome = str(problem)
         if outcome:
@@ -60,7 +64,11 @@ def revert(parts: VaultDeps, commit: str, versions: Sequence[CommittedFileChange
 
 
 def _revert_memory(
-    parts: VaultDeps, name: tuple[Scope, str], pair: _EntryVersions, reason: str, others: Collection[tuple[Scope, str]]
+    parts: VaultDeps,
+    name: tuple[Scope, str],
+    pair: _EntryVersions,
+    reason: str,
+    others: Collection[tuple[Scope, str]],
 ) -> str:
     """Undo one memory's change; return why not, where that fails."""
     owner, id = name
@@ -73,7 +81,10 @@ def _revert_memory(
         if ours is None or ours.status is Status.FORGOTTEN:
             return "it is put away already"
         values = bury(ours, at)
-        changes = (RecordChange(owner, id, values, "forget", ours.version), *_find_ripples(parts, ours, values, others))
+        changes = (
+            RecordChange(owner=owner, id=id, fields=values, action="forget", expect=ours.version),
+            *_find_ripples(parts, ours, values, others),
+        )
         parts.store.commit(WriteBatch("hand", reason, at, changes=changes))
         return ""
     old = pair.before.to_record({})
@@ -87,23 +98,61 @@ def _revert_memory(
     if not values and not add and not drop:
         return "it has changed since" if merged.lost else "nothing of it is left to undo"
     values, vectors = parts.rules.prepare(ours, values) if values else (values, ())
-    changes = (RecordChange(owner, id, values, "revert", ours.version), *_find_ripples(parts, ours, values, others)) if values else ()
+    changes = (
+        (
+            RecordChange(owner=owner, id=id, fields=values, action="revert", expect=ours.version),
+            *_find_ripples(parts, ours, values, others),
+        )
+        if values
+        else ()
+    )
     told = tuple((owner, vector) for vector in vectors)
-    parts.store.commit(WriteBatch("hand", reason, at, changes=changes, vectors=told, edges=add, unlink=drop))
+    parts.store.commit(
+        WriteBatch("hand", reason, at, changes=changes, vectors=told, edges=add, unlink=drop)
+    )
     return ""
 
 
-def _find_ripples(parts: VaultDeps, ours: Record, values: Mapping[str, Any], others: Collection[tuple[Scope, str]]) -> list[RecordChange]:
-    return [change for change in parts.rules.find_ripples(ours, values) if (change.owner, change.id) not in others]
+def _find_ripples(
+    parts: VaultDeps, ours: Record, values: Mapping[str, Any], others: Collection[tuple[Scope, str]]
+) -> list[RecordChange]:
+    return [
+        change
+        for change in parts.rules.find_ripples(ours, values)
+        if (change.owner, change.id) not in others
+    ]
 
 
-def _diff_links(parts: VaultDeps, ours: Record, pair: _EntryVersions) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
+def _diff_links(
+    parts: VaultDeps, ours: Record, pair: _EntryVersions
+) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
     owner = ours.scope.owner
-    sides = [{(link.type, link.target): link for link in (side.links if side else ()) if link.target} for side in (pair.before, pair.after)]
+    sides = [
+        {(link.type, link.target): link for link in (side.links if side else ()) if link.target}
+        for side in (pair.before, pair.after)
+    ]
     before, after = sides
-    held = {(edge.type, edge.target): edge for edge in parts.store.edges(owner, [ours.id]) if edge.source == ours.id}
-    gone = [before[name] for name in before if name not in after and name not in held] if pair.after else []
-    add = tuple(Edge(owner, ours.id, link.target, link.type, link.weight, link.count) for link in gone)
+    held = {
+        (edge.type, edge.target): edge
+        for edge in parts.store.edges(owner, [ours.id])
+        if edge.source == ours.id
+    }
+    gone = (
+        [before[name] for name in before if name not in after and name not in held]
+        if pair.after
+        else []
+    )
+    add = tuple(
+        Edge(
+            owner=owner,
+            source=ours.id,
+            target=link.target,
+            type=link.type,
+            weight=link.weight,
+            count=link.count,
+        )
+        for link in gone
+    )
     return add, tuple(held[name] for name in after if name not in before and name in held)
 
 

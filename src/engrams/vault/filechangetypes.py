@@ -42,8 +42,9 @@ class ChangedVaultFile:
 class FileEditEffects:
     """Memory changes that one edited file causes.
 
-    ``ripples``: changes of other memories that follow from it. ``relearn``: the memory with its new text, where that is to be learned from
-    again."""
+    ``ripples``: changes of other memories that follow from it. ``relearn``: the memory with its new
+    text, where that is to be learned from again.
+    """
 
     found: ChangedVaultFile
     put: Record | None = None
@@ -59,11 +60,17 @@ class FileEditEffects:
     relearn: Record | None = None
 
 
-def split_overlapping(edits: Sequence[FileEditEffects]) -> tuple[list[FileEditEffects], list[FileEditEffects]]:
+def split_overlapping(
+    edits: Sequence[FileEditEffects],
+) -> tuple[list[FileEditEffects], list[FileEditEffects]]:
     """Split off edits that change what an earlier one changes.
-    An example is a message that both quote: the later one starts from what the earlier one left."""
-    own, changed = {edit.change.id for edit in edits if edit.change}, set[str]()
-    together, alone = list[FileEditEffects](), list[FileEditEffects]()
+
+    An example is a message that both quote: the later one starts from what the earlier one left.
+    """
+    own = {edit.change.id for edit in edits if edit.change}
+    changed = set[str]()
+    together = list[FileEditEffects]()
+    alone = list[FileEditEffects]()
     for edit in edits:
         edit.ripples = tuple(ripple for ripple in edit.ripples if ripple.id not in own)
         ids = {ripple.id for ripple in edit.ripples}

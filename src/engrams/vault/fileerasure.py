@@ -23,34 +23,61 @@ _REMOVED = "removed"
 class VaultMemoryEraser:
     """Eraser of memories with their files. Call with the vault's lock held."""
 
-    def __init__(self, parts: VaultDeps, days: DailyNoteJobHandlers, outbox: VaultOutboxWriter) -> None:
-        self._parts, self._days, self._outbox = parts, days, outbox
+    def __init__(
+        self, parts: VaultDeps, days: DailyNoteJobHandlers, outbox: VaultOutboxWriter
+    ) -> None:
+        self._parts = parts
+        self._days = days
+        self._outbox = outbox
 
     def purge(
-        self, owner: Scope, ids: Sequence[str], shortened: Sequence[str], erase: Callable[[], PurgeReport], words: Sequence[str]
+        self,
+        owner: Scope,
+        ids: Sequence[str],
+        shortened: Sequence[str],
+        erase: Callable[[], PurgeReport],
+        words: Sequence[str],
     ) -> PurgeReport:
         """Erase memories and their files, also links to them and quotes.
 
-        What is to go is noted first: a crash in between leaves nothing."""
+        What is to go is noted first: a crash in between leaves nothing.
+        """
         parts = self._parts
         rows = parts.state.get(owner, ids)
-        parts.state.add_erasures((owner, id, path) for id, row in rows.items() for path in {row.path, row.next_path} if path)
+        parts.state.add_erasures(
+            (owner, id, path)
+            for id, row in rows.items()
+            for path in {row.path, row.next_path}
+            if path
+        )
         touched = [*ids, *shortened]
         reach = ScopeReach(owner, (owner,), tree=True)
-        citing = parts.store.find(RecordQuery(reach, statuses=tuple(Status), sources=tuple(touched), limit=_PAGE)).records
+        citing = parts.store.find(
+            RecordQuery(reach, statuses=tuple(Status), sources=tuple(touched), limit=_PAGE)
+        ).records
         linked = [edge.source for edge in parts.store.edges(owner, touched)]
-        records = [record for record in parts.store.get(owner, ids) if record.status is not Status.PURGED]
+        records = [
+            record for record in parts.store.get(owner, ids) if record.status is not Status.PURGED
+        ]
         # Repetitions can only be found while the texts exist.
         scrubbed = self._days.scrub_notes(records, words)
         done = erase()
         files = self._outbox.execute_purges() + scrubbed
         self._drop_old_names(owner, shortened)
-        others = [name for name in (*shortened, *(one.id for one in citing), *linked) if name not in set(ids)]
+        others = [
+            name
+            for name in (*shortened, *(one.id for one in citing), *linked)
+            if name not in set(ids)
+        ]
         self._outbox.write_files(owner, list(dict.fromkeys(others)), {})
         files += self._clean_conflicts((*ids, *shortened), words)
         paths = [path for row in rows.values() for path in {row.path, row.next_path} if path]
         left = sum(parts.disk.stat(path) is not None for path in paths)
-        return replace(done, removed={**done.removed, "files": files}, remaining={**done.remaining, "files": left})
+        return replace(
+            done,
+            removed={**done.removed, "files": files},
+            remaining={**done.remaining, "files": left},
+        )
 
     def _drop_old_names(self, owner: Scope, ids: Sequence[str]) -> None:
         """Remove files of shortened memories that are named after old words."""
@@ -66,7 +93,8 @@ class VaultMemoryEraser:
 
     def _clean_conflicts(self, ids: Sequence[str], words: Sequence[str]) -> int:
         """Rename conflict files that are named after purged words."""
-        parts, count = self._parts, 0
+        parts = self._parts
+        count = 0
         slugs = [slug for word in words if len(slug := make_slug(word)) >= LEAST]
         tails = {id[-4:] for id in ids} | {id[-8:] for id in ids}
         for path, _ in list(parts.disk.walk(CONFLICTS, every=True)):

@@ -12,20 +12,36 @@ from engrams.types import Kind, Provenance, Record, Scope, Status, bury, revive
 from engrams.vault.filechangetypes import BY_HAND, ChangedVaultFile
 from engrams.vault.vaultpaths import EVICTED, find_scope, is_away, parse_place, path_key
 
-_KINDS = {"facts": Kind.NOTE, "rules": Kind.RULE, "summaries": Kind.SUMMARY, "episodes": Kind.EPISODE}
+_KINDS = {
+    "facts": Kind.NOTE,
+    "rules": Kind.RULE,
+    "summaries": Kind.SUMMARY,
+    "episodes": Kind.EPISODE,
+}
 _TRUST = 0.95
 
 
-def parse_edit(item: ChangedVaultFile, base: Record, scopes: Collection[Scope], at: datetime) -> Record:
+def parse_edit(
+    item: ChangedVaultFile, base: Record, scopes: Collection[Scope], at: datetime
+) -> Record:
     """Parse a known memory's file into its record, with its folder."""
-    fallback = {name: getattr(base, name) for name in ("id", "kind", "scope", "recorded_at", "layer")}
+    fallback = {
+        name: getattr(base, name) for name in ("id", "kind", "scope", "recorded_at", "layer")
+    }
     found = replace(item.entry.to_record(fallback), id=base.id)
     row = item.row
     before = parse_place(row.path) if row is not None and row.path else None
-    if before is not None and path_key(before.scope) != path_key(item.place.scope) and found.scope == base.scope:
+    if (
+        before is not None
+        and path_key(before.scope) != path_key(item.place.scope)
+        and found.scope == base.scope
+    ):
         scope = find_scope(item.place.scope, scopes)
         if scope is None or scope.owner != base.scope.owner:
-            raise InputError("a memory cannot move to another owner's folder; remove its line `id:` to make it one of theirs")
+            raise InputError(
+                "a memory cannot move to another owner's folder; remove its line `id:` to make it"
+                " one of theirs"
+            )
         found = replace(found, scope=scope)
     if item.place.deleted and not is_away(found):
         found = to_tombstone(found, at)
@@ -36,7 +52,9 @@ def parse_edit(item: ChangedVaultFile, base: Record, scopes: Collection[Scope], 
 
 def name_file(item: ChangedVaultFile) -> str:
     """Name a file's memory by id, else by path and content.
-    A file that was taken for a new memory just before a crash is so known again."""
+
+    A file that was taken for a new memory just before a crash is so known again.
+    """
     return item.entry.id or derive_id(_changed_at(item), f"{path_key(item.path)}\n{item.hash}")
 
 
@@ -53,11 +71,15 @@ def parse_new(item: ChangedVaultFile, scope: Scope, at: datetime) -> Record:
     folder = item.place.folder
     role = folder.partition("/")[2] if folder.startswith("turns/") else "user"
     kind = _KINDS.get(folder, Kind.TURN)
-    record = item.entry.to_record({"id": name_file(item), "kind": kind, "scope": scope, "recorded_at": _changed_at(item)})
+    record = item.entry.to_record(
+        {"id": name_file(item), "kind": kind, "scope": scope, "recorded_at": _changed_at(item)}
+    )
     if len(record.id) > 200 or not record.id.isprintable() or not record.id.strip():
         raise InputError("its id is no id: at most 200 printable characters")
     if not own:
-        origin = Provenance("file", reason=BY_HAND) if "provenance" not in given else record.provenance
+        origin = (
+            Provenance("file", reason=BY_HAND) if "provenance" not in given else record.provenance
+        )
         trust = _TRUST if "trust" not in given else record.trust
         record = replace(record, role=record.role or role, provenance=origin, trust=trust)
     if item.place.deleted and not is_away(record):
@@ -72,5 +94,9 @@ def to_tombstone(record: Record, at: datetime) -> Record:
 
 def from_tombstone(record: Record) -> Record:
     """Restore a record from its tombstone or eviction."""
-    by = "" if record.superseded_by == EVICTED or record.status is Status.SUPERSEDED else record.superseded_by
+    by = (
+        ""
+        if record.superseded_by == EVICTED or record.status is Status.SUPERSEDED
+        else record.superseded_by
+    )
     return replace(record, **revive(record), superseded_by=by)

@@ -30,9 +30,15 @@ class VaultWatcher:
     """Watcher that calls ``changed`` with a burst's paths (None: any)."""
 
     def __init__(
-        self, disk: VaultFolder, changed: Callable[[list[str] | None], object], mode: Literal["auto", "poll"], seconds: float
+        self,
+        disk: VaultFolder,
+        changed: Callable[[list[str] | None], object],
+        mode: Literal["auto", "poll"],
+        seconds: float,
     ) -> None:
-        self._disk, self._changed, self._seconds = disk, changed, seconds
+        self._disk = disk
+        self._changed = changed
+        self._seconds = seconds
         self._poll = mode == "poll"
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="engrams-vault", daemon=True)
@@ -73,16 +79,27 @@ class VaultWatcher:
             return
         root = self._disk.root.resolve()
         pace = WatchDebounceOptions(debounce=_SETTLE_MS * 4, step=_SETTLE_MS, rust_timeout=1000)
-        watched = watch(root, watch_filter=None, stop_event=self._stop, raise_interrupt=False, yield_on_timeout=True, **pace)
+        watched = watch(
+            root,
+            watch_filter=None,
+            stop_event=self._stop,
+            raise_interrupt=False,
+            yield_on_timeout=True,
+            **pace,
+        )
         for number, changes in enumerate(watched):
             if not number:
                 # From here on nothing is missed; earlier changes are looked for once.
                 yield None
                 continue
-            paths = [path for _, told in changes if (path := relevant_path(Path(told), root)) is not None]
+            paths = [
+                path for _, told in changes if (path := relevant_path(Path(told), root)) is not None
+            ]
             if paths:
                 # A folder came or went: its files are not reported.
-                whole = any("." not in path.rpartition("/")[2] or (root / path).is_dir() for path in paths)
+                whole = any(
+                    "." not in path.rpartition("/")[2] or (root / path).is_dir() for path in paths
+                )
                 yield None if whole else sorted(set(paths))
 
     def _iter_polled(self) -> Iterator[list[str] | None]:
@@ -90,14 +107,18 @@ class VaultWatcher:
         yield None
         while not self._stop.wait(self._seconds):
             now = self._read_stats()
-            paths = sorted(path for path in before.keys() | now.keys() if before.get(path) != now.get(path))
+            paths = sorted(
+                path for path in before.keys() | now.keys() if before.get(path) != now.get(path)
+            )
             before = now
             if paths:
                 yield paths
 
     def _read_stats(self) -> dict[str, FileStat]:
         return {
-            path: stat for top in (ENTRIES, DELETED, DOCUMENTS, "memory") for path, stat in self._disk.walk(top, every=top == DOCUMENTS)
+            path: stat
+            for top in (ENTRIES, DELETED, DOCUMENTS, "memory")
+            for path, stat in self._disk.walk(top, every=top == DOCUMENTS)
         }
 
 
@@ -111,7 +132,11 @@ def relevant_path(told: Path, root: Path) -> str | None:
         return None
     if parts == ("MEMORY.md",):
         return "MEMORY.md"
-    if len(parts) < 2 or parts[0] not in (ENTRIES, DELETED, DOCUMENTS, "memory") or any(part.startswith((".", "~", "#")) for part in parts):
+    if (
+        len(parts) < 2
+        or parts[0] not in (ENTRIES, DELETED, DOCUMENTS, "memory")
+        or any(part.startswith((".", "~", "#")) for part in parts)
+    ):
         return None
     name = parts[-1]
     if "." in name and not is_memory(name) and parts[0] != DOCUMENTS and not told.is_dir():

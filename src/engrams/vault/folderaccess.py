@@ -46,7 +46,12 @@ class VaultFolder:
     def locate(self, path: str) -> Path:
         """Return a path's file. InputError: outside the root, or hidden folder."""
         parts = path.split("/")
-        if not path or "\0" in path or "\\" in path or any(part in ("", ".", "..") or ":" in part for part in parts):
+        if (
+            not path
+            or "\0" in path
+            or "\\" in path
+            or any(part in ("", ".", "..") or ":" in part for part in parts)
+        ):
             raise InputError(f"{path!r:.200} is no path inside the vault.")
         return self.root.joinpath(*parts)
 
@@ -56,7 +61,11 @@ class VaultFolder:
             with (
                 map_errors(),
                 os.fdopen(
-                    os.open(self.locate(path), os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)), "rb"
+                    os.open(
+                        self.locate(path),
+                        os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0),
+                    ),
+                    "rb",
                 ) as file,
             ):
                 return file.read()
@@ -68,17 +77,29 @@ class VaultFolder:
             found = self.locate(path).lstat()
         except (FileNotFoundError, NotADirectoryError):
             return None
-        if not stat.S_ISREG(found.st_mode) and not stat.S_ISLNK(found.st_mode) and not stat.S_ISDIR(found.st_mode):
+        if (
+            not stat.S_ISREG(found.st_mode)
+            and not stat.S_ISLNK(found.st_mode)
+            and not stat.S_ISDIR(found.st_mode)
+        ):
             return None
         return FileStat(found.st_mtime_ns, found.st_size)
 
     def write(self, files: Sequence[PlannedFileWrite], secure: bool = True) -> dict[str, bytes]:
         """Write files, each whole or not at all, in place on return.
 
-        ``secure``: after a power loss too. Returns what was replaced without being what was expected, by path: somebody wrote to those
-        files just then."""
+        ``secure``: after a power loss too. Returns what was replaced without being what was
+        expected, by path: somebody wrote to those files just then.
+        """
         with map_errors():
-            made = [(self._write_temporary(file, secure and len(files) <= _MANY), self.locate(file.path), file) for file in files]
+            made = [
+                (
+                    self._write_temporary(file, secure and len(files) <= _MANY),
+                    self.locate(file.path),
+                    file,
+                )
+                for file in files
+            ]
             if secure and len(files) > _MANY:
                 _flush_files([temporary for temporary, _, _ in made])
             found: dict[str, bytes] = {}
@@ -124,10 +145,13 @@ class VaultFolder:
         except (FileNotFoundError, NotADirectoryError):
             return False
 
-    def walk(self, top: str, every: bool = False, odd: list[str] | None = None) -> Iterator[tuple[str, FileStat]]:
+    def walk(
+        self, top: str, every: bool = False, odd: list[str] | None = None
+    ) -> Iterator[tuple[str, FileStat]]:
         """Yield the Markdown files below a folder, or ``every`` file.
 
-        Hidden ones, temporary ones, links and names that are no text are passed over; the last are added to ``odd``, as they can be shown.
+        Hidden ones, temporary ones, links and names that are no text are passed over; the last are
+        added to ``odd``, as they can be shown.
         """
         stack = [top]
         while stack:
@@ -175,7 +199,10 @@ class VaultFolder:
     def _write_temporary(self, file: PlannedFileWrite, secure: bool) -> Path:
         place = self.locate(file.path)
         if not place.parent.resolve().is_relative_to(self.root.resolve()):
-            raise StoreError(f"The folder of {file.path} is a link out of the vault.", hint="Replace the link with a folder.")
+            raise StoreError(
+                f"The folder of {file.path} is a link out of the vault.",
+                hint="Replace the link with a folder.",
+            )
         make_private(place.parent)
         temporary = self._temporary_path(place)
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
@@ -200,7 +227,9 @@ class VaultLock:
     """Lock among threads and processes, nestable, freed by a crash."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self._guard, self._depth = path, RLock(), 0
+        self._path = path
+        self._guard = RLock()
+        self._depth = 0
         self._file: IO[bytes] | None = None
 
     def __enter__(self) -> VaultLock:
@@ -232,8 +261,14 @@ def map_errors() -> Iterator[None]:
     except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
         raise
     except OSError as problem:
-        hint = "Free some space; what waits is written then." if problem.errno == 28 else "See that the vault's folder can be written to."
-        raise StoreError(f"The vault cannot use {problem.filename or 'a file'}: {problem.strerror}.", hint=hint) from None
+        hint = (
+            "Free some space; what waits is written then."
+            if problem.errno == 28
+            else "See that the vault's folder can be written to."
+        )
+        raise StoreError(
+            f"The vault cannot use {problem.filename or 'a file'}: {problem.strerror}.", hint=hint
+        ) from None
 
 
 def make_private(place: Path) -> None:

@@ -1,6 +1,7 @@
 """Read and write front matter: YAML between two lines of ``---``.
 
-Every text that is written comes back exactly; dates are read as texts."""
+Every text that is written comes back exactly; dates are read as texts.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +14,10 @@ from engrams.types import Json
 
 _FENCE = re.compile(r"\ufeff?---[ \t]*(\r?\n)")
 _END = re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.MULTILINE)
-_KEY = re.compile(r"(?:(?:\"((?:[^\"\\]|\\.)*+)\"|'([^']*+)')[ \t]*+|([^\s#'\"\-\[\]{}&*!|>%@`,?:][^:\n]*+|-[^\s:][^:\n]*+)):(?=\s|$)")
+_KEY = re.compile(
+    r"(?:(?:\"((?:[^\"\\]|\\.)*+)\"|'([^']*+)')["
+    r" \t]*+|([^\s#'\"\-\[\]{}&*!|>%@`,?:][^:\n]*+|-[^\s:][^:\n]*+)):(?=\s|$)"
+)
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _PLAIN = re.compile(r"[^\W\d_](?:[\w./@+-]| (?=[\w./@+-]))*")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:[+-]\d\d:\d\d|Z)")
@@ -25,6 +29,9 @@ _DEEPEST = 60
 _LONG_KEY = 400
 
 
+_LOADERS: list[Any] = []
+
+
 class FrontMatterError(ValueError):
     """Unreadable front matter; the message says why."""
 
@@ -32,17 +39,21 @@ class FrontMatterError(ValueError):
 def split(text: str) -> tuple[str | None, str]:
     """Split a file into front matter (None: it has none) and body.
 
-    The body is everything after it but one last line end. FrontMatterError: it begins and never ends."""
+    The body is everything after it but one last line end. FrontMatterError: it begins and never
+    ends.
+    """
     begin = _FENCE.match(text)
     if begin is None:
         return None, text.removesuffix("\n")
     end = _END.search(text, begin.end())
     if end is None:
         raise FrontMatterError("the front matter has no end: a line of --- is missing")
-    front, body = text[begin.end() : end.start()], text[end.end() :]
+    front = text[begin.end() : end.start()]
+    body = text[end.end() :]
     if begin[1] == "\r\n":
         # An editor changed the line ends of the whole file, the text's among them.
-        front, body = front.replace("\r\n", "\n"), body.replace("\r\n", "\n")
+        front = front.replace("\r\n", "\n")
+        body = body.replace("\r\n", "\n")
     return front, body.removesuffix("\n")
 
 
@@ -60,7 +71,10 @@ def load(front: str) -> dict[str, Json]:
     except yaml.YAMLError as problem:
         mark = getattr(problem, "problem_mark", None)
         where = f" in line {mark.line + 2}" if mark else ""
-        raise FrontMatterError(f"the front matter is not YAML{where}: {getattr(problem, 'problem', None) or 'malformed'}") from None
+        raise FrontMatterError(
+            f"the front matter is not YAML{where}:"
+            f" {getattr(problem, 'problem', None) or 'malformed'}"
+        ) from None
     except (ValueError, RecursionError) as problem:
         raise FrontMatterError(f"the front matter cannot be read: {problem}") from None
     if value is None:
@@ -79,7 +93,9 @@ def dump(items: Iterable[tuple[str, Json]]) -> str:
 def revise(old: str, items: Sequence[tuple[str, Json]], known: Collection[str]) -> str:
     """Set the ``known`` names in front matter; those without value go.
 
-    Everything else stays as it stands, byte for byte: other names, comments, order, and how an equal value is written."""
+    Everything else stays as it stands, byte for byte: other names, comments, order, and how an
+    equal value is written.
+    """
     try:
         held = load(old)
     except FrontMatterError:
@@ -92,10 +108,14 @@ def revise(old: str, items: Sequence[tuple[str, Json]], known: Collection[str]) 
             blocks.append((name, raw))
         elif name in left:
             value = left.pop(name)
-            blocks.append((name, raw if _is_equal(held.get(name), value) else _render_block(name, value)))
+            blocks.append(
+                (name, raw if _is_equal(held.get(name), value) else _render_block(name, value))
+            )
     for name in [name for name in order if name in left]:
         before = set(order[: order.index(name)])
-        at = max((place + 1 for place, (other, _) in enumerate(blocks) if other in before), default=0)
+        at = max(
+            (place + 1 for place, (other, _) in enumerate(blocks) if other in before), default=0
+        )
         blocks.insert(at, (name, _render_block(name, left[name])))
     text = "".join(raw if raw.endswith("\n") else raw + "\n" for _, raw in blocks)
     own = [(name, value) for name, value in held.items() if name not in known]
@@ -128,14 +148,23 @@ def _split_blocks(front: str) -> list[tuple[str, str]]:
 
 def _render_block(name: str, value: Json) -> str:
     if isinstance(value, list) and value:
-        return f"{_render_scalar(name)}:\n" + "".join(f"  - {_render_flow(item)}\n" for item in value)
+        return f"{_render_scalar(name)}:\n" + "".join(
+            f"  - {_render_flow(item)}\n" for item in value
+        )
     return f"{_render_scalar(name)}: {_render_flow(value)}\n"
 
 
 def _render_flow(value: Json) -> str:
     match value:
         case Mapping():
-            return "{" + ", ".join(f"{_render_key(str(name))}: {_render_flow(item)}" for name, item in value.items()) + "}"
+            return (
+                "{"
+                + ", ".join(
+                    f"{_render_key(str(name))}: {_render_flow(item)}"
+                    for name, item in value.items()
+                )
+                + "}"
+            )
         case list() | tuple():
             return "[" + ", ".join(_render_flow(item) for item in value) + "]"
         case _:
@@ -173,7 +202,9 @@ def _to_json(value: Any, left: list[int], depth: int) -> Json:
         raise FrontMatterError("the front matter holds too much, or itself")
     match value:
         case dict():
-            return {_key_text(name): _to_json(item, left, depth + 1) for name, item in value.items()}
+            return {
+                _key_text(name): _to_json(item, left, depth + 1) for name, item in value.items()
+            }
         case list():
             return [_to_json(item, left, depth + 1) for item in value]
         case None | bool() | int() | float() | str():
@@ -195,9 +226,6 @@ def _is_equal(one: Json, other: Json) -> bool:
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
-_LOADERS: list[Any] = []
-
-
 def _loader() -> Any:
     """Make a safe loader that reads dates, yes and no as texts."""
     if not _LOADERS:
@@ -206,11 +234,19 @@ def _loader() -> Any:
         class FrontMatterLoader(yaml.CSafeLoader):
             yaml_implicit_resolvers: dict[str, Any] = {}  # noqa: RUF012 - the name and form that the library asks for
 
-        FrontMatterLoader.add_implicit_resolver("tag:yaml.org,2002:null", re.compile(r"(?:null|~|)\Z"), ["n", "~", ""])
-        FrontMatterLoader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile(r"(?:true|false)\Z"), ["t", "f"])
-        FrontMatterLoader.add_implicit_resolver("tag:yaml.org,2002:int", re.compile(r"-?(?:0|[1-9][0-9]*)\Z"), list("-0123456789"))
         FrontMatterLoader.add_implicit_resolver(
-            "tag:yaml.org,2002:float", re.compile(r"-?(?:0|[1-9][0-9]*)\.[0-9]+(?:[eE][-+]?[0-9]+)?\Z"), list("-0123456789")
+            "tag:yaml.org,2002:null", re.compile(r"(?:null|~|)\Z"), ["n", "~", ""]
+        )
+        FrontMatterLoader.add_implicit_resolver(
+            "tag:yaml.org,2002:bool", re.compile(r"(?:true|false)\Z"), ["t", "f"]
+        )
+        FrontMatterLoader.add_implicit_resolver(
+            "tag:yaml.org,2002:int", re.compile(r"-?(?:0|[1-9][0-9]*)\Z"), list("-0123456789")
+        )
+        FrontMatterLoader.add_implicit_resolver(
+            "tag:yaml.org,2002:float",
+            re.compile(r"-?(?:0|[1-9][0-9]*)\.[0-9]+(?:[eE][-+]?[0-9]+)?\Z"),
+            list("-0123456789"),
         )
         _LOADERS.append(FrontMatterLoader)
     return _LOADERS[0]

@@ -1,7 +1,9 @@
 """Exchange the vault with another place through a git remote.
 
-Fetch, merge memory by memory, push; the git program is needed. Conflicts of text never reach git: two versions of one memory are merged
-field by field, and a tombstone on either side wins over whatever the other side did to it."""
+Fetch, merge memory by memory, push; the git program is needed. Conflicts of text never reach git:
+two versions of one memory are merged field by field, and a tombstone on either side wins over
+whatever the other side did to it.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,8 @@ class RemoteSyncResult:
 
 def fetch(parts: VaultDeps, git: GitHistoryRepository) -> str:
     """Fetch the remote's newest commit; return its id, "" for none."""
-    url, branch = parts.settings.remote, _current_branch(git)
+    url = parts.settings.remote
+    branch = _current_branch(git)
     heads = _run_git(parts, "ls-remote", "--heads", "--", url, f"refs/heads/{branch}")
     if not heads.strip():
         return ""
@@ -51,15 +54,20 @@ def _refuse_old_history(parts: VaultDeps, git: GitHistoryRepository, head: str) 
     with git.open_repository() as repo:
         if head.encode() not in repo.object_store:
             raise StoreError(
-                "The remote holds the history from before a purge.", hint="Replace it: `git push --force` in the vault, then sync again."
+                "The remote holds the history from before a purge.",
+                hint="Replace it: `git push --force` in the vault, then sync again.",
             )
     parts.state.set_fact(REWRITTEN, "")
 
 
-def merge(parts: VaultDeps, git: GitHistoryRepository, theirs: str) -> tuple[dict[str, Any], tuple[str, ...], bool]:
+def merge(
+    parts: VaultDeps, git: GitHistoryRepository, theirs: str
+) -> tuple[dict[str, Any], tuple[str, ...], bool]:
     """Merge the remote's changes into the files.
 
-    Call with the lock held and ours committed. Returns notes for the commit, conflicts, and whether there is a merge to commit."""
+    Call with the lock held and ours committed. Returns notes for the commit, conflicts, and whether
+    there is a merge to commit.
+    """
     with git.open_repository() as repo:
         from dulwich.graph import find_merge_base
         from dulwich.objects import ObjectID
@@ -70,12 +78,20 @@ def merge(parts: VaultDeps, git: GitHistoryRepository, theirs: str) -> tuple[dic
         if other in bases:
             return {}, (), False
         base = repo[bases[0]].tree if bases else None
-        came = [version for version in diff_trees(repo, base, repo[other].tree) if not version.path.startswith(".git")]
+        came = [
+            version
+            for version in diff_trees(repo, base, repo[other].tree)
+            if not version.path.startswith(".git")
+        ]
         mine = {version.path: version for version in diff_trees(repo, base, repo[ours].tree)}
     joined = remotemerge.merge_sides(parts, came, list(mine.values()))
     notes: dict[str, Any] = {}
     for path, data in joined.files.items():
-        known = mine[path].after if path in mine else next((version.before for version in came if version.path == path), None)
+        known = (
+            mine[path].after
+            if path in mine
+            else next((version.before for version in came if version.path == path), None)
+        )
         if data != parts.disk.read(path):
             _apply_file(parts, path, data, known)
             notes[path] = {"does": "pull", "actor": "remote", "why": "came from another place"}
@@ -84,9 +100,15 @@ def merge(parts: VaultDeps, git: GitHistoryRepository, theirs: str) -> tuple[dic
 
 def _apply_file(parts: VaultDeps, path: str, data: bytes | None, known: bytes | None) -> None:
     """Write or remove a merged file; keep unknown content aside."""
-    held = parts.disk.take(path) if data is None else parts.disk.write([PlannedFileWrite(path, data, known or b"")]).get(path)
+    held = (
+        parts.disk.take(path)
+        if data is None
+        else parts.disk.write([PlannedFileWrite(path, data, known or b"")]).get(path)
+    )
     if held is not None and held not in (known, data):
-        parts.keep_aside(path, held, "it was not in the history yet when another place's version came")
+        parts.keep_aside(
+            path, held, "it was not in the history yet when another place's version came"
+        )
 
 
 def push(parts: VaultDeps, git: GitHistoryRepository) -> bool:
@@ -95,7 +117,11 @@ def push(parts: VaultDeps, git: GitHistoryRepository) -> bool:
     try:
         _run_git(parts, "push", "--quiet", "--", parts.settings.remote, f"HEAD:refs/heads/{branch}")
     except StoreError as problem:
-        if "fetch first" in problem.message or "non-fast-forward" in problem.message or "rejected" in problem.message:
+        if (
+            "fetch first" in problem.message
+            or "non-fast-forward" in problem.message
+            or "rejected" in problem.message
+        ):
             return False
         raise
     return True
@@ -110,7 +136,9 @@ def _current_branch(git: GitHistoryRepository) -> str:
 def _run_git(parts: VaultDeps, *given: str) -> str:
     program = shutil.which("git")
     if program is None:
-        raise ExtraError("A remote needs the git program.", hint="Install git, or set `vault.remote` to nothing.")
+        raise ExtraError(
+            "A remote needs the git program.", hint="Install git, or set `vault.remote` to nothing."
+        )
     environment: Mapping[str, str] = {
         **os.environ,
         "GIT_TERMINAL_PROMPT": "0",
@@ -118,13 +146,26 @@ def _run_git(parts: VaultDeps, *given: str) -> str:
         "LC_ALL": "C",
     }
     try:
-        # The program is git, its arguments are ours; the remote is the owner's own setting and comes after `--`.
+        # The program is git, its arguments are ours; the remote is the owner's own setting and
+        # comes after `--`.
         done = subprocess.run(  # noqa: S603
-            [program, *given], cwd=parts.disk.root, env=environment, capture_output=True, text=True, timeout=_SECONDS, check=False
+            [program, *given],
+            cwd=parts.disk.root,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS,
+            check=False,
         )
     except subprocess.TimeoutExpired:
-        raise StoreError(f"git {given[0]} took longer than {_SECONDS} seconds.", hint="See whether the remote can be reached.") from None
+        raise StoreError(
+            f"git {given[0]} took longer than {_SECONDS} seconds.",
+            hint="See whether the remote can be reached.",
+        ) from None
     if done.returncode:
         told = " ".join(done.stderr.split())[-300:]
-        raise StoreError(f"git {given[0]}: {told}", hint="See whether the remote exists and can be reached without a password.")
+        raise StoreError(
+            f"git {given[0]}: {told}",
+            hint="See whether the remote exists and can be reached without a password.",
+        )
     return done.stdout

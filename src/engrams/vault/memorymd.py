@@ -39,7 +39,8 @@ class MemoryItemTidyResult:
 
 def parse(text: str, fresh: bool = False) -> tuple[MemoryFileItem, ...]:
     """Parse a Markdown list's items, indented lines included, under their headings."""
-    topic, found = "", []
+    topic = ""
+    found = []
     for line in text.splitlines():
         stripped = line.strip()
         if stripped.startswith("#"):
@@ -58,17 +59,30 @@ def render(items: Sequence[MemoryFileItem]) -> str:
     """Render a MEMORY.md: corrections first, then topics by first item."""
     topics: dict[str, list[str]] = {}
     for item in sorted(items, key=lambda item: not item.is_correction):
-        topics.setdefault(CORRECTIONS if item.is_correction else item.topic or "General", []).append(f"- {item.text}")
-    return "\n\n".join([TITLE, *(f"## {topic}\n\n" + "\n".join(lines) for topic, lines in topics.items())]) + "\n"
+        topics.setdefault(
+            CORRECTIONS if item.is_correction else item.topic or "General", []
+        ).append(f"- {item.text}")
+    return (
+        "\n\n".join(
+            [TITLE, *(f"## {topic}\n\n" + "\n".join(lines) for topic, lines in topics.items())]
+        )
+        + "\n"
+    )
 
 
 def tidy(
-    known: Sequence[MemoryFileItem], new: Sequence[MemoryFileItem], gone: Collection[str], topics: dict[str, str], most: int
+    known: Sequence[MemoryFileItem],
+    new: Sequence[MemoryFileItem],
+    gone: Collection[str],
+    topics: dict[str, str],
+    most: int,
 ) -> MemoryItemTidyResult:
     """Tidy items by rules: drop the outdated, merge the repeated.
 
-    Repeated items are kept once, in the longer form; new items take the topic of what they resemble; at most ``most`` stay: every
-    correction, then the newest. ``gone``: hashes of texts that no longer hold. ``topics``: topics of known statements, by hash."""
+    Repeated items are kept once, in the longer form; new items take the topic of what they
+    resemble; at most ``most`` stay: every correction, then the newest. ``gone``: hashes of texts
+    that no longer hold. ``topics``: topics of known statements, by hash.
+    """
     kept: list[tuple[MemoryFileItem, frozenset[str]]] = []
     dropped: list[tuple[str, str]] = []
     added: list[str] = []
@@ -78,7 +92,10 @@ def tidy(
             dropped.append((item.text, "no longer so"))
             continue
         words = frozenset(terms(item.text))
-        twin = next((at for at, (other, held) in enumerate(kept) if _is_alike(item, words, other, held)), None)
+        twin = next(
+            (at for at, (other, held) in enumerate(kept) if _is_alike(item, words, other, held)),
+            None,
+        )
         if twin is None:
             topic = item.topic or topics.get(digest, "") or _nearest_topic(words, kept)
             kept.append((MemoryFileItem(topic, item.text, item.fresh), words))
@@ -87,7 +104,10 @@ def tidy(
             other, _ = kept[twin]
             longer = item if len(item.text) > len(other.text) and not other.is_correction else other
             dropped.append((item.text if longer is other else other.text, "said twice"))
-            kept[twin] = (MemoryFileItem(other.topic or item.topic, longer.text, other.fresh), frozenset(terms(longer.text)))
+            kept[twin] = (
+                MemoryFileItem(other.topic or item.topic, longer.text, other.fresh),
+                frozenset(terms(longer.text)),
+            )
     items = [item for item, _ in kept]
     if len(items) > most:
         corrections = [item for item in items if item.is_correction]
@@ -96,20 +116,32 @@ def tidy(
         dropped += [(item.text, "no room") for item in others[: len(others) - room]]
         items = [*corrections[-most:], *(others[len(others) - room :] if room else [])]
     stays = {content_hash(item.text) for item in items}
-    out = {content_hash(text): (text, why) for text, why in dropped if content_hash(text) not in stays}
+    out = {
+        content_hash(text): (text, why) for text, why in dropped if content_hash(text) not in stays
+    }
     came = tuple(text for text in added if any(item.text == text for item in items))
     return MemoryItemTidyResult(tuple(items), tuple(out.values()), came)
 
 
-def compare(known: Sequence[MemoryFileItem], items: Sequence[MemoryFileItem], gone: Collection[str]) -> MemoryItemTidyResult:
+def compare(
+    known: Sequence[MemoryFileItem], items: Sequence[MemoryFileItem], gone: Collection[str]
+) -> MemoryItemTidyResult:
     """Compare a model's items with those before: which came in, which went."""
     before = {content_hash(item.text): item.text for item in known}
     after = {content_hash(item.text): item.text for item in items}
-    dropped = tuple((text, "no longer so" if name in gone else "by the model") for name, text in before.items() if name not in after)
-    return MemoryItemTidyResult(tuple(items), dropped, tuple(text for name, text in after.items() if name not in before))
+    dropped = tuple(
+        (text, "no longer so" if name in gone else "by the model")
+        for name, text in before.items()
+        if name not in after
+    )
+    return MemoryItemTidyResult(
+        tuple(items), dropped, tuple(text for name, text in after.items() if name not in before)
+    )
 
 
-def _is_alike(item: MemoryFileItem, words: frozenset[str], other: MemoryFileItem, held: frozenset[str]) -> bool:
+def _is_alike(
+    item: MemoryFileItem, words: frozenset[str], other: MemoryFileItem, held: frozenset[str]
+) -> bool:
     """Return True for nearly the same words and the same numbers."""
     if content_hash(item.text) == content_hash(other.text):
         return True
@@ -118,13 +150,17 @@ def _is_alike(item: MemoryFileItem, words: frozenset[str], other: MemoryFileItem
     return len(words & held) / len(words | held) >= _ALIKE
 
 
-def _nearest_topic(words: frozenset[str], kept: Sequence[tuple[MemoryFileItem, frozenset[str]]]) -> str:
-    best, topic = 0.2, ""
+def _nearest_topic(
+    words: frozenset[str], kept: Sequence[tuple[MemoryFileItem, frozenset[str]]]
+) -> str:
+    best = 0.2
+    topic = ""
     for item, held in kept[-_TIDYABLE * 4 :]:
         if item.topic and not item.is_correction and words and held:
             score = len(words & held) / len(words | held)
             if score > best:
-                best, topic = score, item.topic
+                best = score
+                topic = item.topic
     return topic
 
 

@@ -20,12 +20,15 @@ _ENDED = (Status.SUPERSEDED, Status.FORGOTTEN)
 class NoteLineLedger:
     """Ledger of lines written into notes, by their texts' hashes.
 
-    A line no longer holds as soon as one of its words that came from its memories is in none of those that stand: what was forgotten,
-    replaced or edited is not read from a note either. A line that nobody drew from memory is somebody's own: it goes only where it is,
-    word for word, a memory of which no copy stands."""
+    A line no longer holds as soon as one of its words that came from its memories is in none of
+    those that stand: what was forgotten, replaced or edited is not read from a note either. A line
+    that nobody drew from memory is somebody's own: it goes only where it is, word for word, a
+    memory of which no copy stands.
+    """
 
     def __init__(self, store: RecordStore, state: VaultStateDatabase) -> None:
-        self._store, self._state = store, state
+        self._store = store
+        self._state = state
 
     def draw(self, owner: Scope, lines: Iterable[str], said: Sequence[Record]) -> None:
         """Note the memories, and statements from them, that each line says."""
@@ -51,12 +54,16 @@ class NoteLineLedger:
         """Find lines that no longer hold; return the hashes of their texts."""
         texts = {content_hash(text): text for text in map(strip_mark, lines) if text}
         drawn = self._state.find_drawn(owner, list(texts))
-        standing = self._find_standing_words(owner, tuple({id for rows in drawn.values() for id, _ in rows}))
+        standing = self._find_standing_words(
+            owner, tuple({id for rows in drawn.values() for id, _ in rows})
+        )
         gone = set()
         for name, text in texts.items():
             if rows := drawn.get(name):
                 words = frozenset(terms(text))
-                left = words & frozenset[str]().union(*(standing.get(id, frozenset()) for id, _ in rows))
+                left = words & frozenset[str]().union(
+                    *(standing.get(id, frozenset()) for id, _ in rows)
+                )
                 if len(left) < max(covered for _, covered in rows):
                     gone.add(name)
             elif self._is_away(owner, name):
@@ -65,28 +72,44 @@ class NoteLineLedger:
 
     def find_lines(self, owner: Scope, does: Mapping[str, str]) -> set[str]:
         """Find the lines that changed memories may end or bring back.
-        By hash; ``does``: each memory's change."""
+
+        By hash; ``does``: each memory's change.
+        """
         changed = [id for id, done in does.items() if done not in ("add", "link")]
         if not changed:
             return set()
-        ended = {one.hash for one in self._store.get(owner, changed) if one.status not in STANDING or does[one.id] == "restore"}
+        ended = {
+            one.hash
+            for one in self._store.get(owner, changed)
+            if one.status not in STANDING or does[one.id] == "restore"
+        }
         # A change of a statement may end the lines of the message that it was taken from.
         sources = {item.source for one in self._store.get(owner, changed) for item in one.evidence}
         return ended | self._state.find_lines_of(owner, [*changed, *sources])
 
     def _is_away(self, owner: Scope, name: str) -> bool:
-        found = self._store.find(RecordQuery(ScopeReach(owner, (owner,), tree=True), statuses=tuple(Status), hash=name, limit=20)).records
+        found = self._store.find(
+            RecordQuery(
+                ScopeReach(owner, (owner,), tree=True), statuses=tuple(Status), hash=name, limit=20
+            )
+        ).records
         return bool(found) and not any(record.status in STANDING for record in found)
 
     def _find_standing_words(self, owner: Scope, ids: tuple[str, ...]) -> dict[str, frozenset[str]]:
         """Find the words that memories still say.
-        Without what ended, and with what took its place."""
+
+        Without what ended, and with what took its place.
+        """
         if not ids:
             return {}
         records = {record.id: record for record in self._store.get(owner, list(ids))}
         ended = self._find(owner, ids, _ENDED)
         later = {one.superseded_by for one in (*records.values(), *ended)} - {""}
-        heirs = {one.id: one for one in self._store.get(owner, list(later)) if one.status in STANDING} if later else {}
+        heirs = (
+            {one.id: one for one in self._store.get(owner, list(later)) if one.status in STANDING}
+            if later
+            else {}
+        )
         quotes: dict[str, list[str]] = {}
         words = {id: set[str]() for id in ids}
         for one in ended:
@@ -99,13 +122,22 @@ class NoteLineLedger:
                 words[id].update(terms(heirs[record.superseded_by].text))
             if record.status in STANDING:
                 said = record.search_text
-                for quote in (*(item["quote"] for item in record.meta.get(CORRECTED, ())), *quotes.get(id, ())):
+                for quote in (
+                    *(item["quote"] for item in record.meta.get(CORRECTED, ())),
+                    *quotes.get(id, ()),
+                ):
                     said = said.replace(quote, " ") if quote else said
                 words[id].update(terms(said))
         return {id: frozenset(some) for id, some in words.items()}
 
-    def _find(self, owner: Scope, ids: tuple[str, ...], statuses: tuple[Status, ...]) -> Sequence[Record]:
-        return self._store.find(RecordQuery(ScopeReach(owner, (owner,), tree=True), (), statuses, sources=ids, limit=1000)).records
+    def _find(
+        self, owner: Scope, ids: tuple[str, ...], statuses: tuple[Status, ...]
+    ) -> Sequence[Record]:
+        return self._store.find(
+            RecordQuery(
+                ScopeReach(owner, (owner,), tree=True), (), statuses, sources=ids, limit=1000
+            )
+        ).records
 
 
 def strip_mark(line: str) -> str:

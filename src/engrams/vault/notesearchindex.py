@@ -1,6 +1,7 @@
 """Index MEMORY.md, daily notes and documents for search.
 
-They are cut into overlapping pieces, each a record that names its file and lines and has no file of its own. Dream diaries are not indexed.
+They are cut into overlapping pieces, each a record that names its file and lines and has no file of
+its own. Dream diaries are not indexed.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from engrams.vault.notelines import NoteLineLedger, keep_lines, strip_mark
 from engrams.vault.vaultdependencies import VaultDeps
 from engrams.vault.vaultpaths import DOCUMENTS, find_owner, is_note, parse_day
 
-_TOKENS, _OVERLAP = 500, 50
+_TOKENS = 500
+_OVERLAP = 50
 _READ = (".md", ".txt", ".markdown")
 _LARGEST = 4 << 20
 _PAGE = 500
@@ -46,11 +48,16 @@ def estimate_tokens(text: str) -> int:
 
 
 def split_pieces(
-    text: str, count: Callable[[str], int] = estimate_tokens, size: int = _TOKENS, overlap: int = _OVERLAP
+    text: str,
+    count: Callable[[str], int] = estimate_tokens,
+    size: int = _TOKENS,
+    overlap: int = _OVERLAP,
 ) -> Iterator[NoteChunk]:
     """Split a text into pieces of at most ``size`` tokens.
 
-    Each begins with about the last ``overlap`` tokens of the one before. A line that is longer by itself is split."""
+    Each begins with about the last ``overlap`` tokens of the one before. A line that is longer by
+    itself is split.
+    """
     held: list[tuple[int, str, int]] = []
     fresh = False
     for number, line in enumerate(text.split("\n"), 1):
@@ -59,7 +66,10 @@ def split_pieces(
             if held and sum(item[2] for item in held) + cost > size:
                 if fresh:
                     yield _join_piece(held)
-                while held and (sum(item[2] for item in held) > overlap or sum(item[2] for item in held) + cost > size):
+                while held and (
+                    sum(item[2] for item in held) > overlap
+                    or sum(item[2] for item in held) + cost > size
+                ):
                     held.pop(0)
             held.append((number, part, cost))
             fresh = True
@@ -80,16 +90,24 @@ class NoteSearchIndexer:
     """Index of notes in the store. Call with the vault's lock held."""
 
     def __init__(self, parts: VaultDeps, lines: NoteLineLedger) -> None:
-        self._parts, self._lines = parts, lines
+        self._parts = parts
+        self._lines = lines
 
     def follow(self, owner: Scope, does: Mapping[str, str]) -> None:
         """Index the notes anew whose lines changed memories end or bring back."""
-        lines, known = self._lines.find_lines(owner, does), json.loads(self._parts.state.get_fact("notes") or "{}")
+        lines = self._lines.find_lines(owner, does)
+        known = json.loads(self._parts.state.get_fact("notes") or "{}")
         if not lines:
             return
         for path, told in known.items():
-            text = (self._parts.disk.read(path) or b"").decode("utf-8", "replace") if told["owner"] == owner.key and is_note(path) else ""
-            if any(content_hash(strip_mark(line)) in lines for line in text.split("\n") if line.strip()):
+            text = (
+                (self._parts.disk.read(path) or b"").decode("utf-8", "replace")
+                if told["owner"] == owner.key and is_note(path)
+                else ""
+            )
+            if any(
+                content_hash(strip_mark(line)) in lines for line in text.split("\n") if line.strip()
+            ):
                 told["hash"] = ""
         if any(not told["hash"] for told in known.values()):
             self._parts.state.set_fact("notes", json.dumps(known))
@@ -118,8 +136,13 @@ class NoteSearchIndexer:
                 held = self._drop_begun(owner, earlier) if BEGUN in earlier else earlier["ids"]
                 pieces = self._read_pieces(path, owner, data.decode("utf-8", "replace"), held)
                 if pieces.puts:
-                    # Noted before: pieces that a kill leaves unnoted would tell for ever what they hold.
-                    known[path] = {**earlier, "ids": held, BEGUN: [put.record.id for put in pieces.puts]}
+                    # Noted before: pieces that a kill leaves unnoted would tell for ever what they
+                    # hold.
+                    known[path] = {
+                        **earlier,
+                        "ids": held,
+                        BEGUN: [put.record.id for put in pieces.puts],
+                    }
                     parts.state.set_fact("notes", json.dumps(known))
                 self._store_pieces(path, owner, pieces)
             except EngramsError as problem:
@@ -127,21 +150,44 @@ class NoteSearchIndexer:
                 continue
             parts.state.report_problems({}, (path,))
             if path not in told and earlier["hash"] != "":
-                parts.state.touch([(path, {"does": "edit", "actor": "hand", "why": "edited by hand", "scope": owner.key})])
+                parts.state.touch(
+                    [
+                        (
+                            path,
+                            {
+                                "does": "edit",
+                                "actor": "hand",
+                                "why": "edited by hand",
+                                "scope": owner.key,
+                            },
+                        )
+                    ]
+                )
             known[path] = {"hash": hash_bytes(data), "ids": pieces.ids, "owner": owner.key}
             count += 1
             parts.state.set_fact("notes", json.dumps(known))
         for path in [path for path in known if path not in seen]:
             gone = known.pop(path)
-            self._purge_pieces(Scope.parse(gone["owner"]), [*gone["ids"].values(), *gone.get(BEGUN, ())])
+            self._purge_pieces(
+                Scope.parse(gone["owner"]), [*gone["ids"].values(), *gone.get(BEGUN, ())]
+            )
             parts.state.set_fact("notes", json.dumps(known))
         return count
 
     def _find_paths(self) -> list[str]:
         disk = self._parts.disk
-        documents = [path for path, stat in disk.walk(DOCUMENTS, every=True) if path.endswith(_READ) and stat.size < _LARGEST]
+        documents = [
+            path
+            for path, stat in disk.walk(DOCUMENTS, every=True)
+            if path.endswith(_READ) and stat.size < _LARGEST
+        ]
         found = [path for path, _ in disk.walk("memory")]
-        return sorted([*(path for path in ["MEMORY.md", *found] if is_note(path) and disk.stat(path)), *documents])
+        return sorted(
+            [
+                *(path for path in ["MEMORY.md", *found] if is_note(path) and disk.stat(path)),
+                *documents,
+            ]
+        )
 
     def _drop_begun(self, owner: Scope, earlier: Mapping[str, Any]) -> dict[str, str]:
         """Remove pieces whose storing was cut off; return those that stand."""
@@ -149,7 +195,9 @@ class NoteSearchIndexer:
         there = self._find_there(owner, [*earlier["ids"].values()])
         return {mark: name for mark, name in earlier["ids"].items() if name in there}
 
-    def _read_pieces(self, path: str, owner: Scope, text: str, held: Mapping[str, str]) -> NotePieces:
+    def _read_pieces(
+        self, path: str, owner: Scope, text: str, held: Mapping[str, str]
+    ) -> NotePieces:
         parts = self._parts
         day = parse_day(path)
         at = datetime.combine(day, time(12), UTC) if day else parts.clock()
@@ -161,17 +209,32 @@ class NoteSearchIndexer:
         for mark in made.keys() - held.keys():
             record = self._to_record(path, owner, made[mark], at, ids[mark])
             values, vectors = parts.rules.prepare(record, {"text": record.text})
-            puts.append(NewRecord(replace(record, text=values["text"]), vector=vectors[0] if vectors else None))
-        return NotePieces(ids, tuple(puts), tuple(name for mark, name in held.items() if mark not in made))
+            puts.append(
+                NewRecord(
+                    replace(record, text=values["text"]), vector=vectors[0] if vectors else None
+                )
+            )
+        return NotePieces(
+            ids, tuple(puts), tuple(name for mark, name in held.items() if mark not in made)
+        )
 
     def _store_pieces(self, path: str, owner: Scope, pieces: NotePieces) -> None:
-        parts, puts = self._parts, pieces.puts
-        jobs = (parts.rules.embed,) if parts.rules.embed and any(put.vector is None for put in puts) else ()
+        parts = self._parts
+        puts = pieces.puts
+        jobs = (
+            (parts.rules.embed,)
+            if parts.rules.embed and any(put.vector is None for put in puts)
+            else ()
+        )
         if puts:
-            parts.plain_store.commit(WriteBatch("engrams", f"read from {path}", parts.clock(), puts, jobs=jobs))
+            parts.plain_store.commit(
+                WriteBatch("engrams", f"read from {path}", parts.clock(), puts, jobs=jobs)
+            )
         self._purge_pieces(owner, pieces.old)
 
-    def _to_record(self, path: str, owner: Scope, piece: NoteChunk, at: datetime, name: str) -> Record:
+    def _to_record(
+        self, path: str, owner: Scope, piece: NoteChunk, at: datetime, name: str
+    ) -> Record:
         text = piece.text.strip()
         return Record(
             id=name,
@@ -191,13 +254,21 @@ class NoteSearchIndexer:
         """Remove pieces that belong to no file; return their number."""
         parts = self._parts
         known = json.loads(parts.state.get_fact("notes") or "{}")
-        noted = {name for told in known.values() for name in (*told["ids"].values(), *told.get(BEGUN, ()))}
+        noted = {
+            name
+            for told in known.values()
+            for name in (*told["ids"].values(), *told.get(BEGUN, ()))
+        }
         count = 0
         for owner in dict.fromkeys(scope.owner for scope in parts.store.scopes(None)):
-            query = RecordQuery(ScopeReach(owner, (owner,), tree=True), (Kind.SUMMARY,), _KEPT, limit=_PAGE)
+            query = RecordQuery(
+                ScopeReach(owner, (owner,), tree=True), (Kind.SUMMARY,), _KEPT, limit=_PAGE
+            )
             while True:
                 page = parts.plain_store.find(query)
-                gone = [one.id for one in page.records if NOTE_PIECE in one.meta and one.id not in noted]
+                gone = [
+                    one.id for one in page.records if NOTE_PIECE in one.meta and one.id not in noted
+                ]
                 self._purge_pieces(owner, gone)
                 count += len(gone)
                 if not page.next:
@@ -210,11 +281,21 @@ class NoteSearchIndexer:
             self._parts.plain_store.purge(owner, there, self._parts.clock())
 
     def _find_there(self, owner: Scope, ids: Sequence[str]) -> list[str]:
-        return [one.id for one in self._parts.plain_store.get(owner, ids) if one.status is not Status.PURGED] if ids else []
+        return (
+            [
+                one.id
+                for one in self._parts.plain_store.get(owner, ids)
+                if one.status is not Status.PURGED
+            ]
+            if ids
+            else []
+        )
 
 
 def _hash_piece(piece: NoteChunk) -> str:
-    return hashlib.blake2b(f"{piece.first}\x1f{piece.last}\x1f{piece.text}".encode("utf-8", "replace"), digest_size=8).hexdigest()
+    return hashlib.blake2b(
+        f"{piece.first}\x1f{piece.last}\x1f{piece.text}".encode("utf-8", "replace"), digest_size=8
+    ).hexdigest()
 
 
 def _says_something(piece: NoteChunk) -> bool:

@@ -8,7 +8,16 @@ from datetime import date, timedelta
 from typing import Any
 
 from engrams.errors import ModelError
-from engrams.ports import DAILY, DREAM, ChatModel, Job, NoteFlushRequest, OutboxEntry, RecordQuery, ScopeReach
+from engrams.ports import (
+    DAILY,
+    DREAM,
+    ChatModel,
+    Job,
+    NoteFlushRequest,
+    OutboxEntry,
+    RecordQuery,
+    ScopeReach,
+)
 from engrams.text.redact import LEAST, REMOVED, redact, redact_short
 from engrams.types import Record, Scope, Status
 from engrams.vault.dailynotes import VaultDailyNoteWriter, one_line
@@ -26,13 +35,21 @@ _OWNERS = 10_000
 """Owners whose dream of the day is remembered as planned; planning one twice changes nothing."""
 
 
+BATCH = 500
+_MOST = 1 << 20
+
+COMPLETE = "complete"
+"""Name of the fact that every memory has had its file written once."""
+
+
 class DailyNoteJobHandlers:
     """Handlers of the jobs for daily notes, dreams and their search index."""
 
     def __init__(self, parts: VaultDeps, chat: ChatModel | None = None) -> None:
         self._parts = parts
         lines = NoteLineLedger(parts.store, parts.state)
-        self.daily, self.dreams = VaultDailyNoteWriter(parts, lines, chat), DreamRunner(parts, lines, chat)
+        self.daily = VaultDailyNoteWriter(parts, lines, chat)
+        self.dreams = DreamRunner(parts, lines, chat)
         self.notes = NoteSearchIndexer(parts, lines)
         self._planned: dict[str, date] = {}
 
@@ -54,11 +71,18 @@ class DailyNoteJobHandlers:
             self._parts.store.enqueue([spec], now)
 
     def dream(
-        self, owner: Scope, days: int, *, force: bool = False, confirm: bool | None = None, today: date | None = None
+        self,
+        owner: Scope,
+        days: int,
+        *,
+        force: bool = False,
+        confirm: bool | None = None,
+        today: date | None = None,
     ) -> DreamPlan | None:
         """Summarise the day, then consolidate daily notes into MEMORY.md.
 
-        Every door dreams by this. ``confirm``: hold the plan (None: as set). None: nothing new."""
+        Every door dreams by this. ``confirm``: hold the plan (None: as set). None: nothing new.
+        """
         self.daily.summarise(owner, today or self._parts.clock().date())
         return self.dreams.dream(owner, days, force=force, confirm=confirm, today=today)
 
@@ -69,14 +93,30 @@ class DailyNoteJobHandlers:
 
     def scrub_notes(self, records: Sequence[Record], words: Sequence[str]) -> int:
         """Remove lines that repeat purged texts, and words; count the files."""
-        texts = [" ".join(record.text.split()).casefold() for record in records if len(record.text.strip()) >= _LEAST]
-        cut = tuple(line.casefold() for line in (one_line(record.text) for record in records) if line.endswith("…"))
+        texts = [
+            " ".join(record.text.split()).casefold()
+            for record in records
+            if len(record.text.strip()) >= _LEAST
+        ]
+        cut = tuple(
+            line.casefold()
+            for line in (one_line(record.text) for record in records)
+            if line.endswith("…")
+        )
         long = [word for word in words if len(word) >= LEAST]
-        short = [word for word in (*words, *(record.text.strip() for record in records)) if 0 < len(word) < LEAST]
+        short = [
+            word
+            for word in (*words, *(record.text.strip() for record in records))
+            if 0 < len(word) < LEAST
+        ]
         ids = {record.id for record in records}
         changed = 0
         parts = self._parts
-        paths = [path for top in ("memory", "dreams", CONFLICTS, DOCUMENTS) for path, _ in parts.disk.walk(top, every=True)]
+        paths = [
+            path
+            for top in ("memory", "dreams", CONFLICTS, DOCUMENTS)
+            for path, _ in parts.disk.walk(top, every=True)
+        ]
         for path in [*paths, "MEMORY.md"]:
             data = parts.disk.read(path)
             if data is None:
@@ -88,7 +128,10 @@ class DailyNoteJobHandlers:
                 parts.disk.remove(path)
             else:
                 lines = [(line, " ".join(line.split()).casefold()) for line in told.split("\n")]
-                said = [(line, plain.endswith(cut) or any(text in plain for text in texts)) for line, plain in lines]
+                said = [
+                    (line, plain.endswith(cut) or any(text in plain for text in texts))
+                    for line, plain in lines
+                ]
                 # The mark in a conflict file tells that its name has to go too.
                 kept = [REMOVED if gone else line for line, gone in said if aside or not gone]
                 rest = redact_short(redact("\n".join(kept), long), short)
@@ -107,11 +150,14 @@ class DailyNoteJobHandlers:
         self._finish(owner, job)
 
     def _run_dream(self, job: Job) -> None:
-        owner, day = Scope.parse(job.payload["owner"]), job.due.date()
+        owner = Scope.parse(job.payload["owner"])
+        day = job.due.date()
         try:
             self.dream(owner, self.dreams.days_back(owner, day), today=day)
         except ModelError as problem:
-            raise ModelError(problem.message, hint=problem.hint, retryable=problem.retryable, retry_after=PAUSE) from None
+            raise ModelError(
+                problem.message, hint=problem.hint, retryable=problem.retryable, retry_after=PAUSE
+            ) from None
         self._finish(owner, job)
 
     def _finish(self, owner: Scope, job: Job) -> None:
@@ -122,20 +168,21 @@ class DailyNoteJobHandlers:
         self._parts.store.finish(job.lease, self._parts.clock())
 
 
-BATCH = 500
-_MOST = 1 << 20
-
-COMPLETE = "complete"
-"""Name of the fact that every memory has had its file written once."""
-
-
 class VaultOutboxWriter:
     """Writes the files that committed changes asked for (outbox).
 
-    ``written`` is called with the owner of each batch, and what was done to each memory."""
+    ``written`` is called with the owner of each batch, and what was done to each memory.
+    """
 
-    def __init__(self, parts: VaultDeps, intake: VaultFileImporter, written: Callable[[Scope, Mapping[str, str]], None]) -> None:
-        self.parts, self._intake, self._written = parts, intake, written
+    def __init__(
+        self,
+        parts: VaultDeps,
+        intake: VaultFileImporter,
+        written: Callable[[Scope, Mapping[str, str]], None],
+    ) -> None:
+        self.parts = parts
+        self._intake = intake
+        self._written = written
         self._writer = VaultFileWriter(parts)
 
     def flush(self, renamed: Sequence[tuple[Scope, str]], job: Job | None = None) -> int:
@@ -145,12 +192,23 @@ class VaultOutboxWriter:
         for owner, ids in group_by_owner(renamed).items():
             edges = self.parts.store.edges(owner, ids)
             # Themselves too: without the files' own state an older file is taken for a moved one.
-            written += self.write_files(owner, list(dict.fromkeys((*ids, *(edge.source for edge in edges if edge.target in ids)))), {})
+            written += self.write_files(
+                owner,
+                list(dict.fromkeys((*ids, *(edge.source for edge in edges if edge.target in ids)))),
+                {},
+            )
         while entries := self._next_entries():
-            notes = {(entry.owner, entry.record): {**entry.payload, "why": entry.payload.get("why", "")} for entry in entries}
-            for owner, ids in group_by_owner((entry.owner, entry.record) for entry in entries).items():
+            notes = {
+                (entry.owner, entry.record): {**entry.payload, "why": entry.payload.get("why", "")}
+                for entry in entries
+            }
+            for owner, ids in group_by_owner(
+                (entry.owner, entry.record) for entry in entries
+            ).items():
                 written += self.write_files(owner, ids, {name: notes[owner, name] for name in ids})
-                self._written(owner, {name: str(notes[owner, name].get("does", "")) for name in ids})
+                self._written(
+                    owner, {name: str(notes[owner, name].get("does", "")) for name in ids}
+                )
             self.parts.store.clear([entry.id for entry in entries])
             self._renew_lease(job)
         return written
@@ -161,11 +219,15 @@ class VaultOutboxWriter:
         if parts.state.get_fact(COMPLETE) == "1":
             return
         for owner in dict.fromkeys(scope.owner for scope in parts.store.scopes(None)):
-            query = RecordQuery(ScopeReach(owner, (owner,), tree=True), statuses=(), order="oldest", limit=BATCH)
+            query = RecordQuery(
+                ScopeReach(owner, (owner,), tree=True), statuses=(), order="oldest", limit=BATCH
+            )
             while True:
                 page = parts.store.find(query)
                 known = parts.state.get(owner, [record.id for record in page.records])
-                self.write_files(owner, [record.id for record in page.records if record.id not in known], {})
+                self.write_files(
+                    owner, [record.id for record in page.records if record.id not in known], {}
+                )
                 self._renew_lease(job)
                 if not page.next:
                     break
@@ -178,7 +240,11 @@ class VaultOutboxWriter:
         condemned = parts.state.pending_erasures()
         removed = 0
         for owner, ids in group_by_owner((owner, id) for owner, id, _ in condemned).items():
-            gone = {record.id for record in parts.store.get(owner, ids) if record.status is Status.PURGED}
+            gone = {
+                record.id
+                for record in parts.store.get(owner, ids)
+                if record.status is Status.PURGED
+            }
             for _, id, path in (item for item in condemned if item[0] == owner and item[1] in gone):
                 removed += parts.disk.stat(path) is not None
                 parts.state.touch([(path, {"does": "purge", "id": id})])
@@ -199,7 +265,9 @@ class VaultOutboxWriter:
             again = self._writer.write(owner, store.get(owner, done.blocked), notes)
             count += again.count
             if again.blocked:
-                count += self._writer.write(owner, store.get(owner, again.blocked), notes, force=True).count
+                count += self._writer.write(
+                    owner, store.get(owner, again.blocked), notes, force=True
+                ).count
         if done.neighbours:
             count += self._writer.write(owner, store.get(owner, done.neighbours), {}).count
         return count
@@ -216,4 +284,6 @@ class VaultOutboxWriter:
 
     def _renew_lease(self, job: Job | None) -> None:
         if job is not None:
-            self.parts.store.renew(job.lease, self.parts.clock() + timedelta(seconds=self.parts.rules.lease))
+            self.parts.store.renew(
+                job.lease, self.parts.clock() + timedelta(seconds=self.parts.rules.lease)
+            )

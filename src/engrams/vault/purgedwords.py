@@ -16,7 +16,8 @@ from engrams.text.redact import LEAST, holds_word
 from engrams.vault.vaultpaths import make_slug
 
 _WIDTH = 24
-_KEY, _BLOCK = 8, 4
+_KEY = 8
+_BLOCK = 4
 _MIX = 0x9E3779B1
 """Multiplier that spreads four bytes over the numbers of a table."""
 LONGEST = 256
@@ -28,13 +29,20 @@ _WINDOWS = 2000
 class PurgedWordSearcher:
     """Search for many words at once.
 
-    ``origins``: each needle's bytes, and the words it stands for. A long text is looked for in pieces of 24 characters, since a database
-    splits it over pages; each also as JSON spells it, and as a file's name does. Words of fewer than eight bytes would be found in
-    anything: ``short`` ones are looked for in texts only, as whole words."""
+    ``origins``: each needle's bytes, and the words it stands for. A long text is looked for in
+    pieces of 24 characters, since a database splits it over pages; each also as JSON spells it, and
+    as a file's name does. Words of fewer than eight bytes would be found in anything: ``short``
+    ones are looked for in texts only, as whole words.
+    """
 
     def __init__(self, words: Iterable[str], short: Iterable[str] = ()) -> None:
         self._short = {word.encode(): word for word in short}
-        found = {needle: origin for word in words for needle, origin in _make_needles(word) if len(needle) >= _KEY}
+        found = {
+            needle: origin
+            for word in words
+            for needle, origin in _make_needles(word)
+            if len(needle) >= _KEY
+        }
         self.origins: Mapping[bytes, str] = {**found, **self._short}
         self._needles: dict[int, list[tuple[bytes, int]]] = {}
         self._table = np.zeros(1 << 16, dtype=bool)
@@ -75,7 +83,8 @@ class PurgedWordSearcher:
     def find_in_file(self, path: Path, home: Path) -> set[bytes]:
         """Return the needles in a file and in its name.
 
-        ``home``: whose key opens it. EncryptionError: it does not."""
+        ``home``: whose key opens it. EncryptionError: it does not.
+        """
         found = self.find(path.name.encode("utf-8", "surrogateescape"))
         before = b""
         try:
@@ -106,7 +115,8 @@ class PurgedWordSearcher:
 def _group(codes: Any, starts: Any) -> Iterator[tuple[int, Any]]:
     """Group equal hash codes; yield each with its positions."""
     order = np.argsort(codes, kind="stable")
-    codes, starts = codes[order], starts[order]
+    codes = codes[order]
+    starts = starts[order]
     edges = np.flatnonzero(np.diff(codes)) + 1
     for part, places in zip(np.split(codes, edges), np.split(starts, edges), strict=True):
         if len(part):
@@ -145,6 +155,9 @@ def cut_words(word: str) -> Sequence[str]:
         if len(line) <= 2 * _WIDTH:
             pieces[line] = None
         else:
-            pieces |= dict.fromkeys(line[at : at + _WIDTH] for at in (*range(0, len(line) - _WIDTH, _WIDTH), len(line) - _WIDTH))
+            pieces |= dict.fromkeys(
+                line[at : at + _WIDTH]
+                for at in (*range(0, len(line) - _WIDTH, _WIDTH), len(line) - _WIDTH)
+            )
     step = max(1, len(pieces) // _WINDOWS)
     return list(pieces)[::step]

@@ -1,7 +1,8 @@
 """Convert one memory to one file and back, with its links.
 
-The text alone is the body; every other field that differs from its default is front matter. ``parse_entry(render_entry(record, edges))``
-gives equal fields and edges."""
+The text alone is the body; every other field that differs from its default is front matter.
+``parse_entry(render_entry(record, edges))`` gives equal fields and edges.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +16,20 @@ from typing import Any
 from engrams.clock import parse_time
 from engrams.errors import EngramsError
 from engrams.frozendata import dataclass
-from engrams.types import LAYER_OF, Edge, EdgeType, Evidence, Json, Kind, Layer, Provenance, Record, Scope, Status, Tier
+from engrams.types import (
+    LAYER_OF,
+    Edge,
+    EdgeType,
+    Evidence,
+    Json,
+    Kind,
+    Layer,
+    Provenance,
+    Record,
+    Scope,
+    Status,
+    Tier,
+)
 from engrams.vault import frontmatter
 from engrams.vault.frontmatter import FrontMatterError
 from engrams.vault.syncstate import VaultStateDatabase
@@ -62,21 +76,37 @@ NAMES: Mapping[str, str] = {
     "meta": "meta",
 }
 """Names in the front matter, in their order, and the fields they stand for.
-``source_id`` is told, and not read. The ``role`` of a statement is ``memory``; who said it stands in ``said_by``."""
+
+``source_id`` is told, and not read. The ``role`` of a statement is ``memory``; who said it stands
+in ``said_by``.
+"""
 
 KNOWN = frozenset(NAMES) | frozenset(EdgeType)
 UNVERSIONED = frozenset({"id", "version", "access_count", "last_accessed"})
 """Fields that a hand edit cannot set."""
 
 _MEMORY = "memory"
-_PLAIN = Record("", Scope(("-",)), Kind.FACT, "", datetime(1970, 1, 1, tzinfo=UTC))
+_PLAIN = Record(
+    id="",
+    scope=Scope(("-",)),
+    kind=Kind.FACT,
+    text="",
+    recorded_at=datetime(1970, 1, 1, tzinfo=UTC),
+)
 _DEFAULTS = {item.name: getattr(_PLAIN, item.name) for item in fields(Record)}
 _NEEDED = ("id", "kind", "scope", "recorded_at", "layer", "text")
-_TIMES = frozenset({"recorded_at", "valid_from", "valid_to", "ended_at", "retired_at", "last_accessed"})
+_TIMES = frozenset(
+    {"recorded_at", "valid_from", "valid_to", "ended_at", "retired_at", "last_accessed"}
+)
 _LISTS = frozenset({"tags", "triggers", "steps"})
 _SHARES = frozenset({"importance", "confidence", "trust"})
 _COUNTS = frozenset({"strength", "access_count", "version"})
-_ENUMS: Mapping[str, Callable[[Any], Any]] = {"kind": Kind, "layer": Layer, "tier": Tier, "status": Status}
+_ENUMS: Mapping[str, Callable[[Any], Any]] = {
+    "kind": Kind,
+    "layer": Layer,
+    "tier": Tier,
+    "status": Status,
+}
 _LINK = re.compile(r"\[\[([^\]|\n]*)(?:\|([^\]|\n]*))?\]\]")
 _LINKABLE = re.compile(r"[^\s|\[\]#^\"\\](?:[^|\[\]#^\"\\\n\r]*[^\s|\[\]#^\"\\])?")
 
@@ -107,7 +137,8 @@ class RecordFileContent:
     def to_record(self, fallback: Mapping[str, Any]) -> Record:
         """Return the described record.
 
-        ``fallback``: id, kind, scope, time and layer where the file leaves them open."""
+        ``fallback``: id, kind, scope, time and layer where the file leaves them open.
+        """
         given = {name: value for name, value in fallback.items() if name in _NEEDED}
         values = {**_DEFAULTS, **given, **self.fields}
         if "layer" not in self.fields and ("layer" not in given or "kind" in self.fields):
@@ -116,7 +147,10 @@ class RecordFileContent:
 
 
 def render_entry(
-    record: Record, links: Sequence[RecordFileLink], old: str = "", loose: Mapping[str, tuple[Json, ...]] | None = None
+    record: Record,
+    links: Sequence[RecordFileLink],
+    old: str = "",
+    loose: Mapping[str, tuple[Json, ...]] | None = None,
 ) -> str:
     """Render a record's file; keep what ``old`` says beyond its fields."""
     items = [*_front_items(record), *_link_items(links, loose or {})]
@@ -143,7 +177,12 @@ def parse_entry(text: str) -> RecordFileContent:
     loose: dict[str, tuple[Json, ...]] = {}
     for type in EdgeType:
         told = held.get(type)
-        values = told if isinstance(told, list) else [] if told is None else [told]
+        if isinstance(told, list):
+            values = told
+        elif told is None:
+            values = []
+        else:
+            values = [told]
         links += [link for value in values if (link := _parse_link(type, value)) is not None]
         rest = tuple(value for value in values if _parse_link(type, value) is None)
         if rest:
@@ -158,7 +197,9 @@ def parse_field(name: str, value: Json) -> Any:
 
 def to_link(edge: Edge, path: str = "") -> RecordFileLink:
     """Convert an edge to a link; ``path``: relative, of its target."""
-    return RecordFileLink(edge.type, edge.target, edge.weight, edge.count, path)
+    return RecordFileLink(
+        type=edge.type, target=edge.target, weight=edge.weight, count=edge.count, path=path
+    )
 
 
 def _front_items(record: Record) -> list[tuple[str, Json]]:
@@ -188,7 +229,11 @@ def _to_json(value: Any) -> Json:
         case Scope():
             return value.key
         case Provenance():
-            return {name: _to_json(held) for name in Provenance.__slots__ if (held := getattr(value, name)) != getattr(Provenance(), name)}
+            return {
+                name: _to_json(held)
+                for name in Provenance.__slots__
+                if (held := getattr(value, name)) != getattr(Provenance(), name)
+            }
         case Evidence():
             return {name: held for name in Evidence.__slots__ if (held := getattr(value, name))}
         case tuple():
@@ -201,16 +246,24 @@ def _to_json(value: Any) -> Json:
             return value
 
 
-def _link_items(links: Sequence[RecordFileLink], loose: Mapping[str, tuple[Json, ...]]) -> list[tuple[str, Json]]:
+def _link_items(
+    links: Sequence[RecordFileLink], loose: Mapping[str, tuple[Json, ...]]
+) -> list[tuple[str, Json]]:
     found: dict[str, list[Json]] = {}
     for item in sorted(links, key=lambda item: (item.type, item.target)):
         plain = _LINKABLE.fullmatch(item.target) is not None
-        arrow = f"[[{item.path}|{item.target}]]" if plain and item.path and _LINKABLE.fullmatch(item.path) else ""
+        arrow = (
+            f"[[{item.path}|{item.target}]]"
+            if plain and item.path and _LINKABLE.fullmatch(item.path)
+            else ""
+        )
         if item.weight == 1.0 and item.count == 1 and plain:
             found.setdefault(item.type, []).append(arrow or item.target)
         else:
             more: dict[str, Json] = {"link": arrow} if arrow else {}
-            found.setdefault(item.type, []).append({**more, "to": item.target, "weight": item.weight, "count": item.count})
+            found.setdefault(item.type, []).append(
+                {**more, "to": item.target, "weight": item.weight, "count": item.count}
+            )
     for name, values in loose.items():
         found.setdefault(name, []).extend(values)
     return [(str(type), found[type]) for type in EdgeType if type in found]
@@ -223,9 +276,22 @@ def _parse_link(type: EdgeType, value: Json) -> RecordFileLink | None:
         case str() if _LINKABLE.fullmatch(value):
             return RecordFileLink(type, value)
         case {"to": str(target)} if target:
-            weight, count, shown = value.get("weight", 1.0), value.get("count", 1), _LINK.fullmatch(str(value.get("link", "")))
-            if isinstance(weight, int | float) and isinstance(count, int) and not isinstance(weight, bool) and not isinstance(count, bool):
-                return RecordFileLink(type, target, float(weight), count, shown[1] if shown else "")
+            weight = value.get("weight", 1.0)
+            count = value.get("count", 1)
+            shown = _LINK.fullmatch(str(value.get("link", "")))
+            if (
+                isinstance(weight, int | float)
+                and isinstance(count, int)
+                and not isinstance(weight, bool)
+                and not isinstance(count, bool)
+            ):
+                return RecordFileLink(
+                    type=type,
+                    target=target,
+                    weight=float(weight),
+                    count=count,
+                    path=shown[1] if shown else "",
+                )
     return None
 
 
@@ -236,7 +302,9 @@ def _parse_value(name: str, target: str, value: Json) -> Any:
         if target in _ENUMS:
             return _ENUMS[target](_parse_text(value))
         if target in _LISTS:
-            return tuple(_parse_text(item) for item in (value if isinstance(value, list) else [value]))
+            return tuple(
+                _parse_text(item) for item in (value if isinstance(value, list) else [value])
+            )
         if target in _SHARES:
             return _parse_share(value)
         if target in _COUNTS:
@@ -282,11 +350,17 @@ def _parse_evidence(value: Json) -> Evidence:
 
 
 def _parse_provenance(value: Json) -> Provenance:
-    texts = {name: _parse_text(held) for name, held in value.items() if name in ("channel", "extractor", "prompt", "reason")}
+    texts = {
+        name: _parse_text(held)
+        for name, held in value.items()
+        if name in ("channel", "extractor", "prompt", "reason")
+    }
     return Provenance(**texts, files=tuple(_parse_text(item) for item in value.get("files", ())))
 
 
-def resolve_links(entry: RecordFileContent, path: str, owner: Scope, state: VaultStateDatabase) -> tuple[RecordFileLink, ...]:
+def resolve_links(
+    entry: RecordFileContent, path: str, owner: Scope, state: VaultStateDatabase
+) -> tuple[RecordFileLink, ...]:
     """Return a file's links with ids, without those that lead nowhere."""
     found = []
     for link in entry.links:
@@ -296,7 +370,9 @@ def resolve_links(entry: RecordFileContent, path: str, owner: Scope, state: Vaul
     return tuple({(link.type, link.target): link for link in found}.values())
 
 
-def find_loose(entry: RecordFileContent, path: str, owner: Scope, state: VaultStateDatabase) -> dict[str, tuple[Json, ...]]:
+def find_loose(
+    entry: RecordFileContent, path: str, owner: Scope, state: VaultStateDatabase
+) -> dict[str, tuple[Json, ...]]:
     """Find lines of a links section that lead nowhere."""
     found: dict[str, tuple[Json, ...]] = dict(entry.loose)
     for link in entry.links:
@@ -318,7 +394,11 @@ def _find_target(link: str, path: str, owner: Scope, state: VaultStateDatabase) 
             return row.id
     tail = id_tail(wanted)
     rows = (
-        [row for row in state.all_rows() if row.owner == owner and posixpath.basename(row.path) == posixpath.basename(wanted)]
+        [
+            row
+            for row in state.all_rows()
+            if row.owner == owner and posixpath.basename(row.path) == posixpath.basename(wanted)
+        ]
         if tail
         else []
     )

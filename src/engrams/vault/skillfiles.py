@@ -15,7 +15,18 @@ from typing import TypeAlias
 
 from engrams.errors import InputError
 from engrams.frozendata import dataclass
-from engrams.ports import SKILL, CandidatePool, CandidateSearchQuery, Clock, Embedder, NewRecord, ScopeReach, Store, WriteBatch, is_skill
+from engrams.ports import (
+    SKILL,
+    CandidatePool,
+    CandidateSearchQuery,
+    Clock,
+    Embedder,
+    NewRecord,
+    ScopeReach,
+    Store,
+    WriteBatch,
+    is_skill,
+)
 from engrams.types import Json, Kind, Layer, Provenance, Record, Scope, Tier, Vector, clean_text
 from engrams.vault.frontmatter import FrontMatterError, load, split
 
@@ -54,11 +65,17 @@ class _SkillFile:
 class SkillFolder:
     """Skills of a folder; checked at every read, thread safe.
 
-    A file is read only when it has changed. Skills are searched in a store in memory, made by ``make``, so that words and meaning count for
-    them as for memories."""
+    A file is read only when it has changed. Skills are searched in a store in memory, made by
+    ``make``, so that words and meaning count for them as for memories.
+    """
 
-    def __init__(self, folder: Path, make: Callable[[], Store], embedder: Embedder, clock: Clock) -> None:
-        self._folder, self._make, self._embedder, self._clock = folder, make, embedder, clock
+    def __init__(
+        self, folder: Path, make: Callable[[], Store], embedder: Embedder, clock: Clock
+    ) -> None:
+        self._folder = folder
+        self._make = make
+        self._embedder = embedder
+        self._clock = clock
         self._lock = Lock()
         self._seen: dict[str, _SkillFile] = {}
         self._store: Store | None = None
@@ -72,7 +89,10 @@ class SkillFolder:
         """Return skills by id, checking only their own files."""
         names = [id.removeprefix(SKILL) for id in dict.fromkeys(ids) if is_skill(id)]
         seen = self._seen
-        if not all(name in seen and seen[name].mark == _file_mark(self._folder / name / FILE) for name in names):
+        if not all(
+            name in seen and seen[name].mark == _file_mark(self._folder / name / FILE)
+            for name in names
+        ):
             self._refresh()
             seen = self._seen
         found = [seen[name].record for name in names if name in seen]
@@ -82,14 +102,26 @@ class SkillFolder:
         """Describe the folder: its path, skills and problems."""
         self._refresh()
         names = sorted(name for name, skill in self._seen.items() if skill.record is not None)
-        problems = [f"{name}: {skill.problem}" for name, skill in sorted(self._seen.items()) if skill.problem]
+        problems = [
+            f"{name}: {skill.problem}"
+            for name, skill in sorted(self._seen.items())
+            if skill.problem
+        ]
         return {"folder": str(self._folder), "skills": names, "problems": [*self._odd, *problems]}
 
     def _refresh(self) -> Store:
         with self._lock:
             marks, odd = self._scan_folder()
-            if self._store is None or odd != self._odd or marks != {name: skill.mark for name, skill in self._seen.items()}:
-                seen = {name: self._read(name, mark) for name, mark in marks.items() if not self._is_same(name, mark)}
+            if (
+                self._store is None
+                or odd != self._odd
+                or marks != {name: skill.mark for name, skill in self._seen.items()}
+            ):
+                seen = {
+                    name: self._read(name, mark)
+                    for name, mark in marks.items()
+                    if not self._is_same(name, mark)
+                }
                 self._embed(seen)
                 for name, skill in seen.items():
                     if skill.problem:
@@ -104,7 +136,11 @@ class SkillFolder:
 
     def _fill_store(self) -> Store:
         store = self._make()
-        puts = tuple(NewRecord(skill.record, vector=skill.vector) for skill in self._seen.values() if skill.record is not None)
+        puts = tuple(
+            NewRecord(skill.record, vector=skill.vector)
+            for skill in self._seen.values()
+            if skill.record is not None
+        )
         if puts:
             store.commit(WriteBatch("skills", "read", self._clock(), puts=puts))
         return store
@@ -118,15 +154,24 @@ class SkillFolder:
         except OSError as problem:
             return {}, (f"{self._folder} cannot be read: {problem.strerror}",)
         for entry in entries:
-            if entry.name.startswith(".") or entry.is_symlink() or not entry.is_dir(follow_symlinks=False):
+            if (
+                entry.name.startswith(".")
+                or entry.is_symlink()
+                or not entry.is_dir(follow_symlinks=False)
+            ):
                 continue
             mark = _file_mark(f"{entry.path}/{FILE}")
             if mark is None:
                 continue
             if not _NAME.fullmatch(entry.name):
-                odd.append(f"{entry.name!a}: the name of a skill is letters, digits, dots, dashes and underscores, 64 at most")
+                odd.append(
+                    f"{entry.name!a}: the name of a skill is letters, digits, dots, dashes and"
+                    " underscores, 64 at most"
+                )
             elif len(marks) == _MOST:
-                odd.append(f"there are more than {_MOST} skills: those from {entry.name} on are left out")
+                odd.append(
+                    f"there are more than {_MOST} skills: those from {entry.name} on are left out"
+                )
                 break
             else:
                 marks[entry.name] = mark
@@ -142,7 +187,11 @@ class SkillFolder:
         """Read a file without waiting and without following a link."""
         try:
             with os.fdopen(os.open(self._folder / name / FILE, _FLAGS), "rb") as file:
-                data = file.read(_LARGEST + 1) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else b""
+                data = (
+                    file.read(_LARGEST + 1)
+                    if stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+                    else b""
+                )
         except OSError as problem:
             raise _UnfitError(f"it cannot be read: {problem.strerror}") from None
         if len(data) > _LARGEST:
@@ -154,11 +203,14 @@ class SkillFolder:
         try:
             front, body = split(text)
             values = load(front or "")
-            title, purpose = values.get("name"), values.get("description")
+            title = values.get("name")
+            purpose = values.get("description")
             if not isinstance(purpose, str) or not purpose.strip():
                 raise _UnfitError("its front matter has no description")
             title = title if isinstance(title, str) and title.strip() else name
-            said = clean_text(f"{' '.join(title.split())}: {purpose.strip()}\n\n{body.strip()}", 2 * _LARGEST)
+            said = clean_text(
+                f"{' '.join(title.split())}: {purpose.strip()}\n\n{body.strip()}", 2 * _LARGEST
+            )
         except FrontMatterError as problem:
             raise _UnfitError(str(problem)) from None
         except InputError as problem:
@@ -189,14 +241,19 @@ class SkillFolder:
         if not fresh or not self._embedder.card.dimension:
             return
         try:
-            rows = self._embedder.embed([record.text[:_EMBEDDED] for record in fresh.values()], "document")
+            rows = self._embedder.embed(
+                [record.text[:_EMBEDDED] for record in fresh.values()], "document"
+            )
         except Exception:  # noqa: BLE001 - the edge of the flow: an embedder may be anybody's, and a read never fails because of it
             _log.warning("skills are found by words only: the embedder failed", exc_info=True)
             return
         card = self._embedder.card
         for (name, record), row in zip(fresh.items(), rows, strict=True):
             if row.any():
-                seen[name] = replace(seen[name], vector=Vector(record.id, card.id, card.dimension, row.astype("<f4").tobytes()))
+                seen[name] = replace(
+                    seen[name],
+                    vector=Vector(record.id, card.id, card.dimension, row.astype("<f4").tobytes()),
+                )
 
 
 def _file_mark(path: Path | str) -> _Mark | None:

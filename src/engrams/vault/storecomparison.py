@@ -15,13 +15,17 @@ _TEXTS = ("text", "caption", "summary")
 
 def drop_stale_rows(parts: VaultDeps, *, always: bool) -> bool:
     """Drop the state of files whose memory the store lost or damaged.
+
     True: there were some; their files are read again.
 
-    ``always``: also where the database is the one of the last time and has as many memories as there are files."""
+    ``always``: also where the database is the one of the last time and has as many memories as
+    there are files.
+    """
     if not parts.state.exists:
         return False
     database = parts.places.database
-    # A rescue puts another file in the database's place; new memories without files may outnumber what it lost.
+    # A rescue puts another file in the database's place; new memories without files may outnumber
+    # what it lost.
     file = str(database.stat().st_ino) if database.exists() else ""
     statuses = parts.store.counts(None).get("status", {})
     enough = sum(statuses.values()) - statuses.get(Status.PURGED, 0) >= parts.state.count()
@@ -33,7 +37,9 @@ def drop_stale_rows(parts: VaultDeps, *, always: bool) -> bool:
         for start in range(0, len(ids), BATCH):
             some = ids[start : start + BATCH]
             held = {record.id: record for record in parts.store.get(owner, some)}
-            gone = [id for id in some if id not in held or _is_damaged(parts, rows[owner, id], held[id])]
+            gone = [
+                id for id in some if id not in held or _is_damaged(parts, rows[owner, id], held[id])
+            ]
             parts.state.drop(owner, gone)
             stale += len(gone)
     parts.state.set_fact("database", file)

@@ -36,7 +36,11 @@ class VaultHooks(Protocol):
     """Port of the vault, called at each change of the store."""
 
     def purge(
-        self, owner: Scope, ids: tuple[Sequence[str], Sequence[str]], erase: Callable[[], PurgeReport], words: Sequence[str]
+        self,
+        owner: Scope,
+        ids: tuple[Sequence[str], Sequence[str]],
+        erase: Callable[[], PurgeReport],
+        words: Sequence[str],
     ) -> PurgeReport: ...
 
     def check(self, repair: bool, found: Mapping[str, Json]) -> Mapping[str, Json]: ...
@@ -66,10 +70,12 @@ class ForwardingStore:
         self.missing = store.missing
         self.outbox = store.outbox
         self.clear = store.clear
-        self.seek, self.seek_all = store.seek, store.seek_all
+        self.seek = store.seek
+        self.seek_all = store.seek_all
         self.renew_index = store.renew_index
         self.vectors = store.vectors
-        self.survey, self.speakers = store.survey, store.speakers
+        self.survey = store.survey
+        self.speakers = store.speakers
         self.edges = store.edges
         self.surroundings = store.surroundings
         self.topics = store.topics
@@ -107,14 +113,17 @@ class VaultStore(ForwardingStore):
         self.vault: VaultHooks | None = None
 
     def commit(self, batch: WriteBatch) -> CommitResult:
-        then, outbox = batch.then, outbox_entries(batch)
+        then = batch.then
+        outbox = outbox_entries(batch)
         if not outbox and then is None:
             return self._store.commit(batch)
         if then is not None:
             then = replace(then, outbox=(*then.outbox, *outbox_entries(then)))
         jobs = (*batch.jobs, JobSpec(TOPIC, TOPIC, due=batch.at + GATHER))
         # Files must not tell of memories that a power failure undid.
-        done = self._store.commit(replace(batch, outbox=(*batch.outbox, *outbox), jobs=jobs, repeatable=False, then=then))
+        done = self._store.commit(
+            replace(batch, outbox=(*batch.outbox, *outbox), jobs=jobs, repeatable=False, then=then)
+        )
         if self.vault is not None:
             for written in (batch, then) if then is not None and done.followed else (batch,):
                 if changed := _find_changed(written):
@@ -123,13 +132,28 @@ class VaultStore(ForwardingStore):
         return replace(done, jobs=done.jobs[:-1])
 
     def purge(
-        self, owner: Scope, ids: Sequence[str], at: datetime, rewrites: WriteBatch | None = None, words: Sequence[str] = ()
+        self,
+        owner: Scope,
+        ids: Sequence[str],
+        at: datetime,
+        rewrites: WriteBatch | None = None,
+        words: Sequence[str] = (),
     ) -> PurgeReport:
         shortened = [change.id for change in rewrites.changes] if rewrites else []
         if self.vault is None or not (ids or shortened):
             return self._store.purge(owner, ids, at, rewrites, words)
-        more = replace(rewrites, outbox=outbox_entries(rewrites), jobs=(JobSpec(TOPIC, TOPIC, due=at + GATHER),)) if rewrites else None
-        return self.vault.purge(owner, (ids, shortened), lambda: self._store.purge(owner, ids, at, more, words), words)
+        more = (
+            replace(
+                rewrites,
+                outbox=outbox_entries(rewrites),
+                jobs=(JobSpec(TOPIC, TOPIC, due=at + GATHER),),
+            )
+            if rewrites
+            else None
+        )
+        return self.vault.purge(
+            owner, (ids, shortened), lambda: self._store.purge(owner, ids, at, more, words), words
+        )
 
     def check(self, repair: bool) -> Mapping[str, Json]:
         found = self._store.check(repair)
@@ -137,7 +161,11 @@ class VaultStore(ForwardingStore):
             return found
         found = self.vault.check(repair, found)
         # The files may have brought back what the store alone had lost.
-        return {**found, "lost": self._store.check(False)["lost"]} if repair and found["lost"] else found
+        return (
+            {**found, "lost": self._store.check(False)["lost"]}
+            if repair and found["lost"]
+            else found
+        )
 
     def close(self) -> None:
         if self.vault is not None:
@@ -157,9 +185,13 @@ def _find_changed(batch: WriteBatch) -> dict[Scope, dict[str, str]]:
 def outbox_entries(batch: WriteBatch) -> tuple[tuple[str, Scope, str, Meta], ...]:
     """Make one outbox entry for each memory whose file changes.
 
-    Counts of use, and edges that only count what was found together, make none: they are written with the next change."""
+    Counts of use, and edges that only count what was found together, make none: they are written
+    with the next change.
+    """
     touched: dict[tuple[Scope, str], str] = {}
-    reasons = {(change.owner, change.id): change.reason for change in batch.changes if change.reason}
+    reasons = {
+        (change.owner, change.id): change.reason for change in batch.changes if change.reason
+    }
     for put in batch.puts:
         if NOTE_PIECE in put.record.meta:
             continue
@@ -170,5 +202,8 @@ def outbox_entries(batch: WriteBatch) -> tuple[tuple[str, Scope, str, Meta], ...
     for edge in (*batch.edges, *batch.unlink):
         if edge.type not in _DERIVED and not edge.source.startswith(_NODES):
             touched.setdefault((edge.owner, edge.source), "link")
-    told = {name: {"does": does, "actor": batch.actor, "why": reasons.get(name, batch.reason)} for name, does in touched.items()}
+    told = {
+        name: {"does": does, "actor": batch.actor, "why": reasons.get(name, batch.reason)}
+        for name, does in touched.items()
+    }
     return tuple((TOPIC, *name, note) for name, note in told.items())

@@ -1,7 +1,9 @@
 """Keep the state of the files as of their last synchronisation.
 
-Which memory each one is, and what it held then. A small database beside the memory's own, outside the folder of the files, so that a folder
-that is not mounted can be told from an empty one. It is derived: without it, every file is compared with its memory."""
+Which memory each one is, and what it held then. A small database beside the memory's own, outside
+the folder of the files, so that a folder that is not mounted can be told from an empty one. It is
+derived: without it, every file is compared with its memory.
+"""
 
 from __future__ import annotations
 
@@ -53,8 +55,10 @@ _LOST_NOTE = json.dumps({"does": "keep", "why": "the note of what changed was da
 class FileStateRow:
     """State of one memory's file.
 
-    ``hash``, ``version`` and ``links``: what file and memory last had in common. ``next_path``, ``next_hash``: what is being written now.
-    ``seen``: when the file was looked at (ns). An empty path: it has none, and needs none."""
+    ``hash``, ``version`` and ``links``: what file and memory last had in common. ``next_path``,
+    ``next_hash``: what is being written now. ``seen``: when the file was looked at (ns). An empty
+    path: it has none, and needs none.
+    """
 
     owner: Scope
     id: str
@@ -87,26 +91,52 @@ class VaultStateDatabase:
     def get(self, owner: Scope, ids: Sequence[str]) -> dict[str, FileStateRow]:
         """Return the rows of these memories, by id."""
         asked = json.dumps(list(ids))
-        return {row.id: row for row in self._find_rows("WHERE owner = ? AND id IN (SELECT value FROM json_each(?))", (owner.key, asked))}
+        return {
+            row.id: row
+            for row in self._find_rows(
+                "WHERE owner = ? AND id IN (SELECT value FROM json_each(?))", (owner.key, asked)
+            )
+        }
 
     def find_paths(self, paths: Iterable[str]) -> dict[str, FileStateRow]:
         """Return the rows of these files, by their paths' keys."""
         asked = json.dumps([path_key(path) for path in paths])
-        return {path_key(row.path): row for row in self._find_rows("WHERE key <> '' AND key IN (SELECT value FROM json_each(?))", (asked,))}
+        return {
+            path_key(row.path): row
+            for row in self._find_rows(
+                "WHERE key <> '' AND key IN (SELECT value FROM json_each(?))", (asked,)
+            )
+        }
 
     def all_rows(self) -> Iterator[FileStateRow]:
         return self._find_rows("", ())
 
     def count(self) -> int:
         """Count the files there should be."""
-        return int(self._query("SELECT count(*) FROM files WHERE key <> ''")[0][0]) if self.exists else 0
+        return (
+            int(self._query("SELECT count(*) FROM files WHERE key <> ''")[0][0])
+            if self.exists
+            else 0
+        )
 
     def put(self, rows: Iterable[FileStateRow]) -> None:
         with self.transaction() as connection:
             for row in rows:
-                values = (row.owner.key, row.id, row.path, path_key(row.path), row.scope.key, row.hash, row.version, json.dumps(row.links))
+                values = (
+                    row.owner.key,
+                    row.id,
+                    row.path,
+                    path_key(row.path),
+                    row.scope.key,
+                    row.hash,
+                    row.version,
+                    json.dumps(row.links),
+                )
                 more = (row.stat.mtime, row.stat.size, row.seen, row.next_path, row.next_hash)
-                connection.execute("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*values, *more))
+                connection.execute(
+                    "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    (*values, *more),
+                )
 
     def drop(self, owner: Scope, ids: Iterable[str]) -> None:
         with self.transaction() as connection:
@@ -122,10 +152,16 @@ class VaultStateDatabase:
         """Note changed files and their cause, for the next git commit."""
         with self.transaction() as connection:
             for path, note in notes:
-                connection.execute("INSERT OR REPLACE INTO touched VALUES (?, ?)", (path, json.dumps(note)))
+                connection.execute(
+                    "INSERT OR REPLACE INTO touched VALUES (?, ?)", (path, json.dumps(note))
+                )
 
     def touched_notes(self) -> dict[str, Any]:
-        return {path: json.loads(note) for path, note in self._query("SELECT path, note FROM touched")} if self.exists else {}
+        return (
+            {path: json.loads(note) for path, note in self._query("SELECT path, note FROM touched")}
+            if self.exists
+            else {}
+        )
 
     def count_touched(self) -> int:
         """Count the files that changed since the last commit."""
@@ -135,7 +171,9 @@ class VaultStateDatabase:
         """Delete notes of committed files, unless they changed again."""
         with self.transaction() as connection:
             for path, note in notes:
-                connection.execute("DELETE FROM touched WHERE path = ? AND note = ?", (path, json.dumps(note)))
+                connection.execute(
+                    "DELETE FROM touched WHERE path = ? AND note = ?", (path, json.dumps(note))
+                )
 
     def forget_missing(self, is_there: Callable[[str], bool]) -> None:
         """Delete notes and problems of files that are gone; empty the log."""
@@ -161,18 +199,27 @@ class VaultStateDatabase:
                 connection.execute("INSERT OR REPLACE INTO problems VALUES (?, ?)", (path, told))
 
     def problems(self) -> dict[str, str]:
-        return dict(self._query("SELECT path, told FROM problems ORDER BY path")) if self.exists else {}
+        return (
+            dict(self._query("SELECT path, told FROM problems ORDER BY path"))
+            if self.exists
+            else {}
+        )
 
     def add_erasures(self, rows: Iterable[tuple[Scope, str, str]]) -> None:
         """Note files that go because their memory is being purged."""
         with self.transaction() as connection:
             for owner, id, path in rows:
-                connection.execute("INSERT OR REPLACE INTO erased VALUES (?, ?, ?)", (owner.key, id, path))
+                connection.execute(
+                    "INSERT OR REPLACE INTO erased VALUES (?, ?, ?)", (owner.key, id, path)
+                )
 
     def pending_erasures(self) -> list[tuple[Scope, str, str]]:
         if not self.exists:
             return []
-        return [(Scope.parse(owner), id, path) for owner, id, path in self._query("SELECT owner, id, path FROM erased")]
+        return [
+            (Scope.parse(owner), id, path)
+            for owner, id, path in self._query("SELECT owner, id, path FROM erased")
+        ]
 
     def drop_erasures(self, rows: Iterable[tuple[Scope, str]]) -> None:
         with self.transaction() as connection:
@@ -183,13 +230,19 @@ class VaultStateDatabase:
         """Note from which memories lines were drawn: hash, id, words covered."""
         with self.transaction() as connection:
             for line, id, covered in rows:
-                connection.execute("INSERT OR REPLACE INTO drawn VALUES (?, ?, ?, ?)", (owner.key, line, id, covered))
+                connection.execute(
+                    "INSERT OR REPLACE INTO drawn VALUES (?, ?, ?, ?)",
+                    (owner.key, line, id, covered),
+                )
 
     def find_drawn(self, owner: Scope, lines: Sequence[str]) -> dict[str, list[tuple[str, int]]]:
         """Return each line's memories, with the words that they covered together."""
         found: dict[str, list[tuple[str, int]]] = {}
         if self.exists and lines:
-            asked = "SELECT line, id, covered FROM drawn WHERE owner = ? AND line IN (SELECT value FROM json_each(?))"
+            asked = (
+                "SELECT line, id, covered FROM drawn WHERE owner = ? AND line IN (SELECT value FROM"
+                " json_each(?))"
+            )
             for line, id, covered in self._query(asked, (owner.key, json.dumps(lines))):
                 found.setdefault(line, []).append((id, covered))
         return found
@@ -197,10 +250,16 @@ class VaultStateDatabase:
     def find_lines_of(self, owner: Scope, ids: Sequence[str]) -> set[str]:
         """Return the lines that were drawn from these memories."""
         asked = "SELECT line FROM drawn WHERE owner = ? AND id IN (SELECT value FROM json_each(?))"
-        return {line for (line,) in self._query(asked, (owner.key, json.dumps(ids)))} if self.exists else set()
+        return (
+            {line for (line,) in self._query(asked, (owner.key, json.dumps(ids)))}
+            if self.exists
+            else set()
+        )
 
     def get_fact(self, name: str) -> str:
-        found = self._query("SELECT value FROM facts WHERE name = ?", (name,)) if self.exists else []
+        found = (
+            self._query("SELECT value FROM facts WHERE name = ?", (name,)) if self.exists else []
+        )
         return str(found[0][0]) if found else ""
 
     def set_fact(self, name: str, value: str) -> None:
@@ -250,17 +309,30 @@ class VaultStateDatabase:
         try:
             yield
         except apsw.Error as problem:
-            if isinstance(problem, apsw.FullError) or (isinstance(problem, apsw.IOError) and _has_no_room(self._path)):
+            if isinstance(problem, apsw.FullError) or (
+                isinstance(problem, apsw.IOError) and _has_no_room(self._path)
+            ):
                 hint = "Free some space; what waits is written then."
-                raise StoreError(f"The disk that holds {self._path} is full.", hint=hint) from problem
-            hint = f"Look at the disk. {self._path.name} is derived: without it, every file is compared with its memory."
+                raise StoreError(
+                    f"The disk that holds {self._path} is full.", hint=hint
+                ) from problem
+            hint = (
+                f"Look at the disk. {self._path.name} is derived: without it, every file is"
+                " compared with its memory."
+            )
             raise StoreError(f"{self._path}: {problem}.", hint=hint) from problem
 
     def _connection(self) -> Any:
         if self._process != os.getpid():
             # A connection that a fork copied belongs to the parent.
-            self._abandoned, self._open, self._process = self._open, None, os.getpid()
-        if self._open is not None and not self._open.in_transaction and self._identity != encryption.identify(self._path):
+            self._abandoned = self._open
+            self._open = None
+            self._process = os.getpid()
+        if (
+            self._open is not None
+            and not self._open.in_transaction
+            and self._identity != encryption.identify(self._path)
+        ):
             encryption.close_replaced(self._open)
             self._open = None
         if self._open is None:
@@ -278,16 +350,35 @@ class VaultStateDatabase:
         connection = _open_sound(self._path)
         for table, rows in kept.items():
             for row in rows:
-                connection.execute(f"INSERT OR IGNORE INTO {table} VALUES ({', '.join('?' * len(row))})", row)  # noqa: S608 - our own tables
-        _log.warning("%s was damaged. It was made anew, and every file is compared with its memory.", self._path.name)
+                connection.execute(
+                    f"INSERT OR IGNORE INTO {table} VALUES ({', '.join('?' * len(row))})",  # noqa: S608
+                    row,
+                )
+        _log.warning(
+            "%s was damaged. It was made anew, and every file is compared with its memory.",
+            self._path.name,
+        )
         return connection
 
 
 def _decode_row(row: tuple[Any, ...]) -> FileStateRow:
     owner, id, path, scope, hash, version, links, mtime, size, seen, next_path, next_hash = row
-    told = tuple((str(kind), str(target), float(weight), int(count)) for kind, target, weight, count in json.loads(links))
+    told = tuple(
+        (str(kind), str(target), float(weight), int(count))
+        for kind, target, weight, count in json.loads(links)
+    )
     return FileStateRow(
-        Scope.parse(owner), id, path, Scope.parse(scope), hash, version, told, FileStat(mtime, size), seen, next_path, next_hash
+        owner=Scope.parse(owner),
+        id=id,
+        path=path,
+        scope=Scope.parse(scope),
+        hash=hash,
+        version=version,
+        links=told,
+        stat=FileStat(mtime, size),
+        seen=seen,
+        next_path=next_path,
+        next_hash=next_hash,
     )
 
 
@@ -303,7 +394,9 @@ def _open_sound(path: Path) -> Any:
     import apsw
 
     encryption.prepare_home(encryption.home_of(path))
-    connection = encryption.connect(str(path), apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE, path)
+    connection = encryption.connect(
+        str(path), apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE, path
+    )
     try:
         connection.set_busy_timeout(10_000)
         connection.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL")
@@ -348,5 +441,9 @@ def _read_waiting(path: Path) -> dict[str, list[tuple[Any, ...]]]:
                     elif table == "touched":
                         rows.append((row[0], _LOST_NOTE))
                     else:
-                        _log.warning("%s was to be erased with its memory; the note of it is damaged. Look at the file.", row[2])
+                        _log.warning(
+                            "%s was to be erased with its memory; the note of it is damaged. Look"
+                            " at the file.",
+                            row[2],
+                        )
     return found

@@ -26,13 +26,16 @@ class ThreeWayMergeResult:
 def merge(base: Record, ours: Record, theirs: Record) -> ThreeWayMergeResult:
     """Merge two versions of a record, field by field.
 
-    What one side changed is taken from it; what both changed is theirs, except that texts are joined line by line where the changes do not
-    touch."""
+    What one side changed is taken from it; what both changed is theirs, except that texts are
+    joined line by line where the changes do not touch.
+    """
     changed: dict[str, Any] = {}
     lost: dict[str, Any] = {}
     for item in fields(Record):
         name = item.name
-        was, mine, new = getattr(base, name), getattr(ours, name), getattr(theirs, name)
+        was = getattr(base, name)
+        mine = getattr(ours, name)
+        new = getattr(theirs, name)
         if name in UNVERSIONED or new in (was, mine):
             continue
         if mine == was:
@@ -42,7 +45,9 @@ def merge(base: Record, ours: Record, theirs: Record) -> ThreeWayMergeResult:
         changed[name] = new if joined is None else joined
         if joined is None:
             lost[name] = mine
-    return ThreeWayMergeResult({name: value for name, value in changed.items() if value != getattr(ours, name)}, lost)
+    return ThreeWayMergeResult(
+        {name: value for name, value in changed.items() if value != getattr(ours, name)}, lost
+    )
 
 
 def merge_lines(base: str, ours: str, theirs: str) -> str | None:
@@ -60,11 +65,15 @@ def merge_lines(base: str, ours: str, theirs: str) -> str | None:
         out += part
         if start < len(old):
             out.append(old[start])
-        a, b, c = start + 1, left + 1, right + 1
+        a = start + 1
+        b = left + 1
+        c = right + 1
     return "\n".join(out)
 
 
-def record_at_version(record: Record, history: Sequence[HistoryEntry], version: int) -> Record | None:
+def record_at_version(
+    record: Record, history: Sequence[HistoryEntry], version: int
+) -> Record | None:
     """Return a record as of a version; None: its history is shorter."""
     if version >= record.version:
         return record
@@ -79,7 +88,11 @@ def record_at_version(record: Record, history: Sequence[HistoryEntry], version: 
         reached = entry.version - 1
     if reached != version:
         return None
-    return replace(record, version=version, **{name: parse_field(name, value) for name, value in values.items()})
+    return replace(
+        record,
+        version=version,
+        **{name: parse_field(name, value) for name, value in values.items()},
+    )
 
 
 def _merge_region(old: list[str], mine: list[str], new: list[str]) -> list[str] | None:
@@ -90,7 +103,8 @@ def _merge_region(old: list[str], mine: list[str], new: list[str]) -> list[str] 
 
 def _find_anchors(old: list[str], mine: list[str], new: list[str]) -> list[tuple[int, int, int]]:
     """Find lines that base and both versions share, with their places."""
-    left, right = _match_lines(old, mine), _match_lines(old, new)
+    left = _match_lines(old, mine)
+    right = _match_lines(old, new)
     return [(at, left[at], right[at]) for at in range(len(old)) if at in left and at in right]
 
 

@@ -72,7 +72,9 @@ class Vault:
     def start(self, work: VaultWorkers | None = None) -> None:
         """Apply what changed meanwhile, write missing files, and watch if set.
 
-        A vault that is not there, or has no room, is no error for whoever opens memory: the job that writes to it fails visibly."""
+        A vault that is not there, or has no room, is no error for whoever opens memory: the job
+        that writes to it fails visibly.
+        """
         self._work = work
         for step in (self._sync_known, self._plan_missing):
             try:
@@ -114,23 +116,35 @@ class Vault:
         section = self.parts.settings
         if self._watcher is None and self.parts.truth == "files":
             self._watcher = VaultWatcher(
-                self.parts.disk, self.pull_changes, "poll" if section.watch == "poll" else "auto", section.poll_seconds
+                self.parts.disk,
+                self.pull_changes,
+                "poll" if section.watch == "poll" else "auto",
+                section.poll_seconds,
             )
             self._watcher.start()
 
     def unwatch(self) -> None:
         """Stop following the files, and wait until changes are applied."""
-        watcher, self._watcher = self._watcher, None
+        watcher = self._watcher
+        self._watcher = None
         if watcher is not None:
             watcher.close()
 
-    def sync(self, accept: bool = False, cause: FileChangeCause | None = None, *, repair: bool = False) -> VaultSyncReport:
+    def sync(
+        self, accept: bool = False, cause: FileChangeCause | None = None, *, repair: bool = False
+    ) -> VaultSyncReport:
         """Synchronise everything; ``accept``: however many files are gone.
-        ``repair``: compare each memory's text with its file."""
+
+        ``repair``: compare each memory's text with its file.
+        """
         with self.parts.lock:
             if drop_stale_rows(self.parts, always=repair) and cause is None:
                 cause = REBUILT
-            report = self._pull.run(None, accept, cause) if self.parts.truth == "files" or cause else VaultSyncReport()
+            report = (
+                self._pull.run(None, accept, cause)
+                if self.parts.truth == "files" or cause
+                else VaultSyncReport()
+            )
             report.written = self._outbox.flush(report.renamed)
             self.days.notes.sync()
             if repair:
@@ -141,7 +155,9 @@ class Vault:
     def pull_changes(self, paths: Sequence[str] | None = None) -> VaultSyncReport:
         """Apply changes of these files (None: of all), and write what follows."""
         with self.parts.lock:
-            memories = None if paths is None else [path for path in paths if parse_place(path) is not None]
+            memories = (
+                None if paths is None else [path for path in paths if parse_place(path) is not None]
+            )
             report = self._pull.run(memories) if memories is None or memories else VaultSyncReport()
             report.written = self._outbox.flush(report.renamed)
             if memories is None or len(memories) < len(paths or ()):
@@ -151,7 +167,9 @@ class Vault:
 
     def dream(self, owner: Scope, days: int, *, force: bool = False) -> bool:
         """Summarise the day, consolidate notes into MEMORY.md, and index it.
-        False: nothing new, or nothing that lasts."""
+
+        False: nothing new, or nothing that lasts.
+        """
         plan = self.days.dream(owner, days, force=force)
         self.sync()
         return plan is not None and plan.memory is not None
@@ -186,7 +204,8 @@ class Vault:
 
     def exchange(self, tries: int = 3) -> RemoteSyncResult:
         """Pull, merge and push; the lock is not held while waiting."""
-        parts, pulled = self.parts, 0
+        parts = self.parts
+        pulled = 0
         conflicts: tuple[str, ...] = ()
         self.sync()
         self.commit()
@@ -205,9 +224,14 @@ class Vault:
                     self.commit()
                     notes, some, more = gitremotesync.merge(parts, self.git, theirs)
                     if more:
-                        pulled, conflicts = pulled + len(notes), (*conflicts, *some)
-                        self.sync(cause=FileChangeCause("merged", "remote", "came from another place"))
-                        self.git.commit({**parts.state.touched_notes(), **notes}, parts.clock(), (theirs,))
+                        pulled = pulled + len(notes)
+                        conflicts = (*conflicts, *some)
+                        self.sync(
+                            cause=FileChangeCause("merged", "remote", "came from another place")
+                        )
+                        self.git.commit(
+                            {**parts.state.touched_notes(), **notes}, parts.clock(), (theirs,)
+                        )
                         parts.state.untouch(parts.state.touched_notes().items())
             if gitremotesync.push(parts, self.git):
                 return RemoteSyncResult(pulled, True, conflicts)
@@ -216,8 +240,10 @@ class Vault:
     def flush(self, asked: NoteFlushRequest) -> bool:
         """Append to the owner's daily note and index it at once.
 
-        False: nothing to say, or said before. For what leaves a conversation: what a summary cuts off, what overflows, the end of a
-        session. Waits for the model where one is set; a caller that must not wait enqueues a ``ports.DAILY`` job instead."""
+        False: nothing to say, or said before. For what leaves a conversation: what a summary cuts
+        off, what overflows, the end of a session. Waits for the model where one is set; a caller
+        that must not wait enqueues a ``ports.DAILY`` job instead.
+        """
         done = self.days.daily.flush(asked)
         if done:
             with self.parts.lock:
@@ -240,7 +266,9 @@ class Vault:
         """Return the path of a memory's file. NotFoundError: it has none."""
         row = self.parts.state.get(owner, [name]).get(name)
         if row is None or not row.path:
-            raise NotFoundError(f"The memory {name} has no file.", hint="`engrams sync` writes what is missing.")
+            raise NotFoundError(
+                f"The memory {name} has no file.", hint="`engrams sync` writes what is missing."
+            )
         return row.path
 
     def rewrite(self) -> None:
@@ -265,34 +293,49 @@ class Vault:
 
     def tool(self, owner: Scope) -> MemoryFileCommandTool:
         """Return the model's file commands over an owner's documents and memories."""
-        root, place = self.parts.disk.root, scope_folder(owner)
+        root = self.parts.disk.root
+        place = scope_folder(owner)
         with self.parts.lock:
             self.parts.make_folder()
             make_private(root / DOCUMENTS / place)
         return MemoryFileCommandTool(
-            root / DOCUMENTS / place, {ENTRIES: root / ENTRIES / place}, self._take_tool_edits, self._remove_secrets
+            root / DOCUMENTS / place,
+            {ENTRIES: root / ENTRIES / place},
+            self._take_tool_edits,
+            self._remove_secrets,
         )
 
     def _take_tool_edits(self, files: Sequence[Path]) -> None:
         root = self.parts.disk.root.resolve()
         paths = [file.resolve().relative_to(root).as_posix() for file in files]
-        self.parts.state.touch((path, {"does": "edit", "actor": "agent", "why": "edited by an agent"}) for path in paths)
+        self.parts.state.touch(
+            (path, {"does": "edit", "actor": "agent", "why": "edited by an agent"})
+            for path in paths
+        )
         self.pull_changes(paths)
 
     def _remove_secrets(self, text: str) -> str:
         """Remove secrets, by the rules for all that is written."""
         if not text.strip():
             return text
-        dummy = Record("-", Scope(("-",)), Kind.NOTE, text, self.parts.clock())
+        dummy = Record(
+            id="-", scope=Scope(("-",)), kind=Kind.NOTE, text=text, recorded_at=self.parts.clock()
+        )
         kept, _ = self.parts.rules.prepare(dummy, {"text": text})
         return text if kept["text"] == text.strip() else str(kept["text"])
 
     def purge(
-        self, owner: Scope, ids: tuple[Sequence[str], Sequence[str]], erase: Callable[[], PurgeReport], words: Sequence[str]
+        self,
+        owner: Scope,
+        ids: tuple[Sequence[str], Sequence[str]],
+        erase: Callable[[], PurgeReport],
+        words: Sequence[str],
     ) -> PurgeReport:
         """Erase memories and their files; the second ids lose words."""
         with self.parts.lock:
-            return VaultMemoryEraser(self.parts, self.days, self._outbox).purge(owner, *ids, erase, words)
+            return VaultMemoryEraser(self.parts, self.days, self._outbox).purge(
+                owner, *ids, erase, words
+            )
 
     def settle_purge(self) -> None:
         """Commit a purge to git, and forget the removed files' names."""
@@ -321,7 +364,10 @@ class Vault:
         except StoreError as problem:
             problems.append(" ".join(filter(None, (problem.message, problem.hint))))
         told = [f"{path}: {why}" for path, why in self.parts.state.problems().items()]
-        told += [f"{path}: words that could not be merged; take what you need and remove it" for path, _ in self.parts.disk.walk(CONFLICTS)]
+        told += [
+            f"{path}: words that could not be merged; take what you need and remove it"
+            for path, _ in self.parts.disk.walk(CONFLICTS)
+        ]
         vault = {
             "path": str(self.parts.disk.root),
             "truth": self.parts.truth,
@@ -329,7 +375,12 @@ class Vault:
             "problems": [*problems, *told],
         }
         every = [*found.get("problems", ()), *problems, *told]
-        return {**found, "ok": bool(found.get("ok", True)) and not problems and not told, "problems": every, "vault": vault}
+        return {
+            **found,
+            "ok": bool(found.get("ok", True)) and not problems and not told,
+            "problems": every,
+            "vault": vault,
+        }
 
     def close(self) -> None:
         """Write what can be written now, and close; repeatable."""
@@ -362,11 +413,15 @@ class Vault:
             self._asked = time.monotonic()
             now = parts.clock()
             # Without a quiet moment the commit must still come.
-            parts.store.enqueue([JobSpec(GIT, GIT, due=now + timedelta(seconds=seconds), debounce=waiting < BATCH)], now)
+            parts.store.enqueue(
+                [JobSpec(GIT, GIT, due=now + timedelta(seconds=seconds), debounce=waiting < BATCH)],
+                now,
+            )
             self.wake()
 
     def _run_commit(self, job: Job) -> None:
-        store, now = self.parts.store, self.parts.clock()
+        store = self.parts.store
+        now = self.parts.clock()
         failed = [one.id for one in store.queue(("dead",)) if one.kind == GIT]
         if failed:
             # This commit covers theirs: one visible failure is enough.

@@ -14,7 +14,13 @@ from engrams.ports import Clock, JobSpec, RecordChange, Store, WriteBatch
 from engrams.settings import VaultSettings
 from engrams.types import Json, Record, Scope, Vector
 from engrams.vault.backup import BackupPaths
-from engrams.vault.folderaccess import PlannedFileWrite, VaultFolder, VaultLock, hash_bytes, make_private
+from engrams.vault.folderaccess import (
+    PlannedFileWrite,
+    VaultFolder,
+    VaultLock,
+    hash_bytes,
+    make_private,
+)
 from engrams.vault.frontmatter import FrontMatterError
 from engrams.vault.syncstate import VaultStateDatabase
 from engrams.vault.vaultpaths import CONFLICTS, ENTRIES
@@ -35,9 +41,11 @@ FORMAT = 1
 class VaultEditCallbacks:
     """Engine functions that check and apply edits made by hand.
 
-    ``find_jobs``: the jobs that texts written by hand call for. ``find_ripples``: what new values of a record change in others.
-    ``forget``: forgets memories, with all that follows; the batch says who wants it, why and when. ``embed``: the job that gives
-    vectors to what has none (None: it has them at once). ``lease``: seconds a job may be silent."""
+    ``find_jobs``: the jobs that texts written by hand call for. ``find_ripples``: what new values
+    of a record change in others. ``forget``: forgets memories, with all that follows; the batch
+    says who wants it, why and when. ``embed``: the job that gives vectors to what has none (None:
+    it has them at once). ``lease``: seconds a job may be silent.
+    """
 
     prepare: Prepare
     find_jobs: Follow
@@ -63,9 +71,19 @@ class VaultDeps:
     places: BackupPaths
 
     @classmethod
-    def open(cls, mirror: Store, plain: Store, home: Path, settings: VaultSettings, clock: Clock, rules: VaultEditCallbacks) -> VaultDeps:
+    def open(
+        cls,
+        mirror: Store,
+        plain: Store,
+        home: Path,
+        settings: VaultSettings,
+        clock: Clock,
+        rules: VaultEditCallbacks,
+    ) -> VaultDeps:
         """Open the vault of a home folder."""
-        disk, state, lock = VaultFolder(vault_folder(settings, home)), VaultStateDatabase(home / "vault.db"), VaultLock(home / "vault.lock")
+        disk = VaultFolder(vault_folder(settings, home))
+        state = VaultStateDatabase(home / "vault.db")
+        lock = VaultLock(home / "vault.lock")
         places = BackupPaths(rules.database or home / "memory.db", disk.root, home / "vault.db")
         return cls(mirror, plain, disk, state, lock, clock, settings, rules, places)
 
@@ -77,22 +95,34 @@ class VaultDeps:
     def is_there(self) -> bool:
         """True where the vault's folder exists and is the known one.
 
-        StoreError: it should exist and does not, or is another one."""
-        told, _, form = (self.disk.read(MARK) or b"").decode("utf-8", "replace").strip().partition(" format ")
+        StoreError: it should exist and does not, or is another one.
+        """
+        told, _, form = (
+            (self.disk.read(MARK) or b"").decode("utf-8", "replace").strip().partition(" format ")
+        )
         if form.isdigit() and int(form) > FORMAT:
-            raise StoreError(f"The vault has format {form}; this engrams knows {FORMAT}.", hint="Install the newest engrams.")
+            raise StoreError(
+                f"The vault has format {form}; this engrams knows {FORMAT}.",
+                hint="Install the newest engrams.",
+            )
         known = self.state.get_fact("vault")
         if told and not known:
             self.state.set_fact("vault", told)
         if told in (known, "") and (told or self._is_recognised()):
             # A folder without our mark may be one that was copied or cloned from elsewhere.
-            return bool(told) or any((self.disk.root / name).exists() for name in (ENTRIES, "memory", "MEMORY.md"))
+            return bool(told) or any(
+                (self.disk.root / name).exists() for name in (ENTRIES, "memory", "MEMORY.md")
+            )
         if not known:
             return True
         raise StoreError(
-            f"The vault's folder {self.disk.root} is {'another one' if told else 'missing or empty'}; "
-            f"{self.state.count()} memories have files in it.",
-            hint="Mount it or put it back. If it is gone for good: `engrams reindex --files` writes every file anew.",
+            f"The vault's folder {self.disk.root} is"
+            f" {'another one' if told else 'missing or empty'}; {self.state.count()} memories have"
+            " files in it.",
+            hint=(
+                "Mount it or put it back. If it is gone for good: `engrams reindex --files` writes"
+                " every file anew."
+            ),
         )
 
     def _is_recognised(self) -> bool:
@@ -121,7 +151,8 @@ class VaultDeps:
     def replace_file(self, path: str, data: bytes, old: bytes | None, told: Json) -> None:
         """Write a file that is no memory's, noted for the history first.
 
-        ``old``: what it held when it was read; what somebody wrote to it since is kept aside."""
+        ``old``: what it held when it was read; what somebody wrote to it since is kept aside.
+        """
         self.state.touch([(path, told)])
         late = self.disk.write([PlannedFileWrite(path, data, old or b"")]).get(path)
         if late is not None and late != data:
@@ -147,7 +178,12 @@ class VaultSyncReport:
         """Add the counts; take problems and missing files from the other."""
         names = ("added", "changed", "moved", "forgotten", "restored", "conflicts", "written")
         numbers = {name: getattr(self, name) + getattr(other, name) for name in names}
-        return VaultSyncReport(**numbers, gone=other.gone, problems=other.problems, renamed=[*self.renamed, *other.renamed])
+        return VaultSyncReport(
+            **numbers,
+            gone=other.gone,
+            problems=other.problems,
+            renamed=[*self.renamed, *other.renamed],
+        )
 
     @property
     def total(self) -> int:
@@ -182,5 +218,22 @@ def vault_folder(settings: VaultSettings, home: Path) -> Path:
 
 def change_note(does: str, record: Record, why: str = "", actor: str = "") -> Json:
     """Describe one change for the history of the files."""
-    agent = next((name for label, name in zip(record.scope.labels[::2], record.scope.labels[1::2], strict=False) if label == "agent"), "")
-    return {"does": does, "id": record.id, "why": why, "actor": actor, "session": record.session, "scope": record.scope.key, "agent": agent}
+    agent = next(
+        (
+            name
+            for label, name in zip(
+                record.scope.labels[::2], record.scope.labels[1::2], strict=False
+            )
+            if label == "agent"
+        ),
+        "",
+    )
+    return {
+        "does": does,
+        "id": record.id,
+        "why": why,
+        "actor": actor,
+        "session": record.session,
+        "scope": record.scope.key,
+        "agent": agent,
+    }

@@ -1,7 +1,8 @@
 """Map memories and notes to file paths, and paths to scopes.
 
-A memory's file is ``entries/<scope>/<folder>/<time>__<slug>__<id tail>.md``. Paths are relative to the vault, with ``/``. Every part is
-safe on Windows, macOS and Linux: two labels, or two ids, that differ only in case or Unicode form, or share a slug, have different names.
+A memory's file is ``entries/<scope>/<folder>/<time>__<slug>__<id tail>.md``. Paths are relative to
+the vault, with ``/``. Every part is safe on Windows, macOS and Linux: two labels, or two ids, that
+differ only in case or Unicode form, or share a slug, have different names.
 """
 
 from __future__ import annotations
@@ -16,11 +17,22 @@ from datetime import date
 from engrams.frozendata import dataclass
 from engrams.types import RUNNING, Kind, Record, Scope, Status
 
-ENTRIES, DELETED, CONFLICTS, DOCUMENTS = "entries", "deleted", "conflicts", "documents"
+ENTRIES = "entries"
+DELETED = "deleted"
+CONFLICTS = "conflicts"
+DOCUMENTS = "documents"
 TOPS = (ENTRIES, DELETED, CONFLICTS, DOCUMENTS, "memory", "dreams")
 """Top folders of a vault."""
 
-FOLDERS = ("facts", "turns/user", "turns/assistant", "turns/other", "summaries", "episodes", "rules")
+FOLDERS = (
+    "facts",
+    "turns/user",
+    "turns/assistant",
+    "turns/other",
+    "summaries",
+    "episodes",
+    "rules",
+)
 _WORDS = frozenset(folder.partition("/")[0] for folder in FOLDERS)
 _DEVICE = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)
 _PLAIN = re.compile(r"[a-z0-9][a-z0-9_-]*(?:\.[a-z0-9_-]+)*")
@@ -32,6 +44,10 @@ _SLUG = 48
 _MARK = "~"
 _TAIL = re.compile(r"__([0-9a-z]{4,32})\.md$")
 _ULID = re.compile(r"[0-9a-hjkmnp-tv-z]{26}")
+
+
+_DAY = re.compile(r"(\d{4}-\d\d-\d\d)\.md")
+SHARED = "shared"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +86,9 @@ def find_scope(folder: str, known: Collection[Scope]) -> Scope | None:
     if found is not None:
         return found
     labels = [unicodedata.normalize("NFC", part) for part in folder.split("/")]
-    if not folder or any(_MARK in label or not label.strip() or label in (".", "..") for label in labels):
+    if not folder or any(
+        _MARK in label or not label.strip() or label in (".", "..") for label in labels
+    ):
         return None
     return Scope(tuple(labels))
 
@@ -92,7 +110,12 @@ def parse_place(path: str) -> VaultFileLocation | None:
 def new_path(record: Record, taken: Collection[str]) -> str:
     """Return a free path for a new file; ``taken``: used keys."""
     folder = posixpath.join(top_folder(record), scope_folder(record.scope), kind_folder(record))
-    if record.kind is Kind.SUMMARY and RUNNING in record.meta and not record.session and path_key(f"{folder}/summary.md") not in taken:
+    if (
+        record.kind is Kind.SUMMARY
+        and RUNNING in record.meta
+        and not record.session
+        and path_key(f"{folder}/summary.md") not in taken
+    ):
         return f"{folder}/summary.md"
     stamp = f"{record.recorded_at:%Y-%m-%dT%H%M}"
     digest = hashlib.blake2b(record.id.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
@@ -122,7 +145,11 @@ def top_folder(record: Record) -> str:
 def is_away(record: Record) -> bool:
     """True for forgotten, replaced or evicted memories, filed in ``deleted``."""
     replaced = record.status is Status.SUPERSEDED and record.kind not in (Kind.TURN, Kind.EXCHANGE)
-    return replaced or record.status is Status.FORGOTTEN or (record.status is Status.ARCHIVED and record.superseded_by == EVICTED)
+    return (
+        replaced
+        or record.status is Status.FORGOTTEN
+        or (record.status is Status.ARCHIVED and record.superseded_by == EVICTED)
+    )
 
 
 def id_tail(path: str) -> str:
@@ -138,8 +165,12 @@ def path_key(path: str) -> str:
 
 def make_slug(text: str) -> str:
     """Make a file name of a text's first words, lower case."""
-    folded = unicodedata.normalize("NFC", unicodedata.normalize("NFKC", text[: _SLUG * 4]).casefold())
-    words = re.findall(r"[^\W_]+", "".join(char for char in folded if not unicodedata.combining(char)))
+    folded = unicodedata.normalize(
+        "NFC", unicodedata.normalize("NFKC", text[: _SLUG * 4]).casefold()
+    )
+    words = re.findall(
+        r"[^\W_]+", "".join(char for char in folded if not unicodedata.combining(char))
+    )
     name = ""
     for word in words:
         longer = f"{name}-{word}" if name else word
@@ -155,15 +186,19 @@ def relative_link(target: str, source: str) -> str:
 
 
 def _label_folder(label: str) -> str:
-    if _PLAIN.fullmatch(label) and len(label) <= _LONGEST and label not in _WORDS and not _DEVICE.fullmatch(label.partition(".")[0]):
+    if (
+        _PLAIN.fullmatch(label)
+        and len(label) <= _LONGEST
+        and label not in _WORDS
+        and not _DEVICE.fullmatch(label.partition(".")[0])
+    ):
         return label
-    name = re.sub(r"[^A-Za-z0-9._-]", "_", label).strip("._-")[: _LONGEST - 10].rstrip("._-").lower() or "default"
+    name = (
+        re.sub(r"[^A-Za-z0-9._-]", "_", label).strip("._-")[: _LONGEST - 10].rstrip("._-").lower()
+        or "default"
+    )
     digest = hashlib.blake2b(label.encode("utf-8", "surrogatepass"), digest_size=4).hexdigest()
     return f"{name}{_MARK}{digest}"
-
-
-_DAY = re.compile(r"(\d{4}-\d\d-\d\d)\.md")
-SHARED = "shared"
 
 
 def notes_folder(owner: Scope) -> str:
@@ -205,20 +240,36 @@ def parse_day(path: str) -> date | None:
 
 def is_note(path: str) -> bool:
     """Return True for files that search indexes: MEMORY.md and daily notes."""
-    return path == "MEMORY.md" or (path.startswith("memory/") and path.endswith("/MEMORY.md")) or parse_day(path) is not None
+    return (
+        path == "MEMORY.md"
+        or (path.startswith("memory/") and path.endswith("/MEMORY.md"))
+        or parse_day(path) is not None
+    )
 
 
 def find_owner(path: str, owners: tuple[Scope, ...]) -> Scope | None:
     """Find the owner of a note's path."""
     top, _, rest = path.partition("/")
     if top == DOCUMENTS:
-        known = [owner for owner in owners if path_key(rest).startswith(path_key(scope_folder(owner)) + "/")]
-        return max(known, key=lambda owner: len(owner.labels)) if known else find_scope("/".join(rest.split("/")[:2]), ())
+        known = [
+            owner
+            for owner in owners
+            if path_key(rest).startswith(path_key(scope_folder(owner)) + "/")
+        ]
+        return (
+            max(known, key=lambda owner: len(owner.labels))
+            if known
+            else find_scope("/".join(rest.split("/")[:2]), ())
+        )
     if path == "MEMORY.md" or path.count("/") == 1:
         return next((owner for owner in owners if owner.labels[0] == SHARED), Scope((SHARED,)))
     place = path.rpartition("/")[0]
-    found = next((owner for owner in owners if path_key(notes_folder(owner)) == path_key(place)), None)
+    found = next(
+        (owner for owner in owners if path_key(notes_folder(owner)) == path_key(place)), None
+    )
     if found is not None:
         return found
     below = place.removeprefix("memory/")
-    return find_scope(f"user/{below.removeprefix('users/')}" if below.startswith("users/") else below, ())
+    return find_scope(
+        f"user/{below.removeprefix('users/')}" if below.startswith("users/") else below, ()
+    )

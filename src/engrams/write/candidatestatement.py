@@ -14,24 +14,46 @@ from engrams.text.stopwords import STOP
 from engrams.text.terms import terms
 from engrams.types import Evidence, Kind, Scope
 
-Modality: TypeAlias = Literal["asserted", "hypothetical", "question", "quoted", "wish", "request", "joke"]
+Modality: TypeAlias = Literal[
+    "asserted", "hypothetical", "question", "quoted", "wish", "request", "joke"
+]
 Effect: TypeAlias = Literal["states", "changes", "ends", "corrects"]
 
 USER = "user"
 _SELF = frozenset({"user", "the user", "i", "me", "myself", "self"})
 
 
+_SPELLED = {
+    "behaviour": "behavior",
+    "behaviors": "behavior",
+    "preferences": "preference",
+    "goals": "goal",
+    "corrections": "correction",
+}
+_OF_KIND = {
+    Kind.PREFERENCE: "preference",
+    Kind.CORRECTION: "correction",
+    Kind.PROCEDURE: "behavior",
+    Kind.RULE: "behavior",
+    Kind.NEGATIVE: "behavior",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class CandidateStatement:
     """One statement extracted from a text.
 
-    ``predicate`` is canonical (``lives_in``) or a verb's lemma. ``single``: the slot (subject, predicate) holds one value at a time.
-    ``effect``: ``states`` describes how things are, ``changes`` reports the event that made them so (moved, joined), ``ends`` says they are
-    no longer so, ``corrects`` says an earlier statement was wrong. ``wrong_value``: the value that a correction rejects. ``said_at``: when
-    it was said; ``valid_from``/``valid_to``: when it is true, if stated; ``effective_at``: the end of the dated span, compared with known
-    statements. ``hearsay``: the speaker is not the subject. ``covers_source``: its source says nothing else. Confidence, importance and
-    trust are 0..1. ``reason``: why it was extracted. ``origin``: its first text, if a later step reworded it. ``id``: of the record that
-    already holds it. ``avoid``: what a correction asks not to do again."""
+    ``predicate`` is canonical (``lives_in``) or a verb's lemma. ``single``: the slot (subject,
+    predicate) holds one value at a time. ``effect``: ``states`` describes how things are,
+    ``changes`` reports the event that made them so (moved, joined), ``ends`` says they are no
+    longer so, ``corrects`` says an earlier statement was wrong. ``wrong_value``: the value that a
+    correction rejects. ``said_at``: when it was said; ``valid_from``/``valid_to``: when it is true,
+    if stated; ``effective_at``: the end of the dated span, compared with known statements.
+    ``hearsay``: the speaker is not the subject. ``covers_source``: its source says nothing else.
+    Confidence, importance and trust are 0..1. ``reason``: why it was extracted. ``origin``: its
+    first text, if a later step reworded it. ``id``: of the record that already holds it. ``avoid``:
+    what a correction asks not to do again.
+    """
 
     text: str
     kind: Kind = Kind.FACT
@@ -86,18 +108,24 @@ class CandidateStatement:
     def key(self) -> str:
         """Hash of text and sources: 16 hex digits."""
         parts = (fold(self.origin or self.text), *sorted(self.sources))
-        return hashlib.blake2b("\x1f".join(parts).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+        return hashlib.blake2b(
+            "\x1f".join(parts).encode("utf-8", "surrogatepass"), digest_size=8
+        ).hexdigest()
 
 
 def owner_name(scope: Scope) -> str:
     """Return the owner's own label.
-    ``alice`` for ``user/alice/project/x``."""
+
+    ``alice`` for ``user/alice/project/x``.
+    """
     return scope.owner.labels[-1]
 
 
 def canonical_subject(subject: str, scope: Scope) -> str:
     """Replace the owner's names by ``user``.
-    ``alice's sister`` becomes ``user's sister``; other subjects stay as they are."""
+
+    ``alice's sister`` becomes ``user's sister``; other subjects stay as they are.
+    """
     whole = " ".join(subject.split())
     if fold(whole) in _SELF or fold(whole) == fold(owner_name(scope)):
         return USER
@@ -105,16 +133,6 @@ def canonical_subject(subject: str, scope: Scope) -> str:
     if mark and (fold(head) in _SELF or fold(head) == fold(owner_name(scope))):
         return f"{USER}'s {rest}"
     return whole
-
-
-_SPELLED = {"behaviour": "behavior", "behaviors": "behavior", "preferences": "preference", "goals": "goal", "corrections": "correction"}
-_OF_KIND = {
-    Kind.PREFERENCE: "preference",
-    Kind.CORRECTION: "correction",
-    Kind.PROCEDURE: "behavior",
-    Kind.RULE: "behavior",
-    Kind.NEGATIVE: "behavior",
-}
 
 
 def normalize_category(given: str, kind: Kind) -> str:

@@ -1,5 +1,7 @@
 """Gate: filters texts without content, without a model.
-The journal keeps every turn either way."""
+
+The journal keeps every turn either way.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +14,13 @@ from engrams.text.measures import word_count
 from engrams.text.normalize import fold
 from engrams.text.stopwords import STOP
 from engrams.text.terms import tokens
+from engrams.text.vocabulary import read_vocabulary
 from engrams.types import StageDecision
-from engrams.write.echoremoval import fingerprint as fingerprint
+from engrams.write.echoremoval import fingerprint
 from engrams.write.memoryrequests import is_control
 from engrams.write.wordlist import word_set
+
+__all__ = ["fingerprint"]
 
 BRIEF = ("small_talk", "stop_words", "short")
 """Reasons of the gate that do not count for an answer to a question, where a model reads both."""
@@ -23,45 +28,76 @@ _SMALL_TALK_LENGTH = 40
 _ECHO_WORDS = 4
 
 # Greetings, thanks, assent, laughter and farewells; a text made of nothing else carries no fact.
-_SMALL_TALK = ASSENT | word_set("""
-    hi hii hiya hey heya hello hullo howdy yo sup wassup whats up greetings morning afternoon evening night gm gn bye
-    goodbye cya see later soon ttyl talk cu farewell take care lol lmao rofl haha hahaha hehe hmm hm mhm uh um ah aha oh ooh
-    wow whoa yay congrats congratulations bravo woohoo how doing going things today there friend buddy mate dear test
-    testing ping hallo servus moin tschuss guten tag morgen abend schon hola buenos buenas dias tardes noches adios hasta
-    luego bonjour bonsoir salut revoir daccord ciao ola 你 您 再 见 見 早 安 晚 哈 是 吗 嗎 啊 吧 呀 早上 不 客 气 氣
-    привет спасибо пока да нет хорошо здравствуйте
-    """)
+_SMALL_TALK = ASSENT | word_set(read_vocabulary(__file__, "small_talk"))
 
 _NOISE = late_pattern(
     r"traceback \(most recent call last\)|^[^\S\n]*at [\w$.<>]+\([\w.]+:\d+\)"
-    r"|\b(?:connection|socket|read|gateway|request|upstream) ?(?:error|refused|reset|aborted|timed out|time-?out)\b"
+    r"|\b(?:connection|socket|read|gateway|request|upstream) ?(?:error|refused|reset|aborted|timed"
+    r" out|time-?out)\b"
     r"|\b(?:econnrefused|econnreset|etimedout|enotfound|ehostunreach)\b"
-    r"|\b(?:http|status)(?: code)? ?(?:error )?(?:429|5\d\d)\b|\b(?:502 bad gateway|503 service unavailable|504 gateway time-?out)\b"
-    r"|\b(?:internal server error|service unavailable|rate limit (?:exceeded|reached)|too many requests)\b"
-    r"|^[^\S\n]*\[?(?:error|fatal|critical|exception)\]?\s*[:|-]|\b(?:unhandled|uncaught) (?:exception|rejection)\b"
-    r"|\bmodel (?:is )?(?:overloaded|not (?:found|available))\b|\b(?:timed? ?out) (?:after|waiting|while)\b"
+    r"|\b(?:http|status)(?: code)? ?(?:error )?(?:429|5\d\d)\b|\b(?:502 bad gateway|503 service"
+    r" unavailable|504 gateway time-?out)\b"
+    r"|\b(?:internal server error|service unavailable|rate limit (?:exceeded|reached)|too many"
+    r" requests)\b"
+    r"|^[^\S\n]*\[?(?:error|fatal|critical|exception)\]?\s*[:|-]|\b(?:unhandled|uncaught)"
+    r" (?:exception|rejection)\b"
+    r"|\bmodel (?:is )?(?:overloaded|not (?:found|available))\b|\b(?:timed? ?out)"
+    r" (?:after|waiting|while)\b"
     r"|\bmax retries exceeded\b|\bhttps?connectionpool\(host="
     r"|\bsegmentation fault\b|\bcore dumped\b|\bkernel panic\b",
     re.MULTILINE,
 )
 # Every error message holds one of them.
 _NOISY = (
-    "traceback", "(", "error", "refused", "reset", "aborted", "timed out", "timedout", "time out", "timeout", "time-out", "econn",
-    "enotfound", "ehostunreach", "http", "status", "gateway", "unavailable", "rate limit", "too many requests", "fatal", "critical",
-    "exception", "rejection", "model", "retries", "fault", "dumped", "panic",
-)  # fmt: skip
+    "traceback",
+    "(",
+    "error",
+    "refused",
+    "reset",
+    "aborted",
+    "timed out",
+    "timedout",
+    "time out",
+    "timeout",
+    "time-out",
+    "econn",
+    "enotfound",
+    "ehostunreach",
+    "http",
+    "status",
+    "gateway",
+    "unavailable",
+    "rate limit",
+    "too many requests",
+    "fatal",
+    "critical",
+    "exception",
+    "rejection",
+    "model",
+    "retries",
+    "fault",
+    "dumped",
+    "panic",
+)
 _NOISE_SHARE = 400
 
-# "I'm vegan" has one word with content; with its subject it is a statement, which "vegan" alone is not.
-_FIRST_PERSON = late_pattern(r"\b(?:i|my|we|our|ich|wir|mein\w*|yo|soy|tengo|mi|mis|je|j'|mon|ma|mes|nous)\b|[我俺咱]", re.IGNORECASE)
+# "I'm vegan" has one word with content; with its subject it is a statement, which "vegan" alone is
+# not.
+_FIRST_PERSON = late_pattern(
+    r"\b(?:i|my|we|our|ich|wir|mein\w*|yo|soy|tengo|mi|mis|je|j'|mon|ma|mes|nous)\b|[我俺咱]",
+    re.IGNORECASE,
+)
 
 
-def gate_text(text: str, *, min_words: int = 2, echoes: Collection[str] = ()) -> StageDecision | None:
+def gate_text(
+    text: str, *, min_words: int = 2, echoes: Collection[str] = ()
+) -> StageDecision | None:
     """Return why nothing is learned from ``text``, or None.
 
-    The Decision's stage is ``gate``. Reasons: ``echo`` (its fingerprint is among ``echoes``), ``control`` (a request about memory itself),
-    ``small_talk``, ``noise`` (errors and traces), ``stop_words`` (no word with content), ``short`` (fewer than ``min_words`` words with
-    content)."""
+    The Decision's stage is ``gate``. Reasons: ``echo`` (its fingerprint is among ``echoes``),
+    ``control`` (a request about memory itself), ``small_talk``, ``noise`` (errors and traces),
+    ``stop_words`` (no word with content), ``short`` (fewer than ``min_words`` words with content).
+    """
     reason = _find_refusal(text, min_words, echoes)
     return StageDecision("gate", "skip", reason, text[:80]) if reason else None
 
@@ -97,10 +133,16 @@ def _find_refusal(text: str, min_words: int, echoes: Collection[str]) -> str:
     if is_noise(text):
         return "noise"
     head = text[:2000]
-    content = [word for word in tokens(head) if word.replace("'", "") not in STOP and not _is_symbol(word)]
+    content = [
+        word for word in tokens(head) if word.replace("'", "") not in STOP and not _is_symbol(word)
+    ]
     if not content:
         return "stop_words"
-    return "short" if word_count(" ".join(content)) + bool(_FIRST_PERSON.search(head)) < min_words else ""
+    return (
+        "short"
+        if word_count(" ".join(content)) + bool(_FIRST_PERSON.search(head)) < min_words
+        else ""
+    )
 
 
 def _is_symbol(word: str) -> bool:

@@ -23,23 +23,33 @@ def fingerprint(text: str) -> str:
 
 def fingerprint_pieces(text: str) -> frozenset[str]:
     """Fingerprint a text, its lines and sentences of four words or more."""
-    return frozenset(fingerprint(piece) for piece in {text, *text.splitlines(), *_split_sentences(text)} if word_count(piece) >= _LEAST)
+    return frozenset(
+        fingerprint(piece)
+        for piece in {text, *text.splitlines(), *_split_sentences(text)}
+        if word_count(piece) >= _LEAST
+    )
 
 
 def remove_echoes(text: str, echoes: Collection[str]) -> str:
     """Remove lines and sentences that are echoes.
-    Empty where nothing else was in the text."""
+
+    Empty where nothing else was in the text.
+    """
     if not echoes or len(text) > _MOST:
         return text
     if fingerprint(text) in echoes:
         return ""
     kept = [line for line in text.splitlines(keepends=True) if not _is_echo(line, echoes)]
-    return "".join(piece for line in kept for piece in _split_sentences(line) if not _is_echo(piece, echoes)).strip()
+    return "".join(
+        piece for line in kept for piece in _split_sentences(line) if not _is_echo(piece, echoes)
+    ).strip()
 
 
 def find_echoes(text: str, known: Collection[str]) -> tuple[str, ...]:
     """Return the text's fingerprints that are in ``known``, sorted."""
-    return tuple(sorted(fingerprint_pieces(text) & set(known))) if known and len(text) <= _MOST else ()
+    return (
+        tuple(sorted(fingerprint_pieces(text) & set(known))) if known and len(text) <= _MOST else ()
+    )
 
 
 def _is_echo(piece: str, echoes: Collection[str]) -> bool:

@@ -16,11 +16,20 @@ NEVER = timedelta(days=36500)
 GATHERS = ("batch", "end", "manual")
 
 
-def due_reason(texts: Sequence[str], cosine: float | None, settings: SessionSettings, topic: float, *, end: bool = False) -> str:
+def due_reason(
+    texts: Sequence[str],
+    cosine: float | None,
+    settings: SessionSettings,
+    topic: float,
+    *,
+    end: bool = False,
+) -> str:
     """Return why gathered turns are due for extraction; empty: not yet.
 
-    They need ``min_chars`` characters; then ``batch_turns`` turns are enough, or a change of topic after ``topic_change_turns`` turns, or
-    the session's end. ``cosine``: of the last turn to the one before it (None: unknown)."""
+    They need ``min_chars`` characters; then ``batch_turns`` turns are enough, or a change of topic
+    after ``topic_change_turns`` turns, or the session's end. ``cosine``: of the last turn to the
+    one before it (None: unknown).
+    """
     if sum(len(text) for text in texts) < settings.min_chars:
         return ""
     if end:

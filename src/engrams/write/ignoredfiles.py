@@ -24,8 +24,10 @@ ALWAYS = (
 def match_ignore_rule(path: str, rules: Sequence[str] = ()) -> str:
     """Return the rule that excludes the file at ``path``, else empty.
 
-    ``rules`` are lines of a .gitignore, relative to the folder that ``path`` is relative to; the last match counts, and ``!`` lets a file
-    in again. The rules of ``ALWAYS`` come first, so a project can lift them only by name."""
+    ``rules`` are lines of a .gitignore, relative to the folder that ``path`` is relative to; the
+    last match counts, and ``!`` lets a file in again. The rules of ``ALWAYS`` come first, so a
+    project can lift them only by name.
+    """
     plain = path.replace("\\", "/").lstrip("/").removeprefix("./")
     found = ""
     for rule in (*ALWAYS, *rules):
@@ -40,7 +42,9 @@ def match_ignore_rule(path: str, rules: Sequence[str] = ()) -> str:
 
 def read_rules(folder: Path) -> tuple[str, ...]:
     """Read the ignore rules of a project's folder.
-    Missing files and files that are not text have none."""
+
+    Missing files and files that are not text have none.
+    """
     rules: list[str] = []
     for name in FILES:
         file = folder / name
@@ -51,12 +55,17 @@ def read_rules(folder: Path) -> tuple[str, ...]:
 
 def read_rooted_rules(folder: Path) -> tuple[str, ...]:
     """Read ignore rules that also match absolute paths.
-    A rule with a slash also counts below the folder. SettingsError: a file cannot be read."""
+
+    A rule with a slash also counts below the folder. SettingsError: a file cannot be read.
+    """
     try:
         rules = read_rules(folder)
         root = folder.resolve().as_posix().rstrip("/")
     except OSError as problem:
-        raise SettingsError(f"The ignore files in {folder} cannot be read: {problem}.", hint="Set `write.ignore_root`.") from None
+        raise SettingsError(
+            f"The ignore files in {folder} cannot be read: {problem}.",
+            hint="Set `write.ignore_root`.",
+        ) from None
     found: list[str] = []
     for rule in rules:
         found.append(rule)
@@ -69,7 +78,9 @@ def read_rooted_rules(folder: Path) -> tuple[str, ...]:
 
 def find_ignore_rule(file: Path) -> str:
     """Return the rule of a file's folders that excludes it, else empty.
-    Folders above it count up to that of its git repository."""
+
+    Folders above it count up to that of its git repository.
+    """
     full = file.resolve()
     for folder in full.parents:
         try:

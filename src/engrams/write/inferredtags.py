@@ -6,32 +6,63 @@ import re
 from dataclasses import replace
 
 from engrams.text.terms import tokens
+from engrams.text.vocabulary import read_vocabulary
 from engrams.write.candidatestatement import CandidateStatement
 from engrams.write.wordlist import word_set
 
-ASK_TAGS = '\n\nGive each statement "tags" too: up to three words for what it is about, such as a language, a tool, a project or a field.'
+ASK_TAGS = (
+    '\n\nGive each statement "tags" too: up to three words for what it is about, such as a'
+    " language, a tool, a project or a field."
+)
 """Request for tags, behind the extraction prompt."""
 _MOST = 6
 _PATH = re.compile(r"(?<![\w/.-])(?:[\w.-]+/)*[\w-]+\.[A-Za-z]{1,6}\b(?!/)")
 _LANGUAGE_OF = {
-    "rs": "rust", "py": "python", "pyi": "python", "js": "javascript", "jsx": "javascript", "ts": "typescript", "tsx": "typescript",
-    "go": "go", "java": "java", "kt": "kotlin", "rb": "ruby", "php": "php", "cs": "csharp", "cpp": "cpp", "cc": "cpp", "hpp": "cpp",
-    "swift": "swift", "scala": "scala", "ex": "elixir", "hs": "haskell", "lua": "lua", "sh": "shell", "sql": "sql", "tf": "terraform",
-    "css": "css", "html": "html", "vue": "vue",
-}  # fmt: skip
-_PLAIN_FOLDERS = word_set("src lib libs app apps main core pkg cmd internal test tests docs doc dist build bin home tmp usr var opt etc")
+    "rs": "rust",
+    "py": "python",
+    "pyi": "python",
+    "js": "javascript",
+    "jsx": "javascript",
+    "ts": "typescript",
+    "tsx": "typescript",
+    "go": "go",
+    "java": "java",
+    "kt": "kotlin",
+    "rb": "ruby",
+    "php": "php",
+    "cs": "csharp",
+    "cpp": "cpp",
+    "cc": "cpp",
+    "hpp": "cpp",
+    "swift": "swift",
+    "scala": "scala",
+    "ex": "elixir",
+    "hs": "haskell",
+    "lua": "lua",
+    "sh": "shell",
+    "sql": "sql",
+    "tf": "terraform",
+    "css": "css",
+    "html": "html",
+    "vue": "vue",
+}
+_PLAIN_FOLDERS = word_set(
+    "src lib libs app apps main core pkg cmd internal test tests docs doc dist build bin home tmp"
+    " usr var opt etc"
+)
 _FIELDS = {
-    "auth": "auth authentication authorization login oauth oauth2 jwt sso password passwords argon2 bcrypt saml",
-    "database": "database databases postgres postgresql mysql mariadb sqlite mongodb oracle redis dynamodb",
+    "auth": (
+        "auth authentication authorization login oauth oauth2 jwt sso password passwords argon2"
+        " bcrypt saml"
+    ),
+    "database": (
+        "database databases postgres postgresql mysql mariadb sqlite mongodb oracle redis dynamodb"
+    ),
     "deployment": "deploy deploys deployed deployment kubernetes helm terraform ansible rollout",
     "testing": "pytest junit jest unittest testsuite",
     "ci": "ci jenkins gitlab-ci github-actions",
 }
-_TOOLS = word_set("""
-    rust python javascript typescript java kotlin ruby php csharp swift scala elixir haskell postgresql mysql mariadb sqlite mongodb redis
-    docker kubernetes terraform ansible react vue angular svelte django flask fastapi rails spring graphql kafka rabbitmq nginx linux
-    debian ubuntu windows macos git
-    """)
+_TOOLS = word_set(read_vocabulary(__file__, "tools"))
 _SAME = {"postgres": "postgresql", "k8s": "kubernetes", "js": "javascript", "golang": "go"}
 _FIELD_OF = {word: field for field, words in _FIELDS.items() for word in words.split()}
 
@@ -39,7 +70,8 @@ _FIELD_OF = {word: field for field, words in _FIELDS.items() for word in words.s
 def infer_tags(text: str) -> tuple[str, ...]:
     """Infer at most six tags, in the order of their appearance.
 
-    ``In src/auth/login.rs we use Argon2`` gives rust and auth."""
+    ``In src/auth/login.rs we use Argon2`` gives rust and auth.
+    """
     found: dict[str, None] = {}
     head = text[:4000]
     for path in _PATH.finditer(head):
@@ -47,7 +79,13 @@ def infer_tags(text: str) -> tuple[str, ...]:
         language = _LANGUAGE_OF.get(name.rpartition(".")[2].lower())
         if language:
             found.setdefault(language)
-            found.update(dict.fromkeys(one.lower() for one in folders[-1:] if one.lower() not in _PLAIN_FOLDERS and one.strip(".")))
+            found.update(
+                dict.fromkeys(
+                    one.lower()
+                    for one in folders[-1:]
+                    if one.lower() not in _PLAIN_FOLDERS and one.strip(".")
+                )
+            )
     for word in tokens(_PATH.sub(" ", head)):
         plain = _SAME.get(word, word)
         if plain in _TOOLS:

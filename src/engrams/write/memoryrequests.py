@@ -14,61 +14,100 @@ _HEAD = _TAIL = 4000
 
 # A request ends here: "don't save this file" speaks of a file.
 _END = (
-    r"(?=\s*(?:$|[.!?,;:()\n。，、！？：；-]|please\b|thanks\b|anywhere\b|at all\b|but\b|because\b|since\b|and\b"
+    r"(?=\s*(?:$|[.!?,;:()\n。，、！？：；-]|please\b|thanks\b|anywhere\b|at"
+    r" all\b|but\b|because\b|since\b|and\b"
     r"|(?:in|to) (?:your|the) (?:memory|history|notes|logs?)\b"
-    r"|bitte\b|ab\b|auf\b|weil\b|denn\b|und\b|por favor\b|porque\b|pero\b|y\b|en (?:tu|su) memoria\b"
+    r"|bitte\b|ab\b|auf\b|weil\b|denn\b|und\b|por favor\b|porque\b|pero\b|y\b|en (?:tu|su)"
+    r" memoria\b"
     r"|s'il\b|stp\b|svp\b|parce\b|car\b|mais\b|et\b|dans (?:ta|votre) memoire\b))"
 )
 # No line break in the blanks: it is a start itself, and a run of them must not be read from each.
 _START = r"(?:^|[.!?:;,(\n-])[^\S\n]*"
-_NO_SUBJECT = "".join(rf"(?<!\b{word} )" for word in ("i", "we", "you", "they", "he", "she", "it", "who", "why", "that"))
+_NO_SUBJECT = "".join(
+    rf"(?<!\b{word} )"
+    for word in ("i", "we", "you", "they", "he", "she", "it", "who", "why", "that")
+)
 _VERB = r"(?:save|store|remember|record|memori[sz]e|log)"
 _THING = (
-    r"(?:any of (?:this|that|it)|(?:this|that|it|the following|anything i (?:say|said|tell you|told you)|our (?:chat|conversation))"
-    r"|(?:this|that|my(?: last| next)?)(?: next| last)? (?:message|chat|conversation|part|bit|one|information|info|secret|words?)"
-    r"|what (?:follows|i(?:'m| am)? (?:say|said|tell|told|write|wrote|about to|going to|just)[^.!?\n]{0,40}))"
+    r"(?:any of (?:this|that|it)|(?:this|that|it|the following|anything i (?:say|said|tell you|told"
+    r" you)|our (?:chat|conversation))"
+    r"|(?:this|that|my(?: last| next)?)(?: next| last)?"
+    r" (?:message|chat|conversation|part|bit|one|information|info|secret|words?)"
+    r"|what (?:follows|i(?:'m| am)? (?:say|said|tell|told|write|wrote|about to|going"
+    r" to|just)[^.!?\n]{0,40}))"
 )
 _ABOUT = r"that (?:i|we|my|our|he|she|they)\b"
 
 _ENGLISH = (
-    rf"(?<![\w']){_NO_SUBJECT}(?:do not|don't|dont|never) (?:ever )?(?:{_VERB} (?:{_THING}{_END}|{_ABOUT})|keep (?:any of )?this{_END}"
-    rf"|(?:keep|make) a (?:note|record) of (?:this|that|it)\b|write (?:any of )?(?:this|that|it) down\b)"
+    rf"(?<![\w']){_NO_SUBJECT}(?:do not|don't|dont|never) (?:ever )?(?:{_VERB}"
+    rf" (?:{_THING}{_END}|{_ABOUT})|keep (?:any of )?this{_END}"
+    rf"|(?:keep|make) a (?:note|record) of (?:this|that|it)\b|write (?:any of )?(?:this|that|it)"
+    rf" down\b)"
     rf"|{_START}(?:please )?(?:do not|don't|dont) {_VERB}\s*:"
-    rf"|\b(?:please|(?:can|could|would|will) you)(?: please)? not {_VERB} (?:{_THING}{_END}|{_ABOUT})"
+    rf"|\b(?:please|(?:can|could|would|will) you)(?: please)? not {_VERB}"
+    rf" (?:{_THING}{_END}|{_ABOUT})"
     rf"|\bi(?:'d| would) rather you (?:didn't|did not) {_VERB} {_THING}{_END}"
-    r"|\b(?:this|that|it) (?:should(?: not|n't)|must(?: not|n't)) be (?:saved|stored|remembered|recorded|logged)\b"
-    rf"|{_START}(?:please )?not (?:to be (?:saved|stored|remembered|recorded|logged)|for the record){_END}"
-    rf"|{_START}(?:but )?(?:(?:this is|strictly|just|completely|totally|speaking) )*off the record{_END}"
-    r"|\b(?:this|that|it|all of this)(?:'s| is| stays| must stay| has to stay| should stay)?(?: \w+)? off the record\b"
-    rf"|{_NO_SUBJECT}(?:(?<=you to )|(?<!\bto ))\b(?:keep|leave) (?:all )?(?:this|that|it)(?: \w+)? (?:off the record\b"
+    r"|\b(?:this|that|it) (?:should(?: not|n't)|must(?: not|n't)) be"
+    r" (?:saved|stored|remembered|recorded|logged)\b"
+    rf"|{_START}(?:please )?not (?:to be (?:saved|stored|remembered|recorded|logged)|for the"
+    rf" record){_END}"
+    rf"|{_START}(?:but )?(?:(?:this is|strictly|just|completely|totally|speaking) )*off the"
+    rf" record{_END}"
+    r"|\b(?:this|that|it|all of this)(?:'s| is| stays| must stay| has to stay| should stay)?(?:"
+    r" \w+)? off the record\b"
+    rf"|{_NO_SUBJECT}(?:(?<=you to )|(?<!\bto ))\b(?:keep|leave) (?:all )?(?:this|that|it)(?: \w+)?"
+    r" (?:off the record\b"
     r"|between (?:us|you and me|the two of us|ourselves)\b|to yourself\b)"
-    r"|\b(?:this|that|it)(?:'s| is| stays| remains| must stay| has to stay| should stay)(?: \w+)? between (?:us|you and me|the two of us)\b"
+    r"|\b(?:this|that|it)(?:'s| is| stays| remains| must stay| has to stay| should stay)(?: \w+)?"
+    r" between (?:us|you and me|the two of us)\b"
     r"|^\W*(?:just |strictly |only )?between (?:us|you and me)\s*[:,;-]"
 )
 _GERMAN = (
-    r"\b(?:speicher[en]?|merke?n?|notier[en]?|protokollier[en]?|behalte?n?|schreibe?n?)(?: (?:sie|dir|du))?(?: bitte)?"
-    r" (?:das|dies|es|folgendes|das folgende|diese nachricht|was ich[^.!?\n]{0,40})(?: (?:hier|jetzt|bitte|alles|aber))*"
+    r"\b(?:speicher[en]?|merke?n?|notier[en]?|protokollier[en]?|behalte?n?|schreibe?n?)(?:"
+    r" (?:sie|dir|du))?(?: bitte)?"
+    r" (?:das|dies|es|folgendes|das folgende|diese nachricht|was ich[^.!?\n]{0,40})(?:"
+    r" (?:hier|jetzt|bitte|alles|aber))*"
     rf" (?:nicht|nirgends|nirgendwo){_END}"
-    rf"|{_START}(?:(?:bitte|das|dies|es|aber|und|ja|jetzt|hier|alles|folgendes|diese nachricht) )*(?:nicht|nirgends)"
+    rf"|{_START}(?:(?:bitte|das|dies|es|aber|und|ja|jetzt|hier|alles|folgendes|diese nachricht)"
+    r" )*(?:nicht|nirgends)"
     rf" (?:ab)?(?:speichern|merken|notieren|aufzeichnen|protokollieren|behalten|festhalten|aufschreiben){_END}"
     r"|\bbleibt (?:bitte |aber |das )?(?:strikt |nur )?(?:unter|zwischen) uns\b"
     rf"|{_START}(?:nur |ganz )?unter uns(?: gesagt)?\s*[:,;-]"
     r"|\bbehalte? (?:das|es|dies) (?:bitte )?fur dich\b"
 )
 _SPANISH = (
-    r"\bno (?:me )?(?:(?:lo|la|los|las) )?(?:guardes?|recuerdes?|memorices?|registres?|anotes?|almacenes?|apuntes?|grabes?|conserves?)"
-    rf"(?: (?:esto|eso|nada(?: de (?:esto|eso))?|este mensaje|lo siguiente|lo que[^.!?\n]{{0,40}}))?{_END}"
+    r"\bno (?:me )?(?:(?:lo|la|los|las)"
+    r" )?(?:guardes?|recuerdes?|memorices?|registres?|anotes?|almacenes?|apuntes?|grabes?|conserves?)"
+    r"(?: (?:esto|eso|nada(?: de (?:esto|eso))?|este mensaje|lo siguiente|lo"
+    rf" que[^.!?\n]{{0,40}}))?{_END}"
     r"|\b(?:queda|quede|quedar|quedara|queda esto)(?: \w+)? entre (?:nosotros|nosotras|tu y yo)\b"
     rf"|{_START}entre (?:nosotros|tu y yo)\s*[:,;-]"
 )
 _FRENCH_SUBJECTS = "".join(
-    rf"(?<!\b{word} )" for word in ("je", "tu", "il", "elle", "on", "nous", "vous", "ils", "elles", "qui", "ca", "cela")
+    rf"(?<!\b{word} )"
+    for word in (
+        "je",
+        "tu",
+        "il",
+        "elle",
+        "on",
+        "nous",
+        "vous",
+        "ils",
+        "elles",
+        "qui",
+        "ca",
+        "cela",
+    )
 )
 _FRENCH = (
-    rf"{_FRENCH_SUBJECTS}\b(?:ne |n')(?:(?:le|la|les) |l'|te )?(?:retiens|retenez|memorise[sz]?|garde[sz]?|sauvegarde[sz]?|note[sz]?"
+    rf"{_FRENCH_SUBJECTS}\b(?:ne |n')(?:(?:le|la|les) |l'|te"
+    r" )?(?:retiens|retenez|memorise[sz]?|garde[sz]?|sauvegarde[sz]?|note[sz]?"
     r"|enregistre[sz]?|conserve[sz]?|stocke[sz]?|souviens) (?:pas|rien|jamais)"
     rf"(?: (?:de )?(?:ca|cela|ceci|ce message|tout ca|ce qui suit|ce que[^.!?\n]{{0,40}}))?{_END}"
-    rf"|{_START}(?:a )?ne pas (?:enregistrer|retenir|sauvegarder|memoriser|garder|noter|conserver|stocker)(?: (?:ca|cela|ceci|ce message))?"
+    rf"|{_START}(?:a )?ne pas"
+    r" (?:enregistrer|retenir|sauvegarder|memoriser|garder|noter|conserver|stocker)(?:"
+    r" (?:ca|cela|ceci|ce message))?"
     rf"{_END}"
     r"|\b(?:reste|restera|rester)(?: \w+)? entre nous\b"
     rf"|{_START}entre nous\s*[:,;-]"
@@ -88,7 +127,8 @@ _JAPANESE = (
 )
 _REQUEST = late_pattern("|".join((_ENGLISH, _GERMAN, _SPANISH, _FRENCH, _CHINESE, _JAPANESE)))
 
-# Every request holds a word of each of a row's groups: most messages hold none, and looking for words is cheaper than matching.
+# Every request holds a word of each of a row's groups: most messages hold none, and looking for
+# words is cheaper than matching.
 _NECESSARY = (
     (("off the record", "between ", "to yourself", "unter uns", "zwischen uns", "fur dich", "entre ", "pour toi", "pour vous"),),
     (("not", "n't", "dont", "never"), ("save", "stor", "remember", "record", "memori", "log", "keep", "note", "write")),
@@ -108,27 +148,52 @@ _REPORTED = late_pattern(
     r"|(?:说|說|讲|告诉|告訴|叫|让|讓|要求)(?:我|我们|我們|他|她|大家)?[\s:,，\"-]*$"
 )
 _OWN_WORDS = late_pattern(
-    r"\b(?:i|we)(?:'ve| have| had)? (?:already |just )?(?:said|say|told|tell|asked|ask|want|wanted)\b[^.!?\n]*$"
+    r"\b(?:i|we)(?:'ve| have| had)? (?:already |just"
+    r" )?(?:said|say|told|tell|asked|ask|want|wanted)\b[^.!?\n]*$"
     r"|\b(?:ich|yo|je|j'ai)\b[^.!?\n]{0,20}$|我(?:已经)?(?:说|說|跟你说|告诉你)[^。！？\n]{0,6}$"
 )
-_REPORTED_AFTER = late_pattern(r"(?:ください|下さい|ね|よ|欲しい|ほしい)*[」』\"]?\s*(?:と|って)(?:言|い[わっう]|書|頼|注意|指示)")
+_REPORTED_AFTER = late_pattern(
+    r"(?:ください|下さい|ね|よ|欲しい|ほしい)*[」』\"]?\s*(?:と|って)(?:言|い[わっう]|書|頼|注意|指示)"
+)
 _BARE = 100
-_POLITE = frozenset(("please", "thanks", "thank", "bitte", "danke", "merci", "plait", "svp", "stp", "favor", "gracias", "ください"))
+_POLITE = frozenset(
+    (
+        "please",
+        "thanks",
+        "thank",
+        "bitte",
+        "danke",
+        "merci",
+        "plait",
+        "svp",
+        "stp",
+        "favor",
+        "gracias",
+        "ください",
+    )
+)
 _QUOTES = (('"', '"'), ("«", "»"), ("「", "」"), ("『", "』"))
 _CONTROL = late_pattern(
-    r"\b(?:(?:do not|don't|dont|never|please don't) (?:save|remember|store|record|memorize|memorise|log|keep) (?:this|that"
+    r"\b(?:(?:do not|don't|dont|never|please don't)"
+    r" (?:save|remember|store|record|memorize|memorise|log|keep) (?:this|that"
     r"|it|any of (?:this|that|it)"
     r"|what i|anything|my (?:last )?(?:message|words?)|our (?:chat|conversation))"
-    r"|forget (?:that|this|it|everything|all|what i|about (?:that|this|it|what|my)|my|the (?:last|fact|thing|part))"
-    r"|(?:delete|erase|remove|clear|wipe|purge) (?:(?:all |everything )?(?:of )?(?:my|your|the|that|this) )?"
+    r"|forget (?:that|this|it|everything|all|what i|about (?:that|this|it|what|my)|my|the"
+    r" (?:last|fact|thing|part))"
+    r"|(?:delete|erase|remove|clear|wipe|purge) (?:(?:all |everything )?(?:of"
+    r" )?(?:my|your|the|that|this) )?"
     r"(?:memor(?:y|ies)|everything you (?:know|remember))"
-    r"|what (?:do|did|can) you (?:know|remember|recall|have stored)|what have you (?:stored|saved|remembered|learned)"
-    r"|(?:show|list|print|tell) me (?:what you (?:know|remember)|(?:all )?(?:my|your|the) (?:stored )?memor(?:y|ies))"
+    r"|what (?:do|did|can) you (?:know|remember|recall|have stored)|what have you"
+    r" (?:stored|saved|remembered|learned)"
+    r"|(?:show|list|print|tell) me (?:what you (?:know|remember)|(?:all )?(?:my|your|the) (?:stored"
+    r" )?memor(?:y|ies))"
     r"|(?:turn|switch) (?:on|off) (?:your |the )?(?:memory|recall)"
     r"|off the record"
     r"|(?:vergiss|losche) (?:das|alles|was)|merk dir (?:das|dies) nicht|was weisst du uber mich"
-    r"|olvida (?:eso|esto|lo que|todo)|no (?:guardes|recuerdes) (?:esto|eso)|que (?:sabes|recuerdas) (?:de|sobre) mi"
-    r"|oublie (?:ca|cela|tout|ce que)|ne (?:retiens|memorise|garde) pas|que sais-tu (?:de|sur) moi)\b"
+    r"|olvida (?:eso|esto|lo que|todo)|no (?:guardes|recuerdes) (?:esto|eso)|que"
+    r" (?:sabes|recuerdas) (?:de|sobre) mi"
+    r"|oublie (?:ca|cela|tout|ce que)|ne (?:retiens|memorise|garde) pas|que sais-tu (?:de|sur)"
+    r" moi)\b"
     r"|(?:忘记|忘掉|忘了)(?:这|那|我|刚才|所有)|(?:不要|别)(?:记住|记录|保存)|你(?:还)?记得(?:我)?(?:什么|哪些)"
 )
 # Every request about memory holds one of them.
@@ -137,7 +202,9 @@ _CONTROLLING = (
     "vergiss", "losche", "merk dir", "uber mich", "olvida", "guardes", "recuerd", "sabes", "oublie", "retiens", "garde pas", "sais-tu",
     "忘", "记", "保存",
 )  # fmt: skip
-_NEVER_FORGET = late_pattern(r"\b(?:don't|dont|do not|never|can't|won't|didn't|not) forget\b|不要忘|别忘")
+_NEVER_FORGET = late_pattern(
+    r"\b(?:don't|dont|do not|never|can't|won't|didn't|not) forget\b|不要忘|别忘"
+)
 
 
 def is_control(text: str) -> bool:
@@ -151,7 +218,9 @@ def is_control(text: str) -> bool:
 def forbids_storage(text: str) -> bool:
     """True if the text asks that it be not saved.
 
-    Such as "off the record"; quoted or reported requests and ordinary talk about saving do not count."""
+    Such as "off the record"; quoted or reported requests and ordinary talk about saving do not
+    count.
+    """
     parts = (text,) if len(text) <= _HEAD + _TAIL else (text[:_HEAD], text[-_TAIL:])
     return any(_is_request(part) for part in parts)
 
@@ -159,13 +228,16 @@ def forbids_storage(text: str) -> bool:
 def is_bare_request(text: str) -> bool:
     """True for such a request alone, about what was said before."""
     left = _REQUEST.sub(" ", fold(text))
-    return len(text) <= _BARE and not [word for word in tokens(left) if word not in STOP and word not in _POLITE and word.isalnum()]
+    return len(text) <= _BARE and not [
+        word for word in tokens(left) if word not in STOP and word not in _POLITE and word.isalnum()
+    ]
 
 
 def mark_unsaved(said: Iterable[tuple[str, str]], *, after: bool = False) -> list[bool]:
     """Mark messages that ask not to be saved, and their answers.
 
-    ``said``: role and text of each. ``after``: the message before the first one asked so."""
+    ``said``: role and text of each. ``after``: the message before the first one asked so.
+    """
     marks = []
     for role, text in said:
         if role != "assistant":
@@ -180,7 +252,9 @@ def _is_request(text: str) -> bool:
         return False
     if folded[:1] == folded[-1:] == '"' and folded.count('"') == 2:
         folded = folded[1:-1]
-    return any(not _is_told(folded, found.start(), found.end()) for found in _REQUEST.finditer(folded))
+    return any(
+        not _is_told(folded, found.start(), found.end()) for found in _REQUEST.finditer(folded)
+    )
 
 
 def _may_ask(folded: str) -> bool:
@@ -196,7 +270,9 @@ def _is_told(text: str, start: int, end: int) -> bool:
     start += len(text[start:end]) - len(text[start:end].lstrip(" .!?:;,(\n-"))
     before = text[:start]
     for open_, close in _QUOTES:
-        inside = before.count(open_) % 2 if open_ == close else before.count(open_) > before.count(close)
+        inside = (
+            before.count(open_) % 2 if open_ == close else before.count(open_) > before.count(close)
+        )
         if inside and close in text[end:]:
             return True
     if _REPORTED_AFTER.match(text, end):

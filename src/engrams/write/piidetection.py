@@ -13,14 +13,16 @@ _CARD = late_pattern(r"(?<![\w.+-])(?:\d[ -]?){12,18}\d(?![\w-])")
 _IBAN = late_pattern(r"(?<!\w)[A-Z]{2}\d{2}(?: ?[A-Z0-9]){11,30}(?!\w)")
 _EMAIL = late_pattern(r"(?<![\w.+%-])[\w.+%-]{1,64}+@(?:[\w-]{1,63}\.){1,6}[A-Za-z]{2,24}(?![\w-])")
 _PHONE = late_pattern(
-    r"(?<![\w./:+-])(?:\+\d{1,3}[ .-]?(?:\(0\))?|\(\d{2,5}\)[ .-]?|0\d{1,4}[ ./-])(?:\d[ .-]?){5,11}\d(?![\w-])"
+    r"(?<![\w./:+-])(?:\+\d{1,3}[ .-]?(?:\(0\))?|\(\d{2,5}\)[ .-]?|0\d{1,4}[ ./-])(?:\d["
+    r" .-]?){5,11}\d(?![\w-])"
     r"|(?<![\w./:+-])\d{3}[-. ]\d{3}[-. ]\d{4}(?![\w-])"
 )
 _IPV4 = late_pattern(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w.]|\.\d)")
 _IPV6 = late_pattern(r"(?<![\w:.])(?:[0-9A-Fa-f]{0,4}:){2,7}[0-9A-Fa-f]{0,4}(?![\w:.])")
 _SSN = late_pattern(r"(?<![\w-])(?!000|666|9\d\d)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\w-])")
 _PASSPORT = late_pattern(
-    r"\b(?:passport|passeport|pasaporte|reisepass|passnummer|personalausweis|identity card|id card|driver'?s? licen[cs]e)\w*"
+    r"\b(?:passport|passeport|pasaporte|reisepass|passnummer|personalausweis|identity card|id"
+    r" card|driver'?s? licen[cs]e)\w*"
     r"(?:\s+(?:number|no\.?|nummer|nr\.?|id))?(?:\s+(?:is|was|ist|lautet|es|est))?\s*[:#]?\s*(?P<number>[A-Z0-9][A-Z0-9-]{4,14})\b",
     re.IGNORECASE,
 )
@@ -29,15 +31,19 @@ _DATE = late_pattern(r"^\d{4}[-. ]\d{2}[-. ]\d{2}|^\d{2}[-. ]\d{2}[-. ]\d{4}$")
 
 def scan(text: str) -> tuple[SecretFinding, ...]:
     """Find personal data in order, without overlaps.
-    Families: card, iban, email, phone, ip, ssn, passport. Numbers are checked, not just matched by shape; a passport's is told by the
-    word before it."""
+
+    Families: card, iban, email, phone, ip, ssn, passport. Numbers are checked, not just matched by
+    shape; a passport's is told by the word before it.
+    """
     if not any(char.isdigit() for char in text) and "@" not in text:
         return ()
     found: list[SecretFinding] = []
     for name, find, check in _FAMILIES:
         for match in find.finditer(text):
             first, last = match.span("number" if "number" in find.groupindex else 0)
-            if check(text[first:last]) and not any(first < other.end and other.start < last for other in found):
+            if check(text[first:last]) and not any(
+                first < other.end and other.start < last for other in found
+            ):
                 found.append(SecretFinding(name, first, last))
     return tuple(sorted(found, key=lambda item: item.start))
 
@@ -59,7 +65,12 @@ def is_mod97_valid(iban: str) -> bool:
 
 def _is_card(text: str) -> bool:
     digits = [char for char in text if char.isdigit()]
-    return 13 <= len(digits) <= 19 and digits[0] in "23456" and len(set(digits)) > 1 and is_luhn_valid(text)
+    return (
+        13 <= len(digits) <= 19
+        and digits[0] in "23456"
+        and len(set(digits)) > 1
+        and is_luhn_valid(text)
+    )
 
 
 def _is_phone(text: str) -> bool:

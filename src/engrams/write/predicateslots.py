@@ -10,6 +10,7 @@ from engrams.ports import Embedder
 from engrams.text.normalize import fold
 from engrams.text.terms import terms
 from engrams.text.textcaches import text_cache
+from engrams.text.vocabulary import read_vocabulary
 from engrams.types import Record
 from engrams.write.candidatestatement import CandidateStatement
 from engrams.write.wordlist import word_set
@@ -17,85 +18,143 @@ from engrams.write.wordlist import word_set
 Verdict: TypeAlias = Literal["single", "multi"]
 
 # One value at a time: a new one closes the old.
-SINGLE = word_set("""
-    lives_in works_at job is_named age birthday anniversary married_to dating marital_status diet from born_in phone email address
-    home_town height
-    weight
-    timezone nationality manager boss salary title major studies_at relationship hair_color eye_color native_language first_language
-    username nickname pronouns zip postcode employer school landlord doctor dentist therapist bank
-    port version host branch room floor gate extension
-    """)
+SINGLE = word_set(read_vocabulary(__file__, "single"))
 
 # Nouns for a property that a thing or person has one of: "my manager is X", "the deadline is Y".
-ATTRIBUTES = word_set("""
-    name nickname surname birthday anniversary age address email e-mail phone number mobile extension username handle job title role
-    position
-    profession occupation
-    employer company workplace manager boss supervisor landlord doctor dentist therapist gp school university college major degree salary
-    income
-    rent mortgage budget deadline due date target goal limit quota price cost rate fee version port host url domain path branch database
-    framework language stack editor ide shell browser os platform provider region timezone currency locale theme font format encoding
-    capital capacity size height weight length width color colour shade diet allergy religion nationality hometown city country
-    wife husband spouse partner fiance fiancee girlfriend boyfriend mother father mom mum dad
-    team lead owner maintainer reviewer client vendor schedule time start end launch release flight seat gate room password pin
-    plan status priority stage phase score grade rating rank level temperature speed distance duration dose dosage medication
-    car ride breed species type model brand make pronouns zodiac sign starsign
-    meeting standup appointment interview wedding party exam wifi network server cluster environment bucket repo repository
-    """)
+ATTRIBUTES = word_set(read_vocabulary(__file__, "attributes"))
 
 # Attributes that are roles of people: the value is a name.
 PEOPLE = word_set(
-    "manager boss supervisor landlord doctor dentist therapist gp lead owner maintainer reviewer client vendor wife husband"
-    " spouse partner fiance fiancee girlfriend boyfriend mother father mom mum dad"
+    "manager boss supervisor landlord doctor dentist therapist gp lead owner maintainer reviewer"
+    " client vendor wife husband spouse partner fiance fiancee girlfriend boyfriend mother father"
+    " mom mum dad"
 )
 
-# Attributes that are things rather than properties: "the meeting is on Monday" is a value, "the meeting is important" is not.
-THINGS = word_set("""
-    car ride meeting standup appointment interview wedding party exam wifi network server cluster environment bucket repo repository
-    database flight seat
-    room gate team company school university college launch release end start plan schedule stack framework model provider platform
-    browser shell editor
-    os port host url domain path branch budget deadline price cost rent mortgage salary income schedule diet phone email address
-    """)
+# Attributes that are things rather than properties: "the meeting is on Monday" is a value, "the
+# meeting is important" is not.
+THINGS = word_set(read_vocabulary(__file__, "things"))
 
 _SAME = {
-    "resides_in": "lives_in", "based_in": "lives_in", "located_in": "lives_in", "lives_at": "lives_in", "home_is": "lives_in",
+    "resides_in": "lives_in",
+    "based_in": "lives_in",
+    "located_in": "lives_in",
+    "lives_at": "lives_in",
+    "home_is": "lives_in",
     "residence": "lives_in",
-    "city": "lives_in", "home_city": "lives_in", "location": "lives_in", "relocated_to": "lives_in",
-    "works_for": "works_at", "employed_by": "works_at", "employed_at": "works_at", "employer": "works_at", "company": "works_at",
+    "city": "lives_in",
+    "home_city": "lives_in",
+    "location": "lives_in",
+    "relocated_to": "lives_in",
+    "works_for": "works_at",
+    "employed_by": "works_at",
+    "employed_at": "works_at",
+    "employer": "works_at",
+    "company": "works_at",
     "workplace": "works_at",
-    "works_as": "job", "occupation": "job", "profession": "job", "job_title": "job", "position": "job", "role": "job", "title": "job",
-    "name": "is_named", "full_name": "is_named", "first_name": "is_named", "called": "is_named", "goes_by": "is_named",
-    "is_aged": "age", "born_on": "birthday", "birth_date": "birthday", "date_of_birth": "birthday",
-    "spouse": "married_to", "wife": "married_to", "husband": "married_to",
-    "phone_number": "phone", "mobile": "phone", "mobile_number": "phone", "cell": "phone", "number": "phone",
-    "email_address": "email", "e-mail": "email", "mail": "email", "home_address": "address", "hometown": "home_town",
-    "comes_from": "from", "is_from": "from", "originally_from": "from", "supervisor": "manager", "boss": "manager",
-    "loves": "likes", "enjoys": "likes", "adores": "likes", "hates": "likes", "dislikes": "likes", "loathes": "likes", "detests": "likes",
+    "works_as": "job",
+    "occupation": "job",
+    "profession": "job",
+    "job_title": "job",
+    "position": "job",
+    "role": "job",
+    "title": "job",
+    "name": "is_named",
+    "full_name": "is_named",
+    "first_name": "is_named",
+    "called": "is_named",
+    "goes_by": "is_named",
+    "is_aged": "age",
+    "born_on": "birthday",
+    "birth_date": "birthday",
+    "date_of_birth": "birthday",
+    "spouse": "married_to",
+    "wife": "married_to",
+    "husband": "married_to",
+    "phone_number": "phone",
+    "mobile": "phone",
+    "mobile_number": "phone",
+    "cell": "phone",
+    "number": "phone",
+    "email_address": "email",
+    "e-mail": "email",
+    "mail": "email",
+    "home_address": "address",
+    "hometown": "home_town",
+    "comes_from": "from",
+    "is_from": "from",
+    "originally_from": "from",
+    "supervisor": "manager",
+    "boss": "manager",
+    "loves": "likes",
+    "enjoys": "likes",
+    "adores": "likes",
+    "hates": "likes",
+    "dislikes": "likes",
+    "loathes": "likes",
+    "detests": "likes",
     "is_fan_of": "likes",
-    "colour": "color", "favorite_colour": "favorite_color", "favourite_color": "favorite_color", "girlfriend": "dating",
+    "colour": "color",
+    "favorite_colour": "favorite_color",
+    "favourite_color": "favorite_color",
+    "girlfriend": "dating",
     "boyfriend": "dating",
-    "owns": "has", "possesses": "has", "due_date": "deadline", "due": "deadline",
-}  # fmt: skip
+    "owns": "has",
+    "possesses": "has",
+    "due_date": "deadline",
+    "due": "deadline",
+}
 
 # Slots closed by a statement: (predicate, objects; none: any) by predicate and object (empty: any).
 _ALSO: dict[tuple[str, str], tuple[tuple[str, frozenset[str]], ...]] = {
     ("marital_status", "divorced"): (("married_to", frozenset()),),
     ("marital_status", "widowed"): (("married_to", frozenset()),),
-    ("marital_status", "single"): (("married_to", frozenset()), ("dating", frozenset()), ("engaged_to", frozenset())),
+    ("marital_status", "single"): (
+        ("married_to", frozenset()),
+        ("dating", frozenset()),
+        ("engaged_to", frozenset()),
+    ),
     ("marital_status", "married"): (("engaged_to", frozenset()),),
-    ("married_to", ""): (("marital_status", frozenset(("single", "engaged", "divorced", "widowed"))), ("engaged_to", frozenset()),
-    ("dating", frozenset())),
-    ("got_married", ""): (("marital_status", frozenset(("single", "engaged", "divorced", "widowed"))), ("engaged_to", frozenset())),
-    ("got_divorced", ""): (("married_to", frozenset()), ("marital_status", frozenset(("married",)))),
+    ("married_to", ""): (
+        ("marital_status", frozenset(("single", "engaged", "divorced", "widowed"))),
+        ("engaged_to", frozenset()),
+        ("dating", frozenset()),
+    ),
+    ("got_married", ""): (
+        ("marital_status", frozenset(("single", "engaged", "divorced", "widowed"))),
+        ("engaged_to", frozenset()),
+    ),
+    ("got_divorced", ""): (
+        ("married_to", frozenset()),
+        ("marital_status", frozenset(("married",))),
+    ),
     ("dating", ""): (("marital_status", frozenset(("single",))),),
     ("engaged_to", ""): (("marital_status", frozenset(("single",))), ("dating", frozenset())),
     ("got_engaged", ""): (("marital_status", frozenset(("single",))),),
     ("sold", ""): (("has", frozenset()),),
-    ("left", ""): (("works_at", frozenset()), ("studies_at", frozenset()), ("member_of", frozenset())),
-}  # fmt: skip
+    ("left", ""): (
+        ("works_at", frozenset()),
+        ("studies_at", frozenset()),
+        ("member_of", frozenset()),
+    ),
+}
 
 _NEGATIVE = word_set("hates dislikes loathes detests")
+
+
+_CLOCK = re.compile(
+    r"\b\d{1,2}(?::\d\d)?\s*(?:[ap]\.?m\b)|\b\d{1,2}:\d\d\b|^at \d{1,2}$", re.IGNORECASE
+)
+_DATE = re.compile(
+    r"\b(?:january|february|march|april|may|june|july|august|september|october|november|december)\b|\b\d{4}-\d\d|day\b",
+    re.IGNORECASE,
+)
+
+
+_MOST = 50
+# Position of the floor between the card's "related" (0) and "duplicate" (1). Measured with the
+# built-in model on fifty pairs: half way lets car/vehicle and doctor/physician through and keeps
+# breakfast/lunch and mother/father apart.
+_SHARE = 0.5
 
 
 @text_cache(4096)
@@ -113,19 +172,26 @@ def is_contrary(predicate: str) -> bool:
 
 def closed_slots(predicate: str, thing: str) -> tuple[tuple[str, frozenset[str]], ...]:
     """Return other slots that a statement closes.
-    Pairs of predicate and the objects it closes (empty: any)."""
+
+    Pairs of predicate and the objects it closes (empty: any).
+    """
     name = canonical_predicate(predicate)
     return _ALSO.get((name, fold(thing)), ()) + _ALSO.get((name, ""), ())
 
 
 def is_single(predicate: str, subject: str = "", thing: str = "") -> bool:
     """True if (subject, predicate) holds one value at a time.
-    For ``is`` the subject's last word decides, and the value ``thing``: "the server is slow" is a remark, "the server is db-7" a value."""
+
+    For ``is`` the subject's last word decides, and the value ``thing``: "the server is slow" is a
+    remark, "the server is db-7" a value.
+    """
     name = canonical_predicate(predicate)
     if (
         name in SINGLE
         or name.startswith("favorite_")
-        or name.endswith(("_name", "_number", "_deadline", "_date", "_version", "_port", "_address"))
+        or name.endswith(
+            ("_name", "_number", "_deadline", "_date", "_version", "_port", "_address")
+        )
     ):
         return True
     if name == "is":
@@ -133,12 +199,6 @@ def is_single(predicate: str, subject: str = "", thing: str = "") -> bool:
         remark = noun in THINGS and thing.islower() and not any(char.isdigit() for char in thing)
         return noun in ATTRIBUTES and not remark
     return False
-
-
-_CLOCK = re.compile(r"\b\d{1,2}(?::\d\d)?\s*(?:[ap]\.?m\b)|\b\d{1,2}:\d\d\b|^at \d{1,2}$", re.IGNORECASE)
-_DATE = re.compile(
-    r"\b(?:january|february|march|april|may|june|july|august|september|october|november|december)\b|\b\d{4}-\d\d|day\b", re.IGNORECASE
-)
 
 
 def classify_value(thing: str) -> str:
@@ -154,12 +214,6 @@ def classify_value(thing: str) -> str:
     return "name" if thing[:1].isupper() else "words"
 
 
-_MOST = 50
-# Position of the floor between the card's "related" (0) and "duplicate" (1). Measured with the built-in model on fifty pairs:
-# half way lets car/vehicle and doctor/physician through and keeps breakfast/lunch and mother/father apart.
-_SHARE = 0.5
-
-
 def has_synonyms(candidate: CandidateStatement, embedder: Embedder) -> bool:
     """True for a slot of one value whose name can be compared."""
     return (
@@ -170,11 +224,15 @@ def has_synonyms(candidate: CandidateStatement, embedder: Embedder) -> bool:
     )
 
 
-def find_synonyms(candidate: CandidateStatement, known: Sequence[Record], embedder: Embedder) -> tuple[Record, ...]:
+def find_synonyms(
+    candidate: CandidateStatement, known: Sequence[Record], embedder: Embedder
+) -> tuple[Record, ...]:
     """Find records whose slot name is a synonym of the candidate's.
 
-    The candidate must have a slot to compare (``has_synonyms``). Others need names of their own and the same owner of the slot; names that
-    share a word differ by the rest of it: ``work phone`` is not ``home phone``. Raises ModelError."""
+    The candidate must have a slot to compare (``has_synonyms``). Others need names of their own and
+    the same owner of the slot; names that share a word differ by the rest of it: ``work phone`` is
+    not ``home phone``. Raises ModelError.
+    """
     floors = embedder.card.floors
     name = _slot_name(candidate.subject, candidate.predicate)
     floor = floors["related"] + _SHARE * (floors["duplicate"] - floors["related"])
@@ -190,7 +248,11 @@ def find_synonyms(candidate: CandidateStatement, known: Sequence[Record], embedd
     if not others:
         return ()
     rows = embedder.embed([name, *(other for _, other in others)])
-    return tuple(record for (record, _), row in zip(others, rows[1:], strict=True) if float(row @ rows[0]) >= floor)
+    return tuple(
+        record
+        for (record, _), row in zip(others, rows[1:], strict=True)
+        if float(row @ rows[0]) >= floor
+    )
 
 
 def _slot_name(subject: str, predicate: str) -> str:
@@ -198,7 +260,11 @@ def _slot_name(subject: str, predicate: str) -> str:
     canonical = canonical_predicate(predicate)
     if canonical == "is":
         return subject.rpartition("'s ")[2]
-    return "" if canonical in SINGLE or canonical.startswith("favorite_") else canonical.replace("_", " ")
+    return (
+        ""
+        if canonical in SINGLE or canonical.startswith("favorite_")
+        else canonical.replace("_", " ")
+    )
 
 
 def _slot_holder(subject: str, predicate: str) -> str:

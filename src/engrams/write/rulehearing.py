@@ -41,28 +41,52 @@ def hear_records(task: HearingTask) -> Heard:
 
 
 def gate_record(
-    record: Record, settings: WriteSettings, echoes: Collection[str], replies: Collection[str], decisions: list[StageDecision]
+    record: Record,
+    settings: WriteSettings,
+    echoes: Collection[str],
+    replies: Collection[str],
+    decisions: list[StageDecision],
 ) -> Record | None:
     """Strip echoes from a record; None if nothing is to be learned.
-    ``replies``: records that are understood by the question before them, however brief."""
+
+    ``replies``: records that are understood by the question before them, however brief.
+    """
     # A turn is learned from even if it left the working tier meanwhile.
     away = record.kind is Kind.TURN and record.status is Status.ARCHIVED
-    if (record.status is not Status.ACTIVE and not away) or record.kind not in (Kind.TURN, Kind.EXCHANGE, Kind.NOTE):
-        decisions.append(StageDecision("gate", "skip", f"{record.status} {record.kind}", record=record.id))
+    if (record.status is not Status.ACTIVE and not away) or record.kind not in (
+        Kind.TURN,
+        Kind.EXCHANGE,
+        Kind.NOTE,
+    ):
+        decisions.append(
+            StageDecision("gate", "skip", f"{record.status} {record.kind}", record=record.id)
+        )
         return None
     if record.kind is Kind.NOTE:
         return record
     if record.role not in settings.roles:
-        decisions.append(StageDecision("gate", "skip", f"role {record.role or 'unknown'}", record=record.id))
+        decisions.append(
+            StageDecision("gate", "skip", f"role {record.role or 'unknown'}", record=record.id)
+        )
         return None
     injected = record.meta.get("echo")
-    known = {*echoes, *(mark for mark in injected if isinstance(mark, str))} if isinstance(injected, list | tuple) else echoes
-    own = remove_echoes(remove_system_texts(record.text) if "<" in record.text else record.text, known)
+    known = (
+        {*echoes, *(mark for mark in injected if isinstance(mark, str))}
+        if isinstance(injected, list | tuple)
+        else echoes
+    )
+    own = remove_echoes(
+        remove_system_texts(record.text) if "<" in record.text else record.text, known
+    )
     refused = gate_text(own, min_words=settings.min_words) if settings.gate and own else None
     if refused is not None and refused.reason in BRIEF and record.id in replies:
         refused = None
     if refused is not None or not own:
-        decisions.append(replace(refused or StageDecision("gate", "skip", "echo", record.text[:80]), record=record.id))
+        decisions.append(
+            replace(
+                refused or StageDecision("gate", "skip", "echo", record.text[:80]), record=record.id
+            )
+        )
         return None
     return record if own == record.text else replace(record, text=own)
 
@@ -71,7 +95,14 @@ def extract_by_rules(record: Record, names: frozenset[str]) -> list[CandidateSta
     """Extract the statements of a record that the gate left."""
     named = record.speaker.strip()
     subject = canonical_subject(named, record.scope) if named else "user"
-    speech = UtteranceContext(named or "the user", subject, record.recorded_at, record.id, record.trust, names)
+    speech = UtteranceContext(
+        speaker=named or "the user",
+        subject=subject,
+        said_at=record.recorded_at,
+        source=record.id,
+        trust=record.trust,
+        names=names,
+    )
     found = [
         replace(candidate, subject=canonical_subject(candidate.subject, record.scope))
         for candidate in extract_statements(record.text, speech)

@@ -1,7 +1,9 @@
 """Detection and redaction of keys, passwords and tokens.
 
-Each rule names the literals of which one must occur before its pattern is tried, so that a text without them costs a few substring
-searches. Patterns use possessive quantifiers and bounded repeats: no input makes them backtrack."""
+Each rule names the literals of which one must occur before its pattern is tried, so that a text
+without them costs a few substring searches. Patterns use possessive quantifiers and bounded
+repeats: no input makes them backtrack.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +16,23 @@ from functools import cache
 from engrams.frozendata import dataclass
 from engrams.text.latepatterns import late_pattern
 from engrams.write.secretpatterns import PASSWORD_WORDS, PLAIN, PROSE, RULES
+
+_SHORTEST = 6
+# Every key with a fixed prefix has this many characters in a row; ordinary text seldom does.
+_RUN = late_pattern(r"\S{16}")
+_ANYHOW = frozenset(
+    ("private-key", "putty-key", "url-password", "odbc-password", "netrc", "curl-user")
+)
+_ENTROPY = 2.9
+_PLACEHOLDER = late_pattern(
+    r"^(?:[x*•.…_#-]+|<.*>?|\[.*|\{.*|\$.*|%.*|.*\(.*|.*(?:example|placeholder|changeme|change_me|change-me|dummy|redacted"
+    r"|your[-_ ]|my[-_]|insert|todo|foobar).*"
+    r"|(?:none|null|nil|true|false|undefined|string|str|bytes|int|bool|optional|required|secret|password|token|test|xxx+)[,;)\]]*"
+    r"|(?:os|process|env|self|this|settings|config|conf|request|req|args|opts|options|params|props|data|user|form|body"
+    r"|response|res|cfg|ctx|secrets|vault)[.\[].*"
+    r"|(?:getenv|environ|getpass|input|prompt|get_|load_|read_|hash_|generate_|create_|bcrypt|argon).*)$",
+    re.IGNORECASE | re.DOTALL,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,22 +52,6 @@ class _SecretRule:
     check: Callable[[str], bool] | None
     folded: bool
     long: bool = False
-
-
-_SHORTEST = 6
-# Every key with a fixed prefix has this many characters in a row; ordinary text seldom does.
-_RUN = late_pattern(r"\S{16}")
-_ANYHOW = frozenset(("private-key", "putty-key", "url-password", "odbc-password", "netrc", "curl-user"))
-_ENTROPY = 2.9
-_PLACEHOLDER = late_pattern(
-    r"^(?:[x*•.…_#-]+|<.*>?|\[.*|\{.*|\$.*|%.*|.*\(.*|.*(?:example|placeholder|changeme|change_me|change-me|dummy|redacted"
-    r"|your[-_ ]|my[-_]|insert|todo|foobar).*"
-    r"|(?:none|null|nil|true|false|undefined|string|str|bytes|int|bool|optional|required|secret|password|token|test|xxx+)[,;)\]]*"
-    r"|(?:os|process|env|self|this|settings|config|conf|request|req|args|opts|options|params|props|data|user|form|body"
-    r"|response|res|cfg|ctx|secrets|vault)[.\[].*"
-    r"|(?:getenv|environ|getpass|input|prompt|get_|load_|read_|hash_|generate_|create_|bcrypt|argon).*)$",
-    re.IGNORECASE | re.DOTALL,
-)
 
 
 def scan(text: str) -> tuple[SecretFinding, ...]:
@@ -124,7 +127,9 @@ def _is_spoken_secret(value: str) -> bool:
     if len(bare) < 3 or _PLACEHOLDER.match(bare):
         return False
     if bare.isalpha() and bare.isascii():
-        return bare.lower() not in PLAIN and not bare.lower().endswith(("ed", "ing", "able", "ible", "ly"))
+        return bare.lower() not in PLAIN and not bare.lower().endswith(
+            ("ed", "ing", "able", "ible", "ly")
+        )
     return True
 
 
@@ -139,7 +144,26 @@ _CHECKS: dict[str, Callable[[str], bool]] = {
     "numeric": _is_numeric,
 }
 _RULES: tuple[_SecretRule, ...] = (
-    *(_SecretRule(name, literals, find, None, False, name not in _ANYHOW) for name, literals, find in RULES),
-    *(_SecretRule(name, literals or PASSWORD_WORDS, find, _CHECKS.get(check), True) for name, literals, find, check in PROSE),
+    *(
+        _SecretRule(
+            name=name,
+            literals=literals,
+            pattern=find,
+            check=None,
+            folded=False,
+            long=name not in _ANYHOW,
+        )
+        for name, literals, find in RULES
+    ),
+    *(
+        _SecretRule(
+            name=name,
+            literals=literals or PASSWORD_WORDS,
+            pattern=find,
+            check=_CHECKS.get(check),
+            folded=True,
+        )
+        for name, literals, find, check in PROSE
+    ),
 )
 _SHORT = tuple(rule for rule in _RULES if not rule.long)

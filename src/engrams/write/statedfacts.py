@@ -16,7 +16,8 @@ _GIVEN = (Kind.FACT, Kind.PREFERENCE, Kind.CORRECTION)
 _CHANGED = re.compile(
     # Begins where white space begins: in linear time.
     r"(?<!\s)(?:\s*,)?\s*\b"
-    r"(?:now|from now on|since (?:today|yesterday|(?:this|last) \w+|\w+ \d{4}|\d[\d-]*)|as of (?:now|today|\w+ \d{4}|\d[\d-]*)|"
+    r"(?:now|from now on|since (?:today|yesterday|(?:this|last) \w+|\w+ \d{4}|\d[\d-]*)|as of"
+    r" (?:now|today|\w+ \d{4}|\d[\d-]*)|"
     r"these days|nowadays|instead)\b",
     re.IGNORECASE,
 )
@@ -50,7 +51,11 @@ def fill_procedure(record: Record) -> Record:
     found = next((one for one in _extract(record, record.text) if one.kind is Kind.PROCEDURE), None)
     if found is None:
         return record
-    told = {name: list(parts) for name, parts in ((PREREQUISITES, found.prerequisites), (WARNINGS, found.warnings)) if parts}
+    told = {
+        name: list(parts)
+        for name, parts in ((PREREQUISITES, found.prerequisites), (WARNINGS, found.warnings))
+        if parts
+    }
     return replace(record, triggers=found.triggers, steps=found.steps, meta={**told, **record.meta})
 
 
@@ -79,10 +84,21 @@ def read_edited(record: Record, text: str) -> list[CandidateStatement]:
 
 def keeps_slot(read: CandidateStatement, record: Record) -> bool:
     """True if a new text says another value of a statement's slot.
-    It is so now and without doubt."""
-    same = (read.subject, canonical_predicate(read.predicate)) == (record.subject, canonical_predicate(record.predicate))
-    sure = read.modality == "asserted" and read.effect in ("states", "changes") and read.polarity == record.meta.get("polarity", True)
-    current = read.valid_to is None and (read.valid_from is None or read.valid_from <= record.recorded_at)
+
+    It is so now and without doubt.
+    """
+    same = (read.subject, canonical_predicate(read.predicate)) == (
+        record.subject,
+        canonical_predicate(record.predicate),
+    )
+    sure = (
+        read.modality == "asserted"
+        and read.effect in ("states", "changes")
+        and read.polarity == record.meta.get("polarity", True)
+    )
+    current = read.valid_to is None and (
+        read.valid_from is None or read.valid_from <= record.recorded_at
+    )
     return same and sure and current and bool(read.object)
 
 
@@ -90,7 +106,14 @@ def _extract(record: Record, text: str, *known: str) -> tuple[CandidateStatement
     """Read a text by rules, loaded only now: storing needs none."""
     from engrams.write.rules import UtteranceContext, extract_statements
 
-    speech = UtteranceContext("the user", "user", record.recorded_at, record.id, record.trust, frozenset(known))
+    speech = UtteranceContext(
+        speaker="the user",
+        subject="user",
+        said_at=record.recorded_at,
+        source=record.id,
+        trust=record.trust,
+        names=frozenset(known),
+    )
     return extract_statements(text, speech)
 
 
@@ -108,7 +131,10 @@ def _say_by_owner(found: re.Match[str]) -> str:
 
 def with_slots(known: Sequence[Record]) -> list[Record]:
     """Fill the slots of given statements, to compare them by."""
-    return [_fill_slot(one) if _is_given(one) and not one.predicate else one for one in {one.id: one for one in known}.values()]
+    return [
+        _fill_slot(one) if _is_given(one) and not one.predicate else one
+        for one in {one.id: one for one in known}.values()
+    ]
 
 
 def hide_given(given: Sequence[Record], changes: DigestChangeSet) -> None:
@@ -122,7 +148,10 @@ def settle_given(given: Sequence[Record], changes: DigestChangeSet) -> None:
     for record in given:
         new = changes.created.pop(record.id, record)
         changes.originals[record.id] = record
-        ended = {name: getattr(new, name) for name in ("status", "valid_to", "ended_at", "retired_at", "superseded_by")}
+        ended = {
+            name: getattr(new, name)
+            for name in ("status", "valid_to", "ended_at", "retired_at", "superseded_by")
+        }
         changes.current[record.id] = replace(record, **ended)
         changes.actions.setdefault(record.id, ("supersede", "a newer statement took its place"))
         changes.edges.pop((record.id, record.id, EdgeType.DERIVED_FROM), None)
@@ -138,9 +167,16 @@ def _parse(record: Record) -> CandidateStatement:
     plain = _PLAIN.fullmatch(_CHANGED.sub("", record.text).strip())
     if plain is None:
         return CandidateStatement(record.text)
-    subject, predicate = " ".join(plain["subject"].split()), plain["verb"].lower().replace(" ", "_").removesuffix("_on")
+    subject = " ".join(plain["subject"].split())
+    predicate = plain["verb"].lower().replace(" ", "_").removesuffix("_on")
     single = is_single(predicate, subject) or bool(_CHANGED.search(record.text))
-    return CandidateStatement(record.text, subject=subject, predicate=predicate, object=plain["object"].strip(), single=single)
+    return CandidateStatement(
+        record.text,
+        subject=subject,
+        predicate=predicate,
+        object=plain["object"].strip(),
+        single=single,
+    )
 
 
 def _fill_slot(record: Record) -> Record:

@@ -9,19 +9,27 @@ from engrams.types import Record
 from engrams.write.candidatestatement import CandidateStatement
 from engrams.write.predicateslots import canonical_predicate
 
-_RECENT, _JUST = timedelta(days=366), timedelta(days=8)
+_RECENT = timedelta(days=366)
+_JUST = timedelta(days=8)
 
 
 def is_to_come(candidate: CandidateStatement) -> bool:
     """True if a statement holds only from a later day."""
-    begins, said = candidate.valid_from, candidate.said_at
+    begins = candidate.valid_from
+    said = candidate.said_at
     return begins is not None and said is not None and begins > said
 
 
 def is_announced(record: Record, candidate: CandidateStatement) -> bool:
     """True if a record holds only after the candidate was said."""
-    begins, said = record.valid_from, candidate.said_at
-    return begins is not None and said is not None and begins > max(said, record.recorded_at) and not is_to_come(candidate)
+    begins = record.valid_from
+    said = candidate.said_at
+    return (
+        begins is not None
+        and said is not None
+        and begins > max(said, record.recorded_at)
+        and not is_to_come(candidate)
+    )
 
 
 def gives_up_plan(candidate: CandidateStatement) -> bool:
@@ -36,19 +44,35 @@ def find_plans(candidate: CandidateStatement, known: Sequence[Record]) -> list[R
 
 def is_over(candidate: CandidateStatement) -> bool:
     """True for a value that ended before it was told."""
-    ends, said = candidate.valid_to, candidate.said_at
-    return ends is not None and said is not None and ends <= said and candidate.single and candidate.polarity
+    ends = candidate.valid_to
+    said = candidate.said_at
+    return (
+        ends is not None
+        and said is not None
+        and ends <= said
+        and candidate.single
+        and candidate.polarity
+    )
 
 
 def find_moment(candidate: CandidateStatement, latest: Record) -> datetime | None:
     """Return when a statement holds, for comparison with the latest known one.
 
-    A recent change told after a statement without a time of its own ends it: that one was dated by nothing but its telling.
-    One that names no value ("I got laid off") has to be of the last days."""
-    moment, said = candidate.effective_at or candidate.said_at, candidate.said_at
-    if moment is None or said is None or latest.recorded_at > said or latest.valid_from not in (None, latest.recorded_at):
+    A recent change told after a statement without a time of its own ends it: that one was dated by
+    nothing but its telling. One that names no value ("I got laid off") has to be of the last days.
+    """
+    moment = candidate.effective_at or candidate.said_at
+    said = candidate.said_at
+    if (
+        moment is None
+        or said is None
+        or latest.recorded_at > said
+        or latest.valid_from not in (None, latest.recorded_at)
+    ):
         return moment
-    changes = candidate.effect in ("changes", "ends") or canonical_predicate(candidate.predicate) in ("left", "sold")
+    changes = candidate.effect in ("changes", "ends") or canonical_predicate(
+        candidate.predicate
+    ) in ("left", "sold")
     return said if changes and said - moment < (_RECENT if candidate.object else _JUST) else moment
 
 

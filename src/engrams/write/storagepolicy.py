@@ -1,5 +1,7 @@
 """Policy: store a candidate now, hold it, or drop it.
-Hard guards come first; nothing, not even a model, overrules them."""
+
+Hard guards come first; nothing, not even a model, overrules them.
+"""
 
 from __future__ import annotations
 
@@ -20,27 +22,35 @@ Action: TypeAlias = Literal["commit_now", "commit_at_session_end", "require_repe
 _REASON = 240
 _PROVENANCE = frozenset(("mentioned_in", "mentioned", "said", "asked", "told", "source"))
 _TURN = re.compile(
-    r"\b(?:right now|at the moment|for now|for today|just this once|this time|just now|today|tonight|gerade|por ahora"
+    r"\b(?:right now|at the moment|for now|for today|just this once|this time|just"
+    r" now|today|tonight|gerade|por ahora"
     r"|pour l'instant|现在|暂时)\b|现在|暂时"
 )
 _DURABLE = re.compile(
-    r"\b(?:always|never|from now on|every (?:day|time|week|morning|night|single)|usually|in (?:the )?future|going forward"
+    r"\b(?:always|never|from now on|every (?:day|time|week|morning|night|single)|usually|in (?:the"
+    r" )?future|going forward"
     r"|ever|permanently|for good|for life|forever|remember"
     r"|immer|nie|niemals|siempre|nunca|toujours|jamais)\b|永远|总是|从来|一直"
 )
 _SAFETY = re.compile(
-    r"\b(?:skip|ignore|bypass|disable|turn off|override|drop|disregard|without|no|avoid|never|stop|don't|do not)\b[^.!?]{0,40}"
-    r"\b(?:safety|safeguards?|guardrails?|warnings?|disclaimers?|moderation|content (?:filters?|polic(?:y|ies))"
+    r"\b(?:skip|ignore|bypass|disable|turn"
+    r" off|override|drop|disregard|without|no|avoid|never|stop|don't|do not)\b[^.!?]{0,40}"
+    r"\b(?:safety|safeguards?|guardrails?|warnings?|disclaimers?|moderation|content"
+    r" (?:filters?|polic(?:y|ies))"
     r"|confirmations?|security checks?|(?:ethical )?guidelines?)\b"
-    r"|\b(?:never|don't|do not|stop)\b[^.!?]{0,20}\b(?:refus(?:e|ing)|warn(?:ing)?|say(?:ing)? no)\b"
-    r"|\b(?:don't|do not|never|stop)\b[^.!?]{0,30}\b(?:mention|suggest|recommend|call|refer)\w*\b[^.!?]{0,30}\b(?:help"
+    r"|\b(?:never|don't|do not|stop)\b[^.!?]{0,20}\b(?:refus(?:e|ing)|warn(?:ing)?|say(?:ing)?"
+    r" no)\b"
+    r"|\b(?:don't|do"
+    r" not|never|stop)\b[^.!?]{0,30}\b(?:mention|suggest|recommend|call|refer)\w*\b[^.!?]{0,30}\b(?:help"
     r"|hotline|therapist|doctor|emergency|crisis|professional)"
     r"|\b(?:jailbreak|do anything now|developer mode|unfiltered|uncensored)\b"
 )
 _LOSS = re.compile(
-    r"\b(?:died|passed away|passed on|death|funeral|lost my (?:mom|mum|mother|dad|father|son|daughter|baby|brother|sister"
+    r"\b(?:died|passed away|passed on|death|funeral|lost my"
+    r" (?:mom|mum|mother|dad|father|son|daughter|baby|brother|sister"
     r"|wife|husband|partner|grandm\w+|grandf\w+|grandpa|dog|cat|best friend)"
-    r"|miscarri\w+|suicid\w+|trauma\w*|abus(?:e|ed|ive)|assault\w*|grie(?:f|ving)|ptsd|panic attacks?|trigger(?:s|ed|ing)?|self-harm)\b"
+    r"|miscarri\w+|suicid\w+|trauma\w*|abus(?:e|ed|ive)|assault\w*|grie(?:f|ving)|ptsd|panic"
+    r" attacks?|trigger(?:s|ed|ing)?|self-harm)\b"
 )
 _SELF_BELIEF = re.compile(
     r"\b(?:is|am|feels?(?: like)?|was)\s+(?:just |such |so |a |an |completely |totally |always )*"
@@ -49,43 +59,62 @@ _SELF_BELIEF = re.compile(
 )
 
 
+_WISHES = (Kind.RULE, Kind.NEGATIVE, Kind.PROCEDURE, Kind.PREFERENCE)
+
+
 @dataclass(frozen=True, slots=True)
 class StoragePolicyDecision:
     """Action for a candidate and its reason, up to 240 characters.
-    ``awaits_review``: a model has not reviewed it yet."""
+
+    ``awaits_review``: a model has not reviewed it yet.
+    """
 
     action: Action
     reason: str
     awaits_review: bool = False
 
 
-_WISHES = (Kind.RULE, Kind.NEGATIVE, Kind.PROCEDURE, Kind.PREFERENCE)
 _IMPLIED = StoragePolicyDecision("commit_at_session_end", "an implied wish")
 
 
 def decide(
-    candidate: CandidateStatement, *, mode: PolicyMode, explicit: bool, floor: float, hold_below: float = 0.0
+    candidate: CandidateStatement,
+    *,
+    mode: PolicyMode,
+    explicit: bool,
+    floor: float,
+    hold_below: float = 0.0,
 ) -> StoragePolicyDecision:
     """Decide on one candidate under the policy ``mode``.
 
-    ``explicit``: the user asked to remember it. ``floor``: the confidence below which nothing is stored; ``hold_below``: the one
-    below which a rule or preference is held. With ``llm`` and no model's decision yet, what the guards let through is held: never written
-    unreviewed."""
+    ``explicit``: the user asked to remember it. ``floor``: the confidence below which nothing is
+    stored; ``hold_below``: the one below which a rule or preference is held. With ``llm`` and no
+    model's decision yet, what the guards let through is held: never written unreviewed.
+    """
     guarded = check_guards(candidate)
     if guarded is not None:
         return guarded
-    implied = mode != "off" and not explicit and candidate.kind in _WISHES and candidate.confidence < hold_below
+    implied = (
+        mode != "off"
+        and not explicit
+        and candidate.kind in _WISHES
+        and candidate.confidence < hold_below
+    )
     if implied and mode == "rules":
         return _IMPLIED
     if candidate.confidence < floor and not implied:
-        return StoragePolicyDecision("drop", f"confidence {candidate.confidence:.2f} under {floor:.2f}")
+        return StoragePolicyDecision(
+            "drop", f"confidence {candidate.confidence:.2f} under {floor:.2f}"
+        )
     match mode:
         case "off":
             return StoragePolicyDecision("commit_now", "policy off")
         case "rules":
             return _decide_by_rules(candidate, explicit=explicit)
         case "llm":
-            return StoragePolicyDecision("commit_at_session_end", "awaits review", awaits_review=True)
+            return StoragePolicyDecision(
+                "commit_at_session_end", "awaits review", awaits_review=True
+            )
 
 
 def resolve_mode(policy: PolicyMode | Literal["auto"], *, model: bool) -> PolicyMode:
@@ -102,18 +131,33 @@ def check_guards(candidate: CandidateStatement) -> StoragePolicyDecision | None:
         return StoragePolicyDecision("drop", "guard: only says where something was said")
     if is_control(text):
         return StoragePolicyDecision("drop", "guard: a request about memory itself")
-    if candidate.kind in (Kind.RULE, Kind.NEGATIVE, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION) and _SAFETY.search(text):
+    if candidate.kind in (
+        Kind.RULE,
+        Kind.NEGATIVE,
+        Kind.PREFERENCE,
+        Kind.PROCEDURE,
+        Kind.CORRECTION,
+    ) and _SAFETY.search(text):
         return StoragePolicyDecision("drop", "guard: asks to give up a safety measure")
-    if "[redacted" in text or secrets.scan(candidate.text) or any(secrets.scan(item.quote) for item in candidate.evidence):
+    if (
+        "[redacted" in text
+        or secrets.scan(candidate.text)
+        or any(secrets.scan(item.quote) for item in candidate.evidence)
+    ):
         return StoragePolicyDecision("drop", "guard: holds a secret")
     if _is_passing(candidate, text):
         return StoragePolicyDecision("drop", "guard: true for this turn only")
     return None
 
 
-def clamp_decision(candidate: CandidateStatement, ruling: StoragePolicyDecision, floor: float = 0.0) -> StoragePolicyDecision:
+def clamp_decision(
+    candidate: CandidateStatement, ruling: StoragePolicyDecision, floor: float = 0.0
+) -> StoragePolicyDecision:
     """Limit a model's decision to what the guards allow.
-    Losses, triggers and what is less sure than ``floor`` are never stored at once, a low view of oneself only if repeated."""
+
+    Losses, triggers and what is less sure than ``floor`` are never stored at once, a low view of
+    oneself only if repeated.
+    """
     guarded = check_guards(candidate)
     if guarded is not None:
         return guarded
@@ -127,11 +171,14 @@ def clamp_decision(candidate: CandidateStatement, ruling: StoragePolicyDecision,
     return replace(ruling, reason=ruling.reason[:_REASON])
 
 
-def has_support(support: int, *, repetition: bool = False, transcript: int = 0, arc: int = 0, earlier: int = 0) -> bool:
+def has_support(
+    support: int, *, repetition: bool = False, transcript: int = 0, arc: int = 0, earlier: int = 0
+) -> bool:
     """True if a held candidate has the support to be stored.
 
-    Said twice; or said once and confirmed twice by the session's arc or by an earlier session. ``repetition``: it was held for repetition,
-    so an arc alone does not count."""
+    Said twice; or said once and confirmed twice by the session's arc or by an earlier session.
+    ``repetition``: it was held for repetition, so an arc alone does not count.
+    """
     if support >= 2:
         return True
     if repetition:
@@ -156,10 +203,16 @@ def _decide_by_rules(candidate: CandidateStatement, *, explicit: bool) -> Storag
 
 def _is_passing(candidate: CandidateStatement, text: str) -> bool:
     """True for a passing state or wish: ``I'm vegan today``.
-    A procedure of several steps lasts, whatever day its words name."""
+
+    A procedure of several steps lasts, whatever day its words name.
+    """
     if len(candidate.steps) > 1:
         return False
-    if candidate.valid_from is not None or candidate.effect != "states" or candidate.category in ("event", "plan", "decision"):
+    if (
+        candidate.valid_from is not None
+        or candidate.effect != "states"
+        or candidate.category in ("event", "plan", "decision")
+    ):
         return False
     quote = fold(" ".join(item.quote for item in candidate.evidence)) or text
     return bool(_TURN.search(quote)) and not _DURABLE.search(quote)

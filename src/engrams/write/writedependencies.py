@@ -6,7 +6,15 @@ from dataclasses import field
 from typing import TYPE_CHECKING
 
 from engrams.frozendata import dataclass
-from engrams.ports import CandidateSearch, ChatModel, Clock, Embedder, RecordPage, RecordQuery, RecordStore
+from engrams.ports import (
+    CandidateSearch,
+    ChatModel,
+    Clock,
+    Embedder,
+    RecordPage,
+    RecordQuery,
+    RecordStore,
+)
 from engrams.settings import SizeLimitSettings, WriteSettings
 
 if TYPE_CHECKING:
@@ -17,9 +25,12 @@ if TYPE_CHECKING:
 class WriteDeps:
     """Stores, models and settings of the write flow.
 
-    ``ignore``: lines of a project's ignore files (``ignore.read_rules``). ``gaps``: questions that memory could not answer, for a model to
-    watch for. ``lane``: the one extraction lane to repeat. ``patient``: a model that fails for now will be asked again, by a later run.
-    ``found``: pages that one reconciliation has asked for (None: none is kept). ``heard``: what rules extract, computed before."""
+    ``ignore``: lines of a project's ignore files (``ignore.read_rules``). ``gaps``: questions that
+    memory could not answer, for a model to watch for. ``lane``: the one extraction lane to repeat.
+    ``patient``: a model that fails for now will be asked again, by a later run. ``found``: pages
+    that one reconciliation has asked for (None: none is kept). ``heard``: what rules extract,
+    computed before.
+    """
 
     records: RecordStore
     settings: WriteSettings

@@ -1,4 +1,6 @@
-"""The tiered cache's document (000), its way in: gate, repetitions, pairs of message and answer, and importance, through the served API."""
+"""The tiered cache's document (000), its way in:
+gate, repetitions, pairs of message and answer, and importance, through the served API.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ OKAY = "Okay, I will remember that for you."
 
 
 def answer(request: ReceivedModelRequest) -> Any:
-    """A judge that finds small talk worthless, and an assistant that says the same to most of what it is told."""
+    """A judge that finds small talk worthless, and an assistant that says the same to most of what
+    it is told.
+    """
     said = request.messages[-1][1]
     if "How much will it matter" in said:
         return "0.1" if "silly grey sky" in said else "0.8"
@@ -33,7 +37,12 @@ def answer(request: ReceivedModelRequest) -> Any:
 def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
     home = tmp_path_factory.mktemp("gate") / "home"
     with ScriptedModel(answer=answer) as model:
-        chat = {"chat.provider": "openai", "chat.model": "m", "chat.url": model.url, "tiers.working_size": "2"}
+        chat = {
+            "chat.provider": "openai",
+            "chat.model": "m",
+            "chat.url": model.url,
+            "tiers.working_size": "2",
+        }
         options = [part for name, value in chat.items() for part in ("--set", f"{name}={value}")]
         with served("cache", home, model, *options) as door:
             yield door
@@ -42,7 +51,10 @@ def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
 @pytest.fixture(scope="module")
 def quoting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
     """The same without a model."""
-    with ScriptedModel() as model, served("cache", tmp_path_factory.mktemp("quoting") / "home", model, L0_MAXLEN="2") as door:
+    with (
+        ScriptedModel() as model,
+        served("cache", tmp_path_factory.mktemp("quoting") / "home", model, L0_MAXLEN="2") as door,
+    ):
         yield door
 
 
@@ -65,33 +77,63 @@ def consolidate(door: Door) -> list[str]:
 @pytest.mark.covers("S0.24", "S0.3", "S0.9")
 @pytest.mark.slow
 def test_an_answer_stands_beside_the_message_that_it_answered(door: Door) -> None:
-    """Not beside a later one whose own answer repeated another, though it is free and seconds away; a repetition is named as skipped."""
+    """Not beside a later one whose own answer repeated another, though it is free and seconds away;
+    a repetition is named as skipped.
+    """
     talk(door, "Haha, what a silly grey sky over the harbour today.")
     settle(door)
     talk(door, "My sister Ines plays the cello in Ghent.")
     talk(door, "Our canteen serves fish on Fridays.")
     talk(door, "The school play is on the second of June.")
     settle(door)
-    known = [one for one in door.get("/v1/memories", kind="turn", limit=50)["memories"] if one["text"] == OKAY]
+    known = [
+        one
+        for one in door.get("/v1/memories", kind="turn", limit=50)["memories"]
+        if one["text"] == OKAY
+    ]
     again = talk(door, "The tram line four is closed until May because of the bridge.")
     assert again["skipped"] == [{"text": OKAY, "reason": "repeats a recent memory"}]
-    assert door.get(f"/v1/memories/{known[0]['id']}")["access_count"] == known[0]["access_count"] + 1
+    assert (
+        door.get(f"/v1/memories/{known[0]['id']}")["access_count"] == known[0]["access_count"] + 1
+    )
     assert consolidate(door) == [
         f"User: \nAgent: {UMBRELLA}",
         f"User: My sister Ines plays the cello in Ghent.\nAgent: {OKAY}",
-        "User: Our canteen serves fish on Fridays.\nAgent: Noted: Our canteen serves fish on Fridays.",
-        "User: The school play is on the second of June.\nAgent: Noted: The school play is on the second of June.",
+        (
+            "User: Our canteen serves fish on Fridays.\nAgent: Noted: Our canteen serves fish on"
+            " Fridays."
+        ),
+        (
+            "User: The school play is on the second of June.\nAgent: Noted: The school play is on"
+            " the second of June."
+        ),
         "User: The tram line four is closed until May because of the bridge.\nAgent:",
     ]
 
 
 @pytest.mark.covers("S0.1", "S0.2")
 def test_what_is_too_short_or_noise_is_dropped_with_a_reason(quoting: Door) -> None:
-    """One word of small talk and what machinery says; not a short fact of any script, nor small talk of several words."""
-    pool = "HTTPConnectionPool(host='localhost', port=11434): Max retries exceeded with url: /api/generate"
-    for text, reason in {**dict.fromkeys(("k", "hi", "ok", "hm", "x"), "short"), "y": "stop_words", pool: "noise"}.items():
+    """One word of small talk and what machinery says;
+    not a short fact of any script, nor small talk of several words.
+    """
+    pool = (
+        "HTTPConnectionPool(host='localhost', port=11434): Max retries exceeded with url:"
+        " /api/generate"
+    )
+    for text, reason in {
+        **dict.fromkeys(("k", "hi", "ok", "hm", "x"), "short"),
+        "y": "stop_words",
+        pool: "noise",
+    }.items():
         assert talk(quoting, text)["skipped"] == [{"text": text, "reason": reason}]
-    facts = ["I'm 34", "no nuts", "not vegan", "He is a vet", "\u7d20\u98df", "good morning my friend"]
+    facts = [
+        "I'm 34",
+        "no nuts",
+        "not vegan",
+        "He is a vet",
+        "\u7d20\u98df",
+        "good morning my friend",
+    ]
     assert [talk(quoting, text)["skipped"] for text in facts] == [[]] * len(facts)
     listed = [one["text"] for one in quoting.get("/v1/memories", kind="turn", limit=50)["memories"]]
     assert sorted(listed) == sorted(facts)
@@ -105,30 +147,59 @@ def test_a_repetition_is_skipped_and_counts_for_the_one_that_is_there(quoting: D
     assert talk(quoting, said)["skipped"] == []
     for place in range(2):
         talk(quoting, f"The parcel of shelf {place} went to the customer in Lund.")
-    (known,) = [one for one in quoting.get("/v1/memories", kind="turn", limit=50)["memories"] if one["text"] == said]
+    (known,) = [
+        one
+        for one in quoting.get("/v1/memories", kind="turn", limit=50)["memories"]
+        if one["text"] == said
+    ]
     assert known["tier"] == "recent"
     assert talk(quoting, said)["skipped"] == [{"text": said, "reason": "repeats a recent memory"}]
     assert quoting.get(f"/v1/memories/{known['id']}")["access_count"] > known["access_count"]
-    assert len([one for one in quoting.get("/v1/memories", kind="turn", limit=50)["memories"] if one["text"] == said]) == 1
+    assert (
+        len(
+            [
+                one
+                for one in quoting.get("/v1/memories", kind="turn", limit=50)["memories"]
+                if one["text"] == said
+            ]
+        )
+        == 1
+    )
 
 
 def test_what_is_said_without_a_model_is_not_the_agents_word(quoting: Door) -> None:
-    """Neither the stock answer nor a quote of others is stored, so neither is found or quoted again."""
-    assert "No language model" in talk(quoting, "Which orchestra plays in the opera of Sydney?")["reply"]
+    """Neither the stock answer nor a quote of others is stored, so neither is found or quoted
+    again.
+    """
+    assert (
+        "No language model"
+        in talk(quoting, "Which orchestra plays in the opera of Sydney?")["reply"]
+    )
     assert "Flutter" in talk(quoting, "In which language is the mobile app written?")["reply"]
     every = quoting.get("/v1/memories", limit=100)["memories"]
     assert {one["role"] for one in every if one["kind"] in ("turn", "exchange")} == {"user"}
-    assert not [pair for pair in consolidate(quoting) if "orchestra" in pair], "a question that nobody answered is no memory"
-    assert "No language model" in talk(quoting, "Which orchestra plays in the opera of Sydney?")["reply"]
+    assert not [pair for pair in consolidate(quoting) if "orchestra" in pair], (
+        "a question that nobody answered is no memory"
+    )
+    assert (
+        "No language model"
+        in talk(quoting, "Which orchestra plays in the opera of Sydney?")["reply"]
+    )
 
 
 @pytest.mark.covers("S0.8", "S0.9")
-def test_an_importance_set_by_hand_counts_when_an_item_is_pushed_out(quoting: Door, door: Door) -> None:
+def test_an_importance_set_by_hand_counts_when_an_item_is_pushed_out(
+    quoting: Door, door: Door
+) -> None:
     """Below 0.5 it is archived then, whatever the model had judged before."""
     for place in (quoting, door):
         said = "The colour of the old fence was a kind of brown."
         talk(place, said)
-        (mine,) = [one for one in place.get("/v1/memories", kind="turn", limit=50)["memories"] if one["text"] == said]
+        (mine,) = [
+            one
+            for one in place.get("/v1/memories", kind="turn", limit=50)["memories"]
+            if one["text"] == said
+        ]
         assert mine["tier"] == "working"
         settle(place)
         place.patch(f"/v1/memories/{mine['id']}", {"importance": 0.1})

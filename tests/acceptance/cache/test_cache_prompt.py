@@ -1,4 +1,6 @@
-"""The tiered cache's document (000), its way out: prompts, what they leave behind, and scores, through the served API."""
+"""The tiered cache's document (000), its way out:
+prompts, what they leave behind, and scores, through the served API.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +33,27 @@ def answer(request: ReceivedModelRequest) -> Any:
         return "0.8"
     if request.schema is not None:
         quote = "We decided that session caching is done with Redis and a lifetime of two hours."
-        fact = {"turn": 1, "quote": quote, "text": REDIS, "subject": "session caching", "predicate": "uses", "object": "Redis"}
-        more = {"kind": "fact", "category": "knowledge", "negative": False, "effect": "states", "confidence": 0.9, "importance": 0.8}
-        return {"statements": [{**fact, **more, "from": None, "triggers": [], "steps": []}] if quote in said else []}
+        fact = {
+            "turn": 1,
+            "quote": quote,
+            "text": REDIS,
+            "subject": "session caching",
+            "predicate": "uses",
+            "object": "Redis",
+        }
+        more = {
+            "kind": "fact",
+            "category": "knowledge",
+            "negative": False,
+            "effect": "states",
+            "confidence": 0.9,
+            "importance": 0.8,
+        }
+        return {
+            "statements": [{**fact, **more, "from": None, "triggers": [], "steps": []}]
+            if quote in said
+            else []
+        }
     return ScriptedReply(f"Heard: {request.messages[-1][1][-40:]}")
 
 
@@ -41,7 +61,13 @@ def answer(request: ReceivedModelRequest) -> Any:
 def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
     home = tmp_path_factory.mktemp("prompt") / "home"
     with ScriptedModel(answer=answer) as model:
-        chat = {"chat.provider": "openai", "chat.model": "m", "chat.url": model.url, "write.debounce_seconds": "0", "tiers.tail_turns": "0"}
+        chat = {
+            "chat.provider": "openai",
+            "chat.model": "m",
+            "chat.url": model.url,
+            "write.debounce_seconds": "0",
+            "tiers.tail_turns": "0",
+        }
         options = [part for name, value in chat.items() for part in ("--set", f"{name}={value}")]
         with served("cache", home, model, *options, L0_MAXLEN="4") as door:
             yield door
@@ -67,15 +93,23 @@ def check_sum(trace: Any) -> None:
     """Each score is the document's sum of what is shown beside it, whose shares are its parts."""
     assert trace["rows"]
     for row in trace["rows"]:
-        shares = {"cos": 0.6 * row["sim"], "recency": 0.3 * row["recency"], "importance": 0.1 * row["importance"]}
+        shares = {
+            "cos": 0.6 * row["sim"],
+            "recency": 0.3 * row["recency"],
+            "importance": 0.1 * row["importance"],
+        }
         assert row["score"] == pytest.approx(sum(shares.values()), abs=1e-3), row
-        assert {name: row["parts"].get(name, 0) for name in shares} == pytest.approx(shares, abs=1e-3)
+        assert {name: row["parts"].get(name, 0) for name in shares} == pytest.approx(
+            shares, abs=1e-3
+        )
         assert row["parts"].keys() <= shares.keys(), row
 
 
 @pytest.mark.covers("S0.44", "S0.45")
 def test_what_is_below_the_floor_is_in_no_prompt(door: Door) -> None:
-    """Neither a message nor the fact that was taken from it, whatever the model judged it to be worth; near ones are."""
+    """Neither a message nor the fact that was taken from it, whatever the model judged it to be
+    worth; near ones are.
+    """
     talk(door, "We decided that session caching is done with Redis and a lifetime of two hours.")
     eventually(lambda: door.get("/v1/memories", kind="fact")["memories"])
     trace = talk(door, CPP)["trace"]
@@ -89,7 +123,9 @@ def test_what_is_below_the_floor_is_in_no_prompt(door: Door) -> None:
 
 @pytest.mark.covers("S0.44", "S0.39")
 def test_seeded_facts_reach_a_prompt_by_being_near_only(door: Door) -> None:
-    """None of them the question about C++; with the one about them six come, and each that comes is hot, promoted and counted."""
+    """None of them the question about C++;
+    with the one about them six come, and each that comes is hot, promoted and counted.
+    """
     settle(door)
     door.post(f"/api/seed/{AGENT}", {"facts": SEEDED})
     talk(door, CPP)
@@ -98,13 +134,17 @@ def test_seeded_facts_reach_a_prompt_by_being_near_only(door: Door) -> None:
     assert came
     assert [row["text"] for row in came if row["text"] not in door.prompt_of(VISBY)] == []
     ids = {row["id"] for row in came}
-    eventually(lambda: ids <= {row["id"] for row in explain(door, VISBY)["rows"] if row["tier"] == "hot"})
+    eventually(
+        lambda: ids <= {row["id"] for row in explain(door, VISBY)["rows"] if row["tier"] == "hot"}
+    )
     assert {door.get(f"/v1/memories/{id}")["access_count"] for id in ids} == {1}
 
 
 @pytest.mark.covers("S0.43", "S0.48")
 def test_a_score_is_the_sum_of_the_document(door: Door) -> None:
-    """What was found together gets nothing more, whatever the words around the question; a fact and its message are one candidate."""
+    """What was found together gets nothing more, whatever the words around the question;
+    a fact and its message are one candidate.
+    """
     for _ in range(3):
         talk(door, VISBY)
     talk(door, "Our session caching, with what is it done again?")
@@ -120,7 +160,9 @@ def test_a_score_is_the_sum_of_the_document(door: Door) -> None:
 
 @pytest.mark.covers("S0.36", "S0.40")
 def test_asking_again_does_not_shut_out_what_is_long_known(door: Door) -> None:
-    """Neither a question that was asked often nor its echoes in the answers stand between it and the topics of the long term."""
+    """Neither a question that was asked often nor its echoes in the answers stand between it and
+    the topics of the long term.
+    """
     door.post(f"/api/seed/{AGENT}", {"facts": ["The lighthouse keeper of Kopu is called Maarja."]})
     door.post(f"/api/consolidate/{AGENT}")
     asked = "What is the lighthouse keeper of Kopu called?"
@@ -135,16 +177,35 @@ def test_asking_again_does_not_shut_out_what_is_long_known(door: Door) -> None:
 def test_a_context_without_a_model_holds_what_is_near_only(door: Door) -> None:
     """The command on a home of its own, where rules take the facts."""
     home = door.home.parent / "rules"
-    run(home, "--preset", "cache", arguments=("chat",), stdin="My neighbour Ulf breeds alpacas in Skara.\n/quit\n")
+    run(
+        home,
+        "--preset",
+        "cache",
+        arguments=("chat",),
+        stdin="My neighbour Ulf breeds alpacas in Skara.\n/quit\n",
+    )
     assert "Ulf" not in run(home, "--preset", "cache", arguments=("context", CPP))
-    assert "Ulf" in run(home, "--preset", "cache", arguments=("context", "Where does my neighbour Ulf breed alpacas?"))
+    assert "Ulf" in run(
+        home,
+        "--preset",
+        "cache",
+        arguments=("context", "Where does my neighbour Ulf breed alpacas?"),
+    )
 
 
 @pytest.mark.slow
 def test_the_banner_and_the_configuration_tell_what_is_in_use(door: Door) -> None:
     """A model that is named and not asked is marked so."""
     shown = door.run("config", "embed")
-    assert "BAAI/bge-large-en-v1.5 (not in use: embed.provider is builtin)" in " ".join(shown.split())
-    with served("cache", door.home.parent / "other", door.model, OLLAMA_URL="http://127.0.0.1:9", OLLAMA_MODEL="tiny") as other:
+    assert "BAAI/bge-large-en-v1.5 (not in use: embed.provider is builtin)" in " ".join(
+        shown.split()
+    )
+    with served(
+        "cache",
+        door.home.parent / "other",
+        door.model,
+        OLLAMA_URL="http://127.0.0.1:9",
+        OLLAMA_MODEL="tiny",
+    ) as other:
         assert other.get("/api/meta")["llm_model"] == "tiny"
         assert "/api/chat asks tiny" in other.greeting

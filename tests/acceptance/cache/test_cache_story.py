@@ -1,4 +1,6 @@
-"""The tiered cache's document (000), played against ``engrams serve --preset cache`` and the engine on a clock of ours."""
+"""The tiered cache's document (000), played against ``engrams serve --preset cache`` and the engine
+on a clock of ours.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,13 @@ from tests.acceptance.process import Door, eventually, run, served
 import engrams
 from engrams import Turn
 from engrams.settings import load
-from engrams.testing import HashEmbedder, ReceivedModelRequest, ScriptedModel, ScriptedReply, SettableClock
+from engrams.testing import (
+    HashEmbedder,
+    ReceivedModelRequest,
+    ScriptedModel,
+    ScriptedReply,
+    SettableClock,
+)
 from engrams.types import Kind, Scope, Tier
 
 AGENT = "implementation"
@@ -56,7 +64,9 @@ def state(door: Door) -> Any:
 
 @pytest.mark.covers("S0.52", "S0.57", "S0.55")
 def test_who_is_there(door: Door) -> None:
-    """Models and the one agent; nothing on disk before the first write; an unknown agent is 404; a page shows the rest."""
+    """Models and the one agent;
+    nothing on disk before the first write; an unknown agent is 404; a page shows the rest.
+    """
     assert door.get("/api/agents") == [AGENT]
     assert door.get("/api/meta")["agents"] == [AGENT]
     assert door.get("/api/meta")["llm_model"] == "m"
@@ -66,18 +76,26 @@ def test_who_is_there(door: Door) -> None:
 
 @pytest.mark.covers("S0.1", "S0.2", "S0.4", "S0.49")
 def test_chat_replies_with_a_trace_and_a_gate(door: Door) -> None:
-    """Only the reply is waited for; too short, empty of meaning and infrastructure noise are skipped with their reasons."""
+    """Only the reply is waited for;
+    too short, empty of meaning and infrastructure noise are skipped with their reasons.
+    """
     body = talk(door, "The pump of the boiler hums at night")
     assert body["reply"] == "Noted, the pump is fine"
     assert {"query", "rows"} <= body["trace"].keys()
-    for text in ("x", "it is the of and", "Traceback (most recent call last): connection timeout error"):
+    for text in (
+        "x",
+        "it is the of and",
+        "Traceback (most recent call last): connection timeout error",
+    ):
         skipped = talk(door, text)["skipped"]
         assert [one["reason"] for one in skipped if one["text"] == text]
 
 
 @pytest.mark.covers("S0.7", "S0.8", "S0.9", "S0.11", "S0.14", "S0.18", "S0.39", "S0.53")
 def test_what_is_said_waits_in_the_working_tier(door: Door) -> None:
-    """L0 first, of the size that the environment gave; the judge's small talk is gone after eviction, the rest is in L1."""
+    """L0 first, of the size that the environment gave;
+    the judge's small talk is gone after eviction, the rest is in L1.
+    """
     talk(door, "What nice weather we have today my friend")
     before = state(door)
     assert 0 < before["l0"] <= 6
@@ -95,8 +113,13 @@ def test_what_is_said_waits_in_the_working_tier(door: Door) -> None:
 
 @pytest.mark.covers("S0.5", "S0.19", "S0.43", "S0.44", "S0.45", "S0.48", "S0.6")
 def test_explain_adds_up(door: Door) -> None:
-    """Seeded facts skip the gate; each candidate's parts add up to its score; what is far is dropped and says why."""
-    door.post(f"/api/seed/{AGENT}", {"facts": ["Boiler", "The boiler pressure is two bar", "Cats sleep in the sun all day"]})
+    """Seeded facts skip the gate;
+    each candidate's parts add up to its score; what is far is dropped and says why.
+    """
+    door.post(
+        f"/api/seed/{AGENT}",
+        {"facts": ["Boiler", "The boiler pressure is two bar", "Cats sleep in the sun all day"]},
+    )
     asked = len(door.model.requests)
     trace = door.post(f"/api/explain/{AGENT}", {"query": "What is the boiler pressure?"})
     assert len(door.model.requests) == asked
@@ -118,14 +141,32 @@ def test_explain_adds_up(door: Door) -> None:
 
 @pytest.mark.covers("S0.20", "S0.21", "S0.25", "S0.27", "S0.28", "S0.24")
 def test_everything_leaves_the_recent_tier(door: Door) -> None:
-    """Forty-five seeded facts go to the long term with what was said; exchanges hold both texts, a topic the user's."""
-    door.post(f"/api/seed/{AGENT}", {"facts": [f"Shelf {place} holds paint of colour {place}" for place in range(45)]})
-    # A worker may be moving some of them already, and an answer that was still being stored leaves with the next move.
+    """Forty-five seeded facts go to the long term with what was said;
+    exchanges hold both texts, a topic the user's.
+    """
+    door.post(
+        f"/api/seed/{AGENT}",
+        {"facts": [f"Shelf {place} holds paint of colour {place}" for place in range(45)]},
+    )
+    # A worker may be moving some of them already, and an answer that was still being stored leaves
+    # with the next move.
     assert door.post(f"/api/consolidate/{AGENT}")["done"]["moved"]
-    after = eventually(lambda: door.post(f"/api/consolidate/{AGENT}") and (now := state(door))["l0"] == now["l1"] == 0 and now)
+    after = eventually(
+        lambda: (
+            door.post(f"/api/consolidate/{AGENT}")
+            and (now := state(door))["l0"] == now["l1"] == 0
+            and now
+        )
+    )
     assert after["registry"] >= 45
-    listed = [record["text"] for record in door.get("/v1/memories", kind="exchange", limit=200)["memories"]]
-    assert any(re.match(r"User: The valve number \d .*\nAgent: Noted, the pump is fine", text) for text in listed)
+    listed = [
+        record["text"]
+        for record in door.get("/v1/memories", kind="exchange", limit=200)["memories"]
+    ]
+    assert any(
+        re.match(r"User: The valve number \d .*\nAgent: Noted, the pump is fine", text)
+        for text in listed
+    )
     labels = [node["label"] for node in door.get("/api/l4")["nodes"]]
     assert labels
     assert not [label for label in labels if label.startswith("User:")]
@@ -156,17 +197,57 @@ def test_reset_leaves_an_empty_store_that_works(door: Door) -> None:
 def test_its_environment_and_its_table(home: Path) -> None:
     """Every knob of the table has its value; the document's own variables override them."""
     shown = json.loads(run(home, arguments=("config", "--preset", "cache", "--json")))
-    table = {"tiers.working_size": 20, "tiers.promote_importance": 0.5, "tiers.recent_size": 40, "tiers.sweep_seconds": 300.0}
-    table |= {"tiers.cold_decay": 0.2, "tiers.cold_minutes": 5.0, "read.routing.recent_limit": 10, "topics.join_cosine": 0.7}
-    table |= {"topics.max_members": 20, "read.routing.topics": 6, "read.routing.per_topic": 2, "tiers.hot_size": 20}
-    table |= {"tiers.hot_cosine": 0.6, "read.min_scores.dense": 0.6, "read.weights.dense": 0.6, "read.weights.recency": 0.3}
-    table |= {"read.weights.importance": 0.1, "chat.model": "qwen2.5:3b", "embed.model": "BAAI/bge-large-en-v1.5"}
+    table = {
+        "tiers.working_size": 20,
+        "tiers.promote_importance": 0.5,
+        "tiers.recent_size": 40,
+        "tiers.sweep_seconds": 300.0,
+    }
+    table |= {
+        "tiers.cold_decay": 0.2,
+        "tiers.cold_minutes": 5.0,
+        "read.routing.recent_limit": 10,
+        "topics.join_cosine": 0.7,
+    }
+    table |= {
+        "topics.max_members": 20,
+        "read.routing.topics": 6,
+        "read.routing.per_topic": 2,
+        "tiers.hot_size": 20,
+    }
+    table |= {
+        "tiers.hot_cosine": 0.6,
+        "read.min_scores.dense": 0.6,
+        "read.weights.dense": 0.6,
+        "read.weights.recency": 0.3,
+    }
+    table |= {
+        "read.weights.importance": 0.1,
+        "chat.model": "qwen2.5:3b",
+        "embed.model": "BAAI/bge-large-en-v1.5",
+    }
     assert {name: shown[name]["value"] for name in table} == table
-    given = {"OLLAMA_URL": "http://10.0.0.1:11434/api/generate", "OLLAMA_MODEL": "tiny", "EMBED_MODEL": "some/model"}
-    settings = load({"preset": "cache", "home": str(home)}, environ={**given, "EMBED_QUERY_PREFIX": ""}).settings
-    assert (settings.chat.provider, settings.chat.url, settings.chat.model) == ("ollama", "http://10.0.0.1:11434", "tiny")
-    assert (settings.embed.provider, settings.embed.model, settings.embed.query_prefix) == ("onnx", "some/model", "")
-    assert load({"home": str(home)}, environ=given).settings.chat.provider == "none", "another preset does not follow them"
+    given = {
+        "OLLAMA_URL": "http://10.0.0.1:11434/api/generate",
+        "OLLAMA_MODEL": "tiny",
+        "EMBED_MODEL": "some/model",
+    }
+    settings = load(
+        {"preset": "cache", "home": str(home)}, environ={**given, "EMBED_QUERY_PREFIX": ""}
+    ).settings
+    assert (settings.chat.provider, settings.chat.url, settings.chat.model) == (
+        "ollama",
+        "http://10.0.0.1:11434",
+        "tiny",
+    )
+    assert (settings.embed.provider, settings.embed.model, settings.embed.query_prefix) == (
+        "onnx",
+        "some/model",
+        "",
+    )
+    assert load({"home": str(home)}, environ=given).settings.chat.provider == "none", (
+        "another preset does not follow them"
+    )
 
 
 @pytest.fixture
@@ -176,13 +257,25 @@ def clock() -> SettableClock:
 
 @pytest.mark.covers("S0.10", "S0.12", "S0.13", "S0.22", "S0.23", "S0.26", "S0.59")
 def test_the_sweep_moves_what_is_cold(home: Path, clock: SettableClock) -> None:
-    """Cold is older than 11.27 days; after a restart the working tier is empty and the rest is intact."""
-    with engrams.open(home=home, preset="cache", embedder=HashEmbedder(), clock=clock, jobs__workers=0) as engine:
-        engine.observe([Turn("The lamp in the hall is broken", session="s"), Turn("I noted the lamp", "assistant", session="s")], scope=ANN)
+    """Cold is older than 11.27 days;
+    after a restart the working tier is empty and the rest is intact.
+    """
+    with engrams.open(
+        home=home, preset="cache", embedder=HashEmbedder(), clock=clock, jobs__workers=0
+    ) as engine:
+        engine.observe(
+            [
+                Turn("The lamp in the hall is broken", session="s"),
+                Turn("I noted the lamp", "assistant", session="s"),
+            ],
+            scope=ANN,
+        )
         items = engine.tiers.working(ANN)
         assert [item["source"] for item in items] == ["user", "agent"]
         assert {item["importance"] for item in items} == {0.5}
-    with engrams.open(home=home, preset="cache", embedder=HashEmbedder(), clock=clock, jobs__workers=0) as engine:
+    with engrams.open(
+        home=home, preset="cache", embedder=HashEmbedder(), clock=clock, jobs__workers=0
+    ) as engine:
         assert engine.tiers.working(ANN) == ()
         assert engine.tiers.state(ANN)["recent"] >= 2
         clock.forward(days=11.2)
@@ -197,7 +290,9 @@ def test_the_sweep_moves_what_is_cold(home: Path, clock: SettableClock) -> None:
 
 @pytest.mark.covers("S0.36", "S0.37", "S0.38", "S0.46", "S0.40", "S0.41", "S0.42")
 def test_older_memories_come_by_topic_and_stay_hot(home: Path, clock: SettableClock) -> None:
-    """Where little recent is near, the topics are looked into; what was selected is hot for the next question."""
+    """Where little recent is near, the topics are looked into;
+    what was selected is hot for the next question.
+    """
     with engrams.open(home=home, preset="cache", clock=clock, jobs__workers=0) as engine:
         engine.add(Turn("The garden pump needs a new rubber seal"), scope=ANN, kind=Kind.FACT)
         engine.tiers.consolidate(ANN)
@@ -218,6 +313,8 @@ def test_contradictions_are_both_kept(home: Path, clock: SettableClock) -> None:
         engine.add(Turn("We use PostgreSQL as our database"), scope=ANN, kind=Kind.FACT)
         clock.forward(days=3)
         engine.add(Turn("We use MySQL as our database"), scope=ANN, kind=Kind.FACT)
-        texts = [hit.record.text for hit in engine.search("Which database do we use?", scope=ANN).hits]
+        texts = [
+            hit.record.text for hit in engine.search("Which database do we use?", scope=ANN).hits
+        ]
         assert texts == ["We use MySQL as our database", "We use PostgreSQL as our database"]
         assert Scope(ANN) in engine.scopes()

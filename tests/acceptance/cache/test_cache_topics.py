@@ -1,4 +1,6 @@
-"""The tiered cache's document (000): repetition, judgement and topics, by the engine with that preset and an embedder of set cosines."""
+"""The tiered cache's document (000):
+repetition, judgement and topics, by the engine with that preset and an embedder of set cosines.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def angles() -> Angles:
 
 
 def opened(home: Path, **more: Any) -> MemoryEngine:
-    return engrams.open(home=home, preset="cache", clock=SettableClock(START), jobs__workers=0, **more)
+    return engrams.open(
+        home=home, preset="cache", clock=SettableClock(START), jobs__workers=0, **more
+    )
 
 
 @pytest.fixture
@@ -42,7 +46,9 @@ def engine(home: Path, angles: Angles) -> Iterator[MemoryEngine]:
 
 
 def put(engine: MemoryEngine, angles: Angles, cosines: dict[str, float]) -> dict[str, str]:
-    """Long known texts, each at its cosine to the question and in a direction of its own; their ids."""
+    """Long known texts, each at its cosine to the question and in a direction of its own;
+    their ids.
+    """
     for plane, (text, cosine) in enumerate(cosines.items(), 1):
         row = np.zeros(8, np.float32)
         row[0], row[plane] = cosine, sqrt(1 - cosine**2)
@@ -65,7 +71,9 @@ def together(engine: MemoryEngine) -> list[tuple[str, str, float]]:
 
 @pytest.mark.covers("S0.3")
 def test_what_repeats_a_recent_memory_is_not_kept_twice(home: Path) -> None:
-    """From the embedder's cosine of a repetition on, nothing enters and the recent one is used once more; another number is news."""
+    """From the embedder's cosine of a repetition on, nothing enters and the recent one is used once
+    more; another number is news.
+    """
     with opened(home, tiers__working_size=1) as engine:
         (first,) = engine.observe(Turn(MEETING), scope=ANN)
         engine.observe(Turn("The parcel stands in the hall"), scope=ANN)
@@ -85,15 +93,26 @@ def test_what_repeats_a_recent_memory_is_not_kept_twice(home: Path) -> None:
     [("0.8", 0.8), ("-3", 0.0), ("7", 1.0), ("no idea", 0.5), ("", 0.5)],
     ids=["plain", "below", "above", "words", "none"],
 )
-def test_a_judgement_that_is_no_number_changes_nothing(home: Path, judged: str, importance: float) -> None:
-    """Numbers are brought into 0 to 1, anything else leaves 0.5; what enters the recent tier gets its one sentence, by a job."""
+def test_a_judgement_that_is_no_number_changes_nothing(
+    home: Path, judged: str, importance: float
+) -> None:
+    """Numbers are brought into 0 to 1, anything else leaves 0.5;
+    what enters the recent tier gets its one sentence, by a job.
+    """
     with ScriptedModel() as model:
-        model.when("How much will it matter", judged).when("one short sentence", "The key is under the pot.").when(
-            "statements", {"statements": []}
-        )
-        chat = {"chat__provider": "openai", "chat__model": "m", "chat__url": model.url, "chat__retries": 0}
+        model.when("How much will it matter", judged).when(
+            "one short sentence", "The key is under the pot."
+        ).when("statements", {"statements": []})
+        chat = {
+            "chat__provider": "openai",
+            "chat__model": "m",
+            "chat__url": model.url,
+            "chat__retries": 0,
+        }
         with opened(home, tiers__working_size=1, **chat) as engine:
-            (said,) = engine.observe(Turn("Well, the spare key is of course under the pot by the door"), scope=ANN)
+            (said,) = engine.observe(
+                Turn("Well, the spare key is of course under the pot by the door"), scope=ANN
+            )
             engine.drain()
             assert engine.get(said.id, scope=ANN).importance == importance
             engine.observe(Turn("The parcel stands in the hall"), scope=ANN)
@@ -105,17 +124,29 @@ def test_a_judgement_that_is_no_number_changes_nothing(home: Path, judged: str, 
 
 @pytest.mark.covers("S0.16", "S0.17")
 def test_a_judge_that_fails_changes_nothing(home: Path) -> None:
-    """Importance stays 0.5, the summary stays empty, the whole text is there, and the failed jobs are seen."""
+    """Importance stays 0.5, the summary stays empty, the whole text is there, and the failed jobs
+    are seen.
+    """
     with ScriptedModel() as model:
         model.fail("http_400", times=50)
-        chat = {"chat__provider": "openai", "chat__model": "m", "chat__url": model.url, "chat__retries": 0}
+        chat = {
+            "chat__provider": "openai",
+            "chat__model": "m",
+            "chat__url": model.url,
+            "chat__retries": 0,
+        }
         with opened(home, tiers__working_size=1, write__extract="rules", **chat) as engine:
-            ids = [engine.observe(Turn(text), scope=ANN)[0].id for text in ("The spare key hangs left", "The parcel stands in the hall")]
+            ids = [
+                engine.observe(Turn(text), scope=ANN)[0].id
+                for text in ("The spare key hangs left", "The parcel stands in the hall")
+            ]
             engine.drain()
             kept = engine.get(ids[0], scope=ANN)
             assert (kept.importance, kept.summary, kept.tier) == (0.5, "", Tier.RECENT)
             assert kept.text == "The spare key hangs left"
-            assert {"importance-judge", "l1-finalize"} <= {job["kind"] for job in engine.status()["dead"]}
+            assert {"importance-judge", "l1-finalize"} <= {
+                job["kind"] for job in engine.status()["dead"]
+            }
 
 
 @pytest.mark.covers("S0.29")
@@ -123,8 +154,12 @@ def test_a_judge_that_fails_changes_nothing(home: Path) -> None:
 def test_a_topic_of_more_than_twenty_is_split_where_it_falls_apart(
     engine: MemoryEngine, angles: Angles, other: float, sizes: list[int]
 ) -> None:
-    """Twenty-one around two directions become two new topics and the old one is gone; around one, nothing changes."""
-    said = [angles.put(f"left {n}", 1.0) for n in range(11)] + [angles.put(f"right {n}", other) for n in range(9)]
+    """Twenty-one around two directions become two new topics and the old one is gone;
+    around one, nothing changes.
+    """
+    said = [angles.put(f"left {n}", 1.0) for n in range(11)] + [
+        angles.put(f"right {n}", other) for n in range(9)
+    ]
     for text in said:
         engine.add(text, scope=ANN)
     engine.tiers.consolidate(ANN)
@@ -141,7 +176,9 @@ def test_a_topic_of_more_than_twenty_is_split_where_it_falls_apart(
 
 @pytest.mark.covers("S0.30")
 def test_a_memory_without_a_topic_is_listed_and_not_found(home: Path, angles: Angles) -> None:
-    """What was embedded by nobody yet has no topic: no search by meaning finds it, and the list of orphans names it."""
+    """What was embedded by nobody yet has no topic:
+    no search by meaning finds it, and the list of orphans names it.
+    """
     with opened(home, embed__provider="null") as engine:
         engine.add("long known", scope=ANN)
         engine.tiers.consolidate(ANN)
@@ -158,8 +195,12 @@ def test_a_memory_without_a_topic_is_listed_and_not_found(home: Path, angles: An
 
 
 @pytest.mark.covers("S0.31", "S0.32")
-def test_topics_near_the_same_question_are_linked_once(engine: MemoryEngine, angles: Angles) -> None:
-    """Every two at 0.6 or above, selected or not: one row in the order of ids, one more with each search; 0.59 is in none."""
+def test_topics_near_the_same_question_are_linked_once(
+    engine: MemoryEngine, angles: Angles
+) -> None:
+    """Every two at 0.6 or above, selected or not:
+    one row in the order of ids, one more with each search; 0.59 is in none.
+    """
     put(engine, angles, {"one": 0.75, "two": 0.6, "far": 0.59})
     named = topics(engine)
     for weight in (1.0, 2.0):
@@ -170,7 +211,9 @@ def test_topics_near_the_same_question_are_linked_once(engine: MemoryEngine, ang
 
 @pytest.mark.covers("S0.47")
 def test_a_linked_topic_comes_with_the_one_that_was_hit(home: Path, angles: Angles) -> None:
-    """Of the topics beside the one looked into, the one that was found with it is fetched at 0.6; what no link leads to is not."""
+    """Of the topics beside the one looked into, the one that was found with it is fetched at 0.6;
+    what no link leads to is not.
+    """
     with opened(home, embedder=angles) as engine:
         put(engine, angles, {"hit": 0.9, "linked": 0.6, "linked far": 0.59})
         engine.search(ASKED, scope=ANN)
@@ -178,7 +221,10 @@ def test_a_linked_topic_comes_with_the_one_that_was_hit(home: Path, angles: Angl
         assert len(together(engine)) == 1
     with opened(home, embedder=angles, read__routing__topics=1) as engine:
         put(engine, angles, {"hit": 0.9, "linked": 0.6, "linked far": 0.59, "unlinked": 0.7})
-        assert sorted({hit.record.text for hit in engine.search(ASKED, scope=ANN).hits}) == ["hit", "linked"]
+        assert sorted({hit.record.text for hit in engine.search(ASKED, scope=ANN).hits}) == [
+            "hit",
+            "linked",
+        ]
 
 
 @pytest.mark.covers("S0.44")

@@ -1,4 +1,6 @@
-"""The memory engine's document (001): a new session begins with the core, MEMORY.md and the lasting facts, within its budget."""
+"""The memory engine's document (001):
+a new session begins with the core, MEMORY.md and the lasting facts, within its budget.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ def clock() -> SettableClock:
 
 
 def opened(home: Path, clock: SettableClock, **more: Any) -> MemoryEngine:
-    return engrams.open(home=home, preset="engine", clock=clock, jobs__workers=0, vault__dream_at="", **more)
+    return engrams.open(
+        home=home, preset="engine", clock=clock, jobs__workers=0, vault__dream_at="", **more
+    )
 
 
 def flush(engine: MemoryEngine, *texts: str) -> None:
@@ -34,27 +38,43 @@ def flush(engine: MemoryEngine, *texts: str) -> None:
 
 @pytest.mark.covers("S1.57", "S1.58")
 def test_a_new_session_begins_with_what_a_dream_kept(home: Path, clock: SettableClock) -> None:
-    """What no rule understands reaches MEMORY.md by a dream, and every new session; nothing twice, and the same bytes while it stands."""
+    """What no rule understands reaches MEMORY.md by a dream, and every new session;
+    nothing twice, and the same bytes while it stands.
+    """
     with opened(home, clock) as engine:
-        flush(engine, "Our bakery in Ulm supplies the Hotel Adler.", "The delivery van has to pass its inspection before Easter.")
+        flush(
+            engine,
+            "Our bakery in Ulm supplies the Hotel Adler.",
+            "The delivery van has to pass its inspection before Easter.",
+        )
         assert engine.format_for_injection(scope=ANN) == ""
         assert engine.dream(scope=ANN)
         engine.manage("Our bakery in Ulm supplies the Hotel Adler.", scope=ANN)
         text = engine.format_for_injection(scope=ANN, max_tokens=1000)
         assert text.count("Hotel Adler") == 1
         assert text.count("inspection before Easter") == 1
-        assert engine.context("Which hotel does the bakery supply?", scope=ANN, session="new").text.count("Hotel Adler") == 1
+        assert (
+            engine.context(
+                "Which hotel does the bakery supply?", scope=ANN, session="new"
+            ).text.count("Hotel Adler")
+            == 1
+        )
         prefix = engine.context("anything", scope=ANN).prefix
         clock.forward(hours=5)
         engine.observe(Turn("Something else entirely about gravel"), scope=ANN)
         assert engine.context("gravel", scope=ANN).prefix == prefix
         for most in (0, 40, 60, 100):
-            assert engine.counter.count(engine.format_for_injection(scope=ANN, max_tokens=most)) <= most
+            assert (
+                engine.counter.count(engine.format_for_injection(scope=ANN, max_tokens=most))
+                <= most
+            )
 
 
 @pytest.mark.covers("S1.57")
 def test_facts_about_others_are_in_the_core(home: Path, clock: SettableClock) -> None:
-    """Every sure fact that a model took is there, whoever it is about, the surest first; one whose time is over is not."""
+    """Every sure fact that a model took is there, whoever it is about, the surest first;
+    one whose time is over is not.
+    """
     said = {"turn": 1, "quote": "My deputy Joost is on leave", "predicate": "is"}
     rows = [
         {
@@ -65,7 +85,14 @@ def test_facts_about_others_are_in_the_core(home: Path, clock: SettableClock) ->
             "confidence": 0.9,
             "category": "work",
         },
-        {**said, "text": "Joost is on leave", "subject": "Joost", "object": "leave", "confidence": 0.95, "category": "context"},
+        {
+            **said,
+            "text": "Joost is on leave",
+            "subject": "Joost",
+            "object": "leave",
+            "confidence": 0.95,
+            "category": "context",
+        },
     ]
     with ScriptedModel() as model:
         model.when("statements", {"statements": rows})
@@ -77,7 +104,11 @@ def test_facts_about_others_are_in_the_core(home: Path, clock: SettableClock) ->
             text = engine.format_for_injection(scope=ANN)
             assert "ClickHouse" in text
             assert text.index("Joost is on leave") < text.index("ClickHouse")
-            (fact,) = [one for one in engine.list(scope=ANN, kinds=("fact",)).records if "Joost" in one.text]
+            (fact,) = [
+                one
+                for one in engine.list(scope=ANN, kinds=("fact",)).records
+                if "Joost" in one.text
+            ]
             engine.edit(fact.id, scope=ANN, fields={"valid_to": clock()})
             clock.forward(days=1)
             assert "Joost" not in engine.format_for_injection(scope=ANN)
@@ -97,23 +128,41 @@ def test_what_a_question_finds_has_room_beside_the_core(home: Path, clock: Setta
 
 @pytest.mark.covers("S1.55")
 def test_a_note_that_only_repeats_takes_no_place(home: Path, clock: SettableClock) -> None:
-    """Files whose lines about the question other hits say are left out of a search; one that says more is not."""
+    """Files whose lines about the question other hits say are left out of a search;
+    one that says more is not.
+    """
     with opened(home, clock) as engine:
-        flush(engine, "The greenhouse heater runs on propane", "The greenhouse vents open at 24 degrees", "Mirko feeds the geese at dawn")
+        flush(
+            engine,
+            "The greenhouse heater runs on propane",
+            "The greenhouse vents open at 24 degrees",
+            "Mirko feeds the geese at dawn",
+        )
         assert engine.dream(scope=ANN)
-        assert {hit["kind"] for hit in AgentMemory(engine, ANN).search_memory("greenhouse", limit=5)} == {"turn"}
+        assert {
+            hit["kind"] for hit in AgentMemory(engine, ANN).search_memory("greenhouse", limit=5)
+        } == {"turn"}
         core = home / "vault/memory/users/ann/MEMORY.md"
         core.write_text(core.read_text() + "- The greenhouse tomatoes are of the kind Matina\n")
         engine.vault.sync()  # type: ignore[union-attr]
-        assert any("Matina" in str(hit["snippet"]) for hit in AgentMemory(engine, ANN).search_memory("greenhouse", limit=5))
+        assert any(
+            "Matina" in str(hit["snippet"])
+            for hit in AgentMemory(engine, ANN).search_memory("greenhouse", limit=5)
+        )
 
 
 @pytest.mark.covers("S1.58")
 def test_a_long_note_leaves_room_for_the_others(home: Path, clock: SettableClock) -> None:
     """It is quoted in part; what was stored before and after it stands whole."""
-    short = ("The water is turned off from November to March.", "Compost is delivered by Huber.", "The toilet is locked in winter.")
+    short = (
+        "The water is turned off from November to March.",
+        "Compost is delivered by Huber.",
+        "The toilet is locked in winter.",
+    )
     plots = " ".join(
-        f"Plot {number} may burn branches only on day {number % 28 + 1} and tells warden {number * 3}." for number in range(120)
+        f"Plot {number} may burn branches only on day {number % 28 + 1} and tells warden"
+        f" {number * 3}."
+        for number in range(120)
     )
     with opened(home, clock, embed__provider="null") as engine:
         for text in (*short[:2], f"House rules of the allotment. {plots}", short[2]):

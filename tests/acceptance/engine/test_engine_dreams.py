@@ -1,4 +1,6 @@
-"""The memory engine's document (001): dreams bring in what was stored, by every door and after every trigger."""
+"""The memory engine's document (001):
+dreams bring in what was stored, by every door and after every trigger.
+"""
 
 from __future__ import annotations
 
@@ -20,15 +22,29 @@ CORE = "vault/memory/users/ann/MEMORY.md"
 
 
 def opened(home: Path, clock: SettableClock, **more: Any) -> MemoryEngine:
-    return engrams.open(home=home, preset="engine", clock=clock, jobs__workers=0, vault__dream_at="", **{"embed__provider": "null", **more})
+    return engrams.open(
+        home=home,
+        preset="engine",
+        clock=clock,
+        jobs__workers=0,
+        vault__dream_at="",
+        **{"embed__provider": "null", **more},
+    )
 
 
 @pytest.mark.covers("S1.39", "S1.40")
 @pytest.mark.parametrize("by_adapter", [False, True], ids=["engine", "adapter"])
 def test_a_dream_in_python_brings_in_what_was_stored_today(home: Path, by_adapter: bool) -> None:
-    """Statements that were stored and never flushed, short ones too; the same day again brings nothing."""
+    """Statements that were stored and never flushed, short ones too;
+    the same day again brings nothing.
+    """
     with opened(home, SettableClock(START)) as engine:
-        for text in ("I keep bees", "My sister Petra keeps the cabin keys.", "I am allergic to walnuts.", "Who has the keys?"):
+        for text in (
+            "I keep bees",
+            "My sister Petra keeps the cabin keys.",
+            "I am allergic to walnuts.",
+            "Who has the keys?",
+        ):
             engine.manage(text, scope=ANN)
         dream = AgentMemory(engine, ANN).dream if by_adapter else lambda: engine.dream(scope=ANN)
         assert dream()
@@ -39,7 +55,9 @@ def test_a_dream_in_python_brings_in_what_was_stored_today(home: Path, by_adapte
 
 
 @pytest.mark.covers("S1.39")
-def test_the_command_dreams_of_a_short_statement(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_dreams_of_a_short_statement(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The documents' own two lines; a plan waits until it is applied."""
     named = ["--home", str(home), "--preset", "engine", "-u", "ann"]
     assert main(["add", *named, "I keep bees"]) == 0
@@ -54,8 +72,16 @@ def test_the_command_dreams_of_a_short_statement(home: Path, capsys: pytest.Capt
 def test_a_dream_after_so_many_notes_reads_all_of_them(home: Path) -> None:
     """Three notes start it and all three are in MEMORY.md; the next three join them."""
     clock = SettableClock(START)
-    said = ("The beech hedge needs cutting twice a year.", "Our well is 31 metres deep.", "The neighbour borrows the log splitter.")
-    more = ("The roof tiles are from Straubing.", "The cellar floods when the snow melts.", "The gate sticks in wet weather.")
+    said = (
+        "The beech hedge needs cutting twice a year.",
+        "Our well is 31 metres deep.",
+        "The neighbour borrows the log splitter.",
+    )
+    more = (
+        "The roof tiles are from Straubing.",
+        "The cellar floods when the snow melts.",
+        "The gate sticks in wet weather.",
+    )
     with opened(home, clock, vault__dream_files=3) as engine:
         for number, text in enumerate((*said, *more), 1):
             engine.flush([{"role": "user", "content": text}], scope=ANN, session=f"s{number}")

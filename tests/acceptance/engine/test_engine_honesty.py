@@ -1,4 +1,6 @@
-"""The memory engine's document (001): what was forgotten or changed is read nowhere, and dreams say what they did."""
+"""The memory engine's document (001):
+what was forgotten or changed is read nowhere, and dreams say what they did.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def clock() -> SettableClock:
 
 
 def opened(home: Path, clock: SettableClock, **more: Any) -> MemoryEngine:
-    return engrams.open(home=home, preset="engine", clock=clock, jobs__workers=0, vault__dream_at="", **more)
+    return engrams.open(
+        home=home, preset="engine", clock=clock, jobs__workers=0, vault__dream_at="", **more
+    )
 
 
 def flush(engine: MemoryEngine, *texts: str) -> None:
@@ -39,7 +43,9 @@ def flush(engine: MemoryEngine, *texts: str) -> None:
 def everywhere(engine: MemoryEngine, query: str) -> str:
     """All that reads say of it: search, context and injection."""
     hits = [hit.record.text for hit in engine.search(query, scope=ANN).hits]
-    return "\n".join([*hits, engine.context(query, scope=ANN).text, engine.format_for_injection(scope=ANN)])
+    return "\n".join(
+        [*hits, engine.context(query, scope=ANN).text, engine.format_for_injection(scope=ANN)]
+    )
 
 
 def folder(home: Path) -> Path:
@@ -48,9 +54,13 @@ def folder(home: Path) -> Path:
 
 @pytest.mark.covers("S1.13")
 def test_what_an_agent_deletes_is_in_no_note_either(home: Path, clock: SettableClock) -> None:
-    """Deleted by the tool, a message is read neither from the day's note nor from MEMORY.md, at once; restored, it is back."""
+    """Deleted by the tool, a message is read neither from the day's note nor from MEMORY.md, at
+    once; restored, it is back.
+    """
     with opened(home, clock) as engine:
-        flush(engine, "The pin of the old safe starts with nineteen.", "The attic window has no lock.")
+        flush(
+            engine, "The pin of the old safe starts with nineteen.", "The attic window has no lock."
+        )
         assert engine.dream(scope=ANN)
         memory = AgentMemory(engine, ANN)
         name = next(hit["id"] for hit in memory.search_memory("safe pin") if hit["kind"] == "turn")
@@ -67,11 +77,16 @@ def test_what_an_agent_deletes_is_in_no_note_either(home: Path, clock: SettableC
         core = (folder(home) / "MEMORY.md").read_text()
         assert "nineteen" not in core
         assert "attic window" in core
-        assert "out (no longer so): The pin of the old safe starts with nineteen." in (folder(home) / "dreams/2026-03-01.md").read_text()
+        assert (
+            "out (no longer so): The pin of the old safe starts with nineteen."
+            in (folder(home) / "dreams/2026-03-01.md").read_text()
+        )
 
 
 def test_an_edit_reaches_what_the_notes_say(home: Path, clock: SettableClock) -> None:
-    """A line that says what an edited memory said is not read any more; one that a person wrote, and is merely similar, is."""
+    """A line that says what an edited memory said is not read any more;
+    one that a person wrote, and is merely similar, is.
+    """
     with opened(home, clock) as engine:
         name = engine.manage("Tuesday is the rowing class for beginners", scope=ANN)
         engine.vault.days.daily.summarise(engrams.Scope(ANN), START.date())  # type: ignore[union-attr]
@@ -86,21 +101,36 @@ def test_an_edit_reaches_what_the_notes_say(home: Path, clock: SettableClock) ->
         assert "Tuesday is also the rowing class for old hands" in told
 
 
-def test_a_line_in_the_words_of_a_model_goes_with_its_memory(home: Path, clock: SettableClock) -> None:
-    """Notes and MEMORY.md written by a model lose the lines that said what was forgotten; its next dream is not told of it either."""
+def test_a_line_in_the_words_of_a_model_goes_with_its_memory(
+    home: Path, clock: SettableClock
+) -> None:
+    """Notes and MEMORY.md written by a model lose the lines that said what was forgotten;
+    its next dream is not told of it either.
+    """
     prompts: list[str] = []
 
     def model(messages: Any) -> str:
         prompts.append(str(messages))
         if "Tidy the memory" in prompts[-1]:
-            items = [{"topic": "Health", "text": "Ann has a penicillin allergy"}, {"topic": "Work", "text": "Ann owns a pottery in Leeds"}]
+            items = [
+                {"topic": "Health", "text": "Ann has a penicillin allergy"},
+                {"topic": "Work", "text": "Ann owns a pottery in Leeds"},
+            ]
             return json.dumps({"items": items, "diary": "Two."})
-        return "- Ann: allergic to penicillin\n- Ann runs a pottery in Leeds" if "short list" in prompts[-1] else '{"statements": []}'
+        return (
+            "- Ann: allergic to penicillin\n- Ann runs a pottery in Leeds"
+            if "short list" in prompts[-1]
+            else '{"statements": []}'
+        )
 
     with opened(home, clock, chat=model) as engine:
         flush(engine, "I am allergic to penicillin.", "I run a pottery in Leeds.")
         assert engine.dream(scope=ANN)
-        (turn,) = [one for one in engine.list(scope=ANN, kinds=(Kind.TURN,)).records if "penicillin" in one.text]
+        (turn,) = [
+            one
+            for one in engine.list(scope=ANN, kinds=(Kind.TURN,)).records
+            if "penicillin" in one.text
+        ]
         assert "penicillin allergy" in everywhere(engine, "allergy penicillin")
         engine.forget(turn.id, scope=ANN)
         assert "penicillin" not in everywhere(engine, "allergy penicillin")
@@ -112,26 +142,47 @@ def test_a_line_in_the_words_of_a_model_goes_with_its_memory(home: Path, clock: 
 
 @pytest.mark.slow
 def test_the_command_forgets_in_notes_too(home: Path) -> None:
-    """Each command a process of its own: forgotten, the sentence is in no search and no context; restored, it is."""
+    """Each command a process of its own:
+    forgotten, the sentence is in no search and no context; restored, it is.
+    """
 
     def command(*arguments: str) -> str:
         return run(home, "--preset", "engine", arguments=arguments)
 
-    name = json.loads(command("add", "--json", "The spare boathouse key hangs behind the life jackets").splitlines()[-1])["id"]
+    name = json.loads(
+        command(
+            "add", "--json", "The spare boathouse key hangs behind the life jackets"
+        ).splitlines()[-1]
+    )["id"]
     command("dream")
     assert "life jackets" in command("context", "Where is the boathouse key?")
     command("forget", name)
-    assert "life jackets" not in command("search", "boathouse key") + command("context", "Where is the boathouse key?")
+    assert "life jackets" not in command("search", "boathouse key") + command(
+        "context", "Where is the boathouse key?"
+    )
     command("restore", name)
     assert "life jackets" in command("search", "boathouse key")
 
 
 @pytest.mark.covers("S1.39")
 def test_the_diary_of_a_models_dream_is_an_audit_trail(home: Path, clock: SettableClock) -> None:
-    """After the model's own words stands what came in and what went out, computed; what stays is never listed as out."""
+    """After the model's own words stands what came in and what went out, computed;
+    what stays is never listed as out.
+    """
     answers = [
-        {"items": [{"topic": "Health", "text": "Ravi is allergic to penicillin"}, {"topic": "Work", "text": "Ravi runs a pottery"}]},
-        {"items": [{"topic": "Work", "text": "Ravi runs a pottery"}, {"topic": "Work", "text": "Ravi has a kiln"}], "diary": "A kiln."},
+        {
+            "items": [
+                {"topic": "Health", "text": "Ravi is allergic to penicillin"},
+                {"topic": "Work", "text": "Ravi runs a pottery"},
+            ]
+        },
+        {
+            "items": [
+                {"topic": "Work", "text": "Ravi runs a pottery"},
+                {"topic": "Work", "text": "Ravi has a kiln"},
+            ],
+            "diary": "A kiln.",
+        },
     ]
     with opened(home, clock, chat=dreaming(lambda: json.dumps(answers.pop(0)))) as engine:
         for text in ("I am allergic to penicillin and run a pottery.", "I bought a kiln."):
@@ -146,7 +197,9 @@ def test_the_diary_of_a_models_dream_is_an_audit_trail(home: Path, clock: Settab
 
 
 def test_a_dream_without_items_failed(home: Path, clock: SettableClock) -> None:
-    """An answer without items is no dream: it raises, MEMORY.md stays, and the same notes are dreamed again; an empty list is honest."""
+    """An answer without items is no dream:
+    it raises, MEMORY.md stays, and the same notes are dreamed again; an empty list is honest.
+    """
     answers = [
         "{}",
         '{"items": [], "diary": "Nothing lasts."}',
@@ -158,7 +211,10 @@ def test_a_dream_without_items_failed(home: Path, clock: SettableClock) -> None:
         with pytest.raises(ModelError, match="no items"):
             engine.dream(scope=ANN)
         assert engine.dream(scope=ANN) is False
-        assert "Nothing lasts.\n\nBrought in 0, dropped 0, 0 items now." in (folder(home) / "dreams/2026-03-01.md").read_text()
+        assert (
+            "Nothing lasts.\n\nBrought in 0, dropped 0, 0 items now."
+            in (folder(home) / "dreams/2026-03-01.md").read_text()
+        )
         assert engine.dream(scope=ANN, force=True)
         core = (folder(home) / "MEMORY.md").read_bytes()
         with pytest.raises(ModelError, match="no items"):
@@ -167,7 +223,9 @@ def test_a_dream_without_items_failed(home: Path, clock: SettableClock) -> None:
 
 
 def test_what_stays_is_not_out(home: Path, clock: SettableClock) -> None:
-    """A line that a second note repeats is in MEMORY.md once, and no plan or diary says that it goes."""
+    """A line that a second note repeats is in MEMORY.md once, and no plan or diary says that it
+    goes.
+    """
     with opened(home, clock) as engine:
         flush(engine, "The barn roof leaks above the tractor")
         assert engine.dream(scope=ANN)

@@ -1,4 +1,6 @@
-"""The memory engine's document (001): the queue of updates, facts, notes and search, by the engine with that preset."""
+"""The memory engine's document (001):
+the queue of updates, facts, notes and search, by the engine with that preset.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,8 @@ from engrams.errors import BudgetError
 from engrams.testing import ScriptedModel, SettableClock
 from engrams.types import Kind, Status
 
-ANN, BOB = ("user", "ann"), ("user", "bob")
+ANN = ("user", "ann")
+BOB = ("user", "bob")
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
 
@@ -38,7 +41,12 @@ def engine(home: Path, model: ScriptedModel, clock: SettableClock) -> Iterator[M
 
 
 def opened(home: Path, model: ScriptedModel, clock: SettableClock, **more: Any) -> MemoryEngine:
-    chat = {"chat__provider": "openai", "chat__model": "m", "chat__url": f"{model.url}/v1", "chat__retries": 0}
+    chat = {
+        "chat__provider": "openai",
+        "chat__model": "m",
+        "chat__url": f"{model.url}/v1",
+        "chat__retries": 0,
+    }
     return engrams.open(home=home, preset="engine", clock=clock, jobs__workers=0, **chat, **more)
 
 
@@ -47,11 +55,17 @@ def turn(text: str, session: str = "s1") -> Turn:
 
 
 def asked(model: ScriptedModel) -> list[str]:
-    return [request.prompt for request in model.requests if "Below are numbered messages" in request.prompt]
+    return [
+        request.prompt
+        for request in model.requests
+        if "Below are numbered messages" in request.prompt
+    ]
 
 
 @pytest.mark.covers("S1.24", "S1.31")
-def test_five_rapid_turns_are_one_update(engine: MemoryEngine, model: ScriptedModel, clock: SettableClock) -> None:
+def test_five_rapid_turns_are_one_update(
+    engine: MemoryEngine, model: ScriptedModel, clock: SettableClock
+) -> None:
     """Thirty seconds of quiet after the last one; then one call sees all five."""
     for number in range(5):
         engine.observe(turn(f"My colleague number {number} is called Kim"), scope=ANN)
@@ -66,7 +80,9 @@ def test_five_rapid_turns_are_one_update(engine: MemoryEngine, model: ScriptedMo
 
 @pytest.mark.covers("S1.25", "S1.27", "S1.30")
 def test_updates_have_keys(engine: MemoryEngine, model: ScriptedModel) -> None:
-    """One key a thread, user and agent; ``add_nowait`` is due at once; a flush says whether it drained."""
+    """One key a thread, user and agent;
+    ``add_nowait`` is due at once; a flush says whether it drained.
+    """
     engine.updates.add(turn("I work with Kim at the harbour"), scope=ANN)
     engine.updates.add(turn("No, that's wrong, I meant Kim Lee"), scope=ANN)
     engine.updates.add(turn("I work with Kim at the harbour"), scope=BOB)
@@ -78,7 +94,9 @@ def test_updates_have_keys(engine: MemoryEngine, model: ScriptedModel) -> None:
 
 
 @pytest.mark.covers("S1.26")
-def test_a_full_queue_refuses_what_is_ordinary(home: Path, model: ScriptedModel, clock: SettableClock) -> None:
+def test_a_full_queue_refuses_what_is_ordinary(
+    home: Path, model: ScriptedModel, clock: SettableClock
+) -> None:
     """A new thread is refused; a correction and a known thread still enter."""
     with opened(home, model, clock, jobs__max_queued=2) as engine:
         for session in ("a", "b"):
@@ -91,9 +109,20 @@ def test_a_full_queue_refuses_what_is_ordinary(home: Path, model: ScriptedModel,
 
 
 @pytest.mark.covers("S1.14", "S1.15", "S1.19", "S1.28")
-def test_what_a_model_says_is_checked(engine: MemoryEngine, model: ScriptedModel, clock: SettableClock) -> None:
-    """Fenced JSON is read, unsure facts are dropped, categories kept; a failed update sees the same messages again."""
-    said = {"turn": 1, "text": "Ann keeps bees", "quote": "I keep bees", "subject": "user", "predicate": "keeps", "object": "bees"}
+def test_what_a_model_says_is_checked(
+    engine: MemoryEngine, model: ScriptedModel, clock: SettableClock
+) -> None:
+    """Fenced JSON is read, unsure facts are dropped, categories kept;
+    a failed update sees the same messages again.
+    """
+    said = {
+        "turn": 1,
+        "text": "Ann keeps bees",
+        "quote": "I keep bees",
+        "subject": "user",
+        "predicate": "keeps",
+        "object": "bees",
+    }
     rows = [
         {**said, "confidence": 0.9, "category": "knowledge"},
         {**said, "text": "Ann may like wasps", "object": "wasps", "confidence": 0.4},
@@ -112,9 +141,14 @@ def test_what_a_model_says_is_checked(engine: MemoryEngine, model: ScriptedModel
 
 
 @pytest.mark.covers("S1.23")
-def test_long_messages_are_shortened_for_extraction(engine: MemoryEngine, model: ScriptedModel, clock: SettableClock) -> None:
+def test_long_messages_are_shortened_for_extraction(
+    engine: MemoryEngine, model: ScriptedModel, clock: SettableClock
+) -> None:
     """Head and tail of 500 characters; what was uploaded is left out."""
-    engine.observe(turn("HEAD " + "x" * 3000 + " TAIL <uploaded_files>secret.pdf</uploaded_files> I like it"), scope=ANN)
+    engine.observe(
+        turn("HEAD " + "x" * 3000 + " TAIL <uploaded_files>secret.pdf</uploaded_files> I like it"),
+        scope=ANN,
+    )
     clock.forward(seconds=31)
     engine.drain()
     (prompt,) = asked(model)
@@ -126,13 +160,19 @@ def test_long_messages_are_shortened_for_extraction(engine: MemoryEngine, model:
 
 @pytest.mark.covers("S1.35", "S1.36", "S1.37")
 def test_notes_of_the_day(engine: MemoryEngine, model: ScriptedModel, home: Path) -> None:
-    """A model's "None" writes nothing; a failing one leaves it to rules, ten lines at most; the same messages are written once."""
+    """A model's "None" writes nothing;
+
+    a failing one leaves it to rules, ten lines at most; the same messages are written once.
+    """
     note = home / "vault/memory/users/ann/2026-03-01.md"
     model.when("as a short list in Markdown", "None")
     engine.flush([{"id": "1", "role": "user", "content": "I am allergic to walnuts"}], scope=ANN)
     engine.drain()
     assert not note.exists()
-    said = [{"id": f"n{n}", "role": "user", "content": f"My neighbour number {n} keeps a parrot"} for n in range(15)]
+    said = [
+        {"id": f"n{n}", "role": "user", "content": f"My neighbour number {n} keeps a parrot"}
+        for n in range(15)
+    ]
     model.fail("http_400", times=9, when="as a short list in Markdown")
     for _ in range(2):
         engine.flush(said, scope=ANN)
@@ -142,11 +182,18 @@ def test_notes_of_the_day(engine: MemoryEngine, model: ScriptedModel, home: Path
 
 
 @pytest.mark.covers("S1.42", "S1.44")
-def test_a_dream_by_model_is_guarded(engine: MemoryEngine, model: ScriptedModel, home: Path) -> None:
-    """An answer without the memory part leaves MEMORY.md as it was; three days by hand, one by clock, fifty items."""
+def test_a_dream_by_model_is_guarded(
+    engine: MemoryEngine, model: ScriptedModel, home: Path
+) -> None:
+    """An answer without the memory part leaves MEMORY.md as it was;
+    three days by hand, one by clock, fifty items.
+    """
     folder = home / "vault/memory/users/ann"
     model.when("as a short list in Markdown", "- Ann sails")
-    model.when("Tidy the memory", {"items": [{"topic": "Life", "text": "Ann sails"}], "diary": "Brought in sailing."})
+    model.when(
+        "Tidy the memory",
+        {"items": [{"topic": "Life", "text": "Ann sails"}], "diary": "Brought in sailing."},
+    )
     engine.flush([{"id": "1", "role": "user", "content": "I sail in Genoa"}], scope=ANN)
     engine.drain()
     assert engine.dream(scope=ANN)
@@ -164,18 +211,31 @@ def test_scores_of_words_and_meaning(engine: MemoryEngine, clock: SettableClock)
     def scores() -> dict[str, float]:
         return {row.text: row.score for row in engine.explain("ferry", scope=ANN).trace.rows}
 
-    (row, *_) = [row for row in engine.explain("ferry", scope=ANN).trace.rows if "leaves" in row.text]
-    assert row.score == pytest.approx(sum(value for name, value in row.parts.items() if name in ("cos", "bm")), abs=2e-3)
+    (row, *_) = [
+        row for row in engine.explain("ferry", scope=ANN).trace.rows if "leaves" in row.text
+    ]
+    assert row.score == pytest.approx(
+        sum(value for name, value in row.parts.items() if name in ("cos", "bm")), abs=2e-3
+    )
     before = scores()
     clock.forward(days=30)
     after = scores()
-    assert after["The ferry was late again"] == pytest.approx(before["The ferry was late again"] / 2, abs=2e-3)
-    assert after["The ferry leaves at nine"] == pytest.approx(before["The ferry leaves at nine"], abs=2e-3)
+    assert after["The ferry was late again"] == pytest.approx(
+        before["The ferry was late again"] / 2, abs=2e-3
+    )
+    assert after["The ferry leaves at nine"] == pytest.approx(
+        before["The ferry leaves at nine"], abs=2e-3
+    )
 
 
 @pytest.mark.covers("S1.48", "S1.51")
-def test_what_faded_below_the_floor_is_not_returned(engine: MemoryEngine, clock: SettableClock, home: Path) -> None:
-    """The floor is for the final score, after the decay; MEMORY.md does not fade, nor does the note of the day before its time."""
+def test_what_faded_below_the_floor_is_not_returned(
+    engine: MemoryEngine, clock: SettableClock, home: Path
+) -> None:
+    """The floor is for the final score, after the decay;
+
+    MEMORY.md does not fade, nor does the note of the day before its time.
+    """
     engine.observe(turn("The ferry was late again"), scope=ANN)
     core = home / "vault/memory/users/ann/MEMORY.md"
     core.parent.mkdir(parents=True)
@@ -187,12 +247,16 @@ def test_what_faded_below_the_floor_is_not_returned(engine: MemoryEngine, clock:
     (hit,) = engine.search("ferry", scope=ANN).hits
     assert hit.score == pytest.approx(before[hit.record.text])
     assert "bicycles" in hit.record.text
-    assert {row.dropped for row in engine.explain("ferry", scope=ANN).trace.rows if "late" in row.text} == {"below the floor of 0.1"}
+    assert {
+        row.dropped for row in engine.explain("ferry", scope=ANN).trace.rows if "late" in row.text
+    } == {"below the floor of 0.1"}
 
 
 @pytest.mark.covers("S1.20")
 def test_only_lasting_facts_about_the_user_are_in_the_profile(engine: MemoryEngine) -> None:
-    """A project's facts, and what happened once, are found by a question and are not in the profile."""
+    """A project's facts, and what happened once, are found by a question and are not in the
+    profile.
+    """
     engine.add("The build of falcon runs on bazel.", scope=(*ANN, "project", "falcon"))
     text = engine.format_for_injection(scope=ANN)
     assert "bazel" not in text

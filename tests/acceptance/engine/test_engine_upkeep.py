@@ -1,4 +1,6 @@
-"""The memory engine's document (001): eviction, review, queue, notes and damage, by the engine with that preset and its command."""
+"""The memory engine's document (001):
+eviction, review, queue, notes and damage, by the engine with that preset and its command.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ from engrams.ports import Clock
 from engrams.testing import ReceivedModelRequest, ScriptedModel, SettableClock
 from engrams.types import Kind, Status
 
-ANN, BOB = ("user", "ann"), ("user", "bob")
+ANN = ("user", "ann")
+BOB = ("user", "bob")
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
 
@@ -35,9 +38,22 @@ def model() -> Iterator[ScriptedModel]:
         yield server.when("statements", {"statements": []})
 
 
-def opened(home: Path, clock: Clock, model: ScriptedModel | None = None, **more: Any) -> MemoryEngine:
-    chat = {} if model is None else {"chat__provider": "openai", "chat__model": "m", "chat__url": f"{model.url}/v1", "chat__retries": 0}
-    return engrams.open(**{"home": home, "preset": "engine", "clock": clock, "jobs__workers": 0, **chat, **more})
+def opened(
+    home: Path, clock: Clock, model: ScriptedModel | None = None, **more: Any
+) -> MemoryEngine:
+    chat = (
+        {}
+        if model is None
+        else {
+            "chat__provider": "openai",
+            "chat__model": "m",
+            "chat__url": f"{model.url}/v1",
+            "chat__retries": 0,
+        }
+    )
+    return engrams.open(
+        **{"home": home, "preset": "engine", "clock": clock, "jobs__workers": 0, **chat, **more}
+    )
 
 
 def put(engine: MemoryEngine, *texts: str, kind: Kind = Kind.FACT, **fields: Any) -> list[str]:
@@ -52,9 +68,15 @@ def left(engine: MemoryEngine, ids: list[str]) -> list[bool]:
 
 
 @pytest.mark.covers("S1.18")
-@pytest.mark.parametrize(("order", "kept"), [("confidence", [True, False]), ("hybrid", [False, True])])
-def test_eviction_by_confidence_or_by_worth(home: Path, clock: SettableClock, order: str, kept: list[bool]) -> None:
-    """By confidence the surer one stays; by worth one that is new and was used beats one that is surer and 400 days old."""
+@pytest.mark.parametrize(
+    ("order", "kept"), [("confidence", [True, False]), ("hybrid", [False, True])]
+)
+def test_eviction_by_confidence_or_by_worth(
+    home: Path, clock: SettableClock, order: str, kept: list[bool]
+) -> None:
+    """By confidence the surer one stays;
+    by worth one that is new and was used beats one that is surer and 400 days old.
+    """
     with opened(home, clock, caps__facts=1, caps__eviction=order) as engine:
         old = put(engine, "Kim sails on Sundays", confidence=0.8)
         clock.forward(days=400)
@@ -69,7 +91,10 @@ def test_eviction_keeps_corrections(home: Path, clock: SettableClock) -> None:
     """Ten corrections at least have a place of their own, the surest of them."""
     with opened(home, clock, caps__facts=20, caps__eviction="hybrid") as engine:
         facts = put(engine, *(f"Kim has tool number {n}" for n in range(20)), confidence=0.9)
-        unsure = [put(engine, f"It is Kim{n}, not Tim{n}", kind=Kind.CORRECTION, confidence=0.01 * n)[0] for n in range(12)]
+        unsure = [
+            put(engine, f"It is Kim{n}, not Tim{n}", kind=Kind.CORRECTION, confidence=0.01 * n)[0]
+            for n in range(12)
+        ]
         engine.tiers.enforce(ANN)
         assert left(engine, unsure) == [False] * 2 + [True] * 10
         assert sum(left(engine, facts)) == 10
@@ -90,7 +115,9 @@ def test_an_evicted_fact_can_be_restored(home: Path, clock: SettableClock) -> No
 
 @pytest.mark.covers("S1.21")
 def test_old_facts_are_reviewed(home: Path, clock: SettableClock, model: ScriptedModel) -> None:
-    """Older than ninety days, three at least, corrections never; whatever the model names, ten at most go."""
+    """Older than ninety days, three at least, corrections never;
+    whatever the model names, ten at most go.
+    """
     with opened(home, clock, model) as engine:
         assert engine.settings.review.stale
         put(engine, "It is Kim, not Tim", kind=Kind.CORRECTION)
@@ -110,52 +137,86 @@ def test_old_facts_are_reviewed(home: Path, clock: SettableClock, model: Scripte
 
 
 @pytest.mark.covers("S1.22")
-def test_related_facts_are_merged_where_it_is_on(home: Path, clock: SettableClock, model: ScriptedModel) -> None:
-    """Off by default; of a category with eight facts, three groups at most; the merged one lists its sources and can be undone."""
+def test_related_facts_are_merged_where_it_is_on(
+    home: Path, clock: SettableClock, model: ScriptedModel
+) -> None:
+    """Off by default;
+    of a category with eight facts, three groups at most; the merged one lists its sources and can
+    be undone.
+    """
     with opened(home, clock, model) as engine:
         assert not engine.settings.review.merge
     with opened(home, clock, model, review__merge=True) as engine:
-        put(engine, "Kim has a boat", "The boat is 12 m long", *(f"Kim owns tool number {n}" for n in range(5)))
+        put(
+            engine,
+            "Kim has a boat",
+            "The boat is 12 m long",
+            *(f"Kim owns tool number {n}" for n in range(5)),
+        )
         assert engine.review.plan(ANN, stale=False).is_empty
         assert not model.requests
         put(engine, "Kim sings in a choir")
-        known = [record.text for record in engine.list(scope=ANN, kinds=(Kind.FACT,), order="oldest").records]
+        known = [
+            record.text
+            for record in engine.list(scope=ANN, kinds=(Kind.FACT,), order="oldest").records
+        ]
         model.when("Kim has a boat", merge_answer)
         plan = engine.review.plan(ANN, stale=False)
         assert len(plan.merges) == 3
         told = engine.review.apply(plan)
         made = engine.get(told[0].id, scope=ANN)
         assert len(made.meta["merged_from"]) == 2
-        assert {engine.get(id, scope=ANN).status for id in made.meta["merged_from"]} == {Status.SUPERSEDED}
+        assert {engine.get(id, scope=ANN).status for id in made.meta["merged_from"]} == {
+            Status.SUPERSEDED
+        }
         engine.review.undo(ANN, plan.id)
-        assert [record.text for record in engine.list(scope=ANN, kinds=(Kind.FACT,), order="oldest").records] == known
+        assert [
+            record.text
+            for record in engine.list(scope=ANN, kinds=(Kind.FACT,), order="oldest").records
+        ] == known
 
 
 def merge_answer(request: ReceivedModelRequest) -> Any:
     """Four pairs, each with the words of both."""
     rows = re.findall(r'^(\d+)\. "(.*)"$', request.prompt, re.MULTILINE)
     pairs = zip(rows[::2], rows[1::2], strict=False)
-    return {"groups": [{"ids": [int(one[0]), int(two[0])], "text": f"{one[1]}; {two[1]}"} for one, two in pairs]}
+    return {
+        "groups": [
+            {"ids": [int(one[0]), int(two[0])], "text": f"{one[1]}; {two[1]}"} for one, two in pairs
+        ]
+    }
 
 
 @pytest.mark.covers("S1.29")
-def test_what_comes_in_meanwhile_is_learned_once_afterwards(home: Path, model: ScriptedModel) -> None:
-    """While an update runs, the next one of its thread waits, due to nobody; then it runs exactly once."""
+def test_what_comes_in_meanwhile_is_learned_once_afterwards(
+    home: Path, model: ScriptedModel
+) -> None:
+    """While an update runs, the next one of its thread waits, due to nobody;
+    then it runs exactly once.
+    """
     model.fail("hang", seconds=0.5)
     with opened(home, clocks.now, model, jobs__workers=2) as engine:
         engine.updates.add_nowait(Turn("Kim likes green tea", session="s"), scope=ANN)
         assert model.wait(1)
         engine.updates.add_nowait(Turn("Kim likes rye bread", session="s"), scope=ANN)
         assert engine.updates.flush_sync()
-    asked = [request.prompt for request in model.requests if "Below are numbered messages" in request.prompt]
+    asked = [
+        request.prompt
+        for request in model.requests
+        if "Below are numbered messages" in request.prompt
+    ]
     assert len(asked) == 2
     assert "rye bread" not in asked[0]
     assert not re.findall(r"(?m)^\[\d+\].*green tea", asked[1])
 
 
 @pytest.mark.covers("S1.32")
-def test_a_delayed_update_takes_the_place_of_the_one_before(home: Path, clock: SettableClock, model: ScriptedModel) -> None:
-    """The same thread again: only the later wish counts; a shutdown drains, or cancels and keeps the turns."""
+def test_a_delayed_update_takes_the_place_of_the_one_before(
+    home: Path, clock: SettableClock, model: ScriptedModel
+) -> None:
+    """The same thread again:
+    only the later wish counts; a shutdown drains, or cancels and keeps the turns.
+    """
     with opened(home, clock, model) as engine:
         engine.updates.add(Turn("Kim likes green tea", session="s"), scope=ANN, after=100)
         engine.updates.add(Turn("Kim likes rye bread", session="s"), scope=ANN, after=200)
@@ -180,7 +241,9 @@ def test_a_delayed_update_takes_the_place_of_the_one_before(home: Path, clock: S
 
 
 @pytest.mark.covers("S1.43")
-def test_a_dream_whose_model_fails_is_tried_again(home: Path, clock: SettableClock, model: ScriptedModel) -> None:
+def test_a_dream_whose_model_fails_is_tried_again(
+    home: Path, clock: SettableClock, model: ScriptedModel
+) -> None:
     """Three tries a minute apart; the notes count as dreamed of only after one succeeded."""
     model.when("as a short list in Markdown", "- Ann sails").when(
         "Tidy the memory", {"items": [{"topic": "Life", "text": "Ann sails"}], "diary": "d"}
@@ -205,7 +268,9 @@ def test_a_dream_whose_model_fails_is_tried_again(home: Path, clock: SettableClo
 
 
 @pytest.mark.covers("S1.9")
-def test_too_much_to_summarise_is_cut_to_its_end(home: Path, clock: SettableClock, model: ScriptedModel) -> None:
+def test_too_much_to_summarise_is_cut_to_its_end(
+    home: Path, clock: SettableClock, model: ScriptedModel
+) -> None:
     """The model gets the last of it, and a note says so; nothing fails."""
     model.when("summary", "They spoke.")
     said = [{"id": f"m{n}", "role": "user", "content": f"w{n} " * 400} for n in range(1, 31)]
@@ -219,7 +284,9 @@ def test_too_much_to_summarise_is_cut_to_its_end(home: Path, clock: SettableCloc
 
 @pytest.mark.covers("S1.55")
 def test_notes_are_found_in_pieces_that_name_their_lines(home: Path, clock: SettableClock) -> None:
-    """A long file, and a line that is overlong, is found by pieces; a changed file is read anew, a removed one leaves the search."""
+    """A long file, and a line that is overlong, is found by pieces;
+    a changed file is read anew, a removed one leaves the search.
+    """
     core = home / "vault/memory/users/ann/MEMORY.md"
     core.parent.mkdir(parents=True)
     lines = [f"- Item {n} says something of middling length here." for n in range(300)]
@@ -228,7 +295,11 @@ def test_notes_are_found_in_pieces_that_name_their_lines(home: Path, clock: Sett
 
         def found(query: str) -> list[Any]:
             engine.vault.sync()  # type: ignore[union-attr]
-            return [hit.record for hit in engine.search(query, scope=ANN).hits if hit.record.meta.get("note_file")]
+            return [
+                hit.record
+                for hit in engine.search(query, scope=ANN).hits
+                if hit.record.meta.get("note_file")
+            ]
 
         pieces = found("parrot called Zephyr")
         assert "Zephyr" in pieces[0].text
@@ -243,8 +314,12 @@ def test_notes_are_found_in_pieces_that_name_their_lines(home: Path, clock: Sett
 
 
 @pytest.mark.covers("S1.56")
-def test_a_note_that_could_not_be_embedded_is_tried_again(home: Path, clock: SettableClock, model: ScriptedModel) -> None:
-    """With an embedding server that fails the note is found by words at most; once it is well, the next sync finds it by meaning."""
+def test_a_note_that_could_not_be_embedded_is_tried_again(
+    home: Path, clock: SettableClock, model: ScriptedModel
+) -> None:
+    """With an embedding server that fails the note is found by words at most;
+    once it is well, the next sync finds it by meaning.
+    """
     core = home / "vault/memory/users/ann/MEMORY.md"
     core.parent.mkdir(parents=True)
     core.write_text("- The parrot is called Zephyr.\n")
@@ -256,14 +331,25 @@ def test_a_note_that_could_not_be_embedded_is_tried_again(home: Path, clock: Set
         clock.forward(hours=1)
         engine.vault.sync()  # type: ignore[union-attr]
         engine.drain()
-        found = [hit for hit in engine.search("parrot", scope=ANN).hits if hit.record.meta.get("note_file")]
+        found = [
+            hit
+            for hit in engine.search("parrot", scope=ANN).hits
+            if hit.record.meta.get("note_file")
+        ]
         assert found[0].parts["cos"] > 0
 
 
 @pytest.mark.covers("S1.54")
 def test_a_damaged_database_is_set_aside_and_what_it_holds_comes_back(home: Path) -> None:
-    """The command says that it was damaged, keeps the damaged file, and lists what could be read; the next write works."""
-    run(home, "--preset", "engine", arguments=("add", *(f"Parcel r{place} waits at dock {place}" for place in range(9))))
+    """The command says that it was damaged, keeps the damaged file, and lists what could be read;
+    the next write works.
+    """
+    run(
+        home,
+        "--preset",
+        "engine",
+        arguments=("add", *(f"Parcel r{place} waits at dock {place}" for place in range(9))),
+    )
     file = home / "memory.db"
     whole = file.read_bytes()
     file.write_bytes(b"\0" * 100 + whole[100:])
@@ -277,11 +363,20 @@ def test_a_damaged_database_is_set_aside_and_what_it_holds_comes_back(home: Path
 @pytest.mark.covers("S1.54")
 @pytest.mark.slow
 def test_an_index_without_its_format_is_made_anew(home: Path) -> None:
-    """Where SQLite can no longer open the full-text index, the next search heals it, and so does the repair."""
-    run(home, "--preset", "engine", arguments=("add", *(f"Parcel r{place} waits at dock {place}" for place in range(9))))
+    """Where SQLite can no longer open the full-text index, the next search heals it, and so does
+    the repair.
+    """
+    run(
+        home,
+        "--preset",
+        "engine",
+        arguments=("add", *(f"Parcel r{place} waits at dock {place}" for place in range(9))),
+    )
     for arguments in (("search", "parcel r3 dock"), ("doctor", "--offline", "--repair")):
         database = apsw.Connection(str(home / "memory.db"))
         database.execute("DELETE FROM postings_config")
         database.close()
         run(home, "--preset", "engine", arguments=arguments)
-        assert "Parcel r3" in run(home, "--preset", "engine", arguments=("search", "parcel r3 dock", "-n", "1"))
+        assert "Parcel r3" in run(
+            home, "--preset", "engine", arguments=("search", "parcel r3 dock", "-n", "1")
+        )

@@ -1,4 +1,6 @@
-"""The memory graph's document (003): bounds of the judge, known memories, ignored files and repetition, by the engine with that preset."""
+"""The memory graph's document (003):
+bounds of the judge, known memories, ignored files and repetition, by the engine with that preset.
+"""
 
 from __future__ import annotations
 
@@ -33,21 +35,47 @@ def engine(home: Path, clock: SettableClock) -> Iterator[MemoryEngine]:
 
 @pytest.mark.covers("S3.17")
 def test_the_judge_sees_so_much_and_no_more(home: Path, clock: SettableClock) -> None:
-    """Five memories a turn, 600 characters of each; the question's last 4000, 1200 of each message before it, twelve and 8000 in all."""
+    """Five memories a turn, 600 characters of each;
+    the question's last 4000, 1200 of each message before it, twelve and 8000 in all.
+    """
     with (
-        ScriptedModel(answer=lambda r: {"ids": list(range(1, 9))} if JUDGE in r.prompt else {"statements": [], "decisions": []}) as model,
+        ScriptedModel(
+            answer=lambda r: (
+                {"ids": list(range(1, 9))}
+                if JUDGE in r.prompt
+                else {"statements": [], "decisions": []}
+            )
+        ) as model,
         engrams.open(
-            home=home, preset="graph", clock=clock, chat__provider="openai", chat__model="m", chat__url=model.url, jobs__workers=0
+            home=home,
+            preset="graph",
+            clock=clock,
+            chat__provider="openai",
+            chat__model="m",
+            chat__url=model.url,
+            jobs__workers=0,
         ) as engine,
     ):
         for number in range(8):
-            engine.add(Turn(f"Ann ties knot number {number} with a rope {'r' * 900}"), scope=ANN, kind=Kind.FACT)
-        before = [{"role": "user" if n % 2 else "assistant", "content": f"before{n:02d} " + f"m{n:02d} " * 500} for n in range(15)]
+            engine.add(
+                Turn(f"Ann ties knot number {number} with a rope {'r' * 900}"),
+                scope=ANN,
+                kind=Kind.FACT,
+            )
+        before = [
+            {
+                "role": "user" if n % 2 else "assistant",
+                "content": f"before{n:02d} " + f"m{n:02d} " * 500,
+            }
+            for n in range(15)
+        ]
         asked = "HEAD " + "q" * 5000 + " Which rope and which knot does Ann tie?"
         engine.deliver([*before, {"role": "user", "content": asked}], scope=ANN, session="s")
         eventually(lambda: len([r for r in model.requests if JUDGE in r.prompt]) == 2)
         prompt = next(r.prompt for r in model.requests if JUDGE in r.prompt)
-        context, _, memories = prompt.partition("The latest part of the conversation:")[2].partition("The memories:")
+        context, _, memories = prompt.partition("The latest part of the conversation:")[
+            2
+        ].partition("The memories:")
         assert "Which rope and which knot does Ann tie?" in context
         assert "HEAD" not in context
         assert context.count("q" * 100) <= 40
@@ -65,8 +93,17 @@ def test_the_judge_sees_so_much_and_no_more(home: Path, clock: SettableClock) ->
 
 @pytest.mark.covers("S3.21")
 def test_what_a_session_knows_is_not_told_to_it(home: Path, clock: SettableClock) -> None:
-    """What was learned from a session, or said in it, is nothing new to it; the same memories are not given twice in a while."""
-    with engrams.open(home=home, preset="graph", clock=clock, jobs__workers=0, delivery__mode="sync", sessions__trigger="turn") as engine:
+    """What was learned from a session, or said in it, is nothing new to it;
+    the same memories are not given twice in a while.
+    """
+    with engrams.open(
+        home=home,
+        preset="graph",
+        clock=clock,
+        jobs__workers=0,
+        delivery__mode="sync",
+        sessions__trigger="turn",
+    ) as engine:
         engine.observe(Turn("I live in Porto near the river", session="mine"), scope=ANN)
         engine.drain()
 
@@ -84,22 +121,39 @@ def test_what_a_session_knows_is_not_told_to_it(home: Path, clock: SettableClock
 
 @pytest.mark.covers("S3.52")
 def test_texts_of_ignored_files_are_not_stored(home: Path, tmp_path: Path) -> None:
-    """What .gitignore or .secretsignore names, and .env, is refused, with the rule; other files are stored."""
+    """What .gitignore or .secretsignore names, and .env, is refused, with the rule;
+    other files are stored.
+    """
     (tmp_path / ".gitignore").write_text("build/\n")
     (tmp_path / ".secretsignore").write_text("*.vault\n")
-    with engrams.open(home=home, preset="graph", jobs__workers=0, write__ignore_root=str(tmp_path)) as engine:
+    with engrams.open(
+        home=home, preset="graph", jobs__workers=0, write__ignore_root=str(tmp_path)
+    ) as engine:
         for file in ("build/out.txt", "keys.vault", ".env", "deep/.env"):
             with pytest.raises(EngramsError):
                 engine.add(Turn(f"The text of {file} is plain", meta={"file": file}), scope=ANN)
-        assert engine.add(Turn("The text of main.py is plain", meta={"file": "src/main.py"}), scope=ANN).outcome == "stored"
-        assert [record.text for record in engine.list(scope=ANN).records] == ["The text of main.py is plain"]
+        assert (
+            engine.add(
+                Turn("The text of main.py is plain", meta={"file": "src/main.py"}), scope=ANN
+            ).outcome
+            == "stored"
+        )
+        assert [record.text for record in engine.list(scope=ANN).records] == [
+            "The text of main.py is plain"
+        ]
 
 
 @pytest.mark.covers("S3.39")
 def test_repetition_reaches_over_scopes_and_stops_at_other_facts(engine: MemoryEngine) -> None:
-    """Said to a project in other words it is the person's memory that grows; with another number it is another memory."""
+    """Said to a project in other words it is the person's memory that grows;
+    with another number it is another memory.
+    """
     name = engine.add(Turn("I really love hiking in the mountains"), scope=ANN).derived[0].id
-    engine.add(Turn("I love hiking in mountains", session="s2"), scope=(*ANN, "project", "p"), kind=Kind.NOTE)
+    engine.add(
+        Turn("I love hiking in mountains", session="s2"),
+        scope=(*ANN, "project", "p"),
+        kind=Kind.NOTE,
+    )
     kept = engine.get(name, scope=ANN)
     assert kept.strength == 2
     (entry,) = kept.meta["reinforcements"]
@@ -109,4 +163,8 @@ def test_repetition_reaches_over_scopes_and_stops_at_other_facts(engine: MemoryE
     for text in ("I own 3 red bicycles", "I own 4 red bicycles"):
         engine.add(Turn(text), scope=ANN)
     assert len(engine.list(scope=ANN, kinds=(Kind.FACT, Kind.PREFERENCE)).records) >= before + 1
-    assert not [r for r in engine.list(scope=ANN, kinds=(Kind.FACT,)).records if "bicycles" in r.text and r.strength > 1]
+    assert not [
+        r
+        for r in engine.list(scope=ANN, kinds=(Kind.FACT,)).records
+        if "bicycles" in r.text and r.strength > 1
+    ]

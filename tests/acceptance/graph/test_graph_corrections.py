@@ -1,4 +1,6 @@
-"""The memory graph's document (003): what a correction reaches, by rules, at ``engrams serve --preset graph``, its REST API and command."""
+"""The memory graph's document (003):
+what a correction reaches, by rules, at ``engrams serve --preset graph``, its REST API and command.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from engrams.testing import ScriptedModel
 from engrams.types import Kind
 
 HOME_AND_WORK = "I live in Tromso and I work as a welder at the shipyard down at the harbour."
-SISTER = "My sister's name is Ragna, she is a pilot and flies the small planes up to Svalbard in winter."
+SISTER = (
+    "My sister's name is Ragna, she is a pilot and flies the small planes up to Svalbard in winter."
+)
 CELLO = "I play the cello in a quartet on Tuesdays, and I am allergic to shellfish."
 
 
@@ -29,11 +33,18 @@ def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
 def talk(door: Door, user: str, session: str, *said: str) -> None:
     """A conversation that ends, and is learned from."""
     messages = [
-        message for text in said for message in ({"role": "user", "content": text}, {"role": "assistant", "content": "Good to know."})
+        message
+        for text in said
+        for message in (
+            {"role": "user", "content": text},
+            {"role": "assistant", "content": "Good to know."},
+        )
     ]
     as_user(door, "POST", "/v1/memories", user, {"messages": messages, "session": session})
     as_user(door, "POST", f"/v1/sessions/{session}/end", user)
-    eventually(lambda: [one for one in memories(door, user, kind="episode") if one["session"] == session])
+    eventually(
+        lambda: [one for one in memories(door, user, kind="episode") if one["session"] == session]
+    )
 
 
 def as_user(door: Door, method: str, path: str, user: str, body: Any = None) -> Any:
@@ -60,10 +71,18 @@ def found(door: Door, user: str, query: str) -> list[Any]:
 
 @pytest.mark.covers("S3.46")
 def test_a_correction_reaches_the_session(door: Door) -> None:
-    """An edited or forgotten fact is told by no message and no episode of its session, and comes back when it is restored."""
+    """An edited or forgotten fact is told by no message and no episode of its session, and comes
+    back when it is restored.
+    """
     talk(door, "lea", "one", HOME_AND_WORK, SISTER, CELLO)
     (episode,) = memories(door, "lea", kind="episode")
-    told = as_user(door, "PATCH", f"/v1/memories/{fact(door, 'lea', 'Tromso')}", "lea", {"text": "The user lives in Bergen"})
+    told = as_user(
+        door,
+        "PATCH",
+        f"/v1/memories/{fact(door, 'lea', 'Tromso')}",
+        "lea",
+        {"text": "The user lives in Bergen"},
+    )
     assert {one["id"]: one["effect"] for one in told["sources"]}[episode["id"]] == "shortened"
     for question in ("Where do I live?", "Which city do I live in?"):
         texts = [hit["memory"]["text"] for hit in found(door, "lea", question)]
@@ -72,7 +91,11 @@ def test_a_correction_reaches_the_session(door: Door) -> None:
     allergy = fact(door, "lea", "shellfish")
     told = as_user(door, "DELETE", f"/v1/memories/{allergy}", "lea")
     assert episode["id"] in {one["id"] for one in told["sources"]}
-    assert not [hit for hit in found(door, "lea", "What am I allergic to?") if "shellfish" in hit["memory"]["text"]]
+    assert not [
+        hit
+        for hit in found(door, "lea", "What am I allergic to?")
+        if "shellfish" in hit["memory"]["text"]
+    ]
     (episode,) = memories(door, "lea", kind="episode")
     assert "shellfish" not in episode["text"]
     assert "cello" in episode["text"]
@@ -85,10 +108,18 @@ def test_a_correction_reaches_the_session(door: Door) -> None:
 def test_an_episode_repeats_nothing_that_was_corrected_before(home: Path) -> None:
     """What was corrected or forgotten while the conversation went on is not in its episode."""
     ann = ("user", "ann")
-    with engrams.open(home=home, preset="graph", sessions__trigger="turn", jobs__workers=0) as engine:
-        engine.observe([Turn(text, session="one") for text in (HOME_AND_WORK, SISTER, CELLO)], scope=ann)
+    with engrams.open(
+        home=home, preset="graph", sessions__trigger="turn", jobs__workers=0
+    ) as engine:
+        engine.observe(
+            [Turn(text, session="one") for text in (HOME_AND_WORK, SISTER, CELLO)], scope=ann
+        )
         engine.drain()
-        (home_town,) = [one for one in engine.list(scope=ann, kinds=(Kind.FACT,)).records if "Tromso" in one.text]
+        (home_town,) = [
+            one
+            for one in engine.list(scope=ann, kinds=(Kind.FACT,)).records
+            if "Tromso" in one.text
+        ]
         engine.edit(home_town.id, scope=ann, text="The user lives in Bergen")
         engine.sessions.end("one", scope=ann)
         engine.drain()
@@ -99,26 +130,44 @@ def test_an_episode_repeats_nothing_that_was_corrected_before(home: Path) -> Non
 
 @pytest.mark.covers("S3.40")
 def test_what_was_superseded_leads_to_what_holds(door: Door) -> None:
-    """A message whose statement another one superseded is no answer by itself: the current statement comes before it."""
+    """A message whose statement another one superseded is no answer by itself:
+    the current statement comes before it.
+    """
     talk(door, "mik", "one", HOME_AND_WORK, SISTER, CELLO)
     talk(
-        door, "mik", "two",
+        door,
+        "mik",
+        "two",
         "I moved to Bergen last week, the flat has a view of the fish market and the rent is fair.",
-        "The removal company lost two boxes, one of them with the good wine glasses from my aunt in it.",
+        "The removal company lost two boxes, one of them with the good wine glasses from my aunt"
+        " in it.",
         "I joined a chess club on Thursdays as well.",
-    )  # fmt: skip
+    )
     for question in ("Where do I live?", "Which city do I live in?"):
         hits = found(door, "mik", question)
         assert "Bergen" in hits[0]["memory"]["text"]
-        assert {hit["status"] for hit in hits if "Tromso" in hit["memory"]["text"]} <= {"superseded"}
+        assert {hit["status"] for hit in hits if "Tromso" in hit["memory"]["text"]} <= {
+            "superseded"
+        }
 
 
 @pytest.mark.covers("S3.39")
 @pytest.mark.slow
 def test_a_conversation_too_short_to_learn_from_is_no_work(tmp_path: Path) -> None:
-    """It waits in plain view, with no date, until it goes on or ends; whoever waits for the work is not kept."""
+    """It waits in plain view, with no date, until it goes on or ends;
+    whoever waits for the work is not kept.
+    """
     home = tmp_path / "home"
-    told = run(home, "--preset", "graph", "--role", "user", "--session", "loop", arguments=("add", "I collect stamps from Portugal."))
+    told = run(
+        home,
+        "--preset",
+        "graph",
+        "--role",
+        "user",
+        "--session",
+        "loop",
+        arguments=("add", "I collect stamps from Portugal."),
+    )
     assert "pending: extract" in told
     told = run(home, "--preset", "graph", arguments=("status", "--wait"))
     assert "gathering" in told
@@ -127,7 +176,11 @@ def test_a_conversation_too_short_to_learn_from_is_no_work(tmp_path: Path) -> No
         assert done < 10
         assert not engine.updates.flush_sync(10)
     with ScriptedModel() as model, served("graph", home, model) as door:
-        (job,) = [one for one in door.get("/v1/jobs", state="waiting")["items"] if one["kind"] == "extract"]
+        (job,) = [
+            one
+            for one in door.get("/v1/jobs", state="waiting")["items"]
+            if one["kind"] == "extract"
+        ]
         assert (job["doing"], job["due"]) == ("waiting for more of the conversation", None)
 
 
@@ -137,6 +190,12 @@ def test_a_secret_is_printed_by_no_command(tmp_path: Path) -> None:
     """Neither when it is stored nor when it is known already."""
     secret = "sk_" + "live_4eC39HqLyjWDarjtT1zdp7dc"
     for outcome in ("redacted", "duplicate"):
-        told = run(tmp_path / "home", "--preset", "graph", arguments=("add", "-"), stdin=f"STRIPE_KEY={secret}")
+        told = run(
+            tmp_path / "home",
+            "--preset",
+            "graph",
+            arguments=("add", "-"),
+            stdin=f"STRIPE_KEY={secret}",
+        )
         assert outcome in told
         assert secret not in told

@@ -1,4 +1,6 @@
-"""Small things at the doors of preset `graph`: triggers with a write, its ground, memory that is off, what a model is sent."""
+"""Small things at the doors of preset `graph`:
+triggers with a write, its ground, memory that is off, what a model is sent.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +22,17 @@ def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
     home = tmp_path_factory.mktemp("doors") / "home"
     with (
         ScriptedModel() as model,
-        served("graph", home, model, "--upstream", f"{model.url}/v1", "--set", "chat.model=m") as found,
+        served(
+            "graph", home, model, "--upstream", f"{model.url}/v1", "--set", "chat.model=m"
+        ) as found,
     ):
         yield found
 
 
 def test_a_negative_is_added_with_its_triggers(door: Door) -> None:
-    """Over REST and by the command it surfaces on them at once; a repetition adds what is new; messages have none."""
+    """Over REST and by the command it surfaces on them at once;
+    a repetition adds what is new; messages have none.
+    """
     body = {"text": NEVER, "kind": "negative", "triggers": ["dbg!"], "tags": ["rust"]}
     (made,) = door.post("/v1/memories", body, 201)["results"]
     kept = door.get(f"/v1/memories/{made['id']}")
@@ -42,11 +48,15 @@ def test_show_tells_the_ground_of_a_memory(door: Door) -> None:
     """What was added by hand was stated by the user."""
     id = door.post("/v1/memories", {"text": "The boiler is blue"}, 201)["results"][0]["id"]
     assert json.loads(door.run("show", id, "--json"))["record"]["basis"] == "user_stated"
-    assert "user_stated" in next(line for line in door.run("show", id).splitlines() if line.startswith("basis"))
+    assert "user_stated" in next(
+        line for line in door.run("show", id).splitlines() if line.startswith("basis")
+    )
 
 
 def test_the_settings_say_what_the_running_server_sends(door: Door) -> None:
-    """The upstream's model is what it learns by, so its address is named though the file names none."""
+    """The upstream's model is what it learns by, so its address is named though the file names
+    none.
+    """
     told = door.get("/v1/settings/model")
     assert told["in_use"] and not told["restart"]
     assert door.model.url in told["destination"]
@@ -54,5 +64,9 @@ def test_the_settings_say_what_the_running_server_sends(door: Door) -> None:
 
 def test_a_write_while_memory_is_off_says_so(tmp_path: Path) -> None:
     """The receipt names the switch, and the hint is of it and not of secrets."""
-    said = run(tmp_path / "home", arguments=("add", "I keep bees", "--set", "enabled=false"), status=4)
-    assert "memory is off" in said and "engrams config enabled" in said and "write.secrets" not in said
+    said = run(
+        tmp_path / "home", arguments=("add", "I keep bees", "--set", "enabled=false"), status=4
+    )
+    assert (
+        "memory is off" in said and "engrams config enabled" in said and "write.secrets" not in said
+    )

@@ -1,4 +1,6 @@
-"""The memory graph's document (003): clusters, tags, extraction and the garden, by the engine with that preset and its command."""
+"""The memory graph's document (003):
+clusters, tags, extraction and the garden, by the engine with that preset and its command.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ from engrams.types import EdgeType, Kind, Status
 
 ANN = ("user", "ann")
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
-HEARD, GARDEN = "Below are numbered messages", "look after"
+HEARD = "Below are numbered messages"
+GARDEN = "look after"
 REPORT = {"report": {"summary": "Looked through it.", "next_minutes": 45}}
 
 
@@ -40,9 +43,27 @@ def model() -> Iterator[ScriptedModel]:
         yield server
 
 
-def opened(home: Path, clock: SettableClock, model: ScriptedModel | None = None, **more: Any) -> MemoryEngine:
-    chat = {} if model is None else {"chat__provider": "openai", "chat__model": "m", "chat__url": model.url, "chat__retries": 0}
-    fixed = {"home": home, "preset": "graph", "clock": clock, "jobs__workers": 0, "vault__enabled": False, "write__debounce_seconds": 0.0}
+def opened(
+    home: Path, clock: SettableClock, model: ScriptedModel | None = None, **more: Any
+) -> MemoryEngine:
+    chat = (
+        {}
+        if model is None
+        else {
+            "chat__provider": "openai",
+            "chat__model": "m",
+            "chat__url": model.url,
+            "chat__retries": 0,
+        }
+    )
+    fixed = {
+        "home": home,
+        "preset": "graph",
+        "clock": clock,
+        "jobs__workers": 0,
+        "vault__enabled": False,
+        "write__debounce_seconds": 0.0,
+    }
     return engrams.open(**{**fixed, **chat, **more})
 
 
@@ -55,9 +76,15 @@ def add(engine: MemoryEngine, *texts: str, **fields: Any) -> list[str]:
 
 @pytest.mark.covers("S3.32", "S3.33")
 def test_clusters_follow_their_members(home: Path, clock: SettableClock) -> None:
-    """After fifty searches there are clusters with centre, links and the tag that their members have in common; ids last."""
+    """After fifty searches there are clusters with centre, links and the tag that their members
+    have in common; ids last.
+    """
     angles = Angles()
-    texts = [angles.put("The harbour at dawn", 1.0), angles.put("Boats in the harbour", 0.9), angles.put("with pears", plane=1)]
+    texts = [
+        angles.put("The harbour at dawn", 1.0),
+        angles.put("Boats in the harbour", 0.9),
+        angles.put("with pears", plane=1),
+    ]
     with opened(home, clock, embedder=angles) as engine:
         ids = add(engine, *texts)
         for _ in range(49):
@@ -77,17 +104,25 @@ def test_clusters_follow_their_members(home: Path, clock: SettableClock) -> None
         engine.topics.refresh(ANN)
         (left,) = [group for group in engine.topics.list(ANN) if group.topic.id == cluster.topic.id]
         assert [record.id for record in left.members] == ids[1:2]
-        assert np.frombuffer(left.topic.centroid, np.float32) == pytest.approx(angles.known[texts[1]], abs=1e-6)
+        assert np.frombuffer(left.topic.centroid, np.float32) == pytest.approx(
+            angles.known[texts[1]], abs=1e-6
+        )
 
 
 @pytest.mark.covers("S3.32")
 def test_a_model_names_clusters(home: Path, clock: SettableClock, model: ScriptedModel) -> None:
-    """In two to four words; where it fails or says one word, the tag that the members share stands in."""
+    """In two to four words;
+    where it fails or says one word, the tag that the members share stands in.
+    """
     angles = Angles()
     with opened(home, clock, model, embedder=angles) as engine:
         add(engine, *(angles.put(f"{kind} tea") for kind in ("green", "black", "white")))
-        rails = add(engine, angles.put("a train", plane=1), angles.put("a tram", 0.9, 1), tags=("rails",))
-        model.when("names", {"names": [{"id": 1, "name": "Kinds of tea"}, {"id": 2, "name": "Trains"}]})
+        rails = add(
+            engine, angles.put("a train", plane=1), angles.put("a tram", 0.9, 1), tags=("rails",)
+        )
+        model.when(
+            "names", {"names": [{"id": 1, "name": "Kinds of tea"}, {"id": 2, "name": "Trains"}]}
+        )
         engine.topics.refresh(ANN)
         labels = {group.topic.label for group in engine.topics.list(ANN)}
         assert labels == {"Kinds of tea", "rails"}
@@ -95,9 +130,19 @@ def test_a_model_names_clusters(home: Path, clock: SettableClock, model: Scripte
 
 
 @pytest.mark.covers("S3.44")
-def test_extraction_is_bounded_and_forgiving(home: Path, clock: SettableClock, model: ScriptedModel) -> None:
-    """Forty messages, 24,000 characters and eighty known memories a call at most; malformed rows are skipped, an odd category is a fact."""
-    said = {"turn": 1, "subject": "user", "predicate": "adores", "object": "Bach", "confidence": 0.9}
+def test_extraction_is_bounded_and_forgiving(
+    home: Path, clock: SettableClock, model: ScriptedModel
+) -> None:
+    """Forty messages, 24,000 characters and eighty known memories a call at most;
+    malformed rows are skipped, an odd category is a fact.
+    """
+    said = {
+        "turn": 1,
+        "subject": "user",
+        "predicate": "adores",
+        "object": "Bach",
+        "confidence": 0.9,
+    }
     rows = [
         {**said, "text": "No quote"},
         {**said, "text": "Turn zero", "quote": "Bach", "turn": 0},
@@ -108,7 +153,10 @@ def test_extraction_is_bounded_and_forgiving(home: Path, clock: SettableClock, m
         add(engine, *(f"Ann owns the stamp {chr(65 + n % 26)}{n}" for n in range(100)))
         model.when(HEARD, {"statements": rows})
         for place in range(90):
-            engine.observe(Turn(f"{place}: I adore Bach {'y' * 900 if place >= 40 else ''}", session="s"), scope=ANN)
+            engine.observe(
+                Turn(f"{place}: I adore Bach {'y' * 900 if place >= 40 else ''}", session="s"),
+                scope=ANN,
+            )
         engine.drain()
         asked = [request.prompt for request in model.requests if HEARD in request.prompt]
         told = [re.findall(r"(?m)^\[\d+\] .*$", prompt) for prompt in asked]
@@ -118,7 +166,9 @@ def test_extraction_is_bounded_and_forgiving(home: Path, clock: SettableClock, m
         assert all(sum(map(len, messages)) <= 24_000 + 100 * len(messages) for messages in told)
         assert all(0 < len(re.findall(r"Ann owns the stamp", prompt)) <= 80 for prompt in asked)
         made = engine.list(scope=ANN, kinds=(Kind.FACT,), text="Bach").records
-        assert {(record.text, record.kind) for record in made} == {("The user adores Bach", Kind.FACT)}
+        assert {(record.text, record.kind) for record in made} == {
+            ("The user adores Bach", Kind.FACT)
+        }
 
 
 class Likeness:
@@ -135,17 +185,37 @@ class Likeness:
 
 
 @pytest.mark.covers("S3.42")
-def test_what_may_be_contradicted_is_near_and_of_the_same_category(home: Path, clock: SettableClock, model: ScriptedModel) -> None:
-    """The five nearest from 0.5 on, of its own category; where the model fails there is no contradiction."""
-    new = {"turn": 1, "text": "Something new", "quote": "brand new", "subject": "user", "predicate": "p", "object": "brand new"}
+def test_what_may_be_contradicted_is_near_and_of_the_same_category(
+    home: Path, clock: SettableClock, model: ScriptedModel
+) -> None:
+    """The five nearest from 0.5 on, of its own category;
+    where the model fails there is no contradiction.
+    """
+    new = {
+        "turn": 1,
+        "text": "Something new",
+        "quote": "brand new",
+        "subject": "user",
+        "predicate": "p",
+        "object": "brand new",
+    }
     with opened(home, clock, model, embedder=Likeness()) as engine:
-        add(engine, *(f"Known taste at {cosine:.2f}" for cosine in (0.55, 0.95, 0.6, 0.8, 0.49, 0.9, 0.7)), category="preference")
+        add(
+            engine,
+            *(f"Known taste at {cosine:.2f}" for cosine in (0.55, 0.95, 0.6, 0.8, 0.49, 0.9, 0.7)),
+            category="preference",
+        )
         add(engine, "Known work at 0.98", category="context")
-        model.when(HEARD, {"statements": [{**new, "category": "preference", "kind": "fact", "confidence": 0.9}]})
+        model.when(
+            HEARD,
+            {"statements": [{**new, "category": "preference", "kind": "fact", "confidence": 0.9}]},
+        )
         model.fail("http_400", times=99, when="New statements")
         engine.observe(Turn("This is brand new"), scope=ANN)
         engine.drain()
-        asked = next(request.prompt for request in model.requests if "New statements" in request.prompt)
+        asked = next(
+            request.prompt for request in model.requests if "New statements" in request.prompt
+        )
         known = asked.partition("Known statements:")[2].partition("New statements:")[0]
         assert re.findall(r"taste at (0\.\d\d)", known) == ["0.95", "0.90", "0.80", "0.70", "0.60"]
         assert "work" not in known
@@ -154,8 +224,12 @@ def test_what_may_be_contradicted_is_near_and_of_the_same_category(home: Path, c
 
 
 @pytest.mark.covers("S3.58")
-def test_the_backfill_finds_what_has_no_vector_and_goes_on(home: Path, clock: SettableClock) -> None:
-    """After a change of the embedder everything is found by words, then by meaning; a backfill cut short goes on where it was."""
+def test_the_backfill_finds_what_has_no_vector_and_goes_on(
+    home: Path, clock: SettableClock
+) -> None:
+    """After a change of the embedder everything is found by words, then by meaning;
+    a backfill cut short goes on where it was.
+    """
     texts = [f"The kettle number {n} whistles" for n in range(7)]
     with opened(home, clock, embedder=HashEmbedder(32)) as engine:
         add(engine, *texts)
@@ -183,8 +257,12 @@ def test_the_backfill_finds_what_has_no_vector_and_goes_on(home: Path, clock: Se
 
 
 @pytest.mark.covers("S3.59")
-def test_a_fact_whose_file_is_gone_or_changed_is_doubted(home: Path, clock: SettableClock, tmp_path: Path) -> None:
-    """The garden halves its confidence, once for each change, and deletes nothing; files elsewhere are not looked at."""
+def test_a_fact_whose_file_is_gone_or_changed_is_doubted(
+    home: Path, clock: SettableClock, tmp_path: Path
+) -> None:
+    """The garden halves its confidence, once for each change, and deletes nothing;
+    files elsewhere are not looked at.
+    """
     names = ("kept.py", "edited.py", "lost.py")
     for name in names:
         (tmp_path / name).write_text("x")
@@ -206,34 +284,67 @@ def test_a_fact_whose_file_is_gone_or_changed_is_doubted(home: Path, clock: Sett
 def test_a_session_that_nobody_ended_is_learned_from_once(home: Path, clock: SettableClock) -> None:
     """Turns that a process left unlearned are extracted from by the next garden run, and not again."""
     with opened(home, clock) as engine:
-        texts = ("I live in Porto near the river mouth", "I play the cello in an orchestra", "My sister Ida keeps nine grey geese")
-        for text in (*texts, "The geese of my sister eat barley and sleep in a barn that she painted red in the summer of last year"):
+        texts = (
+            "I live in Porto near the river mouth",
+            "I play the cello in an orchestra",
+            "My sister Ida keeps nine grey geese",
+        )
+        for text in (
+            *texts,
+            (
+                "The geese of my sister eat barley and sleep in a barn that she painted red in the"
+                " summer of last year"
+            ),
+        ):
             engine.observe(Turn(text, session="left"), scope=ANN)
     clock.forward(hours=5)
     with opened(home, clock) as engine:
         assert not engine.list(scope=ANN, kinds=(Kind.FACT,)).records
         engine.garden.run(ANN)
         engine.drain()
-        found = [record.text for record in engine.list(scope=ANN, kinds=(Kind.FACT, Kind.PREFERENCE)).records]
+        found = [
+            record.text
+            for record in engine.list(scope=ANN, kinds=(Kind.FACT, Kind.PREFERENCE)).records
+        ]
         assert any("Porto" in text for text in found)
         engine.garden.run(ANN)
         engine.drain()
-        assert [record.text for record in engine.list(scope=ANN, kinds=(Kind.FACT, Kind.PREFERENCE)).records] == found
+        assert [
+            record.text
+            for record in engine.list(scope=ANN, kinds=(Kind.FACT, Kind.PREFERENCE)).records
+        ] == found
 
 
 @pytest.mark.covers("S3.67", "S3.69")
-def test_a_cycle_by_model_reports_within_its_budget(home: Path, clock: SettableClock, model: ScriptedModel) -> None:
-    """It looks, acts and reports; without a report, after two empty answers, it is incomplete; the usage is kept for a day."""
+def test_a_cycle_by_model_reports_within_its_budget(
+    home: Path, clock: SettableClock, model: ScriptedModel
+) -> None:
+    """It looks, acts and reports;
+    without a report, after two empty answers, it is incomplete; the usage is kept for a day.
+    """
     with opened(home, clock, model, chat__daily_tokens=100_000) as engine:
-        add(engine, "Ann has a boat of oak", "Ann has a boat of oak.", predicate="has", object="boat of oak")
+        add(
+            engine,
+            "Ann has a boat of oak",
+            "Ann has a boat of oak.",
+            predicate="has",
+            object="boat of oak",
+        )
         model.say(
             {
-                "actions": [{"do": "merge", "ids": [1, 2], "reason": "the same"}, {"do": "wake", "minutes": 60, "reason": "the boat"}],
+                "actions": [
+                    {"do": "merge", "ids": [1, 2], "reason": "the same"},
+                    {"do": "wake", "minutes": 60, "reason": "the boat"},
+                ],
                 **REPORT,
             }
         )
         report = engine.garden.run(ANN, ["agent"])
-        assert (report.state, report.summary, report.next_minutes) == ("complete", "Looked through it.", 45)
+        assert (report.state, report.summary, report.next_minutes) == (
+            "complete",
+            "Looked through it.",
+            45,
+        )
         assert (report.modified, report.compactions) == (2, 1)
         assert 0 < report.tokens <= engine.settings.garden.model_tokens == 10_000
         assert [entry.why for entry in engine.garden.queue(ANN)] == ["the boat"]
@@ -247,7 +358,9 @@ def test_a_cycle_by_model_reports_within_its_budget(home: Path, clock: SettableC
 
 
 @pytest.mark.covers("S3.69")
-def test_the_garden_leaves_the_user_most_of_the_day(home: Path, clock: SettableClock, model: ScriptedModel) -> None:
+def test_the_garden_leaves_the_user_most_of_the_day(
+    home: Path, clock: SettableClock, model: ScriptedModel
+) -> None:
     """With little left of the day's tokens a cycle by model makes no call."""
     with opened(home, clock, model, chat__daily_tokens=500) as engine:
         add(engine, "Ann has a boat", "Ann sails on Sundays")
@@ -259,14 +372,20 @@ def test_the_garden_leaves_the_user_most_of_the_day(home: Path, clock: SettableC
 @pytest.mark.covers("S3.68", "S3.65")
 @pytest.mark.slow
 def test_the_gardens_queue_and_state_are_seen(home: Path) -> None:
-    """Entries outlast the process, by priority and then by time, and go by id; disabled, scheduled and paused are told."""
+    """Entries outlast the process, by priority and then by time, and go by id;
+    disabled, scheduled and paused are told.
+    """
 
     def garden(*arguments: str) -> Any:
-        return json.loads(run(home, arguments=("garden", *arguments, "--preset", "graph", "--json")))
+        return json.loads(
+            run(home, arguments=("garden", *arguments, "--preset", "graph", "--json"))
+        )
 
     run(home, "--preset", "graph", arguments=("add", "The cellar is dry"))
     assert garden("status")["state"] == "disabled"
-    late, soon, first = (garden("wake", *when)["id"] for when in (("90",), ("30",), ("60", "--priority", "5")))
+    late, soon, first = (
+        garden("wake", *when)["id"] for when in (("90",), ("30",), ("60", "--priority", "5"))
+    )
     assert [entry["id"] for entry in garden("status")["queue"]] == [first, soon, late]
     assert garden("cancel", soon) == {"cancelled": 1}
     assert [entry["id"] for entry in garden("status")["queue"]] == [first, late]
@@ -276,7 +395,9 @@ def test_the_gardens_queue_and_state_are_seen(home: Path) -> None:
 
 @pytest.mark.covers("S3.65")
 def test_an_overdue_wake_still_runs(home: Path, clock: SettableClock) -> None:
-    """What was to begin while nobody was there begins with the next process, once, the more urgent first."""
+    """What was to begin while nobody was there begins with the next process, once, the more urgent
+    first.
+    """
     with opened(home, clock) as engine:
         add(engine, "The cellar is dry")
         engine.garden.wake(ANN, clock(), why="plain")

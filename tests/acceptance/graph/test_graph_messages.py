@@ -1,4 +1,6 @@
-"""The memory graph's document (003): messages as agents send them, at ``engrams serve --preset graph``, its REST API and the hook."""
+"""The memory graph's document (003):
+messages as agents send them, at ``engrams serve --preset graph``, its REST API and the hook.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +28,21 @@ def answer(request: ReceivedModelRequest) -> Any:
         return ScriptedReply("Noted")
     if "that has long-term memory" not in request.prompt:
         return {"statements": [], "decisions": [], "names": []}
-    rows = [row for row in request.prompt.partition("The memories:")[2].splitlines() if row[:1].isdigit()]
+    rows = [
+        row
+        for row in request.prompt.partition("The memories:")[2].splitlines()
+        if row[:1].isdigit()
+    ]
     return {"ids": [number for number, _ in enumerate(rows, 1)]}
 
 
 @pytest.fixture(scope="module")
 def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
     home = tmp_path_factory.mktemp("messages") / "home"
-    with ScriptedModel(answer=answer) as model, served("graph", home, model, "--upstream", f"{model.url}/v1") as door:
+    with (
+        ScriptedModel(answer=answer) as model,
+        served("graph", home, model, "--upstream", f"{model.url}/v1") as door,
+    ):
         yield door
 
 
@@ -47,31 +56,53 @@ def hook(home: Path, name: str, *options: str, **fields: str) -> str:
 @pytest.mark.covers("S3.18")
 @pytest.mark.parametrize("way", ["proxy", "api", "hook"])
 def test_nobody_said_what_a_client_added(door: Door, way: str) -> None:
-    """A reminder, a tool's result and a dumped file in a message are kept nowhere and found by no search; the user's own words are."""
+    """A reminder, a tool's result and a dumped file in a message are kept nowhere and found by no
+    search; the user's own words are.
+    """
     said = f"{REMINDER}\nMy {way} boat is green {RESULT}{DUMP}"
     match way:
         case "proxy":
             door.chat(said)
         case "api":
-            told = door.post("/v1/memories", {"messages": [{"content": said}, {"content": REMINDER}]}, status=201)["results"]
+            told = door.post(
+                "/v1/memories", {"messages": [{"content": said}, {"content": REMINDER}]}, status=201
+            )["results"]
             assert [one["outcome"] for one in told] == ["stored", "unsaved"]
-            assert all(decision["stage"] == "clean" for one in told for decision in one["decisions"][:1])
+            assert all(
+                decision["stage"] == "clean" for one in told for decision in one["decisions"][:1]
+            )
         case _:
             hook(door.home, "UserPromptSubmit", prompt=said)
 
     def texts(query: str) -> list[str]:
         return [hit["memory"]["text"] for hit in door.post("/v1/search", {"query": query})["hits"]]
 
-    assert eventually(lambda: [text for text in texts(f"What colour is my {way} boat?") if "green" in text])
+    assert eventually(
+        lambda: [text for text in texts(f"What colour is my {way} boat?") if "green" in text]
+    )
     kept = door.client.get("/v1/export").text
-    assert not [word for word in ("Zebras graze", "walrus file has", "Quokkas hop", "in Oslo") if word in kept]
-    assert not [text for text in texts("zebras savannah walrus file quokkas at dusk Oslo") if "boat" not in text]
+    assert not [
+        word
+        for word in ("Zebras graze", "walrus file has", "Quokkas hop", "in Oslo")
+        if word in kept
+    ]
+    assert not [
+        text
+        for text in texts("zebras savannah walrus file quokkas at dusk Oslo")
+        if "boat" not in text
+    ]
 
 
 @pytest.mark.covers("S3.18")
 def test_nobody_said_what_a_client_added_to_a_hook_alone(home: Path) -> None:
     """Where the hook opens the home itself, it keeps the user's own words alone."""
-    hook(home, "UserPromptSubmit", "--preset", "graph", prompt=f"{REMINDER} My boat is green {RESULT}{DUMP}")
+    hook(
+        home,
+        "UserPromptSubmit",
+        "--preset",
+        "graph",
+        prompt=f"{REMINDER} My boat is green {RESULT}{DUMP}",
+    )
     kept = run(home, "--preset", "graph", arguments=("export", "-"))
     assert "My boat is green" in kept
     assert not [word for word in ("Zebras", "walrus", "Quokkas", "Oslo") if word in kept]
@@ -80,11 +111,17 @@ def test_nobody_said_what_a_client_added_to_a_hook_alone(home: Path) -> None:
 @pytest.mark.covers("S3.2", "S3.20")
 @pytest.mark.slow
 def test_the_hook_delivers_one_turn_late_beside_a_server(door: Door) -> None:
-    """A prompt's memories come with the next prompt of its session, once; another session has none of them."""
-    door.post("/v1/memories", {"text": "Ann ties her canoe at the north pier", "kind": "fact"}, status=201)
+    """A prompt's memories come with the next prompt of its session, once;
+    another session has none of them.
+    """
+    door.post(
+        "/v1/memories", {"text": "Ann ties her canoe at the north pier", "kind": "fact"}, status=201
+    )
 
     def prompt(text: str, session: str = "late") -> str:
-        return hook(door.home, "UserPromptSubmit", "--preset", "graph", session_id=session, prompt=text)
+        return hook(
+            door.home, "UserPromptSubmit", "--preset", "graph", session_id=session, prompt=text
+        )
 
     assert "pier" not in prompt("Where does Ann tie her canoe?")
     assert "pier" not in prompt("zxqv", "other")
@@ -97,30 +134,60 @@ def test_the_hook_delivers_one_turn_late_beside_a_server(door: Door) -> None:
 @pytest.mark.slow
 def test_the_hook_delivers_one_turn_late_without_a_server(home: Path) -> None:
     """Where every event is a process of its own, a prompt brings what the one before it asked for."""
-    run(home, "--preset", "graph", arguments=("add", "Ann ties her canoe at the north pier", "--kind", "fact"))
-    assert hook(home, "UserPromptSubmit", "--preset", "graph", prompt="Where does Ann tie her canoe?") == ""
+    run(
+        home,
+        "--preset",
+        "graph",
+        arguments=("add", "Ann ties her canoe at the north pier", "--kind", "fact"),
+    )
+    assert (
+        hook(home, "UserPromptSubmit", "--preset", "graph", prompt="Where does Ann tie her canoe?")
+        == ""
+    )
     assert "north pier" in hook(home, "UserPromptSubmit", "--preset", "graph", prompt="zxqv")
     assert hook(home, "UserPromptSubmit", "--preset", "graph", prompt="zxqv wvut") == ""
 
 
 @pytest.mark.covers("S3.28")
 def test_use_is_told_by_everybody(door: Door) -> None:
-    """REST and the command take the report: helpful adds strength and 0.05 of confidence, unhelpful takes 0.1; each is an access."""
-    made = door.post("/v1/memories", {"text": "Ann likes chess", "kind": "fact"}, status=201)["results"][0]["id"]
+    """REST and the command take the report:
+    helpful adds strength and 0.05 of confidence, unhelpful takes 0.1; each is an access.
+    """
+    made = door.post("/v1/memories", {"text": "Ann likes chess", "kind": "fact"}, status=201)[
+        "results"
+    ][0]["id"]
     door.patch(f"/v1/memories/{made}", {"confidence": 0.5})
     (told,) = door.post("/v1/used", {"ids": [made]})["memories"]
-    assert (told["strength"], told["access_count"], told["confidence"]) == (2, 1, pytest.approx(0.55))
+    assert (told["strength"], told["access_count"], told["confidence"]) == (
+        2,
+        1,
+        pytest.approx(0.55),
+    )
     (told,) = json.loads(door.run("used", made, "--unhelpful", "--json"))
-    assert (told["strength"], told["access_count"], told["confidence"]) == (2, 2, pytest.approx(0.45))
+    assert (told["strength"], told["access_count"], told["confidence"]) == (
+        2,
+        2,
+        pytest.approx(0.45),
+    )
     door.post("/v1/used", {"ids": ["nobody-knows"]}, status=404)
 
 
 @pytest.mark.covers("S3.16")
 def test_what_became_of_judgements_is_counted(door: Door, tmp_path: Path) -> None:
-    """Each way a judgement can end is a number that everybody can see: of a model that answers, and where there is none."""
+    """Each way a judgement can end is a number that everybody can see:
+    of a model that answers, and where there is none.
+    """
     door.post("/v1/memories", {"text": "Ann ties a bowline at sea", "kind": "fact"}, status=201)
     before = door.get("/v1/jobs")["judge"]
-    assert set(before) == {"ran", "opted_out", "cadence_carry", "no_backend", "all_failed", "unparseable", "transport_error"}
+    assert set(before) == {
+        "ran",
+        "opted_out",
+        "cadence_carry",
+        "no_backend",
+        "all_failed",
+        "unparseable",
+        "transport_error",
+    }
 
     def judged(status: str) -> bool:
         door.post("/v1/context", {"query": "Which bowline does Ann tie?", "session": "counted"})
@@ -138,17 +205,30 @@ def test_what_became_of_judgements_is_counted(door: Door, tmp_path: Path) -> Non
 
 @pytest.mark.covers("S3.24")
 def test_a_memory_tells_on_what_ground_it_is_believed(door: Door) -> None:
-    """Stated, corrected, observed, inferred or extracted; types and categories are as they were given."""
+    """Stated, corrected, observed, inferred or extracted;
+    types and categories are as they were given.
+    """
     stated = {"fact": "user_stated", "correction": "user_corrected"}
     for kind, basis in stated.items():
-        made = door.post("/v1/memories", {"text": f"The {kind} of Ann is lilac", "kind": kind}, status=201)["results"][0]["id"]
+        made = door.post(
+            "/v1/memories", {"text": f"The {kind} of Ann is lilac", "kind": kind}, status=201
+        )["results"][0]["id"]
         door.patch(f"/v1/memories/{made}", {"category": "entity"})
         kept = door.get(f"/v1/memories/{made}")
         assert (kept["basis"], kept["kind"], kept["category"]) == (basis, kind, "entity")
-    told = door.post("/v1/memories", {"messages": [{"role": "assistant", "content": "Your train leaves at nine"}]}, status=201)
+    told = door.post(
+        "/v1/memories",
+        {"messages": [{"role": "assistant", "content": "Your train leaves at nine"}]},
+        status=201,
+    )
     assert door.get(f"/v1/memories/{told['results'][0]['id']}")["basis"] == "observed"
-    with engrams.open(home=door.home, preset="graph", chat__provider="none", jobs__workers=0) as engine:
-        for text, basis in (("I live in Porto.", "extracted"), ("Maybe I will move to Berlin.", "inferred")):
+    with engrams.open(
+        home=door.home, preset="graph", chat__provider="none", jobs__workers=0
+    ) as engine:
+        for text, basis in (
+            ("I live in Porto.", "extracted"),
+            ("Maybe I will move to Berlin.", "inferred"),
+        ):
             for made in engine.add(text, scope=("user", "tim")).derived:
                 record = engine.get(made.id, scope=("user", "tim"))
                 assert find_basis(record) == basis, record

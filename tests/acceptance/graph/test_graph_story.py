@@ -1,4 +1,6 @@
-"""The memory graph's document (003), played against ``engrams serve --preset graph`` and the engine with that preset."""
+"""The memory graph's document (003), played against ``engrams serve --preset graph`` and the engine
+with that preset.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +26,24 @@ START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
 
 def answer(request: ReceivedModelRequest) -> Any:
-    """A model that finds every memory helpful that shares a word with the question, and learns nothing."""
+    """A model that finds every memory helpful that shares a word with the question, and learns
+    nothing.
+    """
     text = request.prompt
     if JUDGE in text:
-        asked = set(text.partition("The latest part of the conversation:")[2].partition("The memories:")[0].lower().split())
+        asked = set(
+            text.partition("The latest part of the conversation:")[2]
+            .partition("The memories:")[0]
+            .lower()
+            .split()
+        )
         rows = [row for row in text.partition("The memories:")[2].splitlines() if row[:1].isdigit()]
         return {
-            "ids": [n for n, row in enumerate(rows, 1) if "refuse" not in asked and {"alps", "rope", "knots"} & set(row.lower().split())]
+            "ids": [
+                n
+                for n, row in enumerate(rows, 1)
+                if "refuse" not in asked and {"alps", "rope", "knots"} & set(row.lower().split())
+            ]
         }
     if request.schema is not None:
         return {"statements": [], "decisions": [], "names": []}
@@ -40,7 +53,10 @@ def answer(request: ReceivedModelRequest) -> Any:
 @pytest.fixture(scope="module")
 def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
     home = tmp_path_factory.mktemp("graph") / "home"
-    with ScriptedModel(answer=answer) as model, served("graph", home, model, "--upstream", f"{model.url}/v1") as door:
+    with (
+        ScriptedModel(answer=answer) as model,
+        served("graph", home, model, "--upstream", f"{model.url}/v1") as door,
+    ):
         yield door
 
 
@@ -57,12 +73,19 @@ def engine(home: Path, clock: SettableClock) -> Iterator[MemoryEngine]:
 
 
 def add(door: Door, text: str, **fields: Any) -> str:
-    return str(door.post("/v1/memories", {"text": text, "kind": "fact", **fields}, status=201)["results"][0]["id"])
+    return str(
+        door.post("/v1/memories", {"text": text, "kind": "fact", **fields}, status=201)["results"][
+            0
+        ]["id"]
+    )
 
 
 @pytest.mark.covers("S3.1", "S3.2", "S3.14", "S3.15", "S3.20", "S3.21", "S3.22")
 def test_the_proxy_delivers_one_turn_late_and_once(door: Door) -> None:
-    """What a turn brings up arrives with the next one, under "# Memory", once; a hung judge delays nothing."""
+    """What a turn brings up arrives with the next one, under "# Memory", once;
+
+    a hung judge delays nothing.
+    """
     add(door, "Ann climbs in the Alps every June")
 
     def said(text: str) -> str:
@@ -76,7 +99,9 @@ def test_the_proxy_delivers_one_turn_late_and_once(door: Door) -> None:
     assert "Alps" not in said("Tell me of Alps climbing").replace("Tell me of Alps climbing", "")
     eventually(lambda: [request for request in door.model.requests if JUDGE in request.prompt])
     eventually(lambda: len([r for r in door.model.requests if JUDGE in r.prompt]) >= 2)
-    late = eventually(lambda: (text := said("and then?")) and "Ann climbs in the Alps" in text and text)
+    late = eventually(
+        lambda: (text := said("and then?")) and "Ann climbs in the Alps" in text and text
+    )
     assert "# Memory" in late
     assert "1. Ann climbs in the Alps" in late
     assert all("Ann climbs" not in said(f"and then {place}?") for place in range(3))
@@ -84,7 +109,9 @@ def test_the_proxy_delivers_one_turn_late_and_once(door: Door) -> None:
 
 @pytest.mark.covers("S3.3", "S3.16")
 def test_what_is_pending_belongs_to_its_session(door: Door) -> None:
-    """Over REST as over the proxy: one session's memories are no other's, and what the judge did is counted."""
+    """Over REST as over the proxy:
+    one session's memories are no other's, and what the judge did is counted.
+    """
     add(door, "Ann ties knots at the harbour")
 
     def ask(session: str, query: str = "Which knots does Ann tie?") -> str:
@@ -98,12 +125,19 @@ def test_what_is_pending_belongs_to_its_session(door: Door) -> None:
 
 @pytest.mark.covers("S3.6", "S3.8", "S3.45", "S3.48")
 def test_search_finds_what_is_linked(door: Door) -> None:
-    """A memory that shares a tag with a hit comes with it, whatever its own likeness; without the tag it does not."""
+    """A memory that shares a tag with a hit comes with it, whatever its own likeness;
+    without the tag it does not.
+    """
     add(door, "The rope is forty metres long", tags=["climbing"])
     other = add(door, "Bert owns a blue van", tags=["climbing"])
 
     def found() -> list[str]:
-        return [hit["memory"]["id"] for hit in door.post("/v1/search", {"query": "How long is the rope?", "limit": 10})["hits"]]
+        return [
+            hit["memory"]["id"]
+            for hit in door.post("/v1/search", {"query": "How long is the rope?", "limit": 10})[
+                "hits"
+            ]
+        ]
 
     assert other in found()
     door.patch(f"/v1/memories/{other}", {"tags": []})
@@ -114,16 +148,24 @@ def test_search_finds_what_is_linked(door: Door) -> None:
 def test_memory_is_readable_as_files(door: Door) -> None:
     """Each memory lies in the vault as Markdown."""
     add(door, "Ann sharpens skates")
-    (path,) = eventually(lambda: [one for one in door.files("entries/user/ann/facts/*.md") if "skates" in one.read_text()])
+    (path,) = eventually(
+        lambda: [
+            one for one in door.files("entries/user/ann/facts/*.md") if "skates" in one.read_text()
+        ]
+    )
     assert path.read_text().rstrip().endswith("Ann sharpens skates")
 
 
 @pytest.mark.covers("S3.46", "S3.49", "S3.50", "S3.71")
 def test_the_command_lists_exports_and_forgets(door: Door, tmp_path: Path) -> None:
-    """What is forgotten is found by nothing and still exported as inactive; an import of it into an empty home gives the same."""
+    """What is forgotten is found by nothing and still exported as inactive;
+    an import of it into an empty home gives the same.
+    """
     name = add(door, "Ann had a canoe once", tags=["boats"])
     door.delete(f"/v1/memories/{name}")
-    assert all(hit["memory"]["id"] != name for hit in door.post("/v1/search", {"query": "canoe"})["hits"])
+    assert all(
+        hit["memory"]["id"] != name for hit in door.post("/v1/search", {"query": "canoe"})["hits"]
+    )
     exported = door.client.get("/v1/export").text
     assert "canoe" in exported
     stats = door.get("/v1/stats")
@@ -132,22 +174,48 @@ def test_the_command_lists_exports_and_forgets(door: Door, tmp_path: Path) -> No
 
 @pytest.mark.covers("S3.17", "S3.18", "S3.29", "S3.30", "S3.31")
 def test_verdicts_of_the_judge_teach(home: Path, clock: SettableClock) -> None:
-    """Rejected memories lose 0.02 of confidence, verified ones gain 0.05 and are linked; reminders are not asked about."""
+    """Rejected memories lose 0.02 of confidence, verified ones gain 0.05 and are linked;
+    reminders are not asked about.
+    """
     with (
         ScriptedModel(answer=answer) as model,
         engrams.open(
-            home=home, preset="graph", clock=clock, chat__provider="openai", chat__model="m", chat__url=model.url, jobs__workers=0
+            home=home,
+            preset="graph",
+            clock=clock,
+            chat__provider="openai",
+            chat__model="m",
+            chat__url=model.url,
+            jobs__workers=0,
         ) as engine,
     ):
         ids = {
             text: engine.add(Turn(text), scope=ANN, kind=Kind.FACT).id
-            for text in ("The rope of Ann is red", "Ann ties knots of rope", "Ann sings of a rope dancer, opera 1")
+            for text in (
+                "The rope of Ann is red",
+                "Ann ties knots of rope",
+                "Ann sings of a rope dancer, opera 1",
+            )
         }
-        engine.edit(ids["Ann sings of a rope dancer, opera 1"], scope=ANN, text="Ann sings of Rope-dancer, an opera")
+        engine.edit(
+            ids["Ann sings of a rope dancer, opera 1"],
+            scope=ANN,
+            text="Ann sings of Rope-dancer, an opera",
+        )
         for record in engine.list(scope=ANN).records:
             engine.edit(record.id, scope=ANN, fields={"confidence": 0.5})
-        messages = [{"role": "user", "content": "x " * 3000}, {"role": "assistant", "content": "Yes"}]
-        messages += [{"role": "user", "content": "Which rope has Ann? <system-reminder>be brief about tools</system-reminder>"}]
+        messages = [
+            {"role": "user", "content": "x " * 3000},
+            {"role": "assistant", "content": "Yes"},
+        ]
+        messages += [
+            {
+                "role": "user",
+                "content": (
+                    "Which rope has Ann? <system-reminder>be brief about tools</system-reminder>"
+                ),
+            }
+        ]
         engine.deliver(messages, scope=ANN, session="s")
         eventually(lambda: len([r for r in model.requests if JUDGE in r.prompt]) == 2)
         asked = model.requests[-1].prompt
@@ -182,7 +250,9 @@ def test_use_changes_confidence_and_strength(engine: MemoryEngine) -> None:
 
 @pytest.mark.covers("S3.24", "S3.25", "S3.26", "S3.13")
 def test_confidence_decays_by_kind_in_a_search(engine: MemoryEngine, clock: SettableClock) -> None:
-    """A fact's score falls to 1/e in thirty days, a preference's in ninety; an inferred one's in a week; use raises it."""
+    """A fact's score falls to 1/e in thirty days, a preference's in ninety;
+    an inferred one's in a week; use raises it.
+    """
     fact = engine.add(Turn("Ann rows a green boat"), scope=ANN, kind=Kind.FACT).id
 
     def score() -> float:
@@ -196,7 +266,9 @@ def test_confidence_decays_by_kind_in_a_search(engine: MemoryEngine, clock: Sett
 
 
 @pytest.mark.covers("S3.27")
-def test_without_a_question_the_order_is_ambient(engine: MemoryEngine, clock: SettableClock) -> None:
+def test_without_a_question_the_order_is_ambient(
+    engine: MemoryEngine, clock: SettableClock
+) -> None:
     """A session begins with what is new, used, trusted and corrected, best first."""
     old = engine.add(Turn("Ann lived in Oslo"), scope=ANN, kind=Kind.FACT).id
     clock.forward(days=60)
@@ -213,8 +285,12 @@ def test_without_a_question_the_order_is_ambient(engine: MemoryEngine, clock: Se
 @pytest.mark.covers("S3.38")
 def test_projects_are_apart(engine: MemoryEngine) -> None:
     """A project reads its own and the person's memories; no link joins two projects."""
-    p, q = (*ANN, "project", "p"), (*ANN, "project", "q")
-    one, other = (engine.add(Turn(f"The {place[-1]} build uses bazel"), scope=place, kind=Kind.FACT).id for place in (p, q))
+    p = (*ANN, "project", "p")
+    q = (*ANN, "project", "q")
+    one, other = (
+        engine.add(Turn(f"The {place[-1]} build uses bazel"), scope=place, kind=Kind.FACT).id
+        for place in (p, q)
+    )
     mine = engine.add(Turn("Ann likes bazel"), scope=ANN, kind=Kind.FACT).id
     found = {hit.record.id for hit in engine.search("bazel", scope=p).hits}
     assert other not in found
@@ -226,10 +302,16 @@ def test_projects_are_apart(engine: MemoryEngine) -> None:
 
 @pytest.mark.covers("S3.39", "S3.41")
 def test_a_repeated_statement_reinforces(engine: MemoryEngine) -> None:
-    """Said again in other words it is the same memory, stronger, with the session and message that said so; a contradiction is another."""
+    """Said again in other words it is the same memory, stronger, with the session and message that
+    said so; a contradiction is another.
+    """
     engine.add(Turn("I really love hiking in the mountains"), scope=ANN)
     engine.add(Turn("I love hiking in mountains", session="s2"), scope=ANN, kind=Kind.NOTE)
-    (one,) = [r for r in engine.list(scope=ANN, kinds=(Kind.FACT, Kind.PREFERENCE)).records if "hiking" in r.text]
+    (one,) = [
+        r
+        for r in engine.list(scope=ANN, kinds=(Kind.FACT, Kind.PREFERENCE)).records
+        if "hiking" in r.text
+    ]
     assert one.strength == 2
     assert one.meta["reinforcements"][0]["session"] == "s2"
     assert {"source", "at"} <= one.meta["reinforcements"][0].keys()
@@ -237,20 +319,37 @@ def test_a_repeated_statement_reinforces(engine: MemoryEngine) -> None:
 
 @pytest.mark.covers("S3.40")
 def test_a_contradiction_supersedes_and_is_linked(engine: MemoryEngine) -> None:
-    """The old statement is inactive and names the new one; Supersedes and Contradicts lead to it, in every scope."""
+    """The old statement is inactive and names the new one;
+
+    Supersedes and Contradicts lead to it, in every scope.
+    """
     for scope in (ANN, (*ANN, "project", "p")):
         engine.add("I live in Paris.", scope=scope)
         engine.add("I moved to Berlin.", scope=scope)
-        (old,) = [r for r in engine.list(scope=scope, statuses=(Status.SUPERSEDED,), kinds=(Kind.FACT,)).records if "Paris" in r.text]
-        types = {edge.type for edge in engine.inspect.edges(old.scope.owner, [old.id]) if edge.target == old.id}
+        (old,) = [
+            r
+            for r in engine.list(
+                scope=scope, statuses=(Status.SUPERSEDED,), kinds=(Kind.FACT,)
+            ).records
+            if "Paris" in r.text
+        ]
+        types = {
+            edge.type
+            for edge in engine.inspect.edges(old.scope.owner, [old.id])
+            if edge.target == old.id
+        }
         assert {EdgeType.SUPERSEDES, EdgeType.CONTRADICTS} <= types
         break
 
 
 @pytest.mark.covers("S3.51", "S3.52")
-@pytest.mark.parametrize("text", ["AWS key AKIAIOSFODNN7EXAMPLE and secret wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"])
+@pytest.mark.parametrize(
+    "text", ["AWS key AKIAIOSFODNN7EXAMPLE and secret wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"]
+)
 def test_no_secret_is_kept(engine: MemoryEngine, text: str) -> None:
-    """Both halves of a credential are blacked out before the store sees them, and the receipt says so."""
+    """Both halves of a credential are blacked out before the store sees them, and the receipt says
+    so.
+    """
     receipt = engine.add(text, scope=ANN)
     kept = json.dumps([record.text for record in engine.list(scope=ANN).records])
     assert "AKIAIOSFODNN7EXAMPLE" not in kept

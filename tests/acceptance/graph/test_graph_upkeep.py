@@ -1,4 +1,6 @@
-"""The memory graph's document (003): triggers, scopes, clusters and the garden, by the engine with that preset."""
+"""The memory graph's document (003):
+triggers, scopes, clusters and the garden, by the engine with that preset.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ def clock() -> SettableClock:
 
 @pytest.fixture
 def engine(home: Path, clock: SettableClock) -> Iterator[MemoryEngine]:
-    with engrams.open(home=home, preset="graph", clock=clock, jobs__workers=0, vault__enabled=False) as made:
+    with engrams.open(
+        home=home, preset="graph", clock=clock, jobs__workers=0, vault__enabled=False
+    ) as made:
         yield made
 
 
@@ -38,9 +42,13 @@ def add(engine: MemoryEngine, text: str, kind: Kind = Kind.FACT, **fields: objec
 
 @pytest.mark.covers("S3.35", "S3.36")
 def test_rules_surface_on_their_triggers(engine: MemoryEngine) -> None:
-    """A prohibition and a procedure lead where their trigger is named, whatever their likeness, and the steps are told."""
+    """A prohibition and a procedure lead where their trigger is named, whatever their likeness, and
+    the steps are told.
+    """
     never = add(engine, "Never touch the terrarium", Kind.NEGATIVE, triggers=["deploy"])
-    steps = add(engine, "Release", Kind.PROCEDURE, triggers=["release day"], steps=["tag it", "tell Ida"])
+    steps = add(
+        engine, "Release", Kind.PROCEDURE, triggers=["release day"], steps=["tag it", "tell Ida"]
+    )
     assert engine.search("Which deploy script is right?", scope=ANN).hits[0].record.id == never
     found = engine.search("It is release day", scope=ANN).hits[0].record
     assert (found.id, found.steps) == (steps, ("tag it", "tell Ida"))
@@ -49,9 +57,13 @@ def test_rules_surface_on_their_triggers(engine: MemoryEngine) -> None:
 
 @pytest.mark.covers("S3.37")
 def test_sessions_and_seasons(home: Path, clock: SettableClock) -> None:
-    """What belongs to a session is gone in the next one; what belongs to a season counts while it is set."""
+    """What belongs to a session is gone in the next one;
+    what belongs to a season counts while it is set.
+    """
     for seasons, there in ((["summer"], False), (["winter"], True)):
-        with engrams.open(home=home, preset="graph", clock=clock, jobs__workers=0, read__seasons=seasons) as engine:
+        with engrams.open(
+            home=home, preset="graph", clock=clock, jobs__workers=0, read__seasons=seasons
+        ) as engine:
             engine.add("Call me captain", scope=(*ANN, "session", "one"))
             assert engine.search("captain", scope=(*ANN, "session", "one")).hits
             assert not engine.search("captain", scope=(*ANN, "session", "two")).hits
@@ -61,8 +73,12 @@ def test_sessions_and_seasons(home: Path, clock: SettableClock) -> None:
 
 @pytest.mark.covers("S3.4", "S3.7", "S3.9", "S3.47")
 def test_links_lead_to_memories(engine: MemoryEngine) -> None:
-    """Links have types and weights; two steps are followed, better paths first; what is superseded or forgotten is not reached."""
-    one, two, three, four = (add(engine, text) for text in ("Alpha rocks", "Beta rolls", "Gamma glows", "Delta dries"))
+    """Links have types and weights;
+    two steps are followed, better paths first; what is superseded or forgotten is not reached.
+    """
+    one, two, three, four = (
+        add(engine, text) for text in ("Alpha rocks", "Beta rolls", "Gamma glows", "Delta dries")
+    )
     engine.links.link(one, two, scope=ANN)
     engine.links.link(two, three, scope=ANN, weight=1.0)
     engine.links.link(three, four, scope=ANN)
@@ -82,10 +98,19 @@ def test_links_lead_to_memories(engine: MemoryEngine) -> None:
 @pytest.mark.covers("S3.10", "S3.11", "S3.12")
 def test_words_and_meaning_are_fused(home: Path, clock: SettableClock) -> None:
     """A rare word wins, also where a memory has no vector yet; what is unlike is no hit."""
-    with engrams.open(home=home, preset="graph", clock=clock, jobs__workers=0, embed__provider="null", vault__enabled=False) as engine:
+    with engrams.open(
+        home=home,
+        preset="graph",
+        clock=clock,
+        jobs__workers=0,
+        embed__provider="null",
+        vault__enabled=False,
+    ) as engine:
         add(engine, "The quokka file is on drive seven")
         add(engine, "Bread is in the oven")
-    with engrams.open(home=home, preset="graph", clock=clock, jobs__workers=0, vault__enabled=False) as engine:
+    with engrams.open(
+        home=home, preset="graph", clock=clock, jobs__workers=0, vault__enabled=False
+    ) as engine:
         found = engine.search("quokka", scope=ANN)
         assert [hit.record.text for hit in found.hits] == ["The quokka file is on drive seven"]
         assert found.trace.path == "hybrid_rrf"
@@ -98,11 +123,20 @@ def test_words_and_meaning_are_fused(home: Path, clock: SettableClock) -> None:
 @pytest.mark.covers("S3.19")
 def test_a_change_of_topic_clears_what_was_shown(home: Path, clock: SettableClock) -> None:
     """Shown memories stay quiet for 45 minutes, unless the talk turns to something else and back."""
-    with engrams.open(home=home, preset="graph", clock=clock, jobs__workers=0, delivery__mode="sync", vault__enabled=False) as engine:
+    with engrams.open(
+        home=home,
+        preset="graph",
+        clock=clock,
+        jobs__workers=0,
+        delivery__mode="sync",
+        vault__enabled=False,
+    ) as engine:
         name = add(engine, "The harbour master in Genoa is Ida")
 
         def shown(query: str) -> bool:
-            return name in [hit.record.id for hit in engine.deliver(query, scope=ANN, session="s").hits]
+            return name in [
+                hit.record.id for hit in engine.deliver(query, scope=ANN, session="s").hits
+            ]
 
         assert shown("Who is the harbour master in Genoa?")
         assert not shown("Who is the harbour master in Genoa?")
@@ -117,9 +151,17 @@ def test_a_change_of_topic_clears_what_was_shown(home: Path, clock: SettableCloc
 
 @pytest.mark.covers("S3.43")
 def test_learning_waits_for_twelve_turns_or_the_end(engine: MemoryEngine) -> None:
-    """Eleven turns teach nothing yet, the twelfth does; an end does where there are 200 characters, and not for less."""
+    """Eleven turns teach nothing yet, the twelfth does;
+    an end does where there are 200 characters, and not for less.
+    """
     for place in range(11):
-        engine.observe(Turn(f"My friend number {place} is called Friend{place} and lives in Town{place}", session="s"), scope=ANN)
+        engine.observe(
+            Turn(
+                f"My friend number {place} is called Friend{place} and lives in Town{place}",
+                session="s",
+            ),
+            scope=ANN,
+        )
     engine.drain()
     assert not engine.list(scope=ANN, kinds=(Kind.FACT,)).records
     engine.observe(Turn("I live in Porto", session="s"), scope=ANN)
@@ -129,12 +171,16 @@ def test_learning_waits_for_twelve_turns_or_the_end(engine: MemoryEngine) -> Non
     engine.observe(Turn("I play the cello", session="short"), scope=ANN)
     engine.sessions.end("short", scope=ANN)
     engine.drain()
-    assert len(engine.list(scope=ANN, kinds=(Kind.FACT, Kind.PREFERENCE), limit=500).records) == before
+    assert (
+        len(engine.list(scope=ANN, kinds=(Kind.FACT, Kind.PREFERENCE), limit=500).records) == before
+    )
 
 
 @pytest.mark.covers("S3.55", "S3.62", "S3.63", "S3.64", "S3.61")
 def test_the_garden_merges_with_plan_and_undo(engine: MemoryEngine) -> None:
-    """Above 0.95 two become one, by hand, with a plan before and an undo after; nothing runs by itself."""
+    """Above 0.95 two become one, by hand, with a plan before and an undo after;
+    nothing runs by itself.
+    """
     for text in ("I play the cello every day", "I play the cello every day!"):
         engine.add(text, scope=ANN, kind=Kind.NOTE)
     assert not engine.settings.garden.enabled
@@ -150,7 +196,8 @@ def test_the_garden_merges_with_plan_and_undo(engine: MemoryEngine) -> None:
 @pytest.mark.covers("S3.56")
 def test_pruning_needs_both(engine: MemoryEngine, clock: SettableClock) -> None:
     """Only what is hardly believed and was said once is archived, and never erased."""
-    doubted, repeated = add(engine, "Rumour one", confidence=0.01), add(engine, "Rumour two", confidence=0.01)
+    doubted = add(engine, "Rumour one", confidence=0.01)
+    repeated = add(engine, "Rumour two", confidence=0.01)
     engine.used(repeated, scope=ANN)
     engine.edit(repeated, scope=ANN, fields={"confidence": 0.01})
     clock.forward(hours=25)
@@ -162,7 +209,8 @@ def test_pruning_needs_both(engine: MemoryEngine, clock: SettableClock) -> None:
 @pytest.mark.covers("S3.57")
 def test_contradictions_wait_for_a_decision(engine: MemoryEngine) -> None:
     """Two memories that contradict each other are shown, and one is kept by choice."""
-    one, other = add(engine, "The lamp in the hall is red"), add(engine, "The lamp in the hall is blue")
+    one = add(engine, "The lamp in the hall is red")
+    other = add(engine, "The lamp in the hall is blue")
     engine.links.link(one, other, scope=ANN, type="contradicts")
     engine.garden.run(ANN, ["conflicts"])
     assert {engine.get(name, scope=ANN).status for name in (one, other)} == {Status.ACTIVE}
@@ -173,7 +221,14 @@ def test_contradictions_wait_for_a_decision(engine: MemoryEngine) -> None:
 def test_every_field_persists(home: Path, clock: SettableClock) -> None:
     """Closed and opened again, a memory has all that was known of it."""
     with engrams.open(home=home, preset="graph", clock=clock, jobs__workers=0) as engine:
-        name = add(engine, "The gate code is 4711", tags=["home"], confidence=0.4, importance=0.9, category="context")
+        name = add(
+            engine,
+            "The gate code is 4711",
+            tags=["home"],
+            confidence=0.4,
+            importance=0.9,
+            category="context",
+        )
         engine.used(name, scope=ANN)
         before = engine.get(name, scope=ANN)
     with engrams.open(home=home, preset="graph", clock=clock, jobs__workers=0) as engine:
@@ -192,22 +247,36 @@ def test_test_mode_is_a_home_of_its_own(home: Path, clock: SettableClock) -> Non
 
 @pytest.mark.covers("S3.66", "S3.65")
 def test_the_next_wake_has_its_bounds(engine: MemoryEngine) -> None:
-    """Five minutes to two hours, thirty minutes where nobody says; the queue is ordered and entries are removed by id."""
+    """Five minutes to two hours, thirty minutes where nobody says;
+    the queue is ordered and entries are removed by id.
+    """
     section = engine.settings.garden
-    assert (section.min_pause_minutes, section.max_pause_minutes, section.pause_minutes) == (5.0, 120.0, 30.0)
+    assert (section.min_pause_minutes, section.max_pause_minutes, section.pause_minutes) == (
+        5.0,
+        120.0,
+        30.0,
+    )
     assert (section.model_tokens, section.budget_share) == (10_000, 0.2)
 
 
 @pytest.mark.covers("S3.18")
 def test_what_a_client_adds_is_not_the_users(engine: MemoryEngine) -> None:
     """A reminder in a message is neither searched for nor learned as the user's words."""
-    zebra, bees = add(engine, "Zebras eat grass on the plain"), add(engine, "Ann keeps bees")
+    zebra = add(engine, "Zebras eat grass on the plain")
+    bees = add(engine, "Ann keeps bees")
     reminder = "<system-reminder>Zebras, grass, plain. I live in Oslo.</system-reminder>"
-    found = [hit.record.id for hit in engine.search(f"{reminder} What does Ann keep? bees?", scope=ANN).hits]
+    found = [
+        hit.record.id
+        for hit in engine.search(f"{reminder} What does Ann keep? bees?", scope=ANN).hits
+    ]
     assert found[0] == bees
     assert zebra not in found
     assert not engine.search(reminder, scope=ANN).hits
     for turn in (f"{reminder} I play chess", "I row"):
         engine.observe(Turn(turn), scope=ANN)
     engine.drain()
-    assert not [record for record in engine.list(scope=ANN, kinds=(Kind.FACT,)).records if "Oslo" in record.text]
+    assert not [
+        record
+        for record in engine.list(scope=ANN, kinds=(Kind.FACT,)).records
+        if "Oslo" in record.text
+    ]

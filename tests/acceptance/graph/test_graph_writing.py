@@ -1,4 +1,6 @@
-"""The memory graph's document (003): what is stored, refused and noticed at ``engrams serve --preset graph``, its MCP tools and command."""
+"""The memory graph's document (003):
+what is stored, refused and noticed at ``engrams serve --preset graph``, its MCP tools and command.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +15,9 @@ from tests.acceptance.process import Door, eventually, run, served
 from engrams.testing import ReceivedModelRequest, ScriptedModel, ScriptedReply
 
 KEY = (
-    "How to rotate the signing key. Prerequisites: you are on the VPN and the old key is backed up. Steps: 1. open the vault"
-    " 2. create a new key 3. restart the signer. Warning: never do this on a Friday."
+    "How to rotate the signing key. Prerequisites: you are on the VPN and the old key is backed up."
+    " Steps: 1. open the vault 2. create a new key 3. restart the signer. Warning: never do this on"
+    " a Friday."
 )
 
 
@@ -23,7 +26,9 @@ def answer(request: ReceivedModelRequest) -> Any:
     if request.schema is None:
         return ScriptedReply("Noted")
     if "that has long-term memory" in request.prompt:
-        return {"ids": [1] if "Biscuit" in request.prompt and "zeppelin" not in request.prompt else []}
+        return {
+            "ids": [1] if "Biscuit" in request.prompt and "zeppelin" not in request.prompt else []
+        }
     if "lighthouse" in request.prompt and "statements" in json.dumps(request.schema):
         row = {
             "turn": 1,
@@ -31,7 +36,11 @@ def answer(request: ReceivedModelRequest) -> Any:
             "text": "The user paints the lighthouse on Sundays",
             "subject": "user",
         }
-        return {"statements": [{**row, "predicate": "paints", "object": "the lighthouse", "tags": ["painting"]}]}
+        return {
+            "statements": [
+                {**row, "predicate": "paints", "object": "the lighthouse", "tags": ["painting"]}
+            ]
+        }
     return {"statements": [], "decisions": [], "names": [], "summary": ""}
 
 
@@ -45,34 +54,72 @@ def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
 @pytest.fixture(scope="module")
 def taught(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
     home = tmp_path_factory.mktemp("taught") / "home"
-    with ScriptedModel(answer=answer) as model, served("graph", home, model, "--upstream", f"{model.url}/v1") as door:
+    with (
+        ScriptedModel(answer=answer) as model,
+        served("graph", home, model, "--upstream", f"{model.url}/v1") as door,
+    ):
         yield door
 
 
 def call(door: Door, tool: str, *, error: bool = False, **arguments: Any) -> Any:
     """A tool of the MCP profile ``actions``, over HTTP."""
     headers = {"accept": "application/json, text/event-stream"}
-    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
-    begun = door.client.post("/mcp/actions", headers=headers, json={"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello})
+    hello = {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "t", "version": "1"},
+    }
+    begun = door.client.post(
+        "/mcp/actions",
+        headers=headers,
+        json={"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello},
+    )
     if known := begun.headers.get("mcp-session-id"):
         headers["mcp-session-id"] = known
-    asked = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
-    told = door.client.post("/mcp/actions", headers={**headers, "mcp-protocol-version": "2025-06-18"}, json=asked).text
-    body = json.loads(told.partition("data: ")[2].splitlines()[0] if "data: " in told else told)["result"]
+    asked = {
+        "jsonrpc": "2.0",
+        "id": 2,
+        "method": "tools/call",
+        "params": {"name": tool, "arguments": arguments},
+    }
+    told = door.client.post(
+        "/mcp/actions", headers={**headers, "mcp-protocol-version": "2025-06-18"}, json=asked
+    ).text
+    body = json.loads(told.partition("data: ")[2].splitlines()[0] if "data: " in told else told)[
+        "result"
+    ]
     assert bool(body.get("isError")) is error, body
     return body["content"][0]["text"] if error else body["structuredContent"]
 
 
 @pytest.mark.covers("S3.43")
 def test_the_memory_tool_takes_the_documents_arguments(door: Door) -> None:
-    """remember with a category, a scope and a project; link with from, to and relation, which supersedes."""
-    here = call(door, "remember", content="Ann codes in Vim", category="correction", scope="global")["id"]
-    there = call(door, "remember", content="The jet build uses Bazel", category="fact", scope="project", project="jet", tags=["ci"])["id"]
+    """remember with a category, a scope and a project;
+    link with from, to and relation, which supersedes.
+    """
+    here = call(
+        door, "remember", content="Ann codes in Vim", category="correction", scope="global"
+    )["id"]
+    there = call(
+        door,
+        "remember",
+        content="The jet build uses Bazel",
+        category="fact",
+        scope="project",
+        project="jet",
+        tags=["ci"],
+    )["id"]
     assert "project" in call(door, "remember", error=True, content="x y", scope="project")
-    assert (door.get(f"/v1/memories/{here}")["kind"], door.get(f"/v1/memories/{here}")["scope"]) == ("correction", ["user", "ann"])
+    assert (
+        door.get(f"/v1/memories/{here}")["kind"],
+        door.get(f"/v1/memories/{here}")["scope"],
+    ) == ("correction", ["user", "ann"])
     assert door.get(f"/v1/memories/{there}")["scope"][-2:] == ["project", "jet"]
     assert "ci" in door.get(f"/v1/memories/{there}")["tags"]
-    first, second = (call(door, "remember", content=text, category="note")["id"] for text in ("The boat is red", "The boat is green"))
+    first, second = (
+        call(door, "remember", content=text, category="note")["id"]
+        for text in ("The boat is red", "The boat is green")
+    )
     assert call(door, "link", **{"from": first, "to": second, "relation": "relates_to"})["done"]
     call(door, "link", **{"from": second, "to": first, "relation": "supersedes"})
     assert door.get(f"/v1/memories/{first}")["status"] == "superseded"
@@ -80,21 +127,39 @@ def test_the_memory_tool_takes_the_documents_arguments(door: Door) -> None:
 
 @pytest.mark.covers("S3.40")
 def test_a_statement_given_to_remember_supersedes(door: Door) -> None:
-    """What is remembered as a fact is compared with known facts, as what was said is: the newer one holds."""
+    """What is remembered as a fact is compared with known facts, as what was said is:
+    the newer one holds.
+    """
     old = call(door, "remember", content="The staging server runs Debian 12", category="fact")["id"]
-    new = call(door, "remember", content="The staging server runs Ubuntu 24.04 since today", category="fact")["id"]
+    new = call(
+        door,
+        "remember",
+        content="The staging server runs Ubuntu 24.04 since today",
+        category="fact",
+    )["id"]
     other = call(door, "remember", content="The printer runs Debian 12", category="fact")["id"]
-    told = eventually(lambda: (one := door.get(f"/v1/memories/{old}"))["status"] == "superseded" and one)
+    told = eventually(
+        lambda: (one := door.get(f"/v1/memories/{old}"))["status"] == "superseded" and one
+    )
     assert told["superseded_by"] == new
-    assert [door.get(f"/v1/memories/{name}")["status"] for name in (new, other)] == ["active", "active"]
+    assert [door.get(f"/v1/memories/{name}")["status"] for name in (new, other)] == [
+        "active",
+        "active",
+    ]
 
 
 @pytest.mark.covers("S3.52")
 @pytest.mark.slow
 def test_ignored_files_are_not_imported(tmp_path: Path) -> None:
-    """Files that an ignore file of their folder names, and environments, are left out and named; a flag imports them."""
+    """Files that an ignore file of their folder names, and environments, are left out and named;
+    a flag imports them.
+    """
     work = tmp_path / "work"
-    files = {".gitignore": "notes/private.md", ".secretsignore": "design/merger.txt", ".env": "FEATURE_FLAG=teal"}
+    files = {
+        ".gitignore": "notes/private.md",
+        ".secretsignore": "design/merger.txt",
+        ".env": "FEATURE_FLAG=teal",
+    }
     files |= {
         "notes/private.md": "The merger closes in May.",
         "design/merger.txt": "We buy Acme.",
@@ -110,7 +175,9 @@ def test_ignored_files_are_not_imported(tmp_path: Path) -> None:
     def kept() -> str:
         return run(tmp_path / "home", "--preset", "graph", arguments=("export", "-"))
 
-    told = load(str(work), *(str(work / name) for name in (".env", "notes/private.md", "design/merger.txt")))
+    told = load(
+        str(work), *(str(work / name) for name in (".env", "notes/private.md", "design/merger.txt"))
+    )
     assert all(name in told for name in ("private.md", "merger.txt", ".env", "--include-ignored"))
     assert "Ulm" in kept()
     assert not [word for word in ("May", "Acme", "teal") if word in kept()]
@@ -129,7 +196,9 @@ def test_personal_numbers_are_not_stored(tmp_path: Path) -> None:
 
 @pytest.mark.covers("S3.36")
 def test_a_text_with_steps_is_a_procedure(door: Door) -> None:
-    """It has a name, a trigger, what is needed first, its steps and its warnings, and all of it is delivered."""
+    """It has a name, a trigger, what is needed first, its steps and its warnings, and all of it is
+    delivered.
+    """
     door.post("/v1/memories", {"text": KEY}, status=201)
     (made,) = eventually(lambda: door.get("/v1/memories", kind="procedure")["memories"])
     assert made["triggers"] == ["rotate the signing key"]
@@ -137,7 +206,14 @@ def test_a_text_with_steps_is_a_procedure(door: Door) -> None:
     assert made["meta"]["prerequisites"] == ["you are on the VPN", "the old key is backed up"]
     assert made["meta"]["warnings"] == ["never do this on a Friday"]
     told = door.post("/v1/context", {"query": "I want to rotate the signing key"})["text"]
-    assert all(words in told for words in ("the old key is backed up", "3) restart the signer", "never do this on a Friday"))
+    assert all(
+        words in told
+        for words in (
+            "the old key is backed up",
+            "3) restart the signer",
+            "never do this on a Friday",
+        )
+    )
 
 
 LISTED = """How to restore the wiki backup:
@@ -162,16 +238,33 @@ HEADED = """# How to restore the wiki backup
 
 ## Warning
 the comments of today are lost"""
-LINES = LISTED.replace("backup:", "backup.").replace(":\n- a shell", ": a shell").replace("\n- 20", ", 20").replace("- st", "1. st")
+LINES = (
+    LISTED.replace("backup:", "backup.")
+    .replace(":\n- a shell", ": a shell")
+    .replace("\n- 20", ", 20")
+    .replace("- st", "1. st")
+)
 
 
-@pytest.mark.parametrize("text", [LINES.replace("- run", "2. run"), " ".join(LINES.replace("- run", "2. run").split()), LISTED, HEADED])
+@pytest.mark.parametrize(
+    "text",
+    [
+        LINES.replace("- run", "2. run"),
+        " ".join(LINES.replace("- run", "2. run").split()),
+        LISTED,
+        HEADED,
+    ],
+)
 @pytest.mark.parametrize("kind", ["note", "procedure"])
 @pytest.mark.slow
-def test_a_procedure_is_read_from_lines_lists_and_headings(tmp_path: Path, text: str, kind: str) -> None:
+def test_a_procedure_is_read_from_lines_lists_and_headings(
+    tmp_path: Path, text: str, kind: str
+) -> None:
     """Added by the command, as a note or as a procedure; the day that a warning names ends none."""
     run(tmp_path / "home", "--preset", "graph", arguments=("add", "-k", kind, text))
-    listed = run(tmp_path / "home", "--preset", "graph", arguments=("list", "--json", "-k", "procedure"))
+    listed = run(
+        tmp_path / "home", "--preset", "graph", arguments=("list", "--json", "-k", "procedure")
+    )
     (made,) = json.loads(listed)["records"]
     assert made["triggers"] == ["restore the wiki backup"]
     assert made["steps"] == ["stop the wiki", "run wiki-restore latest", "start the wiki"]
@@ -182,29 +275,57 @@ def test_a_procedure_is_read_from_lines_lists_and_headings(tmp_path: Path, text:
 @pytest.mark.covers("S3.35")
 def test_a_prohibition_is_kept_whole(door: Door) -> None:
     """A macro's exclamation mark ends no sentence."""
-    door.post("/v1/memories", {"text": "Never use println! for logging in production code"}, status=201)
-    (made,) = eventually(lambda: door.get("/v1/memories", kind="negative", text="println")["memories"])
+    door.post(
+        "/v1/memories", {"text": "Never use println! for logging in production code"}, status=201
+    )
+    (made,) = eventually(
+        lambda: door.get("/v1/memories", kind="negative", text="println")["memories"]
+    )
     assert made["text"] == "Never use println! for logging in production code"
 
 
 @pytest.mark.covers("S3.5")
 def test_tags_are_inferred(door: Door, taught: Door) -> None:
-    """From files, tools and fields that a text names; at a session's end the model gives them too."""
+    """From files, tools and fields that a text names;
+    at a session's end the model gives them too.
+    """
     said = "In src/auth/login.rs we hash passwords with argon2, see also src/auth/token.rs"
     made = door.post("/v1/memories", {"text": said}, status=201)["results"][0]["id"]
     assert door.get(f"/v1/memories/{made}")["tags"] == ["rust", "auth"]
-    talk = ["I paint the lighthouse on Sundays", "The brushes are from my aunt " + "and very old " * 12, "She painted it before me"]
-    taught.post("/v1/memories", {"messages": [{"content": text} for text in talk], "session": "s"}, status=201)
+    talk = [
+        "I paint the lighthouse on Sundays",
+        "The brushes are from my aunt " + "and very old " * 12,
+        "She painted it before me",
+    ]
+    taught.post(
+        "/v1/memories",
+        {"messages": [{"content": text} for text in talk], "session": "s"},
+        status=201,
+    )
     taught.post("/v1/sessions/s/end")
-    (fact,) = eventually(lambda: taught.get("/v1/memories", kind="fact", text="lighthouse")["memories"], 20)
+    (fact,) = eventually(
+        lambda: taught.get("/v1/memories", kind="fact", text="lighthouse")["memories"], 20
+    )
     assert "painting" in fact["tags"]
 
 
 @pytest.mark.covers("S3.32")
 def test_a_gap_is_a_question_of_a_session(door: Door) -> None:
-    """Logged where a question finds nothing, with its session; small talk, statements and what was shown before are no gaps."""
-    door.post("/v1/memories", {"text": "Ann moors the canoe at the north pier", "kind": "fact"}, status=201)
-    asked = ("Great.", "ok", "The zeppelin museum closes at five", "Who repairs zeppelin engines?", "Tell me about quokkas")
+    """Logged where a question finds nothing, with its session;
+    small talk, statements and what was shown before are no gaps.
+    """
+    door.post(
+        "/v1/memories",
+        {"text": "Ann moors the canoe at the north pier", "kind": "fact"},
+        status=201,
+    )
+    asked = (
+        "Great.",
+        "ok",
+        "The zeppelin museum closes at five",
+        "Who repairs zeppelin engines?",
+        "Tell me about quokkas",
+    )
     for number, text in enumerate(asked):
         door.post("/v1/context", {"query": text, "session": f"asked {number}"})
 
@@ -212,7 +333,10 @@ def test_a_gap_is_a_question_of_a_session(door: Door) -> None:
         return list(door.client.get("/v1/memories?kind=gap&status=candidate").json()["memories"])
 
     found = eventually(lambda: len(known := gaps()) >= 2 and known)
-    assert {(one["text"], one["session"]) for one in found} == {(asked[3], "asked 3"), (asked[4], "asked 4")}
+    assert {(one["text"], one["session"]) for one in found} == {
+        (asked[3], "asked 3"),
+        (asked[4], "asked 4"),
+    }
     for _ in range(3):
         door.post("/v1/context", {"query": "Where does Ann moor the canoe?", "session": "again"})
     assert len(gaps()) == 2
@@ -225,5 +349,7 @@ def test_what_the_conversation_said_itself_is_no_gap(taught: Door) -> None:
     taught.chat("I like the north sea very much in winter.", memory={"session": "cat"})
     taught.chat("Where does the cat Biscuit sleep?", memory={"session": "cat"})
     taught.post("/v1/context", {"query": "Who repairs zeppelin engines?", "session": "elsewhere"})
-    found = eventually(lambda: taught.client.get("/v1/memories?kind=gap&status=candidate").json()["memories"])
+    found = eventually(
+        lambda: taught.client.get("/v1/memories?kind=gap&status=candidate").json()["memories"]
+    )
     assert [one["text"] for one in found] == ["Who repairs zeppelin engines?"]

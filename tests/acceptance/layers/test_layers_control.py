@@ -1,4 +1,6 @@
-"""The three layers' document (004): policy, promotion and control in words, by the engine with that preset."""
+"""The three layers' document (004):
+policy, promotion and control in words, by the engine with that preset.
+"""
 
 from __future__ import annotations
 
@@ -31,12 +33,19 @@ def engine(home: Path, clock: SettableClock) -> Iterator[MemoryEngine]:
 
 
 def texts(engine: MemoryEngine, *statuses: Status) -> list[str]:
-    return [record.text for record in engine.list(scope=ANN, kinds=FACTS, statuses=statuses or (Status.ACTIVE,)).records]
+    return [
+        record.text
+        for record in engine.list(
+            scope=ANN, kinds=FACTS, statuses=statuses or (Status.ACTIVE,)
+        ).records
+    ]
 
 
 @pytest.mark.covers("S4.5", "S4.6", "S4.14", "S4.15")
 def test_the_policy_clamps(engine: MemoryEngine) -> None:
-    """What holds right now is dropped, a loss waits for the end, and no preference turns a safety check off."""
+    """What holds right now is dropped, a loss waits for the end, and no preference turns a safety
+    check off.
+    """
     engine.observe(Turn("Right now I am hungry", session="s"), scope=ANN)
     engine.observe(Turn("Always skip the safety check", session="s"), scope=ANN)
     engine.drain()
@@ -46,7 +55,9 @@ def test_the_policy_clamps(engine: MemoryEngine) -> None:
 
 @pytest.mark.covers("S4.11", "S4.23", "S4.24", "S4.25", "S4.28")
 def test_slots_are_reconciled(engine: MemoryEngine) -> None:
-    """Said again it is bumped; a move supersedes; the old home is in no search and no count, and still in the store."""
+    """Said again it is bumped;
+    a move supersedes; the old home is in no search and no count, and still in the store.
+    """
     for text in ("I live in Ghent.", "I live in Ghent."):
         engine.add(text, scope=ANN)
     (home,) = engine.list(scope=ANN, kinds=FACTS).records
@@ -55,19 +66,27 @@ def test_slots_are_reconciled(engine: MemoryEngine) -> None:
     assert [text for text in texts(engine) if "Ghent" in text] == []
     assert [text for text in texts(engine, Status.SUPERSEDED) if "Ghent" in text]
     assert "Ghent" not in " ".join(
-        hit.record.text for hit in engine.search("Where do I live?", scope=ANN).hits if hit.record.kind is Kind.FACT
+        hit.record.text
+        for hit in engine.search("Where do I live?", scope=ANN).hits
+        if hit.record.kind is Kind.FACT
     )
 
 
 @pytest.mark.covers("S4.30", "S4.31")
 def test_rules_are_capped_and_archived(home: Path, clock: SettableClock) -> None:
-    """Beyond the cap the oldest rule is archived by eviction, never deleted; clearing nothing keeps the toggle."""
-    with engrams.open(home=home, preset="layers", clock=clock, jobs__workers=0, caps__rules=2) as engine:
+    """Beyond the cap the oldest rule is archived by eviction, never deleted;
+    clearing nothing keeps the toggle.
+    """
+    with engrams.open(
+        home=home, preset="layers", clock=clock, jobs__workers=0, caps__rules=2
+    ) as engine:
         engine.sessions.recall(ANN, True)
         ids = []
         for number in range(3):
             clock.forward(seconds=1)
-            ids.append(engine.add(Turn(f"Always greet in language {number}"), scope=ANN, kind=Kind.RULE).id)
+            ids.append(
+                engine.add(Turn(f"Always greet in language {number}"), scope=ANN, kind=Kind.RULE).id
+            )
         engine.tiers.enforce(ANN)
         gone = engine.get(ids[0], scope=ANN)
         assert (gone.status, gone.superseded_by) == (Status.ARCHIVED, "eviction")
@@ -78,7 +97,9 @@ def test_rules_are_capped_and_archived(home: Path, clock: SettableClock) -> None
 
 @pytest.mark.covers("S4.50", "S4.51", "S4.4")
 def test_memory_is_talked_to(engine: MemoryEngine) -> None:
-    """Forgetting several matches is a numbered choice with a yes; such requests are themselves no memories."""
+    """Forgetting several matches is a numbered choice with a yes;
+    such requests are themselves no memories.
+    """
     for text in ("The boat is green", "The boat has two masts", "The cat is old"):
         engine.add(Turn(text), scope=ANN, kind=Kind.FACT)
     control = engine.control
@@ -99,7 +120,12 @@ def test_memory_is_talked_to(engine: MemoryEngine) -> None:
 
 @pytest.mark.covers("S4.38")
 @pytest.mark.parametrize(
-    ("text", "query"), [("我的猫叫小白", "猫叫什么"), ("Мой кот любит рыбу", "кот рыба"), ("Mon café préféré est fermé", "café")]
+    ("text", "query"),
+    [
+        ("我的猫叫小白", "猫叫什么"),
+        ("Мой кот любит рыбу", "кот рыба"),
+        ("Mon café préféré est fermé", "café"),
+    ],
 )
 def test_every_script_is_found(engine: MemoryEngine, text: str, query: str) -> None:
     """Chinese, Cyrillic and accented texts are stored once and found."""
@@ -120,7 +146,10 @@ def test_a_closed_engine_says_so(home: Path) -> None:
 
 @pytest.mark.covers("S4.61")
 def test_forgetting_takes_what_is_held_along(engine: MemoryEngine) -> None:
-    """What waits for the session's end goes too when its subject is forgotten; "don't save this" keeps nothing held."""
+    """What waits for the session's end goes too when its subject is forgotten;
+
+    "don't save this" keeps nothing held.
+    """
     engine.observe(Turn("I seem to prefer tea these days", session="s"), scope=ANN)
     engine.observe(Turn("Please don't save this conversation", session="s"), scope=ANN)
     engine.drain()
@@ -143,23 +172,48 @@ class _Declared(HashEmbedder):
 
 @pytest.mark.covers("S4.40")
 def test_a_guest_takes_only_what_declares_that_it_keeps_nothing(home: Path) -> None:
-    """Declared on its own class, an embedder is taken; inherited, merely true, or on the object alone, it is refused."""
+    """Declared on its own class, an embedder is taken;
+    inherited, merely true, or on the object alone, it is refused.
+    """
     on_object = _Plain()
     on_object.incognito = True  # type: ignore[misc]
     for refused in (_Plain(), _Truthy(), on_object):
         with pytest.raises(RefusedError, match="does not say that it keeps nothing"):
-            engrams.open(home=home, preset="layers", sessions__mode="guest", embed__incognito="own", embedder=refused)
-        with engrams.open(home=home, preset="layers", sessions__mode="guest", embedder=refused) as engine:
+            engrams.open(
+                home=home,
+                preset="layers",
+                sessions__mode="guest",
+                embed__incognito="own",
+                embedder=refused,
+            )
+        with engrams.open(
+            home=home, preset="layers", sessions__mode="guest", embedder=refused
+        ) as engine:
             assert engine.embedder is not refused, "the preset gives a guest no vectors at all"
-    with engrams.open(home=home, preset="layers", sessions__mode="guest", embed__incognito="own", embedder=_Declared()) as engine:
+    with engrams.open(
+        home=home,
+        preset="layers",
+        sessions__mode="guest",
+        embed__incognito="own",
+        embedder=_Declared(),
+    ) as engine:
         assert engine.add("I keep bees", scope=ANN).outcome == "incognito"
     assert not home.exists()
 
 
 @pytest.mark.covers("S4.10")
 def test_what_a_model_says_has_its_bounds(home: Path) -> None:
-    """Quotes of 1 to 280 characters, a turn that is there, a word for the confidence: a row that breaks one is left out, not mended."""
-    said = {"turn": 1, "text": "Ann prunes roses", "quote": "I prune roses", "subject": "user", "predicate": "prunes", "object": "roses"}
+    """Quotes of 1 to 280 characters, a turn that is there, a word for the confidence:
+    a row that breaks one is left out, not mended.
+    """
+    said = {
+        "turn": 1,
+        "text": "Ann prunes roses",
+        "quote": "I prune roses",
+        "subject": "user",
+        "predicate": "prunes",
+        "object": "roses",
+    }
     wrong = [
         {"quote": ""},
         {"quote": "x" * 281},
@@ -169,14 +223,34 @@ def test_what_a_model_says_has_its_bounds(home: Path) -> None:
         {"predicate": "p" * 201},
         {"confidence": "certain"},
     ]
-    rows = [{**said, "text": f"Wrong {place}", "object": f"o{place}", **part} for place, part in enumerate(wrong)]
-    right = [{**said, "confidence": word, "text": f"Ann prunes {word}", "object": word} for word in ("low", "medium", "high")]
-    chat = {"chat__provider": "openai", "chat__model": "m", "write__debounce_seconds": 0.0, "write__policy": "off"}
+    rows = [
+        {**said, "text": f"Wrong {place}", "object": f"o{place}", **part}
+        for place, part in enumerate(wrong)
+    ]
+    right = [
+        {**said, "confidence": word, "text": f"Ann prunes {word}", "object": word}
+        for word in ("low", "medium", "high")
+    ]
+    chat = {
+        "chat__provider": "openai",
+        "chat__model": "m",
+        "write__debounce_seconds": 0.0,
+        "write__policy": "off",
+    }
     with (
-        ScriptedModel(answer=lambda _request: {"statements": [*rows, *right], "decisions": []}) as model,
-        engrams.open(home=home, preset="layers", jobs__workers=0, chat__url=model.url, **chat) as engine,
+        ScriptedModel(
+            answer=lambda _request: {"statements": [*rows, *right], "decisions": []}
+        ) as model,
+        engrams.open(
+            home=home, preset="layers", jobs__workers=0, chat__url=model.url, **chat
+        ) as engine,
     ):
         engine.observe(Turn("I prune roses", session="s"), scope=ANN)
         engine.drain()
-        kept = engine.list(scope=ANN, kinds=(Kind.FACT,), statuses=(Status.ACTIVE, Status.CANDIDATE)).records
-        assert {record.text: record.confidence for record in kept} == {"Ann prunes medium": 0.6, "Ann prunes high": 0.9}, "low is unsure"
+        kept = engine.list(
+            scope=ANN, kinds=(Kind.FACT,), statuses=(Status.ACTIVE, Status.CANDIDATE)
+        ).records
+        assert {record.text: record.confidence for record in kept} == {
+            "Ann prunes medium": 0.6,
+            "Ann prunes high": 0.9,
+        }, "low is unsure"

@@ -1,4 +1,6 @@
-"""The three layers' document (004): every end of a session runs one finalisation, and a shutdown waits for no model."""
+"""The three layers' document (004):
+every end of a session runs one finalisation, and a shutdown waits for no model.
+"""
 
 from __future__ import annotations
 
@@ -46,13 +48,19 @@ def test_the_chat_ends_its_session(home: Path, last: str) -> None:
 
 @pytest.mark.covers("S4.45")
 def test_closing_ends_what_turns_began(home: Path) -> None:
-    """A turn that names a session begins it here, so the close of the engine ends it; a command is one step, and ends none."""
+    """A turn that names a session begins it here, so the close of the engine ends it;
+    a command is one step, and ends none.
+    """
     with engrams.open(home=home, preset="layers") as engine:
         for text in SAID:
             engine.observe(Turn(text, session="c"), scope=("user", "pia"))
     with engrams.open(home=home, preset="layers", background=False) as engine:
         (ended,) = engine.sessions.list(scope=("user", "pia"))
-        assert (ended.state, ended.ended["why"], len(ended.ended["episodes"])) == ("rotation_required", "shutdown", 1)
+        assert (ended.state, ended.ended["why"], len(ended.ended["episodes"])) == (
+            "rotation_required",
+            "shutdown",
+            1,
+        )
     run(home, *LAYERS, arguments=("add", "--session", "d", SAID[0]))
     with engrams.open(home=home, preset="layers", background=False) as engine:
         assert engine.sessions.state("d", scope=("user", "pia")) in ("active", "absent")
@@ -61,9 +69,11 @@ def test_closing_ends_what_turns_began(home: Path) -> None:
 def tell(door: Door, session: str) -> None:
     for text in SAID:
         door.post(
-            "/v1/chat/completions", {"model": "m", "messages": [{"role": "user", "content": text}]},
-            x_engrams_user="pia", x_engrams_session=session,
-        )  # fmt: skip
+            "/v1/chat/completions",
+            {"model": "m", "messages": [{"role": "user", "content": text}]},
+            x_engrams_user="pia",
+            x_engrams_session=session,
+        )
 
 
 def is_learned(door: Door) -> bool:
@@ -74,15 +84,23 @@ def is_learned(door: Door) -> bool:
 @pytest.mark.covers("S4.45")
 @pytest.mark.slow
 def test_the_end_of_the_server_waits_for_no_model(home: Path) -> None:
-    """SIGTERM ends the sessions that turns began; where the model hangs, the drain time passes, and the next start writes its account."""
+    """SIGTERM ends the sessions that turns began;
+    where the model hangs, the drain time passes, and the next start writes its account.
+    """
     with ScriptedModel(answer=answer) as model:
         chat = ("chat.provider=openai", "chat.model=m", f"chat.url={model.url}/v1")
-        options = ["--upstream", f"{model.url}/v1", *(part for setting in chat for part in ("--set", setting))]
+        options = [
+            "--upstream",
+            f"{model.url}/v1",
+            *(part for setting in chat for part in ("--set", setting)),
+        ]
         with served("layers", home, model, *options) as door:
             tell(door, "quick")
             eventually(lambda: is_learned(door))
         assert accounts(home) == ["They spoke of apple trees."]
-        with served("layers", home, model, *options, "--set", "sessions.shutdown_seconds=1") as door:
+        with served(
+            "layers", home, model, *options, "--set", "sessions.shutdown_seconds=1"
+        ) as door:
             tell(door, "slow")
             model.fail("hang", times=99, when=ACCOUNT)
             begun = time.monotonic()
@@ -90,6 +108,12 @@ def test_the_end_of_the_server_waits_for_no_model(home: Path) -> None:
         assert len(accounts(home)) == 1, "no account was made up in a hurry"
         model.heal()
         with served("layers", home, model, *options) as door:
-            ended = eventually(lambda: door.client.get("/v1/sessions/slow", headers={"x-engrams-user": "pia"}).json().get("ended"))
+            ended = eventually(
+                lambda: (
+                    door.client.get("/v1/sessions/slow", headers={"x-engrams-user": "pia"})
+                    .json()
+                    .get("ended")
+                )
+            )
             assert ended["why"] == "shutdown"
         assert accounts(home) == ["They spoke of apple trees."] * 2

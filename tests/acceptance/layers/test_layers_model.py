@@ -1,4 +1,6 @@
-"""The three layers' document (004): policy, reconciliation and the end of a session with a model, by the engine with that preset."""
+"""The three layers' document (004):
+policy, reconciliation and the end of a session with a model, by the engine with that preset.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,10 @@ from engrams.types import EdgeType, Kind, Record, Status
 
 ANN = ("user", "ann")
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
-FACTS, RULES = "as long-term memory of an assistant|Take: who people are", "Take: what it must always"
-ACCOUNT, HEARD = "Write a short account", "Below are numbered messages"
+FACTS = "as long-term memory of an assistant|Take: who people are"
+RULES = "Take: what it must always"
+ACCOUNT = "Write a short account"
+HEARD = "Below are numbered messages"
 
 
 @pytest.fixture
@@ -34,15 +38,39 @@ def model() -> Iterator[ScriptedModel]:
         yield server
 
 
-def opened(home: Path, clock: SettableClock, model: ScriptedModel | None = None, **more: Any) -> MemoryEngine:
-    chat = {} if model is None else {"chat__provider": "openai", "chat__model": "m", "chat__url": model.url, "chat__retries": 0}
-    fixed = {"home": home, "preset": "layers", "clock": clock, "jobs__workers": 0, "write__debounce_seconds": 0.0}
+def opened(
+    home: Path, clock: SettableClock, model: ScriptedModel | None = None, **more: Any
+) -> MemoryEngine:
+    chat = (
+        {}
+        if model is None
+        else {
+            "chat__provider": "openai",
+            "chat__model": "m",
+            "chat__url": model.url,
+            "chat__retries": 0,
+        }
+    )
+    fixed = {
+        "home": home,
+        "preset": "layers",
+        "clock": clock,
+        "jobs__workers": 0,
+        "write__debounce_seconds": 0.0,
+    }
     return engrams.open(**{**fixed, **chat, **more})
 
 
 def said(*quotes: str, **fields: Any) -> dict[str, Any]:
     rows = [
-        {"turn": 1, "text": f"The user: {q}.", "quote": q, "subject": "user", "predicate": "adores", "object": q.split()[-1]}
+        {
+            "turn": 1,
+            "text": f"The user: {q}.",
+            "quote": q,
+            "subject": "user",
+            "predicate": "adores",
+            "object": q.split()[-1],
+        }
         for q in quotes
     ]
     return {"statements": [{**row, "confidence": 0.9, **fields} for row in rows]}
@@ -56,16 +84,30 @@ def tell(engine: MemoryEngine, *texts: str, session: str = "s") -> None:
 
 def known(engine: MemoryEngine, *statuses: Status) -> list[Record]:
     kinds = (Kind.FACT, Kind.PREFERENCE, Kind.RULE)
-    return list(engine.list(scope=ANN, kinds=kinds, statuses=statuses or (Status.ACTIVE,), order="oldest").records)
+    return list(
+        engine.list(
+            scope=ANN, kinds=kinds, statuses=statuses or (Status.ACTIVE,), order="oldest"
+        ).records
+    )
 
 
 @pytest.mark.covers("S4.3", "S4.9")
-def test_the_model_rules_and_what_it_leaves_out_is_held(home: Path, clock: SettableClock, model: ScriptedModel) -> None:
-    """One is stored, one dropped, the one it says nothing of is held and waits for its session's end."""
+def test_the_model_rules_and_what_it_leaves_out_is_held(
+    home: Path, clock: SettableClock, model: ScriptedModel
+) -> None:
+    """One is stored, one dropped, the one it says nothing of is held and waits for its session's
+    end.
+    """
     with opened(home, clock, model, write__policy="llm", write__extraction_passes=1) as engine:
         model.when(HEARD, said("I adore Bach", "I adore Brahms", "I adore Liszt"))
         model.when(
-            "rulings", {"rulings": [{"id": 1, "action": "commit_now", "reason": "plain"}, {"id": 2, "action": "drop", "reason": "x" * 900}]}
+            "rulings",
+            {
+                "rulings": [
+                    {"id": 1, "action": "commit_now", "reason": "plain"},
+                    {"id": 2, "action": "drop", "reason": "x" * 900},
+                ]
+            },
         )
         tell(engine, "I adore Bach, I adore Brahms, I adore Liszt")
         assert [record.object for record in known(engine)] == ["Bach"]
@@ -78,7 +120,11 @@ def test_the_model_rules_and_what_it_leaves_out_is_held(home: Path, clock: Setta
 def test_each_statement_has_a_decision_with_a_reason(home: Path, clock: SettableClock) -> None:
     """The receipt tells what became of each, and why, in 240 characters at most."""
     with opened(home, clock) as engine:
-        for text in ("Remember that I am allergic to nuts", "I have been enjoying jazz", "I live in Porto"):
+        for text in (
+            "Remember that I am allergic to nuts",
+            "I have been enjoying jazz",
+            "I live in Porto",
+        ):
             for made in engine.add(Turn(text, session="s"), scope=ANN).derived:
                 assert made.verdict in ("add", "hold")
                 assert 0 < len(made.reason) <= 240
@@ -88,7 +134,9 @@ def test_each_statement_has_a_decision_with_a_reason(home: Path, clock: Settable
 
 @pytest.mark.covers("S4.9")
 def test_without_a_model_nothing_unreviewed_is_stored(home: Path, clock: SettableClock) -> None:
-    """Where the policy is the model's and there is none, a statement stays held, also at the session's end."""
+    """Where the policy is the model's and there is none, a statement stays held, also at the
+    session's end.
+    """
     with opened(home, clock, write__policy="llm") as engine:
         tell(engine, "I live in Paris.", "I live in Paris.")
         assert engine.sessions.end("s", scope=ANN).ended["held"]
@@ -98,11 +146,17 @@ def test_without_a_model_nothing_unreviewed_is_stored(home: Path, clock: Settabl
 
 
 @pytest.mark.covers("S4.9")
-def test_many_held_statements_are_judged_by_several_jobs(home: Path, clock: SettableClock, model: ScriptedModel) -> None:
-    """A model that comes later judges all of them, twenty at most under one lease; what it was asked about already is not asked again."""
+def test_many_held_statements_are_judged_by_several_jobs(
+    home: Path, clock: SettableClock, model: ScriptedModel
+) -> None:
+    """A model that comes later judges all of them, twenty at most under one lease;
+    what it was asked about already is not asked again.
+    """
     names = [
         "".join(pair).capitalize()
-        for pair in itertools.product("bdfgk", ["alun", "erin", "oris", "umek", "yda", "ilo", "anto", "eska", "orra"])
+        for pair in itertools.product(
+            "bdfgk", ["alun", "erin", "oris", "umek", "yda", "ilo", "anto", "eska", "orra"]
+        )
     ]
     with opened(home, clock, write__policy="llm") as engine:
         tell(engine, *(f"My friend {name} lives in Porto." for name in names))
@@ -114,17 +168,30 @@ def test_many_held_statements_are_judged_by_several_jobs(home: Path, clock: Sett
         assert len(model.requests) <= 21
         clock.forward(60)
         engine.drain()
-        assert not [record for record in known(engine, Status.CANDIDATE) if record.meta.get("review")]
+        assert not [
+            record for record in known(engine, Status.CANDIDATE) if record.meta.get("review")
+        ]
         assert {record.id for record in known(engine)} >= {record.id for record in held}
-        assert len([request for request in model.requests if "rulings" in str(request)]) == len(held)
+        assert len([request for request in model.requests if "rulings" in str(request)]) == len(
+            held
+        )
 
 
 @pytest.mark.covers("S4.60")
 @pytest.mark.parametrize(("broken", "kept"), [(FACTS, Kind.RULE), (RULES, Kind.PREFERENCE)])
-def test_each_lane_fails_alone(home: Path, clock: SettableClock, model: ScriptedModel, broken: str, kept: Kind) -> None:
-    """Facts and rules are asked for apart; where one call fails, what the other found is stored, with its own words."""
+def test_each_lane_fails_alone(
+    home: Path, clock: SettableClock, model: ScriptedModel, broken: str, kept: Kind
+) -> None:
+    """Facts and rules are asked for apart;
+    where one call fails, what the other found is stored, with its own words.
+    """
     with opened(home, clock, model, write__policy="off") as engine:
-        model.when(RULES, said("answer in French from now on", kind="rule", subject="assistant", predicate="always"))
+        model.when(
+            RULES,
+            said(
+                "answer in French from now on", kind="rule", subject="assistant", predicate="always"
+            ),
+        )
         model.when(FACTS, said("I like tea", kind="preference"))
         model.fail("http_400", times=9, when=broken)
         tell(engine, "I like tea, and answer in French from now on.")
@@ -139,25 +206,51 @@ def test_each_lane_fails_alone(home: Path, clock: SettableClock, model: Scripted
     ("answer", "fallback", "statuses"),
     [
         ({"verdict": "replace", "known": [1], "confidence": "low"}, "hold", ["active", "active"]),
-        ({"verdict": "replace", "known": [1], "confidence": "high"}, "hold", ["superseded", "active"]),
-        ({"verdict": "replace", "known": [77], "confidence": "high"}, "hold", ["active", "candidate"]),
+        (
+            {"verdict": "replace", "known": [1], "confidence": "high"},
+            "hold",
+            ["superseded", "active"],
+        ),
+        (
+            {"verdict": "replace", "known": [77], "confidence": "high"},
+            "hold",
+            ["active", "candidate"],
+        ),
         (None, "hold", ["active", "candidate"]),
         (None, "coexist", ["active", "active"]),
     ],
     ids=["unsure", "sure", "bad number", "failure", "failure, opted in"],
 )
 def test_reconciliation_that_is_unsure_or_fails(
-    home: Path, clock: SettableClock, model: ScriptedModel, answer: dict[str, Any] | None, fallback: str, statuses: list[str]
+    home: Path,
+    clock: SettableClock,
+    model: ScriptedModel,
+    answer: dict[str, Any] | None,
+    fallback: str,
+    statuses: list[str],
 ) -> None:
-    """Not sure: both stay, linked as contradicting. A wrong number or a failure: the new one is held, or stands beside the old."""
-    with opened(home, clock, model, write__policy="off", write__extraction_passes=1, write__reconcile_fallback=fallback) as engine:
+    """Not sure:
+    both stay, linked as contradicting. A wrong number or a failure: the new one is held, or stands
+    beside the old.
+    """
+    with opened(
+        home,
+        clock,
+        model,
+        write__policy="off",
+        write__extraction_passes=1,
+        write__reconcile_fallback=fallback,
+    ) as engine:
         model.say(said("I adore opera"))
         tell(engine, "I adore opera.")
         model.when(HEARD, {**said("I loathe opera", predicate="loathes")})
         if answer is None:
             model.fail("http_400", times=9, when="New statements")
         else:
-            model.when("New statements", {"decisions": [{"new": 1, "reason": "r", "earlier": [], **answer}]})
+            model.when(
+                "New statements",
+                {"decisions": [{"new": 1, "reason": "r", "earlier": [], **answer}]},
+            )
         tell(engine, "I loathe opera.", session="t")
         found = known(engine, *Status)
         assert [str(record.status) for record in found] == statuses
@@ -168,13 +261,16 @@ def test_reconciliation_that_is_unsure_or_fails(
 
 @pytest.mark.covers("S4.47")
 def test_states_of_a_session(home: Path, clock: SettableClock) -> None:
-    """absent, active, expired, ended: each says why it cannot go on; whoever takes it over leaves the one before without a say."""
+    """absent, active, expired, ended:
+    each says why it cannot go on; whoever takes it over leaves the one before without a say.
+    """
     with opened(home, clock) as engine:
         sessions = engine.sessions
         assert sessions.state("s", scope=ANN) == "absent"
         with pytest.raises(NotFoundError, match="no session"):
             sessions.touch("s", scope=ANN)
-        old, new = sessions.begin("s", scope=ANN), sessions.begin("s", scope=ANN)
+        old = sessions.begin("s", scope=ANN)
+        new = sessions.begin("s", scope=ANN)
         assert new.state == "active"
         for step in (sessions.touch, sessions.end):
             with pytest.raises(ConflictError, match="taken over"):
@@ -190,11 +286,21 @@ def test_states_of_a_session(home: Path, clock: SettableClock) -> None:
 
 
 @pytest.mark.covers("S4.48")
-def test_the_next_part_starts_behind_the_last(home: Path, clock: SettableClock, model: ScriptedModel) -> None:
+def test_the_next_part_starts_behind_the_last(
+    home: Path, clock: SettableClock, model: ScriptedModel
+) -> None:
     """Turns of a part that has ended are neither extracted from nor accounted for again."""
     model.when(HEARD, {"statements": []}).when(ACCOUNT, {"summary": "They talked."})
-    climbing = ("I climb the long wall on Fridays", "The wall has nine bolts", "My rope is sixty metres long")
-    music = ("I play the oboe in an orchestra", "The orchestra meets on Mondays", "Our orchestra needs a new hall")
+    climbing = (
+        "I climb the long wall on Fridays",
+        "The wall has nine bolts",
+        "My rope is sixty metres long",
+    )
+    music = (
+        "I play the oboe in an orchestra",
+        "The orchestra meets on Mondays",
+        "Our orchestra needs a new hall",
+    )
     with opened(home, clock, model) as engine:
         tell(engine, *climbing)
         engine.sessions.end("s", scope=ANN, wait=True)
@@ -211,14 +317,23 @@ def test_the_next_part_starts_behind_the_last(home: Path, clock: SettableClock, 
 
 @pytest.mark.covers("S4.22")
 @pytest.mark.slow
-def test_a_session_ends_whatever_fails(home: Path, clock: SettableClock, model: ScriptedModel) -> None:
-    """With a summariser that fails there is an account by rules; with an embedder that fails it is stored, and found later by meaning."""
+def test_a_session_ends_whatever_fails(
+    home: Path, clock: SettableClock, model: ScriptedModel
+) -> None:
+    """With a summariser that fails there is an account by rules;
+    with an embedder that fails it is stored, and found later by meaning.
+    """
     model.when(HEARD, {"statements": []})
     model.fail("http_400", times=20, when=ACCOUNT)
     remote = {"embed__provider": "openai", "embed__model": "e", "embed__url": f"{model.url}/v1"}
     with opened(home, clock, model, **remote) as engine:
         model.fail("http_500", times=99, only="embeddings")
-        tell(engine, "I climb the long wall on Fridays", "The wall has nine bolts", "My rope is sixty metres long")
+        tell(
+            engine,
+            "I climb the long wall on Fridays",
+            "The wall has nine bolts",
+            "My rope is sixty metres long",
+        )
         engine.sessions.end("s", scope=ANN, wait=True)
         (account,) = engine.list(scope=ANN, kinds=(Kind.EPISODE,)).records
         assert account.provenance.extractor == "rules"
@@ -243,8 +358,12 @@ def test_a_session_with_nothing_held_changes_nothing(home: Path, clock: Settable
 
 @pytest.mark.covers("S4.59")
 @pytest.mark.slow
-def test_what_could_not_be_embedded_is_embedded_later(home: Path, clock: SettableClock, model: ScriptedModel) -> None:
-    """A failing embedder costs nothing but the search by meaning, until the backfill; so with another model's vectors."""
+def test_what_could_not_be_embedded_is_embedded_later(
+    home: Path, clock: SettableClock, model: ScriptedModel
+) -> None:
+    """A failing embedder costs nothing but the search by meaning, until the backfill;
+    so with another model's vectors.
+    """
     remote = {"embed__provider": "openai", "embed__model": "e", "embed__url": f"{model.url}/v1"}
     with opened(home, clock, **remote) as engine:
         model.fail("http_500", times=99, only="embeddings")
@@ -269,7 +388,15 @@ def drinks(request: ReceivedModelRequest) -> Any:
     """What is said of tea, each time in another relation."""
     said = re.findall(r'(?m)^\[(\d+)\].*?: "(I (\w+) tea)', request.prompt)
     rows = [
-        {"turn": int(n), "text": f"The user {v}s tea", "quote": q, "subject": "user", "predicate": v, "object": "tea"} for n, q, v in said
+        {
+            "turn": int(n),
+            "text": f"The user {v}s tea",
+            "quote": q,
+            "subject": "user",
+            "predicate": v,
+            "object": "tea",
+        }
+        for n, q, v in said
     ]
     return {"statements": [{**row, "confidence": 0.9, "kind": "fact"} for row in rows]}
 
@@ -289,19 +416,47 @@ def drinks(request: ReceivedModelRequest) -> Any:
     ],
 )
 def test_what_is_held_is_promoted_by_support(
-    home: Path, clock: SettableClock, model: ScriptedModel, action: str, said: tuple[str, ...], account: tuple[str, ...], *,
-    earlier: bool, promoted: bool,
-) -> None:  # fmt: skip
-    """Said twice; once and twice in the account; once and in an earlier session. What needs repetition is not borne out by an account."""
-    model.when(HEARD, drinks).when(ACCOUNT, {"themes": list(account[:1]), "summary": account[1] if account else "They spoke of boats."})
-    model.when("what an assistant may remember", {"rulings": [{"id": n, "action": action, "reason": "r"} for n in (1, 2)]})
-    with opened(home, clock, model, write__policy="llm", write__extraction_passes=1, write__reconcile="rules") as engine:
+    home: Path,
+    clock: SettableClock,
+    model: ScriptedModel,
+    action: str,
+    said: tuple[str, ...],
+    account: tuple[str, ...],
+    *,
+    earlier: bool,
+    promoted: bool,
+) -> None:
+    """Said twice;
+    once and twice in the account; once and in an earlier session. What needs repetition is not
+    borne out by an account.
+    """
+    model.when(HEARD, drinks).when(
+        ACCOUNT,
+        {"themes": list(account[:1]), "summary": account[1] if account else "They spoke of boats."},
+    )
+    model.when(
+        "what an assistant may remember",
+        {"rulings": [{"id": n, "action": action, "reason": "r"} for n in (1, 2)]},
+    )
+    with opened(
+        home,
+        clock,
+        model,
+        write__policy="llm",
+        write__extraction_passes=1,
+        write__reconcile="rules",
+    ) as engine:
         for session in ("before",) * earlier:
             tell(engine, "I drink tea with my brother", session=session)
             engine.sessions.end(session, scope=ANN, wait=True)
             clock.forward(days=1)
         tell(engine, *(f"I {verb} tea with my sister" for verb in said))
-        tell(engine, "The boat is green since spring", "The harbour has nine piers", "The pier is made of oak")
+        tell(
+            engine,
+            "The boat is green since spring",
+            "The harbour has nine piers",
+            "The pier is made of oak",
+        )
         assert bool(known(engine)) is earlier, "said again in another session it waits no longer"
         engine.sessions.end("s", scope=ANN, wait=True)
         facts = known(engine)

@@ -1,4 +1,6 @@
-"""The three layers' document (004): the model's write policy and implied wishes, at ``engrams serve --preset layers``."""
+"""The three layers' document (004):
+the model's write policy and implied wishes, at ``engrams serve --preset layers``.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,12 @@ from tests.acceptance.process import Door, eventually, run, served
 from engrams.testing import ReceivedModelRequest, ScriptedModel, ScriptedReply
 
 POLICY = "You decide what an assistant may remember"
-RULINGS = {"oboe": "commit_now", "nothing": "commit_at_session_end", "worthless": "require_repetition", "weather": "drop"}
+RULINGS = {
+    "oboe": "commit_now",
+    "nothing": "commit_at_session_end",
+    "worthless": "require_repetition",
+    "weather": "drop",
+}
 WISHES = {"metaphors": 0.4, "joke": 0.55, "French": 0.95}
 
 
@@ -22,16 +29,30 @@ def answer(request: ReceivedModelRequest) -> Any:
     said = re.findall(r'(?m)^\[(\d+)\].*?: "(.*)"$', request.prompt.split("The messages:")[-1])
     if POLICY in request.prompt:
         listed = re.findall(r"(?m)^(\d+)\. (.*)$", request.prompt.split("The statements:")[-1])
-        found = [(int(n), next((a for word, a in RULINGS.items() if word in text), "commit_now")) for n, text in listed]
-        return {"rulings": [{"id": n, "action": action, "reason": "so it is"} for n, action in found]}
+        found = [
+            (int(n), next((a for word, a in RULINGS.items() if word in text), "commit_now"))
+            for n, text in listed
+        ]
+        return {
+            "rulings": [{"id": n, "action": action, "reason": "so it is"} for n, action in found]
+        }
     if "how the assistant is to behave" in request.prompt:
         rows = [(n, text, c) for n, text in said for word, c in WISHES.items() if word in text]
         made = {"subject": "assistant", "predicate": "always", "kind": "rule"}
-        return {"statements": [{**made, "turn": int(n), "text": t, "quote": t, "object": t, "confidence": c} for n, t, c in rows]}
+        return {
+            "statements": [
+                {**made, "turn": int(n), "text": t, "quote": t, "object": t, "confidence": c}
+                for n, t, c in rows
+            ]
+        }
     if "Take: who people are" in request.prompt:
         rows = [(n, text) for n, text in said if not any(word in text for word in WISHES)]
         made = {"subject": "user", "predicate": "says", "kind": "fact", "confidence": 0.9}
-        return {"statements": [{**made, "turn": int(n), "text": t, "quote": t, "object": t} for n, t in rows]}
+        return {
+            "statements": [
+                {**made, "turn": int(n), "text": t, "quote": t, "object": t} for n, t in rows
+            ]
+        }
     return ScriptedReply("I see.") if request.schema is None else {}
 
 
@@ -39,7 +60,12 @@ def answer(request: ReceivedModelRequest) -> Any:
 def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
     home = tmp_path_factory.mktemp("policy") / "home"
     with ScriptedModel(answer=answer) as model:
-        chat = ("chat.provider=openai", "chat.model=m", f"chat.url={model.url}/v1", "chat.retries=0")
+        chat = (
+            "chat.provider=openai",
+            "chat.model=m",
+            f"chat.url={model.url}/v1",
+            "chat.retries=0",
+        )
         more = ("jobs.backoff_seconds=0.2", "write.reconcile=rules")
         options = [part for setting in (*chat, *more) for part in ("--set", setting)]
         with served("layers", home, model, "--upstream", f"{model.url}/v1", *options) as door:
@@ -49,7 +75,12 @@ def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
 def tell(door: Door, user: str, *texts: str) -> None:
     """Say the last of some texts; those before it are the history."""
     messages = [{"role": "user", "content": text} for text in texts]
-    door.post("/v1/chat/completions", {"model": "m", "messages": messages}, x_engrams_user=user, x_engrams_session="s")
+    door.post(
+        "/v1/chat/completions",
+        {"model": "m", "messages": messages},
+        x_engrams_user=user,
+        x_engrams_session="s",
+    )
 
 
 def known(door: Door, user: str) -> dict[str, str]:
@@ -62,25 +93,37 @@ def known(door: Door, user: str) -> dict[str, str]:
 def is_quiet(door: Door) -> bool:
     """True if nothing is left to learn."""
     counts = door.get("/v1/jobs")["jobs"]
-    return not any(counts.get(kind, {}).get(state) for kind in ("extract", "policy", "finalise") for state in ("waiting", "running"))
+    return not any(
+        counts.get(kind, {}).get(state)
+        for kind in ("extract", "policy", "finalise")
+        for state in ("waiting", "running")
+    )
 
 
 @pytest.mark.covers("S4.3")
 def test_the_model_rules_on_every_write(door: Door) -> None:
-    """With a chat model and nothing else set, each of its four actions is obeyed; a safety measure is given up by none."""
+    """With a chat model and nothing else set, each of its four actions is obeyed;
+    a safety measure is given up by none.
+    """
     tell(door, "ada", "I play the oboe")
     tell(door, "ada", "I believe in nothing")
     tell(door, "ada", "I feel worthless at work")
     tell(door, "ada", "I see the weather is fine")
     eventually(lambda: len(known(door, "ada")) == 3 and is_quiet(door))
-    assert known(door, "ada") == {"I play the oboe": "active", "I believe in nothing": "candidate", "I feel worthless at work": "candidate"}
+    assert known(door, "ada") == {
+        "I play the oboe": "active",
+        "I believe in nothing": "candidate",
+        "I feel worthless at work": "candidate",
+    }
     tell(door, "ada", "As I said", "I feel worthless at work")
     eventually(lambda: known(door, "ada").get("I feel worthless at work") == "active")
 
 
 @pytest.mark.covers("S4.9")
 def test_a_policy_that_fails_holds_and_asks_again(door: Door) -> None:
-    """Where the model fails, an explicit statement is held, seen as a job, and stored once the model judges it."""
+    """Where the model fails, an explicit statement is held, seen as a job, and stored once the
+    model judges it.
+    """
     door.model.fail("http_500", times=2, when=POLICY)
     tell(door, "bob", "Remember that I own a blue boat")
     eventually(lambda: list(known(door, "bob").values()) == ["candidate"])
@@ -90,12 +133,18 @@ def test_a_policy_that_fails_holds_and_asks_again(door: Door) -> None:
 
 @pytest.mark.covers("S4.16")
 def test_an_implied_wish_is_held_until_it_is_repeated(door: Door) -> None:
-    """Under any confidence neither stored at once nor lost: said once it stays held, said twice it is a rule at the session's end."""
+    """Under any confidence neither stored at once nor lost:
+    said once it stays held, said twice it is a rule at the session's end.
+    """
     tell(door, "gil", "Maybe begin with a joke")
     tell(door, "gil", "You know, metaphors help me more")
     tell(door, "gil", "Answer in French")
     eventually(lambda: len(known(door, "gil")) == 3)
-    held = {"Maybe begin with a joke": "active", "You know, metaphors help me more": "candidate", "Answer in French": "active"}
+    held = {
+        "Maybe begin with a joke": "active",
+        "You know, metaphors help me more": "candidate",
+        "Answer in French": "active",
+    }
     assert known(door, "gil") == held, "above the floor it is the model's to say"
     tell(door, "gil", "As I said", "You know, metaphors help me more")
     eventually(lambda: is_quiet(door))
@@ -109,7 +158,17 @@ def test_an_implied_wish_is_held_until_it_is_repeated(door: Door) -> None:
 @pytest.mark.slow
 def test_an_implied_wish_without_a_model(home: Path) -> None:
     """By rules too: held once, and a rule when it was said twice in a conversation that ended."""
-    for said, status in (("I guess I prefer short answers.\n", "candidate"), ("I guess I prefer short answers.\n" * 2, "active")):
+    for said, status in (
+        ("I guess I prefer short answers.\n", "candidate"),
+        ("I guess I prefer short answers.\n" * 2, "active"),
+    ):
         run(home, "--preset", "layers", "--user", status, arguments=("chat",), stdin=said)
-        listed = run(home, "--preset", "layers", "--user", status, arguments=("list", "--kind", "rule", "--status", "all", "--json"))
+        listed = run(
+            home,
+            "--preset",
+            "layers",
+            "--user",
+            status,
+            arguments=("list", "--kind", "rule", "--status", "all", "--json"),
+        )
         assert re.findall(r'"status": ?"(\w+)"', listed) == [status]

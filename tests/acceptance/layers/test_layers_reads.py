@@ -1,4 +1,6 @@
-"""The three layers' document (004): whose memory is read, and what of it goes into a prompt, at ``engrams serve --preset layers``."""
+"""The three layers' document (004):
+whose memory is read, and what of it goes into a prompt, at ``engrams serve --preset layers``.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,16 @@ def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
     home = tmp_path_factory.mktemp("reads") / "home"
     with (
         ScriptedModel(answer=lambda request: ScriptedReply("I see.")) as model,
-        served("layers", home, model, "--upstream", f"{model.url}/v1", "--set", "serve.upstream_learns=false", ENGRAMS_USER="") as door,
+        served(
+            "layers",
+            home,
+            model,
+            "--upstream",
+            f"{model.url}/v1",
+            "--set",
+            "serve.upstream_learns=false",
+            ENGRAMS_USER="",
+        ) as door,
     ):
         yield door
 
@@ -31,11 +42,17 @@ def ask(door: Door, *texts: str, **headers: str) -> Any:
 
 @pytest.mark.covers("S4.43")
 def test_nobodys_memory_is_refused(door: Door) -> None:
-    """Without user and session there is no memory to guess: a clear refusal that names both ways, and nothing reaches the model."""
+    """Without user and session there is no memory to guess:
+    a clear refusal that names both ways, and nothing reaches the model.
+    """
     before = len(door.model.requests)
     refused = ask(door, "Good evening", "From now on always call me Doctor Lindqvist.")
     assert refused.status_code == 400
-    assert "X-Engrams-User" in refused.text and "`user`" in refused.text and "X-Engrams-Session" in refused.text
+    assert (
+        "X-Engrams-User" in refused.text
+        and "`user`" in refused.text
+        and "X-Engrams-Session" in refused.text
+    )
     assert len(door.model.requests) == before
     assert ask(door, "Good evening", x_engrams_session="t1").status_code == 200
     body = {"model": "m", "user": "kim", "messages": [{"role": "user", "content": "Good evening"}]}
@@ -44,8 +61,12 @@ def test_nobodys_memory_is_refused(door: Door) -> None:
 
 @pytest.mark.covers("S4.44")
 def test_a_thread_is_named_alike_everywhere(door: Door) -> None:
-    """The header that names a thread in a chat names it for the memory routes; a refusal there names what HTTP has."""
-    door.client.patch("/api/memory/recall", json={"enabled": True}, headers={"x-engrams-session": "t2"}).raise_for_status()
+    """The header that names a thread in a chat names it for the memory routes;
+    a refusal there names what HTTP has.
+    """
+    door.client.patch(
+        "/api/memory/recall", json={"enabled": True}, headers={"x-engrams-session": "t2"}
+    ).raise_for_status()
     ask(door, "My code is violet.", x_engrams_session="t2")
     counts = door.client.get("/api/memory/status", headers={"x-engrams-session": "t2"}).json()
     assert counts["recall_enabled"] is True
@@ -56,22 +77,35 @@ def test_a_thread_is_named_alike_everywhere(door: Door) -> None:
 
 @pytest.mark.covers("S4.55")
 def test_what_concerns_nobody_needs_no_name(door: Door) -> None:
-    """Settings, jobs, the two logs and ``engrams status`` are about no one person, and ask for none."""
+    """Settings, jobs, the two logs and ``engrams status`` are about no one person, and ask for
+    none.
+    """
     for path in ("/v1/settings", "/v1/settings/model", "/v1/jobs", "/v1/safety", "/v1/feedback"):
         door.get(path)
-    told = door.post("/v1/safety", {"session": "sesame", "classifier": "rules", "severity": "high"}, status=201)
+    told = door.post(
+        "/v1/safety", {"session": "sesame", "classifier": "rules", "severity": "high"}, status=201
+    )
     assert told["outcome"] == "stored"
     assert [record["owner"] for record in door.get("/v1/safety")["records"]] == [None]
     door.post("/v1/feedback", {"session": "sesame", "label": "positive"}, status=201)
-    assert "backlog" in run(door.home, "--preset", "layers", "--set", "user=", arguments=("status",))
+    assert "backlog" in run(
+        door.home, "--preset", "layers", "--set", "user=", arguments=("status",)
+    )
 
 
 @pytest.mark.covers("S4.36")
 def test_a_prompt_holds_what_bears_on_the_question(door: Door) -> None:
-    """Rules always; facts when they bear on the message; the current value first found, each line once."""
+    """Rules always;
+    facts when they bear on the message; the current value first found, each line once.
+    """
     ann = {"x_engrams_user": "ann"}
-    door.client.patch("/api/memory/recall", json={"enabled": True}, headers={"x-engrams-user": "ann"}).raise_for_status()
-    for text, at in (("I live in Lund with my cat Pim.", "2026-01-05"), ("In May we moved to Gothenburg.", "2026-05-20")):
+    door.client.patch(
+        "/api/memory/recall", json={"enabled": True}, headers={"x-engrams-user": "ann"}
+    ).raise_for_status()
+    for text, at in (
+        ("I live in Lund with my cat Pim.", "2026-01-05"),
+        ("In May we moved to Gothenburg.", "2026-05-20"),
+    ):
         door.post("/v1/memories", {"text": text, "at": f"{at}T12:00:00Z"}, status=201, **ann)
     for text in ("My boss Harald shouts at everybody.", "Always answer in French."):
         door.post("/v1/memories", {"text": text}, status=201, **ann)
@@ -88,5 +122,7 @@ def test_a_prompt_holds_what_bears_on_the_question(door: Door) -> None:
 
 def test_a_wrong_mode_is_told_all_modes(home: Path) -> None:
     """The message lists every mode there is."""
-    told = run(home, "--preset", "layers", "--set", "sessions.mode=cloud", arguments=("status",), status=1)
+    told = run(
+        home, "--preset", "layers", "--set", "sessions.mode=cloud", arguments=("status",), status=1
+    )
     assert all(mode in told for mode in ("local", "synced", "incognito", "guest"))

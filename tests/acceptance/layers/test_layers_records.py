@@ -1,4 +1,6 @@
-"""The three layers' document (004): its two logs, the notebook and the wipe, at ``engrams serve --preset layers`` and the command."""
+"""The three layers' document (004):
+its two logs, the notebook and the wipe, at ``engrams serve --preset layers`` and the command.
+"""
 
 from __future__ import annotations
 
@@ -23,15 +25,30 @@ def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
     home = tmp_path_factory.mktemp("records") / "home"
     with (
         ScriptedModel(answer=lambda request: ScriptedReply(f"reply to {request.text}")) as model,
-        served("layers", home, model, "--upstream", f"{model.url}/v1", "--set", "serve.upstream_learns=false") as door,
+        served(
+            "layers",
+            home,
+            model,
+            "--upstream",
+            f"{model.url}/v1",
+            "--set",
+            "serve.upstream_learns=false",
+        ) as door,
     ):
         yield door
 
 
 @pytest.mark.covers("S4.55", "S4.56")
 def test_a_crisis_is_kept_once_without_words(door: Door) -> None:
-    """Once by its key, the session as a hash, the reason cut, no place for a text; listed by day; a purge keeps the day it names."""
-    told = [door.client.post("/v1/safety", json={**CRISIS, "reason": "r" * 600}, headers={"idempotency-key": "1"}) for _ in range(2)]
+    """Once by its key, the session as a hash, the reason cut, no place for a text;
+    listed by day; a purge keeps the day it names.
+    """
+    told = [
+        door.client.post(
+            "/v1/safety", json={**CRISIS, "reason": "r" * 600}, headers={"idempotency-key": "1"}
+        )
+        for _ in range(2)
+    ]
     assert [answer.json()["outcome"] for answer in told] == ["stored", "known"]
     door.post("/v1/safety", {**CRISIS, "text": "I cannot go on"}, status=422)
     (kept,) = door.get("/v1/safety")["records"]
@@ -41,12 +58,16 @@ def test_a_crisis_is_kept_once_without_words(door: Door) -> None:
     assert len(door.get("/v1/safety", day=day)["records"]) == 1
     assert not door.get("/v1/safety", until="2020-01-01")["records"]
     assert door.delete(f"/v1/safety?before={day}") == {"purged": 0}
-    assert not [path for path in door.home.rglob("*") if path.is_file() and b"sesame" in path.read_bytes()]
+    assert not [
+        path for path in door.home.rglob("*") if path.is_file() and b"sesame" in path.read_bytes()
+    ]
 
 
 @pytest.mark.covers("S4.57")
 def test_feedback_is_a_choice(door: Door) -> None:
-    """Positive, negative or skip, with where and how; null keeps nothing, and a fourth word is refused."""
+    """Positive, negative or skip, with where and how;
+    null keeps nothing, and a fourth word is refused.
+    """
     for label in ("positive", "negative", "skip"):
         door.post("/v1/feedback", {**LIKED, "label": label}, status=201)
     assert door.post("/v1/feedback", {**LIKED, "label": None}) == {"outcome": "dismissed"}
@@ -59,7 +80,9 @@ def test_feedback_is_a_choice(door: Door) -> None:
 @pytest.mark.covers("S4.53", "S4.54")
 @pytest.mark.slow
 def test_logs_outlive_memory(door: Door) -> None:
-    """Neither log is searched or shown to a model; a wipe takes the exact word, by the command alone, and leaves both logs."""
+    """Neither log is searched or shown to a model;
+    a wipe takes the exact word, by the command alone, and leaves both logs.
+    """
     door.post("/v1/safety", {**CRISIS, "reason": "zyzzyva"}, status=201)
     door.post("/v1/feedback", LIKED, status=201)
     door.post("/v1/memories", {"text": "The kiln is hot"}, status=201)
@@ -68,7 +91,9 @@ def test_logs_outlive_memory(door: Door) -> None:
         door.chat("zyzzyva, what is positive about the kiln?")
         assert "r" * 50 not in door.sent()
         assert "zyzzyva" not in door.sent().replace("zyzzyva, what", "")
-        assert "zyzzyva" not in json.dumps(door.post("/v1/search", {"query": "zyzzyva"})["hits"]).replace("zyzzyva, what", "")
+        assert "zyzzyva" not in json.dumps(
+            door.post("/v1/search", {"query": "zyzzyva"})["hits"]
+        ).replace("zyzzyva, what", "")
     door.post("/api/reset", status=422)
     for word in ("y", "CLEAR", "PURGE", "yes"):
         door.run("purge", "--all", "--confirm", word, status=4)
@@ -76,7 +101,10 @@ def test_logs_outlive_memory(door: Door) -> None:
     before = len(door.get("/v1/safety")["records"]), len(door.get("/v1/feedback")["records"])
     door.run("purge", "--all", "--confirm", "purge")
     assert not door.get("/v1/memories")["memories"]
-    assert (len(door.get("/v1/safety")["records"]), len(door.get("/v1/feedback")["records"])) == before
+    assert (
+        len(door.get("/v1/safety")["records"]),
+        len(door.get("/v1/feedback")["records"]),
+    ) == before
     assert before[0] >= 1
     off = ("safety", "add", "s9", "--set", "enabled=false", "--json")
     assert json.loads(run(door.home, arguments=off))["outcome"] == "stored"
@@ -84,7 +112,9 @@ def test_logs_outlive_memory(door: Door) -> None:
 
 @pytest.mark.covers("S4.62")
 def test_the_notebook_shows_what_is_known_by_topic(door: Door) -> None:
-    """Each with the words it was learned from; hidden ones do not count against the limit; who is unknown has an empty one."""
+    """Each with the words it was learned from;
+    hidden ones do not count against the limit; who is unknown has an empty one.
+    """
     hers = {"x-engrams-user": "nora"}
 
     def book(**query: object) -> list[dict[str, object]]:
@@ -93,7 +123,11 @@ def test_the_notebook_shows_what_is_known_by_topic(door: Door) -> None:
     assert book() == []
     door.client.post("/v1/memories", json={"text": "I live in Lisbon."}, headers=hers)
     for number in range(3):
-        door.client.post("/v1/memories", json={"text": f"Machine note {number}", "meta": {"hidden": True}}, headers=hers)
+        door.client.post(
+            "/v1/memories",
+            json={"text": f"Machine note {number}", "meta": {"hidden": True}},
+            headers=hers,
+        )
     shown = [memory for topic in book(limit=2) for memory in topic["memories"]]  # type: ignore[attr-defined]
     assert any("Lisbon" in memory["text"] for memory in shown)
     assert not any("Machine" in memory["text"] for memory in shown)
@@ -106,11 +140,10 @@ def test_the_notebook_shows_what_is_known_by_topic(door: Door) -> None:
 @pytest.mark.covers("S4.56")
 def test_records_have_their_time(home: Path) -> None:
     """Ninety days for a crisis and a hundred and eighty for feedback, counted from the day after."""
-    clock, settings = (
-        SettableClock(datetime(2026, 3, 10, 8, tzinfo=UTC)),
-        load({"preset": "layers", "home": str(home)}, environ={}).settings,
-    )
-    safety, feedback = build.safety(settings, clock), build.feedback(settings, clock)
+    clock = SettableClock(datetime(2026, 3, 10, 8, tzinfo=UTC))
+    settings = load({"preset": "layers", "home": str(home)}, environ={}).settings
+    safety = build.safety(settings, clock)
+    feedback = build.feedback(settings, clock)
     safety.append_once("s", classifier="rules", severity="low")
     feedback.add("s", "positive")
     for day, kept in (
@@ -129,7 +162,9 @@ def test_records_have_their_time(home: Path) -> None:
 def test_a_lost_record_never_raises(home: Path) -> None:
     """A guest's record names nobody; one that cannot be written is an outcome, and is logged."""
     clock = SettableClock(datetime(2026, 3, 10, 8, tzinfo=UTC))
-    guest = load({"preset": "layers", "home": str(home), "sessions.mode": "guest"}, environ={}).settings
+    guest = load(
+        {"preset": "layers", "home": str(home), "sessions.mode": "guest"}, environ={}
+    ).settings
     log = build.safety(guest, clock)
     log.append_once("s", classifier="rules", severity="low", owner="user/ann")
     assert [record.owner for record in log.list()] == [None]
@@ -137,4 +172,6 @@ def test_a_lost_record_never_raises(home: Path) -> None:
     barred.mkdir(parents=True)
     (barred / "ledgers").write_text("in the way")
     settings = load({"preset": "layers", "home": str(barred)}, environ={}).settings
-    assert build.safety(settings, clock).append_once("s", classifier="rules", severity="low") not in ("stored", "known")
+    assert build.safety(settings, clock).append_once(
+        "s", classifier="rules", severity="low"
+    ) not in ("stored", "known")

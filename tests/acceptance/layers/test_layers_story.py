@@ -1,4 +1,6 @@
-"""The three layers' document (004), played against ``engrams serve --preset layers``, the command, and the engine on a clock of ours."""
+"""The three layers' document (004), played against ``engrams serve --preset layers``, the command,
+and the engine on a clock of ours.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,16 @@ def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
     home = tmp_path_factory.mktemp("layers") / "home"
     with (
         ScriptedModel(answer=lambda request: ScriptedReply(f"reply to {request.text}")) as model,
-        served("layers", home, model, "--upstream", f"{model.url}/v1", "--set", "serve.upstream_learns=false", ENGRAMS_USER="") as door,
+        served(
+            "layers",
+            home,
+            model,
+            "--upstream",
+            f"{model.url}/v1",
+            "--set",
+            "serve.upstream_learns=false",
+            ENGRAMS_USER="",
+        ) as door,
     ):
         door.client.headers["x-engrams-user"] = "ann"
         yield door
@@ -54,10 +65,16 @@ def product(door: Door, name: str) -> list[str]:
 
 @pytest.mark.covers("S4.1", "S4.52", "S4.63")
 def test_counts_and_lists_agree(door: Door) -> None:
-    """facts, sessions and rules, by their storage names, count what the lists show; deleted by number; beyond the end is 404."""
+    """facts, sessions and rules, by their storage names, count what the lists show;
+    deleted by number; beyond the end is 404.
+    """
     add(door, "I live in Ghent")
     add(door, "Always answer in French", kind="rule")
-    door.post("/v1/memories", {"messages": [{"content": "Lovely day at the lake"}], "session": "one"}, status=201)
+    door.post(
+        "/v1/memories",
+        {"messages": [{"content": "Lovely day at the lake"}], "session": "one"},
+        status=201,
+    )
     status = door.get("/api/memory/status")
     assert status["names"] == {"semantic": "facts", "episodic": "sessions", "procedural": "rules"}
     for layer, name in status["names"].items():
@@ -95,10 +112,20 @@ def test_recall_is_off_until_it_is_switched_on(door: Door) -> None:
 
 @pytest.mark.covers("S4.43", "S4.44")
 def test_without_a_user_the_thread_owns(door: Door) -> None:
-    """Two threads share nothing; a user has one memory in all threads; where nobody is named, nothing is guessed."""
+    """Two threads share nothing;
+    a user has one memory in all threads; where nobody is named, nothing is guessed.
+    """
     with httpx2.Client(base_url=door.client.base_url, timeout=30) as client:
-        for thread, text in (("one", "The code of thread one is violet"), ("two", "The code of thread two is amber")):
-            assert client.post("/v1/memories", json={"text": text}, params={"conversation": thread}).status_code == 201
+        for thread, text in (
+            ("one", "The code of thread one is violet"),
+            ("two", "The code of thread two is amber"),
+        ):
+            assert (
+                client.post(
+                    "/v1/memories", json={"text": text}, params={"conversation": thread}
+                ).status_code
+                == 201
+            )
 
         def search(**query: str) -> str:
             return client.post("/v1/search", json={"query": "What is the code?"}, params=query).text
@@ -109,22 +136,32 @@ def test_without_a_user_the_thread_owns(door: Door) -> None:
         assert refused.status_code == 400, refused.text
         assert "X-Engrams-Session" in refused.text
     add(door, "The code of Ann is teal")
-    found = door.client.post("/v1/search", json={"query": "the code of Ann"}, params={"conversation": "three"})
+    found = door.client.post(
+        "/v1/search", json={"query": "the code of Ann"}, params={"conversation": "three"}
+    )
     assert "teal" in found.text
 
 
 @pytest.mark.covers("S4.39", "S4.40", "S4.41", "S4.42")
 def test_a_guest_leaves_no_trace(home: Path) -> None:
-    """``sessions.mode=guest`` is incognito: no file, no vectors; synced is local; an unknown mode is refused."""
-    told = run(home, arguments=("add", "--preset", "layers", "--set", "sessions.mode=guest", "I keep bees"))
+    """``sessions.mode=guest`` is incognito:
+    no file, no vectors; synced is local; an unknown mode is refused.
+    """
+    told = run(
+        home, arguments=("add", "--preset", "layers", "--set", "sessions.mode=guest", "I keep bees")
+    )
     assert "incognito" in told.lower()
     assert not home.exists()
     for mode in ("guest", "incognito"):
-        settings = load({"preset": "layers", "home": str(home), "sessions.mode": mode}, environ={}).settings
+        settings = load(
+            {"preset": "layers", "home": str(home), "sessions.mode": mode}, environ={}
+        ).settings
         assert settings.incognito
         with engrams.open(settings) as engine:
             assert engine.embedder.card.dimension == 0
-    assert not load({"preset": "layers", "home": str(home), "sessions.mode": "synced"}, environ={}).settings.incognito
+    assert not load(
+        {"preset": "layers", "home": str(home), "sessions.mode": "synced"}, environ={}
+    ).settings.incognito
     with pytest.raises(EngramsError, match=r"sessions\.mode"):
         load({"preset": "layers", "home": str(home), "sessions.mode": "party"}, environ={})
     assert not home.exists()
@@ -132,9 +169,15 @@ def test_a_guest_leaves_no_trace(home: Path) -> None:
 
 @pytest.mark.covers("S4.35")
 def test_the_first_turn_catches_up(engine: MemoryEngine, clock: SettableClock) -> None:
-    """A session's account is shown once at the next session's first turn, at any age; by question only within thirty days."""
+    """A session's account is shown once at the next session's first turn, at any age;
+    by question only within thirty days.
+    """
     engine.sessions.recall(ANN, True)
-    for text in ("We planned the garden wall with Ida", "The wall gets forty red bricks", "Ida brings the cement in May"):
+    for text in (
+        "We planned the garden wall with Ida",
+        "The wall gets forty red bricks",
+        "Ida brings the cement in May",
+    ):
         engine.observe(Turn(text, session="s1"), scope=ANN)
     engine.sessions.end("s1", scope=ANN)
     engine.drain()
@@ -144,29 +187,54 @@ def test_the_first_turn_catches_up(engine: MemoryEngine, clock: SettableClock) -
     assert account.id in [hit.record.id for hit in first.hits]
     second = engine.deliver("zxqv", scope=ANN, session="s2")
     assert account.id not in [hit.record.id for hit in second.hits]
-    assert account.id not in [hit.record.id for hit in engine.search("garden wall with Ida", scope=ANN).hits]
+    assert account.id not in [
+        hit.record.id for hit in engine.search("garden wall with Ida", scope=ANN).hits
+    ]
 
 
 @pytest.mark.covers("S4.12")
 def test_nothing_is_learned_in_a_crisis(engine: MemoryEngine) -> None:
-    """Small talk is not extracted from; a session in a crisis is not either, though its turns are kept."""
+    """Small talk is not extracted from;
+    a session in a crisis is not either, though its turns are kept.
+    """
     engine.sessions.begin("dark", scope=ANN, crisis="imminent")
     engine.observe(Turn("I live in Porto", session="dark"), scope=ANN)
     engine.observe(Turn("thanks!", session="light"), scope=ANN)
     engine.drain()
     assert not engine.list(scope=ANN, kinds=(Kind.FACT, Kind.PREFERENCE), statuses=()).records
-    assert len(engine.list(scope=ANN, kinds=(Kind.TURN,), statuses=(Status.ACTIVE, Status.ARCHIVED)).records) == 2
+    assert (
+        len(
+            engine.list(
+                scope=ANN, kinds=(Kind.TURN,), statuses=(Status.ACTIVE, Status.ARCHIVED)
+            ).records
+        )
+        == 2
+    )
     engine.observe(Turn("I live in Lisbon", session="light"), scope=ANN)
     engine.drain()
-    assert [record.text for record in engine.list(scope=ANN, kinds=(Kind.FACT,), statuses=(Status.ACTIVE, Status.CANDIDATE)).records]
+    assert [
+        record.text
+        for record in engine.list(
+            scope=ANN, kinds=(Kind.FACT,), statuses=(Status.ACTIVE, Status.CANDIDATE)
+        ).records
+    ]
 
 
 @pytest.mark.covers("S4.10")
 def test_categories_are_a_closed_set(home: Path) -> None:
     """A category that a model makes up becomes that of the statement's kind."""
-    said = {"turn": 1, "quote": "I prune roses", "text": "Ann prunes roses", "subject": "user", "predicate": "prunes", "object": "roses"}
+    said = {
+        "turn": 1,
+        "quote": "I prune roses",
+        "text": "Ann prunes roses",
+        "subject": "user",
+        "predicate": "prunes",
+        "object": "roses",
+    }
     with (
-        ScriptedModel(answer=lambda r: {"statements": [{**said, "category": "gardening"}], "decisions": []}) as model,
+        ScriptedModel(
+            answer=lambda r: {"statements": [{**said, "category": "gardening"}], "decisions": []}
+        ) as model,
         engrams.open(
             home=home,
             preset="layers",
@@ -179,30 +247,47 @@ def test_categories_are_a_closed_set(home: Path) -> None:
     ):
         engine.observe(Turn("I prune roses", session="s"), scope=ANN)
         engine.drain()
-        records = engine.list(scope=ANN, kinds=(Kind.FACT,), statuses=(Status.ACTIVE, Status.CANDIDATE)).records
+        records = engine.list(
+            scope=ANN, kinds=(Kind.FACT,), statuses=(Status.ACTIVE, Status.CANDIDATE)
+        ).records
         assert [record.category for record in records] == ["knowledge"]
         assert all(len(item.quote) <= 280 for record in records for item in record.evidence)
 
 
 @pytest.mark.covers("S4.2", "S4.7", "S4.8", "S4.13", "S4.18")
 def test_the_policy_holds_what_was_only_implied(home: Path, clock: SettableClock) -> None:
-    """ "Remember that …" is stored at once; "don't save this" keeps nothing; what is held survives a restart."""
+    """ "Remember that …" is stored at once;
+
+    "don't save this" keeps nothing; what is held survives a restart.
+    """
     with engrams.open(home=home, preset="layers", clock=clock, jobs__workers=0) as engine:
         engine.observe(Turn("Remember that I am allergic to nuts", session="s"), scope=ANN)
         engine.drain()
         assert [r for r in engine.list(scope=ANN, kinds=(Kind.FACT,)).records if "nuts" in r.text]
         assert not engine.list(scope=ANN, kinds=(Kind.RULE, Kind.PROCEDURE)).records
-        engine.observe(Turn("I feel tired these weeks. My mother died in spring", session="t"), scope=ANN)
+        engine.observe(
+            Turn("I feel tired these weeks. My mother died in spring", session="t"), scope=ANN
+        )
         engine.drain()
-        held = {record.id for record in engine.list(scope=ANN, statuses=(Status.CANDIDATE,)).records}
+        held = {
+            record.id for record in engine.list(scope=ANN, statuses=(Status.CANDIDATE,)).records
+        }
     with engrams.open(home=home, preset="layers", clock=clock, jobs__workers=0) as engine:
-        assert {record.id for record in engine.list(scope=ANN, statuses=(Status.CANDIDATE,)).records} == held
+        assert {
+            record.id for record in engine.list(scope=ANN, statuses=(Status.CANDIDATE,)).records
+        } == held
 
 
 @pytest.mark.covers("S4.20", "S4.21", "S4.45", "S4.46")
 def test_a_session_ends_once(engine: MemoryEngine, clock: SettableClock) -> None:
-    """Twenty quiet minutes end a session: one account, from three substantive turns on; ending it again changes nothing."""
-    for text in ("We chose the oak floor", "The floor costs nine hundred euros", "Bert lays the floor in June"):
+    """Twenty quiet minutes end a session:
+    one account, from three substantive turns on; ending it again changes nothing.
+    """
+    for text in (
+        "We chose the oak floor",
+        "The floor costs nine hundred euros",
+        "Bert lays the floor in June",
+    ):
         engine.observe(Turn(text, session="s"), scope=ANN)
     engine.observe(Turn("Hello", session="short"), scope=ANN)
     clock.forward(minutes=21)
@@ -218,7 +303,9 @@ def test_a_session_ends_once(engine: MemoryEngine, clock: SettableClock) -> None
 
 @pytest.mark.covers("S4.36", "S4.37", "S4.32", "S4.33", "S4.34")
 def test_lines_of_working_memory(engine: MemoryEngine) -> None:
-    """[category] Subject PREDICATE object - 'quote'; the path of retrieval is reported; five hits at most."""
+    """[category] Subject PREDICATE object - 'quote';
+    the path of retrieval is reported; five hits at most.
+    """
     engine.sessions.recall(ANN, True)
     assert engine.search("home", scope=ANN).trace.path == "skipped_empty_store"
     engine.add("I live in Ghent.", scope=ANN)

@@ -29,7 +29,9 @@ def clock() -> SettableClock:
 
 
 def opened(home: Path, clock: SettableClock, **more: object) -> MemoryEngine:
-    return engrams.open(home=home, preset="proxy", clock=clock, jobs__workers=0, vault__enabled=False, **more)
+    return engrams.open(
+        home=home, preset="proxy", clock=clock, jobs__workers=0, vault__enabled=False, **more
+    )
 
 
 @pytest.fixture
@@ -44,12 +46,20 @@ async def test_the_client_chats_searches_and_adds(home: Path) -> None:
     with ScriptedModel() as model:
         model.when("statements", {"statements": []})
         async with MemoryClient.open(
-            f"{model.url}/v1", model="m", path=home, user="ann", jobs__workers=0, vault__git=False, chat__retries=0
+            f"{model.url}/v1",
+            model="m",
+            path=home,
+            user="ann",
+            jobs__workers=0,
+            vault__git=False,
+            chat__retries=0,
         ) as client:
             receipt = await client.add("The spare key is under the blue pot", "work")
             assert (await client.search("spare key", "work"))[0]["id"] == receipt.id
             model.say("Under the blue pot.")
-            answer = await client.chat([{"role": "user", "content": "Where is the spare key?"}], "work")
+            answer = await client.chat(
+                [{"role": "user", "content": "Where is the spare key?"}], "work"
+            )
             assert answer["memory_hits"][0]["id"] == receipt.id
             assert await client.list_all("work")
             assert await client.list_all("other") == []
@@ -57,27 +67,63 @@ async def test_the_client_chats_searches_and_adds(home: Path) -> None:
 
 @pytest.mark.covers("S2.12")
 async def test_the_engine_chats(home: Path) -> None:
-    """``MemoryEngine.chat``: words or messages in, the answer and what was recalled out; both are stored, and learned from."""
+    """``MemoryEngine.chat``:
+    words or messages in, the answer and what was recalled out; both are stored, and learned from.
+    """
     with ScriptedModel() as model:
-        said = {"turn": 1, "text": "The user keeps the spare key under the blue pot", "quote": "under the blue pot"}
-        model.when("blue pot", {"statements": [{**said, "subject": "user", "predicate": "keeps", "object": "the spare key"}]})
-        chat = {"chat__provider": "openai", "chat__url": f"{model.url}/v1", "chat__model": "m", "chat__retries": 0}
-        with engrams.open(home=home, preset="proxy", jobs__workers=0, vault__git=False, **chat) as engine:
+        said = {
+            "turn": 1,
+            "text": "The user keeps the spare key under the blue pot",
+            "quote": "under the blue pot",
+        }
+        model.when(
+            "blue pot",
+            {
+                "statements": [
+                    {**said, "subject": "user", "predicate": "keeps", "object": "the spare key"}
+                ]
+            },
+        )
+        chat = {
+            "chat__provider": "openai",
+            "chat__url": f"{model.url}/v1",
+            "chat__model": "m",
+            "chat__retries": 0,
+        }
+        with engrams.open(
+            home=home, preset="proxy", jobs__workers=0, vault__git=False, **chat
+        ) as engine:
             model.say("Noted.")
             first = engine.chat("I keep the spare key under the blue pot.", scope=CHAT)
             assert (first.text, first.hits) == ("Noted.", ())
-            assert model.requests[-1].messages == (("user", "I keep the spare key under the blue pot."),)
+            assert model.requests[-1].messages == (
+                ("user", "I keep the spare key under the blue pot."),
+            )
             engine.drain()
-            assert [one.text for one in engine.list(scope=CHAT, kinds=(Kind.FACT,)).records] == [said["text"]]
+            assert [one.text for one in engine.list(scope=CHAT, kinds=(Kind.FACT,)).records] == [
+                said["text"]
+            ]
             model.say("Under the blue pot.")
-            asked = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Where is the spare key?"}]
+            asked = [
+                {"role": "system", "content": "Be brief."},
+                {"role": "user", "content": "Where is the spare key?"},
+            ]
             answer = await AsyncMemoryEngine(engine).chat(asked, scope=CHAT, session="s", limit=1)
             assert (answer.text, answer.model) == ("Under the blue pot.", "m")
-            assert [hit.record.text for hit in answer.hits] == ["I keep the spare key under the blue pot."]
+            assert [hit.record.text for hit in answer.hits] == [
+                "I keep the spare key under the blue pot."
+            ]
             sent = model.requests[-1].messages
             assert sent[0] == ("system", "Be brief.")
-            assert "under the blue pot" in sent[1][1] and sent[1][1].endswith("Where is the spare key?")
-            assert [one.text for one in engine.list(scope=CHAT, kinds=(Kind.TURN,), where={"role": "assistant"}).records]
+            assert "under the blue pot" in sent[1][1] and sent[1][1].endswith(
+                "Where is the spare key?"
+            )
+            assert [
+                one.text
+                for one in engine.list(
+                    scope=CHAT, kinds=(Kind.TURN,), where={"role": "assistant"}
+                ).records
+            ]
             model.say("Hello.")
             assert engine.chat("Where is the spare key?", scope=CHAT, limit=0).context is None
             with pytest.raises(EngramsError, match="Nobody asks"):
@@ -88,9 +134,16 @@ async def test_the_engine_chats(home: Path) -> None:
 
 @pytest.mark.covers("S2.26", "S2.27")
 def test_a_reranker_prunes_below_its_threshold(home: Path, clock: SettableClock) -> None:
-    """Where a reranker is configured, what it judges below 0.35 is gone, however near it was; with a threshold of 0 nothing is."""
+    """Where a reranker is configured, what it judges below 0.35 is gone, however near it was;
+    with a threshold of 0 nothing is.
+    """
     with ScriptedModel(score=lambda _query, text: 0.9 if "garage" in text else 0.1) as model:
-        judge = {"rerank__provider": "http", "rerank__url": f"{model.url}/v1", "rerank__model": "m", "rerank__seconds": 20}
+        judge = {
+            "rerank__provider": "http",
+            "rerank__url": f"{model.url}/v1",
+            "rerank__model": "m",
+            "rerank__seconds": 20,
+        }
         with opened(home, clock, **judge) as engine:
             assert engine.settings.rerank.threshold == 0.35
             for text in ("The spare key hangs in the garage", "The spare key of the boat is lost"):
@@ -104,9 +157,13 @@ def test_a_reranker_prunes_below_its_threshold(home: Path, clock: SettableClock)
 
 @pytest.mark.covers("S2.28", "S2.29")
 def test_variety_and_recency(engine: MemoryEngine, clock: SettableClock) -> None:
-    """Of near-identical facts one comes before distinct ones; the newer of two equals is ahead; hits stand best first."""
+    """Of near-identical facts one comes before distinct ones;
+    the newer of two equals is ahead; hits stand best first.
+    """
     for number in range(5):
-        engine.add(Turn(f"Ann likes coffee very much, said {number} times"), scope=CHAT, kind=Kind.FACT)
+        engine.add(
+            Turn(f"Ann likes coffee very much, said {number} times"), scope=CHAT, kind=Kind.FACT
+        )
     engine.add(Turn("Ann likes hiking in coffee country Peru"), scope=CHAT, kind=Kind.FACT)
     engine.add(Turn("Ann likes coffee cups of old Delft porcelain"), scope=CHAT, kind=Kind.FACT)
     found = engine.search("What coffee does Ann like?", scope=CHAT, limit=3).hits
@@ -120,18 +177,25 @@ def test_variety_and_recency(engine: MemoryEngine, clock: SettableClock) -> None
 
 @pytest.mark.covers("S2.33")
 def test_filters(engine: MemoryEngine) -> None:
-    """eq, ne, gt, gte, lt, lte, in, nin and or; several tests all hold; an unknown operator raises."""
+    """eq, ne, gt, gte, lt, lte, in, nin and or;
+    several tests all hold; an unknown operator raises.
+    """
     for text, importance in (("Oak one", 0.2), ("Oak two", 0.5), ("Oak three", 0.8)):
         name = engine.add(Turn(text), scope=CHAT, kind=Kind.FACT).id
         engine.edit(name, scope=CHAT, fields={"importance": importance})
 
     def found(*tests: tuple[str, str, object], either: bool = False) -> set[str]:
         where = Where("or" if either else "and", tuple(Condition(*test) for test in tests))
-        return {hit.record.text.split()[1] for hit in engine.search("oak", scope=CHAT, where=where).hits}
+        return {
+            hit.record.text.split()[1] for hit in engine.search("oak", scope=CHAT, where=where).hits
+        }
 
     assert found(("importance", "gt", 0.2), ("importance", "lt", 0.8)) == {"two"}
     assert found(("importance", "gte", 0.5)) == {"two", "three"}
-    assert found(("importance", "lte", 0.2), ("importance", "eq", 0.8), either=True) == {"one", "three"}
+    assert found(("importance", "lte", 0.2), ("importance", "eq", 0.8), either=True) == {
+        "one",
+        "three",
+    }
     assert found(("importance", "in", [0.2, 0.5])) == {"one", "two"}
     assert found(("importance", "nin", [0.2]), ("importance", "ne", 0.5)) == {"three"}
     with pytest.raises(EngramsError):
@@ -145,7 +209,9 @@ def test_the_oldest_entries_go_first(home: Path, clock: SettableClock) -> None:
         ids = []
         for number in range(5):
             clock.forward(seconds=1)
-            ids.append(engine.add(Turn(f"Entry number {number} of the log"), scope=CHAT, kind=Kind.FACT).id)
+            ids.append(
+                engine.add(Turn(f"Entry number {number} of the log"), scope=CHAT, kind=Kind.FACT).id
+            )
         engine.tiers.enforce(CHAT)
         assert {record.id for record in engine.list(scope=CHAT).records} == set(ids[2:])
         assert engine.get(ids[0], scope=CHAT).status is Status.FORGOTTEN
@@ -154,8 +220,14 @@ def test_the_oldest_entries_go_first(home: Path, clock: SettableClock) -> None:
 @pytest.mark.slow
 @pytest.mark.covers("S2.48", "S2.49", "S2.11")
 def test_add_takes_lines_and_lists(home: Path) -> None:
-    """``import -`` takes lines without their bullets; nothing to add is an error; -c sets the conversation."""
-    run(home, arguments=("import", "--preset", "proxy", "-"), stdin="- I keep bees\n2. I row on Sundays\n")
+    """``import -`` takes lines without their bullets;
+    nothing to add is an error; -c sets the conversation.
+    """
+    run(
+        home,
+        arguments=("import", "--preset", "proxy", "-"),
+        stdin="- I keep bees\n2. I row on Sundays\n",
+    )
     shown = run(home, arguments=("list", "--preset", "proxy", "--json"))
     assert "I keep bees" in shown
     assert "- I keep bees" not in shown
@@ -164,12 +236,17 @@ def test_add_takes_lines_and_lists(home: Path) -> None:
 
 @pytest.mark.covers("S2.29")
 def test_variety_is_a_setting(home: Path, clock: SettableClock) -> None:
-    """One of five that say the same, then what differs; with 1 the order is relevance alone; the first is always the best; 0 is none."""
+    """One of five that say the same, then what differs;
+    with 1 the order is relevance alone; the first is always the best; 0 is none.
+    """
     said = [f"Ann likes coffee, said {number} times" for number in range(5)]
     other = ["Ann likes coffee, hiking Peru", "Ann likes coffee, cups Delft"]
 
     def found(engine: MemoryEngine, limit: int = 3) -> list[str]:
-        return [hit.record.text for hit in engine.search("Ann likes coffee", scope=CHAT, limit=limit).hits]
+        return [
+            hit.record.text
+            for hit in engine.search("Ann likes coffee", scope=CHAT, limit=limit).hits
+        ]
 
     with opened(home, clock) as engine:
         for text in (*said, *other):
@@ -188,9 +265,16 @@ def test_variety_is_a_setting(home: Path, clock: SettableClock) -> None:
 
 @pytest.mark.covers("S2.27")
 def test_without_a_threshold_nothing_is_pruned(home: Path, clock: SettableClock) -> None:
-    """The judged relevance decides the order, and none is dropped for it; without a reranker the threshold is not in effect."""
+    """The judged relevance decides the order, and none is dropped for it;
+    without a reranker the threshold is not in effect.
+    """
     with ScriptedModel(score=lambda _query, text: 0.9 if "garage" in text else 0.01) as model:
-        judge = {"rerank__provider": "http", "rerank__url": f"{model.url}/v1", "rerank__model": "m", "rerank__seconds": 20}
+        judge = {
+            "rerank__provider": "http",
+            "rerank__url": f"{model.url}/v1",
+            "rerank__model": "m",
+            "rerank__seconds": 20,
+        }
         with opened(home, clock, **judge, rerank__threshold=0.0) as engine:
             for text in ("The spare key of the boat is lost", "The spare key hangs in the garage"):
                 engine.add(Turn(text), scope=CHAT, kind=Kind.FACT)
@@ -206,7 +290,10 @@ def test_files_metadata_are_filters(home: Path, clock: SettableClock) -> None:
     """By role, conversation, time and what replaced it."""
     with opened(home, clock) as engine:
         for chat, role in (("c1", "user"), ("c1", "assistant"), ("c2", "user")):
-            engine.observe(Turn(f"The ferry of {chat} leaves, says the {role}", role), scope=(*ANN, "conversation", chat))  # type: ignore[arg-type]
+            engine.observe(
+                Turn(f"The ferry of {chat} leaves, says the {role}", role),
+                scope=(*ANN, "conversation", chat),
+            )  # type: ignore[arg-type]
         clock.forward(days=2)
         old = engine.add("I live in Paris.", scope=CHAT).derived[0].id
         new = engine.add("I moved to Berlin.", scope=CHAT).derived[0].id
@@ -216,7 +303,12 @@ def test_files_metadata_are_filters(home: Path, clock: SettableClock) -> None:
             return [record.text for record in engine.list(scope=ANN, where=where, **more).records]
 
         assert found(("role", "eq", "assistant")) == ["The ferry of c1 leaves, says the assistant"]
-        assert len(found(("scope", "eq", "user/ann/conversation/c1"), ("text", "contains", "ferry"))) == 2
+        assert (
+            len(found(("scope", "eq", "user/ann/conversation/c1"), ("text", "contains", "ferry")))
+            == 2
+        )
         assert len(found(("recorded_at", "lt", "2026-03-02T00:00:00+00:00"))) == 3
-        gone = found(("superseded_by", "eq", new), statuses=(Status.SUPERSEDED,), kinds=(Kind.FACT,))
+        gone = found(
+            ("superseded_by", "eq", new), statuses=(Status.SUPERSEDED,), kinds=(Kind.FACT,)
+        )
         assert gone == [engine.get(old, scope=ANN).text]

@@ -1,4 +1,6 @@
-"""The chat proxy's document (002), played against ``engrams serve --preset proxy --openai-base-url …`` before a scripted model server."""
+"""The chat proxy's document (002), played against ``engrams serve --preset proxy --openai-base-url
+…`` before a scripted model server.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +20,32 @@ HIDDEN = "Below are numbered messages"
 
 
 def learn(request: ReceivedModelRequest) -> Any:
-    """A model that repeats each of the last user's sentences as a fact, and keeps what contradicts apart."""
+    """A model that repeats each of the last user's sentences as a fact, and keeps what contradicts
+    apart.
+    """
     text = request.prompt
     if "keep the summary of a conversation" in text:
         return "Summary: " + " ".join(re.findall(r"Fact \w+", text))[:200]
     if HIDDEN in text:
-        said = re.findall(r'^\[(\d+)\].*?: "(.*)"$', text.partition("The messages:")[2], re.MULTILINE)
-        rows = [(number, part.strip()) for number, whole in said for part in whole.split(". ") if part.strip()]
+        said = re.findall(
+            r'^\[(\d+)\].*?: "(.*)"$', text.partition("The messages:")[2], re.MULTILINE
+        )
+        rows = [
+            (number, part.strip())
+            for number, whole in said
+            for part in whole.split(". ")
+            if part.strip()
+        ]
         return {
             "statements": [
-                {"turn": int(n), "text": f"The user: {p}", "quote": p, "subject": "user", "predicate": "noted", "object": p}
+                {
+                    "turn": int(n),
+                    "text": f"The user: {p}",
+                    "quote": p,
+                    "subject": "user",
+                    "predicate": "noted",
+                    "object": p,
+                }
                 for n, p in rows
             ]
         }
@@ -37,15 +55,32 @@ def learn(request: ReceivedModelRequest) -> Any:
 
 
 def reconcile(text: str) -> Any:
-    """ "I hate pizza" replaces what is known of pizza, a club refines tennis; everything else is new."""
+    """ "I hate pizza" replaces what is known of pizza, a club refines tennis;
+
+    everything else is new.
+    """
     known, _, news = text.partition("Known statements:")[2].partition("New statements:")
-    old = [int(number) for number, said in re.findall(r"^(\d+)\.? (.*)$", known, re.MULTILINE) if "pizza" in said or "tennis" in said]
+    old = [
+        int(number)
+        for number, said in re.findall(r"^(\d+)\.? (.*)$", known, re.MULTILINE)
+        if "pizza" in said or "tennis" in said
+    ]
     rows = re.findall(r"^(\d+)\.? (.*)$", news, re.MULTILINE)
     wanted = {"hate pizza": "replace", "Elm Park": "refine"}
-    verdicts = [(int(number), next((wanted[part] for part in wanted if part in said and old), "add")) for number, said in rows]
+    verdicts = [
+        (int(number), next((wanted[part] for part in wanted if part in said and old), "add"))
+        for number, said in rows
+    ]
     return {
         "decisions": [
-            {"new": n, "reason": "r", "known": [] if v == "add" else old, "earlier": [], "verdict": v, "confidence": "high"}
+            {
+                "new": n,
+                "reason": "r",
+                "known": [] if v == "add" else old,
+                "earlier": [],
+                "verdict": v,
+                "confidence": "high",
+            }
             for n, v in verdicts
         ]
     }
@@ -54,10 +89,15 @@ def reconcile(text: str) -> Any:
 @pytest.fixture(scope="module")
 def door(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Door]:
     home = tmp_path_factory.mktemp("proxy") / "home"
-    options = "--top-k 5 --mmr-lambda 0.7 --recency-weight 0.2 --threshold 0.35 --host 127.0.0.1 --summarization --git-versioning"
+    options = (
+        "--top-k 5 --mmr-lambda 0.7 --recency-weight 0.2 --threshold 0.35 --host 127.0.0.1"
+        " --summarization --git-versioning"
+    )
     with (
         ScriptedModel(answer=learn) as model,
-        served("proxy", home, model, "--openai-base-url", f"{model.url}/v1", *options.split()) as door,
+        served(
+            "proxy", home, model, "--openai-base-url", f"{model.url}/v1", *options.split()
+        ) as door,
     ):
         yield door
 
@@ -68,7 +108,9 @@ def facts(door: Door, conversation: str) -> list[Path]:
 
 @pytest.mark.covers("S2.1", "S2.3", "S2.5", "S2.10", "S2.13", "S2.15", "S2.34", "S2.37", "S2.38")
 def test_a_message_becomes_readable_files(door: Door) -> None:
-    """One chat through any OpenAI client: the reply comes back; turn, answer and fact lie there as Markdown."""
+    """One chat through any OpenAI client:
+    the reply comes back; turn, answer and fact lie there as Markdown.
+    """
     answer = door.chat("Fact one: Alice hikes in the Alps", memory_id="c1", unknown_field={"x": 1})
     body = answer.json()
     assert body["choices"][0]["message"]["content"] == "reply to Fact one: Alice hikes in the Alps"
@@ -96,18 +138,28 @@ def test_a_message_becomes_readable_files(door: Door) -> None:
 @pytest.mark.covers("S2.31", "S2.45", "S2.46", "S2.55")
 @pytest.mark.slow
 def test_the_memory_goes_up_before_the_next_message(door: Door) -> None:
-    """The summary first, then lines "[role] content" best first, then the user's message, unchanged; one summary.md per conversation."""
-    summary = eventually(lambda: door.files("entries/user/ann/conversation/c1/summaries/summary.md"))[0]
+    """The summary first, then lines "[role] content" best first, then the user's message,
+    unchanged; one summary.md per conversation.
+    """
+    summary = eventually(
+        lambda: door.files("entries/user/ann/conversation/c1/summaries/summary.md")
+    )[0]
     assert "summary_kind:" in summary.read_text()
     assert "role: summary" in summary.read_text()
     door.chat("Where does Alice hike?", memory_id="c1")
-    last = [request for request in door.model.requests if request.schema is None and "Where does Alice" in request.text][-1]
+    last = [
+        request
+        for request in door.model.requests
+        if request.schema is None and "Where does Alice" in request.text
+    ][-1]
     *_, memory, question = last.messages
     assert question == ("user", "Where does Alice hike?")
     assert memory[1].index("<summary>") < memory[1].index("[user] Fact one: Alice hikes")
     assert "score" not in memory[1]
     assert "# Memory" not in memory[1]
-    found = door.post("/v1/search", {"query": "hike", "where": [{"field": "role", "value": "assistant"}]})
+    found = door.post(
+        "/v1/search", {"query": "hike", "where": [{"field": "role", "value": "assistant"}]}
+    )
     assert {hit["memory"]["role"] for hit in found["hits"]} <= {"assistant"}
 
 
@@ -116,9 +168,18 @@ def test_a_request_without_memory_goes_up_byte_for_byte(door: Door) -> None:
     """Nothing near: the upstream gets the very bytes. So with top_k 0."""
     for text, more in (("zxqv wvut", b""), ("Where does Alice hike?", b', "memory_top_k": 0')):
         before = len(door.model.requests)
-        body = b'{"model": "m", "odd": 1.50, "messages": [{"role": "user", "content": "%s"}]%s}' % (text.encode(), more)
-        headers = {"content-type": "application/json", "x-engrams-conversation": "c1" if more else "empty"}
-        assert door.client.post("/v1/chat/completions", content=body, headers=headers).status_code == 200
+        body = b'{"model": "m", "odd": 1.50, "messages": [{"role": "user", "content": "%s"}]%s}' % (
+            text.encode(),
+            more,
+        )
+        headers = {
+            "content-type": "application/json",
+            "x-engrams-conversation": "c1" if more else "empty",
+        }
+        assert (
+            door.client.post("/v1/chat/completions", content=body, headers=headers).status_code
+            == 200
+        )
         sent = next(r for r in door.model.requests[before:] if r.schema is None and r.text == text)
         assert sent.messages == (("user", text),)
         assert sent.body["odd"] == 1.50
@@ -126,7 +187,9 @@ def test_a_request_without_memory_goes_up_byte_for_byte(door: Door) -> None:
 
 @pytest.mark.covers("S2.25", "S2.36", "S2.52")
 def test_conversations_are_apart_and_share_the_global_one(door: Door) -> None:
-    """What one conversation was told neither shows in another nor replaces there; what is told without one shows in both."""
+    """What one conversation was told neither shows in another nor replaces there;
+    what is told without one shows in both.
+    """
     door.chat("Fact two: my parrot is called Rio", memory_id="c2")
     eventually(lambda: facts(door, "c2"))
     door.chat("What is my parrot called?", memory_id="c3")
@@ -151,14 +214,22 @@ def test_what_was_said_more_exactly_is_still_so(door: Door) -> None:
 @pytest.mark.covers("S2.35")
 def test_one_message_gives_three_facts_at_most(door: Door) -> None:
     """Of ten statements in one message three are kept."""
-    door.chat(". ".join(f"Fact {name} likes the colour number {place}" for place, name in enumerate("abcdefghij")), memory_id="c4")
+    door.chat(
+        ". ".join(
+            f"Fact {name} likes the colour number {place}"
+            for place, name in enumerate("abcdefghij")
+        ),
+        memory_id="c4",
+    )
     eventually(lambda: len(facts(door, "c4")) >= 3)
     assert len(facts(door, "c4")) == 3
 
 
 @pytest.mark.covers("S2.22", "S2.23", "S2.24")
 def test_each_request_is_a_commit(door: Door) -> None:
-    """A repository with an ignore file from the start; each request is committed by itself, and nothing changed is no commit."""
+    """A repository with an ignore file from the start;
+    each request is committed by itself, and nothing changed is no commit.
+    """
 
     def commits() -> int:
         with Repo(str(door.home / "vault")) as repo:
@@ -173,8 +244,15 @@ def test_each_request_is_a_commit(door: Door) -> None:
 
 @pytest.mark.covers("S2.8")
 def test_a_stream_arrives_as_it_was_sent(door: Door) -> None:
-    """Bytes to [DONE] as the upstream sent them; the user's turn is there before the first piece, the answer after the last."""
-    body = {"model": "m", "messages": [{"role": "user", "content": "Fact four streams"}], "stream": True, "memory_id": "c6"}
+    """Bytes to [DONE] as the upstream sent them;
+    the user's turn is there before the first piece, the answer after the last.
+    """
+    body = {
+        "model": "m",
+        "messages": [{"role": "user", "content": "Fact four streams"}],
+        "stream": True,
+        "memory_id": "c6",
+    }
     with door.client.stream("POST", "/v1/chat/completions", json=body) as answer:
         pieces = answer.iter_bytes()
         got = next(pieces)
@@ -186,7 +264,9 @@ def test_a_stream_arrives_as_it_was_sent(door: Door) -> None:
 
 @pytest.mark.covers("S2.4", "S2.6", "S2.7")
 def test_everything_else_is_passed_through(door: Door) -> None:
-    """Other paths with status and body, once under /v1; a client's own token wins; an upstream's error stores nothing."""
+    """Other paths with status and body, once under /v1;
+    a client's own token wins; an upstream's error stores nothing.
+    """
     assert door.get("/v1/models")["data"][0]["id"] == "scripted"
     door.client.get("/v1/models", headers={"authorization": "Bearer own"})
     assert door.model.requests[-1].headers["authorization"] == "Bearer own"
@@ -194,7 +274,12 @@ def test_everything_else_is_passed_through(door: Door) -> None:
     door.model.fail("http_418", only="chat", when="teapot")
     assert (
         door.client.post(
-            "/v1/chat/completions", json={"model": "m", "messages": [{"role": "user", "content": "a teapot"}], "memory_id": "c7"}
+            "/v1/chat/completions",
+            json={
+                "model": "m",
+                "messages": [{"role": "user", "content": "a teapot"}],
+                "memory_id": "c7",
+            },
         ).status_code
         == 418
     )
@@ -203,7 +288,9 @@ def test_everything_else_is_passed_through(door: Door) -> None:
 
 @pytest.mark.covers("S2.19", "S2.20", "S2.21", "S2.16", "S2.17", "S2.18")
 def test_files_are_the_truth(door: Door) -> None:
-    """A hand edit is what search returns, a broken file is passed over, a removed one is no longer found; what is forgotten moves."""
+    """A hand edit is what search returns, a broken file is passed over, a removed one is no longer
+    found; what is forgotten moves.
+    """
     (fact,) = facts(door, "c2")
     fact.write_text(fact.read_text().replace("Rio", "Kiwi"))
     (fact.parent / "broken.md").write_text("---\nid: [\n---\nx")
@@ -225,7 +312,9 @@ def test_a_hostile_conversation_id_stays_inside(door: Door) -> None:
     """``../x`` is a folder like any other, and two ids that look alike are two."""
     for name in ("../x", "a/b", "a_b"):
         door.chat("Fact five is about folders", memory_id=name)
-    eventually(lambda: len(door.files("entries/user/ann/conversation/[ax][_~]*/turns/user/*.md")) == 3)
+    eventually(
+        lambda: len(door.files("entries/user/ann/conversation/[ax][_~]*/turns/user/*.md")) == 3
+    )
     folders = {path.name for path in door.files("entries/user/ann/conversation/*")}
     assert len([name for name in folders if name.startswith(("a_b", "x~"))]) == 3
     assert not (door.home.parent / "x").exists()
@@ -233,19 +322,30 @@ def test_a_hostile_conversation_id_stays_inside(door: Door) -> None:
 
 @pytest.mark.covers("S2.50", "S2.51")
 def test_a_proxy_needs_what_it_stands_before(tmp_path: Path) -> None:
-    """Without a base URL it does not start, and says how to give one; its defaults are those of the document."""
+    """Without a base URL it does not start, and says how to give one;
+    its defaults are those of the document.
+    """
     told = run(tmp_path / "home", arguments=("serve", "--preset", "proxy", "--port", "0"), status=1)
     assert "--openai-base-url" in told
     shown = json.loads(run(tmp_path / "home", arguments=("config", "--preset", "proxy", "--json")))
     values = {name: row["value"] for name, row in shown.items()}
-    wanted = {"serve.top_k": 5, "caps.entries": 500, "read.mmr_lambda": 0.7, "read.recency_weight": 0.2, "rerank.threshold": 0.35}
+    wanted = {
+        "serve.top_k": 5,
+        "caps.entries": 500,
+        "read.mmr_lambda": 0.7,
+        "read.recency_weight": 0.2,
+        "rerank.threshold": 0.35,
+    }
     wanted |= {"summary.enabled": True, "vault.git": True, "serve.port": 8100}
     assert {name: values[name] for name in wanted} == wanted
 
 
 @pytest.mark.covers("S2.39", "S2.40", "S2.41", "S2.44", "S2.53", "S2.54")
 def test_a_fact_that_changed_is_replaced(door: Door) -> None:
-    """ "I love pizza", then "I hate pizza": one active fact, and a tombstone in ``deleted`` that names it."""
+    """ "I love pizza", then "I hate pizza":
+
+    one active fact, and a tombstone in ``deleted`` that names it.
+    """
     door.chat("Fact six: I love pizza", memory_id="c8")
     eventually(lambda: facts(door, "c8"))
     door.model.fail("http_500", only="chat", when="keep the summary", times=1)
@@ -256,7 +356,11 @@ def test_a_fact_that_changed_is_replaced(door: Door) -> None:
     assert "hate" in kept.read_text()
     id = re.search(r'^id: "?(\w+)', kept.read_text(), re.MULTILINE)[1]  # type: ignore[index]
     assert f'replaced_by: "{id}"' in gone.read_text()
-    asked = [request.prompt for request in door.model.requests if "New statements have come in" in request.prompt]
+    asked = [
+        request.prompt
+        for request in door.model.requests
+        if "New statements have come in" in request.prompt
+    ]
     assert re.search(r"^1\. ", asked[-1].partition("Known statements:")[2], re.MULTILINE)
     door.chat("Do I like pizza?", memory_id="c8")
     assert "hate pizza" in door.sent()
@@ -265,7 +369,9 @@ def test_a_fact_that_changed_is_replaced(door: Door) -> None:
 @pytest.mark.covers("S2.42", "S2.43")
 @pytest.mark.parametrize(("fault", "name"), [("http_400", "c10"), ("deletes_only", "c11")])
 def test_a_failing_model_loses_no_fact(door: Door, fault: str, name: str) -> None:
-    """Whether the model that reconciles fails, or answers with deletions only: the new fact is there."""
+    """Whether the model that reconciles fails, or answers with deletions only:
+    the new fact is there.
+    """
     door.chat("Fact eight: the shed key hangs left", memory_id=name)
     eventually(lambda: facts(door, name))
     door.model.fail(fault, only="chat", when="New statements have come in", times=1)
@@ -276,12 +382,26 @@ def test_a_failing_model_loses_no_fact(door: Door, fault: str, name: str) -> Non
 @pytest.mark.covers("S2.2", "S2.9")
 def test_memory_fields_and_empty_streams(door: Door) -> None:
     """No field of memory's reaches the upstream, and a stream without text leaves no answer."""
-    fields = {"memory_id": "c12", "memory_top_k": 3, "memory_recency_weight": 0.1, "memory_score_threshold": 0.2}
+    fields = {
+        "memory_id": "c12",
+        "memory_top_k": 3,
+        "memory_recency_weight": 0.1,
+        "memory_score_threshold": 0.2,
+    }
     door.chat("Fact ten says little", **fields)
-    last = [request for request in door.model.requests if request.schema is None and request.text == "Fact ten says little"][-1]
+    last = [
+        request
+        for request in door.model.requests
+        if request.schema is None and request.text == "Fact ten says little"
+    ][-1]
     assert not [name for name in last.body if name.startswith("memory")]
     door.model.say(ScriptedReply(""))
-    body = {"model": "m", "messages": [{"role": "user", "content": "quiet"}], "stream": True, "memory_id": "c13"}
+    body = {
+        "model": "m",
+        "messages": [{"role": "user", "content": "quiet"}],
+        "stream": True,
+        "memory_id": "c13",
+    }
     door.client.post("/v1/chat/completions", json=body)
     assert not door.files("entries/user/ann/conversation/c13/turns/assistant/*.md")
 
@@ -290,24 +410,36 @@ def test_memory_fields_and_empty_streams(door: Door) -> None:
 def test_memory_asks_the_model_of_the_request(door: Door) -> None:
     """Extraction runs on the upstream, by the model that the client names."""
     door.chat("Fact eleven names the model", memory_id="c14", model="own-model")
-    eventually(lambda: [r for r in door.model.requests if r.schema is not None and r.model == "own-model"])
+    eventually(
+        lambda: [r for r in door.model.requests if r.schema is not None and r.model == "own-model"]
+    )
 
 
 @pytest.mark.covers("S2.38")
 def test_what_is_known_or_blank_makes_no_fact(door: Door) -> None:
-    """Said again, the fact keeps its id and its file; a blank statement makes none; a new one gets an id of its own."""
+    """Said again, the fact keeps its id and its file;
+    a blank statement makes none; a new one gets an id of its own.
+    """
     door.chat("Fact fifteen: the attic is dry", memory_id="c16")
     (first,) = eventually(lambda: facts(door, "c16"))
     kept = re.search(r'^id: "?(\w+)', first.read_text(), re.MULTILINE)[1]  # type: ignore[index]
     door.chat("Fact fifteen: the attic is dry", memory_id="c16")
     row = {"turn": 1, "subject": "user", "predicate": "noted", "object": "x"}
     door.model.when(
-        r"\[1\][^\n]*blank blank", {"statements": [{**row, "text": "  ", "quote": "  "}, {**row, "text": "", "quote": "blank"}]}
+        r"\[1\][^\n]*blank blank",
+        {
+            "statements": [
+                {**row, "text": "  ", "quote": "  "},
+                {**row, "text": "", "quote": "blank"},
+            ]
+        },
     )
     door.chat("blank blank", memory_id="c16")
     door.chat("Fact sixteen: the cellar is wet", memory_id="c16")
     eventually(lambda: len(facts(door, "c16")) == 2)
-    ids = {re.search(r'^id: "?(\w+)', path.read_text(), re.MULTILINE)[1] for path in facts(door, "c16")}  # type: ignore[index]
+    ids = {
+        re.search(r'^id: "?(\w+)', path.read_text(), re.MULTILINE)[1] for path in facts(door, "c16")
+    }  # type: ignore[index]
     assert kept in ids
     assert len(ids) == 2
     assert first in facts(door, "c16")
@@ -315,20 +447,28 @@ def test_what_is_known_or_blank_makes_no_fact(door: Door) -> None:
 
 def turn(door: Door, conversation: str) -> str:
     """The file of what the person said."""
-    found = [path for top in ("entries", "deleted") for path in door.files(f"{top}/user/ann/conversation/{conversation}/turns/user/*.md")]
+    found = [
+        path
+        for top in ("entries", "deleted")
+        for path in door.files(f"{top}/user/ann/conversation/{conversation}/turns/user/*.md")
+    ]
     return found[-1].read_text()
 
 
 @pytest.mark.covers("S2.19", "S2.20", "S2.21")
 def test_what_a_hand_corrects_is_what_the_model_is_told(door: Door) -> None:
-    """A fact edited or removed in its file reaches the message it came from; of one with two facts the rest stays."""
+    """A fact edited or removed in its file reaches the message it came from;
+    of one with two facts the rest stays.
+    """
     barn = "Fact twelve: the barn is red"
     said = {"c20": barn, "c21": f"{barn}. Fact seventy: the mill is old", "c22": barn}
     for name, text in said.items():
         door.chat(text, memory_id=name)
     eventually(lambda: len(facts(door, "c21")) == 2 and facts(door, "c20") and facts(door, "c22"))
     for name in ("c20", "c21"):
-        (fact,) = [path for path in facts(door, name) if "barn" in path.read_text().rpartition("---")[2]]
+        (fact,) = [
+            path for path in facts(door, name) if "barn" in path.read_text().rpartition("---")[2]
+        ]
         fact.write_text(fact.read_text().replace("barn is red", "barn is green"))
     facts(door, "c22")[0].unlink()
     eventually(lambda: "status: superseded" in turn(door, "c20"))

@@ -1,7 +1,10 @@
-"""Attack a fleet on Postgres: ``python -m tests.campaign.fleet --minutes 20``; exit code 1 where anything failed.
+"""Attack a fleet on Postgres: ``python -m tests.campaign.fleet --minutes 20``; exit code 1 where
+anything failed.
 
-Two APIs and two workers on one server; processes of all three are killed or stopped, connections end, are cut and stall, while clients
-write at one API and read at the other. Afterwards the database itself is looked at."""
+Two APIs and two workers on one server; processes of all three are killed or stopped, connections
+end, are cut and stall, while clients write at one API and read at the other. Afterwards the
+database itself is looked at.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,9 @@ SETTLES = 120.0
 
 def parse(words: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.campaign.fleet", description=__doc__)
-    parser.add_argument("--minutes", type=float, default=20.0, help="how long to go on (default: 20)")
+    parser.add_argument(
+        "--minutes", type=float, default=20.0, help="how long to go on (default: 20)"
+    )
     parser.add_argument("--every", type=float, default=1.8, help="seconds between two disturbances")
     parser.add_argument("--clients", type=int, default=8, help="clients at the same time")
     parser.add_argument("--seed", type=int, default=1, help="what happens is drawn from it")
@@ -42,7 +47,9 @@ def main(words: list[str] | None = None) -> int:
     for name in [name for name in os.environ if name.startswith("ENGRAMS_")]:
         del os.environ[name]
     folder = Path(tempfile.mkdtemp(prefix="engrams-fleet-"))
-    fleet, tally, over = Fleet(folder, options.seed), Tally(), threading.Event()
+    fleet = Fleet(folder, options.seed)
+    tally = Tally()
+    over = threading.Event()
     pool = ThreadPoolExecutor(options.clients)
     begun = time.monotonic()
     try:
@@ -82,9 +89,13 @@ def wait_for_jobs(fleet: Fleet) -> Counter[str]:
 
 def look(fleet: Fleet, tally: Tally, left: Counter[str]) -> dict[str, int]:
     """Compare the rows of the database with what was acknowledged."""
-    said, learned, foreign = Counter[str](), Counter[tuple[str, str]](), 0
+    said = Counter[str]()
+    learned = Counter[tuple[str, str]]()
+    foreign = 0
     with psycopg.connect(fleet.direct) as connection:
-        for owner, kind, key, text in connection.execute("SELECT owner, kind, external_id, text FROM engrams.records"):
+        for owner, kind, key, text in connection.execute(
+            "SELECT owner, kind, external_id, text FROM engrams.records"
+        ):
             held = [word.strip(".") for word in text.split() if word.strip(".") in tally.tried]
             foreign += any(f"user/{tally.tried[word]}" != owner for word in held)
             if kind in ("note", "turn"):
@@ -95,7 +106,9 @@ def look(fleet: Fleet, tally: Tally, left: Counter[str]) -> dict[str, int]:
     known = {word for word, _ in learned}
     tally.problems += [f"lost: {key}" for key in tally.acknowledged if not own[key]][:20]
     tally.problems += [f"twice: {key}" for key, number in own.items() if number > 1][:20]
-    tally.problems += [f"learned twice: {text}" for (_, text), number in learned.items() if number > 1][:20]
+    tally.problems += [
+        f"learned twice: {text}" for (_, text), number in learned.items() if number > 1
+    ][:20]
     tally.problems += [f"not learned: {key}" for key in tally.acknowledged if key not in known][:20]
     return {
         "acknowledged": len(tally.acknowledged),
@@ -110,16 +123,29 @@ def look(fleet: Fleet, tally: Tally, left: Counter[str]) -> dict[str, int]:
     }
 
 
-def report(options: argparse.Namespace, fleet: Fleet, tally: Tally, found: dict[str, int], seconds: float) -> int:
+def report(
+    options: argparse.Namespace, fleet: Fleet, tally: Tally, found: dict[str, int], seconds: float
+) -> int:
     """Print and write the counts; 1 where anything failed."""
-    told: dict[str, Any] = {"minutes": round(seconds / 60, 1), "seed": options.seed, "kills": fleet.kills}
-    told |= {"events": dict(sorted(fleet.events.items())), "clients": dict(sorted(tally.counts.items())), "database": found}
+    told: dict[str, Any] = {
+        "minutes": round(seconds / 60, 1),
+        "seed": options.seed,
+        "kills": fleet.kills,
+    }
+    told |= {
+        "events": dict(sorted(fleet.events.items())),
+        "clients": dict(sorted(tally.counts.items())),
+        "database": found,
+    }
     told["problems"] = fleet.problems + tally.problems
     for name in ("events", "clients", "database"):
         print(f"{name}:")
         for what, number in told[name].items():
             print(f"  {what:24}{number:10,}")
-    print(f"{told['minutes']} minutes, seed {options.seed}: {told['kills']} kills, {len(told['problems'])} problems")
+    print(
+        f"{told['minutes']} minutes, seed {options.seed}: {told['kills']} kills,"
+        f" {len(told['problems'])} problems"
+    )
     for problem in told["problems"][:40]:
         print(f"  {problem}")
     if options.json:

@@ -44,7 +44,9 @@ class Client:
     """Writes and looks, over and over."""
 
     def __init__(self, number: int, fleet: Fleet, tally: Tally, seed: int) -> None:
-        self._number, self._fleet, self._tally = number, fleet, tally
+        self._number = number
+        self._fleet = fleet
+        self._tally = tally
         self._dice = random.Random(f"{seed}/{number}")
         self._made = 0
 
@@ -54,29 +56,43 @@ class Client:
             self._step()
 
     def _step(self) -> None:
-        dice, self._made = self._dice, self._made + 1
+        dice = self._dice
+        self._made = self._made + 1
         owner = dice.choice(OWNERS)
         key = f"{owner}q{self._number}x{self._made}"
         first, second = dice.sample(self._fleet.apis, 2)
         form = dice.choice(("text", "messages"))
         self._tally.tried[key] = owner
-        body: dict[str, Any] = {"text": text_of(key)} if form == "text" else {"messages": [{"content": text_of(key)}], "session": f"s{key}"}
+        body: dict[str, Any] = (
+            {"text": text_of(key)}
+            if form == "text"
+            else {"messages": [{"content": text_of(key)}], "session": f"s{key}"}
+        )
         answer = self._insist((first, second), "POST", "/v1/memories", owner, body, key)
         if answer is None:
             return
         self._tally.acknowledged[key] = (owner, form)
         # The second one alone: it may be starting, but when it answers it must know.
-        found = self._insist((second,), "POST", "/v1/search", owner, {"query": f"lantern called {key}", "limit": 5})
+        found = self._insist(
+            (second,), "POST", "/v1/search", owner, {"query": f"lantern called {key}", "limit": 5}
+        )
         if found is not None:
             self._judge(
-                any(key in hit["memory"]["text"] for hit in found["hits"]), f"{key} written at {first.name}, not found at {second.name}"
+                any(key in hit["memory"]["text"] for hit in found["hits"]),
+                f"{key} written at {first.name}, not found at {second.name}",
             )
         read = self._insist((second,), "GET", f"/v1/memories/{answer['results'][0]['id']}", owner)
         if read is not None:
             self._judge(key in read["text"], f"{key} not read at {second.name}")
         if dice.random() < 0.2:
             other = dice.choice([one for one in OWNERS if one != owner])
-            foreign = self._insist((first, second), "POST", "/v1/search", other, {"query": f"lantern called {key}", "limit": 10})
+            foreign = self._insist(
+                (first, second),
+                "POST",
+                "/v1/search",
+                other,
+                {"query": f"lantern called {key}", "limit": 10},
+            )
             self._tally.count("foreign looks")
             if foreign is not None and any(key in hit["memory"]["text"] for hit in foreign["hits"]):
                 self._tally.blame(f"LEAK: {other} found {key}")
@@ -87,9 +103,18 @@ class Client:
             self._tally.count("reads that missed")
             self._tally.blame(problem)
 
-    def _insist(self, members: tuple[Member, ...], method: str, path: str, owner: str, body: Any = None, key: str = "") -> Any:
+    def _insist(
+        self,
+        members: tuple[Member, ...],
+        method: str,
+        path: str,
+        owner: str,
+        body: Any = None,
+        key: str = "",
+    ) -> Any:
         """Ask until there is an answer; None where nobody answers for long."""
-        limit, place = time.monotonic() + _PATIENCE, 0
+        limit = time.monotonic() + _PATIENCE
+        place = 0
         while time.monotonic() < limit:
             status, answer = call(members[place % len(members)], method, path, owner, body, key)
             if status in (200, 201):

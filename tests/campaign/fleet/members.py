@@ -47,7 +47,8 @@ def start_postgres(folder: Path) -> str:
     start_postgres.kept = server  # type: ignore[attr-defined]
     url = str(server.get_uri())
     with psycopg.connect(url, autocommit=True) as connection:
-        # A killed process takes nothing with it that was written to the system; only power loss would.
+        # A killed process takes nothing with it that was written to the system; only power loss
+        # would.
         connection.execute("ALTER SYSTEM SET fsync = off")
         connection.execute("SELECT pg_reload_conf()")
     migrate(url)
@@ -58,8 +59,11 @@ class Member:
     """One process: an API, or a worker."""
 
     def __init__(self, kind: str, number: int, folder: Path, url: str) -> None:
-        self.kind, self.name, self.port = kind, f"{kind}{number}", free_port()
-        self._folder, self._url = folder, url
+        self.kind = kind
+        self.name = f"{kind}{number}"
+        self.port = free_port()
+        self._folder = folder
+        self._url = url
         self._process: subprocess.Popen[bytes] | None = None
         self.log = folder / f"{self.name}.log"
         self.lock = threading.Lock()
@@ -74,11 +78,18 @@ class Member:
             return
         home = self._folder / self.name
         home.mkdir(exist_ok=True)
-        given = {**_SETTINGS, "STORE__URL": self._url, "HOME": str(home), "JOBS__WORKERS": "0" if self.kind == "api" else "2"}
+        given = {
+            **_SETTINGS,
+            "STORE__URL": self._url,
+            "HOME": str(home),
+            "JOBS__WORKERS": "0" if self.kind == "api" else "2",
+        }
         env = {**os.environ, **{f"ENGRAMS_{name}": value for name, value in given.items()}}
         words = ["serve"] if self.kind == "api" else ["work", "--concurrency", "2"]
         with self.log.open("ab") as log:
-            self._process = subprocess.Popen([*_ENGRAMS, *words, "--port", str(self.port)], env=env, stdout=log, stderr=log)
+            self._process = subprocess.Popen(
+                [*_ENGRAMS, *words, "--port", str(self.port)], env=env, stdout=log, stderr=log
+            )
 
     def kill(self) -> None:
         """SIGKILL."""
@@ -136,7 +147,10 @@ class Fleet:
         for member in self.apis + self.workers:
             while not member.is_ready():
                 if time.monotonic() > limit:
-                    raise RuntimeError(f"{member.name} is not ready: {member.log.read_text('utf-8', 'replace')[-2000:]}")
+                    raise RuntimeError(
+                        f"{member.name} is not ready:"
+                        f" {member.log.read_text('utf-8', 'replace')[-2000:]}"
+                    )
                 time.sleep(0.1)
 
     def _keep(self) -> None:
@@ -153,14 +167,21 @@ class Fleet:
     def disturb(self) -> None:
         """Do one thing to the fleet."""
         weights = {
-            "api killed": 14, "worker killed": 18, "api stopped": 4, "worker stopped": 8, "backend ended": 30, "backend killed": 6,
-            "wire cut": 12, "wire stalled": 8,
-        }  # fmt: skip
+            "api killed": 14,
+            "worker killed": 18,
+            "api stopped": 4,
+            "worker stopped": 8,
+            "backend ended": 30,
+            "backend killed": 6,
+            "wire cut": 12,
+            "wire stalled": 8,
+        }
         what = self._dice.choices(list(weights), list(weights.values()))[0]
         match what:
             case "api killed" | "worker killed":
                 member = self._dice.choice(self.apis if what == "api killed" else self.workers)
-                # One that is starting is left alone now and then: on a slow machine none would ever serve.
+                # One that is starting is left alone now and then: on a slow machine none would ever
+                # serve.
                 if not member.is_ready() and self._dice.random() < 0.8:
                     return
                 member.kill()
@@ -181,8 +202,13 @@ class Fleet:
         """End one of the processes that Postgres works with for the fleet."""
         try:
             with psycopg.connect(self.direct, autocommit=True) as connection:
-                text = "SELECT pid FROM pg_stat_activity WHERE client_addr IS NOT NULL OR application_name = ''"
-                found = connection.execute(f"{text} AND backend_type = 'client backend' AND pid <> pg_backend_pid()").fetchall()
+                text = (
+                    "SELECT pid FROM pg_stat_activity WHERE client_addr IS NOT NULL OR"
+                    " application_name = ''"
+                )
+                found = connection.execute(
+                    f"{text} AND backend_type = 'client backend' AND pid <> pg_backend_pid()"
+                ).fetchall()
                 pids = sorted(row[0] for row in found)
                 if not pids:
                     return False
@@ -210,10 +236,26 @@ class Fleet:
             member.kill()
 
 
-def call(member: Member, method: str, path: str, user: str, body: dict[str, Any] | None = None, key: str = "") -> tuple[int, Any]:
+def call(
+    member: Member,
+    method: str,
+    path: str,
+    user: str,
+    body: dict[str, Any] | None = None,
+    key: str = "",
+) -> tuple[int, Any]:
     """Ask a member; status and answer. Status 0: it did not answer, or broke off."""
-    headers = {"Content-Type": "application/json", "X-Engrams-User": user, **({"Idempotency-Key": key} if key else {})}
-    request = Request(f"{member.url}{path}", None if body is None else json.dumps(body).encode(), headers, method=method)
+    headers = {
+        "Content-Type": "application/json",
+        "X-Engrams-User": user,
+        **({"Idempotency-Key": key} if key else {}),
+    }
+    request = Request(
+        f"{member.url}{path}",
+        None if body is None else json.dumps(body).encode(),
+        headers,
+        method=method,
+    )
     try:
         try:
             with urlopen(request, timeout=20) as answer:

@@ -9,7 +9,13 @@ import pytest
 from tests.models.conftest import spent_today
 
 from engrams.errors import BudgetError, ModelError
-from engrams.models.chat.usagemeter import DailyModelBudget, InMemoryModelUsageLedger, ModelUsageMeter, PurposeModelUsage, estimate_tokens
+from engrams.models.chat.usagemeter import (
+    DailyModelBudget,
+    InMemoryModelUsageLedger,
+    ModelUsageMeter,
+    PurposeModelUsage,
+    estimate_tokens,
+)
 from engrams.testing import ScriptedReply, SettableClock
 
 NOON = "2026-11-21T12:00:00"
@@ -25,7 +31,10 @@ def test_a_meter_counts_every_thread() -> None:
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(work, range(8)))
-    assert meter.snapshot() == {"purpose 0": PurposeModelUsage(8000, 0, 0, 24_000), "purpose 1": PurposeModelUsage(8000, 0, 0, 24_000)}
+    assert meter.snapshot() == {
+        "purpose 0": PurposeModelUsage(8000, 0, 0, 24_000),
+        "purpose 1": PurposeModelUsage(8000, 0, 0, 24_000),
+    }
     assert meter.total() == PurposeModelUsage(16_000, 0, 0, 48_000)
 
 
@@ -75,7 +84,9 @@ def test_repeated_calls_count_too(connect, ask, server) -> None:
 
 
 def test_tokens_end_the_day(connect, ask, server) -> None:
-    """Calls are let in while tokens are left; the one that uses the last of them may go over, the next is refused."""
+    """Calls are let in while tokens are left;
+    the one that uses the last of them may go over, the next is refused.
+    """
     server.when("", ScriptedReply("ok", usage=(30, 10)))
     model = connect(server, daily_tokens=100)
     for _ in range(3):
@@ -93,13 +104,19 @@ def test_the_hint_says_when_it_resets_and_then_it_does(connect, ask, server) -> 
     clock.forward(hours=8, minutes=20, seconds=30)
     with pytest.raises(BudgetError) as caught:
         model.ask(ask())
-    assert caught.value.hint == "The budget resets at 2026-11-22 00:00 UTC, in 3 h 40 min; raise `chat.daily_calls` to go on now."
+    assert (
+        caught.value.hint
+        == "The budget resets at 2026-11-22 00:00 UTC, in 3 h 40 min; raise `chat.daily_calls` to"
+        " go on now."
+    )
     clock.set("2026-11-22T00:00:00")
     assert model.ask(ask()).text
 
 
 def test_a_clock_that_goes_back_gives_no_new_budget(connect, ask, server) -> None:
-    """Each day is its own account, so going back a day finds it spent, and returning finds today spent."""
+    """Each day is its own account, so going back a day finds it spent, and returning finds today
+    spent.
+    """
     clock = SettableClock(NOON)
     model = connect(server, daily_calls=1, clock=clock)
     model.ask(ask())
@@ -113,7 +130,9 @@ def test_a_clock_that_goes_back_gives_no_new_budget(connect, ask, server) -> Non
 
 
 def test_a_shared_ledger_holds_for_all(connect, ask, server) -> None:
-    """Two models on one ledger, such as two processes on one store, share one budget, also after a restart."""
+    """Two models on one ledger, such as two processes on one store, share one budget, also after a
+    restart.
+    """
     ledger = InMemoryModelUsageLedger()
     one, other = (connect(server, daily_calls=3, ledger=ledger) for _ in range(2))
     one.ask(ask())
@@ -135,7 +154,9 @@ def test_a_failed_call_costs_no_tokens(connect, ask, server) -> None:
 
 
 def test_reservations_hold_under_threads() -> None:
-    """With calls under way counted in full, threads together cannot overrun a token budget by more than one call."""
+    """With calls under way counted in full, threads together cannot overrun a token budget by more
+    than one call.
+    """
     budget = DailyModelBudget(SettableClock(NOON), tokens=1000)
     let_in = []
     gate = threading.Barrier(8)

@@ -66,16 +66,22 @@ def wires() -> Iterator[list[HttpClient]]:
     ids=["body", "chunks", "headers", "status"],
 )
 def test_a_server_that_drips_is_left_in_time(wires, opening: bytes, drop: bytes) -> None:
-    """A byte every now and then, in the body or in the headers, does not keep a call beyond its deadline."""
+    """A byte every now and then, in the body or in the headers, does not keep a call beyond its
+    deadline.
+    """
     with dripping(opening, drop) as url:
         wires.append(HttpClient(url, {}))
-        with pytest.raises(ModelError, match=r"no complete answer within 0.15 seconds|broke") as caught:
+        with pytest.raises(
+            ModelError, match=r"no complete answer within 0.15 seconds|broke"
+        ) as caught:
             wires[0].post("/v1/chat/completions", {}, 0.15)
         assert caught.value.retryable
 
 
 def test_a_whole_ask_has_one_deadline(connect, ask, server) -> None:
-    """Retries and waits count: an ask that keeps failing ends with its own time-out, long before its tries are used up."""
+    """Retries and waits count:
+    an ask that keeps failing ends with its own time-out, long before its tries are used up.
+    """
     server.fail("hang", times=50)
     model = connect(server, timeout=0.05, retries=40)
     with pytest.raises(ModelError):
@@ -95,7 +101,9 @@ def test_an_endless_answer_is_cut_off(wires) -> None:
 
 
 def test_closing_ends_calls_and_waits(connect, ask, server) -> None:
-    """A model that is closed while it waits for an answer, or between tries, raises ModelError in those asks and later ones."""
+    """A model that is closed while it waits for an answer, or between tries, raises ModelError in
+    those asks and later ones.
+    """
     server.fail("hang", times=2).fail("http_500", times=99)
     model = connect(server, timeout=60, retries=9, first=60)
 
@@ -153,7 +161,9 @@ def test_a_forked_child_can_ask(connect, ask, server) -> None:
     ],
 )
 def test_an_address_that_cannot_work_is_named_at_once(url: str) -> None:
-    """An address that is no plain http(s) one is a settings error, and a password in it is not repeated."""
+    """An address that is no plain http(s) one is a settings error, and a password in it is not
+    repeated.
+    """
     with pytest.raises(SettingsError) as caught:
         HttpClient(url, {})
     assert "pw" not in caught.value.message
@@ -176,10 +186,18 @@ def test_a_proxy_is_not_asked_for_this_machine(connect, ask, server, monkeypatch
 
 @pytest.mark.parametrize(
     "url",
-    ["http://localhost:11434/", "https://api.example.com/v1/?q=1#f", "http://[::1]:8080/v1", "http://10.0.0.1", "http://bücher.example/v1"],
+    [
+        "http://localhost:11434/",
+        "https://api.example.com/v1/?q=1#f",
+        "http://[::1]:8080/v1",
+        "http://10.0.0.1",
+        "http://bücher.example/v1",
+    ],
 )
 def test_usual_addresses_are_taken(url: str) -> None:
-    """Names, IPv4 and IPv6 addresses work, with or without a port and a path; query and slash at the end are dropped."""
+    """Names, IPv4 and IPv6 addresses work, with or without a port and a path;
+    query and slash at the end are dropped.
+    """
     wire = HttpClient(url, {})
     assert wire.url == url.split("?", maxsplit=1)[0].rstrip("/").replace("bücher", "xn--bcher-kva")
     wire.close()

@@ -10,7 +10,12 @@ from hypothesis import strategies as st
 
 from engrams.models.chat.jsonrepair import parse, strip_thoughts
 
-FACTS = {"type": "object", "properties": {"facts": {"type": "array"}}, "required": ["facts"], "additionalProperties": False}
+FACTS = {
+    "type": "object",
+    "properties": {"facts": {"type": "array"}},
+    "required": ["facts"],
+    "additionalProperties": False,
+}
 
 
 @pytest.mark.covers("S1.14")
@@ -63,7 +68,21 @@ def test_what_was_cut_off_is_never_completed_by_guessing(text: str, data: object
     assert (found.data, found.how) == (data, "cut")
 
 
-@pytest.mark.parametrize("text", ["", "   ", "no", "nothing to report.", "<think>{} is it? [1]", "null", '"text"', "42", "\0", "\ud800"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "   ",
+        "no",
+        "nothing to report.",
+        "<think>{} is it? [1]",
+        "null",
+        '"text"',
+        "42",
+        "\0",
+        "\ud800",
+    ],
+)
 def test_no_json_is_none(text: str) -> None:
     """An answer that holds no object or array gives None."""
     assert parse(text, FACTS) is None
@@ -99,7 +118,9 @@ def test_no_text_makes_it_raise(text: str) -> None:
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=8), lambda inner: st.lists(inner, max_size=3), max_leaves=6
+    st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3),
+    max_leaves=6,
 )
 
 

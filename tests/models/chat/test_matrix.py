@@ -1,4 +1,6 @@
-"""Every way in which a model server can fail, over real HTTP, against both protocols, with and without a schema."""
+"""Every way in which a model server can fail, over real HTTP, against both protocols, with and
+without a schema.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,19 @@ CONTENT = {
     "empty": (2, 2),
     "deletes_only": (1, 1),
 }
-TRANSPORT = ("http_408", "http_429", "http_500", "http_502", "http_503", "http_529", "html", "hang", "reset", "disconnect", "error")
+TRANSPORT = (
+    "http_408",
+    "http_429",
+    "http_500",
+    "http_502",
+    "http_503",
+    "http_529",
+    "html",
+    "hang",
+    "reset",
+    "disconnect",
+    "error",
+)
 PERMANENT = ("http_400", "http_401", "http_403", "http_404", "http_413", "http_422")
 PROVIDERS = ("openai", "ollama")
 
@@ -39,7 +53,9 @@ def prepared(server: ScriptedModel, wants_json: bool) -> ScriptedModel:
 @pytest.mark.parametrize("provider", PROVIDERS)
 @pytest.mark.parametrize("fault", CONTENT)
 def test_an_answer_with_a_flaw_ends_right(connect, ask, facts, server, provider, fault) -> None:
-    """A flawed JSON answer is read where that is safe and asked for again where it is not, and then it is the right one."""
+    """A flawed JSON answer is read where that is safe and asked for again where it is not, and then
+    it is the right one.
+    """
     prepared(server, True).fail(fault)
     answer = connect(server, provider).ask(ask(schema=facts))
     assert answer.data == GOOD
@@ -49,7 +65,9 @@ def test_an_answer_with_a_flaw_ends_right(connect, ask, facts, server, provider,
 @pytest.mark.parametrize("provider", PROVIDERS)
 @pytest.mark.parametrize("fault", CONTENT)
 def test_free_text_is_taken_as_it_comes(connect, ask, server, provider, fault) -> None:
-    """Free text needs no repair; only an empty answer is asked for again, and thoughts are left out."""
+    """Free text needs no repair;
+    only an empty answer is asked for again, and thoughts are left out.
+    """
     prepared(server, False).fail(fault)
     answer = connect(server, provider).ask(ask())
     assert answer.text
@@ -62,7 +80,9 @@ def test_free_text_is_taken_as_it_comes(connect, ask, server, provider, fault) -
 @pytest.mark.parametrize("wants_json", [True, False], ids=["schema", "free"])
 @pytest.mark.parametrize("provider", PROVIDERS)
 @pytest.mark.parametrize("fault", TRANSPORT)
-def test_a_passing_failure_is_tried_again(connect, ask, facts, server, provider, fault, wants_json) -> None:
+def test_a_passing_failure_is_tried_again(
+    connect, ask, facts, server, provider, fault, wants_json
+) -> None:
     """After two failures that waiting may cure the answer is right, and every request was counted."""
     prepared(server, wants_json).fail(fault, times=2)
     model = connect(server, provider, timeout=0.5 if fault == "hang" else 5.0)
@@ -74,10 +94,16 @@ def test_a_passing_failure_is_tried_again(connect, ask, facts, server, provider,
 
 @pytest.mark.parametrize("provider", PROVIDERS)
 @pytest.mark.parametrize("fault", [*TRANSPORT, "empty"])
-def test_a_lasting_failure_is_a_model_error_that_waiting_may_cure(connect, ask, facts, server, provider, fault) -> None:
-    """When every try fails there is a ModelError, retryable, after exactly the tries that the settings allow."""
+def test_a_lasting_failure_is_a_model_error_that_waiting_may_cure(
+    connect, ask, facts, server, provider, fault
+) -> None:
+    """When every try fails there is a ModelError, retryable, after exactly the tries that the
+    settings allow.
+    """
     prepared(server, True).fail(fault, times=50)
-    model = connect(server, provider, retries=2, corrections=2, timeout=0.2 if fault == "hang" else 5.0)
+    model = connect(
+        server, provider, retries=2, corrections=2, timeout=0.2 if fault == "hang" else 5.0
+    )
     with pytest.raises(ModelError) as caught:
         model.ask(ask(schema=facts))
     assert caught.value.retryable
@@ -90,8 +116,12 @@ def test_a_lasting_failure_is_a_model_error_that_waiting_may_cure(connect, ask, 
 @pytest.mark.parametrize("wants_json", [True, False], ids=["schema", "free"])
 @pytest.mark.parametrize("provider", PROVIDERS)
 @pytest.mark.parametrize("fault", PERMANENT)
-def test_a_permanent_refusal_is_not_repeated(connect, ask, facts, server, provider, fault, wants_json) -> None:
-    """A refusal that waiting cannot cure raises at once, says what to do, and does not stop the next question."""
+def test_a_permanent_refusal_is_not_repeated(
+    connect, ask, facts, server, provider, fault, wants_json
+) -> None:
+    """A refusal that waiting cannot cure raises at once, says what to do, and does not stop the
+    next question.
+    """
     prepared(server, wants_json).fail(fault)
     model = connect(server, provider)
     with pytest.raises(ModelError) as caught:
@@ -103,8 +133,12 @@ def test_a_permanent_refusal_is_not_repeated(connect, ask, facts, server, provid
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_a_closed_port_is_a_model_error_and_then_forgotten(connect, ask, facts, server, provider) -> None:
-    """While nothing listens each ask raises ModelError; when the server is back, the same model works."""
+def test_a_closed_port_is_a_model_error_and_then_forgotten(
+    connect, ask, facts, server, provider
+) -> None:
+    """While nothing listens each ask raises ModelError;
+    when the server is back, the same model works.
+    """
     prepared(server, True)
     model = connect(server, provider, retries=1)
     assert model.ask(ask(schema=facts)).data == GOOD
@@ -126,11 +160,25 @@ def test_a_slow_answer_in_time_is_an_answer(connect, ask, facts, server, provide
 @pytest.mark.parametrize("provider", PROVIDERS)
 @pytest.mark.parametrize("fault", [*CONTENT, *TRANSPORT, *PERMANENT])
 def test_nothing_else_is_ever_raised(
-    connect: Callable, ask: Callable[..., ChatRequest], facts: dict, server: ScriptedModel, provider: str, fault: str
+    connect: Callable,
+    ask: Callable[..., ChatRequest],
+    facts: dict,
+    server: ScriptedModel,
+    provider: str,
+    fault: str,
 ) -> None:
-    """Whatever goes wrong, under a budget that runs out on the way, only ModelError and BudgetError come out."""
+    """Whatever goes wrong, under a budget that runs out on the way, only ModelError and BudgetError
+    come out.
+    """
     prepared(server, True).fail(fault, times=3)
-    model = connect(server, provider, timeout=0.1 if fault == "hang" else 5.0, retries=1, corrections=1, daily_calls=4)
+    model = connect(
+        server,
+        provider,
+        timeout=0.1 if fault == "hang" else 5.0,
+        retries=1,
+        corrections=1,
+        daily_calls=4,
+    )
     problems: list[ModelError | BudgetError] = []
     for _ in range(6):
         try:

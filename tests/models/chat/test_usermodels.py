@@ -22,7 +22,9 @@ def settings(**values: Any) -> ChatSettings:
 
 
 def test_a_function_is_a_model(ask, facts) -> None:
-    """A function from messages to text is asked for JSON in words, corrected like any other, metered and budgeted."""
+    """A function from messages to text is asked for JSON in words, corrected like any other,
+    metered and budgeted.
+    """
     seen: list[list[dict[str, str]]] = []
 
     def reply(messages: list[dict[str, str]]) -> str:
@@ -40,7 +42,9 @@ def test_a_function_is_a_model(ask, facts) -> None:
 
 
 def test_what_a_function_raises_or_returns_becomes_a_model_error(ask) -> None:
-    """An exception, a wrong type or no answer in time is a ModelError that names the function but not its message."""
+    """An exception, a wrong type or no answer in time is a ModelError that names the function but
+    not its message.
+    """
 
     def broken(messages: Any) -> str:
         raise ValueError("about Alice's salary")
@@ -117,13 +121,21 @@ def test_an_object_with_ask_is_taken_as_it_is() -> None:
 
 
 def test_what_cannot_be_a_model_is_refused() -> None:
-    """Asynchronous models, clients without a model's name and other objects are settings errors that say what to give."""
+    """Asynchronous models, clients without a model's name and other objects are settings errors
+    that say what to give.
+    """
 
     async def later(messages: Any) -> str:
         return "x"
 
     with openai.OpenAI(api_key="k", base_url="http://127.0.0.1:9") as client:
-        for thing, values in ((later, {}), (openai.AsyncOpenAI(api_key="k"), {}), (client, {"model": ""}), (42, {}), (None, {})):
+        for thing, values in (
+            (later, {}),
+            (openai.AsyncOpenAI(api_key="k"), {}),
+            (client, {"model": ""}),
+            (42, {}),
+            (None, {}),
+        ):
             with pytest.raises(SettingsError) as caught:
                 inject(thing, settings(**values), CLOCK)
             assert caught.value.hint
@@ -134,13 +146,17 @@ def test_settings_choose_the_model(ask, server) -> None:
     assert choose_chat(settings(provider="none"), CLOCK) is None
     for provider, path in (("openai", "/v1/chat/completions"), ("ollama", "/api/chat")):
         for suffix in ("", "/", "/v1", "/v1/"):
-            model = choose_chat(settings(provider=provider, url=server.url + suffix, api_key=" k "), CLOCK)
+            model = choose_chat(
+                settings(provider=provider, url=server.url + suffix, api_key=" k "), CLOCK
+            )
             assert model is not None
             assert model.ask(ask()).text
             model.close()
             assert server.requests[-1].path == path
             assert server.requests[-1].headers["authorization"] == "Bearer k"
-    model = choose_chat(settings(provider="openai", url=f"{server.url}/gateway/v2", model=""), CLOCK)
+    model = choose_chat(
+        settings(provider="openai", url=f"{server.url}/gateway/v2", model=""), CLOCK
+    )
     assert model is not None
     assert model.ask(ask()).text
     assert server.requests[-1].path == "/gateway/v2/chat/completions"
@@ -149,7 +165,12 @@ def test_settings_choose_the_model(ask, server) -> None:
 
 
 @pytest.mark.parametrize(
-    "values", [{"provider": "ollama", "model": ""}, {"provider": "openai", "model": ""}, {"provider": "openai", "url": "not a url"}]
+    "values",
+    [
+        {"provider": "ollama", "model": ""},
+        {"provider": "openai", "model": ""},
+        {"provider": "openai", "url": "not a url"},
+    ],
 )
 def test_settings_that_cannot_work_are_named(values: dict[str, Any]) -> None:
     """A missing model or an unusable address is a settings error before any call."""

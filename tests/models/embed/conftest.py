@@ -26,7 +26,10 @@ SHARED = Path(__file__).resolve().parents[4] / "shared"
 
 @dataclass
 class Faults:
-    """``script``: what to do with the next requests, one each; afterwards the server behaves. ``seen``: their paths and bodies."""
+    """``script``:
+    what to do with the next requests, one each; afterwards the server behaves. ``seen``: their
+    paths and bodies.
+    """
 
     dimension: int = 3
     script: list[Callable[[Handler, dict[str, Any]], None]] = field(default_factory=list)
@@ -50,11 +53,21 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        self.faults.seen.append((self.path, body, {name.lower(): value for name, value in self.headers.items()}))
+        self.faults.seen.append(
+            (self.path, body, {name.lower(): value for name, value in self.headers.items()})
+        )
         if self.faults.script:
             self.faults.script.pop(0)(self, body)
         elif any(len(text.encode()) > self.faults.longest for text in body["input"]):
-            self.give(400, {"error": {"message": "this model's maximum context length is exceeded", "code": "context_length_exceeded"}})
+            self.give(
+                400,
+                {
+                    "error": {
+                        "message": "this model's maximum context length is exceeded",
+                        "code": "context_length_exceeded",
+                    }
+                },
+            )
         else:
             self.give(200, self.vectors(body["input"]))
 
@@ -64,7 +77,10 @@ class Handler(BaseHTTPRequestHandler):
             return {"embeddings": rows}
         if self.faults.packed:
             rows = [base64.b64encode(struct.pack(f"<{len(row)}f", *row)).decode() for row in rows]
-        data = [{"object": "embedding", "index": place, "embedding": row} for place, row in enumerate(rows)]
+        data = [
+            {"object": "embedding", "index": place, "embedding": row}
+            for place, row in enumerate(rows)
+        ]
         return {"data": data[::-1] if self.faults.shuffled else data}
 
     def give(self, status: int, body: Any, **headers: str) -> None:
@@ -100,7 +116,9 @@ def connect(faults: Faults) -> Iterator[Callable[..., RemoteEmbedder]]:
     made: list[RemoteEmbedder] = []
 
     def connect(provider: str = "openai", **values: Any) -> RemoteEmbedder:
-        settings = EmbedSettings(provider=provider, **{"model": "m", "url": faults.url, "timeout_seconds": 5.0, **values})  # type: ignore[arg-type]
+        settings = EmbedSettings(
+            provider=provider, **{"model": "m", "url": faults.url, "timeout_seconds": 5.0, **values}
+        )  # type: ignore[arg-type]
         make = connect_ollama if provider == "ollama" else connect_openai
         made.append(make(settings, SettableClock(), RetryPolicy(retries=3, first_wait=0.005)))
         return made[-1]

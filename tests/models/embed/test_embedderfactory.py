@@ -26,7 +26,9 @@ class Counting:
     def __init__(self) -> None:
         self.asked: list[list[str]] = []
 
-    def embed(self, texts: Sequence[str], purpose: Literal["query", "document"] = "document") -> npt.NDArray[np.float32]:
+    def embed(
+        self, texts: Sequence[str], purpose: Literal["query", "document"] = "document"
+    ) -> npt.NDArray[np.float32]:
         self.asked.append(list(texts))
         return np.array([[len(text), 1] for text in texts], dtype=np.float32).reshape(-1, 2)
 
@@ -36,9 +38,15 @@ class Counting:
     [
         ({}, "builtin-256-1"),
         ({"provider": "null"}, "null"),
-        ({"provider": "openai", "model": "text-embedding-3-small"}, "openai:text-embedding-3-small"),
+        (
+            {"provider": "openai", "model": "text-embedding-3-small"},
+            "openai:text-embedding-3-small",
+        ),
         ({"provider": "openai", "url": "http://localhost:9/v1"}, "openai:localhost:9"),
-        ({"provider": "ollama", "model": "nomic-embed-text:latest", "dimension": 256}, "ollama:nomic-embed-text@256"),
+        (
+            {"provider": "ollama", "model": "nomic-embed-text:latest", "dimension": 256},
+            "ollama:nomic-embed-text@256",
+        ),
     ],
 )
 def test_each_provider(values: dict[str, Any], id: str) -> None:
@@ -47,7 +55,13 @@ def test_each_provider(values: dict[str, Any], id: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "values", [{"provider": "onnx"}, {"provider": "ollama"}, {"provider": "openai"}, {"provider": "openai", "url": "ftp://x"}]
+    "values",
+    [
+        {"provider": "onnx"},
+        {"provider": "ollama"},
+        {"provider": "openai"},
+        {"provider": "openai", "url": "ftp://x"},
+    ],
 )
 def test_missing_settings(values: dict[str, Any]) -> None:
     """A model or address that is missing or wrong is a settings error with a hint."""
@@ -77,7 +91,9 @@ def test_null() -> None:
 
 
 def test_queries_are_cached() -> None:
-    """A query asked again costs nothing; duplicates in one call are embedded once; documents always are."""
+    """A query asked again costs nothing;
+    duplicates in one call are embedded once; documents always are.
+    """
     inner = Counting()
     model = QueryCachingEmbedder(inner, 2)
     assert model.embed(["a", "bb", "a"], "query").tolist() == [[1, 1], [2, 1], [1, 1]]
@@ -89,7 +105,9 @@ def test_queries_are_cached() -> None:
 
 
 def test_cache_keeps_the_latest() -> None:
-    """The query used longest ago goes first; a cleared cache asks again; what is handed out is not the cache's own."""
+    """The query used longest ago goes first;
+    a cleared cache asks again; what is handed out is not the cache's own.
+    """
     inner = Counting()
     model = QueryCachingEmbedder(inner, 2)
     for text in ("a", "bb", "a", "ccc"):
@@ -108,7 +126,9 @@ def test_a_failed_query_is_not_cached() -> None:
     """After a failure the same query is asked again."""
 
     class Failing(Counting):
-        def embed(self, texts: Sequence[str], purpose: Literal["query", "document"] = "document") -> npt.NDArray[np.float32]:
+        def embed(
+            self, texts: Sequence[str], purpose: Literal["query", "document"] = "document"
+        ) -> npt.NDArray[np.float32]:
             found = super().embed(texts, purpose)
             if len(self.asked) == 1:
                 raise RuntimeError("down")

@@ -26,7 +26,9 @@ def embedder(place: Path | str, **values: object) -> OnnxEmbedder:
 
 @pytest.mark.parametrize("types", [False, True])
 def test_mean_pooling_with_the_mask(tmp_path: Path, types: bool) -> None:
-    """The last hidden state is averaged over real tokens only, and a batch gives what each text gives alone."""
+    """The last hidden state is averaged over real tokens only, and a batch gives what each text
+    gives alone.
+    """
     model = embedder(write(tmp_path, types=types), batch_size=2)
     texts = ["cat", "cat dog dog", "dog", "", "unknown"]
     rows = model.embed(texts)
@@ -44,7 +46,10 @@ def test_pooled_output_is_used_as_it_is(tmp_path: Path) -> None:
     assert np.allclose(rows, [[1, 0, 0, 0], [0, 1, 0, 0]])
 
 
-@pytest.mark.parametrize(("key", "expected"), [("pooling_mode_cls_token", [0, 0, 0, 1]), ("pooling_mode_lasttoken", [0, 0, 0, -1])])
+@pytest.mark.parametrize(
+    ("key", "expected"),
+    [("pooling_mode_cls_token", [0, 0, 0, 1]), ("pooling_mode_lasttoken", [0, 0, 0, -1])],
+)
 def test_pooling_as_the_folder_says(tmp_path: Path, key: str, expected: list[float]) -> None:
     """1_Pooling/config.json decides between the first token, the last token and the mean."""
     folder = write(tmp_path)
@@ -62,11 +67,20 @@ def test_known_family_by_name(tmp_path: Path) -> None:
 
 @pytest.mark.covers("S0.6")
 def test_prefixes(tmp_path: Path) -> None:
-    """The query prefix goes before queries only, and an empty setting turns it off; the folder's own prompts count."""
+    """The query prefix goes before queries only, and an empty setting turns it off;
+    the folder's own prompts count.
+    """
     folder = write(tmp_path)
-    assert np.allclose(embedder(folder, query_prefix="query ").embed(["cat"], "query")[0], np.array([1, 0, 1, 0]) / 2**0.5)
-    assert np.allclose(embedder(folder, query_prefix="query ").embed(["cat"], "document")[0], [1, 0, 0, 0])
-    (folder / "config_sentence_transformers.json").write_text(json.dumps({"prompts": {"query": "query ", "document": "dog "}}))
+    assert np.allclose(
+        embedder(folder, query_prefix="query ").embed(["cat"], "query")[0],
+        np.array([1, 0, 1, 0]) / 2**0.5,
+    )
+    assert np.allclose(
+        embedder(folder, query_prefix="query ").embed(["cat"], "document")[0], [1, 0, 0, 0]
+    )
+    (folder / "config_sentence_transformers.json").write_text(
+        json.dumps({"prompts": {"query": "query ", "document": "dog "}})
+    )
     model = embedder(folder)
     assert (model.card.query_prefix, model.card.document_prefix) == ("query ", "dog ")
     assert np.allclose(model.embed(["cat"], "document")[0], np.array([1, 1, 0, 0]) / 2**0.5)
@@ -86,7 +100,9 @@ def test_a_model_that_gives_no_number(tmp_path: Path) -> None:
 
 
 def test_card_tells_models_apart(tmp_path: Path) -> None:
-    """The id holds the folder's name and a print of the file; another model in the folder is another id. No floors are invented."""
+    """The id holds the folder's name and a print of the file;
+    another model in the folder is another id. No floors are invented.
+    """
     folder = write(tmp_path / "mine")
     card = embedder(folder).card
     assert card.id.startswith("onnx:mine-")
@@ -101,7 +117,9 @@ def test_threads_share_it(tmp_path: Path) -> None:
     model = embedder(write(tmp_path))
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(lambda n: model.embed(["cat" if n % 2 else "dog"])[0], range(64)))
-    assert all(np.allclose(row, [1, 0, 0, 0] if n % 2 else [0, 1, 0, 0]) for n, row in enumerate(found))
+    assert all(
+        np.allclose(row, [1, 0, 0, 0] if n % 2 else [0, 1, 0, 0]) for n, row in enumerate(found)
+    )
 
 
 def test_missing_parts_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,7 +139,9 @@ def test_missing_parts_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_hub_name_without_a_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A hub name that cannot be fetched is a clear error with the way out; without the library another."""
+    """A hub name that cannot be fetched is a clear error with the way out;
+    without the library another.
+    """
     constants = pytest.importorskip("huggingface_hub.constants")
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path))
@@ -134,10 +154,17 @@ def test_hub_name_without_a_network(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_a_real_model(minilm: Path) -> None:
-    """Paraphrases are nearer than strangers; batches, lengths and repeats do not change a vector."""
+    """Paraphrases are nearer than strangers;
+    batches, lengths and repeats do not change a vector.
+    """
     model = embedder(minilm)
     assert model.card.dimension == 384
-    texts = ["My cat sleeps on the sofa.", "The kitten is napping on the couch.", "Interest rates were raised by the bank.", ""]
+    texts = [
+        "My cat sleeps on the sofa.",
+        "The kitten is napping on the couch.",
+        "Interest rates were raised by the bank.",
+        "",
+    ]
     rows = model.embed(texts)
     assert np.allclose(np.linalg.norm(rows, axis=1), [1, 1, 1, 0], atol=1e-5)
     assert rows[0] @ rows[1] > 0.5 > 0.2 > rows[0] @ rows[2]

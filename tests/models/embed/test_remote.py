@@ -27,9 +27,12 @@ def test_unit_vectors_in_order(faults: Any, connect: Connect, provider: str) -> 
 
 
 @pytest.mark.parametrize(("packed", "shuffled"), [(True, False), (False, True), (True, True)])
-def test_base64_and_out_of_order(faults: Any, connect: Connect, packed: bool, shuffled: bool) -> None:
+def test_base64_and_out_of_order(
+    faults: Any, connect: Connect, packed: bool, shuffled: bool
+) -> None:
     """Vectors as base64, and rows in another order than asked, are understood."""
-    faults.packed, faults.shuffled = packed, shuffled
+    faults.packed = packed
+    faults.shuffled = shuffled
     rows = connect().embed(["a", "bbbb"])
     assert np.allclose(rows[:, 0] / rows[:, 1], [1, 4])
 
@@ -46,7 +49,9 @@ def test_key_model_and_dimension_are_sent(faults: Any, connect: Connect) -> None
 
 @pytest.mark.covers("S0.6")
 def test_query_prefix_for_queries_only(faults: Any, connect: Connect) -> None:
-    """A query gets the model's or the set prefix, a document does not; an empty setting turns it off."""
+    """A query gets the model's or the set prefix, a document does not;
+    an empty setting turns it off.
+    """
     connect(model="nomic-embed-text", dimension=3).embed(["a"], "query")
     connect(query_prefix="ask: ").embed(["a"], "query")
     connect(query_prefix="ask: ").embed(["a"], "document")
@@ -55,7 +60,9 @@ def test_query_prefix_for_queries_only(faults: Any, connect: Connect) -> None:
 
 
 def test_dimension_is_learned_once(faults: Any, connect: Connect) -> None:
-    """Where nothing tells the dimension it is -1 until the first answer; another one later is an error."""
+    """Where nothing tells the dimension it is -1 until the first answer;
+    another one later is an error.
+    """
     embedder = connect()
     assert embedder.card.dimension == -1
     assert embedder.embed([]).shape == (0, 0)
@@ -87,11 +94,18 @@ def test_hostile_texts_are_sent(faults: Any, connect: Connect) -> None:
 
 
 def test_too_long_text_does_not_spoil_its_batch(faults: Any, connect: Connect) -> None:
-    """What the server finds too long is embedded by its beginning; the other texts of the batch are whole."""
+    """What the server finds too long is embedded by its beginning;
+    the other texts of the batch are whole.
+    """
     faults.longest = 1000
     rows = connect().embed(["short", "x" * 100_000, "é" * 3000, "end"])
     assert np.allclose(np.linalg.norm(rows, axis=1), 1)
-    accepted = [text for batch in faults.texts for text in batch if all(len(other.encode()) <= 1000 for other in batch)]
+    accepted = [
+        text
+        for batch in faults.texts
+        for text in batch
+        if all(len(other.encode()) <= 1000 for other in batch)
+    ]
     assert "short" in accepted
     assert "end" in accepted
     assert max(len(text.encode()) for batch in faults.texts for text in batch) <= 16_000
@@ -130,10 +144,16 @@ def test_long_retry_after_is_passed_on(faults: Any, connect: Connect) -> None:
     assert len(faults.seen) == 1
 
 
-@pytest.mark.parametrize(("status", "hint"), [(401, "embed.api_key"), (403, "key"), (404, "embed.model")])
+@pytest.mark.parametrize(
+    ("status", "hint"), [(401, "embed.api_key"), (403, "key"), (404, "embed.model")]
+)
 def test_refusals_are_final(faults: Any, connect: Connect, status: int, hint: str) -> None:
     """A wrong key or model fails at once, with what to do, and without the server's prose."""
-    faults.script = [lambda handler, _: handler.give(status, {"error": {"message": "secret text", "code": "nope"}})]
+    faults.script = [
+        lambda handler, _: handler.give(
+            status, {"error": {"message": "secret text", "code": "nope"}}
+        )
+    ]
     with pytest.raises(ModelError, match=f"{status} \\(nope\\)") as caught:
         connect().embed(["a"])
     assert not caught.value.retryable
@@ -144,7 +164,9 @@ def test_refusals_are_final(faults: Any, connect: Connect, status: int, hint: st
 
 def test_spent_quota_is_final(faults: Any, connect: Connect) -> None:
     """A 429 for want of credit is not waited for."""
-    faults.script = [lambda handler, _: handler.give(429, {"error": {"code": "insufficient_quota"}})]
+    faults.script = [
+        lambda handler, _: handler.give(429, {"error": {"code": "insufficient_quota"}})
+    ]
     with pytest.raises(ModelError, match="insufficient_quota") as caught:
         connect().embed(["a"])
     assert not caught.value.retryable

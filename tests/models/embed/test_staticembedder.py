@@ -27,7 +27,12 @@ def cosine(model: BuiltinEmbedder, one: str, other: str) -> float:
 def test_card(model: BuiltinEmbedder) -> None:
     """It is fast enough to run inside a write, and says which of its cosines mean something."""
     card = model.card
-    assert (card.id, card.dimension, card.inline, card.query_prefix) == ("builtin-256-1", 256, True, "")
+    assert (card.id, card.dimension, card.inline, card.query_prefix) == (
+        "builtin-256-1",
+        256,
+        True,
+        "",
+    )
     assert 1 > card.floors["duplicate"] > card.floors["related"] > 0
     assert card.scale[-1] == 1
     assert list(card.scale) == sorted(card.scale)
@@ -48,10 +53,22 @@ def test_unit_rows(model: BuiltinEmbedder) -> None:
 @pytest.mark.parametrize(
     ("query", "near", "far"),
     [
-        ("Where does she work?", "Melanie got a new job at the hospital.", "Melanie painted a sunset over the lake."),
-        ("What pets do I have?", "We adopted a puppy and two kittens.", "The train to Boston was late again."),
+        (
+            "Where does she work?",
+            "Melanie got a new job at the hospital.",
+            "Melanie painted a sunset over the lake.",
+        ),
+        (
+            "What pets do I have?",
+            "We adopted a puppy and two kittens.",
+            "The train to Boston was late again.",
+        ),
         ("food allergies", "I can't eat peanuts, they make me sick.", "My bike has a flat tyre."),
-        ("How do I fix the database error?", "The SQL query fails with a timeout on the server.", "She sings in a choir on Sundays."),
+        (
+            "How do I fix the database error?",
+            "The SQL query fails with a timeout on the server.",
+            "She sings in a choir on Sundays.",
+        ),
     ],
 )
 def test_meaning(model: BuiltinEmbedder, query: str, near: str, far: str) -> None:
@@ -62,10 +79,26 @@ def test_meaning(model: BuiltinEmbedder, query: str, near: str, far: str) -> Non
 def test_floors_hold(model: BuiltinEmbedder) -> None:
     """The card's floors part repetitions, related texts and strangers."""
     floors = model.card.floors
-    assert cosine(model, "I live in Berlin with my two cats.", "I live in Berlin, with my two cats!") >= floors["duplicate"]
-    assert cosine(model, "My sister's wedding is in June.", "The cake for the bride was lovely.") < floors["duplicate"]
-    assert cosine(model, "I adopted a dog from the shelter.", "We adopted a puppy from the animal shelter.") >= floors["related"]
-    assert cosine(model, "The bank raised its interest rates.", "My cat sleeps on the sofa.") < floors["related"]
+    assert (
+        cosine(model, "I live in Berlin with my two cats.", "I live in Berlin, with my two cats!")
+        >= floors["duplicate"]
+    )
+    assert (
+        cosine(model, "My sister's wedding is in June.", "The cake for the bride was lovely.")
+        < floors["duplicate"]
+    )
+    assert (
+        cosine(
+            model,
+            "I adopted a dog from the shelter.",
+            "We adopted a puppy from the animal shelter.",
+        )
+        >= floors["related"]
+    )
+    assert (
+        cosine(model, "The bank raised its interest rates.", "My cat sleeps on the sofa.")
+        < floors["related"]
+    )
 
 
 @pytest.mark.parametrize(
@@ -80,7 +113,9 @@ def test_floors_hold(model: BuiltinEmbedder) -> None:
     ],
 )
 def test_other_scripts(model: BuiltinEmbedder, one: str, same: str, other: str) -> None:
-    """In scripts that the table cannot spell, shared words are near and different texts are far apart."""
+    """In scripts that the table cannot spell, shared words are near and different texts are far
+    apart.
+    """
     assert cosine(model, one, same) > 0.5
     assert abs(cosine(model, one, other)) < 0.35
 
@@ -101,10 +136,13 @@ def test_spelling_does_not_matter(model: BuiltinEmbedder) -> None:
 @pytest.mark.covers("S0.6")
 def test_query_prefix() -> None:
     """A set prefix goes before queries only; empty is none."""
-    plain, asked = BuiltinEmbedder(), BuiltinEmbedder("search for recipes: ")
+    plain = BuiltinEmbedder()
+    asked = BuiltinEmbedder("search for recipes: ")
     assert np.array_equal(plain.embed(["cake"]), asked.embed(["cake"], "document"))
     assert not np.array_equal(plain.embed(["cake"], "query"), asked.embed(["cake"], "query"))
-    assert np.array_equal(plain.embed(["cake"], "query"), BuiltinEmbedder("").embed(["cake"], "query"))
+    assert np.array_equal(
+        plain.embed(["cake"], "query"), BuiltinEmbedder("").embed(["cake"], "query")
+    )
 
 
 def test_threads_share_it() -> None:
@@ -117,16 +155,27 @@ def test_threads_share_it() -> None:
 
 def test_same_everywhere() -> None:
     """Another process, with another hash seed, gets the same vectors."""
-    script = "from engrams.models.embed.staticembedder import BuiltinEmbedder as B; print(B().embed(['a cat 猫 кот']).tobytes().hex())"
+    script = (
+        "from engrams.models.embed.staticembedder import BuiltinEmbedder as B; print(B().embed(['a"
+        " cat 猫 кот']).tobytes().hex())"
+    )
     found = {
-        subprocess.run([sys.executable, "-c", script], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True).stdout
+        subprocess.run(
+            [sys.executable, "-c", script],
+            env={"PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
         for seed in ("1", "2")
     }
     assert found == {BuiltinEmbedder().embed(["a cat 猫 кот"]).tobytes().hex() + "\n"}
 
 
 def test_size_and_notice() -> None:
-    """Table and vocabulary take less than 8 MB, fit each other, and the notice names where they come from."""
+    """Table and vocabulary take less than 8 MB, fit each other, and the notice names where they
+    come from.
+    """
     data = Path(module.__file__).with_name("data")
     assert sum(file.stat().st_size for file in data.iterdir()) < 8_000_000
     rows = np.load(data / "table.npy", mmap_mode="r")
@@ -138,7 +187,11 @@ def test_size_and_notice() -> None:
 
 def test_a_text_has_one_vector_whatever_stands_beside_it() -> None:
     """Every bit is the same for a text alone, among others, and at another place."""
-    texts = [f"Ada lives in town number {number}, near the harbour, with {'her dogs and ' * number}a cat." for number in range(12)]
+    texts = [
+        f"Ada lives in town number {number}, near the harbour, with {'her dogs and ' * number}a"
+        " cat."
+        for number in range(12)
+    ]
     embedder = BuiltinEmbedder()
     together = embedder.embed(texts)
     assert np.array_equal(together, embedder.embed(texts[::-1])[::-1])

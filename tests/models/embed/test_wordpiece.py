@@ -37,14 +37,25 @@ def test_words() -> None:
 
 def _texts(rng: random.Random) -> list[str]:
     alphabets = [
-        "abcdefghijklmnopqrstuvwxyz'", r"""ABCDEF ghi-_/.,!?;:()[]{}<>@#$%^&*~`|\"+=""", "0123456789.,:/-", "àéîõüßøłđžčñçÅÆœ",
-        "абвгдежзийклмнопрстуфхцчшщъыьэюяё", "αβγδεζηθικλμνξοπρστυφχψωάέή", "אבגדהוזחטיכלמנסעפצקרשת", "ابتثجحخدذرزسشصضطظعغفقكلمنهويًٌٍَُِ",
-        "अआइईउऊएऐओऔकखगघचछजझटठडढणतथदधनपफबभमयरलवशषसहािीुूृेैोौ्ं", "กขคงจฉชซญดตถทธนบปผฝพฟภมยรลวศษสหอะาิีึืุูเแโใไ่้๊๋์", "한국어안녕하세요",
-        "日本語東京行くのはですがぎぐカタカナ、。「」", "我你他是在有一不人们的了", "😀👍🏽🎉❤️👨‍👩‍👧🇩🇪",
+        "abcdefghijklmnopqrstuvwxyz'",
+        r"""ABCDEF ghi-_/.,!?;:()[]{}<>@#$%^&*~`|\"+=""",
+        "0123456789.,:/-",
+        "àéîõüßøłđžčñçÅÆœ",
+        "абвгдежзийклмнопрстуфхцчшщъыьэюяё",
+        "αβγδεζηθικλμνξοπρστυφχψωάέή",
+        "אבגדהוזחטיכלמנסעפצקרשת",
+        "ابتثجحخدذرزسشصضطظعغفقكلمنهويًٌٍَُِ",
+        "अआइईउऊएऐओऔकखगघचछजझटठडढणतथदधनपफबभमयरलवशषसहािीुूृेैोौ्ं",
+        "กขคงจฉชซญดตถทธนบปผฝพฟภมยรลวศษสหอะาิีึืุูเแโใไ่้๊๋์",
+        "한국어안녕하세요",
+        "日本語東京行くのはですがぎぐカタカナ、。「」",
+        "我你他是在有一不人们的了",
+        "😀👍🏽🎉❤️👨‍👩‍👧🇩🇪",
         "“”‘’—–…•·©®™°±×÷",
         "\t\n\r \u00a0\u3000\u2009\u200b\u200d\ufeff\u00ad\x00\x07\x1b\x7f\x85",
-        "İıſﬁﬀǅÅΩKﬅẞŉΐ", "e\u0301a\u0308n\u0303 o\u0302\u0323",
-    ]  # fmt: skip
+        "İıſﬁﬀǅÅΩKﬅẞŉΐ",
+        "e\u0301a\u0308n\u0303 o\u0302\u0323",
+    ]
     made = []
     for _ in range(2500):
         chosen = rng.choices(alphabets, k=rng.randrange(1, 4))
@@ -53,7 +64,7 @@ def _texts(rng: random.Random) -> list[str]:
                 "".join(rng.choice(rng.choice(chosen)) for _ in range(rng.randrange(1, 14)))
                 for _ in range(rng.randrange(1, 12))
             )
-        )  # fmt: skip
+        )
     return made
 
 
@@ -66,7 +77,10 @@ def test_same_ids_as_the_original(minilm: Path) -> None:
     vocabulary = original.get_vocab()
     ours = WordPieceTokenizer(vocabulary, vocabulary["[UNK]"])
     texts = _texts(random.Random(0))
-    texts += [path.read_text("utf-8")[:5000].replace("[", "(") for path in sorted(Path(__file__).parents[2].rglob("*.py"))]
+    texts += [
+        path.read_text("utf-8")[:5000].replace("[", "(")
+        for path in sorted(Path(__file__).parents[2].rglob("*.py"))
+    ]
     assert len(texts) > 2500
     theirs = [encoded.ids for encoded in original.encode_batch(texts, add_special_tokens=False)]
     wrong = [text for text, ids in zip(texts, theirs, strict=True) if ours.ids(text) != ids]

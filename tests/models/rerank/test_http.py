@@ -29,8 +29,12 @@ def reranker(server: ScriptedModel, **options: str) -> HttpReranker:
 
 
 def test_scores_come_back_in_the_order_of_the_texts(server: ScriptedModel) -> None:
-    """The server sorts by relevance; the answer is by text, absolute, and only the tail of the query was sent."""
-    scores = reranker(server, key="k").rank(RerankRequest("x" * 5000 + " where does Alice live", (*TEXTS, "y" * 900), 5))
+    """The server sorts by relevance;
+    the answer is by text, absolute, and only the tail of the query was sent.
+    """
+    scores = reranker(server, key="k").rank(
+        RerankRequest("x" * 5000 + " where does Alice live", (*TEXTS, "y" * 900), 5)
+    )
     assert len(scores) == 5
     assert all(score is not None and 0 <= score <= 1 for score in scores)
     assert scores[2] > scores[1] > scores[0]
@@ -47,7 +51,9 @@ def test_logits_are_made_absolute(server: ScriptedModel) -> None:
     server.score = lambda query, text: 2.0 if "Lisbon" in text else 0.5
     model = reranker(server)
     assert model.rank(RerankRequest("q", ("cat",), 5)) == (0.5,)
-    assert model.rank(RerankRequest("q", ("cat", "Lisbon"), 5)) == pytest.approx((1 / (1 + math.exp(-0.5)), 1 / (1 + math.exp(-2))))
+    assert model.rank(RerankRequest("q", ("cat", "Lisbon"), 5)) == pytest.approx(
+        (1 / (1 + math.exp(-0.5)), 1 / (1 + math.exp(-2)))
+    )
     assert model.rank(RerankRequest("q", ("cat",), 5)) == pytest.approx((1 / (1 + math.exp(-0.5)),))
 
 
@@ -78,7 +84,9 @@ def test_a_late_answer_is_no_opinion(server: ScriptedModel) -> None:
     ],
 )
 def test_a_failing_server(server: ScriptedModel, fault: str, outcome: object) -> None:
-    """Results that are missing or name other texts are None; a failure is a ModelError; the next call is right."""
+    """Results that are missing or name other texts are None;
+    a failure is a ModelError; the next call is right.
+    """
     server.fail(fault)
     model = reranker(server)
     if outcome == "error":
@@ -94,32 +102,74 @@ def test_a_failing_server(server: ScriptedModel, fault: str, outcome: object) ->
 @pytest.mark.parametrize(
     ("body", "scores"),
     [
-        ({"results": [{"index": 1, "relevance_score": 0.9}, {"index": 0, "relevance_score": 0}]}, (0.0, 0.9)),
+        (
+            {"results": [{"index": 1, "relevance_score": 0.9}, {"index": 0, "relevance_score": 0}]},
+            (0.0, 0.9),
+        ),
         ({"data": [{"index": 1, "score": 0.9}]}, (None, 0.9)),
         ([{"index": 0, "score": 0.25}, {"index": 1, "score": 1}], (0.25, 1.0)),
         (
-            {"results": [{"index": "0", "relevance_score": 1}, {"index": -1, "relevance_score": 1}, {"index": 2, "relevance_score": 1}]},
+            {
+                "results": [
+                    {"index": "0", "relevance_score": 1},
+                    {"index": -1, "relevance_score": 1},
+                    {"index": 2, "relevance_score": 1},
+                ]
+            },
             (None, None),
         ),
-        ({"results": [{"index": 0, "relevance_score": "high"}, {"index": 1, "relevance_score": math.nan}, "x", None]}, (None, None)),
+        (
+            {
+                "results": [
+                    {"index": 0, "relevance_score": "high"},
+                    {"index": 1, "relevance_score": math.nan},
+                    "x",
+                    None,
+                ]
+            },
+            (None, None),
+        ),
         ({"results": []}, (None, None)),
     ],
 )
-def test_dialects_of_the_answer(server: ScriptedModel, body: object, scores: tuple[float | None, ...]) -> None:
-    """Cohere's, Jina's and text-embeddings-inference's answers are read; what names no text or holds no number is None."""
+def test_dialects_of_the_answer(
+    server: ScriptedModel, body: object, scores: tuple[float | None, ...]
+) -> None:
+    """Cohere's, Jina's and text-embeddings-inference's answers are read;
+    what names no text or holds no number is None.
+    """
     model = reranker(server)
-    assert tuple(model._to_relevance(dict(model._read_scores(json.loads(json.dumps(body)), 2)).get(place)) for place in range(2)) == scores
+    assert (
+        tuple(
+            model._to_relevance(
+                dict(model._read_scores(json.loads(json.dumps(body)), 2)).get(place)
+            )
+            for place in range(2)
+        )
+        == scores
+    )
 
 
 def test_a_choice_becomes_a_reranker(server: ScriptedModel, tmp_path) -> None:
-    """Each provider gives its reranker without loading or calling anything; what is missing is a settings error."""
+    """Each provider gives its reranker without loading or calling anything;
+    what is missing is a settings error.
+    """
     assert choose_reranker(RerankerChoice(), CLOCK) is None
     assert choose_reranker(RerankerChoice("listwise"), CLOCK).name == "listwise:none"
-    assert choose_reranker(RerankerChoice("crossencoder", model=str(tmp_path / "tiny")), CLOCK).name == "crossencoder:tiny"
+    assert (
+        choose_reranker(RerankerChoice("crossencoder", model=str(tmp_path / "tiny")), CLOCK).name
+        == "crossencoder:tiny"
+    )
     for url in (server.url, f"{server.url}/rerank", f"{server.url}/v1/"):
-        assert None not in choose_reranker(RerankerChoice("http", url=url), CLOCK).rank(RerankRequest("q", TEXTS, 5))
+        assert None not in choose_reranker(RerankerChoice("http", url=url), CLOCK).rank(
+            RerankRequest("q", TEXTS, 5)
+        )
     assert server.requests[1].path == "/rerank"
-    for choice in (RerankerChoice("http"), RerankerChoice("crossencoder"), RerankerChoice("http", url="nonsense")):
+    for choice in (
+        RerankerChoice("http"),
+        RerankerChoice("crossencoder"),
+        RerankerChoice("http", url="nonsense"),
+    ):
         with pytest.raises(SettingsError) as caught:
             choose_reranker(choice, CLOCK)
         assert caught.value.hint

@@ -47,17 +47,26 @@ def cached(folder: Path) -> None:
 
 
 def test_counts_by_the_vocabulary(library: Library, tmp_path: Path) -> None:
-    """With the library and its file the count is the library's, and it is loaded once, at the first use."""
+    """With the library and its file the count is the library's, and it is loaded once, at the first
+    use.
+    """
     cached(tmp_path)
     counter = choose_counter("cl100k_base", SettableClock())
     assert library.loads == 0
-    assert (counter.name, counter.count(TEXT), counter.count(""), counter.count("<|endoftext|>")) == ("cl100k_base", len(TEXT), 0, 13)
+    assert (
+        counter.name,
+        counter.count(TEXT),
+        counter.count(""),
+        counter.count("<|endoftext|>"),
+    ) == ("cl100k_base", len(TEXT), 0, 13)
     assert library.loads == 1
 
 
 @pytest.mark.covers("S1.60")
 def test_nothing_is_fetched(library: Library) -> None:
-    """Without its file on this machine the library is not asked, as it would fetch it; tokens are estimated."""
+    """Without its file on this machine the library is not asked, as it would fetch it;
+    tokens are estimated.
+    """
     assert choose_counter("cl100k_base", SettableClock()).count(TEXT) == estimate_tokens(TEXT)
     assert library.loads == 0
 
@@ -66,7 +75,9 @@ def test_nothing_is_fetched(library: Library) -> None:
 def test_missing_library(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the library tokens are estimated."""
     monkeypatch.setitem(sys.modules, "tiktoken", None)
-    assert choose_counter("o200k_base", SettableClock()).count("我们明天去北京") == estimate_tokens("我们明天去北京")
+    assert choose_counter("o200k_base", SettableClock()).count("我们明天去北京") == estimate_tokens(
+        "我们明天去北京"
+    )
 
 
 @pytest.mark.covers("S1.60")
@@ -98,4 +109,8 @@ def test_the_real_library(name: str) -> None:
     tiktoken = pytest.importorskip("tiktoken")
     if not os.environ.get("TIKTOKEN_CACHE_DIR"):
         pytest.skip("TIKTOKEN_CACHE_DIR names no folder with vocabularies")
-    assert choose_counter(name, SettableClock()).count(TEXT) == len(tiktoken.get_encoding(name).encode(TEXT)) == 7
+    assert (
+        choose_counter(name, SettableClock()).count(TEXT)
+        == len(tiktoken.get_encoding(name).encode(TEXT))
+        == 7
+    )

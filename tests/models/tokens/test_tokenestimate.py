@@ -10,10 +10,28 @@ from engrams.models.tokens.tokenestimate import estimate_tokens
 # text, tokens by a vocabulary of 100,000 entries, by one of 200,000
 COUNTED = [
     ("Hello world", 2, 2),
-    ("Hey Caroline! I went to the support group yesterday and it was so powerful, honestly.", 18, 18),
+    (
+        "Hey Caroline! I went to the support group yesterday and it was so powerful, honestly.",
+        18,
+        18,
+    ),
     ("What did I say about my sister's wedding in June 2023?", 15, 15),
-    ("def add(self, items: Sequence[str]) -> None:\n    for item in items:\n        self._rows.append(item.lower())\n", 26, 26),
-    ('{"id": 17, "user": "alice", "tags": ["a", "b"], "score": 0.1234, "at": "2024-05-01T10:00:00Z"}', 48, 48),
+    (
+        (
+            "def add(self, items: Sequence[str]) -> None:\n    for item in items:\n       "
+            " self._rows.append(item.lower())\n"
+        ),
+        26,
+        26,
+    ),
+    (
+        (
+            '{"id": 17, "user": "alice", "tags": ["a", "b"], "score": 0.1234, "at":'
+            ' "2024-05-01T10:00:00Z"}'
+        ),
+        48,
+        48,
+    ),
     ("https://example.com/docs/item?q=abcdefgh&id=12345678", 14, 14),
     ("- [ ] buy milk\n- [x] call mom\n\n## Notes\n* one\n* two\n", 22, 22),
     ("3.14159 2653 58979 32384626", 14, 14),
@@ -56,7 +74,15 @@ def test_empty_and_blank() -> None:
 
 def test_huge_texts() -> None:
     """Megabytes without structure are counted, in linear time."""
-    for text in ("a" * 1_000_000, "é" * 300_000, " " * 1_000_000, "\n" * 300_000, "A" * 300_000, "1" * 300_000, "中" * 300_000):
+    for text in (
+        "a" * 1_000_000,
+        "é" * 300_000,
+        " " * 1_000_000,
+        "\n" * 300_000,
+        "A" * 300_000,
+        "1" * 300_000,
+        "中" * 300_000,
+    ):
         assert 1000 < estimate_tokens(text) < 2 * len(text)
 
 
@@ -78,4 +104,6 @@ def test_choose_the_estimate() -> None:
 def test_a_text_counted_again_counts_the_same() -> None:
     """What is remembered of short texts, and counted anew of long ones, is the estimate itself."""
     for text in ("", "The kiln is hot.", "東京に住んでいます。", "word " * 5000):
-        assert [choose_counter("estimate").count(text) for _ in range(2)] == [estimate_tokens(text)] * 2
+        assert [choose_counter("estimate").count(text) for _ in range(2)] == [
+            estimate_tokens(text)
+        ] * 2

@@ -124,7 +124,10 @@ def test_course(query: str) -> None:
     assert parse_query(query, NOW, TWO).wants_course
 
 
-@pytest.mark.parametrize("query", ["Where is my resume?", "What did I order last week?", "What did Melanie do in order to rest?"])
+@pytest.mark.parametrize(
+    "query",
+    ["Where is my resume?", "What did I order last week?", "What did Melanie do in order to rest?"],
+)
 def test_no_course(query: str) -> None:
     """An order from a shop and a purpose are no course of things."""
     assert not parse_query(query, NOW, TWO).wants_course
@@ -134,13 +137,21 @@ def test_no_course(query: str) -> None:
 def test_neither(query: str) -> None:
     """Most queries want neither: a name (名前) or a morning (午前) is not the past (前)."""
     found = parse_query(query, NOW, TWO)
-    assert (found.wants_current, found.wants_past, found.wants_time, found.spans) == (False, False, False, ())
+    assert (found.wants_current, found.wants_past, found.wants_time, found.spans) == (
+        False,
+        False,
+        False,
+        (),
+    )
 
 
 @pytest.mark.parametrize(
     ("query", "parts"),
     [
-        ("Where does Ann live, and when did she move?", ("Where does Ann live", "when did she move?")),
+        (
+            "Where does Ann live, and when did she move?",
+            ("Where does Ann live", "when did she move?"),
+        ),
         ("Who came? What did they eat?", ("Who came", "What did they eat?")),
         ("What do Ann and Bob like?", ("What do Ann and Bob like?",)),
         ("Wo wohnt sie und wann kam sie?", ("Wo wohnt sie", "wann kam sie?")),
@@ -175,7 +186,12 @@ def test_as_json_leaves_out_what_is_empty() -> None:
     found = parse_query("When did Melanie swim in March 2022?", NOW, TWO).to_json()
     assert found["about"] == ["Melanie"]
     assert found["times"] == [
-        {"text": "March 2022", "from": "2022-03-01T00:00:00+00:00", "to": "2022-04-01T00:00:00+00:00", "grain": "month"}
+        {
+            "text": "March 2022",
+            "from": "2022-03-01T00:00:00+00:00",
+            "to": "2022-04-01T00:00:00+00:00",
+            "grain": "month",
+        }
     ]
     assert "role" not in found
     assert "parts" not in found

@@ -9,7 +9,10 @@ from engrams.types import Turn
 
 NOISE = [
     ("<system-reminder>Be brief.</system-reminder>Where is my car?", "Where is my car?"),
-    ("Where is my car?\n<system-reminder>\nTodo list\nis empty\n</system-reminder>", "Where is my car?"),
+    (
+        "Where is my car?\n<system-reminder>\nTodo list\nis empty\n</system-reminder>",
+        "Where is my car?",
+    ),
     ("Where is my car?\n<system-reminder>cut off", "Where is my car?"),
     ("<system-reminder>a</system-reminder>x<system-reminder>b</system-reminder>y", "xy"),
     ("<environment_details>cwd: /tmp</environment_details>\nWhere is my car?", "Where is my car?"),
@@ -46,7 +49,9 @@ def test_the_last_user_text_leads() -> None:
 
 
 def test_blocks_and_turns() -> None:
-    """Content may come as blocks, and messages as turns; pictures and tool results in blocks are no words."""
+    """Content may come as blocks, and messages as turns;
+    pictures and tool results in blocks are no words.
+    """
     blocks = [
         {"type": "tool_result", "content": "404", "text": "404"},
         {"type": "text", "text": "Where is"},
@@ -60,14 +65,25 @@ def test_blocks_and_turns() -> None:
 def test_a_message_of_noise_alone_does_not_lead() -> None:
     """A user message that holds only a tool's output is passed over."""
     assert (
-        extract_query([{"role": "user", "content": "Where is my car?"}, {"role": "user", "content": "<tool_result>404</tool_result>"}])
+        extract_query(
+            [
+                {"role": "user", "content": "Where is my car?"},
+                {"role": "user", "content": "<tool_result>404</tool_result>"},
+            ]
+        )
         == "Where is my car?"
     )
 
 
 @pytest.mark.parametrize(
     "messages",
-    [[], [{"role": "assistant", "content": "Hi"}], [{}], [{"role": "user", "content": 5}], [{"role": "user", "content": [1, None, {}]}]],
+    [
+        [],
+        [{"role": "assistant", "content": "Hi"}],
+        [{}],
+        [{"role": "user", "content": 5}],
+        [{"role": "user", "content": [1, None, {}]}],
+    ],
 )
 def test_nothing_said(messages: list[dict[str, object]]) -> None:
     """Where no user said anything, there is nothing to search for."""
@@ -79,7 +95,9 @@ def test_the_tail_counts() -> None:
     """Of a long text the last 4000 characters are searched for, and context stays within them."""
     text = "a" * 5000 + " the end"
     assert extract_query(text) == extract_query([{"role": "user", "content": text}]) == text[-4000:]
-    history = [{"role": "assistant", "content": "b" * 3000}] * 5 + [{"role": "user", "content": "short"}]
+    history = [{"role": "assistant", "content": "b" * 3000}] * 5 + [
+        {"role": "user", "content": "short"}
+    ]
     told = extract_query(history, context=5)
     assert told.startswith("short\n" + "b" * 1200 + "\n")
     assert len(told) <= 4000

@@ -63,7 +63,10 @@ def test_dense_without_blanks(query: str, dense: str) -> None:
 
 def test_among_three_others_keep_their_names() -> None:
     """Where more than two speak, "you" could be anybody."""
-    assert parse_query("What did Melanie say to Caroline?", NOW, THREE).dense_text == "What did I say to Caroline?"
+    assert (
+        parse_query("What did Melanie say to Caroline?", NOW, THREE).dense_text
+        == "What did I say to Caroline?"
+    )
 
 
 @pytest.mark.parametrize(
@@ -78,7 +81,9 @@ def test_among_three_others_keep_their_names() -> None:
     ],
 )
 def test_lexical(query: str, lexical: str) -> None:
-    """BM25 gets the question without the name of whom it is about; all other names stay, and something always does."""
+    """BM25 gets the question without the name of whom it is about;
+    all other names stay, and something always does.
+    """
     assert parse_query(query, NOW, TWO).lexical_text == lexical
 
 

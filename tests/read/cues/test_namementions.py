@@ -11,15 +11,22 @@ from tests.text.timephrases.spans import cases
 
 from engrams.read.cues import parse_query
 
-PIECES = cases(
-    """
+PIECES = cases("""
     What|did|does|has|Melanie|Melanie's|Caroline|and|both|Will|May|Jon|Anna|Lopez|her|she|I|me|my|you|tell|to|with|?|the|dog|Paris|now|in|March
     小明|的|和|小红|健太さん|の|de|la hermana|von|Melanies|can you tell me|'s|’|!|before|according to
-    """
-)
+    """)
 NOW = datetime(2023, 7, 12, 15, 30, tzinfo=UTC)
 TWO = {"Caroline": 200, "Melanie": 210}
-MANY = {"Anna Maria Lopez": 3, "Anna Smith": 2, "Jon": 4, "Jonathan": 1, "Will": 3, "May": 2, "user": 9, "assistant": 9}
+MANY = {
+    "Anna Maria Lopez": 3,
+    "Anna Smith": 2,
+    "Jon": 4,
+    "Jonathan": 1,
+    "Will": 3,
+    "May": 2,
+    "user": 9,
+    "assistant": 9,
+}
 HAN = {"小明": 5, "小红": 4, "健太": 3, "민수": 2}
 
 ABOUT = [
@@ -29,11 +36,31 @@ ABOUT = [
     ("Where does Caroline’s sister live?", TWO, ("Caroline",), ("Caroline",)),
     ("What did Mel and her kids make?", TWO, ("Melanie",), ("Melanie",)),
     ("What book did Caroline recommend to Melanie?", TWO, ("Caroline", "Melanie"), ("Caroline",)),
-    ("What book did Melanie read from Caroline's suggestion?", TWO, ("Melanie", "Caroline"), ("Melanie",)),
+    (
+        "What book did Melanie read from Caroline's suggestion?",
+        TWO,
+        ("Melanie", "Caroline"),
+        ("Melanie",),
+    ),
     ("Who told Melanie what Caroline said?", TWO, ("Melanie", "Caroline"), ("Melanie",)),
-    ("According to Caroline, what makes Melanie a good mother?", TWO, ("Caroline", "Melanie"), ("Caroline",)),
-    ("What makes Melanie a good mother according to Caroline?", TWO, ("Melanie", "Caroline"), ("Caroline",)),
-    ("What do Caroline and Melanie have in common?", TWO, ("Caroline", "Melanie"), ("Caroline", "Melanie")),
+    (
+        "According to Caroline, what makes Melanie a good mother?",
+        TWO,
+        ("Caroline", "Melanie"),
+        ("Caroline",),
+    ),
+    (
+        "What makes Melanie a good mother according to Caroline?",
+        TWO,
+        ("Melanie", "Caroline"),
+        ("Caroline",),
+    ),
+    (
+        "What do Caroline and Melanie have in common?",
+        TWO,
+        ("Caroline", "Melanie"),
+        ("Caroline", "Melanie"),
+    ),
     ("Did Melanie and Caroline both go?", TWO, ("Melanie", "Caroline"), ("Melanie", "Caroline")),
     ("What did the race raise awareness for?", TWO, (), ()),
     ("What does Anna Maria Lopez eat?", MANY, ("Anna Maria Lopez",), ("Anna Maria Lopez",)),
@@ -61,7 +88,9 @@ ABOUT = [
 
 
 @pytest.mark.parametrize(("query", "speakers", "people", "about"), ABOUT)
-def test_people_and_about(query: str, speakers: dict[str, int], people: tuple[str, ...], about: tuple[str, ...]) -> None:
+def test_people_and_about(
+    query: str, speakers: dict[str, int], people: tuple[str, ...], about: tuple[str, ...]
+) -> None:
     """A query names known speakers, by any form of their name, and asks about its subject."""
     found = parse_query(query, NOW, speakers)
     assert found.people == people
@@ -115,9 +144,23 @@ def test_role(query: str, role: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ["", " ", "\0", "\ud800", "?" * 10_000, "Melanie " * 5_000, "'" * 5_000, "\u202eMelanie's", "🎉 Melanie 🎉", "A" * 50_000]
+    "query",
+    [
+        "",
+        " ",
+        "\0",
+        "\ud800",
+        "?" * 10_000,
+        "Melanie " * 5_000,
+        "'" * 5_000,
+        "\u202eMelanie's",
+        "🎉 Melanie 🎉",
+        "A" * 50_000,
+    ],
 )
-@pytest.mark.parametrize("speakers", [{}, TWO, {"": 1, " ": 2, "\0": 1, "a@b.c": 1, "x" * 5_000: 1, "_": 1, "的": 1}])
+@pytest.mark.parametrize(
+    "speakers", [{}, TWO, {"": 1, " ": 2, "\0": 1, "a@b.c": 1, "x" * 5_000: 1, "_": 1, "的": 1}]
+)
 def test_hostile(query: str, speakers: dict[str, int]) -> None:
     """Any query and any speakers are understood somehow, without an error."""
     found = parse_query(query, NOW, speakers)
@@ -127,9 +170,14 @@ def test_hostile(query: str, speakers: dict[str, int]) -> None:
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.lists(st.sampled_from(PIECES), max_size=12).map(" ".join) | st.text(max_size=80), st.sampled_from([{}, TWO, MANY, HAN]))
+@given(
+    st.lists(st.sampled_from(PIECES), max_size=12).map(" ".join) | st.text(max_size=80),
+    st.sampled_from([{}, TWO, MANY, HAN]),
+)
 def test_any_query(query: str, speakers: dict[str, int]) -> None:
-    """Whatever the query: the people asked about are among those named, and the rewritten texts are never lost or long."""
+    """Whatever the query:
+    the people asked about are among those named, and the rewritten texts are never lost or long.
+    """
     found = parse_query(query, NOW, speakers)
     assert set(found.asked_about) <= set(found.people) <= set(speakers)
     assert bool(found.dense_text.strip()) == bool(found.lexical_text.strip()) == bool(query.strip())

@@ -56,7 +56,11 @@ def row(number: int, terms: list[int], **changes: object) -> IndexRow:
 def corpus(count: int, seed: int = 0) -> list[IndexRow]:
     rng = random.Random(seed)
     return [
-        row(number, [rng.randrange(1, 30) for _ in range(rng.randrange(1, 15))], session=rng.choice(["s", "t", ""]))
+        row(
+            number,
+            [rng.randrange(1, 30) for _ in range(rng.randrange(1, 15))],
+            session=rng.choice(["s", "t", ""]),
+        )
         for number in range(1, count + 1)
     ]
 
@@ -68,11 +72,17 @@ def seek(**changes: object) -> CandidateSearchQuery:
 
 
 def scores(
-    index: OwnerSearchIndex, terms: list[tuple[int, float]], request: CandidateSearchQuery | None = None, limit: int = 10**6
+    index: OwnerSearchIndex,
+    terms: list[tuple[int, float]],
+    request: CandidateSearchQuery | None = None,
+    limit: int = 10**6,
 ) -> dict[str, tuple[float, ...]]:
     pool = index.pool(request or seek(), terms, 0.0, None, limit)
     columns = zip(pool.cos, pool.cosctx, pool.bm, pool.bmctx, pool.bmses, strict=True)
-    return {name: tuple(float(value) for value in values) for name, values in zip(pool.ids, columns, strict=True)}
+    return {
+        name: tuple(float(value) for value in values)
+        for name, values in zip(pool.ids, columns, strict=True)
+    }
 
 
 def filled(rows: list[IndexRow]) -> OwnerSearchIndex:
@@ -83,7 +93,9 @@ def filled(rows: list[IndexRow]) -> OwnerSearchIndex:
 
 @pytest.mark.parametrize("size", [120, 900])
 def test_row_by_row_equals_all_at_once(size: int) -> None:
-    """Filling the index turn by turn gives the scores of filling it in one go, also in its form as a file."""
+    """Filling the index turn by turn gives the scores of filling it in one go, also in its form as
+    a file.
+    """
     rows = corpus(size)
     one = OwnerSearchIndex(DIMENSION)
     for each in rows:
@@ -97,7 +109,9 @@ def test_row_by_row_equals_all_at_once(size: int) -> None:
 
 
 def test_cosines_are_those_of_the_vectors() -> None:
-    """The plain cosine is the dot product; the windowed one is that of the weighted sum of three turns."""
+    """The plain cosine is the dot product;
+    the windowed one is that of the weighted sum of three turns.
+    """
     rows = [row(number, [1]) for number in (1, 2, 3)]
     vectors = [np.frombuffer(each.vector or b"", np.float32) for each in rows]
     query = seek().vector
@@ -112,7 +126,9 @@ def test_bm25_is_the_formula_over_what_is_in_reach() -> None:
     """BM25 uses the statistics of the reach, and is divided by the most the query could score."""
     rows = corpus(60)
     mine = [each for each in rows if each.rowid % 3]
-    index = filled([each if each.rowid % 3 else each._replace(scope=f"{OWNER.key}/project/x") for each in rows])
+    index = filled(
+        [each if each.rowid % 3 else each._replace(scope=f"{OWNER.key}/project/x") for each in rows]
+    )
     found = scores(index, [(5, 1.0), (9, 1.0)], seek(reach=ScopeReach(OWNER, (OWNER,))))
     assert set(found) == {each.id for each in mine}
     texts = {each.id: np.frombuffer(each.lexemes, np.uint32).tolist() for each in mine}
@@ -126,7 +142,9 @@ def test_bm25_is_the_formula_over_what_is_in_reach() -> None:
         idf[term] = math.log(1 + (len(texts) - frequency + 0.5) / (frequency + 0.5))
     for name, words in texts.items():
         scale = 0.9 * (1 - b + b * lengths[name] / average)
-        want = sum(idf[term] * words.count(term) / (words.count(term) + scale) for term in idf) / sum(idf.values())
+        want = sum(
+            idf[term] * words.count(term) / (words.count(term) + scale) for term in idf
+        ) / sum(idf.values())
         assert found[name][2] == pytest.approx(want, abs=1e-5)
 
 
@@ -143,19 +161,23 @@ def test_large_scopes_keep_the_best_of_each_source() -> None:
 
 
 def test_a_removed_record_is_gone_and_lends_nothing() -> None:
-    """A forgotten turn is not found, and the turns after it are scored as if it had not been said, as in an index built later."""
+    """A forgotten turn is not found, and the turns after it are scored as if it had not been said,
+    as in an index built later.
+    """
     rows = [row(number, [number]) for number in (1, 2, 3)]
     index = filled(rows)
     index.updates.apply([row(2, [2], changed=4, status="forgotten")])
     found = scores(index, [(2, 1.0)])
     assert set(found) == {"m1", "m3"}
     first, third = (np.frombuffer(rows[place].vector or b"", np.float32) for place in (0, 2))
-    window, query = third + 0.7 * first, seek().vector
+    window = third + 0.7 * first
+    query = seek().vector
     assert found["m3"][1] == pytest.approx(float(window @ query / np.linalg.norm(window)), abs=1e-6)
     assert found["m3"][3] == 0
     assert found == scores(filled([rows[0], rows[2]]), [(2, 1.0)])
     index.updates.apply([row(2, [2], changed=5)])
-    back, anew = scores(index, [(2, 1.0)]), scores(filled(rows), [(2, 1.0)])
+    back = scores(index, [(2, 1.0)])
+    anew = scores(filled(rows), [(2, 1.0)])
     assert all(back[name] == pytest.approx(values, abs=1e-6) for name, values in anew.items())
 
 
@@ -172,11 +194,20 @@ def test_an_edited_record_takes_its_old_place() -> None:
 
 @pytest.mark.covers("S4.28")
 def test_status_and_times_decide_what_is_seen() -> None:
-    """Superseded records are not seen now, are seen as of a time when they held, and never before they were known."""
+    """Superseded records are not seen now, are seen as of a time when they held, and never before
+    they were known.
+    """
     second = 1_000_000
     index = filled(
         [
-            row(100, [1], status="superseded", valid_from=100 * second, valid_to=200 * second, ended_at=200 * second),
+            row(
+                100,
+                [1],
+                status="superseded",
+                valid_from=100 * second,
+                valid_to=200 * second,
+                ended_at=200 * second,
+            ),
             row(200, [1], valid_from=200 * second),
             row(300, [1], status="archived", retired_at=400 * second),
         ]
@@ -198,15 +229,25 @@ def test_status_and_times_decide_what_is_seen() -> None:
 
 def test_kinds_scopes_and_filters_narrow_the_reach() -> None:
     """Only what is of the kind, in the scope and among the allowed rows is a candidate."""
-    index = filled([row(1, [1]), row(2, [1], kind="fact"), row(3, [1], scope=f"{OWNER.key}/project/x")])
+    index = filled(
+        [row(1, [1]), row(2, [1], kind="fact"), row(3, [1], scope=f"{OWNER.key}/project/x")]
+    )
     assert set(scores(index, [(1, 1.0)], seek(kinds=(Kind.FACT,)))) == {"m2"}
-    assert set(scores(index, [(1, 1.0)], seek(reach=ScopeReach(OWNER, (Scope((*OWNER.labels, "project", "x")),))))) == {"m3"}
+    assert set(
+        scores(
+            index,
+            [(1, 1.0)],
+            seek(reach=ScopeReach(OWNER, (Scope((*OWNER.labels, "project", "x")),))),
+        )
+    ) == {"m3"}
     pool = index.pool(seek(), [(1, 1.0)], 0.0, np.array([1, 3]), 100)
     assert set(pool.ids) == {"m1", "m3"}
 
 
 def test_an_index_knows_of_triggers() -> None:
-    """A search looks for triggered rules only where some record has a trigger; the index file says so too."""
+    """A search looks for triggered rules only where some record has a trigger;
+    the index file says so too.
+    """
     index = filled([row(1, [1])])
     assert not index.pool(seek(), [], 0.0, None, 10).has_triggers
     index.updates.apply([row(1, [1], triggered=1)])

@@ -8,8 +8,9 @@ from engrams.store.index.indexcolumns import IndexColumns
 
 
 def test_vectors_of_eight_bits_keep_their_products() -> None:
-    """Within 0.001 of the whole ones where all have a large part in common, those that come later too; one unlike all others is told
-    more coarsely."""
+    """Within 0.001 of the whole ones where all have a large part in common, those that come later
+    too; one unlike all others is told more coarsely.
+    """
     dice = np.random.default_rng(3)
     common = np.eye(1, 64, dtype=np.float32)[0]
     whole = dice.standard_normal((500, 64)).astype(np.float32) * 0.05 + common

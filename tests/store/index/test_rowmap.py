@@ -11,10 +11,16 @@ from engrams.store.index.indexcolumns import RowSlotMap
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_a_place_is_the_last_one_said_however_many_there_are(monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
-    """Against a dict: put in order and out of it, moved, dropped and put again, over many settlings."""
+def test_a_place_is_the_last_one_said_however_many_there_are(
+    monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """Against a dict:
+    put in order and out of it, moved, dropped and put again, over many settlings.
+    """
     monkeypatch.setattr(indexcolumns, "_RECENT", 50)
-    dice, told, found = random.Random(seed), dict[int, int](), RowSlotMap()
+    dice = random.Random(seed)
+    told = dict[int, int]()
+    found = RowSlotMap()
     for slot in range(3000):
         row = slot * 3 if dice.random() < 0.8 else dice.randrange(9000)
         if dice.random() < 0.2:

@@ -8,7 +8,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from engrams.store.index.segmentfile import SegmentContent, map_segment, release_pages, write_segment
+from engrams.store.index.segmentfile import (
+    SegmentContent,
+    map_segment,
+    release_pages,
+    write_segment,
+)
 
 SIZE = 16_000_000
 
@@ -21,9 +26,14 @@ def mapped_mb() -> float:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="told by /proc")
 def test_released_pages_take_no_memory_and_come_back(tmp_path: Path) -> None:
-    """Of a released array nothing is resident; it reads as before, and changes of its neighbours stay."""
+    """Of a released array nothing is resident;
+    it reads as before, and changes of its neighbours stay.
+    """
     codes = np.random.default_rng(1).integers(0, 256, SIZE, np.uint8)
-    write_segment(tmp_path / "a", SegmentContent({}, {"before": np.zeros(100), "codes": codes, "after": np.zeros(100)}))
+    write_segment(
+        tmp_path / "a",
+        SegmentContent({}, {"before": np.zeros(100), "codes": codes, "after": np.zeros(100)}),
+    )
     arrays = map_segment(tmp_path / "a").arrays
     arrays["before"][:] = arrays["after"][:] = 7
     start = mapped_mb()

@@ -7,16 +7,26 @@ from threading import enumerate as enumerate_threads
 import numpy as np
 import pytest
 
-from engrams.store.index.annsearch import AnnIndex, CodeUnpacker, NearestVectorSearcher, top_slots, unique_sorted
+from engrams.store.index.annsearch import (
+    AnnIndex,
+    CodeUnpacker,
+    NearestVectorSearcher,
+    top_slots,
+    unique_sorted,
+)
 from engrams.store.index.indexcolumns import IndexColumns
 
 
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.3, 1.0])
 @pytest.mark.parametrize("levels", [3, 1_000_000])
 def test_the_highest_of_many_are_found_however_they_are_spread(share: float, levels: int) -> None:
-    """As a whole sort would choose them, for rare scores and common ones, all different or nearly all equal; zeros never."""
+    """As a whole sort would choose them, for rare scores and common ones, all different or nearly
+    all equal; zeros never.
+    """
     dice = np.random.default_rng(7)
-    scores = (dice.integers(1, levels, 50_000) / levels * (dice.random(50_000) < share)).astype(np.float32)
+    scores = (dice.integers(1, levels, 50_000) / levels * (dice.random(50_000) < share)).astype(
+        np.float32
+    )
     for width in (1, 10, 400):
         found = top_slots(scores, width)
         wanted = np.sort(scores[scores > 0])[::-1][:width]
@@ -32,7 +42,9 @@ def test_distinct_keeps_each_once_in_order() -> None:
 
 @pytest.mark.parametrize(("rank", "bits"), [(6, 2), (64, 4)])
 def test_codes_have_as_many_bits_as_tell_the_nearest(rank: int, bits: int) -> None:
-    """Two where vectors differ in few ways, as those of texts do, four where they are random; the nearest are found by both."""
+    """Two where vectors differ in few ways, as those of texts do, four where they are random;
+    the nearest are found by both.
+    """
     pytest.importorskip("turbovec")
     random = np.random.default_rng(5)
     spread = random.standard_normal((20_000, rank)) @ random.standard_normal((rank, 64))
@@ -44,11 +56,15 @@ def test_codes_have_as_many_bits_as_tell_the_nearest(rank: int, bits: int) -> No
     assert codes is not None
     assert codes.bits == bits
     columns.quantize()
-    searcher, mask, shares = NearestVectorSearcher(codes), np.ones(len(vectors), np.bool_), []
+    searcher = NearestVectorSearcher(codes)
+    mask = np.ones(len(vectors), np.bool_)
+    shares = []
     for asked in vectors[::1_000]:
         scores = vectors @ asked
         bound = np.sort(scores)[-100] - 0.001
-        shares.append(np.count_nonzero(scores[searcher.find(columns, asked, mask, 400)] >= bound) / 100)
+        shares.append(
+            np.count_nonzero(scores[searcher.find(columns, asked, mask, 400)] >= bound) / 100
+        )
     assert np.mean(np.minimum(shares, 1)) >= 0.98
 
 
@@ -61,7 +77,8 @@ def test_codes_are_used_as_soon_as_they_are_unpacked() -> None:
     codes = AnnIndex.build(columns.vectors)
     assert codes is not None
     columns.quantize()
-    searcher, mask = NearestVectorSearcher(packed=(np.frombuffer(codes.encode(), np.uint8), 3_000)), np.ones(3_000, np.bool_)
+    searcher = NearestVectorSearcher(packed=(np.frombuffer(codes.encode(), np.uint8), 3_000))
+    mask = np.ones(3_000, np.bool_)
     asked = columns.get_vectors(np.array([17]))[0]
     for _ in range(2):
         searcher.find(columns, asked, mask, 40)
@@ -74,7 +91,9 @@ def test_codes_are_used_as_soon_as_they_are_unpacked() -> None:
 
 
 def test_the_first_searches_scan_and_later_ones_use_codes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Codes of a file are left packed by one search and unpacked once; those of another version are made anew; all find alike."""
+    """Codes of a file are left packed by one search and unpacked once;
+    those of another version are made anew; all find alike.
+    """
     pytest.importorskip("turbovec")
     random = np.random.default_rng(3)
     columns = IndexColumns(64)
@@ -87,7 +106,8 @@ def test_the_first_searches_scan_and_later_ones_use_codes(monkeypatch: pytest.Mo
     decoded: list[int] = []
     decode = AnnIndex.decode
     monkeypatch.setattr(AnnIndex, "decode", lambda data: decoded.append(len(data)) or decode(data))
-    asked, mask = columns.get_vectors(np.array([17]))[0], np.ones(3_000, np.bool_)
+    asked = columns.get_vectors(np.array([17]))[0]
+    mask = np.ones(3_000, np.bool_)
     packed = np.frombuffer(codes.encode(), np.uint8)
     for held, times in ((packed, 1), (packed[:100], 2)):
         searcher = NearestVectorSearcher(packed=(held, 3_000))

@@ -23,7 +23,13 @@ def opened(home: Path, clock: Time) -> SqliteStore:
 
 def fill(home: Path, clock: Time, count: int = 3) -> None:
     store = opened(home, clock)
-    add(store, *(record(f"Alice likes tea number {number} on the {number * 7} th") for number in range(count)))
+    add(
+        store,
+        *(
+            record(f"Alice likes tea number {number} on the {number * 7} th")
+            for number in range(count)
+        ),
+    )
     store.close()
 
 
@@ -42,14 +48,20 @@ FTS_DAMAGE = {
     "table gone": ["DROP TABLE postings"],
     "format gone": ["DELETE FROM postings_config"],
     "format of another": ["UPDATE postings_config SET v = 99 WHERE k = 'version'"],
-    "leaves overwritten": ["UPDATE postings_data SET block = zeroblob(length(block)) WHERE id > 10"],
+    "leaves overwritten": [
+        "UPDATE postings_data SET block = zeroblob(length(block)) WHERE id > 10"
+    ],
 }
 
 
 @pytest.mark.covers("S1.54")
 @pytest.mark.parametrize("damage", FTS_DAMAGE)
-def test_a_damaged_full_text_index_is_rebuilt_on_opening(home: Path, clock: Time, damage: str) -> None:
-    """However the full-text index was damaged, it is made anew from the records on opening, and the check tells."""
+def test_a_damaged_full_text_index_is_rebuilt_on_opening(
+    home: Path, clock: Time, damage: str
+) -> None:
+    """However the full-text index was damaged, it is made anew from the records on opening, and the
+    check tells.
+    """
     fill(home, clock)
     raw(home, *FTS_DAMAGE[damage])
     store = opened(home, clock)
@@ -71,7 +83,11 @@ def test_damage_while_open_is_mended_by_the_next_write(home: Path, clock: Time) 
     store = opened(home, clock)
     one = record("Alice likes tea")
     add(store, one)
-    raw(home, "UPDATE postings_data SET block = x'DEADBEEF' WHERE id > 10", "UPDATE postings_data SET block = x'FF' WHERE id = 10")
+    raw(
+        home,
+        "UPDATE postings_data SET block = x'DEADBEEF' WHERE id > 10",
+        "UPDATE postings_data SET block = x'FF' WHERE id = 10",
+    )
     change(store, one, text="Alice likes coffee")
     add(store, record("more coffee"))
     report = store.check(False)
@@ -85,13 +101,18 @@ QUIET_DAMAGE = {
     "a term too few": "INSERT INTO postings(postings, rowid, terms) VALUES ('delete', 1, 'tea')",
     "a term too many": "INSERT INTO postings(rowid, terms) VALUES (99, 'nonsense')",
     "a wrong count": "UPDATE tallies SET total = total + 5",
-    "a count too many": "INSERT INTO tallies VALUES ('user/x', 'user/x', 'fact', 'semantic', 'recent', 'active', '', 1, 0)",
+    "a count too many": (
+        "INSERT INTO tallies VALUES ('user/x', 'user/x', 'fact', 'semantic', 'recent', 'active',"
+        " '', 1, 0)"
+    ),
 }
 
 
 @pytest.mark.parametrize("damage", QUIET_DAMAGE)
 def test_quiet_damage_is_found_and_mended(home: Path, clock: Time, damage: str) -> None:
-    """What only a thorough look can find is reported by the check, mended when asked, and then gone."""
+    """What only a thorough look can find is reported by the check, mended when asked, and then
+    gone.
+    """
     fill(home, clock)
     raw(home, QUIET_DAMAGE[damage])
     store = opened(home, clock)
@@ -111,7 +132,12 @@ def test_a_healthy_store_is_left_alone(home: Path, clock: Time) -> None:
     fill(home, clock)
     store = opened(home, clock)
     report = store.check(True)
-    assert (report["ok"], report["problems"], report["repaired"], report["aside"]) == (True, [], [], [])
+    assert (report["ok"], report["problems"], report["repaired"], report["aside"]) == (
+        True,
+        [],
+        [],
+        [],
+    )
     assert report["rows"]["records"] == 3
     assert report["bytes"] > 0
     assert report["path"] == str(home / "memory.db")
@@ -130,8 +156,12 @@ def schema_page(path: Path) -> None:
 
 @pytest.mark.covers("S1.54")
 @pytest.mark.parametrize("damage", [header, schema_page])
-def test_an_unreadable_file_is_rescued_and_kept(home: Path, clock: Time, damage: Callable[[Path], None]) -> None:
-    """What a damaged file still holds is copied to a new one; the damaged file is kept unchanged, and the check tells."""
+def test_an_unreadable_file_is_rescued_and_kept(
+    home: Path, clock: Time, damage: Callable[[Path], None]
+) -> None:
+    """What a damaged file still holds is copied to a new one;
+    the damaged file is kept unchanged, and the check tells.
+    """
     fill(home, clock, 200)
     damage(home / "memory.db")
     bytes_ = (home / "memory.db").read_bytes()
@@ -152,7 +182,9 @@ def test_an_unreadable_file_is_rescued_and_kept(home: Path, clock: Time, damage:
 
 @pytest.mark.covers("S1.54")
 def test_many_that_find_the_damage_at_once(home: Path, clock: Time) -> None:
-    """Of several that open a damaged file at the same time one rescues it, and all use the same new one."""
+    """Of several that open a damaged file at the same time one rescues it, and all use the same new
+    one.
+    """
     fill(home, clock)
     header(home / "memory.db")
     stores: list[SqliteStore] = []
@@ -189,7 +221,10 @@ def damage_pages(home: Path, table: str, keep: int) -> int:
     """Overwrite every page of a table but the first ``keep`` leaves. How many were hit."""
     connection = apsw.Connection(str(home / "memory.db"))
     pages = [
-        number for (number,) in connection.execute("SELECT pageno FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY path", (table,))
+        number
+        for (number,) in connection.execute(
+            "SELECT pageno FROM dbstat WHERE name = ? AND pagetype = 'leaf' ORDER BY path", (table,)
+        )
     ][keep:]
     connection.close()
     with (home / "memory.db").open("r+b") as file:
@@ -202,11 +237,21 @@ def damage_pages(home: Path, table: str, keep: int) -> int:
 @pytest.mark.covers("S1.54")
 @pytest.mark.parametrize("table", ["records", "records_hash", "history", "vectors", "lexicon"])
 def test_what_is_readable_is_rescued(home: Path, clock: Time, table: str) -> None:
-    """With pages in the middle overwritten, opening saves every record that can be read and keeps the damaged file."""
+    """With pages in the middle overwritten, opening saves every record that can be read and keeps
+    the damaged file.
+    """
     store = opened(home, clock)
-    many = [record(f"Alice likes tea number {number} and the word w{number}x{number * 31}") for number in range(400)]
+    many = [
+        record(f"Alice likes tea number {number} and the word w{number}x{number * 31}")
+        for number in range(400)
+    ]
     add(
-        store, *(NewRecord(one, vector=vector(one, 1, number + 1, *[0] * 62)) for number, one in enumerate(many)), jobs=(JobSpec("a", "b"),)
+        store,
+        *(
+            NewRecord(one, vector=vector(one, 1, number + 1, *[0] * 62))
+            for number, one in enumerate(many)
+        ),
+        jobs=(JobSpec("a", "b"),),
     )
     add(store, edges=(Edge(ALICE, many[0].id, many[1].id, EdgeType.RELATES_TO),))
     store.close()
@@ -219,7 +264,9 @@ def test_what_is_readable_is_rescued(home: Path, clock: Time, table: str) -> Non
     assert kept == 400 if table != "records" else 350 < kept < 400
     assert mended["rows"]["jobs"] == mended["rows"]["edges"] == 1
     assert mended["aside"] == []
-    assert len([path for path in home.glob("memory.db.corrupt-*") if path.suffix == ".rescued"]) == 1
+    assert (
+        len([path for path in home.glob("memory.db.corrupt-*") if path.suffix == ".rescued"]) == 1
+    )
     fresh = record("life goes on")
     add(store, fresh)
     assert found(store, "life") == {fresh.id}
@@ -243,15 +290,32 @@ def test_damage_met_in_passing_says_what_to_do(home: Path, clock: Time) -> None:
 def test_nothing_of_a_purged_text_is_in_the_files(home: Path, clock: Time) -> None:
     """After a purge the words of the record are in no byte of the database or its log."""
     store = opened(home, clock)
-    secret = record("Zanzibarquux flibbertigibbet", caption="xylophonist", speaker="Wolpertinger", meta={"k": "Quokkaberry"})
+    secret = record(
+        "Zanzibarquux flibbertigibbet",
+        caption="xylophonist",
+        speaker="Wolpertinger",
+        meta={"k": "Quokkaberry"},
+    )
     add(store, *(record(f"Alice likes tea {number}") for number in range(50)))
-    add(store, secret, jobs=(JobSpec("extract", "x", {"items": [secret.id], "text": "Zanzibarquux"}),))
+    add(
+        store,
+        secret,
+        jobs=(JobSpec("extract", "x", {"items": [secret.id], "text": "Zanzibarquux"}),),
+    )
     change(store, secret, text="Cattywampus flibbertigibbet", summary="Snollygoster")
     change(store, secret, text="nothing to see", caption="")
     assert set(store.purge(ALICE, [secret.id], START).remaining.values()) == {0}
     data = b"".join(path.read_bytes().lower() for path in home.iterdir())
     store.close()
     data += b"".join(path.read_bytes().lower() for path in home.iterdir())
-    for word in ("zanzibar", "flibberti", "xylophon", "wolperting", "quokka", "snollygoster", "cattywamp"):
+    for word in (
+        "zanzibar",
+        "flibberti",
+        "xylophon",
+        "wolperting",
+        "quokka",
+        "snollygoster",
+        "cattywamp",
+    ):
         assert word.encode() not in data, word
     assert b"alice likes tea 7" in data

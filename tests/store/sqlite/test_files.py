@@ -1,4 +1,6 @@
-"""Files and folders: what is created when, with which rights, and what happens when they change under the store."""
+"""Files and folders:
+what is created when, with which rights, and what happens when they change under the store.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +74,9 @@ def test_an_existing_folder_keeps_its_rights(home: Path, clock: Time) -> None:
     store.close()
 
 
-@pytest.mark.parametrize("name", ["a b.db", "per%20cent?.db", "hash#.db", "ünï-東京.db", "file:odd.db", "'quote\".db"])
+@pytest.mark.parametrize(
+    "name", ["a b.db", "per%20cent?.db", "hash#.db", "ünï-東京.db", "file:odd.db", "'quote\".db"]
+)
 def test_any_file_name_works(home: Path, clock: Time, name: str) -> None:
     """Blanks, percent signs, question marks and other scripts in a path are just letters."""
     store = opened(home / name, clock)
@@ -86,8 +90,11 @@ def test_any_file_name_works(home: Path, clock: Time, name: str) -> None:
 
 
 def test_what_another_store_writes_is_seen(home: Path, clock: Time) -> None:
-    """A store opened before anything was there, and one opened twice, see each other's writes at once, searching too."""
-    early, late = opened(home / "memory.db", clock), opened(home / "memory.db", clock)
+    """A store opened before anything was there, and one opened twice, see each other's writes at
+    once, searching too.
+    """
+    early = opened(home / "memory.db", clock)
+    late = opened(home / "memory.db", clock)
     assert found(early, "tea") == set()
     one = record("Alice likes tea")
     add(late, one)
@@ -101,7 +108,9 @@ def test_what_another_store_writes_is_seen(home: Path, clock: Time) -> None:
 
 
 def test_a_deleted_home_is_noticed(home: Path, clock: Time) -> None:
-    """After its folder was deleted a store is empty, and the next write starts a new one instead of being lost."""
+    """After its folder was deleted a store is empty, and the next write starts a new one instead of
+    being lost.
+    """
     store = opened(home / "memory.db", clock)
     add(store, record("old tea"))
     assert len(found(store, "tea")) == 1
@@ -138,7 +147,9 @@ def test_a_replaced_file_is_noticed(home: Path, clock: Time, tmp_path: Path) -> 
 
 
 def test_closing_leaves_a_new_files_log_alone(home: Path, clock: Time) -> None:
-    """A store that is closed after its file was replaced does not take the log of the new file with it."""
+    """A store that is closed after its file was replaced does not take the log of the new file with
+    it.
+    """
     old = opened(home / "memory.db", clock)
     add(old, record("old"))
     for path in list(home.iterdir()):
@@ -156,17 +167,23 @@ def test_closing_leaves_a_new_files_log_alone(home: Path, clock: Time) -> None:
 @pytest.mark.covers("S1.47")
 @pytest.mark.parametrize(("durability", "level"), [("full", 2), ("normal", 1)])
 def test_durability(home: Path, clock: Time, durability: str, level: int) -> None:
-    """The log is synced with every write by default, and less often if asked; it is a write-ahead log in both cases."""
+    """The log is synced with every write by default, and less often if asked;
+    it is a write-ahead log in both cases.
+    """
     store = opened(home / "memory.db", clock, durability=durability)
     add(store, record("x"))
-    assert store._database.run_exclusive(lambda connection: connection.pragma("synchronous")) == level
+    assert (
+        store._database.run_exclusive(lambda connection: connection.pragma("synchronous")) == level
+    )
     with store._database.reading() as connection:
         assert connection.pragma("journal_mode") == "wal"
     store.close()
 
 
 def test_a_file_in_the_folders_place(home: Path, clock: Time) -> None:
-    """Where the home is a file, writing says what is wrong and what to do, and reading finds nothing."""
+    """Where the home is a file, writing says what is wrong and what to do, and reading finds
+    nothing.
+    """
     home.write_text("I am not a folder")
     store = opened(home / "memory.db", clock)
     assert texts(store) == []
@@ -206,7 +223,9 @@ store.close()
 
 
 def test_a_read_only_home_can_be_read(request: pytest.FixtureRequest, clock: Time) -> None:
-    """From a folder that may not be written to, everything can be read and found; a write says why it cannot be."""
+    """From a folder that may not be written to, everything can be read and found;
+    a write says why it cannot be.
+    """
     # Not below pytest's own folder, which other users may not enter.
     home = Path(tempfile.mkdtemp(prefix="readonly-"))
     request.addfinalizer(lambda: shutil.rmtree(home))
@@ -217,7 +236,12 @@ def test_a_read_only_home_can_be_read(request: pytest.FixtureRequest, clock: Tim
     (home / "memory.db").chmod(0o444)
     home.chmod(0o555)
     try:
-        done = subprocess.run([sys.executable, "-c", READ_ONLY, str(home / "memory.db")], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [sys.executable, "-c", READ_ONLY, str(home / "memory.db")],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
     finally:
         home.chmod(0o755)
     assert done.stdout == "refused\n", done.stderr
@@ -225,7 +249,9 @@ def test_a_read_only_home_can_be_read(request: pytest.FixtureRequest, clock: Tim
 
 
 def test_a_full_disk(home: Path, clock: Time) -> None:
-    """When the disk is full a write says so, what was acknowledged stays, and with space again the next one works."""
+    """When the disk is full a write says so, what was acknowledged stays, and with space again the
+    next one works.
+    """
     store = opened(home / "memory.db", clock)
     kept = record("Alice likes tea")
     add(store, kept)
@@ -249,10 +275,16 @@ def test_a_full_disk_hits_only_the_write_that_does_not_fit(home: Path, clock: Ti
     store = opened(home / "memory.db", clock)
     add(store, record("x"))
     pages = store._database.run_exclusive(lambda connection: connection.pragma("page_count"))
-    store._database.run_exclusive(lambda connection: connection.pragma("max_page_count", pages + 30))
+    store._database.run_exclusive(
+        lambda connection: connection.pragma("max_page_count", pages + 30)
+    )
     outcomes = together(
         store,
-        [lambda: add(store, record("small one")), lambda: add(store, record("word " * 200_000)), lambda: add(store, record("small two"))],
+        [
+            lambda: add(store, record("small one")),
+            lambda: add(store, record("word " * 200_000)),
+            lambda: add(store, record("small two")),
+        ],
     )
     assert [type(outcome) for outcome in outcomes] == [type(None), StoreError, type(None)]
     assert sorted(texts(store)) == ["small one", "small two", "x"]
@@ -281,7 +313,9 @@ def together(store: SqliteStore, calls: list[Callable[[], object]]) -> list[Base
 
 
 def test_writes_that_meet_share_one_transaction(home: Path, clock: Time) -> None:
-    """Writes that queue up while another one is being synced go to disk together, each reporting for itself."""
+    """Writes that queue up while another one is being synced go to disk together, each reporting
+    for itself.
+    """
     store = opened(home / "memory.db", clock)
     add(store, record("x"))
     commits: list[str] = []
@@ -300,17 +334,28 @@ def test_writes_that_meet_share_one_transaction(home: Path, clock: Time) -> None
 
 
 def test_a_defect_in_one_write_stays_in_its_thread(home: Path, clock: Time) -> None:
-    """An unforeseen exception reaches the thread that caused it; the writes joined with it are carried out."""
+    """An unforeseen exception reaches the thread that caused it;
+    the writes joined with it are carried out.
+    """
     store = opened(home / "memory.db", clock)
     broken = record("x", kind=None)
-    outcomes = together(store, [lambda: add(store, record("a")), lambda: add(store, broken, at=None), lambda: add(store, record("b"))])
+    outcomes = together(
+        store,
+        [
+            lambda: add(store, record("a")),
+            lambda: add(store, broken, at=None),
+            lambda: add(store, record("b")),
+        ],
+    )
     assert [type(outcome) for outcome in outcomes] == [type(None), AttributeError, type(None)]
     assert sorted(texts(store)) == ["a", "b"]
     store.close()
 
 
 def test_a_busy_database(home: Path, clock: Time) -> None:
-    """While another program holds the database for longer than allowed a write says so, and works afterwards; reads go on."""
+    """While another program holds the database for longer than allowed a write says so, and works
+    afterwards; reads go on.
+    """
     store = opened(home / "memory.db", clock, busy_seconds=0.1)
     add(store, record("x"))
     other = apsw.Connection(str(home / "memory.db"))
@@ -327,7 +372,9 @@ def test_a_busy_database(home: Path, clock: Time) -> None:
 
 
 def test_indexes_in_memory_are_bounded(home: Path, clock: Time) -> None:
-    """Searching for many owners drops the indexes that were used longest ago, and finds the same afterwards."""
+    """Searching for many owners drops the indexes that were used longest ago, and finds the same
+    afterwards.
+    """
     from engrams.types import Scope
 
     store = opened(home / "memory.db", clock, cache_bytes=1_000_000)

@@ -30,43 +30,90 @@ def connection(home: Path, clock: Time) -> Iterator[apsw.Connection]:
 
 
 def plan(connection: apsw.Connection, text: str, values: Any) -> str:
-    return "\n".join(str(row[3]) for row in connection.execute(f"EXPLAIN QUERY PLAN {text}", values))
+    return "\n".join(
+        str(row[3]) for row in connection.execute(f"EXPLAIN QUERY PLAN {text}", values)
+    )
 
 
 LISTS = {
-    "newest of an owner": (RecordQuery(ScopeReach(ALICE, (ALICE,), tree=True)), "records_recorded (owner=?)", True),
-    "next page": (RecordQuery(ScopeReach(ALICE, (ALICE,), tree=True), after="AFTER"), "records_recorded (owner=?", True),
+    "newest of an owner": (
+        RecordQuery(ScopeReach(ALICE, (ALICE,), tree=True)),
+        "records_recorded (owner=?)",
+        True,
+    ),
+    "next page": (
+        RecordQuery(ScopeReach(ALICE, (ALICE,), tree=True), after="AFTER"),
+        "records_recorded (owner=?",
+        True,
+    ),
     "facts": (RecordQuery(reach(), kinds=(Kind.FACT,)), "records_kind (owner=? AND kind=?)", True),
-    "several kinds": (RecordQuery(reach(), kinds=(Kind.FACT, Kind.NOTE)), "records_kind (owner=? AND kind=?)", False),
+    "several kinds": (
+        RecordQuery(reach(), kinds=(Kind.FACT, Kind.NOTE)),
+        "records_kind (owner=? AND kind=?)",
+        False,
+    ),
     "start of an id": (
-        RecordQuery(reach(), where=Where("and", (Condition("id", "gte", "01abc"), Condition("id", "lt", "01abd")))),
+        RecordQuery(
+            reach(),
+            where=Where("and", (Condition("id", "gte", "01abc"), Condition("id", "lt", "01abd"))),
+        ),
         "records_id (id>? AND id<?)",
         False,
     ),
-    "one id": (RecordQuery(reach(), where=Where("and", (Condition("id", "eq", "01abc"),))), "records_id (id=? AND owner=?)", True),
-    "session": (RecordQuery(reach(), session="s1"), "records_session (owner=? AND session=?)", True),
-    "subject": (RecordQuery(reach(), subject="alice"), "records_subject (owner=? AND subject=?)", False),
+    "one id": (
+        RecordQuery(reach(), where=Where("and", (Condition("id", "eq", "01abc"),))),
+        "records_id (id=? AND owner=?)",
+        True,
+    ),
+    "session": (
+        RecordQuery(reach(), session="s1"),
+        "records_session (owner=? AND session=?)",
+        True,
+    ),
+    "subject": (
+        RecordQuery(reach(), subject="alice"),
+        "records_subject (owner=? AND subject=?)",
+        False,
+    ),
     "triple": (
         RecordQuery(reach(), subject="alice", predicates=("likes",)),
         "records_subject (owner=? AND subject=? AND predicate=?)",
         False,
     ),
-    "predicates": (RecordQuery(reach(), predicates=("likes", "is")), "records_predicate (owner=? AND predicate=?)", False),
+    "predicates": (
+        RecordQuery(reach(), predicates=("likes", "is")),
+        "records_predicate (owner=? AND predicate=?)",
+        False,
+    ),
     "predicates of one": (
         RecordQuery(reach(), predicates=("likes",), about=("ada",)),
         "records_predicate (owner=? AND predicate=?)",
         False,
     ),
-    "believed": (RecordQuery(reach(), kinds=(Kind.FACT, Kind.RULE), order="believed"), "records_believed (owner=?)", True),
+    "believed": (
+        RecordQuery(reach(), kinds=(Kind.FACT, Kind.RULE), order="believed"),
+        "records_believed (owner=?)",
+        True,
+    ),
     "hash": (RecordQuery(reach(), hash="00" * 16), "records_hash (owner=? AND hash=?)", False),
-    "external id": (RecordQuery(reach(), external_id="m"), "records_external (owner=? AND scope=? AND external_id=?)", True),
-    "sources": (RecordQuery(reach(), sources=("a", "b")), "quotes USING PRIMARY KEY (owner=? AND source=?)", False),
+    "external id": (
+        RecordQuery(reach(), external_id="m"),
+        "records_external (owner=? AND scope=? AND external_id=?)",
+        True,
+    ),
+    "sources": (
+        RecordQuery(reach(), sources=("a", "b")),
+        "quotes USING PRIMARY KEY (owner=? AND source=?)",
+        False,
+    ),
 }
 
 
 @pytest.mark.parametrize("name", LISTS)
 def test_lists(connection: apsw.Connection, name: str) -> None:
-    """Each sort of listing searches its index, in the order it is asked for where that can be, and never scans."""
+    """Each sort of listing searches its index, in the order it is asked for where that can be, and
+    never scans.
+    """
     asked, index, ordered = LISTS[name]
     if asked.after:
         first = connection.execute("SELECT id FROM records LIMIT 1").fetchall()[0][0]
@@ -123,7 +170,11 @@ def test_edges_use_both_indexes(connection: apsw.Connection) -> None:
 
 def test_backfill_walks_the_ids(connection: apsw.Connection) -> None:
     """The records without a vector are read in the order of their ids, not sorted."""
-    found = plan(connection, f"{namedqueries.query('select_records')} {namedqueries.query('missing_tail')}", ["", "m", 10])
+    found = plan(
+        connection,
+        f"{namedqueries.query('select_records')} {namedqueries.query('missing_tail')}",
+        ["", "m", 10],
+    )
     assert "records_id (id>?)" in found, found
     assert "TEMP B-TREE" not in found, found
 

@@ -68,7 +68,9 @@ def opened(home: Path, clock: Time) -> SqliteStore:
 
 @pytest.mark.covers("S1.47")
 def test_processes_write_side_by_side(home: Path, clock: Time) -> None:
-    """Three processes that create a home and write to it at once all finish, find what they wrote, and lose nothing."""
+    """Three processes that create a home and write to it at once all finish, find what they wrote,
+    and lose nothing.
+    """
     running = [start(WRITER, home, name) for name in ("one", "two", "three")]
     for process in running:
         _, problem = process.communicate(timeout=120)
@@ -76,8 +78,12 @@ def test_processes_write_side_by_side(home: Path, clock: Time) -> None:
     store = opened(home, clock)
     assert store.counts(reach())["status"] == {"active": 180}
     with store._database.reading() as connection:
-        changes = connection.execute("SELECT count(DISTINCT changed), count(*) FROM records GROUP BY owner").fetchall()
-    assert sum(total for _, total in changes) == 360 and all(different == total for different, total in changes)
+        changes = connection.execute(
+            "SELECT count(DISTINCT changed), count(*) FROM records GROUP BY owner"
+        ).fetchall()
+    assert sum(total for _, total in changes) == 360 and all(
+        different == total for different, total in changes
+    )
     assert len(found(store, "says")) == 180
     assert store.check(False)["ok"]
     store.close()
@@ -100,7 +106,9 @@ def test_processes_share_jobs(home: Path, clock: Time) -> None:
 
 
 def test_a_killed_writer_loses_nothing(home: Path, clock: Time) -> None:
-    """A process killed in the middle of writing loses no acknowledged write, leaves no half one, and blocks nobody."""
+    """A process killed in the middle of writing loses no acknowledged write, leaves no half one,
+    and blocks nobody.
+    """
     acknowledged: list[str] = []
     for attempt in range(4):
         process = start(ENDLESS, home, f"run{attempt}")
@@ -154,8 +162,11 @@ def test_a_fork_is_safe(home: Path, clock: Time, memory: bool) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.parametrize("vault", [False, True])
 def test_a_purge_keeps_the_locks_of_its_process(tmp_path: Path, vault: bool) -> None:
-    """After a purge has looked at the bytes of the database, another process that opens and closes it still knows that it is in use."""
-    home, owner = tmp_path / "home", ("user", "ann")
+    """After a purge has looked at the bytes of the database, another process that opens and closes
+    it still knows that it is in use.
+    """
+    home = tmp_path / "home"
+    owner = ("user", "ann")
 
     # A process of its own: in a forked one SQLite would still count its parent's connections.
     opening = f"engrams.open(home={str(home)!r}, jobs__workers=0, vault__enabled={vault})"
@@ -166,10 +177,14 @@ def test_a_purge_keeps_the_locks_of_its_process(tmp_path: Path, vault: bool) -> 
         before = {path: path.stat().st_ino for path in kept}
         assert memory.purge(gone, scope=owner).proven
         build.encryption_status(memory.settings)
-        with engrams.open(home=home, jobs__workers=0, vault__enabled=vault) as second:  # of this process too
+        with engrams.open(
+            home=home, jobs__workers=0, vault__enabled=vault
+        ) as second:  # of this process too
             assert second.list(scope=owner).records == ()
         subprocess.run([sys.executable, "-c", line], check=True, timeout=120)
-        assert before and {path: path.stat().st_ino for path in kept if path.exists()} == before, "a log was deleted under this process"
+        assert before and {path: path.stat().st_ino for path in kept if path.exists()} == before, (
+            "a log was deleted under this process"
+        )
         memory.add("Cleo paints the kitchen.", scope=owner)
         assert len(memory.list(scope=owner).records) == 1
     with engrams.open(home=home, jobs__workers=0, vault__enabled=vault) as memory:

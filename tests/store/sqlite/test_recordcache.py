@@ -25,7 +25,9 @@ def open_home(home: Path) -> MemoryEngine:
 
 
 def test_a_search_shows_what_another_process_changed(home: Path) -> None:
-    """A count of uses, which gives no new version, an edit, and a word that nobody had said when it was first asked for."""
+    """A count of uses, which gives no new version, an edit, and a word that nobody had said when it
+    was first asked for.
+    """
     with open_home(home) as one, open_home(home) as other:
         id = one.add("The boat lies in Bergen.", scope=ANN).id
         assert one.search("boat in Bergen", scope=ANN).hits[0].record.access_count == 0
@@ -35,12 +37,19 @@ def test_a_search_shows_what_another_process_changed(home: Path) -> None:
         assert (found.access_count, found.last_accessed) == (7, NOW)
         assert found == other.get(id, scope=ANN)
         other.edit(id, scope=ANN, text="The dinghy lies in Bergen.")
-        assert one.search("Where is the dinghy?", scope=ANN).hits[0].record.text == "The dinghy lies in Bergen."
+        assert (
+            one.search("Where is the dinghy?", scope=ANN).hits[0].record.text
+            == "The dinghy lies in Bergen."
+        )
         assert "bm" in one.search("Where is the dinghy?", scope=ANN).hits[0].parts
 
 
-def test_a_subjects_statements_are_decoded_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The second list decodes nothing, one after an edit by another process what was edited, and each shows what is there."""
+def test_a_subjects_statements_are_decoded_once(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second list decodes nothing, one after an edit by another process what was edited, and
+    each shows what is there.
+    """
     with open_home(home) as one, open_home(home) as other:
         for place in ("Porto", "Bergen"):
             one.add(f"My sister has a house in {place}.", scope=ANN)
@@ -49,11 +58,18 @@ def test_a_subjects_statements_are_decoded_once(home: Path, monkeypatch: pytest.
         assert len(first) == 2
         decoded: list[str] = []
         decode = recordcache.decode_record
-        monkeypatch.setattr(recordcache, "decode_record", lambda row, **how: decoded.append(row[0]) or decode(row, **how))
+        monkeypatch.setattr(
+            recordcache,
+            "decode_record",
+            lambda row, **how: decoded.append(row[0]) or decode(row, **how),
+        )
         assert one.store.find(asked).records == first and decoded == []
         other.edit(first[0].id, scope=ANN, fields={"confidence": 0.4})
         decoded.clear()
-        assert [record.confidence for record in one.store.find(asked).records] == [0.4, first[1].confidence]
+        assert [record.confidence for record in one.store.find(asked).records] == [
+            0.4,
+            first[1].confidence,
+        ]
         assert decoded == [first[0].id]
         page = one.store.find(replace(asked, limit=1))
         assert one.store.find(replace(asked, limit=1, after=page.next)).records == first[1:]
@@ -63,7 +79,9 @@ def test_a_list_is_of_one_moment(home: Path, monkeypatch: pytest.MonkeyPatch) ->
     """What is put away while a list is read is not in it."""
     with open_home(home) as one, open_home(home) as other:
         one.add("My sister has a house in Porto.", scope=ANN)
-        asked = RecordQuery(ScopeReach(ANN, (ANN,)), statuses=(Status.ACTIVE,), subject="user's sister")
+        asked = RecordQuery(
+            ScopeReach(ANN, (ANN,)), statuses=(Status.ACTIVE,), subject="user's sister"
+        )
         find = recordqueries.find_marks
 
         def forget_meanwhile(*given: Any) -> list[Any]:

@@ -23,12 +23,15 @@ SOURCE = Path(sqlite.__file__).parent
 
 
 def shape(connection: apsw.Connection) -> list[tuple[object, ...]]:
-    return connection.execute("SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name").fetchall()
+    return connection.execute(
+        "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name"
+    ).fetchall()
 
 
 def test_migrations_lead_to_the_schema() -> None:
     """Applying every migration in order gives exactly the schema that a new store gets."""
-    stepped, made = apsw.Connection(":memory:"), apsw.Connection(":memory:")
+    stepped = apsw.Connection(":memory:")
+    made = apsw.Connection(":memory:")
     for step in migrationfiles.load_migrations("engrams.store.sqlite"):
         stepped.execute(step.script)
     made.execute(schemasetup.load_schema())
@@ -39,55 +42,89 @@ def test_migrations_lead_to_the_schema() -> None:
 
 
 def test_states_of_owners_move_out_of_the_sessions() -> None:
-    """The rows with reserved names become states under their plain names, with their tokens; sessions stay."""
+    """The rows with reserved names become states under their plain names, with their tokens;
+    sessions stay.
+    """
     database = apsw.Connection(":memory:")
-    *earlier, last = [step for step in migrationfiles.load_migrations("engrams.store.sqlite") if step.number <= 5]
+    *earlier, last = [
+        step for step in migrationfiles.load_migrations("engrams.store.sqlite") if step.number <= 5
+    ]
     for step in earlier:
         database.execute(step.script)
     for name in (":learned", ":profile", ":garden", "s1", ":else"):
-        database.execute("INSERT INTO sessions VALUES ('user/ann', ?, 'user/ann', 'closed', 1, 1, 7, ?)", (name, f'"{name}"'))
+        database.execute(
+            "INSERT INTO sessions VALUES ('user/ann', ?, 'user/ann', 'closed', 1, 1, 7, ?)",
+            (name, f'"{name}"'),
+        )
     database.execute(last.script)
     assert database.execute("SELECT * FROM owner_state ORDER BY name").fetchall() == [
         ("user/ann", name, 7, f'":{name}"') for name in ("garden", "learned", "profile")
     ]
-    assert [name for (name,) in database.execute("SELECT id FROM sessions ORDER BY id")] == [":else", "s1"]
+    assert [name for (name,) in database.execute("SELECT id FROM sessions ORDER BY id")] == [
+        ":else",
+        "s1",
+    ]
 
 
 def test_every_query_is_valid_and_used() -> None:
     """Each named query compiles against the schema, is used somewhere, and every name used exists."""
-    empty, connection = connections.open_memory(StoreSettings()), connections.open_memory(StoreSettings())
+    empty = connections.open_memory(StoreSettings())
+    connection = connections.open_memory(StoreSettings())
     connection.execute(schemasetup.load_schema())
-    connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)  # one of them mends the table of the full-text index
+    connection.config(
+        apsw.SQLITE_DBCONFIG_DEFENSIVE, 0
+    )  # one of them mends the table of the full-text index
     where = f"{namedqueries.query('select_records')} WHERE "
     fragments = {
-        **dict.fromkeys(("missing_tail", "named_records"), namedqueries.query("select_records") + " "),
-        **dict.fromkeys(("quoting_numbers", "about_names", "folded_text", "saying", "saying_formerly"), where),
+        **dict.fromkeys(
+            ("missing_tail", "named_records"), namedqueries.query("select_records") + " "
+        ),
+        **dict.fromkeys(
+            ("quoting_numbers", "about_names", "folded_text", "saying", "saying_formerly"), where
+        ),
     }
     fragments["once"] = "INSERT INTO records (id) VALUES ('x') "
     for name, body in namedqueries.load_queries().items():
         text = f"{fragments.get(name, '')}{body}"
         marks = set(re.findall(r"\?\d", text)) or re.findall(r"\?", text)
-        (empty if name == "make_postings" else connection).execute(f"EXPLAIN {text}", [None] * len(marks))
-    code = "\n".join(path.read_text("utf-8") for folder in (SOURCE, SOURCE.parent / "sql") for path in folder.glob("*.py"))
+        (empty if name == "make_postings" else connection).execute(
+            f"EXPLAIN {text}", [None] * len(marks)
+        )
+    code = "\n".join(
+        path.read_text("utf-8")
+        for folder in (SOURCE, SOURCE.parent / "sql")
+        for path in folder.glob("*.py")
+    )
     words = set(re.findall(r'"(\w+)"', code)) | set(re.findall(r"'(\w+)'", code))
     assert set(namedqueries.load_queries()) <= words
-    called = set(re.findall(r'(?:query\(|(?:every|first|one|run|stream)\([\w.]+, )["\'](\w+)["\']', code))
+    called = set(
+        re.findall(r'(?:query\(|(?:every|first|one|run|stream)\([\w.]+, )["\'](\w+)["\']', code)
+    )
     assert called <= set(namedqueries.load_queries())
 
 
 def test_columns_are_read_in_the_order_of_the_fields() -> None:
-    """The list of columns in the SQL is the list of fields in the code, and nothing of Record is missing."""
-    columns = namedqueries.query("select_records").removeprefix("SELECT").removesuffix("FROM records")
+    """The list of columns in the SQL is the list of fields in the code, and nothing of Record is
+    missing.
+    """
+    columns = (
+        namedqueries.query("select_records").removeprefix("SELECT").removesuffix("FROM records")
+    )
     assert tuple(name.strip() for name in columns.split(",")) == FIELDS
     assert set(FIELDS) == {field.name for field in fields(Record)}
 
 
 def test_a_new_file_is_marked(home: Path, clock: Time) -> None:
-    """A store's file carries engrams' application id and the schema's number, and lists its migrations."""
+    """A store's file carries engrams' application id and the schema's number, and lists its
+    migrations.
+    """
     store = SqliteStore.open(home / "memory.db", StoreSettings(), clock)
     add(store, record("x"))
     raw = apsw.Connection(str(home / "memory.db"))
-    assert (raw.pragma("application_id"), raw.pragma("user_version")) == (schemasetup.APPLICATION, schemasetup.newest_version())
+    assert (raw.pragma("application_id"), raw.pragma("user_version")) == (
+        schemasetup.APPLICATION,
+        schemasetup.newest_version(),
+    )
     assert schemasetup.find_drift(raw) == []
     assert raw.pragma("journal_mode") == "wal"
     store.close()
@@ -95,20 +132,28 @@ def test_a_new_file_is_marked(home: Path, clock: Time) -> None:
 
 @pytest.mark.covers("S3.54", "S4.59")
 def test_an_older_file_is_brought_up_with_a_backup(home: Path, clock: Time) -> None:
-    """An older schema is upgraded step by step in one transaction, after a copy of the file was put beside it."""
+    """An older schema is upgraded step by step in one transaction, after a copy of the file was put
+    beside it.
+    """
     store = SqliteStore.open(home / "memory.db", StoreSettings(), clock)
     one = record("Alice likes tea")
     add(store, one)
     store.close()
     steps = (
         *migrationfiles.load_migrations("engrams.store.sqlite"),
-        SchemaMigration(schemasetup.newest_version() + 1, "colour", "ALTER TABLE records ADD COLUMN colour TEXT NOT NULL DEFAULT ''"),
+        SchemaMigration(
+            schemasetup.newest_version() + 1,
+            "colour",
+            "ALTER TABLE records ADD COLUMN colour TEXT NOT NULL DEFAULT ''",
+        ),
     )
     connection = connections.open_writer(home / "memory.db", StoreSettings())
     schemasetup.prepare(connection, "here", home / "backup", steps)
     schemasetup.prepare(connection, "here", home / "backup", steps)
     assert connection.pragma("user_version") == schemasetup.newest_version() + 1
-    assert connection.execute("SELECT text, colour FROM records").fetchall() == [("Alice likes tea", "")]
+    assert connection.execute("SELECT text, colour FROM records").fetchall() == [
+        ("Alice likes tea", "")
+    ]
     assert connection.execute("SELECT number, name FROM migrations").fetchall() == [
         *((one.number, one.name) for one in migrationfiles.load_migrations("engrams.store.sqlite")),
         (schemasetup.newest_version() + 1, "colour"),
@@ -126,13 +171,20 @@ def test_a_failing_step_leaves_the_file_as_it_was(home: Path, clock: Time) -> No
     store.close()
     steps = (
         *migrationfiles.load_migrations("engrams.store.sqlite"),
-        SchemaMigration(schemasetup.newest_version() + 1, "bad", "CREATE TABLE half (x); INSERT INTO nowhere VALUES (1)"),
+        SchemaMigration(
+            schemasetup.newest_version() + 1,
+            "bad",
+            "CREATE TABLE half (x); INSERT INTO nowhere VALUES (1)",
+        ),
     )
     connection = connections.open_writer(home / "memory.db", StoreSettings())
     before = shape(connection)
     with pytest.raises(apsw.SQLError):
         schemasetup.prepare(connection, "here", home / "backup", steps)
-    assert (shape(connection), connection.pragma("user_version")) == (before, schemasetup.newest_version())
+    assert (shape(connection), connection.pragma("user_version")) == (
+        before,
+        schemasetup.newest_version(),
+    )
     connection.close()
 
 

@@ -13,9 +13,17 @@ ANN = ("user", "ann")
 async def main() -> None:
     with engrams.open(store__url=":memory:") as memory:
         block = LlamaIndexMemoryBlock(memory, ANN, priority=1)
-        said = [ChatMessage(role="user", content=f"My cousin number {n} lives in town number {n}.") for n in range(30)]
+        said = [
+            ChatMessage(role="user", content=f"My cousin number {n} lives in town number {n}.")
+            for n in range(30)
+        ]
         await block.aput(
-            [*said, ChatMessage(role="tool", content="secret output"), ChatMessage(role="system", content="be brief")], session_id="s1"
+            [
+                *said,
+                ChatMessage(role="tool", content="secret output"),
+                ChatMessage(role="system", content="be brief"),
+            ],
+            session_id="s1",
         )
         turns = memory.list(scope=ANN, kinds=("turn",), limit=100).records
         assert len(turns) == 30 and {turn.session for turn in turns} == {"s1"}

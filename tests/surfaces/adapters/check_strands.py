@@ -1,4 +1,6 @@
-"""Batches that are sent again store nothing twice, equal words of a conversation are two messages, and a manager stores by itself."""
+"""Batches that are sent again store nothing twice, equal words of a conversation are two messages,
+and a manager stores by itself.
+"""
 
 import asyncio
 
@@ -16,7 +18,10 @@ async def main() -> None:
         store = StrandsMemoryStore(memory, ANN, max_search_results=1)
         said = [
             {"role": "user", "content": [{"text": "I moved to Oslo."}]},
-            {"role": "assistant", "content": [{"toolUse": {"name": "x", "toolUseId": "1", "input": {}}}]},
+            {
+                "role": "assistant",
+                "content": [{"toolUse": {"name": "x", "toolUseId": "1", "input": {}}}],
+            },
             {"role": "user", "content": [{"text": "I moved to Oslo."}]},
         ]
         for _ in range(2):

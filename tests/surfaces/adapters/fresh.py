@@ -10,9 +10,12 @@ from bench.conformance.environments import ROOT, make_environment
 
 
 def run_example(name: str, folder: Path, *more: str) -> str:
-    """Install a framework's current release by its extra, run its example in an empty folder and return its output.
+    """Install a framework's current release by its extra, run its example in an empty folder and
+    return its output.
 
-    Then ``check_NAME.py`` runs there too, if there is one: what a test would check if the framework were installed here."""
+    Then ``check_NAME.py`` runs there too, if there is one: what a test would check if the framework
+    were installed here.
+    """
     python = make_environment(folder / "environment", [f"[{name}]", *more])
     work = folder / "work"
     work.mkdir()
@@ -22,7 +25,14 @@ def run_example(name: str, folder: Path, *more: str) -> str:
     told = []
     for each in (script, checks):
         if each == script or each.exists():
-            done = subprocess.run([str(python), str(each)], cwd=work, env=env, capture_output=True, text=True, timeout=300)
+            done = subprocess.run(
+                [str(python), str(each)],
+                cwd=work,
+                env=env,
+                capture_output=True,
+                text=True,
+                timeout=300,
+            )
             assert done.returncode == 0, done.stdout + done.stderr
             told.append(done.stdout)
     assert list(work.iterdir()) == []

@@ -19,7 +19,8 @@ from engrams.surfaces.adapters import AgentMemory
 from engrams.testing import HashEmbedder, SettableClock, temp_engine
 from engrams.types import Kind, Scope, Status
 
-ANN, BOB = ("user", "ann"), ("user", "bob")
+ANN = ("user", "ann")
+BOB = ("user", "bob")
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 SAID = [
     {"id": "m1", "role": "user", "content": "My sister Lou moved to Lisbon in May"},
@@ -43,19 +44,31 @@ def memory(engine: MemoryEngine) -> AgentMemory:
 
 @pytest.mark.covers("S1.1")
 def test_everything_works_without_models(memory: AgentMemory) -> None:
-    """Without a language model, an embedder or files: manage, search, flush and format work, and a dream has nothing to do."""
+    """Without a language model, an embedder or files:
+    manage, search, flush and format work, and a dream has nothing to do.
+    """
     id = memory.manage("I am allergic to peanuts")
     assert memory.search("peanuts allergy")[0]["id"] == id
     assert memory.flush(SAID, "s1") is True and memory.flush([], "s1") is False
     assert "Lisbon" in str(memory.search("Where does my sister Lou live?"))
-    assert "peanuts" in memory.format_for_injection() and "peanuts" in memory.format_for_injection("peanuts", 300)
+    assert "peanuts" in memory.format_for_injection() and "peanuts" in memory.format_for_injection(
+        "peanuts", 300
+    )
     assert memory.dream() is False
 
 
 @pytest.mark.covers("S1.1")
 def test_a_dream_reads_the_notes_that_were_flushed(home: Path) -> None:
-    """With files, what was flushed is in the day's note, and a dream brings it into MEMORY.md, once."""
-    named = {"home": str(home), "jobs.workers": 0, "vault.enabled": True, "vault.git": False, "embed.provider": "null"}
+    """With files, what was flushed is in the day's note, and a dream brings it into MEMORY.md,
+    once.
+    """
+    named = {
+        "home": str(home),
+        "jobs.workers": 0,
+        "vault.enabled": True,
+        "vault.git": False,
+        "embed.provider": "null",
+    }
     with engrams.open(load(named, environ={}).settings, clock=SettableClock(START)) as engine:
         memory = AgentMemory(engine, ANN)
         assert memory.dream() is False
@@ -87,8 +100,11 @@ sys.exit(str(wrong) if wrong else 0)
 
 @pytest.mark.covers("S1.11")
 def test_manage_creates_changes_and_puts_away(engine: MemoryEngine, memory: AgentMemory) -> None:
-    """Creating gives a new id; changing keeps it, and putting away leaves a tombstone that can be lifted."""
-    first, second = memory.manage("The key is under the pot"), memory.manage("Felix the cat hates thunder")
+    """Creating gives a new id;
+    changing keeps it, and putting away leaves a tombstone that can be lifted.
+    """
+    first = memory.manage("The key is under the pot")
+    second = memory.manage("Felix the cat hates thunder")
     assert first != second
     assert memory.manage("The key is in the shed", "update", first) == first
     assert engine.get(first, scope=ANN).text == "The key is in the shed"
@@ -98,8 +114,9 @@ def test_manage_creates_changes_and_puts_away(engine: MemoryEngine, memory: Agen
 
 @pytest.mark.covers("S1.11")
 def test_what_cannot_be_managed_says_why(engine: MemoryEngine, memory: AgentMemory) -> None:
-    """An id where there is none yet, none where one is needed, an action that is not permitted: each a clear error that changes
-    nothing."""
+    """An id where there is none yet, none where one is needed, an action that is not permitted:
+    each a clear error that changes nothing.
+    """
     id = memory.manage("The key is under the pot")
     for arguments, error, told in (
         (("x y z", "create", id), InputError, "gets its id"),
@@ -123,9 +140,13 @@ def test_what_cannot_be_managed_says_why(engine: MemoryEngine, memory: AgentMemo
 
 
 def test_nothing_outside_of_the_scope_can_be_managed(engine: MemoryEngine) -> None:
-    """Another owner's memory, and another conversation's of the same owner, can be neither changed nor put away by their ids."""
-    here, there = (*ANN, "conversation", "c1"), (*ANN, "conversation", "c2")
-    theirs, other = engine.add("Bob's key", scope=BOB).id, engine.add("The key of c2", scope=there).id
+    """Another owner's memory, and another conversation's of the same owner, can be neither changed
+    nor put away by their ids.
+    """
+    here = (*ANN, "conversation", "c1")
+    there = (*ANN, "conversation", "c2")
+    theirs = engine.add("Bob's key", scope=BOB).id
+    other = engine.add("The key of c2", scope=there).id
     memory = AgentMemory(engine, here)
     for id in (theirs, other, "../x", "\0", "%"):
         for action in ("update", "delete"):
@@ -137,7 +158,9 @@ def test_nothing_outside_of_the_scope_can_be_managed(engine: MemoryEngine) -> No
 
 @pytest.mark.covers("S1.12")
 def test_search_scores_sorts_and_cuts(engine: MemoryEngine) -> None:
-    """Results have scores, best first, at most `limit`; a snippet has 500 characters at most; other scopes are not seen."""
+    """Results have scores, best first, at most `limit`;
+    a snippet has 500 characters at most; other scopes are not seen.
+    """
     with temp_engine(jobs__workers=0, embedder=HashEmbedder()) as made:
         memory = AgentMemory(made, ANN)
         for number in range(8):
@@ -148,7 +171,9 @@ def test_search_scores_sorts_and_cuts(engine: MemoryEngine) -> None:
         assert len(found) == 5
         scores = [one["score"] for one in found]
         assert scores == sorted(scores, reverse=True) and all(0 <= score <= 1 for score in scores)
-        snippets = {one["id"]: one["snippet"] for one in memory.search("spare key old long history", 20)}
+        snippets = {
+            one["id"]: one["snippet"] for one in memory.search("spare key old long history", 20)
+        }
         assert len(snippets[long]) == 500 and max(map(len, snippets.values())) == 500
         assert all("Bob" not in text for text in snippets.values())
         assert memory.search("spare key", 0) == [] == memory.search("spare key", -1)
@@ -156,7 +181,9 @@ def test_search_scores_sorts_and_cuts(engine: MemoryEngine) -> None:
 
 @pytest.mark.covers("S1.13")
 def test_the_tools_are_plain_callables(memory: AgentMemory) -> None:
-    """Called with plain values they answer with plain values; their schema names their parameters, and is JSON."""
+    """Called with plain values they answer with plain values;
+    their schema names their parameters, and is JSON.
+    """
     made = memory.manage_memory("I am allergic to peanuts")
     assert json.loads(json.dumps(made)) == {"id": made["id"], "action": "create"}
     found = memory.search_memory("peanuts", 3)
@@ -165,31 +192,58 @@ def test_the_tools_are_plain_callables(memory: AgentMemory) -> None:
     assert (manage["name"], search["name"]) == ("manage_memory", "search_memory")
     assert list(manage["parameters"]["properties"]) == ["content", "action", "id"]
     assert manage["parameters"]["properties"]["action"]["enum"] == ["create", "update", "delete"]
-    assert search["parameters"]["required"] == ["query"] and search["description"] and manage["description"]
+    assert (
+        search["parameters"]["required"] == ["query"]
+        and search["description"]
+        and manage["description"]
+    )
 
 
 def test_a_wrong_call_of_a_tool_is_answered(memory: AgentMemory) -> None:
-    """A tool that a framework calls answers a model's slip with error and hint, as ``call`` does: no run ends by it."""
-    slips = [("", "delete", "nope"), ("", "create", ""), ("x", "update", ""), ("x" * 4_000_000, "create", "")]
+    """A tool that a framework calls answers a model's slip with error and hint, as ``call`` does:
+    no run ends by it.
+    """
+    slips = [
+        ("", "delete", "nope"),
+        ("", "create", ""),
+        ("x", "update", ""),
+        ("x" * 4_000_000, "create", ""),
+    ]
     for content, action, id in slips:
         answer = memory.manage_memory(content, action, id)  # type: ignore[arg-type]
         assert answer["error"] and "hint" in answer
 
 
 def test_one_statement_of_a_message_is_deleted(engine: MemoryEngine, memory: AgentMemory) -> None:
-    """A search shows the facts of a message with ids; deleting one leaves what else the message says."""
+    """A search shows the facts of a message with ids;
+    deleting one leaves what else the message says.
+    """
     engine.add("I am allergic to cashews. My dog is called Bruno.", scope=ANN, kind=Kind.TURN)
     facts = [fact for hit in memory.search_memory("cashews") for fact in hit.get("facts", ())]
-    memory.manage_memory(action="delete", id=next(fact["id"] for fact in facts if "cashews" in fact["text"]))
-    found = str([*memory.search_memory("What am I allergic to?"), *memory.search_memory("What is my dog called?")])
+    memory.manage_memory(
+        action="delete", id=next(fact["id"] for fact in facts if "cashews" in fact["text"])
+    )
+    found = str(
+        [
+            *memory.search_memory("What am I allergic to?"),
+            *memory.search_memory("What is my dog called?"),
+        ]
+    )
     assert "cashews" not in found and "Bruno" in found
 
 
 @pytest.mark.covers("S1.13")
 def test_an_agent_calls_by_name(engine: MemoryEngine, memory: AgentMemory) -> None:
-    """A model's call, arguments as JSON text or object, is answered with JSON; what cannot be done says so, and never raises."""
-    made = json.loads(memory.call("manage_memory", '{"content": "I am allergic to peanuts", "id": null}'))
-    assert json.loads(memory.call("search_memory", {"query": "peanuts", "limit": 1}))[0]["id"] == made["id"]
+    """A model's call, arguments as JSON text or object, is answered with JSON;
+    what cannot be done says so, and never raises.
+    """
+    made = json.loads(
+        memory.call("manage_memory", '{"content": "I am allergic to peanuts", "id": null}')
+    )
+    assert (
+        json.loads(memory.call("search_memory", {"query": "peanuts", "limit": 1}))[0]["id"]
+        == made["id"]
+    )
     for name, arguments in (
         ("manage_memory", "{broken"),
         ("manage_memory", "[1]"),
@@ -203,17 +257,29 @@ def test_an_agent_calls_by_name(engine: MemoryEngine, memory: AgentMemory) -> No
     ):
         answer = json.loads(memory.call(name, arguments))  # type: ignore[arg-type]
         assert answer["error"] and answer["hint"], (name, arguments)
-    assert AgentMemory(engine, ANN, permitted=()).schemas()[0]["function"]["name"] == "search_memory"
-    assert json.loads(memory.call("search_memory", {"query": "\ud800\u202e 记忆", "limit": 3})) is not None
+    assert (
+        AgentMemory(engine, ANN, permitted=()).schemas()[0]["function"]["name"] == "search_memory"
+    )
+    assert (
+        json.loads(memory.call("search_memory", {"query": "\ud800\u202e 记忆", "limit": 3}))
+        is not None
+    )
 
 
 @pytest.mark.covers("S1.61")
 def test_scopes_are_pairs_of_labels_of_any_number(engine: MemoryEngine) -> None:
-    """One pair or many; a template is filled when it is called, a missing variable names those given, and a text is one label."""
+    """One pair or many;
+    a template is filled when it is called, a missing variable names those given, and a text is one
+    label.
+    """
     assert Scope.of("shared") == Scope(("shared",))
     deep = tuple(f"l{number}" for number in range(8))
     assert Scope.of(deep).labels == deep
-    memory = AgentMemory(engine, ("memories", "{user_id}", "agent", "{agent}"), variables={"user_id": "alice", "agent": "guide"})
+    memory = AgentMemory(
+        engine,
+        ("memories", "{user_id}", "agent", "{agent}"),
+        variables={"user_id": "alice", "agent": "guide"},
+    )
     assert memory.scope == Scope(("memories", "alice", "agent", "guide"))
     memory.manage("I am allergic to peanuts")
     assert engine.scopes() == (memory.scope,)

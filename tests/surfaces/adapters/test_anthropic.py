@@ -53,14 +53,22 @@ with engrams.open(store__url=":memory:") as memory:
 
 @pytest.mark.slow
 def test_the_tool_keeps_one_owner_s_files(tmp_path: Path) -> None:
-    """In a fresh environment of the current release the tool, awaited or not, reaches one owner's files, says what it cannot do, and
-    leaves no byte of what is cleared."""
+    """In a fresh environment of the current release the tool, awaited or not, reaches one owner's
+    files, says what it cannot do, and leaves no byte of what is cleared.
+    """
     python = make_environment(tmp_path / "environment", ["[anthropic]"])
-    done = subprocess.run([str(python), "-c", CHECKS, str(tmp_path / "home")], cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run(
+        [str(python), "-c", CHECKS, str(tmp_path / "home")],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.slow
 def test_the_anthropic_example_runs(tmp_path: Path) -> None:
-    """The example runs in a fresh environment of the current release, and a search finds the model's document."""
+    """The example runs in a fresh environment of the current release, and a search finds the
+    model's document.
+    """
     assert "A search finds it: Apollo ships in July." in run_example("anthropic", tmp_path)

@@ -1,4 +1,6 @@
-"""Adapters whose frameworks are not installed here: examples and checks run in environments of their own."""
+"""Adapters whose frameworks are not installed here:
+examples and checks run in environments of their own.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,12 @@ ROOT = Path(__file__).parents[3]
         ("strands", "memory: I am allergic to nuts.", ()),
     ],
 )
-def test_the_example_runs_with_the_current_release(name: str, said: str, more: tuple[str, ...], tmp_path: Path) -> None:
-    """The example recalls what was told before, and the adapter does all that its framework asks of it."""
+def test_the_example_runs_with_the_current_release(
+    name: str, said: str, more: tuple[str, ...], tmp_path: Path
+) -> None:
+    """The example recalls what was told before, and the adapter does all that its framework asks of
+    it.
+    """
     assert said in run_example(name, tmp_path, *more)
 
 
@@ -37,4 +43,6 @@ def test_every_adapter_has_what_belongs_to_it() -> None:
     for name, module in adapters._MODULES.items():
         assert f"\n{module} = [" in extras, module
         assert (ROOT / "examples" / "frameworks" / f"with_{module}.py").exists(), module
-        assert (f"`{name}`" in guide and f"engrams[{module}]" in guide) or f".[{module}]" in guide, name
+        assert (
+            f"`{name}`" in guide and f"engrams[{module}]" in guide
+        ) or f".[{module}]" in guide, name

@@ -73,20 +73,26 @@ with engrams.open(store__url=":memory:") as memory:
 
 
 def run_code(python: Path, code: str, folder: Path) -> None:
-    done = subprocess.run([str(python), "-c", code], cwd=folder, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [str(python), "-c", code], cwd=folder, capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.slow
 def test_stores_index_and_map_namespaces(tmp_path: Path) -> None:
-    """In a fresh environment of the current release both stores rank by an own index, keep owners apart, and work from any thread."""
+    """In a fresh environment of the current release both stores rank by an own index, keep owners
+    apart, and work from any thread.
+    """
     run_code(make_environment(tmp_path / "environment", ["[langgraph]"]), CHECKS, tmp_path)
 
 
 @pytest.mark.slow
 def test_the_tools_of_langmem_work(tmp_path: Path) -> None:
     """LangMem's tools create, change, find and delete memories through the store."""
-    run_code(make_environment(tmp_path / "environment", ["[langgraph]", "langmem"]), LANGMEM, tmp_path)
+    run_code(
+        make_environment(tmp_path / "environment", ["[langgraph]", "langmem"]), LANGMEM, tmp_path
+    )
 
 
 @pytest.mark.slow

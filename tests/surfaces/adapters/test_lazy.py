@@ -30,7 +30,9 @@ sys.exit(str(wrong) if wrong else 0)
 
 
 def test_a_missing_framework_is_named_with_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without its framework an adapter names the package that is missing and the extra that installs it."""
+    """Without its framework an adapter names the package that is missing and the extra that
+    installs it.
+    """
     monkeypatch.setitem(adapters._MODULES, "NoSuchSession", "nosuch")
     monkeypatch.setitem(sys.modules, "nosuchframework", None)
 
@@ -46,7 +48,9 @@ def test_a_missing_framework_is_named_with_its_extra(monkeypatch: pytest.MonkeyP
 
 
 def test_a_wrong_start_says_what_to_do() -> None:
-    """The traceback of every error has its hint; a folder as settings, and an engine of the wrong kind, are named; adapters are listed."""
+    """The traceback of every error has its hint;
+    a folder as settings, and an engine of the wrong kind, are named; adapters are listed.
+    """
     with pytest.raises(SettingsError, match="not str") as wrong:
         engrams.open("/tmp/x")  # type: ignore[arg-type]
     assert "home=" in "".join(traceback.format_exception(wrong.value))

@@ -14,11 +14,17 @@ import engrams
 from engrams import MemoryEngine, build
 from engrams.errors import InputError, RefusedError
 from engrams.surfaces.adapters.itemjournal import ITEM, read_item
-from engrams.surfaces.adapters.namespaceditems import NamespacedItems, NamespacedItemWrite, describe_value, to_conditions
+from engrams.surfaces.adapters.namespaceditems import (
+    NamespacedItems,
+    NamespacedItemWrite,
+    describe_value,
+    to_conditions,
+)
 from engrams.testing import SettableClock, temp_engine
 from engrams.types import Scope
 
-ANN, BOB = ("user", "ann"), ("user", "bob")
+ANN = ("user", "ann")
+BOB = ("user", "bob")
 NOTES = ("memories", "ann")
 
 
@@ -35,46 +41,73 @@ def engine(clock: SettableClock) -> Iterator[MemoryEngine]:
         yield made
 
 
-def put(items: NamespacedItems, namespace: tuple[str, ...], key: str, value: dict[str, Any], **more: Any) -> None:
+def put(
+    items: NamespacedItems, namespace: tuple[str, ...], key: str, value: dict[str, Any], **more: Any
+) -> None:
     items.write([NamespacedItemWrite(namespace, key, value, describe_value(value), **more)])
 
 
-def values(items: NamespacedItems, prefix: tuple[str, ...], given: dict[str, Any] | None = None) -> list[Any]:
+def values(
+    items: NamespacedItems, prefix: tuple[str, ...], given: dict[str, Any] | None = None
+) -> list[Any]:
     return [read_item(record)["value"] for record in items.find(prefix, to_conditions(given or {}))]
 
 
 def test_a_value_is_a_memory_of_its_scope(engine: MemoryEngine) -> None:
-    """A value comes back as it was put, changed in place with its history, and any other door finds its words."""
+    """A value comes back as it was put, changed in place with its history, and any other door finds
+    its words.
+    """
     items = NamespacedItems(engine, ANN, "t")
     put(items, NOTES, "k", {"content": "Ann plays the cello", "n": 1})
     found = engine.search("cello", scope=ANN).hits[0].record
-    assert found.text == "content: Ann plays the cello\nn: 1" and not engine.search("cello", scope=BOB).hits
+    assert (
+        found.text == "content: Ann plays the cello\nn: 1"
+        and not engine.search("cello", scope=BOB).hits
+    )
     put(items, NOTES, "k", {"content": "Ann plays the viola"})
     record = items.get(NOTES, "k")
-    assert record is not None and record.id == found.id and record.meta[ITEM]["value"] == {"content": "Ann plays the viola"}
-    assert "cello" not in str(engine.search("cello", scope=ANN).hits) and len(engine.history(found.id, scope=ANN)) == 2
+    assert (
+        record is not None
+        and record.id == found.id
+        and record.meta[ITEM]["value"] == {"content": "Ann plays the viola"}
+    )
+    assert (
+        "cello" not in str(engine.search("cello", scope=ANN).hits)
+        and len(engine.history(found.id, scope=ANN)) == 2
+    )
     assert items.get(NOTES, "other") is None and items.get(("memories", "bob"), "k") is None
 
 
 def test_namespaces_of_one_owner_do_not_touch_each_other(engine: MemoryEngine) -> None:
-    """Facts of one namespace end none of another, in one owner or, by a function, in owners of their own."""
+    """Facts of one namespace end none of another, in one owner or, by a function, in owners of
+    their own.
+    """
     items = NamespacedItems(engine, ANN, "t")
     put(items, ("memories", "carl"), "home", {"content": "I live in Paris"})
     put(items, ("memories", "dora"), "home", {"content": "I live in Berlin"})
     engine.drain()
-    found = {record.text for record, _ in items.search(("memories",), (), "Where do they live?", 10)}
+    found = {
+        record.text for record, _ in items.search(("memories",), (), "Where do they live?", 10)
+    }
     assert found == {"I live in Paris", "I live in Berlin"}
     mapped = NamespacedItems(engine, lambda namespace: ("user", namespace[1]), "m")
     put(mapped, ("memories", "emil"), "home", {"content": "I live in Oslo"})
-    assert engine.search("Oslo", scope=("user", "emil")).hits and "Oslo" not in str(engine.search("Oslo", scope=ANN).hits)
-    assert values(mapped, ("memories", "emil")) == [{"content": "I live in Oslo"}] and values(mapped, ("memories", "ann")) == []
+    assert engine.search("Oslo", scope=("user", "emil")).hits and "Oslo" not in str(
+        engine.search("Oslo", scope=ANN).hits
+    )
+    assert (
+        values(mapped, ("memories", "emil")) == [{"content": "I live in Oslo"}]
+        and values(mapped, ("memories", "ann")) == []
+    )
     with pytest.raises(InputError, match="whose memory"):
         values(mapped, ("memories",))
 
 
 def test_a_store_below_a_project_sees_only_what_is_below_it(engine: MemoryEngine) -> None:
     """A store of a deeper scope lists its own namespaces, and none of the project's neighbours."""
-    here, there = (NamespacedItems(engine, Scope(ANN).within("project", name), "t") for name in ("x", "x2"))
+    here, there = (
+        NamespacedItems(engine, Scope(ANN).within("project", name), "t") for name in ("x", "x2")
+    )
     put(here, ("a",), "k", {"v": "here"})
     put(there, ("a",), "k", {"v": "there"})
     put(NamespacedItems(engine, ANN, "t"), ("a",), "k", {"v": "above"})
@@ -95,19 +128,38 @@ def test_equal_values_under_different_keys_stay_apart(engine: MemoryEngine) -> N
 def test_odd_names_stay_apart(engine: MemoryEngine) -> None:
     """Long labels, line breaks, slashes and wildcards in namespaces and keys address one item each."""
     items = NamespacedItems(engine, ANN, "t")
-    names = [("a",), ("a\n",), ("a" * 300,), ("a" * 300, "b"), ("a/b",), ("a", "b"), ("%",), ("*",), (" a ",)]
+    names = [
+        ("a",),
+        ("a\n",),
+        ("a" * 300,),
+        ("a" * 300, "b"),
+        ("a/b",),
+        ("a", "b"),
+        ("%",),
+        ("*",),
+        (" a ",),
+    ]
     for number, name in enumerate(names):
         put(items, name, "k/\n" * 100, {"n": number})
-    assert [items.get(name, "k/\n" * 100).meta[ITEM]["value"]["n"] for name in names] == list(range(len(names)))  # type: ignore[union-attr]
+    assert [items.get(name, "k/\n" * 100).meta[ITEM]["value"]["n"] for name in names] == list(
+        range(len(names))
+    )  # type: ignore[union-attr]
     assert items.list_namespaces(()) == set(names)
     assert {value["n"] for value in values(items, ("a",))} == {0, 5}
 
 
 def test_filters_reach_into_values(engine: MemoryEngine) -> None:
-    """Plain values, operators, nested and dotted keys, lists and odd numbers filter; hostile keys are refused."""
+    """Plain values, operators, nested and dotted keys, lists and odd numbers filter;
+    hostile keys are refused.
+    """
     items = NamespacedItems(engine, ANN, "t")
     put(items, ("n",), "1", {"n": 1, "user": {"access-level": "high"}, "tags": ["x"], "on": True})
-    put(items, ("n",), "2", {"n": 2.5, "user": {"access-level": "low"}, "tags": ["x", "y"], "on": False})
+    put(
+        items,
+        ("n",),
+        "2",
+        {"n": 2.5, "user": {"access-level": "low"}, "tags": ["x", "y"], "on": False},
+    )
     for given, expected in (
         ({"n": 1}, {1}),
         ({"n": {"$gt": 1}}, {2.5}),
@@ -128,7 +180,9 @@ def test_filters_reach_into_values(engine: MemoryEngine) -> None:
 
 
 def test_values_without_words_are_no_memories_to_search(engine: MemoryEngine) -> None:
-    """Numbers and switches, and what is put without a text, come back by their key and are found by no search."""
+    """Numbers and switches, and what is put without a text, come back by their key and are found by
+    no search.
+    """
     items = NamespacedItems(engine, ANN, "t")
     put(items, ("state",), "counter", {"count": 3, "on": True})
     items.write([NamespacedItemWrite(("state",), "hidden", {"content": "Ann plays the cello"})])
@@ -144,7 +198,9 @@ def test_time_to_live(engine: MemoryEngine, clock: SettableClock) -> None:
     for key in ("read", "unread", "for ever"):
         put(items, ("n",), key, {"content": f"It is {key}"}, ttl=None if key == "for ever" else 10)
     clock.forward(minutes=6)
-    items.refresh([record for record in (items.get(("n",), "read"), items.get(("n",), "for ever")) if record])
+    items.refresh(
+        [record for record in (items.get(("n",), "read"), items.get(("n",), "for ever")) if record]
+    )
     clock.forward(minutes=6)
     assert items.get(("n",), "unread") is None and items.get(("n",), "read") is not None
     assert {value["content"] for value in values(items, ())} == {"It is read", "It is for ever"}
@@ -155,7 +211,9 @@ def test_time_to_live(engine: MemoryEngine, clock: SettableClock) -> None:
 
 
 def test_vectors_rank_by_the_nearest_field(engine: MemoryEngine) -> None:
-    """Of an item's vectors the nearest counts; items without any are not ranked; another dimension is refused."""
+    """Of an item's vectors the nearest counts;
+    items without any are not ranked; another dimension is refused.
+    """
     items = NamespacedItems(engine, ANN, "t")
     put(items, ("n",), "two", {"content": "two"}, vectors=[[1.0, 0, 0], [0, 2.0, 0]])
     put(items, ("n",), "one", {"content": "one"}, vectors=[[1.0, 1.0, 0]])
@@ -168,18 +226,27 @@ def test_vectors_rank_by_the_nearest_field(engine: MemoryEngine) -> None:
 
 
 def test_other_distances_rank_too(engine: MemoryEngine) -> None:
-    """An inner product counts lengths, a distance counts what is between; both see vectors as they were given."""
+    """An inner product counts lengths, a distance counts what is between;
+    both see vectors as they were given.
+    """
     items = NamespacedItems(engine, ANN, "t")
     put(items, ("n",), "short", {"content": "short"}, vectors=[[1.0, 0.0]])
     put(items, ("n",), "long", {"content": "long"}, vectors=[[3.0, 4.0]])
-    for distance, expected in (("inner_product", {"long": 6.0, "short": 2.0}), ("l2", {"short": -1.0, "long": -(17**0.5)})):
+    for distance, expected in (
+        ("inner_product", {"long": 6.0, "short": 2.0}),
+        ("l2", {"short": -1.0, "long": -(17**0.5)}),
+    ):
         ranked = items.rank(("n",), (), [2.0, 0.0], distance)
         assert [record.meta[ITEM]["key"] for record, _ in ranked] == list(expected)
         assert [score for _, score in ranked] == pytest.approx(list(expected.values()), abs=1e-2)
 
 
-def test_what_is_over_is_listed_where_that_is_asked_for(engine: MemoryEngine, clock: SettableClock) -> None:
-    """With `omit_expired` false an item whose time is over is got and listed until a sweep, and never found by a search."""
+def test_what_is_over_is_listed_where_that_is_asked_for(
+    engine: MemoryEngine, clock: SettableClock
+) -> None:
+    """With `omit_expired` false an item whose time is over is got and listed until a sweep, and
+    never found by a search.
+    """
     items = NamespacedItems(engine, ANN, "t", {"omit_expired": False})
     put(items, ("n",), "k", {"content": "It is over soon"}, ttl=0.5)
     clock.forward(minutes=1)
@@ -189,30 +256,46 @@ def test_what_is_over_is_listed_where_that_is_asked_for(engine: MemoryEngine, cl
 
 
 def test_what_is_removed_is_gone(home: Path) -> None:
-    """A removed value, also what it was before, is gone from every read at once; when its job has run no byte of it is in the home."""
+    """A removed value, also what it was before, is gone from every read at once;
+    when its job has run no byte of it is in the home.
+    """
     with engrams.open(home=str(home), jobs__workers=0) as engine:
         items = NamespacedItems(engine, ANN, "t")
         put(items, NOTES, "k", {"content": "I live in Zanzibar"})
         put(items, NOTES, "k", {"content": "I live in Ouagadougou"})
         put(items, NOTES, "kept", {"content": "My kettle is green"})
         engine.drain()
-        items.write([NamespacedItemWrite(NOTES, "k", None), NamespacedItemWrite(NOTES, "never there", None)])
+        items.write(
+            [NamespacedItemWrite(NOTES, "k", None), NamespacedItemWrite(NOTES, "never there", None)]
+        )
         assert items.get(NOTES, "k") is None and items.get(NOTES, "kept") is not None
         assert "live in" not in str(engine.search("Where do I live?", scope=ANN).hits)
         for number in range(3):  # put and removed before the first purge has run
             put(items, NOTES, "k", {"content": f"Back in Timbuktu {number}"})
-            assert items.get(NOTES, "k").meta[ITEM]["value"] == {"content": f"Back in Timbuktu {number}"}  # type: ignore[union-attr]
+            assert items.get(NOTES, "k").meta[ITEM]["value"] == {
+                "content": f"Back in Timbuktu {number}"
+            }  # type: ignore[union-attr]
             items.write([NamespacedItemWrite(NOTES, "k", None)])
             assert items.get(NOTES, "k") is None
         put(items, NOTES, "k", {"content": "Back again"})
         engine.drain()
-        assert values(items, NOTES) == [{"content": "Back again"}, {"content": "My kettle is green"}]
+        assert values(items, NOTES) == [
+            {"content": "Back again"},
+            {"content": "My kettle is green"},
+        ]
     left = read_home(home)
-    assert b"Zanzibar" not in left and b"Ouagadougou" not in left and b"Timbuktu" not in left and b"kettle" in left
+    assert (
+        b"Zanzibar" not in left
+        and b"Ouagadougou" not in left
+        and b"Timbuktu" not in left
+        and b"kettle" in left
+    )
 
 
 def test_what_is_forgotten_elsewhere_is_not_there(engine: MemoryEngine) -> None:
-    """A value forgotten at another door is not returned; putting it again keeps the new one only."""
+    """A value forgotten at another door is not returned;
+    putting it again keeps the new one only.
+    """
     items = NamespacedItems(engine, ANN, "t")
     put(items, NOTES, "k", {"content": "Ann plays the cello"})
     record = items.get(NOTES, "k")
@@ -224,7 +307,9 @@ def test_what_is_forgotten_elsewhere_is_not_there(engine: MemoryEngine) -> None:
 
 
 def test_a_refused_secret_is_told() -> None:
-    """With ``write.secrets`` refuse a value with a secret raises instead of vanishing; with redact the value comes back without it."""
+    """With ``write.secrets`` refuse a value with a secret raises instead of vanishing;
+    with redact the value comes back without it.
+    """
     key = "sk-proj-" + "a1B2c3D4e5F6g7H8" * 3
     for mode in ("refuse", "redact"):
         with temp_engine(jobs__workers=0, write__secrets=mode) as engine:
@@ -239,7 +324,9 @@ def test_a_refused_secret_is_told() -> None:
 
 
 def test_edits_of_other_doors_are_in_the_value(home: Path) -> None:
-    """A text that is edited elsewhere is so in the value, also rebuilt from the files alone, until the next put."""
+    """A text that is edited elsewhere is so in the value, also rebuilt from the files alone, until
+    the next put.
+    """
     settings = {"home": str(home), "jobs__workers": 0, "vault__enabled": True, "vault__git": False}
     with engrams.open(**settings) as engine:
         items = NamespacedItems(engine, ANN, "t")
@@ -259,4 +346,7 @@ def test_edits_of_other_doors_are_in_the_value(home: Path) -> None:
         path.unlink()
     with engrams.open(**settings) as engine:
         build.vault(engine).sync()
-        assert values(NamespacedItems(engine, ANN, "t"), NOTES) == [{"count": 3}, {"content": "Ann plays the harp"}]
+        assert values(NamespacedItems(engine, ANN, "t"), NOTES) == [
+            {"count": 3},
+            {"content": "Ann plays the harp"},
+        ]

@@ -19,7 +19,9 @@ HINT = "postgresql://USER:PASSWORD@HOST/NAME"
     ],
 )
 def test_what_is_no_address_is_told(engrams: Run, url: str) -> None:
-    """An address that nobody can read, and one that is none, end with how to write it: no traceback, no file of that name, no password."""
+    """An address that nobody can read, and one that is none, end with how to write it:
+    no traceback, no file of that name, no password.
+    """
     pytest.importorskip("psycopg")
     for command in (("search", "bees"), ("migrate",), ("move", "--to", "x.db")):
         done = engrams(*command, "--set", f"store.url={url}")
@@ -33,7 +35,13 @@ def test_migrate_without_an_address(engrams: Run) -> None:
     assert done.code == 1 and "--url" in done.err
 
 
-@pytest.mark.parametrize("url", ["postgresql://app:hunter2@h/db", "postgresql://h/db?user=app&password=hunter2&sslmode=require"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://app:hunter2@h/db",
+        "postgresql://h/db?user=app&password=hunter2&sslmode=require",
+    ],
+)
 def test_a_password_is_never_shown(engrams: Run, url: str) -> None:
     """`engrams config` shows an address without its password, wherever that stands in it."""
     told = engrams("config", "store.url", "--set", f"store.url={url}").out

@@ -13,7 +13,9 @@ from engrams.apikeys import ApiKeyStore
 
 
 def test_a_key_is_shown_once(grouped: Run, home: Path) -> None:
-    """`add` prints the key alone on standard output, and what it opens beside it; neither list nor file ever has it again."""
+    """`add` prints the key alone on standard output, and what it opens beside it;
+    neither list nor file ever has it again.
+    """
     made = grouped("keys", "add", "ci bot", "--user", "alice", "--right", "read", "--days", "3")
     secret = made.out.strip()
     key = ApiKeyStore.open(home).find(secret, clock.now())
@@ -63,4 +65,9 @@ def test_making_keys_is_noted(grouped: Run, home: Path) -> None:
     assert grouped("keys", "revoke", made["id"]).out.startswith("revoked  ")
     grouped("keys", "revoke", made["id"])
     text = "".join(path.read_text() for path in (home / "audit").iterdir())
-    assert "key.add" in text and text.count("key.revoke") == 1 and made["id"] in text and made["key"] not in text
+    assert (
+        "key.add" in text
+        and text.count("key.revoke") == 1
+        and made["id"] in text
+        and made["key"] not in text
+    )

@@ -30,7 +30,14 @@ def chatted(engrams: Any, *lines: str, options: tuple[str, ...] = ()) -> Any:
 
 
 def scripted(model: ScriptedModel) -> tuple[str, ...]:
-    sets = ["chat.provider=openai", "chat.model=m", f"chat.url={model.url}", "chat.retries=0", "write.extract=off", "jobs.workers=0"]
+    sets = [
+        "chat.provider=openai",
+        "chat.model=m",
+        f"chat.url={model.url}",
+        "chat.retries=0",
+        "write.extract=off",
+        "jobs.workers=0",
+    ]
     return tuple(part for text in sets for part in ("--set", text))
 
 
@@ -49,23 +56,43 @@ def test_forgetting_in_words(engrams: Any) -> None:
 
 
 def test_facts_by_number(engrams: Any) -> None:
-    """/facts numbers what is known; /edit corrects one of them, /forget puts one away, /restore brings it back."""
+    """/facts numbers what is known;
+
+    /edit corrects one of them, /forget puts one away, /restore brings it back.
+    """
     engrams("add", DENTIST, "--set", "write.extract=off")
     shown = chatted(engrams, "/facts dentist", "/edit 1 The dentist is Dr. Obi in Mill Lane")
     assert "Dr. Okafor" in shown.out and "Corrected: The dentist is Dr. Obi" in shown.out
     (record,) = engrams("list", "--kind", "note", "--json").json["records"]
     assert record["text"] == "The dentist is Dr. Obi in Mill Lane"
-    done = chatted(engrams, "/facts", "/forget 1", "/facts", f"/restore {record['id']}", "/edit", "/edit 1", "/facts nothing like this")
+    done = chatted(
+        engrams,
+        "/facts",
+        "/forget 1",
+        "/facts",
+        f"/restore {record['id']}",
+        "/edit",
+        "/edit 1",
+        "/facts nothing like this",
+    )
     assert "Forgotten: The dentist" in done.out and "Restored: The dentist" in done.out
     assert done.err.count("/edit needs") == 2
 
 
 def test_incognito(engrams: Any) -> None:
-    """Between /incognito on and off nothing is read and nothing is kept; a model is asked without memory."""
+    """Between /incognito on and off nothing is read and nothing is kept;
+    a model is asked without memory.
+    """
     engrams("add", DENTIST)
     with ScriptedModel() as model:
         model.say("I do not know.", "It is Dr. Okafor.")
-        lines = ("/incognito on", "my PIN is 4711, who is my dentist?", "/incognito off", "who is my dentist then?", "/incognito maybe")
+        lines = (
+            "/incognito on",
+            "my PIN is 4711, who is my dentist?",
+            "/incognito off",
+            "who is my dentist then?",
+            "/incognito maybe",
+        )
         done = chatted(engrams, *lines, options=scripted(model))
         first, second = (json.dumps(request.body) for request in model.requests)
     assert "Okafor" not in first and "Okafor" in second
@@ -79,7 +106,9 @@ def test_incognito(engrams: Any) -> None:
 
 
 def test_what_was_recalled_is_shown_beside_the_answer(engrams: Any) -> None:
-    """With a model the memories it was given are told on standard error, by the numbers that /why and /forget take."""
+    """With a model the memories it was given are told on standard error, by the numbers that /why
+    and /forget take.
+    """
     engrams("add", DENTIST)
     with ScriptedModel() as model:
         model.say("Your dentist is Dr. Okafor.")
@@ -91,12 +120,16 @@ def test_what_was_recalled_is_shown_beside_the_answer(engrams: Any) -> None:
 
 @pytest.mark.covers("S4.49")
 def test_recall_off_outlasts_the_chat(engrams: Any) -> None:
-    """Switched off, by command or in words, nothing known is used, in the next chat too, until it is switched on; what is said is kept."""
+    """Switched off, by command or in words, nothing known is used, in the next chat too, until it
+    is switched on; what is said is kept.
+    """
     engrams("add", DENTIST)
     off = chatted(engrams, "turn off your memory", "who is the dentist?", "My cat is called Tom.")
     assert "Recall is off" in off.out and "Okafor" not in off.out
     assert "My cat is called Tom." in texts(engrams("list", "--kind", "turn", "--json"))
-    again = chatted(engrams, "who is the dentist?", "memory status", "/recall on", "who is the dentist?")
+    again = chatted(
+        engrams, "who is the dentist?", "memory status", "/recall on", "who is the dentist?"
+    )
     head, _, tail = again.out.partition("Recall is on.")
     assert "Recall is off." in head and "Okafor" not in head and "Okafor" in tail
     with ScriptedModel() as model:
@@ -107,7 +140,15 @@ def test_recall_off_outlasts_the_chat(engrams: Any) -> None:
 
 def test_wrong_commands(engrams: Any) -> None:
     """A command that is none, or misses something, is told and ends nothing."""
-    done = chatted(engrams, "/recall perhaps", "/restore nothing-like-it", "/forget 3", "/why", "/quit", "never read")
+    done = chatted(
+        engrams,
+        "/recall perhaps",
+        "/restore nothing-like-it",
+        "/forget 3",
+        "/why",
+        "/quit",
+        "never read",
+    )
     assert done.err.count("error:") == 3
     assert "Nothing was asked yet" in done.out
     assert texts(engrams("list", "--json")) == []
@@ -131,9 +172,22 @@ def _hear_hangups() -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_signal_ends_the_conversation_as_control_c_does(home: Path, number: signal.Signals) -> None:
-    """A chat that is told to stop, or whose terminal closes, ends its session: nothing of it waits for the next start."""
-    command = [sys.executable, "-m", "engrams.surfaces.cli.entry", "chat", "--home", str(home), "--user", "ann"]
+def test_a_signal_ends_the_conversation_as_control_c_does(
+    home: Path, number: signal.Signals
+) -> None:
+    """A chat that is told to stop, or whose terminal closes, ends its session:
+    nothing of it waits for the next start.
+    """
+    command = [
+        sys.executable,
+        "-m",
+        "engrams.surfaces.cli.entry",
+        "chat",
+        "--home",
+        str(home),
+        "--user",
+        "ann",
+    ]
     with subprocess.Popen(
         command,
         stdin=subprocess.PIPE,
@@ -142,7 +196,9 @@ def test_a_signal_ends_the_conversation_as_control_c_does(home: Path, number: si
         text=True,
         preexec_fn=_hear_hangups,  # noqa: PLW1509 - nothing else runs yet
     ) as process:
-        assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+        assert (
+            process.stdin is not None and process.stdout is not None and process.stderr is not None
+        )
         process.stdin.write(DENTIST + ".\n")
         process.stdin.flush()
         assert process.stdout.readline()
@@ -155,7 +211,11 @@ def test_a_signal_ends_the_conversation_as_control_c_does(home: Path, number: si
 
 
 def test_a_signal_that_interrupts_no_read_ends_it_too(home: Path) -> None:
-    """A signal that reaches the process just before it waits for a line is not left until the next line."""
+    """A signal that reaches the process just before it waits for a line is not left until the next
+    line.
+    """
     command = [sys.executable, "-c", LATE, "chat", "--home", str(home), "--user", "ann"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
         assert process.wait(30) == 128 + signal.SIGTERM

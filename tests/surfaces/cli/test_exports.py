@@ -1,4 +1,6 @@
-"""Exports for other programs, through the command: each is read back by its reader or checked by its rules."""
+"""Exports for other programs, through the command:
+each is read back by its reader or checked by its rules.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,19 @@ CHAT = [
         "session": "hello",
         "at": "2025-01-02T10:00:00Z",
     },
-    {"text": "Nice to meet you, Ann.", "role": "assistant", "session": "hello", "at": "2025-01-02T10:00:05Z"},
-    {"text": "Maria works at Acme with Paul.", "speaker": "Ann", "role": "user", "session": "hello", "at": "2025-01-02T10:01:00Z"},
+    {
+        "text": "Nice to meet you, Ann.",
+        "role": "assistant",
+        "session": "hello",
+        "at": "2025-01-02T10:00:05Z",
+    },
+    {
+        "text": "Maria works at Acme with Paul.",
+        "speaker": "Ann",
+        "role": "user",
+        "session": "hello",
+        "at": "2025-01-02T10:01:00Z",
+    },
 ]
 HOSTILE = [
     '=HYPERLINK("http://evil") [[Home]] and ![[secrets]]',
@@ -44,9 +57,18 @@ def filled(engrams: Any, tmp_path: Path) -> Any:
             "object": "Globex",
             "id": "f1",
         },
-        {"text": "Ann works at Initech", "kind": "fact", "valid_from": "2019-01-01", "valid_to": "2023-01-01", "id": "f2"},
+        {
+            "text": "Ann works at Initech",
+            "kind": "fact",
+            "valid_from": "2019-01-01",
+            "valid_to": "2023-01-01",
+            "id": "f2",
+        },
         {"text": "Always answer in French", "kind": "rule", "id": "f3"},
-        *({"text": text, "kind": "note", "id": f"h{number}"} for number, text in enumerate(HOSTILE)),
+        *(
+            {"text": text, "kind": "note", "id": f"h{number}"}
+            for number, text in enumerate(HOSTILE)
+        ),
     ]
     (tmp_path / "facts.json").write_text(json.dumps(facts))
     for name in ("chat.jsonl", "facts.json"):
@@ -55,59 +77,100 @@ def filled(engrams: Any, tmp_path: Path) -> Any:
 
 
 def _texts(engrams: Any, *arguments: str) -> set[str]:
-    return {one["text"] for one in engrams("list", "--json", "--limit", "500", *arguments).json["records"]}
+    return {
+        one["text"]
+        for one in engrams("list", "--json", "--limit", "500", *arguments).json["records"]
+    }
 
 
 def test_a_table_comes_back(filled: Any, tmp_path: Path) -> None:
-    """CSV holds what is current and what has ended; no cell is a formula; it is imported as it was."""
+    """CSV holds what is current and what has ended;
+    no cell is a formula; it is imported as it was.
+    """
     before = _texts(filled)
-    assert filled("export", str(tmp_path / "m.csv"), "--format", "csv", "--json").json["records"] > len(HOSTILE)
+    assert filled("export", str(tmp_path / "m.csv"), "--format", "csv", "--json").json[
+        "records"
+    ] > len(HOSTILE)
     with (tmp_path / "m.csv").open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    assert not [cell for row in rows for cell in row.values() if cell.startswith(("=", "+", "-", "@", "＝"))]
+    assert not [
+        cell for row in rows for cell in row.values() if cell.startswith(("=", "+", "-", "@", "＝"))
+    ]
     old = next(row for row in rows if row["text"] == "Ann works at Initech")
     assert (old["status"], old["valid_to"][:10]) == ("superseded", "2023-01-01")
     done = filled("import", str(tmp_path / "m.csv"), "--user", "bob", "--json").json
     assert (done["stored"], done["bad"]) == (len(rows), [])
     assert _texts(filled, "--user", "bob") >= before
-    globex = next(one for one in filled("list", "--json", "--user", "bob", "--tag", "job").json["records"])
-    assert (globex["subject"], globex["predicate"], globex["object"]) == ("Ann", "works_at", "Globex")
+    globex = next(
+        one for one in filled("list", "--json", "--user", "bob", "--tag", "job").json["records"]
+    )
+    assert (globex["subject"], globex["predicate"], globex["object"]) == (
+        "Ann",
+        "works_at",
+        "Globex",
+    )
 
 
 def test_mem0_comes_back(filled: Any, tmp_path: Path) -> None:
     """mem0's shape holds the statements; our importer reads them back with their labels."""
-    number = filled("export", str(tmp_path / "mem0.json"), "--format", "mem0", "--json").json["records"]
+    number = filled("export", str(tmp_path / "mem0.json"), "--format", "mem0", "--json").json[
+        "records"
+    ]
     held = json.loads((tmp_path / "mem0.json").read_text())["results"]
     assert len(held) == number and {one["user_id"] for one in held} == {"ann"}
-    assert next(one for one in held if one["memory"] == "Ann works at Globex")["categories"] == ["job"]
+    assert next(one for one in held if one["memory"] == "Ann works at Globex")["categories"] == [
+        "job"
+    ]
     seen = filled("import", str(tmp_path / "mem0.json"), "--dry-run", "--json").json
     assert (seen["format"], seen["stored"], seen["bad"]) == ("mem0", number, [])
 
 
 def test_langgraph_items_go_into_a_store(filled: Any, tmp_path: Path) -> None:
     """Each line is an item that LangGraph's own store takes, and that our importer reads."""
-    number = filled("export", str(tmp_path / "items.jsonl"), "--format", "langgraph", "--json").json["records"]
+    number = filled(
+        "export", str(tmp_path / "items.jsonl"), "--format", "langgraph", "--json"
+    ).json["records"]
     items = [json.loads(line) for line in (tmp_path / "items.jsonl").read_text().splitlines()]
     assert len(items) == number
     for item in items:
-        assert all(label and "." not in label and "\0" not in label for label in item["namespace"]) and item["namespace"][0] != "langgraph"
+        assert (
+            all(label and "." not in label and "\0" not in label for label in item["namespace"])
+            and item["namespace"][0] != "langgraph"
+        )
     seen = filled("import", str(tmp_path / "items.jsonl"), "--dry-run", "--json").json
     assert (seen["format"], seen["stored"], seen["bad"]) == ("langgraph", number, [])
     base = pytest.importorskip("langgraph.store.memory")
     store = base.InMemoryStore()
     for item in items:
         store.put(tuple(item["namespace"]), item["key"], item["value"])
-    assert {found.value["content"] for found in store.search(("memories", "ann"), limit=500)} >= {"Ann works at Globex", *HOSTILE}
+    assert {found.value["content"] for found in store.search(("memories", "ann"), limit=500)} >= {
+        "Ann works at Globex",
+        *HOSTILE,
+    }
 
 
 def test_an_agent_file_comes_back(filled: Any, tmp_path: Path) -> None:
-    """Statements are lines of blocks that exist, rules apart; messages follow the system's; the importer reads all of it."""
-    number = filled("export", str(tmp_path / "ann.af"), "--format", "letta", "--json").json["records"]
+    """Statements are lines of blocks that exist, rules apart;
+    messages follow the system's; the importer reads all of it.
+    """
+    number = filled("export", str(tmp_path / "ann.af"), "--format", "letta", "--json").json[
+        "records"
+    ]
     held = json.loads((tmp_path / "ann.af").read_text())
-    (agent,), blocks = held["agents"], {block["id"]: block for block in held["blocks"]}
-    assert agent["block_ids"] == list(blocks) and all(len(block["value"]) <= block["limit"] for block in blocks.values())
-    assert "Always answer in French" in next(block["value"] for block in blocks.values() if block["label"] == "rules")
-    assert [message["role"] for message in agent["messages"]] == ["system", "user", "assistant", "user"]
+    (agent,) = held["agents"]
+    blocks = {block["id"]: block for block in held["blocks"]}
+    assert agent["block_ids"] == list(blocks) and all(
+        len(block["value"]) <= block["limit"] for block in blocks.values()
+    )
+    assert "Always answer in French" in next(
+        block["value"] for block in blocks.values() if block["label"] == "rules"
+    )
+    assert [message["role"] for message in agent["messages"]] == [
+        "system",
+        "user",
+        "assistant",
+        "user",
+    ]
     assert set(agent["in_context_message_ids"]) <= {message["id"] for message in agent["messages"]}
     seen = filled("import", str(tmp_path / "ann.af"), "--dry-run", "--json").json
     assert (seen["format"], seen["stored"], seen["bad"]) == ("letta", number, [])
@@ -118,14 +181,18 @@ def _check_links(vault: Path) -> set[str]:
     links = {
         target
         for note in vault.rglob("*.md")
-        for target in re.findall(r"(?<!\\)\[\[([^\]|]+)(?:\|[^\]]*)?\]\]", note.read_text(encoding="utf-8"))
+        for target in re.findall(
+            r"(?<!\\)\[\[([^\]|]+)(?:\|[^\]]*)?\]\]", note.read_text(encoding="utf-8")
+        )
     }
     assert links and all((vault / f"{link}.md").is_file() for link in links), links
     return links
 
 
 def test_a_vault_for_obsidian(filled: Any, tmp_path: Path) -> None:
-    """Notes of people stand beside those of memories and talks; links work; hostile texts stay words; names are safe everywhere."""
+    """Notes of people stand beside those of memories and talks;
+    links work; hostile texts stay words; names are safe everywhere.
+    """
     vault = tmp_path / "vault"
     number = filled("export", str(vault), "--format", "obsidian", "--json").json["records"]
     assert number == len([*vault.glob("Memories/*.md")]) + len(CHAT)
@@ -133,14 +200,22 @@ def test_a_vault_for_obsidian(filled: Any, tmp_path: Path) -> None:
     maria = (vault / "People" / "Maria.md").read_text()
     assert "## Known" in maria and "Lisbon" in maria and "Memories/" in maria
     for path in vault.rglob("*.md"):
-        assert len(path.name.encode()) < 120 and not re.search(r'[<>:"\\|?*#^\[\]%\x00-\x1f\u202e]', path.name)
+        assert len(path.name.encode()) < 120 and not re.search(
+            r'[<>:"\\|?*#^\[\]%\x00-\x1f\u202e]', path.name
+        )
         body = path.read_text().split("%% Below")[0]
-        assert "<script" not in body and not re.search(r"^\s*```", body, re.MULTILINE) and "![[" not in body
+        assert (
+            "<script" not in body
+            and not re.search(r"^\s*```", body, re.MULTILINE)
+            and "![[" not in body
+        )
     assert not (tmp_path / "etc").exists()
 
 
 def test_a_vault_is_written_anew(filled: Any, tmp_path: Path) -> None:
-    """Again, nothing is doubled: notes of erased memories go, foreign files stay, and so does what was written below the mark."""
+    """Again, nothing is doubled:
+    notes of erased memories go, foreign files stay, and so does what was written below the mark.
+    """
     vault = tmp_path / "vault"
     filled("export", str(vault), "--format", "obsidian")
     first = {path.relative_to(vault): path.read_text() for path in vault.rglob("*.md")}
@@ -149,10 +224,17 @@ def test_a_vault_is_written_anew(filled: Any, tmp_path: Path) -> None:
     (vault / "Mine.md").write_text("my own note")
     maria = vault / "People" / "Maria.md"
     maria.write_text(maria.read_text() + "Call her on Sunday.\n")
-    gone = next(one for one in filled("list", "--json").json["records"] if one["text"] == "Ann works at Globex")
+    gone = next(
+        one
+        for one in filled("list", "--json").json["records"]
+        if one["text"] == "Ann works at Globex"
+    )
     assert filled("purge", gone["id"], "--confirm", "purge").code == 0
     filled("export", str(vault), "--format", "obsidian")
-    assert "Call her on Sunday." in maria.read_text() and (vault / "Mine.md").read_text() == "my own note"
+    assert (
+        "Call her on Sunday." in maria.read_text()
+        and (vault / "Mine.md").read_text() == "my own note"
+    )
     assert not [path for path in vault.rglob("*.md") if "Globex" in path.read_text()]
     _check_links(vault)
     other = tmp_path / "other"

@@ -8,7 +8,9 @@ from tests.surfaces.cli.conftest import Run
 
 @pytest.mark.covers("S3.62", "S3.63")
 def test_plan_run_and_undo(grouped: Run) -> None:
-    """The plan names the merge, the run makes it, the undo takes it back; each as text and as JSON."""
+    """The plan names the merge, the run makes it, the undo takes it back;
+    each as text and as JSON.
+    """
     for text in ("I play the cello every day", "I play the cello every day!"):
         grouped("add", text)
     assert "cello" in grouped("garden", "plan").out
@@ -29,7 +31,10 @@ def test_plan_run_and_undo(grouped: Run) -> None:
 @pytest.mark.covers("S3.57")
 def test_conflicts_are_shown_and_decided(grouped: Run) -> None:
     """Two memories that contradict each other are listed until one is kept."""
-    ids = [grouped("add", text, "--json").json["id"] for text in ("The lamp in the hall is red", "The lamp on the stairs is blue")]
+    ids = [
+        grouped("add", text, "--json").json["id"]
+        for text in ("The lamp in the hall is red", "The lamp on the stairs is blue")
+    ]
     grouped("link", *ids, "--type", "contradicts")
     listed = grouped("garden", "conflicts", "--json").json["conflicts"]
     assert {listed[0]["one"]["id"], listed[0]["other"]["id"]} == set(ids)

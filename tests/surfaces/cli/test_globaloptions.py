@@ -1,4 +1,6 @@
-"""What every command shares: help, options, scopes, errors, exit codes. None of this needs a store."""
+"""What every command shares:
+help, options, scopes, errors, exit codes. None of this needs a store.
+"""
 
 from __future__ import annotations
 
@@ -18,24 +20,50 @@ from engrams.surfaces.cli.globaloptions import GlobalOptions
 from engrams.surfaces.cli.main import COMMANDS, LazyCommandGroup, exit_code, main
 
 ROOT = Path(__file__).parents[3]
-HEAVY = {"pydantic", "numpy", "apsw", "httpx2", "rich", "json_repair", "yaml", "fastapi", "uvicorn", "asyncio"}
+HEAVY = {
+    "pydantic",
+    "numpy",
+    "apsw",
+    "httpx2",
+    "rich",
+    "json_repair",
+    "yaml",
+    "fastapi",
+    "uvicorn",
+    "asyncio",
+}
 
 
 def python(script: str, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
     """Run a script in a process of its own."""
-    return subprocess.run([sys.executable, "-c", script, *arguments], capture_output=True, text=True, timeout=60, **options)
+    return subprocess.run(
+        [sys.executable, "-c", script, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        **options,
+    )
 
 
 def test_help_loads_nothing_heavy() -> None:
-    """`engrams --help` lists every command without loading a model, a database, a validator or a renderer."""
-    done = python("import sys; from engrams.surfaces.cli.main import main; main(['--help']); print(*sys.modules, file=sys.stderr)")
+    """`engrams --help` lists every command without loading a model, a database, a validator or a
+    renderer.
+    """
+    done = python(
+        "import sys; from engrams.surfaces.cli.main import main; main(['--help']);"
+        " print(*sys.modules, file=sys.stderr)"
+    )
     assert all(f"\n  {name} " in done.stdout for name in COMMANDS)
     assert not HEAVY & set(done.stderr.split())
 
 
 @pytest.mark.parametrize("name", COMMANDS)
-def test_every_command_has_help_and_the_shared_options(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """Each command explains itself and takes the shared options; a hook knows no agents and conversations."""
+def test_every_command_has_help_and_the_shared_options(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each command explains itself and takes the shared options;
+    a hook knows no agents and conversations.
+    """
     assert main([name, "--help"]) == 0
     shown = capsys.readouterr().out
     assert f"Usage: engrams {name}" in shown
@@ -50,7 +78,12 @@ def test_every_command_has_help_and_the_shared_options(name: str, capsys: pytest
 
 def test_reference_pages_are_up_to_date() -> None:
     """The generated pages say what the commands and settings say now."""
-    done = subprocess.run([sys.executable, "scripts/reference.py", "--check"], cwd=ROOT, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "scripts/reference.py", "--check"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -64,11 +97,36 @@ def test_json_page_names_every_field() -> None:
     """The page on JSON output names every field of a record, a receipt, a change and a trace."""
     from dataclasses import fields
 
-    from engrams.types import DerivedMemory, Evidence, HistoryEntry, Provenance, Receipt, Record, SearchTraceRow, StageDecision, Trace
+    from engrams.types import (
+        DerivedMemory,
+        Evidence,
+        HistoryEntry,
+        Provenance,
+        Receipt,
+        Record,
+        SearchTraceRow,
+        StageDecision,
+        Trace,
+    )
 
     page = (ROOT / "docs" / "reference" / "json.md").read_text("utf-8")
-    shapes = (Record, Receipt, DerivedMemory, StageDecision, HistoryEntry, Evidence, Provenance, Trace, SearchTraceRow)
-    assert [item.name for shape in shapes for item in fields(shape) if f"`{item.name}`" not in page and f'"{item.name}"' not in page] == []
+    shapes = (
+        Record,
+        Receipt,
+        DerivedMemory,
+        StageDecision,
+        HistoryEntry,
+        Evidence,
+        Provenance,
+        Trace,
+        SearchTraceRow,
+    )
+    assert [
+        item.name
+        for shape in shapes
+        for item in fields(shape)
+        if f"`{item.name}`" not in page and f'"{item.name}"' not in page
+    ] == []
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
@@ -90,7 +148,9 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
         (["export", "x", "--format", "yaml"], "'jsonl', 'markdown'"),
     ],
 )
-def test_wrong_command_lines_are_usage_errors(arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_wrong_command_lines_are_usage_errors(
+    arguments: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A command line that is wrong in itself ends with 2 and says what is wrong."""
     assert main(arguments) == 2
     assert told in capsys.readouterr().err
@@ -105,9 +165,20 @@ def test_nothing_given_shows_help(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_every_error_has_its_exit_code() -> None:
     """Each error class ends with its documented code."""
-    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, errors.EngramsError)]
+    kinds = [
+        kind
+        for kind in vars(errors).values()
+        if isinstance(kind, type) and issubclass(kind, errors.EngramsError)
+    ]
     found = {kind.__name__: exit_code(kind("x")) for kind in kinds}
-    special = {"NotFoundError": 3, "RefusedError": 4, "StoreError": 5, "EncryptionError": 5, "ModelError": 6, "BudgetError": 6}
+    special = {
+        "NotFoundError": 3,
+        "RefusedError": 4,
+        "StoreError": 5,
+        "EncryptionError": 5,
+        "ModelError": 6,
+        "BudgetError": 6,
+    }
     assert found == {kind.__name__: special.get(kind.__name__, 1) for kind in kinds}
 
 
@@ -132,11 +203,18 @@ def test_errors_as_json(engrams: Any) -> None:
 
 
 def test_scopes_are_built_in_order() -> None:
-    """User, agent, project and conversation make a scope in that order; without a user it is the setting, else the login."""
+    """User, agent, project and conversation make a scope in that order;
+    without a user it is the setting, else the login.
+    """
     settings = load({}, {}).settings
     frame = GlobalOptions(user="U", conversation="C", project="P", agent="A")
     assert frame.scope(settings) == ("user", "U", "agent", "A", "project", "P", "conversation", "C")
-    assert GlobalOptions(conversation="C").scope(settings.model_copy(update={"user": "set"})) == ("user", "set", "conversation", "C")
+    assert GlobalOptions(conversation="C").scope(settings.model_copy(update={"user": "set"})) == (
+        "user",
+        "set",
+        "conversation",
+        "C",
+    )
     assert GlobalOptions().scope(settings) == ("user", settings.owner)
     assert GlobalOptions(user="U").load().settings.user == "U"
 
@@ -149,8 +227,16 @@ def test_an_empty_user_is_no_user(engrams: Any) -> None:
 
 
 def test_settings_come_from_the_command_line(engrams: Any, home: Path) -> None:
-    """--set reaches every kind of setting, is shown as an argument's, and wrong ones are named with a suggestion."""
-    sets = ["read.limit=3", "write.roles=user,assistant", "chat.api_key=abc", "user=77", "store.url=postgresql://me:pw@host/db"]
+    """--set reaches every kind of setting, is shown as an argument's, and wrong ones are named with
+    a suggestion.
+    """
+    sets = [
+        "read.limit=3",
+        "write.roles=user,assistant",
+        "chat.api_key=abc",
+        "user=77",
+        "store.url=postgresql://me:pw@host/db",
+    ]
     shown = engrams("config", "--json", *(part for text in sets for part in ("--set", text))).json
     assert shown["read.limit"] == {"value": 3, "origin": "argument", "default": 10}
     assert shown["write.roles"]["value"] == ["user", "assistant"]
@@ -159,14 +245,23 @@ def test_settings_come_from_the_command_line(engrams: Any, home: Path) -> None:
     assert shown["store.url"]["value"] == "postgresql://me:***@host/db"
     assert shown["home"] == {"value": str(home), "origin": "argument", "default": "~/.engrams"}
     assert shown["read.candidates"]["origin"] == "default"
-    for wrong, tip in (("read.limt=3", "read.limit"), ("read.limit", "NAME=VALUE"), ("read.limit=x", "read.limit"), ("read=3", "")):
+    for wrong, tip in (
+        ("read.limt=3", "read.limit"),
+        ("read.limit", "NAME=VALUE"),
+        ("read.limit=x", "read.limit"),
+        ("read=3", ""),
+    ):
         done = engrams("config", "--set", wrong)
         assert done.code == 1
         assert tip in done.err
 
 
-def test_config_tells_where_values_come_from(engrams: Any, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A file, the environment and arguments each show as the origin; one setting or section can be asked for."""
+def test_config_tells_where_values_come_from(
+    engrams: Any, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file, the environment and arguments each show as the origin;
+    one setting or section can be asked for.
+    """
     home.mkdir()
     (home / "config.toml").write_text("[read]\nlimit = 5\ncandidates = 50\n")
     monkeypatch.setenv("ENGRAMS_READ__CANDIDATES", "60")
@@ -199,7 +294,10 @@ def test_tests_on_fields(text: str, field: str, op: str, value: Any) -> None:
     assert (found.field, found.op, found.value) == (field, op, value)
 
 
-@pytest.mark.parametrize("text", ["", "speaker", "=x", "importance>high", "recorded_at>soon", "importance=" + "[" * 100_000])
+@pytest.mark.parametrize(
+    "text",
+    ["", "speaker", "=x", "importance>high", "recorded_at>soon", "importance=" + "[" * 100_000],
+)
 def test_wrong_tests_on_fields(text: str) -> None:
     """What is no test is an error with a reason."""
     with pytest.raises(errors.InputError):
@@ -238,14 +336,31 @@ def test_json_of_anything() -> None:
     from engrams.types import Kind, Scope
 
     moment = filteroptions.parse_when("2024-05-01T12:00+02:00", "--at")
-    value = {"a": np.float32(0.5), 3: (Scope(("user", "x")), Kind.FACT), "t": moment, "n": None, "b": True}
-    assert resultoutput.to_json(value) == {"a": 0.5, "3": [["user", "x"], "fact"], "t": "2024-05-01T12:00:00+02:00", "n": None, "b": True}
+    value = {
+        "a": np.float32(0.5),
+        3: (Scope(("user", "x")), Kind.FACT),
+        "t": moment,
+        "n": None,
+        "b": True,
+    }
+    assert resultoutput.to_json(value) == {
+        "a": 0.5,
+        "3": [["user", "x"], "fact"],
+        "t": "2024-05-01T12:00:00+02:00",
+        "n": None,
+        "b": True,
+    }
 
 
 def test_a_closed_pipe_is_quiet() -> None:
     """When the reader goes away, nothing is complained about."""
-    script = "from engrams.surfaces.cli.main import run; import sys; sys.argv = ['engrams', 'config']; run()"
-    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    script = (
+        "from engrams.surfaces.cli.main import run; import sys; sys.argv = ['engrams', 'config'];"
+        " run()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None
         assert process.stderr is not None
         process.stdout.close()
@@ -278,14 +393,31 @@ def test_import_can_look_first(engrams: Any, home: Path, tmp_path: Path) -> None
     [
         ((), False),
         (("--no-wait",), True),
-        (("--set", "chat.provider=ollama", "--set", "chat.model=m", "--set", "write.extract=rules"), True),
+        (
+            (
+                "--set",
+                "chat.provider=ollama",
+                "--set",
+                "chat.model=m",
+                "--set",
+                "write.extract=rules",
+            ),
+            True,
+        ),
     ],
 )
 def test_an_import_that_only_computes_starts_no_workers(
-    more: tuple[str, ...], has_workers: bool, engrams: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    more: tuple[str, ...],
+    has_workers: bool,
+    engrams: Any,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """`import` learns in its own thread where rules do it; workers are for models, and for `--no-wait`."""
-    file, names = tmp_path / "chat.jsonl", list[str]()
+    """`import` learns in its own thread where rules do it;
+    workers are for models, and for `--no-wait`.
+    """
+    file = tmp_path / "chat.jsonl"
+    names = list[str]()
     file.write_text('{"text": "I live in Oslo.", "role": "user"}\n')
     start = Thread.start
 
@@ -300,19 +432,35 @@ def test_an_import_that_only_computes_starts_no_workers(
         assert "Oslo" in engrams("list", "--kind", "fact", "--json").out
 
 
-def test_an_import_that_only_computes_learns_batch_by_batch(engrams: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`import` learns from one batch of messages before it stores the next one; with `--no-wait` it stores them all first."""
+def test_an_import_that_only_computes_learns_batch_by_batch(
+    engrams: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`import` learns from one batch of messages before it stores the next one;
+    with `--no-wait` it stores them all first.
+    """
     from engrams.session.turningest import TurnIngester
     from engrams.tend.extractionjob import ExtractionJobHandler
 
     done: list[str] = []
-    write, run = TurnIngester.write, ExtractionJobHandler.run
-    monkeypatch.setattr(TurnIngester, "write", lambda *given, **more: (done.append("write"), write(*given, **more))[1])
-    monkeypatch.setattr(ExtractionJobHandler, "run", lambda *given: (done.append("learn"), run(*given))[1])
+    write = TurnIngester.write
+    run = ExtractionJobHandler.run
+    monkeypatch.setattr(
+        TurnIngester,
+        "write",
+        lambda *given, **more: (done.append("write"), write(*given, **more))[1],
+    )
+    monkeypatch.setattr(
+        ExtractionJobHandler, "run", lambda *given: (done.append("learn"), run(*given))[1]
+    )
     file = tmp_path / "chat.jsonl"
     file.write_text(
-        "".join(f'{{"text": "I moved to town {number} of Spain.", "role": "user", "id": "{number}"}}\n' for number in range(501))
+        "".join(
+            f'{{"text": "I moved to town {number} of Spain.", "role": "user", "id": "{number}"}}\n'
+            for number in range(501)
+        )
     )
     assert engrams("import", str(file), "--json").json["stored"] == 501
     assert done == ["write", "learn", "write", "learn"]
-    assert {state for states in engrams("status", "--json").json["jobs"].values() for state in states} == {"done"}
+    assert {
+        state for states in engrams("status", "--json").json["jobs"].values() for state in states
+    } == {"done"}

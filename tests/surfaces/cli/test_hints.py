@@ -24,9 +24,18 @@ def mentions() -> list[tuple[str, str]]:
     found = []
     for path in (*ROOT.glob("src/engrams/**/*.py"), *ROOT.glob("docs/**/*.md"), ROOT / "README.md"):
         text = path.read_text("utf-8")
-        blocks = re.findall(r"```(?:sh|console|bash)?\n(.*?)```", text, re.DOTALL) if path.suffix == ".md" else []
+        blocks = (
+            re.findall(r"```(?:sh|console|bash)?\n(.*?)```", text, re.DOTALL)
+            if path.suffix == ".md"
+            else []
+        )
         quoted = re.findall(r"`((?:\.venv/bin/)?engrams [^`\n]+)`", text)
-        lines = [line for block in blocks for line in block.splitlines() if re.match(r"(?:\$ )?(?:\.venv/bin/)?engrams ", line)]
+        lines = [
+            line
+            for block in blocks
+            for line in block.splitlines()
+            if re.match(r"(?:\$ )?(?:\.venv/bin/)?engrams ", line)
+        ]
         found += [(path.name, line) for line in (*quoted, *lines)]
     return found
 
@@ -37,17 +46,30 @@ def test_every_command_that_is_named_exists() -> None:
     wrong = []
     for name, line in mentions():
         words = re.split(r"\s+", line.removeprefix("$ ").split(" #")[0].strip())[1:]
-        words = words[: next((at for at, word in enumerate(words) if word in ("|", ">", "&", "&&", "<")), len(words))]
+        words = words[
+            : next(
+                (at for at, word in enumerate(words) if word in ("|", ">", "&", "&&", "<")),
+                len(words),
+            )
+        ]
         command: Any = group
-        while words and hasattr(command, "get_command") and re.fullmatch(r"[a-z][a-z0-9-]*", words[0]):
+        while (
+            words and hasattr(command, "get_command") and re.fullmatch(r"[a-z][a-z0-9-]*", words[0])
+        ):
             found = command.get_command(None, words.pop(0))
             if found is None:
                 wrong.append((name, line))
                 break
             command = found
         else:
-            known = {option for each in command.params for option in (*each.opts, *each.secondary_opts)} | {"--help", "-h"}
-            wrong += [(name, line, option) for option in _OPTION.findall(" ".join(words).split('"')[0]) if option not in known]
+            known = {
+                option for each in command.params for option in (*each.opts, *each.secondary_opts)
+            } | {"--help", "-h"}
+            wrong += [
+                (name, line, option)
+                for option in _OPTION.findall(" ".join(words).split('"')[0])
+                if option not in known
+            ]
     assert len(mentions()) > 80
     assert not wrong
 
@@ -107,7 +129,12 @@ def test_places_that_are_wrong_say_so(engrams: Any, tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "file").touch()
     export = engrams("export", str(folder))
-    assert (export.code, "is a folder" in export.err, "memory.jsonl" in export.err, "--overwrite" in export.err) == (1, True, True, False)
+    assert (
+        export.code,
+        "is a folder" in export.err,
+        "memory.jsonl" in export.err,
+        "--overwrite" in export.err,
+    ) == (1, True, True, False)
 
 
 def test_extras_are_installed_from_the_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,15 +143,27 @@ def test_extras_are_installed_from_the_checkout(monkeypatch: pytest.MonkeyPatch)
     assert install_hint("server") == f"pip install '.[server]' in {ROOT}"
 
 
-def test_extras_are_installed_into_an_environment_without_pip(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The environment of `make run` has no pip: the line names its interpreter, and any Python's pip takes it."""
+def test_extras_are_installed_into_an_environment_without_pip(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The environment of `make run` has no pip:
+    the line names its interpreter, and any Python's pip takes it.
+    """
     monkeypatch.setattr("engrams.errors.find_spec", lambda name: None)
     monkeypatch.setattr(sys, "base_prefix", str(ROOT))
-    assert install_hint("postgres") == f"python3 -m pip --python {shlex.quote(sys.executable)} install -e '.[postgres]' in {ROOT}"
+    assert (
+        install_hint("postgres")
+        == f"python3 -m pip --python {shlex.quote(sys.executable)} install -e '.[postgres]' in"
+        f" {ROOT}"
+    )
 
 
-def test_extras_are_installed_by_the_tool_that_installed_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In the environment of a tool the hint names that tool: it has no pip; the command's other parts stay."""
+def test_extras_are_installed_by_the_tool_that_installed_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the environment of a tool the hint names that tool:
+    it has no pip; the command's other parts stay.
+    """
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     (tmp_path / "uv-receipt.toml").touch()
     assert install_hint("local") == f"uv tool install --force '.[all,local]' in {ROOT}"
@@ -136,7 +175,9 @@ def test_synonyms_are_no_commands() -> None:
 
 
 def test_bytes_that_are_no_text_are_shown_as_they_are_stored(engrams: Any) -> None:
-    """A lone surrogate, as broken bytes become in arguments, is a question mark in the receipt as in memory."""
+    """A lone surrogate, as broken bytes become in arguments, is a question mark in the receipt as
+    in memory.
+    """
     done = engrams("add", "The gate \ud800 is green \udcff")
     assert (done.code, done.err) == (0, "")
     assert done.out.endswith("The gate ? is green ?\n")

@@ -20,7 +20,9 @@ def setup(home: Path, *arguments: str) -> int:
     return main(["init", "--home", str(home), *arguments])
 
 
-def test_a_server_by_its_address_is_tried_and_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_server_by_its_address_is_tried_and_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The protocol and the model are found out; the settings load and the model answers."""
     with ScriptedModel(models=("nomic-embed-text", "scripted")) as model:
         assert setup(tmp_path, "--url", model.url, "--json") == 0
@@ -28,13 +30,19 @@ def test_a_server_by_its_address_is_tried_and_written(tmp_path: Path, capsys: py
         assert told["model"] == "scripted"
         assert "JSON" in told["tested"]
         written = tomllib.loads((tmp_path / "config.toml").read_text("utf-8"))
-        assert written == {"chat": {"provider": "openai", "url": f"{model.url}/v1", "model": "scripted"}}
+        assert written == {
+            "chat": {"provider": "openai", "url": f"{model.url}/v1", "model": "scripted"}
+        }
         assert main(["config", "chat.model", "--home", str(tmp_path), "--json"]) == 0
         assert json.loads(capsys.readouterr().out)["chat.model"]["value"] == "scripted"
 
 
-def test_a_model_that_is_too_slow_is_asked_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A gateway's time-out is said to be one, after one question; the end of a good trial says how to chat through memory."""
+def test_a_model_that_is_too_slow_is_asked_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A gateway's time-out is said to be one, after one question;
+    the end of a good trial says how to chat through memory.
+    """
     with ScriptedModel() as model:
         model.fail("http_504", times=9)
         assert setup(tmp_path, "--url", model.url, "--yes") == 6
@@ -46,18 +54,29 @@ def test_a_model_that_is_too_slow_is_asked_once(tmp_path: Path, capsys: pytest.C
 
 
 def test_the_rest_of_the_file_stays(tmp_path: Path) -> None:
-    """Comments, other tables and other settings of the table are kept; running it again changes nothing."""
+    """Comments, other tables and other settings of the table are kept;
+    running it again changes nothing.
+    """
     file = tmp_path / "config.toml"
-    file.write_text('# mine\nuser = "ann"\n\n[chat]\nmodel = "old" # why\nretries = 5\n\n[read]\nlimit = 7\n', "utf-8")
+    file.write_text(
+        '# mine\nuser = "ann"\n\n[chat]\nmodel = "old" # why\nretries = 5\n\n[read]\nlimit = 7\n',
+        "utf-8",
+    )
     assert setup(tmp_path, "--no-model") == 0
     text = file.read_text("utf-8")
     assert text.startswith('# mine\nuser = "ann"\n')
-    assert tomllib.loads(text) == {"user": "ann", "chat": {"provider": "none", "model": "old", "retries": 5}, "read": {"limit": 7}}
+    assert tomllib.loads(text) == {
+        "user": "ann",
+        "chat": {"provider": "none", "model": "old", "retries": 5},
+        "read": {"limit": 7},
+    }
     assert setup(tmp_path, "--no-model") == 0
     assert file.read_text("utf-8") == text
 
 
-def test_three_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_three_answers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Which server, which model, write it: then a message is learned from by that model."""
     answers = iter(["1", "scripted"])
     with ScriptedModel() as model:
@@ -74,7 +93,9 @@ def test_three_answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
         assert "1. llama.cpp" in told
         assert "vLLM" not in told
         assert main(["doctor", "--home", str(tmp_path), "--json"]) == 0
-    assert tomllib.loads((tmp_path / "config.toml").read_text("utf-8"))["chat"]["url"].endswith("/v1")
+    assert tomllib.loads((tmp_path / "config.toml").read_text("utf-8"))["chat"]["url"].endswith(
+        "/v1"
+    )
 
 
 def test_without_a_server_the_rules_are_explained(
@@ -82,7 +103,9 @@ def test_without_a_server_the_rules_are_explained(
 ) -> None:
     """No model, no failure: it says what the rules do."""
     monkeypatch.setattr(
-        serverdiscovery.find_model_servers, "__defaults__", ((DiscoveredModelServer("vLLM", "openai", "http://127.0.0.1:9/v1"),), 1.0)
+        serverdiscovery.find_model_servers,
+        "__defaults__",
+        ((DiscoveredModelServer("vLLM", "openai", "http://127.0.0.1:9/v1"),), 1.0),
     )
     assert setup(tmp_path, "--yes") == 0
     assert "by rules" in capsys.readouterr().out
@@ -95,14 +118,18 @@ def test_without_a_server_the_rules_are_explained(
         (("--url", "http://127.0.0.1:9"), "lists no models"),
     ],
 )
-def test_a_wrong_address_writes_nothing(tmp_path: Path, arguments: Any, told: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_address_writes_nothing(
+    tmp_path: Path, arguments: Any, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The error says what to check."""
     assert setup(tmp_path, *arguments) != 0
     assert told in capsys.readouterr().err
     assert not (tmp_path / "config.toml").exists()
 
 
-def test_a_model_that_does_not_exist_and_one_without_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_model_that_does_not_exist_and_one_without_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """A wrong name lists the right ones; a server that breaks is not written."""
     with ScriptedModel() as model:
         assert setup(tmp_path, "--url", model.url, "--model", "gpt-9") != 0
@@ -116,26 +143,45 @@ def test_a_stored_key_goes_to_its_own_server_alone(tmp_path: Path) -> None:
         assert setup(tmp_path, "--url", model.url, "--api-key", "sk-first") == 0
         model.requests.clear()
         assert setup(tmp_path, "--url", model.url) == 0
-        assert {request.headers.get("authorization") for request in model.requests} == {"Bearer sk-first"}
-        assert tomllib.loads((tmp_path / "config.toml").read_text("utf-8"))["chat"]["api_key"] == "sk-first"
+        assert {request.headers.get("authorization") for request in model.requests} == {
+            "Bearer sk-first"
+        }
+        assert (
+            tomllib.loads((tmp_path / "config.toml").read_text("utf-8"))["chat"]["api_key"]
+            == "sk-first"
+        )
         assert setup(tmp_path, "--url", other.url) == 0
         assert not [request for request in other.requests if "sk-first" in str(request.headers)]
         assert tomllib.loads((tmp_path / "config.toml").read_text("utf-8"))["chat"]["api_key"] == ""
 
 
-def test_another_server_is_asked_for_its_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    """An address typed in place of a number: its key is asked for, then the model by its number; what is sent where is told."""
+def test_another_server_is_asked_for_its_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An address typed in place of a number:
+    its key is asked for, then the model by its number; what is sent where is told.
+    """
     with ScriptedModel(models=("small", "scripted")) as model:
         answers = iter([model.url, "sk-typed", "2"])
         monkeypatch.setattr(serverdiscovery.find_model_servers, "__defaults__", ((), 1.0))
         monkeypatch.setattr("sys.stdin", _Terminal())
         monkeypatch.setattr(init.typer, "prompt", lambda *_, **__: next(answers))
         asked: list[str] = []
-        monkeypatch.setattr(init.typer, "confirm", lambda text, *_, **__: asked.append(text) or True)
+        monkeypatch.setattr(
+            init.typer, "confirm", lambda text, *_, **__: asked.append(text) or True
+        )
         assert setup(tmp_path) == 0
-        written = {"provider": "openai", "url": f"{model.url}/v1", "model": "scripted", "api_key": "sk-typed"}
+        written = {
+            "provider": "openai",
+            "url": f"{model.url}/v1",
+            "model": "scripted",
+            "api_key": "sk-typed",
+        }
         assert tomllib.loads((tmp_path / "config.toml").read_text("utf-8"))["chat"] == written
-        assert f"sent to {model.url}, which is this machine" in asked[0] and "proxy in front" in asked[1]
+        assert (
+            f"sent to {model.url}, which is this machine" in asked[0]
+            and "proxy in front" in asked[1]
+        )
         assert "sk-typed" not in capsys.readouterr().out
 
 
@@ -147,8 +193,12 @@ class _Terminal:
         return ""
 
 
-def test_the_proxys_upstream_is_written_when_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """`--proxy` writes the server as the upstream too; without it the line to do so has its address."""
+def test_the_proxys_upstream_is_written_when_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`--proxy` writes the server as the upstream too;
+    without it the line to do so has its address.
+    """
     with ScriptedModel() as model:
         assert setup(tmp_path, "--url", model.url, "--no-test") == 0
         assert f"engrams serve --upstream {model.url}" in capsys.readouterr().out
@@ -156,4 +206,7 @@ def test_the_proxys_upstream_is_written_when_asked(tmp_path: Path, capsys: pytes
         assert setup(tmp_path, "--url", model.url, "--no-test", "--proxy", "--json") == 0
         assert json.loads(capsys.readouterr().out)["proxy"] is True
         written = tomllib.loads((tmp_path / "config.toml").read_text("utf-8"))
-        assert written["serve"]["upstream"].startswith(model.url) and written["chat"]["model"] == "scripted"
+        assert (
+            written["serve"]["upstream"].startswith(model.url)
+            and written["chat"]["model"] == "scripted"
+        )

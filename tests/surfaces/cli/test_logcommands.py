@@ -11,19 +11,44 @@ from tests.surfaces.cli.conftest import Run
 
 @pytest.mark.covers("S4.55", "S4.56")
 def test_a_crisis_is_kept_listed_and_purged(grouped: Run, home: Path) -> None:
-    """Once by its id, with --user's owner and a reason of 500 characters at most; listed by day; purged before a day, which stays."""
-    given = ("s1", "--classifier", "model", "--severity", "high", "--reason", "r" * 600, "--id", "1", "--user", "ann", "--json")
-    assert [grouped("safety", "add", *given).json["outcome"] for _ in range(2)] == ["stored", "known"]
+    """Once by its id, with --user's owner and a reason of 500 characters at most;
+    listed by day; purged before a day, which stays.
+    """
+    given = (
+        "s1",
+        "--classifier",
+        "model",
+        "--severity",
+        "high",
+        "--reason",
+        "r" * 600,
+        "--id",
+        "1",
+        "--user",
+        "ann",
+        "--json",
+    )
+    assert [grouped("safety", "add", *given).json["outcome"] for _ in range(2)] == [
+        "stored",
+        "known",
+    ]
     assert grouped("safety", "add", "s2", "--user", "bob").out == "stored\n"
     records = grouped("safety", "list", "--json").json["records"]
     assert {record["owner"] for record in records} == {"user/ann", "user/bob"}
-    (mine,) = grouped("safety", "list", "--user", "ann", "--session", "s1", "--json").json["records"]
+    (mine,) = grouped("safety", "list", "--user", "ann", "--session", "s1", "--json").json[
+        "records"
+    ]
     assert (mine["classifier"], mine["severity"], mine["reason"]) == ("model", "high", "r" * 500)
     day = mine["at"][:10]
     assert len(grouped("safety", "list", "--day", day, "--json").json["records"]) == 2
     assert grouped("safety", "list", "--until", "2020-01-01", "--json").json == {"records": []}
-    assert grouped("safety", "purge", "--before", day, "--confirm", "purge", "--json").json == {"purged": 0}
-    assert grouped("safety", "purge", "--before", "2100-01-01", "--confirm", "purge").out == "2 records erased.\n"
+    assert grouped("safety", "purge", "--before", day, "--confirm", "purge", "--json").json == {
+        "purged": 0
+    }
+    assert (
+        grouped("safety", "purge", "--before", "2100-01-01", "--confirm", "purge").out
+        == "2 records erased.\n"
+    )
     assert "safety.purge" in "".join(path.read_text() for path in (home / "audit").iterdir())
 
 
@@ -39,7 +64,9 @@ def test_feedback_is_kept_listed_and_purged(grouped: Run) -> None:
     assert {(record["source"], record["modality"]) for record in records} == {("button", "voice")}
     assert "negative" in grouped("feedback", "list").out
     assert grouped("feedback", "list", "--user", "bob").err == "Nothing here.\n"
-    assert grouped("feedback", "purge", "--before", "2100-01-01", "--confirm", "purge", "--json").json == {"purged": 3}
+    assert grouped(
+        "feedback", "purge", "--before", "2100-01-01", "--confirm", "purge", "--json"
+    ).json == {"purged": 3}
 
 
 def test_purging_takes_the_word(grouped: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,11 @@ from typing import Any
 import pytest
 
 from engrams import open as opened
-from engrams.surfaces.adapters.itemjournal import FrameworkItem, FrameworkItemJournal, make_silent_item
+from engrams.surfaces.adapters.itemjournal import (
+    FrameworkItem,
+    FrameworkItemJournal,
+    make_silent_item,
+)
 
 HIT = {
     "id", "text", "kind", "status", "score", "valid_from", "valid_to", "recorded_at", "speaker", "scope", "session",
@@ -25,7 +29,9 @@ def texts(done: Any) -> list[str]:
 
 
 def test_what_was_added_is_found(engrams: Any) -> None:
-    """`add` prints a receipt and the next `search` finds it, with every field of a hit and nothing else."""
+    """`add` prints a receipt and the next `search` finds it, with every field of a hit and nothing
+    else.
+    """
     receipt = engrams("add", "The spare key is under the blue flowerpot", "--json").json
     assert receipt["outcome"] == "stored"
     assert receipt["scope"] == ["user", "ann"]
@@ -44,7 +50,16 @@ def test_what_was_added_is_found(engrams: Any) -> None:
 def test_another_process_and_another_user(engrams: Any, home: Path) -> None:
     """Memory outlives the process, and another user finds nothing of it."""
     engrams("add", "The wifi password hint is our first cat")
-    call = [sys.executable, "-c", "from engrams.surfaces.cli.main import run; run()", "search", "wifi hint", "--home", str(home), "--json"]
+    call = [
+        sys.executable,
+        "-c",
+        "from engrams.surfaces.cli.main import run; run()",
+        "search",
+        "wifi hint",
+        "--home",
+        str(home),
+        "--json",
+    ]
     done = subprocess.run([*call, "--user", "ann"], capture_output=True, text=True, check=True)
     assert "first cat" in json.loads(done.stdout)["hits"][0]["text"]
     done = subprocess.run([*call, "--user", "bob"], capture_output=True, text=True, check=True)
@@ -53,16 +68,35 @@ def test_another_process_and_another_user(engrams: Any, home: Path) -> None:
 
 @pytest.mark.covers("S2.48")
 def test_adding_many(engrams: Any, tmp_path: Path) -> None:
-    """Several arguments, a file and standard input each give a list of receipts; an item's conversation is its scope."""
+    """Several arguments, a file and standard input each give a list of receipts;
+    an item's conversation is its scope.
+    """
     assert len(engrams("add", "Ann likes tea", "Ann likes chess", "--json").json) == 2
     file = tmp_path / "facts.json"
-    file.write_text(json.dumps({"memories": ["The car is green", {"content": "The boat is red", "conversation_id": "work"}]}))
+    file.write_text(
+        json.dumps(
+            {
+                "memories": [
+                    "The car is green",
+                    {"content": "The boat is red", "conversation_id": "work"},
+                ]
+            }
+        )
+    )
     receipts = engrams("add", "-f", str(file), "--json").json
-    assert [receipt["scope"] for receipt in receipts] == [["user", "ann"], ["user", "ann", "conversation", "work"]]
+    assert [receipt["scope"] for receipt in receipts] == [
+        ["user", "ann"],
+        ["user", "ann", "conversation", "work"],
+    ]
     done = engrams("add", "-", "--json", stdin="- The bike is blue\n2. The train is yellow\n\n")
     assert len(done.json) == 2
     listed = texts(engrams("list", "--kind", "note", "--json"))
-    assert {"The bike is blue", "The train is yellow", "The car is green", "The boat is red"} <= set(listed)
+    assert {
+        "The bike is blue",
+        "The train is yellow",
+        "The car is green",
+        "The boat is red",
+    } <= set(listed)
     broken = engrams("add", "-f", "-", "--json", stdin='["not closed')
     assert broken.code == 0
     assert '["not closed' in texts(engrams("list", "--json"))
@@ -73,13 +107,17 @@ def test_conversations_and_silence(engrams: Any) -> None:
     """-c puts a memory into a conversation that another one does not see; -q prints nothing."""
     done = engrams("add", "The secret plan is a picnic", "-c", "plans", "-q")
     assert (done.code, done.out, done.err) == (0, "", "")
-    assert texts(engrams("search", "secret plan", "-c", "plans", "--json")) == ["The secret plan is a picnic"]
+    assert texts(engrams("search", "secret plan", "-c", "plans", "--json")) == [
+        "The secret plan is a picnic"
+    ]
     assert texts(engrams("search", "secret plan", "-c", "other", "--json")) == []
     assert texts(engrams("search", "secret plan", "--json")) == ["The secret plan is a picnic"]
 
 
 def test_one_bad_text_does_not_cost_the_others(engrams: Any) -> None:
-    """Where several are added, an empty one is told and the rest is stored; the exit code says that something failed."""
+    """Where several are added, an empty one is told and the rest is stored;
+    the exit code says that something failed.
+    """
     done = engrams("add", "A good one about geese", "   ", "Another good one about ducks", "--json")
     assert done.code == 1
     assert len(json.loads(done.out)) == 2
@@ -88,49 +126,109 @@ def test_one_bad_text_does_not_cost_the_others(engrams: Any) -> None:
 
 
 def test_turns_with_speaker_time_and_filters(engrams: Any) -> None:
-    """--speaker, --role, --session and --at describe a turn, and the same options and --where find it again."""
-    engrams("add", "I planted tomatoes", "--speaker", "Zoe", "--session", "s1", "--at", "2024-05-01T10:00", "--id", "z1")
-    engrams("add", "I planted beans", "--speaker", "Yan", "--role", "assistant", "--session", "s2", "--at", "2024-06-01")
+    """--speaker, --role, --session and --at describe a turn, and the same options and --where find
+    it again.
+    """
+    engrams(
+        "add",
+        "I planted tomatoes",
+        "--speaker",
+        "Zoe",
+        "--session",
+        "s1",
+        "--at",
+        "2024-05-01T10:00",
+        "--id",
+        "z1",
+    )
+    engrams(
+        "add",
+        "I planted beans",
+        "--speaker",
+        "Yan",
+        "--role",
+        "assistant",
+        "--session",
+        "s2",
+        "--at",
+        "2024-06-01",
+    )
     hit = engrams("search", "planted", "--speaker", "Zoe", "--json").json["hits"][0]
-    assert (hit["text"], hit["kind"], hit["external_id"], hit["session"]) == ("I planted tomatoes", "turn", "z1", "s1")
+    assert (hit["text"], hit["kind"], hit["external_id"], hit["session"]) == (
+        "I planted tomatoes",
+        "turn",
+        "z1",
+        "s1",
+    )
     assert hit["recorded_at"] == "2024-05-01T10:00:00+00:00"
-    assert texts(engrams("list", "--where", "recorded_at>=2024-05-15", "--where", "recorded_at<2024-07-01", "--json")) == [
-        "I planted beans"
-    ]
+    assert texts(
+        engrams(
+            "list",
+            "--where",
+            "recorded_at>=2024-05-15",
+            "--where",
+            "recorded_at<2024-07-01",
+            "--json",
+        )
+    ) == ["I planted beans"]
     assert texts(engrams("list", "--role", "assistant", "--json")) == ["I planted beans"]
-    assert texts(engrams("list", "--where", "text~tomatoes", "--kind", "turn", "--json")) == ["I planted tomatoes"]
+    assert texts(engrams("list", "--where", "text~tomatoes", "--kind", "turn", "--json")) == [
+        "I planted tomatoes"
+    ]
     assert engrams("list", "--where", "colour=red").code == 1
 
 
 def test_facts_change_and_the_past_can_be_seen(engrams: Any) -> None:
-    """A later statement replaces an earlier one; --as-of and --history still show the earlier one."""
+    """A later statement replaces an earlier one;
+
+    --as-of and --history still show the earlier one.
+    """
     engrams("add", "I live in Paris", "--at", "2024-01-01")
     engrams("add", "I moved to Berlin", "--at", "2024-06-01")
     assert "Berlin" in texts(engrams("search", "where do I live?", "--json"))[0]
     past = engrams("search", "where do I live?", "--as-of", "2024-03-01", "--json")
     assert all("Berlin" not in text for text in texts(past))
     assert any("Paris" in text for text in texts(past))
-    assert any("Paris" in text for text in texts(engrams("search", "where do I live?", "--history", "--json")))
+    assert any(
+        "Paris" in text
+        for text in texts(engrams("search", "where do I live?", "--history", "--json"))
+    )
 
 
 def test_show_edit_and_history(engrams: Any) -> None:
-    """A memory is shown by the beginning of its id, edited with its version checked, and its history tells the changes."""
+    """A memory is shown by the beginning of its id, edited with its version checked, and its
+    history tells the changes.
+    """
     made = engrams("add", "The meeting is on Monday", "--json").json["id"]
     shown = engrams("show", made[:20], "--json").json
     assert shown["record"]["text"] == "The meeting is on Monday"
     version = str(shown["record"]["version"])
     edited = engrams(
-        "edit", made, "The meeting is on Tuesday", "--field", "tags=work,weekly", "--expect", version, "--reason", "moved", "--json"
+        "edit",
+        made,
+        "The meeting is on Tuesday",
+        "--field",
+        "tags=work,weekly",
+        "--expect",
+        version,
+        "--reason",
+        "moved",
+        "--json",
     ).json
     assert (edited["text"], edited["tags"]) == ("The meeting is on Tuesday", ["work", "weekly"])
     assert engrams("edit", made, "x y", "--expect", version).code == 1
     assert engrams("edit", made).code == 1
     assert texts(engrams("list", "--tag", "work", "--json")) == ["The meeting is on Tuesday"]
     changes = engrams("history", made, "--json").json["history"]
-    assert [change["version"] for change in changes] == sorted(change["version"] for change in changes)
+    assert [change["version"] for change in changes] == sorted(
+        change["version"] for change in changes
+    )
     assert changes[-1]["before"]["text"] == "The meeting is on Monday"
     assert changes[-1]["reason"] == "moved"
-    assert engrams("edit", made, "-", "--json", stdin="It is on Friday now\n").json["text"] == "It is on Friday now"
+    assert (
+        engrams("edit", made, "-", "--json", stdin="It is on Friday now\n").json["text"]
+        == "It is on Friday now"
+    )
     human = engrams("show", made)
     assert "The meeting is on Tuesday" in human.out
     assert "The meeting is on Monday -> The meeting is on Tuesday" in human.out
@@ -138,7 +236,9 @@ def test_show_edit_and_history(engrams: Any) -> None:
 
 
 def test_an_edited_note_says_nothing_of_before(engrams: Any) -> None:
-    """The fact of an edited note follows its text: the next search and prompt hold the new one alone."""
+    """The fact of an edited note follows its text:
+    the next search and prompt hold the new one alone.
+    """
     made = engrams("add", "I live in Paris.", "--json").json["id"]
     engrams("edit", made, "I live in Rome.")
     for command in ("search", "context"):
@@ -151,7 +251,9 @@ def test_no_edit_empties_a_memory(engrams: Any) -> None:
     made = engrams("add", "The word is xylophonist", "--json").json["id"]
     for text in ("", " ", "\u200b"):
         done = engrams("edit", made, text)
-        assert done.code == 1 and "The text is empty" in done.err and "visible character" in done.err
+        assert (
+            done.code == 1 and "The text is empty" in done.err and "visible character" in done.err
+        )
     assert engrams("show", made, "--json").json["record"]["text"] == "The word is xylophonist"
 
 
@@ -177,7 +279,9 @@ def test_forget_and_restore(engrams: Any) -> None:
 
 
 def test_forget_names_what_was_replaced(engrams: Any) -> None:
-    """What the forgotten memory had replaced is named, stays ended, and is current again after its restore."""
+    """What the forgotten memory had replaced is named, stays ended, and is current again after its
+    restore.
+    """
     engrams("add", "I live in Oslo.")
     moved = engrams("add", "I moved to Bergen.", "--json").json["id"]
     told = engrams("forget", moved).out.splitlines()
@@ -206,7 +310,9 @@ def test_purge_leaves_nothing_and_proves_it(engrams: Any, home: Path) -> None:
     proof = engrams("purge", made, "--json", stdin="purge\n").json
     assert sum(proof["removed"].values()) > 0
     assert not any(proof["remaining"].values())
-    assert all(b"xylophonist" not in path.read_bytes() for path in home.rglob("*") if path.is_file())
+    assert all(
+        b"xylophonist" not in path.read_bytes() for path in home.rglob("*") if path.is_file()
+    )
     assert engrams("purge", "--all", "-c", "c1", "--confirm", "purge").code == 0
     assert texts(engrams("list", "--kind", "note", "--json")) == ["Above the conversation"]
     assert engrams("purge").code == 1
@@ -219,12 +325,23 @@ def test_a_memory_without_text_is_shown(engrams: Any) -> None:
     made = engrams("add", "The word is xylophonist", "--json").json["id"]
     engrams("purge", made, "--confirm", "purge")
     done = engrams("show", made)
-    assert done.code == 0 and done.out.startswith("(no text)") and "purged" in done.out and made in done.out
+    assert (
+        done.code == 0
+        and done.out.startswith("(no text)")
+        and "purged" in done.out
+        and made in done.out
+    )
 
 
 def test_purge_about_a_person(engrams: Any, home: Path) -> None:
-    """Everything that names somebody is listed with numbers; the chosen ones go, and with --yes all that surely names them."""
-    for text in ("Ada Lovelace likes green tea.", "I met Ada at the pool on Sunday.", "My bike is red and fast."):
+    """Everything that names somebody is listed with numbers;
+    the chosen ones go, and with --yes all that surely names them.
+    """
+    for text in (
+        "Ada Lovelace likes green tea.",
+        "I met Ada at the pool on Sunday.",
+        "My bike is red and fast.",
+    ):
         engrams("add", text)
     listed = engrams("purge", "--about", "Ada", "--preview").out
     assert "  1  " in listed and "pool" in listed
@@ -242,7 +359,11 @@ def test_purge_about_a_person(engrams: Any, home: Path) -> None:
 
 def test_explain_answers_why(engrams: Any) -> None:
     """`explain` says in words what spoke for each memory and why others were left out."""
-    for text in ("Bruno the beagle eats chicken", "Bruno the beagle sleeps at noon", "The piano is out of tune"):
+    for text in (
+        "Bruno the beagle eats chicken",
+        "Bruno the beagle sleeps at noon",
+        "The piano is out of tune",
+    ):
         engrams("add", text)
     human = engrams("explain", "what does Bruno eat?", "--limit", "1").out
     assert "why: " in human
@@ -253,7 +374,9 @@ def test_explain_answers_why(engrams: Any) -> None:
     assert "Left out" in human
     assert "not among the best 1" in human
     assert "The question was understood as:" in human
-    assert engrams("explain", "what does Bruno eat?", "--kind", "turn").err.startswith("Nothing found")
+    assert engrams("explain", "what does Bruno eat?", "--kind", "turn").err.startswith(
+        "Nothing found"
+    )
     narrowed = engrams("explain", "what does Bruno eat?", "--where", "text~piano", "--json").json
     assert narrowed["hits"][0]["text"] == "The piano is out of tune"
     shown = engrams("explain", "what does Bruno eat?", "--limit", "1", "--json").json
@@ -263,9 +386,17 @@ def test_explain_answers_why(engrams: Any) -> None:
 
 
 def test_explain_names_who_and_when(engrams: Any, tmp_path: Path) -> None:
-    """`explain` names the person and the days that spoke for a memory, and the question's own words, whatever their ending."""
-    said = (("Ann", "2026-09-12", "We hiked along the coast of Madeira"), ("Ben", "2026-05-02", "The boat needs paint"))
-    rows = [{"id": f"t{n}", "speaker": who, "at": f"{day}T10:00:00Z", "text": text} for n, (who, day, text) in enumerate(said)]
+    """`explain` names the person and the days that spoke for a memory, and the question's own
+    words, whatever their ending.
+    """
+    said = (
+        ("Ann", "2026-09-12", "We hiked along the coast of Madeira"),
+        ("Ben", "2026-05-02", "The boat needs paint"),
+    )
+    rows = [
+        {"id": f"t{n}", "speaker": who, "at": f"{day}T10:00:00Z", "text": text}
+        for n, (who, day, text) in enumerate(said)
+    ]
     file = tmp_path / "said.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     engrams("import", str(file))
@@ -303,7 +434,18 @@ def test_list_goes_on_where_it_stopped(engrams: Any) -> None:
         found: list[str] = []
         after = ""
         while True:
-            page = engrams("list", "--kind", "note", "--limit", "3", "--order", order, "--after", after, "--json").json
+            page = engrams(
+                "list",
+                "--kind",
+                "note",
+                "--limit",
+                "3",
+                "--order",
+                order,
+                "--after",
+                after,
+                "--json",
+            ).json
             found += [record["text"] for record in page["records"]]
             after = page["next"]
             if not after:
@@ -328,16 +470,22 @@ def test_stored_text_cannot_steer_the_terminal(engrams: Any) -> None:
 
 
 def test_secrets_are_not_stored(engrams: Any, home: Path) -> None:
-    """With write.secrets=refuse a text with a key is refused with its own exit code and stays out of every file."""
+    """With write.secrets=refuse a text with a key is refused with its own exit code and stays out
+    of every file.
+    """
     secret = "sk-proj-" + "a1B2c3D4e5" * 4
     done = engrams("add", f"My key is {secret}", "--set", "write.secrets=refuse", "--json")
     assert done.code == 4
     assert json.loads(done.err.splitlines()[-1])["error"]["type"] == "RefusedError"
-    assert all(secret.encode() not in path.read_bytes() for path in home.rglob("*") if path.is_file())
+    assert all(
+        secret.encode() not in path.read_bytes() for path in home.rglob("*") if path.is_file()
+    )
 
 
 def test_secrets_are_not_repeated(engrams: Any) -> None:
-    """A text whose secret was taken out is stored without it, and the secret is shown neither in words nor as JSON."""
+    """A text whose secret was taken out is stored without it, and the secret is shown neither in
+    words nor as JSON.
+    """
     secret = "sk-proj-" + "a1B2c3D4e5" * 4
     for arguments in ((), ("--json",)):
         done = engrams("add", f"My key for the printer is {secret}", *arguments)
@@ -356,8 +504,12 @@ def test_a_broken_store_has_its_own_code(engrams: Any, home: Path) -> None:
 
 
 def test_an_import_that_leaves_a_message_out_fails(engrams: Any, tmp_path: Path) -> None:
-    """A text larger than memory takes is named, the others are stored, and the code says that something is missing."""
-    rows = ({"role": "user", "text": text} for text in ("Crate 7 stands in hall 2.", "long " * 220_000))
+    """A text larger than memory takes is named, the others are stored, and the code says that
+    something is missing.
+    """
+    rows = (
+        {"role": "user", "text": text} for text in ("Crate 7 stands in hall 2.", "long " * 220_000)
+    )
     file = tmp_path / "talk.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows))
     done = engrams("import", str(file))
@@ -366,7 +518,9 @@ def test_an_import_that_leaves_a_message_out_fails(engrams: Any, tmp_path: Path)
     assert engrams("import", str(file), "--skip-bad").code == 0
 
 
-def test_a_dot_is_the_project_of_the_folder(engrams: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dot_is_the_project_of_the_folder(
+    engrams: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """--project . means what it means to the hook; the list tells the projects apart."""
     folder = tmp_path / "alpha"
     folder.mkdir()
@@ -383,7 +537,9 @@ def test_projects_are_listed(engrams: Any) -> None:
     engrams("add", "--project", "alpha", "We squash merge")
     engrams("add", "--project", "alpha", "--conversation", "c1", "Logs go to Loki")
     engrams("add", "Tea is better than coffee")
-    assert engrams("projects", "--json").json == {"projects": [{"name": "", "memories": 1}, {"name": "alpha", "memories": 2}]}
+    assert engrams("projects", "--json").json == {
+        "projects": [{"name": "", "memories": 1}, {"name": "alpha", "memories": 2}]
+    }
     assert engrams("projects").out.split() == ["project", "memories", "1", "alpha", "2"]
 
 
@@ -391,7 +547,15 @@ def test_bookkeeping_of_frameworks_is_not_listed(engrams: Any, home: Path) -> No
     """Calls of tools that a framework keeps in its conversation are listed only with every status."""
     with opened(home=home, jobs__workers=0) as memory:
         journal = FrameworkItemJournal(memory, ("user", "ann"), "test", {}, "monday")
-        journal.append([FrameworkItem({"a": 1}, "The key is under the blue pot."), make_silent_item({"call": "search"})])
+        journal.append(
+            [
+                FrameworkItem({"a": 1}, "The key is under the blue pot."),
+                make_silent_item({"call": "search"}),
+            ]
+        )
     assert texts(engrams("list", "--kind", "turn", "--json")) == ["The key is under the blue pot."]
     assert texts(engrams("list", "--kind", "turn", "--json", "--role", "tool")) == []
-    assert texts(engrams("list", "--kind", "turn", "--json", "--status", "all")) == ["[item]", "The key is under the blue pot."]
+    assert texts(engrams("list", "--kind", "turn", "--json", "--status", "all")) == [
+        "[item]",
+        "The key is under the blue pot.",
+    ]

@@ -1,4 +1,6 @@
-"""A large move to Postgres and back that is killed on its way: what arrives is the same, byte for byte of the export."""
+"""A large move to Postgres and back that is killed on its way:
+what arrives is the same, byte for byte of the export.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +20,15 @@ from tests.store import postgres
 import engrams
 from engrams import Turn
 
-pytestmark = [pytest.mark.postgres, pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING)]
+pytestmark = [
+    pytest.mark.postgres,
+    pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING),
+]
 PROGRAM = [sys.executable, "-m", "engrams.surfaces.cli.entry"]
 RECORDS = int(os.environ.get("MOVE_RECORDS", "4000"))
 """How many memories are moved; the figures in the guide are of 100,000."""
-OWNERS, KILLS = 40, 3
+OWNERS = 40
+KILLS = 3
 
 
 def digest(home: Path, url: str) -> str:
@@ -40,21 +46,30 @@ def count_arrived(target: str) -> int:
     """Owners of whom the target has memories by now."""
     if target.startswith("postgresql:"):
         with psycopg.connect(target) as connection:
-            return len(connection.execute("SELECT owner FROM engrams.records GROUP BY owner").fetchall())
+            return len(
+                connection.execute("SELECT owner FROM engrams.records GROUP BY owner").fetchall()
+            )
     if not Path(target).exists():
         return 0
-    with closing(sqlite3.connect(f"file:{target}?mode=ro", uri=True)) as file, suppress(sqlite3.OperationalError):
+    with (
+        closing(sqlite3.connect(f"file:{target}?mode=ro", uri=True)) as file,
+        suppress(sqlite3.OperationalError),
+    ):
         return len(file.execute("SELECT owner FROM records GROUP BY owner").fetchall())
     return 0
 
 
 def move(home: Path, source: str, target: str) -> tuple[int, float]:
-    """Move, killed three times on the way, each time after more has arrived; kills, and seconds of the last run."""
+    """Move, killed three times on the way, each time after more has arrived;
+    kills, and seconds of the last run.
+    """
     env = {**os.environ, "ENGRAMS_HOME": str(home), "ENGRAMS_STORE__URL": source}
     command = [*PROGRAM, "move", "--to", target]
     kills = 0
     while kills < KILLS:
-        running = subprocess.Popen(command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        running = subprocess.Popen(
+            command, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         while count_arrived(target) < (kills + 1) * OWNERS // (KILLS + 2):
             if running.poll() is not None:
                 return kills, 0.0
@@ -71,18 +86,29 @@ def move(home: Path, source: str, target: str) -> tuple[int, float]:
 @pytest.mark.slow
 def test_a_killed_move_arrives_whole(home: Path, tmp_path: Path) -> None:
     """Killed three times there and three times back, both are identical to where they came from."""
-    url, back = postgres.empty_database(), str(tmp_path / "back.db")
+    url = postgres.empty_database()
+    back = str(tmp_path / "back.db")
     with engrams.open(home=home, jobs__workers=0, write__extract="off") as memory:
         each = RECORDS // OWNERS
         for number in range(OWNERS):
             for first in range(0, each, 500):
                 some = range(first, min(first + 500, each))
-                turns = [Turn(f"Day {n}: somebody walked to harbour {n % 97}.", session=f"s{n // 50}", external_id=f"t{n}") for n in some]
+                turns = [
+                    Turn(
+                        f"Day {n}: somebody walked to harbour {n % 97}.",
+                        session=f"s{n // 50}",
+                        external_id=f"t{n}",
+                    )
+                    for n in some
+                ]
                 memory.observe(turns, scope=("user", f"u{number}"))
     expected = digest(home, "")
     there, seconds = move(home, "", url)
     assert digest(home, url) == expected
     again, more = move(home, url, back)
     assert digest(home, back) == expected
-    print(f"{RECORDS:,} there: {there} kills, last run {seconds:.0f} s; back: {again} kills, {more:.0f} s")
+    print(
+        f"{RECORDS:,} there: {there} kills, last run {seconds:.0f} s; back: {again} kills,"
+        f" {more:.0f} s"
+    )
     assert there == again == KILLS

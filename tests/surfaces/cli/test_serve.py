@@ -20,9 +20,17 @@ START = [sys.executable, "-m", "engrams.surfaces.cli.entry", "serve", "--port", 
 
 @contextmanager
 def served(home: Path, *options: str) -> Iterator[str]:
-    """The address of `engrams serve`; it must end clean, and tell of nothing but jobs that a model failed."""
+    """The address of `engrams serve`;
+    it must end clean, and tell of nothing but jobs that a model failed.
+    """
     environment = {**os.environ, "ENGRAMS_HOME": str(home)}
-    with subprocess.Popen([*START, *options], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        [*START, *options],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
         assert process.stdout is not None
         line = process.stdout.readline()
         yield next(word for word in line.split() if word.startswith("http")).removesuffix("/v1")
@@ -44,9 +52,14 @@ def post(url: str, **body: object) -> httpx2.Response:
 
 @pytest.mark.slow
 def test_user_names_whose_memory_it_is(home: Path) -> None:
-    """With --user what a request without a name tells is that person's, in the proxy and in the REST API."""
+    """With --user what a request without a name tells is that person's, in the proxy and in the
+    REST API.
+    """
     with served(home, "--user", "ann") as url:
-        post(url + "/v1/chat/completions", messages=[{"role": "user", "content": "My dog is called Rex."}])
+        post(
+            url + "/v1/chat/completions",
+            messages=[{"role": "user", "content": "My dog is called Rex."}],
+        )
         post(url + "/v1/memories", text="The boat is red.")
         eventually(lambda: "Rex" in httpx2.get(url + "/v1/export").text)
         scopes = httpx2.get(url + "/v1/export").text
@@ -58,12 +71,32 @@ def test_user_names_whose_memory_it_is(home: Path) -> None:
 @pytest.mark.covers("S2.50")
 @pytest.mark.slow
 def test_the_proxys_options(home: Path) -> None:
-    """Path, upstream, embedding model, port, host, top-k, lambda, recency, threshold, git and summaries are options of the command."""
+    """Path, upstream, embedding model, port, host, top-k, lambda, recency, threshold, git and
+    summaries are options of the command.
+    """
     with raw_upstream() as raw:
         raw.says(reply(b'{"data":[{"index":0,"embedding":[1.0,0.0]}]}'))
         options = [
-            *("--home", str(home), "--openai-base-url", raw.url + "/v1", "--embedding-model", "embeddinggemma:300m", "--host", "127.0.0.1"),
-            *("--top-k", "3", "--mmr-lambda", "0.6", "--recency-weight", "0.1", "--threshold", "0.3"),
+            *(
+                "--home",
+                str(home),
+                "--openai-base-url",
+                raw.url + "/v1",
+                "--embedding-model",
+                "embeddinggemma:300m",
+                "--host",
+                "127.0.0.1",
+            ),
+            *(
+                "--top-k",
+                "3",
+                "--mmr-lambda",
+                "0.6",
+                "--recency-weight",
+                "0.1",
+                "--threshold",
+                "0.3",
+            ),
             *("--git-versioning", "--summarization"),
         ]
         with served(home, *options) as url:

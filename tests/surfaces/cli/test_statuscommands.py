@@ -17,7 +17,15 @@ from engrams.errors import install_hint
 from engrams.testing import ScriptedModel
 
 TURNS = "\n".join(
-    json.dumps({"id": f"t{n}", "text": text, "speaker": "Mia", "session": "s", "at": f"2024-05-0{n + 1}T10:00:00Z"})
+    json.dumps(
+        {
+            "id": f"t{n}",
+            "text": text,
+            "speaker": "Mia",
+            "session": "s",
+            "at": f"2024-05-0{n + 1}T10:00:00Z",
+        }
+    )
     for n, text in enumerate(["I live in Oslo", "My dog is called Rex", "I moved to Bergen"])
 )
 
@@ -31,7 +39,9 @@ def chat_file(tmp_path: Path) -> Path:
 
 
 def test_import_says_what_it_did(engrams: Any, chat_file: Path) -> None:
-    """An import reports what was stored, what was known and what was bad; a second time stores nothing."""
+    """An import reports what was stored, what was known and what was bad;
+    a second time stores nothing.
+    """
     chat_file.write_text(f"{TURNS}\nbroken line\n", encoding="utf-8")
     refused = engrams("import", str(chat_file))
     assert (refused.code, "Line 4" in refused.err, "--skip-bad" in refused.err) == (1, True, True)
@@ -39,7 +49,10 @@ def test_import_says_what_it_did(engrams: Any, chat_file: Path) -> None:
     first = engrams("import", str(chat_file), "--json", "--skip-bad").json
     assert (first["stored"], first["existing"]) == (3, 0)
     assert [bad["line"] for bad in first["bad"]] == [4]
-    assert engrams("search", "what is the dog's name?", "--json").json["hits"][0]["external_id"] == "t1"
+    assert (
+        engrams("search", "what is the dog's name?", "--json").json["hits"][0]["external_id"]
+        == "t1"
+    )
     again = engrams("import", str(chat_file), "--json", "--skip-bad").json
     assert (again["stored"], again["existing"]) == (0, 3)
     human = engrams("import", str(chat_file), "-c", "elsewhere", "--skip-bad")
@@ -52,15 +65,21 @@ def test_import_from_a_pipe_and_of_several(engrams: Any, tmp_path: Path) -> None
     assert engrams("import", "-", "--json", stdin=TURNS).json["stored"] == 3
     notes = tmp_path / "notes.md"
     notes.write_text("# Home\n- The attic is cold\n- The cellar is dry\n")
-    assert [result["stored"] for result in engrams("import", str(notes), str(notes), "--json").json] == [2, 0]
+    assert [
+        result["stored"] for result in engrams("import", str(notes), str(notes), "--json").json
+    ] == [2, 0]
     garbage = tmp_path / "x.jsonl"
     garbage.write_text('{"role": "user"}\n{"role": "user"}\n')
     assert engrams("import", str(garbage), "--format", "turns").code == 1
     assert engrams("import", str(tmp_path / "none.json")).code == 1
 
 
-def test_an_import_can_be_undone(engrams: Any, chat_file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An import prints its id; `--list` shows it, `--undo` takes it back as a whole; progress goes to standard error in lines."""
+def test_an_import_can_be_undone(
+    engrams: Any, chat_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An import prints its id;
+    `--list` shows it, `--undo` takes it back as a whole; progress goes to standard error in lines.
+    """
     monkeypatch.setattr("engrams.surfaces.cli.resultoutput._EVERY", 0.0)
     engrams("add", "I keep bees")
     before = engrams("list", "--json").json["records"]
@@ -76,7 +95,10 @@ def test_an_import_can_be_undone(engrams: Any, chat_file: Path, monkeypatch: pyt
 
 
 def test_a_mixed_folder(engrams: Any, tmp_path: Path) -> None:
-    """Good files are imported, bad ones are listed and the command fails; --skip-bad accepts them."""
+    """Good files are imported, bad ones are listed and the command fails;
+
+    --skip-bad accepts them.
+    """
     folder = tmp_path / "mixed"
     folder.mkdir()
     (folder / "notes.md").write_text("- The attic is cold\n")
@@ -93,14 +115,19 @@ def test_a_mixed_folder(engrams: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.covers("S3.49", "S3.50")
-def test_export_and_import_into_an_empty_home(engrams: Any, chat_file: Path, tmp_path: Path) -> None:
-    """An export imported into an empty home gives the same records and links; a file in the way is not replaced unasked."""
+def test_export_and_import_into_an_empty_home(
+    engrams: Any, chat_file: Path, tmp_path: Path
+) -> None:
+    """An export imported into an empty home gives the same records and links;
+    a file in the way is not replaced unasked.
+    """
     engrams("import", str(chat_file))
     engrams("add", "The boiler is from 1998", "-c", "house")
     made = engrams("add", "An old phone number", "--json").json["id"]
     engrams("edit", made, "--field", "tags=phone,old")
     engrams("forget", made)
-    out, again = tmp_path / "all.jsonl", tmp_path / "again.jsonl"
+    out = tmp_path / "all.jsonl"
+    again = tmp_path / "again.jsonl"
     number = engrams("export", str(out), "--json").json["records"]
     assert number >= 5
     assert engrams("export", str(out)).code == 1
@@ -111,13 +138,17 @@ def test_export_and_import_into_an_empty_home(engrams: Any, chat_file: Path, tmp
 
     def records(path: Path) -> list[Any]:
         lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-        return sorted((line for line in lines if "record" in line or "edge" in line), key=json.dumps)
+        return sorted(
+            (line for line in lines if "record" in line or "edge" in line), key=json.dumps
+        )
 
     assert records(again) == records(out)
     assert engrams("import", str(out), "--json", *other).json["existing"] == number
 
 
-def test_export_to_standard_output_and_to_read(engrams: Any, chat_file: Path, tmp_path: Path) -> None:
+def test_export_to_standard_output_and_to_read(
+    engrams: Any, chat_file: Path, tmp_path: Path
+) -> None:
     """`export -` writes the exchange format to standard output; markdown is a folder of days."""
     engrams("import", str(chat_file))
     lines = engrams("export", "-").out.splitlines()
@@ -147,7 +178,9 @@ def test_stats_and_status(engrams: Any, chat_file: Path) -> None:
 
 
 def test_failed_jobs_are_shown_and_run_again(engrams: Any) -> None:
-    """Work that a broken model made fail waits in the list with its error, and `retry` runs it once the model is back."""
+    """Work that a broken model made fail waits in the list with its error, and `retry` runs it once
+    the model is back.
+    """
     with ScriptedModel() as model:
         sets = [
             "chat.provider=openai",
@@ -169,7 +202,9 @@ def test_failed_jobs_are_shown_and_run_again(engrams: Any) -> None:
 
 
 def test_waiting_learns_what_waits_for_a_pause(engrams: Any) -> None:
-    """After `add` the model has still to be asked; `status --wait` does not wait for the pause of a conversation."""
+    """After `add` the model has still to be asked;
+    `status --wait` does not wait for the pause of a conversation.
+    """
     row = {
         "turn": 1,
         "text": "Ann lives in Lisbon.",
@@ -188,21 +223,33 @@ def test_waiting_learns_what_waits_for_a_pause(engrams: Any) -> None:
 
 
 def test_doctor_tells_of_a_server_with_other_models(engrams: Any, home: Path) -> None:
-    """A running server of this home with an embedder or upstream of its own is named, with what to do; an ended one is not."""
-    for pid, models, state in ((os.getpid(), ["openai", "gemma", "x"], "warn"), (os.getpid(), ["builtin", "", ""], "info"), (0, [], "")):
+    """A running server of this home with an embedder or upstream of its own is named, with what to
+    do; an ended one is not.
+    """
+    for pid, models, state in (
+        (os.getpid(), ["openai", "gemma", "x"], "warn"),
+        (os.getpid(), ["builtin", "", ""], "info"),
+        (0, [], ""),
+    ):
         home.mkdir(exist_ok=True)
-        (home / "serve.json").write_text(json.dumps({"url": "http://127.0.0.1:1", "pid": pid, "models": models}) if pid else "{}")
+        (home / "serve.json").write_text(
+            json.dumps({"url": "http://127.0.0.1:1", "pid": pid, "models": models}) if pid else "{}"
+        )
         checks = {check["name"]: check for check in engrams("doctor", "--json").json["checks"]}
         assert checks.get("server", {}).get("state", "") == state
         assert ("config.toml" in checks.get("server", {}).get("hint", "")) is (state == "warn")
 
 
 def test_doctor_finds_what_is_wrong(engrams: Any, home: Path) -> None:
-    """A healthy home passes; an unreachable model, a wrong setting and an unwritable home fail, each with what to do."""
+    """A healthy home passes;
+    an unreachable model, a wrong setting and an unwritable home fail, each with what to do.
+    """
     engrams("add", "x y z")
     shown = engrams("doctor", "--json").json
     assert shown["ok"] is True
-    assert {"versions", "settings", "home", "disk", "store", "embedder", "chat", "jobs"} <= {check["name"] for check in shown["checks"]}
+    assert {"versions", "settings", "home", "disk", "store", "embedder", "chat", "jobs"} <= {
+        check["name"] for check in shown["checks"]
+    }
     assert engrams("doctor").code == 0
     unreachable = [
         "--set",
@@ -228,10 +275,22 @@ def test_doctor_finds_what_is_wrong(engrams: Any, home: Path) -> None:
 
 
 def test_chat_without_a_model_answers_from_memory(engrams: Any) -> None:
-    """Statements are remembered, questions are answered with the nearest memories, and the commands work."""
+    """Statements are remembered, questions are answered with the nearest memories, and the commands
+    work.
+    """
     engrams("add", "The dentist is Dr. Okafor in Mill Lane")
-    said = ["who is the dentist?", "/why", "I am allergic to hazelnuts.", "what am I allergic to?", "/forget 1", "/help"]
-    done = engrams("chat", stdin="\n".join([*said, "/dance", "/forget", "/forget 99", "", "/quit", "never read"]))
+    said = [
+        "who is the dentist?",
+        "/why",
+        "I am allergic to hazelnuts.",
+        "what am I allergic to?",
+        "/forget 1",
+        "/help",
+    ]
+    done = engrams(
+        "chat",
+        stdin="\n".join([*said, "/dance", "/forget", "/forget 99", "", "/quit", "never read"]),
+    )
     assert done.code == 0
     assert "Dr. Okafor" in done.out
     assert "Noted" in done.out
@@ -245,10 +304,19 @@ def test_chat_without_a_model_answers_from_memory(engrams: Any) -> None:
 
 
 def test_chat_with_a_model_gives_it_the_memory(engrams: Any) -> None:
-    """With a chat model the prompt holds what is remembered, the reply is shown and kept, and a failure ends no chat."""
+    """With a chat model the prompt holds what is remembered, the reply is shown and kept, and a
+    failure ends no chat.
+    """
     engrams("add", "The dentist is Dr. Okafor in Mill Lane")
     with ScriptedModel() as model:
-        sets = ["chat.provider=openai", "chat.model=m", f"chat.url={model.url}", "chat.retries=0", "write.extract=off", "jobs.workers=0"]
+        sets = [
+            "chat.provider=openai",
+            "chat.model=m",
+            f"chat.url={model.url}",
+            "chat.retries=0",
+            "write.extract=off",
+            "jobs.workers=0",
+        ]
         chat = [part for text in sets for part in ("--set", text)]
         model.say("Your dentist is Dr. Okafor.")
         model.fail("http_500")
@@ -257,7 +325,9 @@ def test_chat_with_a_model_gives_it_the_memory(engrams: Any) -> None:
         assert "error:" in done.err
         assert done.code == 0
         assert "Dr. Okafor in Mill Lane" in json.dumps(model.requests[0].body)
-    kept = [record["text"] for record in engrams("list", "--kind", "turn", "--json").json["records"]]
+    kept = [
+        record["text"] for record in engrams("list", "--kind", "turn", "--json").json["records"]
+    ]
     assert {"Your dentist is Dr. Okafor.", "and again?"} <= set(kept)
 
 
@@ -270,10 +340,14 @@ def test_chat_as_json(engrams: Any) -> None:
 
 
 def test_demo_answers_most_questions(engrams: Any, home: Path) -> None:
-    """The sample is imported and at least 17 of its 20 answerable questions have a right turn in the first three."""
+    """The sample is imported and at least 17 of its 20 answerable questions have a right turn in
+    the first three.
+    """
     done = engrams("demo", "--json")
     shown = done.json
-    assert done.code == 0, [row["text"] for row in shown["questions"] if row["answerable"] and not row["right"]]
+    assert done.code == 0, [
+        row["text"] for row in shown["questions"] if row["answerable"] and not row["right"]
+    ]
     assert (shown["of"], shown["unanswerable"]) == (20, 5)
     assert shown["right"] >= 17
     assert len(shown["questions"]) == len(demo.load_questions())
@@ -287,14 +361,19 @@ def test_demo_answers_most_questions(engrams: Any, home: Path) -> None:
 
 @pytest.mark.slow
 def test_calibrate_tells_its_floor_and_status_shows_it(engrams: Any) -> None:
-    """Both as text and as JSON: the floor, where it comes from, when, and how many questions were asked."""
+    """Both as text and as JSON:
+    the floor, where it comes from, when, and how many questions were asked.
+    """
     assert engrams("demo", "--json").code == 0
     assert "near from           0.240, by model" in engrams("status").out
     made = engrams("calibrate", "--json").json
     assert made["source"] == "calibration"
     assert made["known_silent"] <= 0.02
     assert engrams("status", "--json").json["nearness"] == made
-    assert f"{made['floor']:.3f}, calibrated {made['at'][:10]} with 198 questions" in engrams("status").out
+    assert (
+        f"{made['floor']:.3f}, calibrated {made['at'][:10]} with 198 questions"
+        in engrams("status").out
+    )
     assert f"Near from {made['floor']:.3f} on" in engrams("calibrate").out
 
 
@@ -307,8 +386,13 @@ def test_demo_fails_where_recall_is_poor(engrams: Any) -> None:
 
 def test_serve_without_its_parts_says_what_to_install(home: Path) -> None:
     """Without the server extra `serve` ends with 1 and names the command that installs it."""
-    script = "import sys; sys.modules['fastapi'] = None; from engrams.surfaces.cli.main import run; run()"
-    done = subprocess.run([sys.executable, "-c", script, "serve", "--home", str(home)], capture_output=True, text=True)
+    script = (
+        "import sys; sys.modules['fastapi'] = None; from engrams.surfaces.cli.main import run;"
+        " run()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, "serve", "--home", str(home)], capture_output=True, text=True
+    )
     assert done.returncode == 1
     assert install_hint("server") in done.stderr
 
@@ -316,9 +400,14 @@ def test_serve_without_its_parts_says_what_to_install(home: Path) -> None:
 def test_an_interrupt_ends_with_130(home: Path) -> None:
     """Ctrl-C in the middle of a command ends it with 130 and without a traceback."""
     # A shell's background commands ignore SIGINT, and so do their children.
-    script = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from engrams.surfaces.cli.main import run; run()"
+    script = (
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from"
+        " engrams.surfaces.cli.main import run; run()"
+    )
     call = [sys.executable, "-c", script, "chat", "--home", str(home)]
-    with subprocess.Popen(call, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        call, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None

@@ -1,4 +1,6 @@
-"""The server as a service of the user; systemd itself is played by a program that notes what it is asked."""
+"""The server as a service of the user;
+systemd itself is played by a program that notes what it is asked.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    """The command, for a user whose `systemctl` notes its words in a file and fails where `fails` is there."""
+    """The command, for a user whose `systemctl` notes its words in a file and fails where `fails`
+    is there.
+    """
     programs = tmp_path / "bin"
     programs.mkdir()
     systemctl = programs / "systemctl"
@@ -25,18 +29,32 @@ def run(tmp_path: Path) -> Run:
         f'if test -e {tmp_path}/fails; then echo "no bus" >&2; exit 1; fi\n'
     )
     systemctl.chmod(0o755)
-    env = {**os.environ, "HOME": str(tmp_path), "PATH": f"{programs}:{os.environ['PATH']}", "ENGRAMS_HOME": str(tmp_path / "home")}
+    env = {
+        **os.environ,
+        "HOME": str(tmp_path),
+        "PATH": f"{programs}:{os.environ['PATH']}",
+        "ENGRAMS_HOME": str(tmp_path / "home"),
+    }
     env.pop("XDG_CONFIG_HOME", None)
 
     def call(*words: str) -> subprocess.CompletedProcess[str]:
         program = str(Path(sys.executable).with_name("engrams"))
-        return subprocess.run([program, "service", *words], env=env, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+        return subprocess.run(
+            [program, "service", *words],
+            env=env,
+            capture_output=True,
+            text=True,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
 
     return call
 
 
 def test_a_service_comes_and_goes(run: Run, tmp_path: Path) -> None:
-    """`install` shows the unit, writes and starts it; `status` tells how it is; `remove` stops it and leaves no file."""
+    """`install` shows the unit, writes and starts it;
+    `status` tells how it is; `remove` stops it and leaves no file.
+    """
     file = tmp_path / ".config" / "systemd" / "user" / "engrams.service"
     assert run("status").returncode == 3
     told = run("install")
@@ -45,10 +63,14 @@ def test_a_service_comes_and_goes(run: Run, tmp_path: Path) -> None:
     assert told.returncode == 0 and "serve --home" in told.stdout, told.stderr
     unit = file.read_text("utf-8")
     assert (
-        f'/engrams serve --home "{tmp_path}/my 100%% home"\n' in unit and "Restart=on-failure" in unit and "WantedBy=default.target" in unit
+        f'/engrams serve --home "{tmp_path}/my 100%% home"\n' in unit
+        and "Restart=on-failure" in unit
+        and "WantedBy=default.target" in unit
     )
     if checker := shutil.which("systemd-analyze"):
-        done = subprocess.run([checker, "verify", "--user", str(file)], capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [checker, "verify", "--user", str(file)], capture_output=True, text=True, check=False
+        )
         assert "engrams.service" not in done.stderr, done.stderr
     assert '"state": "active"' in run("status", "--json").stdout
     assert run("remove").returncode == 4 and file.exists()

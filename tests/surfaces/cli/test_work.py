@@ -1,4 +1,6 @@
-"""`engrams work` on Postgres: it does jobs, hears of new ones, is fair, ready when memory is, and drains."""
+"""`engrams work` on Postgres:
+it does jobs, hears of new ones, is fair, ready when memory is, and drains.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,10 @@ import engrams
 from engrams import MemoryEngine, Turn
 from engrams.testing import ScriptedModel
 
-pytestmark = [pytest.mark.postgres, pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING)]
+pytestmark = [
+    pytest.mark.postgres,
+    pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING),
+]
 
 
 @pytest.fixture
@@ -36,7 +41,9 @@ def memory(home: Path, url: str) -> Iterator[MemoryEngine]:
 def say(memory: MemoryEngine, owner: str, *texts: str) -> None:
     """Something to learn from, each in a conversation of its own."""
     for number, text in enumerate(texts):
-        memory.observe(Turn(text, session=f"{owner}{number}{time.monotonic_ns()}"), scope=("user", owner))
+        memory.observe(
+            Turn(text, session=f"{owner}{number}{time.monotonic_ns()}"), scope=("user", owner)
+        )
 
 
 def states(memory: MemoryEngine) -> dict[str, int]:
@@ -62,20 +69,26 @@ def ready(port: int) -> int:
 
 @pytest.mark.covers("S1.62")
 def test_a_worker_does_what_an_api_left(memory: MemoryEngine, home: Path, url: str) -> None:
-    """Jobs that were there and those that come are done; a notice brings the next look, long before it would be due."""
+    """Jobs that were there and those that come are done;
+    a notice brings the next look, long before it would be due.
+    """
     say(memory, "ann", "I adopted a beagle called Bruno.")
     with worker(home, url, "--concurrency", "2", jobs__poll_seconds=30):
         eventually(lambda: states(memory).get("waiting", 0) == 0)
         time.sleep(1.5)  # Idle by now: it heard of nothing, and looks again in half a minute.
         begun = time.monotonic()
         say(memory, "bob", "I moved to Lisbon.")
-        eventually(lambda: states(memory).get("waiting", 0) == 0 and "Lisbon" in facts(memory, "bob"))
+        eventually(
+            lambda: states(memory).get("waiting", 0) == 0 and "Lisbon" in facts(memory, "bob")
+        )
         assert time.monotonic() - begun < 10
     assert "Bruno" in facts(memory, "ann")
 
 
 def facts(memory: MemoryEngine, owner: str) -> str:
-    return " ".join(record.text for record in memory.list(scope=("user", owner), kinds=("fact",)).records)
+    return " ".join(
+        record.text for record in memory.list(scope=("user", owner), kinds=("fact",)).records
+    )
 
 
 def test_without_notices_it_looks_every_second(memory: MemoryEngine, home: Path, url: str) -> None:
@@ -88,13 +101,24 @@ def test_without_notices_it_looks_every_second(memory: MemoryEngine, home: Path,
 
 @pytest.mark.parametrize("seconds", ["0.5", "20"], ids=["cut", "finished"])
 def test_sigterm_drains(memory: MemoryEngine, home: Path, url: str, seconds: str) -> None:
-    """A job that is running ends, or goes back to the queue as if nobody had begun it; the exit code is 0."""
+    """A job that is running ends, or goes back to the queue as if nobody had begun it;
+    the exit code is 0.
+    """
     with ScriptedModel() as model:
         model.fail("hang", seconds=0 if seconds == "0.5" else 2)
-        given: dict[str, Any] = {"chat__provider": "openai", "chat__model": "m", "chat__url": model.url, "chat__retries": 0}
-        with engrams.open(home=home, store={"url": url}, jobs__workers=0, write__debounce_seconds=0.0, **given) as learning:
+        given: dict[str, Any] = {
+            "chat__provider": "openai",
+            "chat__model": "m",
+            "chat__url": model.url,
+            "chat__retries": 0,
+        }
+        with engrams.open(
+            home=home, store={"url": url}, jobs__workers=0, write__debounce_seconds=0.0, **given
+        ) as learning:
             say(learning, "ann", "I sail on Sundays.")
-        with worker(home, url, sessions__shutdown_seconds=seconds, write__debounce_seconds="0", **given) as running:
+        with worker(
+            home, url, sessions__shutdown_seconds=seconds, write__debounce_seconds="0", **given
+        ) as running:
             assert model.wait(1, 30)
             begun = time.monotonic()
             running.send_signal(signal.SIGTERM)
@@ -107,34 +131,66 @@ def test_sigterm_drains(memory: MemoryEngine, home: Path, url: str, seconds: str
 
 
 def test_an_owner_gets_half_of_the_workers(memory: MemoryEngine, home: Path, url: str) -> None:
-    """While one owner's many jobs wait, another's is done beside them; never more than half of the workers are the first one's."""
+    """While one owner's many jobs wait, another's is done beside them;
+    never more than half of the workers are the first one's.
+    """
     with ScriptedModel(answer=lambda _: {"statements": []}) as model:
         model.fail("hang", times=40, seconds=0.4)
-        given: dict[str, Any] = {"chat__provider": "openai", "chat__model": "m", "chat__url": model.url, "write__debounce_seconds": 0.0}
+        given: dict[str, Any] = {
+            "chat__provider": "openai",
+            "chat__model": "m",
+            "chat__url": model.url,
+            "write__debounce_seconds": 0.0,
+        }
         with engrams.open(home=home, store={"url": url}, jobs__workers=0, **given) as learning:
-            say(learning, "ann", *(f"I visited town number {number} with my sister." for number in range(12)))
+            say(
+                learning,
+                "ann",
+                *(f"I visited town number {number} with my sister." for number in range(12)),
+            )
             say(learning, "bob", "I sail on Sundays.")
-        most, left = 0, -1
+        most = 0
+        left = -1
         with worker(home, url, "--concurrency", "4", **given):
             while left < 0:
-                running = [job for job in memory.store.queue(("running",)) if job.key.startswith("user/ann")]
+                running = [
+                    job
+                    for job in memory.store.queue(("running",))
+                    if job.key.startswith("user/ann")
+                ]
                 most = max(most, len(running))
-                if any(job.key.startswith("user/bob") for job in memory.store.queue(("done",)) if job.kind == "extract"):
+                if any(
+                    job.key.startswith("user/bob")
+                    for job in memory.store.queue(("done",))
+                    if job.kind == "extract"
+                ):
                     left = len(
-                        [job for job in memory.store.queue(("waiting",)) if job.key.startswith("user/ann") and job.kind == "extract"]
+                        [
+                            job
+                            for job in memory.store.queue(("waiting",))
+                            if job.key.startswith("user/ann") and job.kind == "extract"
+                        ]
                     )
                 time.sleep(0.02)
     assert most == 2 and left > 4
 
 
 def test_ready_says_when_the_schema_fits(memory: MemoryEngine, home: Path, url: str) -> None:
-    """503 while tables are another version's or the database does not answer; a process that starts then refuses, and says what to do."""
+    """503 while tables are another version's or the database does not answer;
+    a process that starts then refuses, and says what to do.
+    """
     import psycopg
 
     port = free_port()
-    with psycopg.connect(url, autocommit=True) as connection, worker(home, url, "--port", str(port)):
+    with (
+        psycopg.connect(url, autocommit=True) as connection,
+        worker(home, url, "--port", str(port)),
+    ):
         eventually(lambda: ready(port) == 200)
-        (taken,) = connection.execute("DELETE FROM engrams.migrations WHERE number = 2 RETURNING number, name, checksum, terms").fetchall()
+        (taken,) = connection.execute(
+            "DELETE FROM engrams.migrations WHERE number = 2 RETURNING number, name, checksum,"
+            " terms"
+        ).fetchall()
         try:
             eventually(lambda: ready(port) == 503)
             with pytest.raises(AssertionError), process(home, url, "work") as refused:
@@ -144,4 +200,7 @@ def test_ready_says_when_the_schema_fits(memory: MemoryEngine, home: Path, url: 
         eventually(lambda: ready(port) == 200)
         status, metrics = send(f"http://127.0.0.1:{port}", "GET", "/metrics", "ann")
         assert status == 200 and "engrams_jobs" in metrics
-        assert json.loads(send(f"http://127.0.0.1:{port}", "GET", "/health", "ann")[1])["status"] == "ok"
+        assert (
+            json.loads(send(f"http://127.0.0.1:{port}", "GET", "/health", "ann")[1])["status"]
+            == "ok"
+        )

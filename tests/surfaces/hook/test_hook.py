@@ -1,4 +1,6 @@
-"""Hooks of coding agents: the answers in this process, and how the command behaves as one of its own."""
+"""Hooks of coding agents:
+the answers in this process, and how the command behaves as one of its own.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,12 @@ from typing import Any
 import pytest
 
 import engrams
-from engrams.surfaces.hook.agentevents import AgentHookEvent, format_reply, parse_event, read_entries
+from engrams.surfaces.hook.agentevents import (
+    AgentHookEvent,
+    format_reply,
+    parse_event,
+    read_entries,
+)
 from engrams.surfaces.hook.hookrun import HookCallOptions, answer_event, parse_arguments
 from engrams.types import Kind, Status, Turn
 
@@ -30,13 +37,18 @@ def call(home: Path) -> HookCallOptions:
 def told(home: Path, *scope: str) -> list[tuple[str, str, str]]:
     with engrams.open(home=str(home), jobs__workers=0) as engine:
         log = (Status.ACTIVE, Status.ARCHIVED)
-        records = engine.list(scope=("user", "ann", *scope), kinds=(Kind.TURN,), statuses=log, order="oldest").records
+        records = engine.list(
+            scope=("user", "ann", *scope), kinds=(Kind.TURN,), statuses=log, order="oldest"
+        ).records
         return [(record.role, record.text, record.session) for record in records]
 
 
 def hooked(home: Path, *arguments: str, stdin: bytes) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
-        [*START, "--home", str(home), "--user", "ann", "--seconds", "60", *arguments], input=stdin, capture_output=True, timeout=90
+        [*START, "--home", str(home), "--user", "ann", "--seconds", "60", *arguments],
+        input=stdin,
+        capture_output=True,
+        timeout=90,
     )
 
 
@@ -45,24 +57,45 @@ def line(kind: str, content: Any, **more: Any) -> str:
 
 
 def test_a_session_from_start_to_end(call: HookCallOptions, home: Path) -> None:
-    """A prompt is kept, the answer is kept, and the next session begins with the profile and gets what its prompt needs."""
+    """A prompt is kept, the answer is kept, and the next session begins with the profile and gets
+    what its prompt needs.
+    """
     assert answer_event(call, AgentHookEvent("SessionStart", "s1")) == ""
     assert answer_event(call, AgentHookEvent("UserPromptSubmit", "s1", prompt=REX)) == ""
     assert answer_event(call, AgentHookEvent("Stop", "s1", answer="Nice to meet Rex.")) == ""
     assert told(home) == [("user", REX, "s1"), ("assistant", "Nice to meet Rex.", "s1")]
-    start = json.loads(answer_event(call, AgentHookEvent("SessionStart", "s2")))["hookSpecificOutput"]
+    start = json.loads(answer_event(call, AgentHookEvent("SessionStart", "s2")))[
+        "hookSpecificOutput"
+    ]
     assert start["hookEventName"] == "SessionStart" and "Rex" in start["additionalContext"]
-    prompt = json.loads(answer_event(call, AgentHookEvent("UserPromptSubmit", "s2", prompt="What is my dog called?")))["hookSpecificOutput"]
-    assert prompt["hookEventName"] == "UserPromptSubmit" and "greyhound" in prompt["additionalContext"]
+    prompt = json.loads(
+        answer_event(
+            call, AgentHookEvent("UserPromptSubmit", "s2", prompt="What is my dog called?")
+        )
+    )["hookSpecificOutput"]
+    assert (
+        prompt["hookEventName"] == "UserPromptSubmit" and "greyhound" in prompt["additionalContext"]
+    )
     assert told(home)[-1] == ("user", "What is my dog called?", "s2")
 
 
-def test_what_the_hooks_missed_is_in_the_transcript(call: HookCallOptions, home: Path, tmp_path: Path) -> None:
-    """At the end of a turn all that was said and not yet kept is taken from the transcript, once however often it is read."""
+def test_what_the_hooks_missed_is_in_the_transcript(
+    call: HookCallOptions, home: Path, tmp_path: Path
+) -> None:
+    """At the end of a turn all that was said and not yet kept is taken from the transcript, once
+    however often it is read.
+    """
     file = tmp_path / "t.jsonl"
     lines = [
         line("user", REX),
-        line("assistant", [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Nice to meet Rex."}, {"type": "tool_use"}]),
+        line(
+            "assistant",
+            [
+                {"type": "thinking", "thinking": "hm"},
+                {"type": "text", "text": "Nice to meet Rex."},
+                {"type": "tool_use"},
+            ],
+        ),
         line("user", [{"type": "tool_result", "content": "secret output"}]),
         line("assistant", "From a helper.", isSidechain=True),
         line("user", "<system-reminder>be brief</system-reminder>He is five years old."),
@@ -73,7 +106,11 @@ def test_what_the_hooks_missed_is_in_the_transcript(call: HookCallOptions, home:
     answer_event(call, AgentHookEvent("UserPromptSubmit", "s1", prompt=REX))
     for name in ("Stop", "PreCompact", "SessionEnd"):
         answer_event(call, AgentHookEvent(name, "s1", transcript=str(file)))
-    assert [text for _, text, _ in told(home)] == [REX, "Nice to meet Rex.", "He is five years old."]
+    assert [text for _, text, _ in told(home)] == [
+        REX,
+        "Nice to meet Rex.",
+        "He is five years old.",
+    ]
 
 
 def test_the_end_of_a_session_ends_it_here(call: HookCallOptions, home: Path) -> None:
@@ -91,7 +128,13 @@ def test_the_guides_example_is_true(home: Path, tmp_path: Path) -> None:
     guide = Path(__file__).parents[3] / "docs" / "guides" / "agents.md"
     lines = guide.read_text("utf-8").partition("```sh\n")[2].partition("```")[0]
     command = " ".join([*START, "--home", str(home), "--user", "ann", "--seconds", "60"])
-    done = subprocess.run(["sh", "-c", lines.replace("engrams hook", command)], capture_output=True, text=True, cwd=tmp_path, timeout=200)
+    done = subprocess.run(
+        ["sh", "-c", lines.replace("engrams hook", command)],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=200,
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert "tabs over spaces" in json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"]
 
@@ -103,15 +146,29 @@ def test_a_transcript_that_is_not_there(path: str) -> None:
 
 
 def test_projects_are_apart_when_asked(home: Path) -> None:
-    """--project . keeps each folder's memory in a project of its name; another folder does not see it."""
+    """--project .
+
+    keeps each folder's memory in a project of its name; another folder does not see it.
+    """
     call = HookCallOptions({"home": str(home), "user": "ann"}, project=".")
     answer_event(call, AgentHookEvent("UserPromptSubmit", "s1", prompt=REX, folder="/src/alpha"))
     assert told(home, "project", "alpha")[0][1] == REX
-    assert answer_event(call, AgentHookEvent("UserPromptSubmit", "s2", prompt="What is my dog called?", folder="/src/beta")) == ""
+    assert (
+        answer_event(
+            call,
+            AgentHookEvent(
+                "UserPromptSubmit", "s2", prompt="What is my dog called?", folder="/src/beta"
+            ),
+        )
+        == ""
+    )
 
 
 def test_a_folder_in_a_repository_is_of_its_project(home: Path, tmp_path: Path) -> None:
-    """--project . is the Git root's folder, wherever in it the agent runs; the user's own folder is no such root."""
+    """--project .
+
+    is the Git root's folder, wherever in it the agent runs; the user's own folder is no such root.
+    """
     inside = tmp_path / "app" / "src"
     inside.mkdir(parents=True)
     (tmp_path / "app" / ".git").mkdir()
@@ -124,7 +181,8 @@ def test_disabled_is_silent(home: Path) -> None:
     """With memory off nothing is read, written or made."""
     assert (
         answer_event(
-            HookCallOptions({"home": str(home), "user": "ann", "enabled": False}), AgentHookEvent("UserPromptSubmit", "s1", prompt=REX)
+            HookCallOptions({"home": str(home), "user": "ann", "enabled": False}),
+            AgentHookEvent("UserPromptSubmit", "s1", prompt=REX),
         )
         == ""
     )
@@ -136,7 +194,10 @@ def test_disabled_is_silent(home: Path) -> None:
     [
         (b'{"hook_event_name":"UserPromptSubmit","prompt":"/clear"}', ""),
         (b'{"hook_event_name":"UserPromptSubmit","prompt":"/usr/bin is full"}', "/usr/bin is full"),
-        (b'{"hook_event_name":"UserPromptSubmit","prompt":" hi <command-name>x</command-name>"}', "hi"),
+        (
+            b'{"hook_event_name":"UserPromptSubmit","prompt":" hi <command-name>x</command-name>"}',
+            "hi",
+        ),
         (b'{"hook_event_name":"UserPromptSubmit","prompt":5}', ""),
         (b'{"prompt":"\xff\\ud800"}', "\ufffd\ud800"),
     ],
@@ -155,16 +216,39 @@ def test_what_is_no_event(raw: bytes) -> None:
 
 def test_only_some_events_may_add_to_the_prompt() -> None:
     """For any other event there is no output, which agents would take for an instruction."""
-    assert format_reply(AgentHookEvent("Stop"), "text") == format_reply(AgentHookEvent("SessionStart"), "") == ""
-    assert json.loads(format_reply(AgentHookEvent("SessionStart"), "é"))["hookSpecificOutput"]["additionalContext"] == "é"
+    assert (
+        format_reply(AgentHookEvent("Stop"), "text")
+        == format_reply(AgentHookEvent("SessionStart"), "")
+        == ""
+    )
+    assert (
+        json.loads(format_reply(AgentHookEvent("SessionStart"), "é"))["hookSpecificOutput"][
+            "additionalContext"
+        ]
+        == "é"
+    )
 
 
 def test_as_a_command(home: Path) -> None:
-    """The event on standard input, the answer on standard output, exit code 0. A message is stored without the rules; another event
-    loads nothing heavy."""
-    kept = hooked(home, stdin=json.dumps({"hook_event_name": "UserPromptSubmit", "session_id": "s1", "prompt": REX}).encode())
+    """The event on standard input, the answer on standard output, exit code 0.
+
+    A message is stored without the rules; another event
+    loads nothing heavy.
+    """
+    kept = hooked(
+        home,
+        stdin=json.dumps(
+            {"hook_event_name": "UserPromptSubmit", "session_id": "s1", "prompt": REX}
+        ).encode(),
+    )
     assert (kept.returncode, kept.stdout, kept.stderr) == (0, b"", b"")
-    found = hooked(home, stdin=b'{"hook_event_name":"UserPromptSubmit","session_id":"s2","prompt":"What is my dog called?"}')
+    found = hooked(
+        home,
+        stdin=(
+            b'{"hook_event_name":"UserPromptSubmit","session_id":"s2","prompt":"What is my dog'
+            b' called?"}'
+        ),
+    )
     assert "greyhound" in json.loads(found.stdout)["hookSpecificOutput"]["additionalContext"]
     script = (
         "import sys; sys.argv = ['engrams', 'hook']\n"
@@ -172,15 +256,35 @@ def test_as_a_command(home: Path) -> None:
         "finally:\n    print(*sys.modules, file=sys.stderr)"
     )
     asked = subprocess.run(
-        [sys.executable, "-c", script.replace("'hook'", f"'hook', '--user', 'ann', '--home', {str(home)!r}")],
-        input=json.dumps({"hook_event_name": "UserPromptSubmit", "session_id": "s2", "prompt": "My cat is called Tom."}).encode(),
+        [
+            sys.executable,
+            "-c",
+            script.replace("'hook'", f"'hook', '--user', 'ann', '--home', {str(home)!r}"),
+        ],
+        input=json.dumps(
+            {
+                "hook_event_name": "UserPromptSubmit",
+                "session_id": "s2",
+                "prompt": "My cat is called Tom.",
+            }
+        ).encode(),
         capture_output=True,
         timeout=60,
     )
-    assert told(home)[-1][1] == "My cat is called Tom." and "engrams.write.rules" not in asked.stderr.decode().split()
-    quiet = subprocess.run([sys.executable, "-c", script], input=b'{"hook_event_name":"Notification"}', capture_output=True, timeout=60)
+    assert (
+        told(home)[-1][1] == "My cat is called Tom."
+        and "engrams.write.rules" not in asked.stderr.decode().split()
+    )
+    quiet = subprocess.run(
+        [sys.executable, "-c", script],
+        input=b'{"hook_event_name":"Notification"}',
+        capture_output=True,
+        timeout=60,
+    )
     assert quiet.returncode == 0
-    assert not {"typer", "numpy", "pydantic", "apsw", "engrams.engine", "engrams.settings"} & set(quiet.stderr.decode().split())
+    assert not {"typer", "numpy", "pydantic", "apsw", "engrams.engine", "engrams.settings"} & set(
+        quiet.stderr.decode().split()
+    )
 
 
 @pytest.mark.parametrize(
@@ -188,10 +292,22 @@ def test_as_a_command(home: Path) -> None:
     [
         ((), b"nonsense", "no event"),
         (("--set", "read.limit=many"), b'{"hook_event_name":"SessionStart"}', "SettingsError"),
-        (("--home", "/dev/null/x"), b'{"hook_event_name":"UserPromptSubmit","prompt":"My dog is called Rex."}', "StoreError"),
+        (
+            ("--home", "/dev/null/x"),
+            b'{"hook_event_name":"UserPromptSubmit","prompt":"My dog is called Rex."}',
+            "StoreError",
+        ),
         (("--tokens", "many"), b'{"hook_event_name":"SessionStart"}', "--tokens"),
-        (("--projct", "."), b'{"hook_event_name":"UserPromptSubmit","prompt":"My dog is called Rex."}', "no option --projct"),
-        (("--set", "limits.text_bytes=5"), b'{"hook_event_name":"UserPromptSubmit","prompt":"My dog is called Rex."}', "InputError"),
+        (
+            ("--projct", "."),
+            b'{"hook_event_name":"UserPromptSubmit","prompt":"My dog is called Rex."}',
+            "no option --projct",
+        ),
+        (
+            ("--set", "limits.text_bytes=5"),
+            b'{"hook_event_name":"UserPromptSubmit","prompt":"My dog is called Rex."}',
+            "InputError",
+        ),
     ],
 )
 def test_it_fails_open(home: Path, arguments: tuple[str, ...], stdin: bytes, said: str) -> None:
@@ -207,7 +323,12 @@ def test_it_never_hangs(home: Path) -> None:
     read, write = os.pipe()
     begun = time.monotonic()
     try:
-        done = subprocess.run([*START, "--home", str(home), "--seconds", "0.2"], stdin=read, capture_output=True, timeout=60)
+        done = subprocess.run(
+            [*START, "--home", str(home), "--seconds", "0.2"],
+            stdin=read,
+            capture_output=True,
+            timeout=60,
+        )
     finally:
         os.close(read)
         os.close(write)
@@ -215,7 +336,10 @@ def test_it_never_hangs(home: Path) -> None:
     assert b"longer than 0.2 s" in done.stderr
     assert time.monotonic() - begun < 30
     with subprocess.Popen(
-        [*START, "--home", str(home), "--user", "ann"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*START, "--home", str(home), "--user", "ann"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     ) as gone:
         assert gone.stdin and gone.stdout and gone.stderr
         gone.stdout.close()
@@ -225,33 +349,60 @@ def test_it_never_hangs(home: Path) -> None:
 
 
 def test_a_project_begins_with_what_is_known_of_it(home: Path) -> None:
-    """With --project . a session starts with the facts of its project; another project's session does not."""
+    """With --project .
+
+    a session starts with the facts of its project; another project's session does not.
+    """
     call = HookCallOptions({"home": str(home), "user": "ann"}, project=".")
-    for prompt in ("We use uv, never pip.", "Our API lives in services/api.", "Remember: the staging DB is on port 5433."):
-        answer_event(call, AgentHookEvent("UserPromptSubmit", "s1", prompt=prompt, folder="/src/alpha"))
+    for prompt in (
+        "We use uv, never pip.",
+        "Our API lives in services/api.",
+        "Remember: the staging DB is on port 5433.",
+    ):
+        answer_event(
+            call, AgentHookEvent("UserPromptSubmit", "s1", prompt=prompt, folder="/src/alpha")
+        )
     answer_event(call, AgentHookEvent("Stop", "s1", answer="Understood.", folder="/src/alpha"))
     start = answer_event(call, AgentHookEvent("SessionStart", "s2", folder="/src/alpha"))
     assert all(part in start for part in ("uv, never pip", "services/api", "port 5433"))
     assert answer_event(call, AgentHookEvent("SessionStart", "s3", folder="/src/beta")) == ""
-    assert answer_event(HookCallOptions(call.settings), AgentHookEvent("SessionStart", "s3", folder="/src/alpha")) == ""
+    assert (
+        answer_event(
+            HookCallOptions(call.settings),
+            AgentHookEvent("SessionStart", "s3", folder="/src/alpha"),
+        )
+        == ""
+    )
 
 
 def test_a_prompt_gets_few_memories(home: Path, call: HookCallOptions) -> None:
     """Where much comes near, a prompt gets as many memories as a search shows."""
     with engrams.open(home=str(home), jobs__workers=0) as engine:
         for number in range(30):
-            engine.add(f"The staging DB number {number} is on port {5400 + number}.", scope=("user", "ann"))
-    answer = answer_event(call, AgentHookEvent("UserPromptSubmit", "s1", prompt="Which port is the staging DB on?"))
+            engine.add(
+                f"The staging DB number {number} is on port {5400 + number}.", scope=("user", "ann")
+            )
+    answer = answer_event(
+        call, AgentHookEvent("UserPromptSubmit", "s1", prompt="Which port is the staging DB on?")
+    )
     assert 1 <= answer.count("The staging DB number") <= 10
 
 
 def test_a_prompt_gets_what_is_near_the_best(home: Path, call: HookCallOptions) -> None:
     """What scores far below the best memories is left out, and so are bare acknowledgements."""
-    lines = ["The staging DB is on port 5433.", "We squash merge.", "Logs go to Loki.", "The linter is ruff.", "Tests need Redis running."]
+    lines = [
+        "The staging DB is on port 5433.",
+        "We squash merge.",
+        "Logs go to Loki.",
+        "The linter is ruff.",
+        "Tests need Redis running.",
+    ]
     for line_ in lines:
         answer_event(call, AgentHookEvent("UserPromptSubmit", "s1", prompt=line_))
         answer_event(call, AgentHookEvent("Stop", "s1", answer="Understood."))
-    answer = answer_event(call, AgentHookEvent("UserPromptSubmit", "s2", prompt="Which port is the staging DB on?"))
+    answer = answer_event(
+        call, AgentHookEvent("UserPromptSubmit", "s2", prompt="Which port is the staging DB on?")
+    )
     assert "5433" in answer
     assert not any(other in answer for other in (*lines[1:], "Understood"))
 
@@ -259,11 +410,22 @@ def test_a_prompt_gets_what_is_near_the_best(home: Path, call: HookCallOptions) 
 def test_thanks_and_assent_recall_nothing(home: Path, call: HookCallOptions) -> None:
     """A prompt that asks for nothing gets nothing, and is itself not recalled for others."""
     with engrams.open(home=str(home), jobs__workers=0) as engine:
-        for text in ("thanks", "ok do it", "Please go on with the parser.", "Done with the parser, thanks for waiting.", "Great, done."):
+        for text in (
+            "thanks",
+            "ok do it",
+            "Please go on with the parser.",
+            "Done with the parser, thanks for waiting.",
+            "Great, done.",
+        ):
             engine.observe([Turn(text, "user", session="s0")], scope=("user", "ann"))
     for prompt in ("thanks", "ok do it", "yes please", "go on", "Great, done."):
         assert answer_event(call, AgentHookEvent("UserPromptSubmit", "s1", prompt=prompt)) == ""
-    answer = answer_event(call, AgentHookEvent("UserPromptSubmit", "s2", prompt="What was done with the parser? Thanks, go on."))
+    answer = answer_event(
+        call,
+        AgentHookEvent(
+            "UserPromptSubmit", "s2", prompt="What was done with the parser? Thanks, go on."
+        ),
+    )
     assert "parser" in answer and "Great, done." not in answer and "ok do it" not in answer
 
 
@@ -272,6 +434,13 @@ def test_its_help_lists_what_it_takes(home: Path) -> None:
     shown = subprocess.run([*START, "--help"], capture_output=True, text=True, timeout=60).stdout
     listed = set(re.findall(r"--[a-z]+", shown)) - {"--help"}
     assert "--project" in listed and not listed & {"--agent", "--conversation"}
-    values = {"--json": [], "--verbose": [], "--test": [], "--tokens": ["5"], "--seconds": ["5"], "--set": ["read.limit=3"]}
+    values = {
+        "--json": [],
+        "--verbose": [],
+        "--test": [],
+        "--tokens": ["5"],
+        "--seconds": ["5"],
+        "--set": ["read.limit=3"],
+    }
     for option in listed:
         parse_arguments([option, *values.get(option, ["x"])])

@@ -1,4 +1,6 @@
-"""`engrams install`: the change is shown, made and undone, and what the agents then run answers them."""
+"""`engrams install`:
+the change is shown, made and undone, and what the agents then run answers them.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ Install = Callable[..., Done]
 
 
 @pytest.fixture
-def install(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Install:
+def install(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Install:
     """Run the command as somebody whose home is the folder, and who has engrams in the PATH."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}:{os.environ['PATH']}")
@@ -62,7 +66,9 @@ def install(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pyt
 
 @pytest.mark.parametrize("agent", FILES)
 def test_install_and_undo(install: Install, tmp_path: Path, agent: str) -> None:
-    """The diff is shown; without consent nothing changes; a second time changes nothing; undo leaves no trace."""
+    """The diff is shown;
+    without consent nothing changes; a second time changes nothing; undo leaves no trace.
+    """
     asked = install(agent)
     file = tmp_path / FILES[agent]
     assert (asked.code, file.exists()) == (4, False) and "--yes" in asked.err and "+" in asked.out
@@ -76,10 +82,14 @@ def test_install_and_undo(install: Install, tmp_path: Path, agent: str) -> None:
 
 @pytest.mark.parametrize("agent", ["claude-code", "gemini", "cursor", "codex"])
 def test_other_settings_stay(install: Install, tmp_path: Path, agent: str) -> None:
-    """Other hooks and settings keep their place and value, in both directions; a link to the file stays a link."""
+    """Other hooks and settings keep their place and value, in both directions;
+    a link to the file stays a link.
+    """
     file = tmp_path / FILES[agent]
     kept = {"theme": "dark", "hooks": {"Stop": [{"command": "beep"}], "stop": []}, "ünïcode": [1]}
-    (tmp_path / "real.json").write_text(json.dumps(kept, indent=4, ensure_ascii=False) + "\n", "utf-8")
+    (tmp_path / "real.json").write_text(
+        json.dumps(kept, indent=4, ensure_ascii=False) + "\n", "utf-8"
+    )
     file.parent.mkdir(parents=True)
     file.symlink_to(tmp_path / "real.json")
     assert install(agent, "--yes").code == 0
@@ -91,7 +101,9 @@ def test_other_settings_stay(install: Install, tmp_path: Path, agent: str) -> No
     assert undone == kept and file.is_symlink() and '\n    "theme"' in file.read_text("utf-8")
 
 
-@pytest.mark.parametrize("text", ["{ // a comment\n}", '{"hooks": []}', '{"hooks": {"Stop": "beep"}}', "[]"])
+@pytest.mark.parametrize(
+    "text", ["{ // a comment\n}", '{"hooks": []}', '{"hooks": {"Stop": "beep"}}', "[]"]
+)
 def test_settings_that_cannot_be_read_stay(install: Install, tmp_path: Path, text: str) -> None:
     """A file in another form is refused with its name, and not touched."""
     file = tmp_path / FILES["gemini"]
@@ -103,11 +115,27 @@ def test_settings_that_cannot_be_read_stay(install: Install, tmp_path: Path, tex
 
 def test_one_project(install: Install, tmp_path: Path) -> None:
     """--folder changes the project's own file, and the options go into the command."""
-    done = install("claude-code", "--yes", "--folder", str(tmp_path), "--user", "ann lee", "--project", ".", "--json")
+    done = install(
+        "claude-code",
+        "--yes",
+        "--folder",
+        str(tmp_path),
+        "--user",
+        "ann lee",
+        "--project",
+        ".",
+        "--json",
+    )
     assert json.loads(done.out)["file"] == str(tmp_path / ".claude" / "settings.json")
     hooks = json.loads((tmp_path / ".claude" / "settings.json").read_text("utf-8"))["hooks"]
     command = shlex.split(hooks["Stop"][0]["hooks"][0]["command"])
-    assert Path(command[0]).is_absolute() and command[1:] == ["hook", "--user", "ann lee", "--project", "."]
+    assert Path(command[0]).is_absolute() and command[1:] == [
+        "hook",
+        "--user",
+        "ann lee",
+        "--project",
+        ".",
+    ]
 
 
 def commands(file: Path) -> dict[str, str]:
@@ -128,14 +156,18 @@ PROMPTS = {
 
 @pytest.mark.parametrize("agent", PROMPTS)
 def test_what_is_installed_answers(install: Install, tmp_path: Path, agent: str) -> None:
-    """A prompt in the agent's own words is kept, and a later one gets it back in the form that the agent reads."""
+    """A prompt in the agent's own words is kept, and a later one gets it back in the form that the
+    agent reads.
+    """
     assert install(agent, "--yes", "--home", str(tmp_path / "memory"), "--user", "ann").code == 0
     run = commands(tmp_path / FILES[agent])
     assert list(run) == list(INSTALLERS[agent].events)
     event = list(run)[1]
     words = shlex.split(run[event])
     assert words[1:6] == ["hook", "--home", str(tmp_path / "memory"), "--user", "ann"]
-    call = HookCallOptions({"home": words[3], "user": "ann"}, event=words[7] if "--event" in words else "")
+    call = HookCallOptions(
+        {"home": words[3], "user": "ann"}, event=words[7] if "--event" in words else ""
+    )
 
     def prompt(text: str) -> str:
         parsed = parse_event(json.dumps({**PROMPTS[agent], "prompt": text}).encode(), call.event)
@@ -155,7 +187,9 @@ def test_what_is_installed_answers(install: Install, tmp_path: Path, agent: str)
 
 
 def test_the_plugin_is_what_is_installed(install: Install, tmp_path: Path) -> None:
-    """The plugin for Claude Code has the hooks that the installer makes, and its version is the package's."""
+    """The plugin for Claude Code has the hooks that the installer makes, and its version is the
+    package's.
+    """
     from engrams import __version__
 
     plugin = ROOT / "integrations" / "claude-code"
@@ -164,10 +198,16 @@ def test_the_plugin_is_what_is_installed(install: Install, tmp_path: Path) -> No
     shipped = json.loads((plugin / "hooks" / "hooks.json").read_text("utf-8"))
     program = shlex.quote(str(Path(sys.executable).with_name("engrams")))
     assert shipped == json.loads(made.replace(program, "engrams"))
-    assert json.loads((plugin / ".claude-plugin" / "plugin.json").read_text("utf-8"))["version"] == __version__
+    assert (
+        json.loads((plugin / ".claude-plugin" / "plugin.json").read_text("utf-8"))["version"]
+        == __version__
+    )
     market = json.loads((ROOT / ".claude-plugin" / "marketplace.json").read_text("utf-8"))
     assert (ROOT / market["plugins"][0]["source"]) == plugin
-    assert json.loads((plugin / ".mcp.json").read_text("utf-8"))["mcpServers"]["memory"] == {"command": "engrams", "args": ["mcp"]}
+    assert json.loads((plugin / ".mcp.json").read_text("utf-8"))["mcpServers"]["memory"] == {
+        "command": "engrams",
+        "args": ["mcp"],
+    }
 
 
 DRIVER = """
@@ -190,20 +230,30 @@ console.log(JSON.stringify({ first, second: await say("s2", "What is my dog call
 @pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("node"), reason="needs node")
 def test_the_plugin_of_opencode(install: Install, tmp_path: Path) -> None:
-    """The plugin adds memory to the system prompt, keeps prompts and answers, and fails open where the command is gone."""
+    """The plugin adds memory to the system prompt, keeps prompts and answers, and fails open where
+    the command is gone.
+    """
     install("opencode", "--yes", "--home", str(tmp_path / "memory"), "--user", "ann")
     plugin = tmp_path / "plugin.mjs"
     shutil.copy(tmp_path / FILES["opencode"], plugin)
     (tmp_path / "driver.mjs").write_text(DRIVER, "utf-8")
     run = ["node", str(tmp_path / "driver.mjs"), str(plugin), REX]
-    told = json.loads(subprocess.run(run, capture_output=True, text=True, timeout=60, check=True).stdout)
+    told = json.loads(
+        subprocess.run(run, capture_output=True, text=True, timeout=60, check=True).stdout
+    )
     assert told["first"] == ["base"] and "greyhound" in "".join(told["second"][1:])
     plugin.write_text(plugin.read_text("utf-8").replace("/engrams", "/gone"), "utf-8")
-    assert json.loads(subprocess.run(run, capture_output=True, text=True, timeout=60, check=True).stdout)["second"] == ["base"]
+    assert json.loads(
+        subprocess.run(run, capture_output=True, text=True, timeout=60, check=True).stdout
+    )["second"] == ["base"]
 
 
-def test_the_command_names_the_home_for_any_folder(install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A relative home, and the one of the environment, go into the hook's command with their whole path; the line to undo can be pasted."""
+def test_the_command_names_the_home_for_any_folder(
+    install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A relative home, and the one of the environment, go into the hook's command with their whole
+    path; the line to undo can be pasted.
+    """
     work = tmp_path / "my work"
     work.mkdir()
     monkeypatch.chdir(tmp_path)
@@ -222,14 +272,21 @@ def test_the_command_names_the_home_for_any_folder(install: Install, tmp_path: P
         '{"theme": "dark", "env": {"A": "1"}}',
         '{\n\t"theme":"dark",\n\t"list": [1,2,\n\t\t3]\n}\n',
         '{\r\n  "theme": "dark"\r\n}\r\n',
-        '{ "hooks": { "Stop": [ {"hooks":[{"type":"command","command":"true"}]} ] , "PreToolUse":[] },  "z": "é\\u00e9" }',
+        (
+            '{ "hooks": { "Stop": [ {"hooks":[{"type":"command","command":"true"}]} ] ,'
+            ' "PreToolUse":[] },  "z": "é\\u00e9" }'
+        ),
         '{\n  "hooks": {"Stop": [{"command": "true"}]},\n  "model": "x"\n}',
         "{}\n",
     ],
 )
 @pytest.mark.parametrize("agent", ["claude-code", "gemini"])
-def test_undo_restores_the_file_byte_for_byte(install: Install, tmp_path: Path, agent: str, text: str) -> None:
-    """However the user's settings were written, they are again after the undo; nothing of theirs is written anew meanwhile."""
+def test_undo_restores_the_file_byte_for_byte(
+    install: Install, tmp_path: Path, agent: str, text: str
+) -> None:
+    """However the user's settings were written, they are again after the undo;
+    nothing of theirs is written anew meanwhile.
+    """
     file = tmp_path / INSTALLERS[agent].home[1] / INSTALLERS[agent].user_file
     file.parent.mkdir(parents=True)
     file.write_bytes(text.encode())

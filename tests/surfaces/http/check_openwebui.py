@@ -1,6 +1,9 @@
-"""Open WebUI's own loader and filter runner around our filter: ``check_openwebui.py SOURCES FILE URL``.
+"""Open WebUI's own loader and filter runner around our filter: ``check_openwebui.py SOURCES FILE
+URL``.
 
-SOURCES: a folder with `open_webui/utils/plugin.py` and `filter.py` of the published wheel. Its settings and tables are stood in for."""
+SOURCES: a folder with `open_webui/utils/plugin.py` and `filter.py` of the published wheel. Its
+settings and tables are stood in for.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,9 @@ import types
 from pathlib import Path
 from typing import Any
 
-SOURCES, FILE, URL = (Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3])
+SOURCES = Path(sys.argv[1])
+FILE = Path(sys.argv[2])
+URL = sys.argv[3]
 FUNCTION = types.SimpleNamespace(id="engrams", content=FILE.read_text("utf-8"))
 
 
@@ -45,30 +50,56 @@ def prepare() -> None:
     """Let the two files import what they need of the rest."""
     stand_in("open_webui")
     stand_in("open_webui.utils")
-    switches = dict.fromkeys(("ENABLE_FUNCTIONS", "ENABLE_TOOLS", "ENABLE_PIP_INSTALL_FRONTMATTER_REQUIREMENTS"), True)
-    stand_in("open_webui.env", OFFLINE_MODE=False, PIP_OPTIONS=[], PIP_PACKAGE_INDEX_OPTIONS=[], **switches)
+    switches = dict.fromkeys(
+        ("ENABLE_FUNCTIONS", "ENABLE_TOOLS", "ENABLE_PIP_INSTALL_FRONTMATTER_REQUIREMENTS"), True
+    )
+    stand_in(
+        "open_webui.env",
+        OFFLINE_MODE=False,
+        PIP_OPTIONS=[],
+        PIP_PACKAGE_INDEX_OPTIONS=[],
+        **switches,
+    )
     stand_in("open_webui.models")
     stand_in("open_webui.models.functions", FunctionModel=object, Functions=Functions())
     stand_in("open_webui.models.tools", Tools=None)
 
 
-async def chat(filters: Any, chat_id: str, question: str, answer: str, **more: Any) -> tuple[str, list[str]]:
+async def chat(
+    filters: Any, chat_id: str, question: str, answer: str, **more: Any
+) -> tuple[str, list[str]]:
     """One turn as the middleware runs it: inlet, the model, outlet."""
     shown: list[str] = []
 
     async def emit(event: dict[str, Any]) -> None:
         shown.append(event["data"]["description"])
 
-    request = types.SimpleNamespace(app=types.SimpleNamespace(state=types.SimpleNamespace()), state=types.SimpleNamespace())
+    request = types.SimpleNamespace(
+        app=types.SimpleNamespace(state=types.SimpleNamespace()), state=types.SimpleNamespace()
+    )
     metadata = {"chat_id": chat_id, "message_id": "m1", "session_id": "s"}
     user = {"id": "ann-1", "name": "Ann", "role": "user"}
-    extra = {"__event_emitter__": emit, "__user__": user, "__metadata__": metadata, "__request__": request, "__model__": {}}
+    extra = {
+        "__event_emitter__": emit,
+        "__user__": user,
+        "__metadata__": metadata,
+        "__request__": request,
+        "__model__": {},
+    }
     functions = await filters.get_filter_functions(request, {"info": {"meta": {"filterIds": []}}})
     sent = {"model": "m", "messages": [{"role": "user", "content": question}]}
-    body, _ = await filters.process_filter_functions(request, None, functions, "inlet", copy.deepcopy(sent), copy.deepcopy(extra))
-    after = {**sent, "chat_id": chat_id, "messages": [*sent["messages"], {"role": "assistant", "content": answer, **more}]}
+    body, _ = await filters.process_filter_functions(
+        request, None, functions, "inlet", copy.deepcopy(sent), copy.deepcopy(extra)
+    )
+    after = {
+        **sent,
+        "chat_id": chat_id,
+        "messages": [*sent["messages"], {"role": "assistant", "content": answer, **more}],
+    }
     context = filters.get_filter_context(request)
-    await filters.process_filter_functions(request, context, functions, "outlet", after, copy.deepcopy(extra))
+    await filters.process_filter_functions(
+        request, context, functions, "outlet", after, copy.deepcopy(extra)
+    )
     return body["messages"][-1]["content"], shown
 
 
@@ -83,7 +114,13 @@ async def main() -> None:
     assert {"url", "key", "tokens", "store", "priority"} <= set(schema["properties"])
     first, shown = await chat(filters, "c1", "I am allergic to nuts.", "Noted, no nuts.")
     assert first == "I am allergic to nuts." and shown == [], shown
-    await chat(filters, "c2", "Hello there, old friend.", "model 'qwen3' not found", error={"content": "model 'qwen3' not found"})
+    await chat(
+        filters,
+        "c2",
+        "Hello there, old friend.",
+        "model 'qwen3' not found",
+        error={"content": "model 'qwen3' not found"},
+    )
     later, shown = await chat(filters, "c3", "What am I allergic to?", "Nuts.")
     assert "allergic to nuts" in later and later.endswith("What am I allergic to?"), later
     assert shown and shown[0].startswith("Recalled"), shown

@@ -25,19 +25,31 @@ class Fleet:
         line = process.stdout.readline()
         assert line, log.read_text("utf-8")
         told = json.loads(line)
-        self.process, self.log, self.url, self.workers = process, log, told["url"], told["workers"]
+        self.process = process
+        self.log = log
+        self.url = told["url"]
+        self.workers = told["workers"]
         self.port = int(re.search(r":(\d+)$", self.url)[1])  # type: ignore[index]
         self._lines: dict[int, HTTPConnection] = {}
 
-    def ask(self, worker: int, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> Any:
+    def ask(
+        self, worker: int, path: str, body: Any = None, headers: Mapping[str, str] | None = None
+    ) -> Any:
         """The JSON of an answer; its status where it is an error."""
         status, text = self.fetch(worker, path, body, headers)
         return status if status >= 400 else json.loads(text)
 
-    def fetch(self, worker: int, path: str, body: Any = None, headers: Mapping[str, str] | None = None) -> tuple[int, str]:
+    def fetch(
+        self, worker: int, path: str, body: Any = None, headers: Mapping[str, str] | None = None
+    ) -> tuple[int, str]:
         given = {"content-type": "application/json", **(headers or {})}
         line = self._line(self.workers[worker])
-        line.request("GET" if body is None else "POST", path, None if body is None else json.dumps(body), given)
+        line.request(
+            "GET" if body is None else "POST",
+            path,
+            None if body is None else json.dumps(body),
+            given,
+        )
         answer = line.getresponse()
         return answer.status, answer.read().decode()
 
@@ -61,10 +73,25 @@ def fleet(home: Path, *words: str, workers: int = 2, **environ: str) -> Iterator
     """`engrams serve --workers N` until the end of the block."""
     home.mkdir(exist_ok=True)
     log = home / "serve.log"
-    command = [*ENTRY, "serve", "--home", str(home), "--user", "ada", "--workers", str(workers), "--port", "0", "--json", *words]
+    command = [
+        *ENTRY,
+        "serve",
+        "--home",
+        str(home),
+        "--user",
+        "ada",
+        "--workers",
+        str(workers),
+        "--port",
+        "0",
+        "--json",
+        *words,
+    ]
     with (
         log.open("w") as errors,
-        subprocess.Popen(command, env={**os.environ, **environ}, stdout=subprocess.PIPE, stderr=errors, text=True) as process,
+        subprocess.Popen(
+            command, env={**os.environ, **environ}, stdout=subprocess.PIPE, stderr=errors, text=True
+        ) as process,
     ):
         try:
             found = Fleet(process, log)

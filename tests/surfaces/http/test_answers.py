@@ -13,7 +13,11 @@ from engrams.surfaces.http.app import create_app
 from engrams.surfaces.http.permissiontable import list_operations
 from engrams.testing import ScriptedModel, temp_engine
 
-SAFE = {"x-content-type-options": "nosniff", "x-frame-options": "DENY", "referrer-policy": "no-referrer"}
+SAFE = {
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+}
 
 
 @pytest.fixture(scope="module")
@@ -29,9 +33,20 @@ def unsafe(answer: httpx2.Response) -> dict[str, str]:
 
 @pytest.mark.slow
 def test_every_answer_is_safe_for_a_browser(url: str) -> None:
-    """Every route, every unknown path, every wrong method and every static file carries the security headers."""
+    """Every route, every unknown path, every wrong method and every static file carries the
+    security headers.
+    """
     paths = {path.replace("{", "").replace("}", "") for _, path in list_operations()}
-    paths |= {"/nothing", "/v1/nothing", "/v1/memories/x/y/z", "/ui/", "/ui/nothing.js", "/ui/css/parts.css", "//", "/v1/chat/completions"}
+    paths |= {
+        "/nothing",
+        "/v1/nothing",
+        "/v1/memories/x/y/z",
+        "/ui/",
+        "/ui/nothing.js",
+        "/ui/css/parts.css",
+        "//",
+        "/v1/chat/completions",
+    }
     with httpx2.Client(base_url=url, headers={"content-type": "application/json"}) as client:
         for path in sorted(paths):
             for method in ("GET", "POST", "DELETE", "PUT"):
@@ -40,7 +55,9 @@ def test_every_answer_is_safe_for_a_browser(url: str) -> None:
 
 
 def test_answers_of_the_model_server_are_safe_too() -> None:
-    """What comes from upstream carries them as well: answers, streams, errors and paths that are its own."""
+    """What comes from upstream carries them as well:
+    answers, streams, errors and paths that are its own.
+    """
     with (
         ScriptedModel() as model,
         temp_engine(user="ann", serve__upstream=model.url, serve__upstream_learns=False) as engine,
@@ -66,17 +83,26 @@ def test_answers_of_the_model_server_are_safe_too() -> None:
         ("/v1/search", {"query": "x", "limt": 3}, "Did you mean limit?"),
     ],
 )
-def test_a_wrong_field_names_the_right_one(url: str, path: str, body: dict[str, object], words: str) -> None:
+def test_a_wrong_field_names_the_right_one(
+    url: str, path: str, body: dict[str, object], words: str
+) -> None:
     """A field of another system is refused with the name that is meant and all that there are."""
     told = httpx2.post(url + path, json=body).json()["detail"]
     assert words in told and "It takes " in told and "Extra inputs" not in told
 
 
 def test_errors_say_what_to_do(url: str) -> None:
-    """A missing content type, broken JSON, an unknown id and a path misspelt each get an answer that fits."""
+    """A missing content type, broken JSON, an unknown id and a path misspelt each get an answer
+    that fits.
+    """
     unmarked = httpx2.post(url + "/v1/memories", content=b'{"text": "x"}').json()
-    assert ("not marked as JSON" in unmarked["detail"], "Content-Type" in unmarked["hint"]) == (True, True)
-    broken = httpx2.post(url + "/v1/memories", content=b'{"text"', headers={"content-type": "application/json"}).json()
+    assert ("not marked as JSON" in unmarked["detail"], "Content-Type" in unmarked["hint"]) == (
+        True,
+        True,
+    )
+    broken = httpx2.post(
+        url + "/v1/memories", content=b'{"text"', headers={"content-type": "application/json"}
+    ).json()
     assert broken["detail"].startswith("The body is not JSON")
     unknown = httpx2.get(url + "/v1/memories/nothing").json()
     assert "GET /v1/memories" in unknown["hint"]
@@ -85,14 +111,23 @@ def test_errors_say_what_to_do(url: str) -> None:
 
 
 def test_jobs_tell_nobody_of_others(tmp_path: object) -> None:
-    """A key without the right admin sees no job of another owner or of none: no count, no item, no lag."""
+    """A key without the right admin sees no job of another owner or of none:
+    no count, no item, no lag.
+    """
     from engrams.apikeys import ApiKeyStore
     from engrams.types import Scope
 
-    with temp_engine(user="ann", jobs__workers=0) as engine, running(create_app(engine, engine.settings)) as url:
+    with (
+        temp_engine(user="ann", jobs__workers=0) as engine,
+        running(create_app(engine, engine.settings)) as url,
+    ):
         now = engine.now()
-        _, secret = ApiKeyStore.open(engine.settings.home).add("bob", Scope(("user", "bob")), ("read", "write"), now)
-        _, master = ApiKeyStore.open(engine.settings.home).add("root", Scope(("user", "root")), ("read", "admin"), now)
+        _, secret = ApiKeyStore.open(engine.settings.home).add(
+            "bob", Scope(("user", "bob")), ("read", "write"), now
+        )
+        _, master = ApiKeyStore.open(engine.settings.home).add(
+            "root", Scope(("user", "root")), ("read", "admin"), now
+        )
         engine.store.enqueue(
             (
                 JobSpec("embed", "model", {}),
@@ -106,7 +141,13 @@ def test_jobs_tell_nobody_of_others(tmp_path: object) -> None:
         engine.store.fail(JobFailure(job.lease, "quotes ann", now, None))
         query = "/v1/jobs?state=waiting&state=running&state=dead"
         told = httpx2.get(url + query, headers={"authorization": f"Bearer {secret}"}).json()
-        assert (told["jobs"], told["lag_seconds"], told["dead"], told["items"], told["queue_seconds"]) == ({}, 0.0, [], [], 0.0)
+        assert (
+            told["jobs"],
+            told["lag_seconds"],
+            told["dead"],
+            told["items"],
+            told["queue_seconds"],
+        ) == ({}, 0.0, [], [], 0.0)
         seen = httpx2.get(url + query, headers={"authorization": f"Bearer {master}"}).json()
         assert {"embed", "finalise", "dead-one"} <= seen["jobs"].keys()
         assert "quotes ann" not in str(seen)

@@ -50,15 +50,39 @@ def chat(api: httpx2.Client, text: str) -> dict[str, Any]:
 
 
 @pytest.mark.covers("S0.48")
-def test_explain_tells_every_score_and_asks_nobody(api: httpx2.Client, model: ScriptedModel) -> None:
-    """Tier, similarity, recency, importance, score, selection and the reason of each drop; no model call and no effect."""
-    assert api.post("/seed/implementation", json={"facts": [f"Crate {n} stands in hall {n % 3}." for n in range(9)]}).status_code == 200
+def test_explain_tells_every_score_and_asks_nobody(
+    api: httpx2.Client, model: ScriptedModel
+) -> None:
+    """Tier, similarity, recency, importance, score, selection and the reason of each drop;
+    no model call and no effect.
+    """
+    assert (
+        api.post(
+            "/seed/implementation",
+            json={"facts": [f"Crate {n} stands in hall {n % 3}." for n in range(9)]},
+        ).status_code
+        == 200
+    )
     api.engine.drain()  # type: ignore[attr-defined]
-    calls, before = len(model.requests), api.engine.stats(("user", "ann"))  # type: ignore[attr-defined]
-    told = api.post("/explain/implementation", json={"query": "which crate stands in hall 2?"}).json()
+    calls = len(model.requests)  # type: ignore[attr-defined]
+    before = api.engine.stats(("user", "ann"))
+    told = api.post(
+        "/explain/implementation", json={"query": "which crate stands in hall 2?"}
+    ).json()
     assert len(told["rows"]) >= 9
     for row in told["rows"]:
-        assert set(row) == {"id", "text", "tier", "sim", "recency", "importance", "score", "selected", "dropped", "parts"}
+        assert set(row) == {
+            "id",
+            "text",
+            "tier",
+            "sim",
+            "recency",
+            "importance",
+            "score",
+            "selected",
+            "dropped",
+            "parts",
+        }
         assert 0 <= row["sim"] <= 1 and 0 < row["recency"] <= 1 and 0 <= row["importance"] <= 1
         assert row["selected"] == (row["dropped"] == "")
     assert sum(row["selected"] for row in told["rows"]) == 6
@@ -68,8 +92,12 @@ def test_explain_tells_every_score_and_asks_nobody(api: httpx2.Client, model: Sc
 
 
 @pytest.mark.covers("S0.49")
-def test_chat_gives_a_reply_and_the_trace_of_its_memories(api: httpx2.Client, model: ScriptedModel) -> None:
-    """The model's reply, and how its memories were chosen, in the form of explain; only the reply is waited for."""
+def test_chat_gives_a_reply_and_the_trace_of_its_memories(
+    api: httpx2.Client, model: ScriptedModel
+) -> None:
+    """The model's reply, and how its memories were chosen, in the form of explain;
+    only the reply is waited for.
+    """
     api.post("/seed/implementation", json={"facts": ["The spare key hangs in the shed."]})
     api.engine.drain()  # type: ignore[attr-defined]
     gate = threading.Event()
@@ -84,7 +112,10 @@ def test_chat_gives_a_reply_and_the_trace_of_its_memories(api: httpx2.Client, mo
     body = chat(api, "Where does the spare key hang?")
     gate.set()
     assert body["reply"] == "In the shed."
-    assert "The spare key hangs in the shed." in next(each for each in model.requests if "assistant with a memory" in each.prompt).prompt
+    assert (
+        "The spare key hangs in the shed."
+        in next(each for each in model.requests if "assistant with a memory" in each.prompt).prompt
+    )
     found = next(row for row in body["trace"]["rows"] if "spare key hangs" in row["text"])
     assert found["selected"] and found["sim"] > 0.3
 
@@ -95,7 +126,9 @@ def test_a_waiting_model_blocks_nobody(api: httpx2.Client, model: ScriptedModel)
     gate = threading.Event()
     model.when("wait for me", lambda _: "late" if gate.wait(20) else "never")
     slow: list[str] = []
-    thread = threading.Thread(target=lambda: slow.append(chat(api, "Please wait for me here.")["reply"]))
+    thread = threading.Thread(
+        target=lambda: slow.append(chat(api, "Please wait for me here.")["reply"])
+    )
     thread.start()
     assert model.wait(1)
     assert chat(api, "What else is new today?")["reply"]
@@ -111,10 +144,16 @@ def test_about(api: httpx2.Client) -> None:
     """The models and the one agent; any other agent is not found, on every route that names one."""
     meta = api.get("/meta").json()
     assert meta["agents"] == api.get("/agents").json() == ["implementation"]
-    assert (meta["embed_model"] and meta["llm_model"] == "openai:scripted") or "scripted" in meta["llm_model"]
+    assert (meta["embed_model"] and meta["llm_model"] == "openai:scripted") or "scripted" in meta[
+        "llm_model"
+    ]
     for path in ("state", "registry"):
         assert api.get(f"/{path}/planner").status_code == 404
-    for path, body in (("chat", {"message": "x"}), ("explain", {"query": "x"}), ("seed", {"facts": ["x"]})):
+    for path, body in (
+        ("chat", {"message": "x"}),
+        ("explain", {"query": "x"}),
+        ("seed", {"facts": ["x"]}),
+    ):
         assert api.post(f"/{path}/planner", json=body).status_code == 404
     for path in ("consolidate", "abstract"):
         assert api.post(f"/{path}/planner").status_code == 404
@@ -132,7 +171,9 @@ def test_jobs_in_flight(api: httpx2.Client) -> None:
 
 @pytest.mark.covers("S0.53")
 def test_state_graph_and_registry(api: httpx2.Client) -> None:
-    """The tiers in numbers, for all agents and for one; the graph's nodes and edges; the latest of the long term."""
+    """The tiers in numbers, for all agents and for one;
+    the graph's nodes and edges; the latest of the long term.
+    """
     for number in range(3):
         chat(api, f"We keep session {number} in Redis because it is fast.")
     one = api.get("/state/implementation").json()
@@ -144,23 +185,35 @@ def test_state_graph_and_registry(api: httpx2.Client) -> None:
     assert whole["agents"]["implementation"]["l0"] == 0
     assert whole["agents"]["implementation"]["registry"] > 0
     graph = api.get("/l4").json()
-    assert whole["kg"] == graph and graph["nodes"] and set(graph["nodes"][0]) == {"id", "label", "member_count", "concept"}
+    assert (
+        whole["kg"] == graph
+        and graph["nodes"]
+        and set(graph["nodes"][0]) == {"id", "label", "member_count", "concept"}
+    )
     rows = api.get("/registry/implementation").json()["rows"]
     assert rows and "Redis" in rows[0]["content"] and rows[0]["nodes"]
-    assert api.post("/abstract/implementation").status_code == api.post("/kg/dedupe").status_code == 200
+    assert (
+        api.post("/abstract/implementation").status_code
+        == api.post("/kg/dedupe").status_code
+        == 200
+    )
 
 
 @pytest.mark.covers("S0.5")
 def test_seeding_takes_one_word(api: httpx2.Client) -> None:
     """What is seeded is stored, however short."""
-    assert api.post("/seed/implementation", json={"facts": ["Redis"]}).json() == {"done": {"stored": 1}}
+    assert api.post("/seed/implementation", json={"facts": ["Redis"]}).json() == {
+        "done": {"stored": 1}
+    }
     rows = api.post("/explain/implementation", json={"query": "Redis"}).json()["rows"]
     assert "Redis" in [row["text"] for row in rows]
 
 
 @pytest.mark.covers("S0.54")
 def test_reset_begins_anew(api: httpx2.Client) -> None:
-    """Everybody's memory is erased, nothing of it is found by a second look, and a chat afterwards works."""
+    """Everybody's memory is erased, nothing of it is found by a second look, and a chat afterwards
+    works.
+    """
     chat(api, "My tortoise is called Odessa.")
     api.engine.add("Bob keeps bees.", scope=("user", "bob"))  # type: ignore[attr-defined]
     done = api.post("/reset").json()
@@ -181,7 +234,8 @@ def test_nothing_is_wiped_where_it_is_not_set() -> None:
         assert engine.list(scope=("user", "ann")).records
 
 
-# -------------------------------------------------------------------------------------------------------------- control
+# --------------------------------------------------------------------------------------------------
+# control
 
 
 @pytest.fixture
@@ -204,9 +258,15 @@ def control() -> Iterator[httpx2.Client]:
 
 @pytest.mark.covers("S4.1", "S4.52", "S4.63")
 def test_status_counts_by_layer(control: httpx2.Client) -> None:
-    """Counts under the names of layers, beside them the names that people are shown: one mapping for all surfaces."""
+    """Counts under the names of layers, beside them the names that people are shown:
+    one mapping for all surfaces.
+    """
     told = control.get("/api/memory/status").json()
-    assert set(told["counts"]) == {layer.value for layer in Layer} == {"semantic", "episodic", "procedural"}
+    assert (
+        set(told["counts"])
+        == {layer.value for layer in Layer}
+        == {"semantic", "episodic", "procedural"}
+    )
     assert told["names"] == {layer.value: name for layer, name in PRODUCT.items()}
     assert list(told["names"].values()) == ["facts", "sessions", "rules"]
     assert (told["counts"]["semantic"], told["counts"]["procedural"]) == (2, 1)
@@ -216,27 +276,53 @@ def test_status_counts_by_layer(control: httpx2.Client) -> None:
 @pytest.mark.covers("S4.52")
 def test_recall_is_switched(control: httpx2.Client) -> None:
     """The toggle is kept, for this owner only; what is no toggle is refused."""
-    assert control.patch("/api/memory/recall", json={"enabled": False}).json() == {"recall_enabled": False}
+    assert control.patch("/api/memory/recall", json={"enabled": False}).json() == {
+        "recall_enabled": False
+    }
     assert control.get("/api/memory/status").json()["recall_enabled"] is False
-    assert control.get("/api/memory/status", headers={"x-engrams-user": "bob"}).json()["recall_enabled"] is True
-    assert control.patch("/api/memory/recall", json={"enabled": True}).json() == {"recall_enabled": True}
+    assert (
+        control.get("/api/memory/status", headers={"x-engrams-user": "bob"}).json()[
+            "recall_enabled"
+        ]
+        is True
+    )
+    assert control.patch("/api/memory/recall", json={"enabled": True}).json() == {
+        "recall_enabled": True
+    }
     assert control.patch("/api/memory/recall", json={}).status_code == 422
 
 
 @pytest.mark.covers("S4.52")
 def test_lists_are_numbered_from_one(control: httpx2.Client) -> None:
-    """Facts, sessions and rules, the newest first; DELETE takes a number and those behind move up; out of range is 404."""
+    """Facts, sessions and rules, the newest first;
+
+    DELETE takes a number and those behind move up; out of range is 404.
+    """
     facts = control.get("/api/memory/facts").json()["items"]
-    assert [(each["n"], each["text"]) for each in facts] == [(1, "The kiln is hot."), (2, "The gate is green.")]
-    assert [each["text"] for each in control.get("/api/memory/sessions").json()["items"]] == ["We met."]
-    assert [each["text"] for each in control.get("/api/memory/rules").json()["items"]] == ["Answer briefly."]
+    assert [(each["n"], each["text"]) for each in facts] == [
+        (1, "The kiln is hot."),
+        (2, "The gate is green."),
+    ]
+    assert [each["text"] for each in control.get("/api/memory/sessions").json()["items"]] == [
+        "We met."
+    ]
+    assert [each["text"] for each in control.get("/api/memory/rules").json()["items"]] == [
+        "Answer briefly."
+    ]
     assert control.delete("/api/memory/facts/1").json()["text"] == "The kiln is hot."
-    assert [(each["n"], each["text"]) for each in control.get("/api/memory/facts").json()["items"]] == [(1, "The gate is green.")]
-    assert [control.delete(f"/api/memory/{path}").status_code for path in ("facts/2", "rules/9", "facts/0", "facts/-1", "notes/1")] == [
+    assert [
+        (each["n"], each["text"]) for each in control.get("/api/memory/facts").json()["items"]
+    ] == [(1, "The gate is green.")]
+    assert [
+        control.delete(f"/api/memory/{path}").status_code
+        for path in ("facts/2", "rules/9", "facts/0", "facts/-1", "notes/1")
+    ] == [
         404,
         404,
         422,
         422,
         422,
     ]
-    assert control.delete("/api/memory/facts/1", headers={"x-engrams-user": "bob"}).status_code == 404
+    assert (
+        control.delete("/api/memory/facts/1", headers={"x-engrams-user": "bob"}).status_code == 404
+    )

@@ -20,7 +20,16 @@ import pytest
 import engrams
 from engrams.types import Turn
 
-START = [sys.executable, "-m", "engrams.surfaces.cli.entry", "serve", "--port", "0", "--user", "ada"]
+START = [
+    sys.executable,
+    "-m",
+    "engrams.surfaces.cli.entry",
+    "serve",
+    "--port",
+    "0",
+    "--user",
+    "ada",
+]
 
 
 @contextmanager
@@ -28,11 +37,17 @@ def served(home: Path, **options: str) -> Iterator[int]:
     """Port of `engrams serve`, which is killed: its work hangs."""
     environment = {**os.environ, "ENGRAMS_HOME": str(home), "ENGRAMS_SERVE__RATE_LIMIT": "0"}
     environment |= {f"ENGRAMS_{name.upper()}": value for name, value in options.items()}
-    with subprocess.Popen(START, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as process:
+    with subprocess.Popen(
+        START, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
         try:
             assert process.stdout is not None
             line = process.stdout.readline()
-            yield int(next(word for word in line.split() if word.startswith("http")).split(":")[2].partition("/")[0])
+            yield int(
+                next(word for word in line.split() if word.startswith("http"))
+                .split(":")[2]
+                .partition("/")[0]
+            )
         finally:
             process.kill()
 
@@ -54,14 +69,24 @@ def ask(port: int, path: str) -> tuple[float, int]:
 
 
 def test_health_needs_no_worker(home: Path) -> None:
-    """Where every worker waits for an embedder that never answers, health and readiness are told at once."""
+    """Where every worker waits for an embedder that never answers, health and readiness are told at
+    once.
+    """
     with socket.create_server(("127.0.0.1", 0), backlog=256) as silent:
         embedder = f"http://127.0.0.1:{silent.getsockname()[1]}"
-        with served(home, embed__provider="openai", embed__url=embedder, embed__model="m", embed__dimension="8") as port:
+        with served(
+            home,
+            embed__provider="openai",
+            embed__url=embedder,
+            embed__model="m",
+            embed__dimension="8",
+        ) as port:
             assert ask(port, "/ready")[1] == 200
             chat = json.dumps([{"role": "user", "content": "I live in Oslo."}]).encode()
             hanging = [send(port, "/v1/import", chat) for _ in range(12)]
-            hanging += [send(port, "/v1/search", b'{"query": "where do I live?"}') for _ in range(60)]
+            hanging += [
+                send(port, "/v1/search", b'{"query": "where do I live?"}') for _ in range(60)
+            ]
             ask(port, "/health")  # A slow machine takes its time to read what was sent.
             took = [ask(port, path) for path in ("/health", "/ready", "/health", "/ready")]
             for line in hanging:
@@ -72,24 +97,39 @@ def test_health_needs_no_worker(home: Path) -> None:
 
 @pytest.mark.slow
 def test_health_under_load(home: Path) -> None:
-    """Health and readiness answer in a fraction of a second while twenty clients search, add and import long texts."""
+    """Health and readiness answer in a fraction of a second while twenty clients search, add and
+    import long texts.
+    """
     with engrams.open(home=home, user="ada", jobs__workers=0) as memory:
         for first in range(0, 5000, 500):
             memory.observe(
-                [Turn(f"Day {n}: somebody walked to harbour {n % 97}") for n in range(first, first + 500)], scope=("user", "ada")
+                [
+                    Turn(f"Day {n}: somebody walked to harbour {n % 97}")
+                    for n in range(first, first + 500)
+                ],
+                scope=("user", "ada"),
             )
     long = ("monday january we walked to the harbour " * 2500)[:100_000]
 
     def work(number: int, port: int, ends: float) -> None:
         while time.monotonic() < ends:
             text = long if random.random() < 0.2 else "Who walked to the harbour"
-            path, field = (("/v1/search", "query"), ("/v1/memories", "text"), ("/v1/context", "query"))[number % 3]
-            send(port, path, json.dumps({field: f"{text} {random.random()}"}).encode()).getresponse().read()
+            path, field = (
+                ("/v1/search", "query"),
+                ("/v1/memories", "text"),
+                ("/v1/context", "query"),
+            )[number % 3]
+            send(
+                port, path, json.dumps({field: f"{text} {random.random()}"}).encode()
+            ).getresponse().read()
 
     with served(home) as port:
         ask(port, "/health")
         ends = time.monotonic() + 15
-        clients = [threading.Thread(target=work, args=(number, port, ends), daemon=True) for number in range(20)]
+        clients = [
+            threading.Thread(target=work, args=(number, port, ends), daemon=True)
+            for number in range(20)
+        ]
         for client in clients:
             client.start()
         took = []

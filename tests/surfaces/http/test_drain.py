@@ -14,19 +14,30 @@ from engrams.testing import ScriptedModel
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_what_is_cut_off_at_the_end_is_told_to_come_again(home: Path, workers: int) -> None:
-    """A request that outlasts the grace after SIGTERM is answered 503, with Retry-After and our shape of errors; the server ends with 0."""
+    """A request that outlasts the grace after SIGTERM is answered 503, with Retry-After and our
+    shape of errors; the server ends with 0.
+    """
     answers: list[tuple[int, str, dict[str, str]]] = []
     with ScriptedModel() as model:
         model.fail("hang")
-        settings = {"serve__upstream": f"{model.url}/v1", "serve__workers": workers, "sessions__shutdown_seconds": 1}
+        settings = {
+            "serve__upstream": f"{model.url}/v1",
+            "serve__workers": workers,
+            "sessions__shutdown_seconds": 1,
+        }
         with process(home, "", "serve", "--port", "0", **settings) as running:
             assert running.stdout is not None
             address = running.stdout.readline().split("listens on ")[1].split("/v1")[0]
 
             def ask() -> None:
                 connections = KeptConnections()
-                body = {"model": "m", "messages": [{"role": "user", "content": "My boat is called Wren."}]}
-                status, text = connections.send(address, "POST", "/v1/chat/completions", "ann", body)
+                body = {
+                    "model": "m",
+                    "messages": [{"role": "user", "content": "My boat is called Wren."}],
+                }
+                status, text = connections.send(
+                    address, "POST", "/v1/chat/completions", "ann", body
+                )
                 answers.append((status, text, connections.headers))
 
             asking = threading.Thread(target=ask)

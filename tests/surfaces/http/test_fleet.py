@@ -1,4 +1,6 @@
-"""Two served processes on one Postgres: what one stores the other finds, and nobody finds another's."""
+"""Two served processes on one Postgres:
+what one stores the other finds, and nobody finds another's.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,10 @@ import pytest
 from tests.store import postgres
 from tests.surfaces.fleet import KeptConnections, ask, server
 
-pytestmark = [pytest.mark.postgres, pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING)]
+pytestmark = [
+    pytest.mark.postgres,
+    pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING),
+]
 OWNERS = ("ann", "bob", "cleo", "dan", "eva")
 WORD = re.compile(r"zq(ann|bob|cleo|dan|eva)")
 
@@ -23,16 +28,22 @@ WORD = re.compile(r"zq(ann|bob|cleo|dan|eva)")
 def servers(tmp_path: Path) -> Iterator[list[str]]:
     url = postgres.empty_database()
     with ExitStack() as stack:
-        yield [stack.enter_context(server(tmp_path / name, url, serve__rate_limit=0)) for name in ("one", "two")]
+        yield [
+            stack.enter_context(server(tmp_path / name, url, serve__rate_limit=0))
+            for name in ("one", "two")
+        ]
 
 
 @pytest.mark.covers("S1.62")
 def test_one_memory_behind_two_doors(servers: list[str]) -> None:
     """Requests that alternate between two processes see each write at once, and no other person's."""
     for number in range(6):
-        writer, reader = servers[number % 2], servers[(number + 1) % 2]
+        writer = servers[number % 2]
+        reader = servers[(number + 1) % 2]
         user = f"user{number % 3}"
-        added = ask(writer, "memories", {"text": f"The code of locker {number} is quux{number}."}, user)
+        added = ask(
+            writer, "memories", {"text": f"The code of locker {number} is quux{number}."}, user
+        )
         hits = ask(reader, "search", {"query": f"locker {number} quux{number}"}, user)["hits"]
         assert f"quux{number}" in json.dumps(hits), added
         others = ask(reader, "search", {"query": f"locker quux{number}"}, "somebody")
@@ -43,7 +54,8 @@ class Caller:
     """Random calls of several owners at both processes, with ids of anybody's."""
 
     def __init__(self, servers: list[str], seed: int) -> None:
-        self._servers, self._dice = servers, random.Random(seed)
+        self._servers = servers
+        self._dice = random.Random(seed)
         self._ids: list[tuple[str, str]] = []
         self.leaks: list[str] = []
         self.calls = 0
@@ -54,14 +66,19 @@ class Caller:
                 self._call(connections)
 
     def _call(self, connections: KeptConnections) -> None:
-        dice, owner = self._dice, self._dice.choice(OWNERS)
+        dice = self._dice
+        owner = self._dice.choice(OWNERS)
         target, id = dice.choice(self._ids) if self._ids else (owner, "no-such-id")
         text = f"I keep thing {dice.randrange(10**6)} in box zq{owner}."
         others = " ".join(f"zq{one}" for one in OWNERS)
         method, path, body = dice.choice(
             (
                 ("POST", "/v1/memories", {"text": text}),
-                ("POST", "/v1/memories", {"messages": [{"content": text}], "session": f"s{dice.randrange(5)}"}),
+                (
+                    "POST",
+                    "/v1/memories",
+                    {"messages": [{"content": text}], "session": f"s{dice.randrange(5)}"},
+                ),
                 ("POST", "/v1/search", {"query": f"thing in box {others}", "limit": 20}),
                 ("POST", "/v1/context", {"query": f"Which things are in {others}?"}),
                 ("POST", "/v1/explain", {"query": f"box {others}"}),
@@ -85,7 +102,11 @@ class Caller:
         self.calls += 1
         # A query is told again with its answer; ids and statuses are looked at besides.
         told = answer.replace(others, "")
-        if foreign := {word for word in WORD.findall(told) if word != owner and not (path.endswith(f"zq{target}") and status >= 400)}:
+        if foreign := {
+            word
+            for word in WORD.findall(told)
+            if word != owner and not (path.endswith(f"zq{target}") and status >= 400)
+        }:
             self.leaks.append(f"{owner}: {method} {path} told of {sorted(foreign)}")
         named = id in path or (isinstance(body, dict) and id in body.get("ids", ()))
         if named and target != owner and status < 400:
@@ -109,7 +130,9 @@ def call_much(servers: list[str], calls: int, threads: int) -> list[Caller]:
 @pytest.mark.covers("S1.62")
 @pytest.mark.slow
 def test_owners_do_not_meet(servers: list[str]) -> None:
-    """Whatever several owners ask of two processes, with ids and words of each other, nobody gets another's words."""
+    """Whatever several owners ask of two processes, with ids and words of each other, nobody gets
+    another's words.
+    """
     callers = call_much(servers, 400, 2)
     assert [leak for caller in callers for leak in caller.leaks] == []
 

@@ -1,4 +1,6 @@
-"""Two served processes with homes of their own on one Postgres: keys and the audit log are the same at both."""
+"""Two served processes with homes of their own on one Postgres:
+keys and the audit log are the same at both.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,11 @@ import pytest
 from tests.store import postgres
 from tests.surfaces.fleet import PROGRAM, eventually, process
 
-pytestmark = [pytest.mark.slow, pytest.mark.postgres, pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING)]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.postgres,
+    pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING),
+]
 
 
 @dataclass
@@ -32,7 +38,9 @@ class Machine:
     def ask(self, key: str, path: str, body: Any = None) -> Any:
         """The JSON of an answer, or its status where it is refused."""
         headers = {"Content-Type": "application/json", "Authorization": f"Bearer {key}"}
-        request = Request(self.address + path, None if body is None else json.dumps(body).encode(), headers)
+        request = Request(
+            self.address + path, None if body is None else json.dumps(body).encode(), headers
+        )
         try:
             with urlopen(request, timeout=60) as answer:
                 return json.loads(answer.read())
@@ -51,13 +59,29 @@ class Machine:
 
 def run(home: Path, url: str, *words: str) -> Any:
     env = {**os.environ, "ENGRAMS_HOME": str(home), "ENGRAMS_STORE__URL": url}
-    done = subprocess.run([*PROGRAM, *words, "--json"], env=env, capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(
+        [*PROGRAM, *words, "--json"],
+        env=env,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
     return json.loads(done.stdout)
 
 
 def add_key(home: Path, url: str, user: str, *rights: str) -> tuple[str, str]:
     """Id and secret of a key that the command makes in this home."""
-    made = run(home, url, "keys", "add", "test", "--user", user, *(word for right in rights for word in ("--right", right)))
+    made = run(
+        home,
+        url,
+        "keys",
+        "add",
+        "test",
+        "--user",
+        user,
+        *(word for right in rights for word in ("--right", right)),
+    )
     return made["id"], made["key"]
 
 
@@ -75,10 +99,17 @@ def root(tmp_path: Path, url: str) -> tuple[str, str]:
 @contextmanager
 def machine(home: Path, url: str, **settings: object) -> Iterator[Machine]:
     """A server that refuses who has no key, and knows from the database that there is one."""
-    given = {"serve__require_keys": "always", "serve__rate_limit": 0, "write__extract": "off", **settings}
+    given = {
+        "serve__require_keys": "always",
+        "serve__rate_limit": 0,
+        "write__extract": "off",
+        **settings,
+    }
     with process(home, url, "serve", "--port", "0", **given) as server:
         assert server.stdout is not None
-        yield Machine(home, url, server.stdout.readline().split("listens on ")[1].split("/v1")[0], server)
+        yield Machine(
+            home, url, server.stdout.readline().split("listens on ")[1].split("/v1")[0], server
+        )
 
 
 @pytest.fixture
@@ -89,40 +120,74 @@ def machines(tmp_path: Path, url: str, root: tuple[str, str]) -> Iterator[tuple[
         yield one, two
 
 
-def test_a_key_holds_on_every_machine(machines: tuple[Machine, Machine], root: tuple[str, str]) -> None:
-    """A key that a command adds in one home opens the other server at once, is listed there, and once it is revoked in either home it is
-    refused at both within a second."""
+def test_a_key_holds_on_every_machine(
+    machines: tuple[Machine, Machine], root: tuple[str, str]
+) -> None:
+    """A key that a command adds in one home opens the other server at once, is listed there, and
+    once it is revoked in either home it is refused at both within a second.
+    """
     for colour, (first, second) in (("blue", machines), ("red", machines[::-1])):
         id, key = add_key(first.home, first.url, "ann", "read", "write")
-        assert second.ask(key, "/v1/memories", {"text": f"My locker is {colour}."})["results"][0]["outcome"] == "stored"
+        assert (
+            second.ask(key, "/v1/memories", {"text": f"My locker is {colour}."})["results"][0][
+                "outcome"
+            ]
+            == "stored"
+        )
         assert first.ask(key, "/v1/search", {"query": "locker"})["hits"]
         assert second.ask(key[:-1] + ("a" if key[-1] != "a" else "b"), "/v1/scopes") == 401
         listed = {held["id"]: held for held in second.run("keys", "list")["keys"]}
         assert listed.keys() >= {id, root[0]} and listed[id]["revoked_at"] is None
         first.run("keys", "revoke", id)
-        eventually(lambda: [one.ask(key, "/v1/scopes") for one in (first, second)] == [401, 401], 30)  # noqa: B023
-        assert {held["id"] for held in second.run("keys", "list")["keys"] if held["revoked_at"]} >= {id}
+        eventually(
+            lambda: [one.ask(key, "/v1/scopes") for one in (first, second)] == [401, 401],  # noqa: B023
+            30,
+        )
+        assert {
+            held["id"] for held in second.run("keys", "list")["keys"] if held["revoked_at"]
+        } >= {id}
         assert not (first.home / "keys").exists() and not (first.home / "audit").exists()
 
 
-def test_any_server_lists_what_was_done_at_both(machines: tuple[Machine, Machine], root: tuple[str, str]) -> None:
-    """Requests at either server and commands in either home are in the audit log of both, and a person sees the own ones only."""
-    (ann, ann_key), (bob, bob_key) = (add_key(machines[0].home, machines[0].url, user, "read", "write") for user in ("ann", "bob"))
+def test_any_server_lists_what_was_done_at_both(
+    machines: tuple[Machine, Machine], root: tuple[str, str]
+) -> None:
+    """Requests at either server and commands in either home are in the audit log of both, and a
+    person sees the own ones only.
+    """
+    (ann, ann_key), (bob, bob_key) = (
+        add_key(machines[0].home, machines[0].url, user, "read", "write") for user in ("ann", "bob")
+    )
     machines[0].ask(ann_key, "/v1/memories", {"text": "My locker is blue."})
     machines[1].ask(ann_key, "/v1/memories", {"text": "My bike is red."})
     machines[1].ask(bob_key, "/v1/memories", {"text": "My boat is green."})
     assert machines[1].ask(bob_key, "/metrics") == 403
-    done = {(ann, "memory.add", "user/ann"), (bob, "memory.add", "user/bob"), ("local", "key.add", "user/ann")}
+    done = {
+        (ann, "memory.add", "user/ann"),
+        (bob, "memory.add", "user/bob"),
+        ("local", "key.add", "user/ann"),
+    }
     for machine in machines:
         eventually(lambda: set(machine.events(root[1])) >= done, 30)  # noqa: B023
-        eventually(lambda: machine.events(root[1], "memory.add").count((ann, "memory.add", "user/ann")) == 2, 30)  # noqa: B023
+        eventually(
+            lambda: (
+                machine.events(root[1], "memory.add").count((ann, "memory.add", "user/ann")) == 2  # noqa: B023
+            ),
+            30,
+        )
         own = machine.ask(ann_key, "/v1/audit")["entries"]
-        assert [(entry["action"], entry["actor"]) for entry in own] == [("memory.add", ann)] * 2 + [("key.add", "local")]
+        assert [(entry["action"], entry["actor"]) for entry in own] == [("memory.add", ann)] * 2 + [
+            ("key.add", "local")
+        ]
         assert machine.ask(ann_key, "/v1/audit?everyone=true") == 403
 
 
-def test_the_death_of_a_server(machines: tuple[Machine, Machine], root: tuple[str, str], tmp_path: Path) -> None:
-    """Events of more than a second before a kill are there, those of an orderly end all; keys and the other servers go on."""
+def test_the_death_of_a_server(
+    machines: tuple[Machine, Machine], root: tuple[str, str], tmp_path: Path
+) -> None:
+    """Events of more than a second before a kill are there, those of an orderly end all;
+    keys and the other servers go on.
+    """
     one, two = machines
     ann, key = add_key(tmp_path / "dying", one.url, "ann", "read", "write")
     done = (ann, "memory.add", "user/ann")
@@ -151,14 +216,18 @@ def refusing(url: str) -> Iterator[None]:
     with psycopg.connect(postgres.start_server(), autocommit=True) as connection:
         connection.execute("ALTER DATABASE fresh ALLOW_CONNECTIONS false")
         try:
-            connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'fresh'")
+            connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'fresh'"
+            )
             yield
         finally:
             connection.execute("ALTER DATABASE fresh ALLOW_CONNECTIONS true")
 
 
 def test_a_database_that_goes_away(tmp_path: Path) -> None:
-    """Without it no key opens anything, and requests say so; once it is back keys open, and no event from before is missing or double."""
+    """Without it no key opens anything, and requests say so;
+    once it is back keys open, and no event from before is missing or double.
+    """
     url = postgres.make_database()
     run(tmp_path / "one", url, "migrate")
     _, key = add_key(tmp_path / "one", url, "root", "read", "write", "admin")

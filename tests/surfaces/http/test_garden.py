@@ -29,7 +29,9 @@ def garden(engine: MemoryEngine) -> Iterator[httpx2.Client]:
     """Ann's client."""
     with (
         running(create_app(engine, engine.settings)) as url,
-        httpx2.Client(base_url=url + "/v1", headers={"x-engrams-user": "ann"}, timeout=30) as client,
+        httpx2.Client(
+            base_url=url + "/v1", headers={"x-engrams-user": "ann"}, timeout=30
+        ) as client,
     ):
         yield client
 
@@ -37,25 +39,40 @@ def garden(engine: MemoryEngine) -> Iterator[httpx2.Client]:
 def test_a_cycle_over_http(garden: httpx2.Client, engine: MemoryEngine) -> None:
     """A plan names what a run then does, an undo takes it back, and the status knows of it all."""
     plan = garden.get("/garden/plan").json()
-    assert [step["verb"] for step in plan["steps"]] == ["merge"] and len(plan["steps"][0]["ids"]) == 2
+    assert [step["verb"] for step in plan["steps"]] == ["merge"] and len(
+        plan["steps"][0]["ids"]
+    ) == 2
     report = garden.post("/garden/run", json={}).json()
     assert (report["state"], report["compactions"]) == ("complete", 1)
-    assert garden.get("/garden").json()["last"] == report == garden.get("/garden/reports").json()["reports"][-1]
+    assert (
+        garden.get("/garden").json()["last"]
+        == report
+        == garden.get("/garden/reports").json()["reports"][-1]
+    )
     undone = garden.post("/garden/undo", json={}).json()
     assert sorted(undone["restored"]) == sorted(plan["steps"][0]["ids"]) and undone["left"] == []
-    assert {engine.get(id, scope=("user", "ann")).status for id in undone["restored"]} == {Status.ACTIVE}
+    assert {engine.get(id, scope=("user", "ann")).status for id in undone["restored"]} == {
+        Status.ACTIVE
+    }
     assert garden.post("/garden/undo", json={}).status_code == 404
     assert garden.post("/garden/run", json={"jobs": ["merge"]}).json()["compactions"] == 1
 
 
 def test_the_queue_and_the_pause_over_http(garden: httpx2.Client) -> None:
     """An entry is listed, taken off once, and never by somebody else; a pause shows."""
-    id = garden.post("/garden/queue", json={"minutes": 60, "priority": 3, "why": "later"}).json()["id"]
+    id = garden.post("/garden/queue", json={"minutes": 60, "priority": 3, "why": "later"}).json()[
+        "id"
+    ]
     assert [entry["id"] for entry in garden.get("/garden").json()["queue"]] == [id]
-    assert garden.delete(f"/garden/queue/{id}", headers={"x-engrams-user": "bob"}).json() == {"cancelled": 0}
+    assert garden.delete(f"/garden/queue/{id}", headers={"x-engrams-user": "bob"}).json() == {
+        "cancelled": 0
+    }
     assert garden.post("/garden/pause", json={"on": True}).json()["state"] == "paused"
     assert garden.post("/garden/pause", json={"on": False}).json()["state"] == "scheduled"
-    assert [garden.delete(f"/garden/queue/{id}").json() for _ in range(2)] == [{"cancelled": 1}, {"cancelled": 0}]
+    assert [garden.delete(f"/garden/queue/{id}").json() for _ in range(2)] == [
+        {"cancelled": 1},
+        {"cancelled": 0},
+    ]
 
 
 def test_wrong_requests_say_so(garden: httpx2.Client) -> None:

@@ -44,13 +44,20 @@ def model() -> Iterator[ScriptedModel]:
 
 @pytest.fixture
 def engine(model: ScriptedModel) -> Iterator[MemoryEngine]:
-    settings = {"require_keys": "always", "rate_limit": 5, "upstream": model.url + "/v1", "upstream_key": "operators"}
+    settings = {
+        "require_keys": "always",
+        "rate_limit": 5,
+        "upstream": model.url + "/v1",
+        "upstream_key": "operators",
+    }
     with temp_engine(**{f"serve__{name}": value for name, value in settings.items()}) as found:
         yield found
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "OPTIONS"])
-def test_nothing_is_forwarded_without_a_key(engine: MemoryEngine, model: ScriptedModel, method: str) -> None:
+def test_nothing_is_forwarded_without_a_key(
+    engine: MemoryEngine, model: ScriptedModel, method: str
+) -> None:
     """No way of writing an open path reaches the model server; the open paths themselves answer."""
     with running(patient(engine)) as url:
         place = urlsplit(url)
@@ -58,36 +65,57 @@ def test_nothing_is_forwarded_without_a_key(engine: MemoryEngine, model: Scripte
             line = http.client.HTTPConnection(str(place.hostname), place.port)
             line.request(method, path)
             assert line.getresponse().status in (
-                {200} if method == "GET" and path in ("/", "/health") else {200, 401, 404, 405} - ({200} if path in SIDEWAYS else set())
+                {200}
+                if method == "GET" and path in ("/", "/health")
+                else {200, 401, 404, 405} - ({200} if path in SIDEWAYS else set())
             ), path
             line.close()
     assert not model.requests
 
 
-def test_a_key_that_may_only_read_forwards_nothing(engine: MemoryEngine, model: ScriptedModel) -> None:
+def test_a_key_that_may_only_read_forwards_nothing(
+    engine: MemoryEngine, model: ScriptedModel
+) -> None:
     """Paths below ours that are nothing are 404, and never the model server's."""
-    _, secret = ApiKeyStore.open(engine.settings.home).add("r", Scope(("user", "ann")), ("read",), engine.now())
+    _, secret = ApiKeyStore.open(engine.settings.home).add(
+        "r", Scope(("user", "ann")), ("read",), engine.now()
+    )
     with running(patient(engine)) as url:
         for path in ("/v1/memories/a/b/c", "/v1/stats/", "/ui/x"):
-            assert httpx2.get(url + path, headers={"x-engrams-key": secret}).status_code == 404, path
+            assert httpx2.get(url + path, headers={"x-engrams-key": secret}).status_code == 404, (
+                path
+            )
     assert not model.requests
 
 
 def test_open_paths_and_wrong_keys_have_limits() -> None:
-    """Wrong keys are answered later and later, are counted, and run out like requests without a key."""
+    """Wrong keys are answered later and later, are counted, and run out like requests without a
+    key.
+    """
     with temp_engine(serve__require_keys="always", serve__rate_limit=1) as engine:
-        _, admin = ApiKeyStore.open(engine.settings.home).add("a", Scope(("user", "ann")), ("admin",), engine.now())
+        _, admin = ApiKeyStore.open(engine.settings.home).add(
+            "a", Scope(("user", "ann")), ("admin",), engine.now()
+        )
         with running(patient(engine)) as url, httpx2.Client(base_url=url, timeout=30) as client:
             taken = []
             for _ in range(4):
                 began = time.monotonic()
-                assert client.get("/v1/stats", headers={"x-engrams-key": "engrams_wrong"}).status_code == 401
+                assert (
+                    client.get("/v1/stats", headers={"x-engrams-key": "engrams_wrong"}).status_code
+                    == 401
+                )
                 taken.append(time.monotonic() - began)
             assert taken[0] >= 0.1
             assert taken[3] >= 0.4
-            assert "engrams_keys_refused_total 4.0" in client.get("/metrics", headers={"x-engrams-key": admin}).text
+            assert (
+                "engrams_keys_refused_total 4.0"
+                in client.get("/metrics", headers={"x-engrams-key": admin}).text
+            )
             assert 429 in [client.get("/openapi.json").status_code for _ in range(80)]
-            assert client.get("/v1/stats", headers={"x-engrams-key": admin}).status_code in (200, 403)
+            assert client.get("/v1/stats", headers={"x-engrams-key": admin}).status_code in (
+                200,
+                403,
+            )
 
 
 def test_every_answer_of_ours_tells_browsers_to_be_careful(engine: MemoryEngine) -> None:
@@ -97,7 +125,10 @@ def test_every_answer_of_ours_tells_browsers_to_be_careful(engine: MemoryEngine)
             told = httpx2.get(url + path, timeout=60).headers
             assert told["x-content-type-options"] == "nosniff", path
             assert "referrer-policy" in told, path
-            assert told.get("x-frame-options") == "DENY" or "frame-ancestors" in told["content-security-policy"], path
+            assert (
+                told.get("x-frame-options") == "DENY"
+                or "frame-ancestors" in told["content-security-policy"]
+            ), path
             assert "json" not in told["content-type"] or "no-store" in told["cache-control"], path
 
 
@@ -108,7 +139,9 @@ def test_jobs_are_counted_for_their_owner_alone(engine: MemoryEngine) -> None:
     _, admin = keys.add("b", Scope(("user", "ann")), ("read", "admin"), engine.now())
     engine.add("I moved to Lisbon in May.", scope=("user", "bob"))
     with running(patient(engine)) as url:
-        assert httpx2.get(url + "/v1/jobs", headers={"x-engrams-key": admin}).json()["jobs"] == dict(engine.status()["jobs"])
+        assert httpx2.get(url + "/v1/jobs", headers={"x-engrams-key": admin}).json()[
+            "jobs"
+        ] == dict(engine.status()["jobs"])
         assert httpx2.get(url + "/v1/jobs", headers={"x-engrams-key": ann}).json()["jobs"] == {}
 
 

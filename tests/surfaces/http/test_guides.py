@@ -30,26 +30,43 @@ COMMANDS = [
 @pytest.fixture(scope="module")
 def served() -> Iterator[tuple[str, str]]:
     with temp_engine(user="ann") as engine, running(create_app(engine, engine.settings)) as url:
-        _, key = ApiKeyStore.open(engine.settings.home).add("docs", Scope(("user", "ann")), ("read", "write", "proxy"), engine.now())
+        _, key = ApiKeyStore.open(engine.settings.home).add(
+            "docs", Scope(("user", "ann")), ("read", "write", "proxy"), engine.now()
+        )
         yield url, key
 
 
-@pytest.mark.parametrize(("page", "line"), COMMANDS, ids=[f"{page}-{number}" for number, (page, _) in enumerate(COMMANDS)])
+@pytest.mark.parametrize(
+    ("page", "line"),
+    COMMANDS,
+    ids=[f"{page}-{number}" for number, (page, _) in enumerate(COMMANDS)],
+)
 def test_a_command_of_a_guide_works(served: tuple[str, str], page: str, line: str) -> None:
     """It is answered with a success, and with something."""
     if shutil.which("curl") is None:
         pytest.skip("there is no curl here")
     url, key = served
     command = line.replace("http://127.0.0.1:8100", url).replace("curl -s ", "curl -sf ")
-    done = subprocess.run(["sh", "-c", command], env={**os.environ, "ENGRAMS_KEY": key}, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        ["sh", "-c", command],
+        env={**os.environ, "ENGRAMS_KEY": key},
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert done.returncode == 0 and done.stdout, (page, command, done.stderr)
 
 
 def test_no_command_is_left_out() -> None:
     """Every page that shows curl is here, each with all it shows."""
     shown = {page.name: page.read_text("utf-8").count("\ncurl ") for page in GUIDES.glob("*.md")}
-    found = {name: sum(page == name and line.startswith("curl ") for page, line in COMMANDS) for name in shown}
-    assert {name: number for name, number in shown.items() if number} == {name: number for name, number in found.items() if number}
+    found = {
+        name: sum(page == name and line.startswith("curl ") for page, line in COMMANDS)
+        for name in shown
+    }
+    assert {name: number for name, number in shown.items() if number} == {
+        name: number for name, number in found.items() if number
+    }
     assert {"proxy.md", "rest.md", "server.md", "keys.md"} <= {page for page, _ in COMMANDS}
 
 

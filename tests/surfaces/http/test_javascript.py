@@ -29,7 +29,14 @@ def url(home: Path) -> Iterator[str]:
 
 
 def run(command: list[str], folder: Path, url: str) -> None:
-    done = subprocess.run(command, cwd=folder, env={**os.environ, "ENGRAMS_URL": url}, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env={**os.environ, "ENGRAMS_URL": url},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
 
 
@@ -39,19 +46,49 @@ def test_the_client(url: str) -> None:
 
 
 def test_its_package() -> None:
-    """The package needs no other, has the version of engrams, and every file that it exports is there."""
+    """The package needs no other, has the version of engrams, and every file that it exports is
+    there.
+    """
     package = json.loads((CLIENT / "package.json").read_text("utf-8"))
     assert "dependencies" not in package and package["version"] == __version__
-    assert [path for each in package["exports"].values() for path in each.values() if not (CLIENT / path).is_file()] == []
+    assert [
+        path
+        for each in package["exports"].values()
+        for path in each.values()
+        if not (CLIENT / path).is_file()
+    ] == []
 
 
 @pytest.mark.slow
 @pytest.mark.skipif(not shutil.which("npm"), reason="needs npm")
 def test_the_middleware_with_the_current_ai_sdk(url: str, tmp_path: Path) -> None:
-    """In a fresh folder with the AI SDK's current release the middleware works, and the types of both fit."""
+    """In a fresh folder with the AI SDK's current release the middleware works, and the types of
+    both fit.
+    """
     folder = tmp_path / "js"
     shutil.copytree(CLIENT, folder, ignore=shutil.ignore_patterns("node_modules"))
-    run(["npm", "install", "--silent", "--no-audit", "--no-fund", "ai@latest", "@ai-sdk/provider@latest", "typescript@latest"], folder, url)
+    run(
+        [
+            "npm",
+            "install",
+            "--silent",
+            "--no-audit",
+            "--no-fund",
+            "ai@latest",
+            "@ai-sdk/provider@latest",
+            "typescript@latest",
+        ],
+        folder,
+        url,
+    )
     run(["node", "--test", "test/ai-sdk.test.js"], folder, url)
-    options = ["--noEmit", "--strict", "--module", "nodenext", "--target", "es2023", "--skipLibCheck"]
+    options = [
+        "--noEmit",
+        "--strict",
+        "--module",
+        "nodenext",
+        "--target",
+        "es2023",
+        "--skipLibCheck",
+    ]
     run(["npx", "tsc", *options, "test/types.ts"], folder, url)

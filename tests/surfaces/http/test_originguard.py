@@ -15,7 +15,12 @@ from engrams.surfaces.http.originguard import OriginGuardMiddleware, host_name, 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     app = FastAPI()
-    app.add_middleware(OriginGuardMiddleware, own="My.Box.example", names=("memory.example.com",), origins=("https://app.example",))
+    app.add_middleware(
+        OriginGuardMiddleware,
+        own="My.Box.example",
+        names=("memory.example.com",),
+        origins=("https://app.example",),
+    )
 
     @app.api_route("/", methods=["GET", "POST"])
     def hello() -> str:
@@ -46,7 +51,15 @@ def test_names_nobody_else_can_own(url: str, host: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "host", ["evil.example", "evil.example:8100", "127.0.0.1.evil.example", "localhost.evil.example", "xdocker.internal.evil", "a.b."]
+    "host",
+    [
+        "evil.example",
+        "evil.example:8100",
+        "127.0.0.1.evil.example",
+        "localhost.evil.example",
+        "xdocker.internal.evil",
+        "a.b.",
+    ],
 )
 def test_names_a_stranger_may_own(url: str, host: str) -> None:
     """Any other name is refused, as after DNS rebinding."""
@@ -71,7 +84,15 @@ def test_local_pages_may_ask(url: str, origin: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "origin", ["https://evil.example", "http://localhost.evil.example", "null", "http://192.168.0.9", "http://", "evil"]
+    "origin",
+    [
+        "https://evil.example",
+        "http://localhost.evil.example",
+        "null",
+        "http://192.168.0.9",
+        "http://",
+        "evil",
+    ],
 )
 def test_web_sites_may_not(url: str, origin: str) -> None:
     """A web site's request, also one that needs no preflight, is refused."""
@@ -81,25 +102,61 @@ def test_web_sites_may_not(url: str, origin: str) -> None:
 
 def test_its_own_pages_may(url: str) -> None:
     """A page served by this very server may ask it."""
-    assert httpx2.post(url, headers={"host": "192.168.0.7:8100", "origin": "http://192.168.0.7:8100"}).status_code == 200
+    assert (
+        httpx2.post(
+            url, headers={"host": "192.168.0.7:8100", "origin": "http://192.168.0.7:8100"}
+        ).status_code
+        == 200
+    )
 
 
 def test_names() -> None:
     """Ports and brackets are no part of a name; loopback is a whole network."""
-    assert [host_name(host) for host in ("a:1", "[::1]:1", "::1", "a", "[x")] == ["a", "::1", "::1", "a", "x"]
+    assert [host_name(host) for host in ("a:1", "[::1]:1", "::1", "a", "[x")] == [
+        "a",
+        "::1",
+        "::1",
+        "a",
+        "x",
+    ]
     assert all(is_loopback(name) for name in ("localhost", "127.9.9.9", "::1", "a.localhost"))
     assert not any(is_loopback(name) for name in ("0.0.0.0", "10.0.0.1", "localhosts", ""))
 
 
 def test_sites_that_are_named_may_read(url: str) -> None:
-    """A named site is told so, before it asks and with the answer; another one, and one that only looks like it, is not."""
-    asked = {"origin": "https://app.example", "access-control-request-method": "PATCH", "access-control-request-headers": "x-a"}
+    """A named site is told so, before it asks and with the answer;
+    another one, and one that only looks like it, is not.
+    """
+    asked = {
+        "origin": "https://app.example",
+        "access-control-request-method": "PATCH",
+        "access-control-request-headers": "x-a",
+    }
     before = httpx2.options(url, headers=asked)
-    assert (before.status_code, before.headers["access-control-allow-origin"]) == (204, "https://app.example")
-    assert "PATCH" in before.headers["access-control-allow-methods"] and before.headers["access-control-allow-headers"] == "x-a"
+    assert (before.status_code, before.headers["access-control-allow-origin"]) == (
+        204,
+        "https://app.example",
+    )
+    assert (
+        "PATCH" in before.headers["access-control-allow-methods"]
+        and before.headers["access-control-allow-headers"] == "x-a"
+    )
     answer = httpx2.post(url, headers={"origin": "https://app.example"})
-    assert (answer.status_code, answer.headers["access-control-allow-origin"]) == (200, "https://app.example")
-    assert "etag" in answer.headers["access-control-expose-headers"] and "Origin" in answer.headers["vary"]
-    for other in ("https://app.example.evil.example", "http://app.example", "https://app.example:444"):
+    assert (answer.status_code, answer.headers["access-control-allow-origin"]) == (
+        200,
+        "https://app.example",
+    )
+    assert (
+        "etag" in answer.headers["access-control-expose-headers"]
+        and "Origin" in answer.headers["vary"]
+    )
+    for other in (
+        "https://app.example.evil.example",
+        "http://app.example",
+        "https://app.example:444",
+    ):
         assert httpx2.post(url, headers={"origin": other}).status_code == 403
-    assert "access-control-allow-origin" not in httpx2.post(url, headers={"origin": "http://localhost:3000"}).headers
+    assert (
+        "access-control-allow-origin"
+        not in httpx2.post(url, headers={"origin": "http://localhost:3000"}).headers
+    )

@@ -16,17 +16,27 @@ from engrams.clock import now
 from engrams.settings import load
 from engrams.types import Scope
 
-pytestmark = [pytest.mark.postgres, pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING)]
+pytestmark = [
+    pytest.mark.postgres,
+    pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING),
+]
 
 
 def test_the_backlog_is_told_again_after_an_outage(tmp_path: Path) -> None:
-    """One plain line says that it cannot be read, without a traceback; when the database is back, the next line tells it."""
-    relay, log = postgres.relayed(postgres.empty_database()), tmp_path / "log"
+    """One plain line says that it cannot be read, without a traceback;
+    when the database is back, the next line tells it.
+    """
+    relay = postgres.relayed(postgres.empty_database())
+    log = tmp_path / "log"
     home = tmp_path / "home"
-    with server(home, relay.address, log=log, serve__backlog_seconds=0.2, store__busy_seconds=0.5) as address:
+    with server(
+        home, relay.address, log=log, serve__backlog_seconds=0.2, store__busy_seconds=0.5
+    ) as address:
 
         def lines() -> list[str]:
-            return [line for line in log.read_text().splitlines() if line.startswith("background work")]
+            return [
+                line for line in log.read_text().splitlines() if line.startswith("background work")
+            ]
 
         assert ask(address, "memories", {"text": "The kettle is blue."}, "ann")
         relay.cut()
@@ -40,11 +50,16 @@ def test_the_backlog_is_told_again_after_an_outage(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("keyed", [False, True])
 def test_an_outage_is_told_soon_and_in_one_form(tmp_path: Path, keyed: bool) -> None:
-    """While no connection can be made, `/ready` and requests say so within seconds, with Retry-After; then all work again."""
-    relay, home = postgres.relayed(postgres.empty_database()), tmp_path / "home"
+    """While no connection can be made, `/ready` and requests say so within seconds, with
+    Retry-After; then all work again.
+    """
+    relay = postgres.relayed(postgres.empty_database())
+    home = tmp_path / "home"
     secret = ""
     if keyed:
-        with closing(build.keys(load({"home": str(home), "store.url": relay.address}).settings)) as keys:
+        with closing(
+            build.keys(load({"home": str(home), "store.url": relay.address}).settings)
+        ) as keys:
             secret = keys.add("app", Scope(("user", "ann")), ("read", "write"), now())[1]
     with server(home, relay.address) as address, closing(KeptConnections()) as connections:
         assert connections.send(address, "GET", "/ready", "ann")[0] == 200

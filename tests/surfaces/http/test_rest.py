@@ -1,4 +1,6 @@
-"""The graph, sessions, state and settings of the REST API, and a fact that changes from one turn to the next."""
+"""The graph, sessions, state and settings of the REST API, and a fact that changes from one turn to
+the next.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,10 @@ def engine() -> Iterator[MemoryEngine]:
 
 @pytest.fixture
 def api(engine: MemoryEngine) -> Iterator[httpx2.Client]:
-    with running(create_app(engine, engine.settings)) as url, httpx2.Client(base_url=url + "/v1", timeout=30) as client:
+    with (
+        running(create_app(engine, engine.settings)) as url,
+        httpx2.Client(base_url=url + "/v1", timeout=30) as client,
+    ):
         yield client
 
 
@@ -43,15 +48,26 @@ def test_metadata_may_speak_of_escapes(api: httpx2.Client) -> None:
 
 @pytest.mark.covers("S2.53")
 def test_a_later_turn_updates_the_stored_fact(api: httpx2.Client) -> None:
-    """What one turn said is replaced by what a later one says; the old fact stays in history and is what was true then."""
-    api.post("/memories", json={"text": "I live in Paris.", "kind": "turn", "at": "2025-01-10T00:00:00Z"})
-    later = api.post("/memories", json={"text": "I moved to Berlin.", "kind": "turn", "at": "2025-06-10T00:00:00Z"}).json()["results"][0]
+    """What one turn said is replaced by what a later one says;
+    the old fact stays in history and is what was true then.
+    """
+    api.post(
+        "/memories", json={"text": "I live in Paris.", "kind": "turn", "at": "2025-01-10T00:00:00Z"}
+    )
+    later = api.post(
+        "/memories",
+        json={"text": "I moved to Berlin.", "kind": "turn", "at": "2025-06-10T00:00:00Z"},
+    ).json()["results"][0]
     assert any(each["replaces"] for each in later["learned"])
-    active = [each["text"] for each in api.get("/memories", params={"kind": "fact"}).json()["memories"]]
+    active = [
+        each["text"] for each in api.get("/memories", params={"kind": "fact"}).json()["memories"]
+    ]
     assert any("Berlin" in text for text in active) and not any("Paris" in text for text in active)
     old = api.get("/memories", params={"kind": "fact", "status": "superseded"}).json()["memories"]
     assert ["Paris" in each["text"] for each in old] == [True] and old[0]["superseded_by"]
-    then = api.get("/memories", params={"kind": "fact", "as_of": "2025-03-01T00:00:00Z"}).json()["memories"]
+    then = api.get("/memories", params={"kind": "fact", "as_of": "2025-03-01T00:00:00Z"}).json()[
+        "memories"
+    ]
     assert any("Paris" in each["text"] for each in then)
 
 
@@ -61,13 +77,21 @@ def test_so_it_does_through_the_proxy() -> None:
     """Two chat turns; the facts of the second replace those of the first, end to end."""
     with (
         ScriptedModel(answer=lambda _: "Noted.") as model,
-        temp_engine(user="ann", serve__upstream=model.url + "/v1", serve__upstream_learns=False) as engine,
+        temp_engine(
+            user="ann", serve__upstream=model.url + "/v1", serve__upstream_learns=False
+        ) as engine,
         running(patient(engine)) as url,
     ):
         for number, text in enumerate(("I live in Paris.", "I moved to Berlin."), 1):
             body = {"model": "m", "messages": [{"role": "user", "content": text}]}
-            assert httpx2.post(url + "/v1/chat/completions", json=body, timeout=30).status_code == 200
-            eventually(lambda said=2 * number: len(engine.list(scope=("user", "ann"), kinds=(Kind.TURN,)).records) == said)
+            assert (
+                httpx2.post(url + "/v1/chat/completions", json=body, timeout=30).status_code == 200
+            )
+            eventually(
+                lambda said=2 * number: (
+                    len(engine.list(scope=("user", "ann"), kinds=(Kind.TURN,)).records) == said
+                )
+            )
             engine.drain()
         found = httpx2.get(url + "/v1/memories", params={"kind": "fact"}).json()["memories"]
         assert any("Berlin" in each["text"] for each in found)
@@ -75,13 +99,34 @@ def test_so_it_does_through_the_proxy() -> None:
 
 
 def test_the_graph_around_a_memory(api: httpx2.Client, engine: MemoryEngine) -> None:
-    """Steps along links from the focus, of the wanted types; nodes beyond the limit are said to be there."""
-    ids = [add(api, text) for text in ("A crate is sealed.", "Ann keeps bees.", "Rain fell.", "The lamp is green.", "Bob bakes.")]
-    edges = tuple(Edge(ANN, ids[n], ids[n + 1], EdgeType.RELATES_TO, 0.5) for n in range(4))
-    engine.store.commit(WriteBatch("test", "", engine.now(), edges=(*edges, Edge(ANN, ids[0], "tag:box", EdgeType.HAS_TAG))))
+    """Steps along links from the focus, of the wanted types;
+    nodes beyond the limit are said to be there.
+    """
+    ids = [
+        add(api, text)
+        for text in (
+            "A crate is sealed.",
+            "Ann keeps bees.",
+            "Rain fell.",
+            "The lamp is green.",
+            "Bob bakes.",
+        )
+    ]
+    edges = tuple(
+        Edge(owner=ANN, source=ids[n], target=ids[n + 1], type=EdgeType.RELATES_TO, weight=0.5)
+        for n in range(4)
+    )
+    engine.store.commit(
+        WriteBatch(
+            "test", "", engine.now(), edges=(*edges, Edge(ANN, ids[0], "tag:box", EdgeType.HAS_TAG))
+        )
+    )
 
     def nodes(**query: object) -> set[str]:
-        return {each["id"] for each in api.get("/graph", params={"focus": ids[0], **query}).json()["nodes"]}
+        return {
+            each["id"]
+            for each in api.get("/graph", params={"focus": ids[0], **query}).json()["nodes"]
+        }
 
     assert nodes(depth=0) == {ids[0]}
     assert nodes(depth=1) == {ids[0], ids[1], "tag:box"}
@@ -93,12 +138,19 @@ def test_the_graph_around_a_memory(api: httpx2.Client, engine: MemoryEngine) -> 
     shown = {each["id"] for each in whole["nodes"]}
     assert all(each["source"] in shown and each["target"] in shown for each in whole["edges"])
     assert api.get("/graph", params={"focus": "0" * 26}).status_code == 404
-    assert api.get("/graph", params={"focus": ids[0]}, headers={"x-engrams-user": "bob"}).status_code == 404
+    assert (
+        api.get("/graph", params={"focus": ids[0]}, headers={"x-engrams-user": "bob"}).status_code
+        == 404
+    )
 
 
 def test_sessions_are_listed_and_ended(api: httpx2.Client) -> None:
-    """A conversation shows with its state, ends once however often it is asked to, and is nobody else's."""
-    api.post("/memories", json={"messages": [{"content": "I keep bees on the roof."}], "session": "s1"})
+    """A conversation shows with its state, ends once however often it is asked to, and is nobody
+    else's.
+    """
+    api.post(
+        "/memories", json={"messages": [{"content": "I keep bees on the roof."}], "session": "s1"}
+    )
     assert [each["id"] for each in api.get("/sessions").json()["sessions"]] == ["s1"]
     assert api.get("/sessions/s1").json()["state"] == "active"
     first, again = (api.post("/sessions/s1/end") for _ in range(2))
@@ -108,7 +160,9 @@ def test_sessions_are_listed_and_ended(api: httpx2.Client) -> None:
 
 
 def test_state_and_settings(api: httpx2.Client) -> None:
-    """Active memories by tier and layer; every setting with its value, and of a secret only that there is one."""
+    """Active memories by tier and layer;
+    every setting with its value, and of a secret only that there is one.
+    """
     add(api, "The gate is green.")
     state = api.get("/state").json()
     assert sum(state["tiers"].values()) == sum(state["layers"].values()) > 0

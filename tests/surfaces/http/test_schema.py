@@ -1,4 +1,6 @@
-"""The description of the API is true: whatever is sent, no answer is a fault, and none is another than described."""
+"""The description of the API is true:
+whatever is sent, no answer is a fault, and none is another than described.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,13 @@ OWNER = "schema"
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    with temp_engine(user=OWNER, serve__allow_reset=True, limits__text_bytes=70_000, limits__meta_bytes=2000, jobs__workers=1) as engine:
+    with temp_engine(
+        user=OWNER,
+        serve__allow_reset=True,
+        limits__text_bytes=70_000,
+        limits__meta_bytes=2000,
+        jobs__workers=1,
+    ) as engine:
         scope = ("user", OWNER)
         for number in range(5):
             engine.add(f"Crate {number} stands in hall {number % 2}.", scope=scope)
@@ -35,7 +43,8 @@ def _holds(case: Any, known: list[str], turn: int) -> None:
     names = case.path_parameters or {}
     if "id" in names and known and turn % 2:
         names["id"] = known[turn % len(known)]
-    # What no schema can say (a scope's labels, an offset that fits) is refused with a 400 that is described.
+    # What no schema can say (a scope's labels, an offset that fits) is refused with a 400 that is
+    # described.
     case.call_and_validate(excluded_checks=[CHECKS.get_one("positive_data_acceptance")])
 
 
@@ -54,7 +63,9 @@ def _tried(url: str, examples: int) -> list[str]:
         operation = found.ok()
         known = [each["id"] for each in httpx2.get(url + "/v1/memories").json()["memories"]]
         turns = count()
-        body = rule(given(case=operation.as_strategy())(lambda case: _holds(case, known, next(turns))))  # noqa: B023 - called at once
+        body = rule(
+            given(case=operation.as_strategy())(lambda case: _holds(case, known, next(turns)))  # noqa: B023 - called at once
+        )
         try:
             body()
         except (Exception, BaseExceptionGroup) as fault:  # every failure is wanted, not the first
@@ -76,7 +87,9 @@ def test_whatever_is_sent_for_long(url: str) -> None:
 
 @pytest.mark.parametrize("method", ["QUERY", "TRACE", "PROPFIND"])
 def test_what_is_ours_takes_no_other_method(url: str, method: str) -> None:
-    """A method that a path of ours does not have is a 405 that names those it has, never a request to a model server."""
+    """A method that a path of ours does not have is a 405 that names those it has, never a request
+    to a model server.
+    """
     with httpx2.Client(base_url=url) as client:
         for path, held in client.get("/openapi.json").json()["paths"].items():
             answer = client.request(method, path.replace("{", "").replace("}", ""))
@@ -96,14 +109,21 @@ def test_what_is_ours_takes_no_other_method(url: str, method: str) -> None:
     ],
 )
 def test_what_is_almost_right_is_refused(url: str, path: str, body: dict[str, Any]) -> None:
-    """A number where a time is asked for is no second of 1970, and a text is no number: 422, not a guess."""
+    """A number where a time is asked for is no second of 1970, and a text is no number:
+
+    422, not a guess.
+    """
     assert httpx2.post(url + path, json=body).status_code == 422
 
 
 def test_every_operation_has_its_right(url: str) -> None:
-    """The table of rights and names has every operation that is described, and nothing that is not there."""
+    """The table of rights and names has every operation that is described, and nothing that is not
+    there.
+    """
     paths = httpx2.get(url + "/openapi.json").json()["paths"]
-    there = {(method.upper(), path.rstrip("/") or "/") for path, held in paths.items() for method in held}
+    there = {
+        (method.upper(), path.rstrip("/") or "/") for path, held in paths.items() for method in held
+    }
     known = {(method, path.rstrip("/") or "/") for method, path in list_operations()}
     assert there - known == set()
     assert known - there == {("GET", "/metrics"), ("GET", "/openapi.json"), ("GET", "/")}

@@ -28,7 +28,10 @@ from engrams.testing import HashEmbedder, temp_engine
 if TYPE_CHECKING:
     from engrams.ports.modelports import Floats
 
-RUN = "from engrams.settings import load; from engrams.surfaces.http.server import serve; serve(load().settings)"
+RUN = (
+    "from engrams.settings import load; from engrams.surfaces.http.server import serve;"
+    " serve(load().settings)"
+)
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "example.org", ""])
@@ -67,8 +70,13 @@ def test_addresses() -> None:
 
 
 def test_small_packets_are_not_held_back() -> None:
-    """An accepted connection, once asyncio has it, sends a stream's first event without waiting for an acknowledgement."""
-    with listen(ServeSettings(port=0)) as listener, socket.create_connection(listener.getsockname()):
+    """An accepted connection, once asyncio has it, sends a stream's first event without waiting for
+    an acknowledgement.
+    """
+    with (
+        listen(ServeSettings(port=0)) as listener,
+        socket.create_connection(listener.getsockname()),
+    ):
         accepted, _ = listener.accept()
         with accepted:
             assert accepted.proto == socket.IPPROTO_TCP
@@ -76,9 +84,22 @@ def test_small_packets_are_not_held_back() -> None:
 
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT])
 def test_it_starts_says_where_and_ends_clean(home: Path, ending: signal.Signals) -> None:
-    """The process prints its address, keeps what is told, and on a signal closes its store and ends with 0."""
-    env = {**os.environ, "ENGRAMS_HOME": str(home), "ENGRAMS_SERVE__PORT": "0", "ENGRAMS_USER": "ann"}
-    with subprocess.Popen([sys.executable, "-c", RUN], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    """The process prints its address, keeps what is told, and on a signal closes its store and ends
+    with 0.
+    """
+    env = {
+        **os.environ,
+        "ENGRAMS_HOME": str(home),
+        "ENGRAMS_SERVE__PORT": "0",
+        "ENGRAMS_USER": "ann",
+    }
+    with subprocess.Popen(
+        [sys.executable, "-c", RUN],
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
         assert process.stdout is not None
         line = process.stdout.readline()
         url = next(word for word in line.split() if word.startswith("http")).removesuffix("/v1")
@@ -86,7 +107,8 @@ def test_it_starts_says_where_and_ends_clean(home: Path, ending: signal.Signals)
         for _ in range(200):
             try:
                 answer = httpx2.post(
-                    url + "/v1/chat/completions", json={"messages": [{"role": "user", "content": "My dog is called Rex."}]}
+                    url + "/v1/chat/completions",
+                    json={"messages": [{"role": "user", "content": "My dog is called Rex."}]},
                 )
                 break
             except httpx2.ConnectError:
@@ -99,7 +121,10 @@ def test_it_starts_says_where_and_ends_clean(home: Path, ending: signal.Signals)
 
 
 def test_a_fixed_path_is_found_at_once() -> None:
-    """A request to a path without parameters tries no other routes first: /v1/search stands behind dozens."""
+    """A request to a path without parameters tries no other routes first:
+
+    /v1/search stands behind dozens.
+    """
     tried: list[str] = []
 
     def note(frame: FrameType, event: str, _: object) -> None:
@@ -111,7 +136,9 @@ def test_a_fixed_path_is_found_at_once() -> None:
         threading.setprofile(note)
         try:
             with running(app) as url:
-                asked = httpx2.post(f"{url}/v1/search", json={"query": "boats"}, headers={"x-engrams-user": "ada"})
+                asked = httpx2.post(
+                    f"{url}/v1/search", json={"query": "boats"}, headers={"x-engrams-user": "ada"}
+                )
         finally:
             threading.setprofile(None)
     assert asked.status_code == 200
@@ -126,7 +153,9 @@ class HeldEmbedder(HashEmbedder):
         super().__init__(16)
         self.go = threading.Event()
 
-    def embed(self, texts: Sequence[str], purpose: Literal["query", "document"] = "document") -> Floats:
+    def embed(
+        self, texts: Sequence[str], purpose: Literal["query", "document"] = "document"
+    ) -> Floats:
         assert purpose == "document" or self.go.wait(20)
         return super().embed(texts, purpose)
 
@@ -137,7 +166,12 @@ def test_searches_leave_threads_to_other_requests() -> None:
     with temp_engine(embedder=embedder, user="ada") as engine:
         engine.add("We went to the harbour.", scope=("user", "ada"))
         with running(create_app(engine, engine.settings)) as url, ThreadPoolExecutor(30) as clients:
-            asked = [clients.submit(httpx2.post, f"{url}/v1/search", json={"query": f"boats {n}"}, timeout=60) for n in range(30)]
+            asked = [
+                clients.submit(
+                    httpx2.post, f"{url}/v1/search", json={"query": f"boats {n}"}, timeout=60
+                )
+                for n in range(30)
+            ]
             time.sleep(0.3)
             try:
                 assert httpx2.get(f"{url}/v1/memories", timeout=10).status_code == 200
@@ -148,14 +182,25 @@ def test_searches_leave_threads_to_other_requests() -> None:
 
 
 def test_a_head_without_an_end_is_cut_off() -> None:
-    """A client that sends headers for ever is disconnected after some of them; one whose head comes in pieces is answered."""
+    """A client that sends headers for ever is disconnected after some of them;
+    one whose head comes in pieces is answered.
+    """
     with temp_engine() as engine, running(create_app(engine, engine.settings)) as url:
         place = ("127.0.0.1", int(url.rpartition(":")[2]))
         endless = b"GET /health HTTP/1.1\r\n" + b"x-more: %s\r\n" % (b"y" * 1000) * 10_000
-        with socket.create_connection(place, 10) as line, pytest.raises((ConnectionResetError, BrokenPipeError)):
+        with (
+            socket.create_connection(place, 10) as line,
+            pytest.raises((ConnectionResetError, BrokenPipeError)),
+        ):
             line.sendall(endless)
         with socket.create_connection(place, 10) as line:
-            for piece in (b"GET /ready HTTP/1.1\r\n", b"host: localhost\r\n", b"x: " + b"y" * 10_000, b"\r\n", b"\r\n"):
+            for piece in (
+                b"GET /ready HTTP/1.1\r\n",
+                b"host: localhost\r\n",
+                b"x: " + b"y" * 10_000,
+                b"\r\n",
+                b"\r\n",
+            ):
                 line.sendall(piece)
                 time.sleep(0.02)
             assert b" 200 " in line.recv(1000)

@@ -1,4 +1,6 @@
-"""Web hooks through the served API: a receiving server is told of what changes, once it answers; never one in a private network."""
+"""Web hooks through the served API:
+a receiving server is told of what changes, once it answers; never one in a private network.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +59,9 @@ def receiving() -> Iterator[Receiver]:
             body = self.rfile.read(int(self.headers["content-length"]))
             status = made.statuses.pop(0) if made.statuses else 200
             if status == 200:
-                made.got.append(({name.lower(): value for name, value in self.headers.items()}, body))
+                made.got.append(
+                    ({name.lower(): value for name, value in self.headers.items()}, body)
+                )
                 made.heard.set()
             self.send_response(status)
             self.send_header("location", "http://127.0.0.1:1/elsewhere")
@@ -79,7 +83,12 @@ def receiving() -> Iterator[Receiver]:
 @contextmanager
 def serving(home: Path, **settings: Any) -> Iterator[tuple[MemoryEngine, httpx2.Client]]:
     """A server on a home whose jobs run only when drained."""
-    held = {"serve__allow_private_webhooks": True, "jobs__workers": 0, "jobs__backoff_seconds": 0.01, **settings}
+    held = {
+        "serve__allow_private_webhooks": True,
+        "jobs__workers": 0,
+        "jobs__backoff_seconds": 0.01,
+        **settings,
+    }
     with (
         engrams.open(home=home, user="ann", **held) as engine,
         running(create_app(engine, engine.settings)) as url,
@@ -96,12 +105,18 @@ def create(client: httpx2.Client, url: str, **more: Any) -> dict[str, Any]:
 
 
 def test_changes_are_sent(home: Path) -> None:
-    """Added, changed and forgotten memories are told in order, signed, whichever door changed them; nothing from before, nothing twice."""
+    """Added, changed and forgotten memories are told in order, signed, whichever door changed them;
+    nothing from before, nothing twice.
+    """
     with receiving() as receiver, serving(home) as (engine, client):
         engine.add("Told before there was a web hook.", scope=("user", "ann"))
         made = create(client, receiver.url)
-        assert made["event_types"] == ["memory_add", "memory_update", "memory_delete"] and made["secret"].startswith("whsec_")
-        assert "secret" not in {name for name, value in client.get(PROJECT).json()[0].items() if value}
+        assert made["event_types"] == ["memory_add", "memory_update", "memory_delete"] and made[
+            "secret"
+        ].startswith("whsec_")
+        assert "secret" not in {
+            name for name, value in client.get(PROJECT).json()[0].items() if value
+        }
         id = engine.add("The gate is green.", scope=("user", "ann")).id
         engine.add("Of another owner.", scope=("user", "eve"))
         engine.drain()
@@ -111,25 +126,42 @@ def test_changes_are_sent(home: Path) -> None:
         engine.drain()
         engine.drain()
         own = [event for event in receiver.events if event[1].endswith(".") or not event[1]]
-        told = [event for event in own if event[1]]  # what was learned from the old words ends beside them
-        assert told == [("ADD", "The gate is green."), ("UPDATE", "The gate is grey.")] and own[-1] == ("DELETE", "")
-        assert not [event for event in receiver.events if "another" in event[1] or "before" in event[1]]
+        told = [
+            event for event in own if event[1]
+        ]  # what was learned from the old words ends beside them
+        assert told == [("ADD", "The gate is green."), ("UPDATE", "The gate is grey.")] and own[
+            -1
+        ] == ("DELETE", "")
+        assert not [
+            event for event in receiver.events if "another" in event[1] or "before" in event[1]
+        ]
         heads, body = receiver.got[0]
         signed = f"{heads['webhook-id']}.{heads['webhook-timestamp']}.".encode() + body
         key = made["secret"].removeprefix("whsec_").encode()
-        assert heads["webhook-signature"] == "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
+        assert (
+            heads["webhook-signature"]
+            == "v1," + base64.b64encode(hmac.new(key, signed, hashlib.sha256).digest()).decode()
+        )
         assert len({heads["webhook-id"] for heads, _ in receiver.got}) == len(receiver.got)
 
 
 def test_only_the_events_asked_for(home: Path) -> None:
-    """A web hook that asked for deletions alone hears of nothing else; a changed one of what it asks for now, a deleted one of nothing."""
+    """A web hook that asked for deletions alone hears of nothing else;
+    a changed one of what it asks for now, a deleted one of nothing.
+    """
     with receiving() as receiver, serving(home) as (engine, client):
         hook = create(client, receiver.url, event_types=["memory:delete"])["id"]
         engine.add("One.", scope=("user", "ann"))
         engine.drain()
         assert receiver.events == []
-        changed = client.put(f"/api/v1/webhooks/{hook}/", json={"event_types": ["memory_add"], "name": "other"}).json()
-        assert (changed["name"], changed["event_types"], changed["url"]) == ("other", ["memory_add"], receiver.url)
+        changed = client.put(
+            f"/api/v1/webhooks/{hook}/", json={"event_types": ["memory_add"], "name": "other"}
+        ).json()
+        assert (changed["name"], changed["event_types"], changed["url"]) == (
+            "other",
+            ["memory_add"],
+            receiver.url,
+        )
         engine.add("Two.", scope=("user", "ann"))
         engine.drain()
         assert receiver.events == [("ADD", "Two.")]
@@ -141,7 +173,9 @@ def test_only_the_events_asked_for(home: Path) -> None:
 
 
 def test_a_delivery_is_a_visible_job(home: Path) -> None:
-    """What a broken receiver refuses is tried again, then given up in plain view; a retry sends it, and nothing is lost or doubled."""
+    """What a broken receiver refuses is tried again, then given up in plain view;
+    a retry sends it, and nothing is lost or doubled.
+    """
     with receiving() as receiver, serving(home, jobs__max_attempts=2) as (engine, client):
         create(client, receiver.url)
         receiver.statuses = [503, 302]
@@ -149,7 +183,9 @@ def test_a_delivery_is_a_visible_job(home: Path) -> None:
         for _ in range(40):
             engine.drain()
         (dead,) = client.get("/v1/jobs").json()["dead"]
-        assert dead["kind"] == "webhook" and "answered 302" in dead["error"] and receiver.events == []
+        assert (
+            dead["kind"] == "webhook" and "answered 302" in dead["error"] and receiver.events == []
+        )
         engine.add("The barn is red.", scope=("user", "ann"))
         engine.drain()
         assert receiver.events == []
@@ -163,7 +199,9 @@ def test_a_delivery_is_a_visible_job(home: Path) -> None:
 
 @pytest.mark.slow
 def test_a_restart_sends_what_is_left(home: Path) -> None:
-    """A server that ended before it sent anything sends it after its next start, without another change."""
+    """A server that ended before it sent anything sends it after its next start, without another
+    change.
+    """
     with receiving() as receiver:
         with serving(home) as (engine, client):
             create(client, receiver.url)
@@ -177,7 +215,10 @@ def test_a_restart_sends_what_is_left(home: Path) -> None:
 def test_a_receiver_that_drips_is_left(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that answers a byte at a time holds a worker no longer than the time for all of it."""
     monkeypatch.setattr("engrams.tend.publicaddresses._SECONDS", 0.5)
-    with socket.create_server(("127.0.0.1", 0)) as listener, serving(home, jobs__max_attempts=1) as (engine, client):
+    with (
+        socket.create_server(("127.0.0.1", 0)) as listener,
+        serving(home, jobs__max_attempts=1) as (engine, client),
+    ):
 
         def drip() -> None:
             peer = listener.accept()[0]
@@ -196,8 +237,16 @@ def test_a_receiver_that_drips_is_left(home: Path, monkeypatch: pytest.MonkeyPat
 
 
 def test_private_addresses_are_refused(home: Path) -> None:
-    """Without the setting nothing is sent to this machine, and the job says why; an address with a password or another scheme is none."""
-    with receiving() as receiver, serving(home, serve__allow_private_webhooks=False, jobs__max_attempts=1) as (engine, client):
+    """Without the setting nothing is sent to this machine, and the job says why;
+    an address with a password or another scheme is none.
+    """
+    with (
+        receiving() as receiver,
+        serving(home, serve__allow_private_webhooks=False, jobs__max_attempts=1) as (
+            engine,
+            client,
+        ),
+    ):
         create(client, receiver.url)
         engine.add("The gate is green.", scope=("user", "ann"))
         engine.drain()
@@ -217,7 +266,12 @@ def test_private_addresses_are_refused(home: Path) -> None:
         ]
         for url in urls:
             assert client.post(PROJECT, json={"url": url}).status_code == 400, url
-        assert client.post(PROJECT, json={"url": "https://example.org", "event_types": ["memory_eaten"]}).status_code == 422
+        assert (
+            client.post(
+                PROJECT, json={"url": "https://example.org", "event_types": ["memory_eaten"]}
+            ).status_code
+            == 422
+        )
 
 
 @pytest.mark.parametrize(
@@ -250,17 +304,33 @@ def test_public_addresses(address: str, public: bool) -> None:
 
 
 def test_each_key_has_its_own(home: Path) -> None:
-    """Another owner's web hooks are neither listed, changed nor deleted; a key that may not read makes none."""
+    """Another owner's web hooks are neither listed, changed nor deleted;
+    a key that may not read makes none.
+    """
     with serving(home, serve__require_keys="always") as (_, client):
         keys = ApiKeyStore.open(home)
         heads = {
-            name: {"authorization": f"Token {keys.add(name, Scope(('user', name.partition('-')[0])), rights, now())[1]}"}
-            for name, rights in (("bob", ("read", "write")), ("eve", ("read", "write")), ("bob-writes", ("write",)))
+            name: {
+                "authorization": (
+                    "Token"
+                    f" {keys.add(name, Scope(('user', name.partition('-')[0])), rights, now())[1]}"
+                )
+            }
+            for name, rights in (
+                ("bob", ("read", "write")),
+                ("eve", ("read", "write")),
+                ("bob-writes", ("write",)),
+            )
         }
         said = {"url": "https://example.org/hook"}
         hook = client.post(PROJECT, json=said, headers=heads["bob"]).json()["id"]
         assert client.get(PROJECT, headers=heads["eve"]).json() == []
-        assert client.put(f"/api/v1/webhooks/{hook}/", json={"name": "mine"}, headers=heads["eve"]).status_code == 404
+        assert (
+            client.put(
+                f"/api/v1/webhooks/{hook}/", json={"name": "mine"}, headers=heads["eve"]
+            ).status_code
+            == 404
+        )
         assert client.delete(f"/api/v1/webhooks/{hook}/", headers=heads["eve"]).status_code == 404
         assert client.post(PROJECT, json=said, headers=heads["bob-writes"]).status_code == 422
         assert client.get(PROJECT).status_code == 401
@@ -270,25 +340,42 @@ def test_each_key_has_its_own(home: Path) -> None:
 def test_a_corrected_message_is_sent_without_what_was_corrected(home: Path) -> None:
     """A message of which a part was forgotten is an update that no longer says it."""
     with receiving() as receiver, serving(home) as (engine, client):
-        told = engine.observe(Turn("I live in Paris. My bike is red and stands in the hall."), scope=("user", "ann"))[0].id
+        told = engine.observe(
+            Turn("I live in Paris. My bike is red and stands in the hall."), scope=("user", "ann")
+        )[0].id
         engine.drain()
         create(client, receiver.url)
-        (fact,) = [one.id for one in engine.list(scope=("user", "ann"), text="Paris").records if one.id != told]
+        (fact,) = [
+            one.id
+            for one in engine.list(scope=("user", "ann"), text="Paris").records
+            if one.id != told
+        ]
         engine.forget(fact, scope=("user", "ann"))
         engine.drain()
-        sent = {json.loads(body)["event_details"]["id"]: json.loads(body)["event_details"] for _, body in receiver.got}
+        sent = {
+            json.loads(body)["event_details"]["id"]: json.loads(body)["event_details"]
+            for _, body in receiver.got
+        }
         assert sent[fact] == {"id": fact, "data": {}, "event": "DELETE"}
-        assert sent[told]["event"] == "UPDATE" and "bike" in sent[told]["data"]["memory"] and "Paris" not in str(sent)
+        assert (
+            sent[told]["event"] == "UPDATE"
+            and "bike" in sent[told]["data"]["memory"]
+            and "Paris" not in str(sent)
+        )
 
 
 def test_a_store_that_counts_anew(home: Path) -> None:
-    """After a move to a store with lower numbers of changes, what changes next is sent, and nothing old again."""
+    """After a move to a store with lower numbers of changes, what changes next is sent, and nothing
+    old again.
+    """
     with receiving() as receiver, serving(home) as (engine, client):
         engine.add("The gate is green.", scope=("user", "ann"))
         create(client, receiver.url)
         (hook,) = webhooks(engine).list(Scope(("user", "ann")))
         state = engine.store.load_state(Scope(("user", "ann")), f"webhook-{hook.id}")
-        engine.store.save_state(replace(state, data={"after": 9000, "since": hook.created_at}), state.token)
+        engine.store.save_state(
+            replace(state, data={"after": 9000, "since": hook.created_at}), state.token
+        )
         engine.drain()
         assert receiver.got == []
         engine.add("The barn is red.", scope=("user", "ann"))

@@ -17,7 +17,12 @@ import pytest
 from tests.surfaces.http.fleet import ENTRY, Fleet, fleet
 
 REX = "My dog is called Rex and he is a greyhound."
-SETTINGS = ("delivery.shown_minutes=45", "tiers.enabled=true", "serve.rate_limit=2", "jobs.workers=1")
+SETTINGS = (
+    "delivery.shown_minutes=45",
+    "tiers.enabled=true",
+    "serve.rate_limit=2",
+    "jobs.workers=1",
+)
 
 
 @pytest.fixture(scope="module")
@@ -50,19 +55,33 @@ def is_alive(pid: int) -> bool:
 
 
 def test_each_finds_at_once_what_the_other_stored(two: Fleet) -> None:
-    """Writes and searches that alternate between two processes: every search finds the write before it."""
+    """Writes and searches that alternate between two processes:
+    every search finds the write before it.
+    """
     for number in range(12):
-        two.ask(number % 2, "/v1/memories", {"text": f"The code of locker {number} is quux{number}."})
+        two.ask(
+            number % 2, "/v1/memories", {"text": f"The code of locker {number} is quux{number}."}
+        )
         hits = two.ask((number + 1) % 2, "/v1/search", {"query": f"locker quux{number}"})["hits"]
         assert f"quux{number}" in hits[0]["memory"]["text"]
 
 
 def test_a_thread_goes_on_in_the_other_process(two: Fleet) -> None:
-    """Responses that name the one before are one session, and a message said twice in it is stored twice."""
-    last, said = "", ("I keep bees in a hive.", "They live on the roof.", "They live on the roof.", "They live on the roof.")
+    """Responses that name the one before are one session, and a message said twice in it is stored
+    twice.
+    """
+    last = ""
+    said = (
+        "I keep bees in a hive.",
+        "They live on the roof.",
+        "They live on the roof.",
+        "They live on the roof.",
+    )
     for number, text in enumerate(said):
         more = {"previous_response_id": last} if last else {}
-        last = two.ask(number % 2, "/v1/responses", {"model": "engrams-offline", "input": text, **more})["id"]
+        last = two.ask(
+            number % 2, "/v1/responses", {"model": "engrams-offline", "input": text, **more}
+        )["id"]
     held = two.ask(0, "/v1/memories?kind=turn&limit=100")["memories"]
     sessions = [each["session"] for each in held if each["text"] in said]
     assert len(sessions) == 4 and len(set(sessions)) == 1
@@ -77,8 +96,13 @@ def test_what_one_showed_the_other_does_not_repeat(two: Fleet) -> None:
 
 
 def test_the_answer_to_an_unsaved_message_is_not_saved_elsewhere(two: Fleet) -> None:
-    """Somebody asks one process not to save a message: the answer, which comes to the other, is not saved either."""
-    assert add(two, 0, "user", "Don't save this: my gym code is 88112.", "s-unsaved")["outcome"] == "unsaved"
+    """Somebody asks one process not to save a message:
+    the answer, which comes to the other, is not saved either.
+    """
+    assert (
+        add(two, 0, "user", "Don't save this: my gym code is 88112.", "s-unsaved")["outcome"]
+        == "unsaved"
+    )
     assert add(two, 1, "assistant", "Your gym code is 88112.", "s-unsaved")["outcome"] == "unsaved"
 
 
@@ -92,9 +116,17 @@ def test_an_echo_is_known_to_both(two: Fleet) -> None:
 
 
 def test_the_working_tier_is_one(two: Fleet) -> None:
-    """Turns stored by either process are in the working tier of both, which holds no more than its size."""
+    """Turns stored by either process are in the working tier of both, which holds no more than its
+    size.
+    """
     for number in range(50):
-        add(two, number % 2, "user", f"On day {number} I walked around the lake with my neighbour.", "s-tier")
+        add(
+            two,
+            number % 2,
+            "user",
+            f"On day {number} I walked around the lake with my neighbour.",
+            "s-tier",
+        )
     counts = [two.ask(worker, "/api/state/implementation")["l0"] for worker in (0, 1)]
     held = two.ask(0, "/v1/memories?tier=working&limit=100")["memories"]
     assert [*counts, len(held)] == [20, 20, 20]
@@ -103,7 +135,11 @@ def test_the_working_tier_is_one(two: Fleet) -> None:
 def test_a_rate_holds_for_all(two: Fleet, tmp_path: Path) -> None:
     """Two requests a second, twenty at once: so many of one key, whichever process they reach."""
     home = two.log.parent
-    made = subprocess.run([*ENTRY, "keys", "add", "k", "--user", "ada", "--home", str(home), "--json"], capture_output=True, check=True)
+    made = subprocess.run(
+        [*ENTRY, "keys", "add", "k", "--user", "ada", "--home", str(home), "--json"],
+        capture_output=True,
+        check=True,
+    )
     key = {"authorization": f"Bearer {json.loads(made.stdout)['key']}"}
     begun = time.monotonic()
     answers = [two.fetch(number % 2, "/v1/stats", headers=key)[0] for number in range(50)]
@@ -115,11 +151,21 @@ def test_a_preview_and_its_act_may_meet_different_processes(two: Fleet) -> None:
     """Over MCP, without a session: one process previews a purge, the other one carries it out."""
 
     def call(worker: int, tool: str, **given: Any) -> Any:
-        asked = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": given}}
-        head = {"accept": "application/json, text/event-stream", "mcp-protocol-version": "2025-06-18"}
+        asked = {
+            "jsonrpc": "2.0",
+            "id": 1,
+            "method": "tools/call",
+            "params": {"name": tool, "arguments": given},
+        }
+        head = {
+            "accept": "application/json, text/event-stream",
+            "mcp-protocol-version": "2025-06-18",
+        }
         status, text = two.fetch(worker, "/mcp/erase", asked, head)
         assert status == 200, text
-        return json.loads(next(line for line in text.splitlines() if line.startswith("data:"))[5:])["result"]
+        return json.loads(next(line for line in text.splitlines() if line.startswith("data:"))[5:])[
+            "result"
+        ]
 
     made = two.ask(0, "/v1/memories", {"text": "The old shed has a blue door."})["results"][0]["id"]
     token = call(0, "preview_purge", ids=[made])["structuredContent"]["token"]
@@ -132,7 +178,12 @@ def test_numbers_are_of_all_processes(two: Fleet) -> None:
 
     def count() -> list[int]:
         texts = [two.fetch(worker, "/metrics")[1] for worker in (0, 1)]
-        lines = [line for text in texts for line in text.splitlines() if 'route="/v1/explain"' in line and "requests_total" in line]
+        lines = [
+            line
+            for text in texts
+            for line in text.splitlines()
+            if 'route="/v1/explain"' in line and "requests_total" in line
+        ]
         return [int(float(line.rpartition(" ")[2])) for line in lines]
 
     def chart() -> list[int]:
@@ -147,22 +198,32 @@ def test_numbers_are_of_all_processes(two: Fleet) -> None:
 
 
 def test_the_chart_is_told_soon_while_a_request_is_under_way(two: Fleet) -> None:
-    """One process still waits for a body: searches that it answers meanwhile are in the other one's chart within tenths of a second."""
+    """One process still waits for a body:
+    searches that it answers meanwhile are in the other one's chart within tenths of a second.
+    """
 
     def count() -> int:
         return sum(each["searches"] for each in two.ask(0, "/v1/stats/series?minutes=60")["points"])
 
-    before, place = count(), ("127.0.0.1", two.port)
-    with socket.create_connection(place) as one, socket.create_connection(place) as other:  # they are handed out in turn
+    before = count()
+    place = ("127.0.0.1", two.port)
+    with (
+        socket.create_connection(place) as one,
+        socket.create_connection(place) as other,
+    ):  # they are handed out in turn
         for line in (one, other):
-            line.sendall(b"POST /v1/search HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 20\r\n\r\n{")
+            line.sendall(
+                b"POST /v1/search HTTP/1.1\r\nhost: localhost\r\ncontent-type:"
+                b" application/json\r\ncontent-length: 20\r\n\r\n{"
+            )
         two.ask(1, "/v1/explain", {"query": "dog"})
         until(lambda: count() == before + 1)
 
 
 def test_a_worker_that_dies_is_started_again(two: Fleet) -> None:
     """Killed, it is named in the log and replaced; meanwhile the other one answers."""
-    lost, other = two.workers[1], two.workers[0]
+    lost = two.workers[1]
+    other = two.workers[0]
     os.kill(lost, signal.SIGKILL)
     until(lambda: f"process {lost}) was ended by signal 9" in two.log.read_text("utf-8"))
     line = HTTPConnection("127.0.0.1", two.port, timeout=30)
@@ -179,12 +240,18 @@ def test_a_worker_that_dies_is_started_again(two: Fleet) -> None:
 
 @pytest.mark.slow
 def test_a_signal_lets_all_finish(tmp_path: Path) -> None:
-    """SIGTERM: a request that is under way is answered, then every process ends, with 0, and nothing is left of them."""
+    """SIGTERM:
+    a request that is under way is answered, then every process ends, with 0, and nothing is left of
+    them.
+    """
     with fleet(tmp_path / "home") as found:
         line = HTTPConnection("127.0.0.1", found.port, timeout=60)
         body = json.dumps({"text": REX}).encode()
         line.putrequest("POST", "/v1/memories")
-        for name, value in (("content-type", "application/json"), ("content-length", str(len(body)))):
+        for name, value in (
+            ("content-type", "application/json"),
+            ("content-length", str(len(body))),
+        ):
             line.putheader(name, value)
         line.endheaders()
         line.send(body[:10])
@@ -225,10 +292,29 @@ def test_a_passphrase_is_asked_once(tmp_path: Path) -> None:
     home.mkdir()
     (home / "config.toml").write_text('[encryption]\nenabled = true\nkey = "passphrase"\n', "utf-8")
     secret = {**os.environ, "ENGRAMS_PASSPHRASE": "a long passphrase"}
-    subprocess.run([*ENTRY, "add", REX, "--home", str(home), "--user", "ada"], env=secret, check=True, capture_output=True)
+    subprocess.run(
+        [*ENTRY, "add", REX, "--home", str(home), "--user", "ada"],
+        env=secret,
+        check=True,
+        capture_output=True,
+    )
     pid, terminal = pty.fork()
     if not pid:
-        os.execv(ENTRY[0], [*ENTRY, "serve", "--home", str(home), "--user", "ada", "--workers", "2", "--port", "0"])
+        os.execv(
+            ENTRY[0],
+            [
+                *ENTRY,
+                "serve",
+                "--home",
+                str(home),
+                "--user",
+                "ada",
+                "--workers",
+                "2",
+                "--port",
+                "0",
+            ],
+        )
     told = b""
     try:
         while b"listens on" not in told:
@@ -240,7 +326,12 @@ def test_a_passphrase_is_asked_once(tmp_path: Path) -> None:
         port = int(told.split(b"listens on http://127.0.0.1:")[1].split(b"/")[0])
         for _ in range(4):
             line = HTTPConnection("127.0.0.1", port, timeout=60)
-            line.request("POST", "/v1/search", json.dumps({"query": "dog"}), {"content-type": "application/json"})
+            line.request(
+                "POST",
+                "/v1/search",
+                json.dumps({"query": "dog"}),
+                {"content-type": "application/json"},
+            )
             assert b"greyhound" in line.getresponse().read()
     finally:
         os.kill(pid, signal.SIGTERM)
@@ -255,5 +346,7 @@ def test_what_cannot_be_shared_is_refused(tmp_path: Path) -> None:
     done = subprocess.run([*command, "--set", "incognito=true"], capture_output=True, text=True)
     assert done.returncode != 0 and "several workers" in done.stderr
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        done = subprocess.run([*command, "--port", str(taken.getsockname()[1])], capture_output=True, text=True)
+        done = subprocess.run(
+            [*command, "--port", str(taken.getsockname()[1])], capture_output=True, text=True
+        )
     assert done.returncode != 0 and done.stderr.count("Cannot listen") == 1

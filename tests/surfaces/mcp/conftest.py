@@ -38,7 +38,9 @@ def era(request: pytest.FixtureRequest) -> str:
 def client(engine: MemoryEngine, root: Scope) -> Open:
     """The real client, connected in this process: ``async with client("mem0") as tools``."""
 
-    def connect(profile: str = "engrams", scope: Scope = root, mode: Literal["auto", "legacy"] = "auto") -> Client:
+    def connect(
+        profile: str = "engrams", scope: Scope = root, mode: Literal["auto", "legacy"] = "auto"
+    ) -> Client:
         return Client(create_server(engine, scope, profile), mode=mode)
 
     return connect

@@ -11,8 +11,12 @@ from engrams.engine import MemoryEngine
 from engrams.types import Scope, Status
 
 
-async def test_forgetting_takes_a_preview_first(client: Open, engine: MemoryEngine, root: Scope, era: str) -> None:
-    """All about somebody is shown with its sources, then forgotten by the token, once; each can be restored."""
+async def test_forgetting_takes_a_preview_first(
+    client: Open, engine: MemoryEngine, root: Scope, era: str
+) -> None:
+    """All about somebody is shown with its sources, then forgotten by the token, once;
+    each can be restored.
+    """
     ferrets = engine.add("My brother Quentin breeds ferrets in the cellar.", scope=root).id
     kept = engine.add("The attic window sticks.", scope=root).id
     async with client(mode=era) as memory:
@@ -31,8 +35,12 @@ async def test_forgetting_takes_a_preview_first(client: Open, engine: MemoryEngi
     assert engine.get(kept, scope=root).status is Status.ACTIVE
 
 
-async def test_the_token_is_for_what_was_shown(client: Open, engine: MemoryEngine, root: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It covers nothing that is only near, nothing that changed, nobody else's memory, and is too old after five minutes."""
+async def test_the_token_is_for_what_was_shown(
+    client: Open, engine: MemoryEngine, root: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It covers nothing that is only near, nothing that changed, nobody else's memory, and is too
+    old after five minutes.
+    """
     id = engine.add("The boat is called Heron.", scope=root).id
     stranger = Scope(("user", "someone-else"))
     other = engine.add("The boat is called Egret.", scope=stranger).id
@@ -45,18 +53,27 @@ async def test_the_token_is_for_what_was_shown(client: Open, engine: MemoryEngin
         assert "changed" in await refused(memory, "memory_forget", token=token)
         assert "no memory" in await refused(memory, "memory_forget_preview", ids=[other])
         assert "query or ids" in await refused(memory, "memory_forget_preview")
-        token, now = (await call(memory, "memory_forget_preview", ids=[id]))["token"], engine.now()
+        token = (await call(memory, "memory_forget_preview", ids=[id]))["token"]
+        now = engine.now()
         monkeypatch.setattr(engine, "_clock", lambda: now + timedelta(minutes=6))
         assert "five minutes" in await refused(memory, "memory_forget", token=token)
-    assert {engine.get(id, scope=root).status, engine.get(other, scope=stranger).status} == {Status.ACTIVE}
+    assert {engine.get(id, scope=root).status, engine.get(other, scope=stranger).status} == {
+        Status.ACTIVE
+    }
 
 
 async def test_a_wrong_memory(client: Open, engine: MemoryEngine, root: Scope, era: str) -> None:
-    """What is only known to be wrong is found no more, with the reason in its history, until it is restored."""
+    """What is only known to be wrong is found no more, with the reason in its history, until it is
+    restored.
+    """
     id = engine.add("My car is green.", scope=root).id
     async with client(mode=era) as memory:
         done = await call(memory, "memory_wrong", memory_id=id, reason="never had one")
         assert done["status"] == "forgotten"
-        assert "green" not in str((await call(memory, "memory_search", query="colour of my car"))["memories"])
-        assert (await call(memory, "memory_history", id=id))["changes"][-1]["reason"] == "wrong: never had one"
+        assert "green" not in str(
+            (await call(memory, "memory_search", query="colour of my car"))["memories"]
+        )
+        assert (await call(memory, "memory_history", id=id))["changes"][-1][
+            "reason"
+        ] == "wrong: never had one"
         assert (await call(memory, "memory_delete", id=id, restore=True))["status"] == "active"

@@ -1,4 +1,6 @@
-"""The profile for upkeep: conflicts are asked about and settled, and a cycle is planned, run and taken back."""
+"""The profile for upkeep:
+conflicts are asked about and settled, and a cycle is planned, run and taken back.
+"""
 
 from __future__ import annotations
 
@@ -11,24 +13,40 @@ from engrams.surfaces.mcp.server import create_server
 from engrams.types import Scope
 
 
-async def test_a_conflict_is_settled_as_the_person_said(client: Open, engine: MemoryEngine, root: Scope, era: str) -> None:
+async def test_a_conflict_is_settled_as_the_person_said(
+    client: Open, engine: MemoryEngine, root: Scope, era: str
+) -> None:
     """Both statements are listed; the one that is kept holds, and an unknown one is refused."""
-    red, blue = (engine.add(text, scope=root).id for text in ("The lamp in the hall is red", "The hall has a blue lamp"))
+    red, blue = (
+        engine.add(text, scope=root).id
+        for text in ("The lamp in the hall is red", "The hall has a blue lamp")
+    )
     engine.links.link(red, blue, scope=root, type="contradicts")
     async with client("garden", mode=era) as memory:
         (clash,) = (await call(memory, "list_conflicts"))["conflicts"]
         assert {clash["one"]["id"], clash["other"]["id"]} == {red, blue} and clash["newer"] == blue
-        assert (await call(memory, "settle_conflict", one=red, other=blue, keep=red)) == {"put_away": blue}
+        assert (await call(memory, "settle_conflict", one=red, other=blue, keep=red)) == {
+            "put_away": blue
+        }
         assert (await call(memory, "list_conflicts"))["conflicts"] == []
-        assert "no active statement" in await refused(memory, "settle_conflict", one=red, other="nobody")
+        assert "no active statement" in await refused(
+            memory, "settle_conflict", one=red, other="nobody"
+        )
 
 
-async def test_upkeep_is_planned_run_and_undone(client: Open, engine: MemoryEngine, root: Scope) -> None:
+async def test_upkeep_is_planned_run_and_undone(
+    client: Open, engine: MemoryEngine, root: Scope
+) -> None:
     """What the plan shows is done, and is as before when it is taken back."""
-    ids = {engine.add(text, scope=root).id for text in ("The cello is in the attic room", "The cello is in the attic room!")}
+    ids = {
+        engine.add(text, scope=root).id
+        for text in ("The cello is in the attic room", "The cello is in the attic room!")
+    }
     async with client("garden") as memory:
         plan = await call(memory, "plan_upkeep")
-        assert [step["verb"] for step in plan["steps"]] == ["merge"] and set(plan["steps"][0]["ids"]) == ids
+        assert [step["verb"] for step in plan["steps"]] == ["merge"] and set(
+            plan["steps"][0]["ids"]
+        ) == ids
         report = await call(memory, "run_upkeep")
         assert (report["state"], report["merged_away"]) == ("complete", 1)
         undone = await call(memory, "undo_upkeep", cycle=report["cycle"])

@@ -1,4 +1,6 @@
-"""The real client against `engrams serve` as a process, with the keys that `engrams keys add` makes."""
+"""The real client against `engrams serve` as a process, with the keys that `engrams keys add`
+makes.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,10 @@ ENGRAMS = [sys.executable, "-c", "from engrams.surfaces.cli.main import run; run
 
 def make_key(home: Path, user: str) -> str:
     done = subprocess.run(
-        [*ENGRAMS, "keys", "add", user, "--user", user, "--home", str(home), "--json"], capture_output=True, text=True, check=True
+        [*ENGRAMS, "keys", "add", user, "--user", user, "--home", str(home), "--json"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
     return str(json.loads(done.stdout)["key"])
 
@@ -33,8 +38,19 @@ def make_key(home: Path, user: str) -> str:
 def serving(home: Path) -> Iterator[str]:
     with socket.create_server(("127.0.0.1", 0)) as free:
         url = f"http://127.0.0.1:{free.getsockname()[1]}"
-    line = [*ENGRAMS, "serve", "--port", url.rpartition(":")[2], "--home", str(home), "--set", "serve.require_keys=always"]
-    process = subprocess.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ})
+    line = [
+        *ENGRAMS,
+        "serve",
+        "--port",
+        url.rpartition(":")[2],
+        "--home",
+        str(home),
+        "--set",
+        "serve.require_keys=always",
+    ]
+    process = subprocess.Popen(
+        line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ}
+    )
     try:
         until = time.monotonic() + 120
         while True:
@@ -52,19 +68,36 @@ def serving(home: Path) -> Iterator[str]:
 
 @pytest.mark.slow
 async def test_two_keys_at_one_address(home: Path) -> None:
-    """Each key has its owner's memory alone: tools, resources, completions, changes and tokens; a third has none."""
+    """Each key has its owner's memory alone:
+    tools, resources, completions, changes and tokens; a third has none.
+    """
     keys = {user: make_key(home, user) for user in ("ann", "bob")}
     with serving(home) as url:
-        assert httpx2.post(f"{url}/mcp", json={}, headers={"authorization": "Bearer wrong"}).status_code == 401
+        assert (
+            httpx2.post(
+                f"{url}/mcp", json={}, headers={"authorization": "Bearer wrong"}
+            ).status_code
+            == 401
+        )
         async with (
             connected(f"{url}/mcp", authorization=f"Bearer {keys['ann']}") as ann,
             connected(f"{url}/mcp", authorization=f"Bearer {keys['bob']}") as bob,
         ):
-            told = (await call(ann, "memory_add", content="Quentin breeds ferrets in the cellar.", tags=["pets"]))["results"][0]["id"]
+            told = (
+                await call(
+                    ann,
+                    "memory_add",
+                    content="Quentin breeds ferrets in the cellar.",
+                    tags=["pets"],
+                )
+            )["results"][0]["id"]
             assert (await call(bob, "memory_list"))["memories"] == []
             assert "no memory" in await refused(bob, "memory_get", id=told)
             for who, known in ((ann, ["pets"]), (bob, [])):
-                done = await who.complete(ResourceTemplateReference(uri="memory://tag/{tag}"), {"name": "tag", "value": "p"})
+                done = await who.complete(
+                    ResourceTemplateReference(uri="memory://tag/{tag}"),
+                    {"name": "tag", "value": "p"},
+                )
                 assert done.completion.values == known
             async with (
                 ann.listen(resource_subscriptions=[f"memory://{told}"]) as mine,

@@ -11,7 +11,9 @@ from engrams.engine import MemoryEngine
 from engrams.types import Scope, Status
 
 
-async def test_a_purge_takes_a_preview_first(client: Open, engine: MemoryEngine, root: Scope, era: str) -> None:
+async def test_a_purge_takes_a_preview_first(
+    client: Open, engine: MemoryEngine, root: Scope, era: str
+) -> None:
     """What is found about someone is previewed with its sources, then erased by the token, once."""
     engine.add("My brother Quentin breeds ferrets in the cellar.", scope=root)
     kept = engine.add("The attic window sticks.", scope=root).id
@@ -20,7 +22,9 @@ async def test_a_purge_takes_a_preview_first(client: Open, engine: MemoryEngine,
         ids = [one["id"] for one in found if one["certain"]]
         assert ids and kept not in ids
         shown = await call(memory, "preview_purge", ids=ids)
-        assert {one["id"] for one in shown["memories"]} == set(ids) and "ferrets" in str(shown["memories"])
+        assert {one["id"] for one in shown["memories"]} == set(ids) and "ferrets" in str(
+            shown["memories"]
+        )
         assert {engine.get(id, scope=root).status for id in ids} == {Status.ACTIVE}
         done = await call(memory, "purge", token=shown["token"])
         assert done["proven"] and sum(done["removed"].values()) and "ferrets" not in str(done)
@@ -29,15 +33,20 @@ async def test_a_purge_takes_a_preview_first(client: Open, engine: MemoryEngine,
         assert engine.get(kept, scope=root).text
 
 
-async def test_a_token_is_for_what_was_shown(client: Open, engine: MemoryEngine, root: Scope, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A memory changed since, a token too old, a made-up one, and another person's id are refused; nothing is erased."""
+async def test_a_token_is_for_what_was_shown(
+    client: Open, engine: MemoryEngine, root: Scope, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A memory changed since, a token too old, a made-up one, and another person's id are refused;
+    nothing is erased.
+    """
     id = engine.add("The boat is called Heron.", scope=root).id
     other = engine.add("The boat is called Egret.", scope=Scope(("user", "someone-else"))).id
     async with client("erase") as memory:
         token = (await call(memory, "preview_purge", ids=[id]))["token"]
         engine.edit(id, scope=root, text="The boat is called Bittern.")
         assert "changed" in await refused(memory, "purge", token=token)
-        token, now = (await call(memory, "preview_purge", ids=[id]))["token"], engine.now()
+        token = (await call(memory, "preview_purge", ids=[id]))["token"]
+        now = engine.now()
         monkeypatch.setattr(engine, "_clock", lambda: now + timedelta(minutes=6))
         assert "five minutes" in await refused(memory, "purge", token=token)
         assert "unknown" in await refused(memory, "purge", token="0123456789abcdef")

@@ -1,4 +1,6 @@
-"""Resources with completion and subscriptions, by the protocol's own client, also between processes."""
+"""Resources with completion and subscriptions, by the protocol's own client, also between
+processes.
+"""
 
 from __future__ import annotations
 
@@ -26,31 +28,52 @@ from engrams.types import Scope, Turn
 _WAIT = 60
 
 
-async def test_arguments_are_completed(client: Open, engine: MemoryEngine, root: Scope, era: str) -> None:
-    """Tags, projects, topics and ids of this person, by their beginning; nothing of anybody else's."""
+async def test_arguments_are_completed(
+    client: Open, engine: MemoryEngine, root: Scope, era: str
+) -> None:
+    """Tags, projects, topics and ids of this person, by their beginning;
+    nothing of anybody else's.
+    """
     told = engine.add("The spare key hangs in the shed.", scope=root).id
     engine.links.tag(told, ["keys", "kitchen"], scope=root)
     for text in ("The sails need mending.", "The sails were mended in May.", "New sails cost 900."):
         engine.add(text, scope=root.within("project", "boat"))
     engine.topics.refresh(root)
-    engine.links.tag(engine.add("Theirs.", scope=("user", "other")).id, ["knives"], scope=("user", "other"))
+    engine.links.tag(
+        engine.add("Theirs.", scope=("user", "other")).id, ["knives"], scope=("user", "other")
+    )
     async with client(mode=era) as memory:
 
         async def complete(ref: Any, name: str, value: str) -> list[str]:
-            return list((await memory.complete(ref, {"name": name, "value": value})).completion.values)
+            return list(
+                (await memory.complete(ref, {"name": name, "value": value})).completion.values
+            )
 
-        assert await complete(ResourceTemplateReference(uri="memory://tag/{tag}"), "tag", "k") == ["keys", "kitchen"]
-        assert await complete(ResourceTemplateReference(uri="memory://tag/{tag}"), "tag", "ITCH") == ["kitchen"]
+        assert await complete(ResourceTemplateReference(uri="memory://tag/{tag}"), "tag", "k") == [
+            "keys",
+            "kitchen",
+        ]
+        assert await complete(
+            ResourceTemplateReference(uri="memory://tag/{tag}"), "tag", "ITCH"
+        ) == ["kitchen"]
         assert await complete(PromptReference(name="recall"), "project", "") == ["boat"]
-        assert await complete(ResourceTemplateReference(uri="memory://{id}"), "id", told[:10]) == [told]
+        assert await complete(ResourceTemplateReference(uri="memory://{id}"), "id", told[:10]) == [
+            told
+        ]
         topics = await complete(PromptReference(name="recall"), "question", "")
-        assert topics == await complete(ResourceTemplateReference(uri="memory://topic/{topic}"), "topic", "")
+        assert topics == await complete(
+            ResourceTemplateReference(uri="memory://topic/{topic}"), "topic", ""
+        )
         assert await complete(PromptReference(name="recall"), "colour", "") == []
         tagged = json.loads((await memory.read_resource("memory://tag/keys")).contents[0].text)
         assert [one["id"] for one in tagged] == [told]
         for topic in topics:
-            assert json.loads((await memory.read_resource(f"memory://topic/{topic}")).contents[0].text)
-        prompt = await memory.get_prompt("recall", {"question": "What about the sails?", "project": "boat"})
+            assert json.loads(
+                (await memory.read_resource(f"memory://topic/{topic}")).contents[0].text
+            )
+        prompt = await memory.get_prompt(
+            "recall", {"question": "What about the sails?", "project": "boat"}
+        )
         assert "sails" in prompt.messages[0].content.text
 
 
@@ -65,21 +88,35 @@ async def watch(memory: Client, uri: str, change: Callable[[], object]) -> str:
 
 
 async def test_a_stream_of_changes(client: Open, engine: MemoryEngine, root: Scope) -> None:
-    """Whatever door changes it, a watched resource is told of, and no other; what left is not watched any more."""
-    one, other = (engine.add(text, scope=root).id for text in ("The gate is green.", "The barn is red."))
+    """Whatever door changes it, a watched resource is told of, and no other;
+    what left is not watched any more.
+    """
+    one, other = (
+        engine.add(text, scope=root).id for text in ("The gate is green.", "The barn is red.")
+    )
     async with client() as memory:
         async with memory.listen(resource_subscriptions=[f"memory://{one}"]) as changes:
             engine.edit(other, scope=root, text="The barn is blue.")
             engine.edit(one, scope=root, text="The gate is grey.")
             with anyio.fail_after(_WAIT):
                 assert (await anext(aiter(changes))).uri == f"memory://{one}"
-        assert await watch(memory, "memory://tag/barn", lambda: engine.links.tag(other, ["barn"], scope=root)) == "memory://tag/barn"
-        assert await watch(memory, f"memory://{one}", lambda: engine.forget(one, scope=root)) == f"memory://{one}"
+        assert (
+            await watch(
+                memory, "memory://tag/barn", lambda: engine.links.tag(other, ["barn"], scope=root)
+            )
+            == "memory://tag/barn"
+        )
+        assert (
+            await watch(memory, f"memory://{one}", lambda: engine.forget(one, scope=root))
+            == f"memory://{one}"
+        )
 
 
 @pytest.mark.filterwarnings("ignore:resources/:DeprecationWarning", "ignore:resources/:UserWarning")
 async def test_the_older_subscription(engine: MemoryEngine, root: Scope) -> None:
-    """A client of the older protocol subscribes to a resource, is notified, and is not after it unsubscribed."""
+    """A client of the older protocol subscribes to a resource, is notified, and is not after it
+    unsubscribed.
+    """
     one = engine.add("The gate is green.", scope=root).id
     heard: list[str] = []
     told = anyio.Event()
@@ -108,14 +145,26 @@ async def test_changes_of_another_process(home: Path) -> None:
         one = engine.add("The gate is green.", scope=("user", "ann")).id
         script = "from engrams.surfaces.cli.main import run; run()"
         arguments = ["-c", script, "mcp", "--home", str(home), "--user", "ann"]
-        async with Client(StdioServerParameters(command=sys.executable, args=arguments), read_timeout_seconds=60) as memory:
+        async with Client(
+            StdioServerParameters(command=sys.executable, args=arguments), read_timeout_seconds=60
+        ) as memory:
             uri = f"memory://{one}"
-            assert await watch(memory, uri, lambda: engine.edit(one, scope=("user", "ann"), text="The gate is grey.")) == uri
+            assert (
+                await watch(
+                    memory,
+                    uri,
+                    lambda: engine.edit(one, scope=("user", "ann"), text="The gate is grey."),
+                )
+                == uri
+            )
 
 
 async def test_changes_over_http(home: Path) -> None:
     """A stream of changes at /mcp of the server ends no other request."""
-    with engrams.open(home=home, user="ann") as engine, running(create_app(engine, engine.settings)) as url:
+    with (
+        engrams.open(home=home, user="ann") as engine,
+        running(create_app(engine, engine.settings)) as url,
+    ):
         one = engine.observe(Turn("The gate is green."), scope=("user", "ann"))[0].id
         async with Client(f"{url}/mcp") as memory, Client(f"{url}/mcp") as writer:
             async with memory.listen(resource_subscriptions=[f"memory://{one}"]) as changes:
@@ -127,11 +176,18 @@ async def test_changes_over_http(home: Path) -> None:
 
 @pytest.mark.slow
 async def test_a_look_that_fails_ends_nothing(home: Path) -> None:
-    """Memory that cannot be read for a moment is looked at again; the stream goes on, and so does the server."""
-    with engrams.open(home=home, user="ann") as engine, running(create_app(engine, engine.settings)) as url:
+    """Memory that cannot be read for a moment is looked at again;
+    the stream goes on, and so does the server.
+    """
+    with (
+        engrams.open(home=home, user="ann") as engine,
+        running(create_app(engine, engine.settings)) as url,
+    ):
         one = engine.observe(Turn("The gate is green."), scope=("user", "ann"))[0].id
         async with Client(f"{url}/mcp") as memory:
-            async with memory.listen(resource_subscriptions=["memory://topic/sails", f"memory://{one}"]) as changes:
+            async with memory.listen(
+                resource_subscriptions=["memory://topic/sails", f"memory://{one}"]
+            ) as changes:
                 with closing(apsw.Connection(str(home / "memory.db"))) as database:
                     engine.edit(one, scope=("user", "ann"), text="The gate is grey.")
                     database.execute("ALTER TABLE topics RENAME TO hidden")

@@ -33,17 +33,28 @@ async def connected(url: str, **headers: str) -> AsyncIterator[Client]:
 @pytest.fixture
 def served(home: Path) -> Iterator[str]:
     """A server's address."""
-    with engrams.open(home=home, user="ann") as engine, running(create_app(engine, engine.settings)) as url:
+    with (
+        engrams.open(home=home, user="ann") as engine,
+        running(create_app(engine, engine.settings)) as url,
+    ):
         yield url
 
 
 async def test_each_user_has_a_memory(served: str) -> None:
-    """Who is named gets an own memory; sessions of two people on one address see nothing of each other."""
-    async with connected(f"{served}/mcp") as ann, connected(f"{served}/mcp", x_engrams_user="bob") as bob:
+    """Who is named gets an own memory;
+    sessions of two people on one address see nothing of each other.
+    """
+    async with (
+        connected(f"{served}/mcp") as ann,
+        connected(f"{served}/mcp", x_engrams_user="bob") as bob,
+    ):
         await call(ann, "memory_add", text="The attic window sticks.")
         assert "attic" in str(await call(ann, "memory_search", q="which window sticks?", top_k=3))
         assert (await call(bob, "memory_list"))["memories"] == []
-    assert httpx2.get(f"{served}/v1/memories").json()["memories"][0]["text"] == "The attic window sticks."
+    assert (
+        httpx2.get(f"{served}/v1/memories").json()["memories"][0]["text"]
+        == "The attic window sticks."
+    )
 
 
 async def test_profiles_have_paths(served: str) -> None:
@@ -56,7 +67,9 @@ async def test_profiles_have_paths(served: str) -> None:
 
 
 async def test_a_key_is_its_owner(home: Path) -> None:
-    """With keys needed, none is refused, each opens its owner's memory alone, and one that only reads reaches the search profile."""
+    """With keys needed, none is refused, each opens its owner's memory alone, and one that only
+    reads reaches the search profile.
+    """
     with engrams.open(home=home, user="ann", serve__require_keys="always") as engine:
         keys = ApiKeyStore.open(home)
         _, bob = keys.add("bob", Scope(("user", "bob")), ["read", "write"], now())
@@ -66,7 +79,9 @@ async def test_a_key_is_its_owner(home: Path) -> None:
             assert httpx2.post(f"{url}/mcp", json={}).status_code == 401
             async with connected(f"{url}/mcp", authorization=f"Bearer {bob}") as memory:
                 await call(memory, "memory_add", text="Bob rows on Mondays.")
-            assert [record.text for record in engine.list(scope=("user", "bob")).records] == ["Bob rows on Mondays."]
+            assert [record.text for record in engine.list(scope=("user", "bob")).records] == [
+                "Bob rows on Mondays."
+            ]
             async with (
                 connected(f"{url}/mcp", authorization=f"Bearer {bob}") as one,
                 connected(f"{url}/mcp", authorization=f"Bearer {eve}") as other,
@@ -77,9 +92,16 @@ async def test_a_key_is_its_owner(home: Path) -> None:
                 token = (await call(one, "memory_forget_preview", ids=[id]))["token"]
                 assert "unknown" in await refused(other, "memory_forget", token=token)
                 assert "no memory" in await refused(other, "memory_forget_preview", ids=[id])
-            async with connected(f"{url}/mcp", authorization=f"Bearer {eve}", x_engrams_user="bob") as other:
+            async with connected(
+                f"{url}/mcp", authorization=f"Bearer {eve}", x_engrams_user="bob"
+            ) as other:
                 # The header names a part of the key's own memory, never another owner.
                 assert (await call(other, "memory_list"))["memories"] == []
-            assert httpx2.post(f"{url}/mcp", json={}, headers={"authorization": f"Bearer {reader}"}).status_code == 403
+            assert (
+                httpx2.post(
+                    f"{url}/mcp", json={}, headers={"authorization": f"Bearer {reader}"}
+                ).status_code
+                == 403
+            )
             async with connected(f"{url}/mcp/search", authorization=f"Bearer {reader}") as memory:
                 assert "Mondays" in str(await call(memory, "search", query="when does Bob row?"))

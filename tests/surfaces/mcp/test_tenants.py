@@ -1,4 +1,6 @@
-"""Two owners, a server of tools for one of them: whatever it is asked with the other's ids and names, the other's words never come."""
+"""Two owners, a server of tools for one of them:
+whatever it is asked with the other's ids and names, the other's words never come.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ WORD = "quixotry"
 
 @pytest.fixture
 def theirs(engine: MemoryEngine) -> tuple[Scope, tuple[str, ...]]:
-    """The victim, and ids and names of what is theirs: told, changed, forgotten, linked, tagged, in a project."""
+    """The victim, and ids and names of what is theirs:
+    told, changed, forgotten, linked, tagged, in a project.
+    """
     victim = Scope(("user", "v-" + uuid.uuid4().hex[:12]))
     told = [engine.add(f"My {WORD} is number {number}.", scope=victim).id for number in range(4)]
     engine.edit(told[0], scope=victim, fields={"text": f"My {WORD} is sold.", "tags": [WORD]})
@@ -44,7 +48,10 @@ def filled(schema: dict[str, Any], held: dict[str, Any], name: str) -> Any:
         case "array":
             return [filled(schema.get("items", {}), held, name)]
         case "object":
-            return {field: filled(each, held, name) for field, each in schema.get("properties", {}).items()}
+            return {
+                field: filled(each, held, name)
+                for field, each in schema.get("properties", {}).items()
+            }
         case "integer" | "number":
             return schema.get("minimum", 1)
         case _:
@@ -53,46 +60,83 @@ def filled(schema: dict[str, Any], held: dict[str, Any], name: str) -> Any:
 
 @pytest.mark.parametrize("profile", list(PROFILES))
 @pytest.mark.parametrize("full", [False, True], ids=["needed", "all"])
-async def test_the_others_words_never_come(client: Open, theirs: tuple[Scope, tuple[str, ...]], profile: str, *, full: bool) -> None:
-    """Every tool of every profile, with the other's ids, tags, scopes and projects in each of its arguments."""
+async def test_the_others_words_never_come(
+    client: Open, theirs: tuple[Scope, tuple[str, ...]], profile: str, *, full: bool
+) -> None:
+    """Every tool of every profile, with the other's ids, tags, scopes and projects in each of its
+    arguments.
+    """
     _, names = theirs
     async with client(profile) as memory:
         for tool in (await memory.list_tools()).tools:
             schema = tool.input_schema
-            wanted = schema.get("properties", {}) if full else {field: schema["properties"][field] for field in schema.get("required", [])}
+            wanted = (
+                schema.get("properties", {})
+                if full
+                else {field: schema["properties"][field] for field in schema.get("required", [])}
+            )
             for name in names:
-                arguments = {field: filled(each, schema.get("$defs", {}), name) for field, each in wanted.items()}
+                arguments = {
+                    field: filled(each, schema.get("$defs", {}), name)
+                    for field, each in wanted.items()
+                }
                 answer = (await memory.call_tool(tool.name, arguments)).model_dump_json()
-                # What was sent may come back, as an id that is not there or as what is remembered now; what was stored may not.
+                # What was sent may come back, as an id that is not there or as what is remembered
+                # now; what was stored may not.
                 assert WORD not in answer.replace(f"tag:{WORD}", ""), (tool.name, arguments)
 
 
 async def test_resources_and_prompt(client: Open, theirs: tuple[Scope, tuple[str, ...]]) -> None:
-    """No id of the other's is a resource, and neither the profile nor the prompt holds a word of theirs."""
+    """No id of the other's is a resource, and neither the profile nor the prompt holds a word of
+    theirs.
+    """
     victim, names = theirs
     async with client() as memory:
         for name in names:
             with pytest.raises(MCPError):
                 await memory.read_resource(f"memory://{name}")
-        told = [(await memory.read_resource(f"memory://{name}")).model_dump_json() for name in ("profile", "status")]
-        told.append((await memory.get_prompt("recall", {"question": "What number is mine, and what is sold?"})).model_dump_json())
+        told = [
+            (await memory.read_resource(f"memory://{name}")).model_dump_json()
+            for name in ("profile", "status")
+        ]
+        told.append(
+            (
+                await memory.get_prompt(
+                    "recall", {"question": "What number is mine, and what is sold?"}
+                )
+            ).model_dump_json()
+        )
         assert not any(WORD in one for one in told)
     async with client(scope=victim) as memory:
         # The test above can fail: its victim sees them.
         assert WORD in json.dumps(await call(memory, "memory_search", query="what number is mine?"))
-        assert WORD in (await memory.get_prompt("recall", {"question": "What number is mine?"})).model_dump_json()
+        assert (
+            WORD
+            in (
+                await memory.get_prompt("recall", {"question": "What number is mine?"})
+            ).model_dump_json()
+        )
 
 
 @pytest.mark.slow
-async def test_nothing_of_theirs_is_changed(engine: MemoryEngine, client: Open, theirs: tuple[Scope, tuple[str, ...]]) -> None:
+async def test_nothing_of_theirs_is_changed(
+    engine: MemoryEngine, client: Open, theirs: tuple[Scope, tuple[str, ...]]
+) -> None:
     """After every tool of every profile the victim's memories are what they were."""
     victim, names = theirs
-    before = [(one.id, one.text, one.status) for one in engine.list(scope=victim, order="oldest").records]
+    before = [
+        (one.id, one.text, one.status) for one in engine.list(scope=victim, order="oldest").records
+    ]
     for profile in PROFILES:
         async with client(profile) as memory:
             for tool in (await memory.list_tools()).tools:
                 schema = tool.input_schema
                 for name in names:
-                    arguments = {field: filled(each, schema.get("$defs", {}), name) for field, each in schema.get("properties", {}).items()}
+                    arguments = {
+                        field: filled(each, schema.get("$defs", {}), name)
+                        for field, each in schema.get("properties", {}).items()
+                    }
                     await memory.call_tool(tool.name, arguments)
-    assert [(one.id, one.text, one.status) for one in engine.list(scope=victim, order="oldest").records] == before
+    assert [
+        (one.id, one.text, one.status) for one in engine.list(scope=victim, order="oldest").records
+    ] == before

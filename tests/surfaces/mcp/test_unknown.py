@@ -12,7 +12,9 @@ from engrams.types import Scope
 
 @pytest.mark.parametrize("profile", PROFILES)
 async def test_every_tool_refuses_an_unknown_argument(client: Open, profile: str) -> None:
-    """In every profile, before anything runs; the answer names the arguments there are, and the schema says so."""
+    """In every profile, before anything runs;
+    the answer names the arguments there are, and the schema says so.
+    """
     async with client(profile) as memory:
         for tool in (await memory.list_tools()).tools:
             assert tool.input_schema["additionalProperties"] is False
@@ -21,7 +23,9 @@ async def test_every_tool_refuses_an_unknown_argument(client: Open, profile: str
             assert all(name in told for name in tool.input_schema.get("properties", ()))
 
 
-async def test_naming_another_person_reads_and_writes_nothing(client: Open, engine: MemoryEngine, root: Scope, era: str) -> None:
+async def test_naming_another_person_reads_and_writes_nothing(
+    client: Open, engine: MemoryEngine, root: Scope, era: str
+) -> None:
     """`user` is answered by whose memory it is; a slip of the pen by the nearest name."""
     engine.add("The key to the shed hangs in the cellar", scope=root)
     async with client(mode=era) as memory:
@@ -29,10 +33,14 @@ async def test_naming_another_person_reads_and_writes_nothing(client: Open, engi
         assert "Whose memory this is was set when the server started" in told
         assert "cellar" not in told
         await refused(memory, "memory_add", text="bob likes figs", user="bob")
-        assert "Did you mean limit?" in await refused(memory, "memory_search", query="key", limits=3)
+        assert "Did you mean limit?" in await refused(
+            memory, "memory_search", query="key", limits=3
+        )
     assert "figs" not in " ".join(record.text for record in engine.list(scope=root).records)
     async with client("mem0", mode=era) as memory:
-        assert "Did you mean user_id?" in await refused(memory, "add_memory", text="bob likes figs", userid="bob")
+        assert "Did you mean user_id?" in await refused(
+            memory, "add_memory", text="bob likes figs", userid="bob"
+        )
 
 
 async def test_a_wrong_value_is_told_without_the_librarys_words(client: Open) -> None:
@@ -45,22 +53,40 @@ async def test_a_wrong_value_is_told_without_the_librarys_words(client: Open) ->
 
 
 async def test_names_that_models_guess(client: Open) -> None:
-    """What models call an argument elsewhere is taken for ours, where the tool has it and it was not given."""
+    """What models call an argument elsewhere is taken for ours, where the tool has it and it was
+    not given.
+    """
     async with client() as memory:
-        added = await call(memory, "memory_add", content="The spare key hangs in the shed.", tag=["key"])
+        added = await call(
+            memory, "memory_add", content="The spare key hangs in the shed.", tag=["key"]
+        )
         (made,) = added["results"]
         found = await call(memory, "memory_search", q="where is the spare key?", top_k=1)
         assert len(found["memories"]) == 1
         for name in ("memory_id", "memoryId", "ID", "record-id"):
             assert (await call(memory, "memory_get", **{name: made["id"]}))["id"] == made["id"]
-        assert len((await call(memory, "memory_search", searchQuery="where is the spare key?", topK=1))["memories"]) == 1
+        assert (
+            len(
+                (
+                    await call(
+                        memory, "memory_search", searchQuery="where is the spare key?", topK=1
+                    )
+                )["memories"]
+            )
+            == 1
+        )
         assert "no argument 'q'" in await refused(memory, "memory_search", q="one", query="another")
 
 
 async def test_a_bad_kind_names_the_choices(client: Open) -> None:
-    """A value that is none of a choice gets the choices in plain words, without an address of a library."""
+    """A value that is none of a choice gets the choices in plain words, without an address of a
+    library.
+    """
     async with client() as memory:
-        for tool, sent in (("memory_add", {"text": "x", "kind": "memo"}), ("memory_search", {"query": "x", "kinds": ["memo"]})):
+        for tool, sent in (
+            ("memory_add", {"text": "x", "kind": "memo"}),
+            ("memory_search", {"query": "x", "kinds": ["memo"]}),
+        ):
             told = await refused(memory, tool, **sent)
             assert "'note'" in told and "'fact'" in told
             assert "http" not in told and "\n" not in told and "kinds.0" not in told

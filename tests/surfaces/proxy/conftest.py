@@ -1,4 +1,6 @@
-"""A proxy on a real socket before an upstream on a real socket, shared by the tests of a module; each test has a user of its own."""
+"""A proxy on a real socket before an upstream on a real socket, shared by the tests of a module;
+each test has a user of its own.
+"""
 
 from __future__ import annotations
 

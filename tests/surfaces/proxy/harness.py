@@ -24,13 +24,17 @@ from engrams.surfaces.proxy.mount import ProxyMount
 from engrams.types import Kind, Record, Scope, Status
 
 PATIENCE = MemoryDeadlines(lookup=30, cold=30, journal=30)
-"""What a request may wait for memory here, where other work shares the machine: what is tested is what it finds."""
+"""What a request may wait for memory here, where other work shares the machine: what is tested is
+what it finds.
+"""
 
 
 def patient(engine: MemoryEngine) -> FastAPI:
     """The whole server, in which the proxy is as patient."""
     *others, _ = load_mounts(engine, engine.settings)
-    return create_app(engine, engine.settings, [*others, ProxyMount(engine, engine.settings, PATIENCE)])
+    return create_app(
+        engine, engine.settings, [*others, ProxyMount(engine, engine.settings, PATIENCE)]
+    )
 
 
 @dataclass
@@ -43,9 +47,15 @@ class Harness:
     client: httpx2.Client
     user: str = ""
 
-    def ask(self, messages: Sequence[Any] | str, headers: dict[str, str] | None = None, **fields: Any) -> httpx2.Response:
+    def ask(
+        self, messages: Sequence[Any] | str, headers: dict[str, str] | None = None, **fields: Any
+    ) -> httpx2.Response:
         """A chat request of this test's user."""
-        return self.client.post("/v1/chat/completions", content=self.body(messages, **fields), headers=self.headers(headers))
+        return self.client.post(
+            "/v1/chat/completions",
+            content=self.body(messages, **fields),
+            headers=self.headers(headers),
+        )
 
     def body(self, messages: Sequence[Any] | str, **fields: Any) -> bytes:
         said = [{"role": "user", "content": messages}] if isinstance(messages, str) else messages
@@ -61,7 +71,9 @@ class Harness:
     def turns(self, user: str = "") -> tuple[Record, ...]:
         """What is stored of the user's turns, oldest first."""
         log = (Status.ACTIVE, Status.ARCHIVED)
-        return self.engine.list(scope=("user", user or self.user), kinds=(Kind.TURN,), statuses=log, order="oldest").records
+        return self.engine.list(
+            scope=("user", user or self.user), kinds=(Kind.TURN,), statuses=log, order="oldest"
+        ).records
 
     def told(self) -> list[tuple[str, str]]:
         return [(record.role, record.text) for record in self.turns()]
@@ -71,8 +83,8 @@ def completion(text: str | None = "Noted.", **message: Any) -> bytes:
     """The body of a chat completion, oddly written, as no JSON library would write it again."""
     content = json.dumps({"role": "assistant", "content": text, **message})
     return (
-        b'{ "id":"c1", "object":"chat.completion","odd": 1.50, "choices":[{"index":0,"message":%s,"finish_reason":"stop"}] }'
-        % content.encode()
+        b'{ "id":"c1", "object":"chat.completion","odd": 1.50,'
+        b' "choices":[{"index":0,"message":%s,"finish_reason":"stop"}] }' % content.encode()
     )
 
 
@@ -81,7 +93,11 @@ DONE = b"data: [DONE]\n\n"
 
 def chunk(text: str | None, **more: Any) -> bytes:
     return sse_event(
-        {"id": "c", "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": {"content": text}, "finish_reason": None, **more}]}
+        {
+            "id": "c",
+            "object": "chat.completion.chunk",
+            "choices": [{"index": 0, "delta": {"content": text}, "finish_reason": None, **more}],
+        }
     )
 
 
@@ -99,7 +115,9 @@ def observer(limit: int, dialect: ChatDialect = CHAT) -> StreamedAnswerRecorder:
     """An observer of a stream that nobody asked for: it reads, and has nothing to store."""
     memory: Any = None
     caller = ChatCaller(Scope(("user", "ann")), "s", 0)
-    return StreamedAnswerRecorder(memory, ParsedProxyRequest(b"", None, caller, "no_question", dialect=dialect), limit)
+    return StreamedAnswerRecorder(
+        memory, ParsedProxyRequest(b"", None, caller, "no_question", dialect=dialect), limit
+    )
 
 
 def eventually(what: Callable[[], bool]) -> None:

@@ -1,4 +1,6 @@
-"""An upstream that says exactly the bytes it is told to, and remembers exactly the bytes it was sent."""
+"""An upstream that says exactly the bytes it is told to, and remembers exactly the bytes it was
+sent.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ class Close:
 
 @dataclass
 class Raw:
-    """``script`` is what the next answers are made of: bytes are written, an Event is waited for, Drop breaks off."""
+    """``script`` is what the next answers are made of:
+    bytes are written, an Event is waited for, Drop breaks off.
+    """
 
     url: str = ""
     heard: list[Heard] = field(default_factory=list)
@@ -60,7 +64,10 @@ class Raw:
     async def _one(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").split("\r\n")
         method, target, _ = head[0].split(" ", 2)
-        headers = [(name, value.strip()) for name, _, value in (line.partition(":") for line in head[1:] if line)]
+        headers = [
+            (name, value.strip())
+            for name, _, value in (line.partition(":") for line in head[1:] if line)
+        ]
         heard = Heard(method, target, headers, b"")
         if heard.header("transfer-encoding"):
             heard.body = await self._chunks(reader)
@@ -101,7 +108,8 @@ class Raw:
 def raw_upstream() -> Iterator[Raw]:
     """A running one; its address is ``raw.url``."""
     raw = Raw()
-    ready, loop = threading.Event(), asyncio.new_event_loop()
+    ready = threading.Event()
+    loop = asyncio.new_event_loop()
 
     async def main() -> None:
         server = await asyncio.start_server(raw.serve, "127.0.0.1", 0)
@@ -120,15 +128,24 @@ def raw_upstream() -> Iterator[Raw]:
     thread.join(10)
 
 
-def reply(body: bytes, status: str = "200 OK", *headers: str, kind: str = "application/json") -> bytes:
+def reply(
+    body: bytes, status: str = "200 OK", *headers: str, kind: str = "application/json"
+) -> bytes:
     """A whole answer."""
-    lines = [f"HTTP/1.1 {status}", f"Content-Type: {kind}", f"Content-Length: {len(body)}", *headers]
+    lines = [
+        f"HTTP/1.1 {status}",
+        f"Content-Type: {kind}",
+        f"Content-Length: {len(body)}",
+        *headers,
+    ]
     return "\r\n".join([*lines, "", ""]).encode("latin-1") + body
 
 
 def opening(*headers: str, kind: str = "text/event-stream") -> bytes:
     """The head of a chunked stream."""
-    return "\r\n".join(["HTTP/1.1 200 OK", f"Content-Type: {kind}", "Transfer-Encoding: chunked", *headers, "", ""]).encode()
+    return "\r\n".join(
+        ["HTTP/1.1 200 OK", f"Content-Type: {kind}", "Transfer-Encoding: chunked", *headers, "", ""]
+    ).encode()
 
 
 def piece(data: bytes) -> bytes:

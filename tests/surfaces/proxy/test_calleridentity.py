@@ -58,7 +58,9 @@ def test_without_any_name_it_is_the_login() -> None:
 
 def test_projects_and_conversations_are_scopes_and_sessions_are_not() -> None:
     """A project and a conversation narrow the scope; a session only groups turns."""
-    caller = identify(headers(X_Engrams_Project="p", X_Engrams_Session="s"), envelope(memory_id="c"), SETTINGS)
+    caller = identify(
+        headers(X_Engrams_Project="p", X_Engrams_Session="s"), envelope(memory_id="c"), SETTINGS
+    )
     assert caller.scope.labels == ("user", "local", "project", "p", "conversation", "c")
     assert caller.session == "s"
     assert identify(headers(), envelope(memory_id="c"), SETTINGS).session == "c"
@@ -68,7 +70,9 @@ def test_projects_and_conversations_are_scopes_and_sessions_are_not() -> None:
 
 @pytest.mark.parametrize("bad", ["a\nb", "\x00", "x" * 201, "\ud800"])
 def test_a_hostile_id_keeps_memory_out(bad: str) -> None:
-    """An id that no scope can hold is an error here and a request without memory there, never a failed turn."""
+    """An id that no scope can hold is an error here and a request without memory there, never a
+    failed turn.
+    """
     with pytest.raises(ScopeError):
         identify(headers(), envelope(memory={"user": bad}), SETTINGS)
     found = asked(HELLO, memory={"user": bad})
@@ -77,7 +81,9 @@ def test_a_hostile_id_keeps_memory_out(bad: str) -> None:
 
 @pytest.mark.covers("S2.30")
 def test_how_many_memories() -> None:
-    """Ours before 002's before the setting; what is no count is passed over; never more than the limit."""
+    """Ours before 002's before the setting;
+    what is no count is passed over; never more than the limit.
+    """
     default = SETTINGS.serve.top_k
     for fields, count in [
         ({}, default),
@@ -103,14 +109,21 @@ def test_a_conversation_without_an_id_is_known_by_its_opening() -> None:
             {"role": "user", "content": "bye"},
         ]
     )
-    assert opening_id(first) == opening_id(later) != opening_id(envelope(messages=[{"role": "user", "content": "other"}]))
+    assert (
+        opening_id(first)
+        == opening_id(later)
+        != opening_id(envelope(messages=[{"role": "user", "content": "other"}]))
+    )
     assert opening_id(envelope(messages=[1, None])) == ""
 
 
 def test_a_turn_has_one_id_however_often_it_is_sent() -> None:
-    """Sent again it has the same id; the same words later, elsewhere, or by another's hand have another."""
+    """Sent again it has the same id;
+    the same words later, elsewhere, or by another's hand have another.
+    """
     talk = [*HELLO, {"role": "assistant", "content": "hi"}, *HELLO]
-    one, again = envelope(messages=talk), envelope(messages=[{"role": "system", "content": "now 9:05"}, *talk])
+    one = envelope(messages=talk)
+    again = envelope(messages=[{"role": "system", "content": "now 9:05"}, *talk])
     caller = identify(headers(), one, SETTINGS)
     other = identify(headers(), envelope(user="else"), SETTINGS)
     assert turn_id(caller, one, 2, "hello") == turn_id(caller, again, 3, "hello")
@@ -128,19 +141,34 @@ def test_a_turn_has_one_id_however_often_it_is_sent() -> None:
 
 
 def test_what_keeps_memory_out() -> None:
-    """Off, incognito, disabled and unreadable requests are forwarded without a caller, each with its reason."""
+    """Off, incognito, disabled and unreadable requests are forwarded without a caller, each with
+    its reason.
+    """
     assert asked(HELLO, memory={"off": True}).skip_reason == "off"
     assert asked(HELLO, memory={"incognito": True}).skip_reason == "incognito"
     assert asked(HELLO, Settings(enabled=False)).skip_reason == "disabled"
     assert parse_request(headers(), b"nonsense", SETTINGS).upstream_body() == b"nonsense"
     assert asked([{"role": "assistant", "content": "x"}]).question is None
-    assert asked([{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}]).skip_reason == "no_question"
+    assert (
+        asked(
+            [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}]
+        ).skip_reason
+        == "no_question"
+    )
 
 
 def test_an_attachment_is_noted_with_the_turn() -> None:
     """A picture beside the text leaves its type with the stored turn, not its bytes."""
     said = asked(
-        [{"role": "user", "content": [{"type": "text", "text": "see"}, {"type": "image_url", "image_url": {"url": "data:x"}}]}]
+        [
+            {
+                "role": "user",
+                "content": [
+                    {"type": "text", "text": "see"},
+                    {"type": "image_url", "image_url": {"url": "data:x"}},
+                ],
+            }
+        ]
     ).question
     assert said is not None
     assert (said.text, said.meta) == ("see", {"attachments": ["image_url"]})

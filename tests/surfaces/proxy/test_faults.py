@@ -38,14 +38,18 @@ def raw() -> Iterator[Raw]:
 
 
 @contextmanager
-def proxy(engine: MemoryEngine, raw: Raw, patience: MemoryDeadlines = PATIENCE) -> Iterator[Harness]:
+def proxy(
+    engine: MemoryEngine, raw: Raw, patience: MemoryDeadlines = PATIENCE
+) -> Iterator[Harness]:
     app = create_app(engine, engine.settings, [ProxyMount(engine, engine.settings, patience)])
     with running(app) as url, httpx2.Client(base_url=url, timeout=30) as client:
         yield Harness(url, engine, raw, client, "ann")
 
 
 def test_a_closed_engine_does_not_fail_the_turn(raw: Raw, caplog: pytest.LogCaptureFixture) -> None:
-    """With memory gone the request goes up without it, the answer comes down, the log says what failed but not what was said."""
+    """With memory gone the request goes up without it, the answer comes down, the log says what
+    failed but not what was said.
+    """
     with (
         caplog.at_level(logging.DEBUG),
         temp_engine(serve__upstream=raw.url, serve__upstream_learns=False) as engine,
@@ -64,7 +68,9 @@ def test_a_closed_engine_does_not_fail_the_turn(raw: Raw, caplog: pytest.LogCapt
 
 
 def locked(engine: MemoryEngine) -> apsw.Connection:
-    """The database as another process holds it for writing; it waits for the engine's own jobs first."""
+    """The database as another process holds it for writing;
+    it waits for the engine's own jobs first.
+    """
     other = apsw.Connection(str(engine.settings.home / "memory.db"))
     other.set_busy_timeout(30_000)
     other.execute("BEGIN IMMEDIATE")
@@ -78,17 +84,23 @@ class Gated(HashEmbedder):
         super().__init__()
         self.gate = threading.Event()
 
-    def embed(self, texts: Sequence[str], purpose: Literal["query", "document"] = "document") -> Floats:
+    def embed(
+        self, texts: Sequence[str], purpose: Literal["query", "document"] = "document"
+    ) -> Floats:
         if purpose == "query":
             self.gate.wait(30)
         return super().embed(texts, purpose)
 
 
 def test_a_lookup_that_takes_too_long_is_left_behind(raw: Raw) -> None:
-    """Past its deadline a lookup is given up: the request goes up as it came, and its turns are kept."""
+    """Past its deadline a lookup is given up:
+    the request goes up as it came, and its turns are kept.
+    """
     embedder = Gated()
     with (
-        temp_engine(serve__upstream=raw.url, serve__upstream_learns=False, embedder=embedder) as engine,
+        temp_engine(
+            serve__upstream=raw.url, serve__upstream_learns=False, embedder=embedder
+        ) as engine,
         proxy(engine, raw, replace(PATIENCE, lookup=0.01, cold=0.6)) as bench,
     ):
         answer = bench.ask(REX)
@@ -99,12 +111,21 @@ def test_a_lookup_that_takes_too_long_is_left_behind(raw: Raw) -> None:
 
 
 async def test_lookups_do_not_pile_up() -> None:
-    """While lookups hang, a request beyond the queue's length is not even tried: it goes on at once."""
+    """While lookups hang, a request beyond the queue's length is not even tried:
+    it goes on at once.
+    """
     embedder = Gated()
     with temp_engine(embedder=embedder) as engine:
         recall = TimeLimitedEngine(engine, MemoryDeadlines(lookup=0.01))
-        asked = parse_request({}, b'{"messages": [{"role": "user", "content": "What is my dog called?"}]}', engine.settings)
-        notes = [memory.note for memory in await asyncio.gather(*(recall.find_memory(asked) for _ in range(80)))]
+        asked = parse_request(
+            {},
+            b'{"messages": [{"role": "user", "content": "What is my dog called?"}]}',
+            engine.settings,
+        )
+        notes = [
+            memory.note
+            for memory in await asyncio.gather(*(recall.find_memory(asked) for _ in range(80)))
+        ]
         embedder.gate.set()
         await recall.close()
     assert set(notes) == {"skipped:timeout", "skipped:busy"}
@@ -112,7 +133,9 @@ async def test_lookups_do_not_pile_up() -> None:
 
 
 def test_a_store_that_another_process_holds_does_not_stop_the_stream(raw: Raw) -> None:
-    """While the database is locked for writing the answer streams; once it is free both turns are there."""
+    """While the database is locked for writing the answer streams;
+    once it is free both turns are there.
+    """
     raw.says(opening(), piece(b"".join(ANSWER)), piece(b""))
     with (
         temp_engine(serve__upstream=raw.url, serve__upstream_learns=False) as engine,
@@ -148,22 +171,34 @@ def test_shutdown_waits_for_turns_being_kept(raw: Raw) -> None:
 @pytest.mark.parametrize("bad", ["x" * 201, "a%00b", "a%0Ab"])
 def test_a_hostile_identity_does_not_fail_the_turn(raw: Raw, bad: str) -> None:
     """An id that no scope can hold leaves memory out of the request, and nothing is stored."""
-    with temp_engine(serve__upstream=raw.url, serve__upstream_learns=False) as engine, proxy(engine, raw) as bench:
+    with (
+        temp_engine(serve__upstream=raw.url, serve__upstream_learns=False) as engine,
+        proxy(engine, raw) as bench,
+    ):
         answer = bench.ask(REX, {"x-engrams-user": bad})
         assert (answer.status_code, answer.headers["x-engrams-memory"]) == (200, "skipped:identity")
 
 
 def test_a_switched_off_engrams_is_a_plain_proxy(raw: Raw) -> None:
     """With `enabled` false requests and answers pass untouched and nothing is kept."""
-    with temp_engine(serve__upstream=raw.url, serve__upstream_learns=False, enabled=False) as engine, proxy(engine, raw) as bench:
+    with (
+        temp_engine(serve__upstream=raw.url, serve__upstream_learns=False, enabled=False) as engine,
+        proxy(engine, raw) as bench,
+    ):
         answer = bench.ask(REX)
-        assert (answer.content, answer.headers["x-engrams-memory"]) == (completion(), "skipped:disabled")
+        assert (answer.content, answer.headers["x-engrams-memory"]) == (
+            completion(),
+            "skipped:disabled",
+        )
         assert bench.told() == []
 
 
 def test_many_at_once(raw: Raw) -> None:
     """Requests in parallel, of several people, are all answered and all kept, each with its own."""
-    with temp_engine(serve__upstream=raw.url, serve__upstream_learns=False) as engine, proxy(engine, raw) as bench:
+    with (
+        temp_engine(serve__upstream=raw.url, serve__upstream_learns=False) as engine,
+        proxy(engine, raw) as bench,
+    ):
 
         def talk(user: str) -> None:
             for number in range(5):
@@ -177,13 +212,19 @@ def test_many_at_once(raw: Raw) -> None:
         for number in range(8):
             turns = bench.turns(f"user{number}")
             assert len([turn for turn in turns if turn.role == "user"]) == 5
-            assert all(turn.text.startswith(f"user{number} ") for turn in turns if turn.role == "user")
+            assert all(
+                turn.text.startswith(f"user{number} ") for turn in turns if turn.role == "user"
+            )
 
 
 def test_an_unreachable_upstream_is_a_502(raw: Raw) -> None:
     """A closed port is an OpenAI-shaped error that names the setting, on every path."""
     with (
-        temp_engine(serve__upstream="http://127.0.0.1:9/v1", serve__upstream_learns=False, serve__upstream_key="secret") as engine,
+        temp_engine(
+            serve__upstream="http://127.0.0.1:9/v1",
+            serve__upstream_learns=False,
+            serve__upstream_key="secret",
+        ) as engine,
         proxy(engine, raw) as bench,
     ):
         for answer in (bench.ask(REX), bench.ask(REX, stream=True), bench.client.get("/v1/models")):

@@ -8,17 +8,30 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from engrams.surfaces.proxy.jsonsplice import OURS, append_member, attachment_types, parse_envelope, text_of
+from engrams.surfaces.proxy.jsonsplice import (
+    OURS,
+    append_member,
+    attachment_types,
+    parse_envelope,
+    text_of,
+)
 
 ODD = (
     '{ "model" :"m", "temperature": 1.0e0, "seed":12345678901234567890123, "memory_top_k": 3,\n'
-    ' "messages": [ {"role":"system","content":"caf\\u00e9 \\ud83d\\ude00 \\ud800"} ,\t{"role":"user","content":"hi"},'
-    '{"role":"tool","content":"x","tool_call_id":"1"}], "prompt_cache_options" : {"a": [1E2, null]},"memory_id":"c" }'
+    ' "messages": [ {"role":"system","content":"caf\\u00e9 \\ud83d\\ude00 \\ud800"}'
+    ' ,\t{"role":"user","content":"hi"},{"role":"tool","content":"x","tool_call_id":"1"}],'
+    ' "prompt_cache_options" : {"a": [1E2, null]},"memory_id":"c" }'
 )
 
 values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 bodies = st.dictionaries(st.text(max_size=6) | st.sampled_from(sorted(OURS)), values, max_size=6)
@@ -29,12 +42,16 @@ def test_our_fields_are_cut_and_the_rest_keeps_its_bytes() -> None:
     """Number forms, escapes, blanks and lone surrogates of every other member are what they were."""
     envelope = parse_envelope(ODD.encode())
     assert envelope is not None
-    assert envelope.render().decode() == ODD.replace(' "memory_top_k": 3,', "").replace(',"memory_id":"c"', "")
+    assert envelope.render().decode() == ODD.replace(' "memory_top_k": 3,', "").replace(
+        ',"memory_id":"c"', ""
+    )
 
 
 @pytest.mark.covers("S2.31")
 def test_memory_goes_right_before_the_last_user_message() -> None:
-    """The system message with memory stands before the last user message though a tool message is last."""
+    """The system message with memory stands before the last user message though a tool message is
+    last.
+    """
     envelope = parse_envelope(ODD.encode())
     assert envelope is not None
     before, after = envelope.render('a <b> "c"\n東京').decode().split('{"role":"user"')
@@ -70,19 +87,34 @@ def test_what_is_no_chat_request_is_left_to_the_upstream(raw: bytes) -> None:
 
 @settings(suppress_health_check=[HealthCheck.too_slow])
 @given(bodies, st.lists(values, max_size=4), st.sampled_from([None, 1]))
-def test_forwarding_is_removing_ours(body: dict[str, object], messages: list[object], indent: int | None) -> None:
+def test_forwarding_is_removing_ours(
+    body: dict[str, object], messages: list[object], indent: int | None
+) -> None:
     """For any request the forwarded text parses to the request without our fields."""
     body = {**body, "messages": messages}
     envelope = parse_envelope(json.dumps(body, indent=indent).encode())
     assert envelope is not None
-    assert json.loads(envelope.render()) == {key: value for key, value in body.items() if key not in OURS}
+    assert json.loads(envelope.render()) == {
+        key: value for key, value in body.items() if key not in OURS
+    }
 
 
 @settings(suppress_health_check=[HealthCheck.too_slow])
-@given(bodies, st.lists(st.sampled_from(["user", "assistant", "tool", "system"]), max_size=5), st.text(min_size=1))
-def test_injecting_is_inserting_one_message(body: dict[str, object], roles: list[str], memory: str) -> None:
-    """For any conversation with a user message exactly one message is new and the others keep their order."""
-    messages = [{"role": role, "content": str(place)} for place, role in enumerate([*roles, "user", "assistant"])]
+@given(
+    bodies,
+    st.lists(st.sampled_from(["user", "assistant", "tool", "system"]), max_size=5),
+    st.text(min_size=1),
+)
+def test_injecting_is_inserting_one_message(
+    body: dict[str, object], roles: list[str], memory: str
+) -> None:
+    """For any conversation with a user message exactly one message is new and the others keep their
+    order.
+    """
+    messages = [
+        {"role": role, "content": str(place)}
+        for place, role in enumerate([*roles, "user", "assistant"])
+    ]
     envelope = parse_envelope(json.dumps({**body, "messages": messages}).encode())
     assert envelope is not None
     sent = json.loads(envelope.render(memory))["messages"]
@@ -100,10 +132,14 @@ def test_only_our_fields_leave_an_empty_object() -> None:
 
 def test_a_repeated_key_counts_the_last_time() -> None:
     """With two `messages` the last one counts, as for a JSON parser, and the first stays as it is."""
-    envelope = parse_envelope(b'{"messages":[{"role":"user","content":"a"}],"messages":[{"role":"user","content":"b"}]}')
+    envelope = parse_envelope(
+        b'{"messages":[{"role":"user","content":"a"}],"messages":[{"role":"user","content":"b"}]}'
+    )
     assert envelope is not None
     sent = envelope.render("m")
-    assert sent.startswith(b'{"messages":[{"role":"user","content":"a"}],"messages":[{"role": "system"')
+    assert sent.startswith(
+        b'{"messages":[{"role":"user","content":"a"}],"messages":[{"role": "system"'
+    )
     assert json.loads(sent)["messages"][1] == {"role": "user", "content": "b"}
 
 

@@ -27,17 +27,34 @@ def part(data: bytes) -> str:
 
 def token(secret: str = SECRET, alg: str = "HS256", **claims: Any) -> str:
     """As that front end makes it."""
-    body = {"sub": "u-1", "email": "a@b", "name": "A", "role": "user", "iss": "open-webui", "iat": NOW, "exp": NOW + 300, **claims}
-    signed = part(json.dumps({"alg": alg, "typ": "JWT"}).encode()) + "." + part(json.dumps(body).encode())
+    body = {
+        "sub": "u-1",
+        "email": "a@b",
+        "name": "A",
+        "role": "user",
+        "iss": "open-webui",
+        "iat": NOW,
+        "exp": NOW + 300,
+        **claims,
+    }
+    signed = (
+        part(json.dumps({"alg": alg, "typ": "JWT"}).encode())
+        + "."
+        + part(json.dumps(body).encode())
+    )
     return signed + "." + part(hmac.new(secret.encode(), signed.encode(), hashlib.sha256).digest())
 
 
 def asked(headers: dict[str, str], secret: str = SECRET, body: bytes = BODY) -> ParsedProxyRequest:
-    return parse_request(Headers(headers), body, Settings(user="local", serve=ServeSettings(jwt_secret=secret)))
+    return parse_request(
+        Headers(headers), body, Settings(user="local", serve=ServeSettings(jwt_secret=secret))
+    )
 
 
 def test_the_subject_of_a_good_one() -> None:
-    """Signature, issuer and time right: the subject; half a minute of difference between clocks does not matter."""
+    """Signature, issuer and time right:
+    the subject; half a minute of difference between clocks does not matter.
+    """
     assert verify_subject(token(), SECRET, NOW) == "u-1"
     assert verify_subject(token(exp=NOW - 20), SECRET, NOW) == "u-1"
     assert verify_subject(token(nbf=NOW + 20), SECRET, NOW) == "u-1"
@@ -75,8 +92,14 @@ def test_one_that_does_not_hold(wrong: str) -> None:
 def test_it_is_stronger_than_any_other_name() -> None:
     """Nothing in a request's other headers or body can make somebody else of a signed user."""
     good = {"x-openwebui-user-jwt": token(exp=clock.now().timestamp() + 60)}
-    mine = {"user": "x", "memory": {"user": "y"}, "messages": [{"role": "user", "content": "hello there"}]}
-    found = asked({**good, "x-engrams-user": "z", "x-openwebui-user-id": "w"}, body=json.dumps(mine).encode()).caller
+    mine = {
+        "user": "x",
+        "memory": {"user": "y"},
+        "messages": [{"role": "user", "content": "hello there"}],
+    }
+    found = asked(
+        {**good, "x-engrams-user": "z", "x-openwebui-user-id": "w"}, body=json.dumps(mine).encode()
+    ).caller
     assert found is not None and found.scope.labels == ("user", "u-1")
 
 
@@ -90,5 +113,7 @@ def test_where_one_is_expected_the_plain_header_counts_for_nothing() -> None:
     """With a secret set an unsigned user id is ignored; without one the token is."""
     plain = asked({"x-openwebui-user-id": "w"}).caller
     assert plain is not None and plain.scope.labels == ("user", "body")
-    unset = asked({"x-openwebui-user-jwt": token("wrong" * 9), "x-openwebui-user-id": "w"}, secret="").caller
+    unset = asked(
+        {"x-openwebui-user-jwt": token("wrong" * 9), "x-openwebui-user-id": "w"}, secret=""
+    ).caller
     assert unset is not None and unset.scope.labels == ("user", "w")

@@ -15,7 +15,9 @@ _GROWTH_MB = 40
 
 @pytest.mark.slow
 def test_fifty_streams_for_a_minute(home: Path) -> None:
-    """Fifty clients that stream without pause get every answer whole, and the proxy holds no more memory at the end than before."""
+    """Fifty clients that stream without pause get every answer whole, and the proxy holds no more
+    memory at the end than before.
+    """
     questions = Corpus(seed=5).questions(200)
     with proxy.run_proxied(str(home)) as (_, port, process):
         warm = asyncio.run(proxy.run_clients(port, questions, 10))

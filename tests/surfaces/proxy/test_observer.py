@@ -14,11 +14,17 @@ from engrams.surfaces.proxy.chatprotocols import sse_event
 
 
 def chunk(text: object, **more: object) -> bytes:
-    return sse_event({"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": None, **more}]})
+    return sse_event(
+        {"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": None, **more}]}
+    )
 
 
 STREAM = (
-    b": ping\n\n" + chunk("Grüße, ").replace(b"\n", b"\r\n") + chunk("東京 😀") + chunk("!", finish_reason="stop") + b"data: [DONE]\n\n"
+    b": ping\n\n"
+    + chunk("Grüße, ").replace(b"\n", b"\r\n")
+    + chunk("東京 😀")
+    + chunk("!", finish_reason="stop")
+    + b"data: [DONE]\n\n"
 )
 
 
@@ -35,9 +41,31 @@ def test_cuts_make_no_difference(cuts: list[int]) -> None:
 def test_what_is_not_text_is_passed_over() -> None:
     """Tool calls, a second choice, usage, nonsense and deep nesting add no text and raise nothing."""
     seen = observer(1000)
-    seen.feed(sse_event({"choices": [{"index": 0, "delta": {"tool_calls": [{"index": 0, "function": {"arguments": "{"}}]}}]}))
-    seen.feed(sse_event({"choices": [{"index": 1, "delta": {"content": "other"}}]}) + sse_event({"choices": [], "usage": {}}))
-    for data in (b"nonsense", b"[]", b"5", b'{"choices": 5}', b'{"choices": [5, {"delta": 5}]}', b"[" * 100_000, b"\xff\xfe"):
+    seen.feed(
+        sse_event(
+            {
+                "choices": [
+                    {
+                        "index": 0,
+                        "delta": {"tool_calls": [{"index": 0, "function": {"arguments": "{"}}]},
+                    }
+                ]
+            }
+        )
+    )
+    seen.feed(
+        sse_event({"choices": [{"index": 1, "delta": {"content": "other"}}]})
+        + sse_event({"choices": [], "usage": {}})
+    )
+    for data in (
+        b"nonsense",
+        b"[]",
+        b"5",
+        b'{"choices": 5}',
+        b'{"choices": [5, {"delta": 5}]}',
+        b"[" * 100_000,
+        b"\xff\xfe",
+    ):
         seen.feed(b"data: " + data + b"\n\n")
     assert (seen.text, seen.finished, seen.failed) == ("", False, False)
 
@@ -78,5 +106,13 @@ def test_the_answer_of_a_whole_completion() -> None:
     assert answer_of({"choices": [{"message": {"content": "hi"}}]}) == "hi"
     assert answer_of({"choices": [{"message": {"content": None, "tool_calls": []}}]}) == ""
     assert answer_of({"choices": []}) == ""
-    for body in (None, [], "x", {"error": {"message": "no"}}, {"choices": 5}, json.loads("{}"), {"error": 1, "choices": []}):
+    for body in (
+        None,
+        [],
+        "x",
+        {"error": {"message": "no"}},
+        {"choices": 5},
+        json.loads("{}"),
+        {"error": 1, "choices": []},
+    ):
         assert answer_of(body) is None

@@ -19,7 +19,11 @@ from engrams.types import Kind
 
 REX = "My dog is called Rex and he is a greyhound."
 ASK = "What is my dog called?"
-LINES = [b'{"response":"It is ","done":false}\n', b'{"response":"Rex.","done":false}\n', b'{"response":"","done":true}\n']
+LINES = [
+    b'{"response":"It is ","done":false}\n',
+    b'{"response":"Rex.","done":false}\n',
+    b'{"response":"","done":true}\n',
+]
 
 
 @pytest.fixture
@@ -30,7 +34,9 @@ def model() -> Iterator[ScriptedModel]:
 
 @pytest.fixture
 def engine(model: ScriptedModel) -> Iterator[MemoryEngine]:
-    with temp_engine(user="ann", serve__upstream=model.url + "/v1", serve__upstream_learns=False) as found:
+    with temp_engine(
+        user="ann", serve__upstream=model.url + "/v1", serve__upstream_learns=False
+    ) as found:
         yield found
 
 
@@ -42,18 +48,30 @@ def client(engine: MemoryEngine) -> Iterator[httpx2.Client]:
 
 
 def told(engine: MemoryEngine) -> list[tuple[str, str]]:
-    return [(turn.role, turn.text) for turn in engine.list(scope=("user", "ann"), kinds=(Kind.TURN,), order="oldest").records]
+    return [
+        (turn.role, turn.text)
+        for turn in engine.list(scope=("user", "ann"), kinds=(Kind.TURN,), order="oldest").records
+    ]
 
 
-def test_chat_streams_by_default(client: httpx2.Client, model: ScriptedModel, engine: MemoryEngine) -> None:
-    """Lines come through as they are, both turns are kept, and the next chat has memory before its last user message."""
+def test_chat_streams_by_default(
+    client: httpx2.Client, model: ScriptedModel, engine: MemoryEngine
+) -> None:
+    """Lines come through as they are, both turns are kept, and the next chat has memory before its
+    last user message.
+    """
     model.say(ScriptedReply("Nice to meet you, Rex!"))
-    answer = client.post("/api/chat", json={"model": "m", "messages": [{"role": "user", "content": REX}]})
+    answer = client.post(
+        "/api/chat", json={"model": "m", "messages": [{"role": "user", "content": REX}]}
+    )
     lines = [json.loads(line) for line in answer.text.splitlines()]
     assert "".join(line["message"]["content"] for line in lines) == "Nice to meet you, Rex!"
     assert lines[-1]["done"] is True
     eventually(lambda: told(engine) == [("user", REX), ("assistant", "Nice to meet you, Rex!")])
-    whole = client.post("/api/chat", json={"model": "m", "messages": [{"role": "user", "content": ASK}], "stream": False})
+    whole = client.post(
+        "/api/chat",
+        json={"model": "m", "messages": [{"role": "user", "content": ASK}], "stream": False},
+    )
     assert "memory_hits" not in whole.json()
     assert whole.headers["x-engrams-memory"].startswith("used:")
     memory, question = model.requests[-1].body["messages"]
@@ -92,7 +110,9 @@ def test_what_nobody_says_to_anybody(bench: Harness, more: dict[str, object]) ->
 def test_a_stream_that_breaks(bench: Harness) -> None:
     """It ends with a line that says so, as Ollama's own errors do; what came is kept as partial."""
     bench.raw.says(opening(kind="application/x-ndjson"), piece(LINES[0]), Drop())
-    answer = bench.client.post("/api/generate", content=json.dumps({"model": "m", "prompt": ASK}), headers=bench.headers())
+    answer = bench.client.post(
+        "/api/generate", content=json.dumps({"model": "m", "prompt": ASK}), headers=bench.headers()
+    )
     assert "broke off" in json.loads(answer.text.splitlines()[-1])["error"]
     eventually(lambda: len(bench.turns()) == 2)
     assert bench.turns()[1].meta["partial"] is True
@@ -107,14 +127,23 @@ def test_errors_keep_their_status(bench: Harness) -> None:
 
 
 @pytest.mark.parametrize(
-    "said", ["model 'qwen3:4b' not found", 'Error: model "qwen3" not found, try pulling it first', '{"error":"no model"}']
+    "said",
+    [
+        "model 'qwen3:4b' not found",
+        'Error: model "qwen3" not found, try pulling it first',
+        '{"error":"no model"}',
+    ],
 )
 def test_an_error_as_an_answer_is_not_stored(bench: Harness, said: str) -> None:
-    """A server that gives its error with status 200, as the model's words or in a stream, leaves no answer in memory."""
+    """A server that gives its error with status 200, as the model's words or in a stream, leaves no
+    answer in memory.
+    """
     whole = json.dumps({"message": {"role": "assistant", "content": said}, "done": True}).encode()
     bench.raw.says(reply(whole))
     body = {"model": "m", "messages": [{"role": "user", "content": REX}]}
-    answer = bench.client.post("/api/chat", content=json.dumps({**body, "stream": False}), headers=bench.headers())
+    answer = bench.client.post(
+        "/api/chat", content=json.dumps({**body, "stream": False}), headers=bench.headers()
+    )
     assert answer.json()["message"]["content"] == said
     for line in (whole, json.dumps({"error": said}).encode()):
         bench.raw.says(opening(kind="application/x-ndjson"), piece(line + b"\n"), piece(b""))

@@ -19,16 +19,31 @@ from engrams.surfaces.proxy.upstreamservers import UpstreamServer
 @pytest.mark.covers("S2.6")
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"])
 def test_any_method_and_path(bench: Harness, method: str) -> None:
-    """Method, path as it was encoded, query, headers and body go up; status, headers and body come down."""
-    bench.raw.says(reply(b"\x00\xff", "418 Teapot", "X-A: 1", "X-A: 2", kind="application/octet-stream"))
+    """Method, path as it was encoded, query, headers and body go up;
+    status, headers and body come down.
+    """
+    bench.raw.says(
+        reply(b"\x00\xff", "418 Teapot", "X-A: 1", "X-A: 2", kind="application/octet-stream")
+    )
     answer = bench.client.request(
-        method, "/v1/files/a%2Fb%20c?x=1&y=%C3%A9&x=2", content=b"\x01\xfe", headers={"x-mine": "z", "authorization": "Bearer k"}
+        method,
+        "/v1/files/a%2Fb%20c?x=1&y=%C3%A9&x=2",
+        content=b"\x01\xfe",
+        headers={"x-mine": "z", "authorization": "Bearer k"},
     )
     heard = bench.raw.last
-    assert (heard.method, heard.target, heard.body) == (method, "/v1/files/a%2Fb%20c?x=1&y=%C3%A9&x=2", b"\x01\xfe")
+    assert (heard.method, heard.target, heard.body) == (
+        method,
+        "/v1/files/a%2Fb%20c?x=1&y=%C3%A9&x=2",
+        b"\x01\xfe",
+    )
     assert (heard.header("x-mine"), heard.header("authorization")) == (["z"], ["Bearer k"])
     assert heard.header("host") == [bench.raw.url.removeprefix("http://")]
-    assert (answer.status_code, answer.content, answer.headers.get_list("x-a")) == (418, b"\x00\xff", ["1", "2"])
+    assert (answer.status_code, answer.content, answer.headers.get_list("x-a")) == (
+        418,
+        b"\x00\xff",
+        ["1", "2"],
+    )
 
 
 @pytest.mark.covers("S2.6")
@@ -49,7 +64,11 @@ def test_models_are_the_upstreams(bench: Harness) -> None:
         ("http://h:1", "/v1/models", "http://h:1/v1/models"),
         ("http://h:1/", "/api/tags", "http://h:1/api/tags"),
         ("http://h:1/v1", "/api/tags", "http://h:1/api/tags"),
-        ("https://h/v1beta/openai", "/v1/chat/completions", "https://h/v1beta/openai/chat/completions"),
+        (
+            "https://h/v1beta/openai",
+            "/v1/chat/completions",
+            "https://h/v1beta/openai/chat/completions",
+        ),
         ("https://h/openai/v1", "/v1", "https://h/openai/v1"),
         ("https://h/openai/v1", "/v1x", "https://h/openai/v1x"),
     ],
@@ -69,11 +88,32 @@ def test_an_address_that_is_none(wrong: str) -> None:
 
 def test_hop_by_hop_headers_stay(bench: Harness) -> None:
     """Headers for one connection, and those that Connection names, are dropped in both directions."""
-    bench.raw.says(reply(b"{}", "200 OK", "Connection: keep-alive, X-Hop", "X-Hop: 1", "Keep-Alive: timeout=5", "X-End: 1"))
-    answer = bench.client.get("/v1/x", headers={"connection": "keep-alive, x-hop-up", "x-hop-up": "1", "te": "trailers", "x-end-up": "1"})
+    bench.raw.says(
+        reply(
+            b"{}",
+            "200 OK",
+            "Connection: keep-alive, X-Hop",
+            "X-Hop: 1",
+            "Keep-Alive: timeout=5",
+            "X-End: 1",
+        )
+    )
+    answer = bench.client.get(
+        "/v1/x",
+        headers={
+            "connection": "keep-alive, x-hop-up",
+            "x-hop-up": "1",
+            "te": "trailers",
+            "x-end-up": "1",
+        },
+    )
     assert not {"x-hop", "keep-alive"} & set(answer.headers)
     assert answer.headers["x-end"] == "1"
-    assert [bench.raw.last.header(name) for name in ("x-hop-up", "te", "x-end-up")] == [[], [], ["1"]]
+    assert [bench.raw.last.header(name) for name in ("x-hop-up", "te", "x-end-up")] == [
+        [],
+        [],
+        ["1"],
+    ]
 
 
 def test_compressed_bytes_pass_as_they_are(bench: Harness) -> None:

@@ -41,30 +41,48 @@ def test_the_model_says_what_it_is(client: openai.OpenAI) -> None:
         client.models.retrieve("gpt")
 
 
-def test_it_quotes_with_dates_and_says_that_it_is_no_model(client: openai.OpenAI, engine: MemoryEngine) -> None:
+def test_it_quotes_with_dates_and_says_that_it_is_no_model(
+    client: openai.OpenAI, engine: MemoryEngine
+) -> None:
     """An answer is a labelled list of dated quotes and how to get a model; it is not kept."""
-    client.chat.completions.create(model="any", messages=[{"role": "user", "content": "My dog is called Rex."}], user="quoter")
-    answer = client.chat.completions.create(model="any", messages=[{"role": "user", "content": "What is my dog called?"}], user="quoter")
+    client.chat.completions.create(
+        model="any", messages=[{"role": "user", "content": "My dog is called Rex."}], user="quoter"
+    )
+    answer = client.chat.completions.create(
+        model="any", messages=[{"role": "user", "content": "What is my dog called?"}], user="quoter"
+    )
     text = answer.choices[0].message.content or ""
     assert text.startswith("[engrams, offline] No language model")
     assert "“My dog is called Rex.”" in text
     assert f"- {engine.now():%Y-%m-%d}, you:" in text
     assert "serve.upstream=" in text
-    turns = engine.list(scope=("user", "quoter"), kinds=(Kind.TURN,), statuses=(), order="oldest").records
-    assert [(turn.text, turn.status) for turn in turns] == [("My dog is called Rex.", "active"), ("What is my dog called?", "archived")]
+    turns = engine.list(
+        scope=("user", "quoter"), kinds=(Kind.TURN,), statuses=(), order="oldest"
+    ).records
+    assert [(turn.text, turn.status) for turn in turns] == [
+        ("My dog is called Rex.", "active"),
+        ("What is my dog called?", "archived"),
+    ]
 
 
 def test_it_does_not_quote_itself(client: openai.OpenAI) -> None:
     """Neither an earlier offline answer nor the question itself comes back as a memory."""
     messages = [{"role": "user", "content": "Where does my sister live?"}]
-    said = [client.chat.completions.create(model="m", messages=messages, user="echo").choices[0].message.content for _ in range(2)]  # type: ignore[call-overload]
+    said = [
+        client.chat.completions.create(model="m", messages=messages, user="echo")
+        .choices[0]
+        .message.content
+        for _ in range(2)
+    ]  # type: ignore[call-overload]
     assert said[0] == said[1]
     assert "nothing in memory matches" in said[0]
 
 
 def test_it_streams(client: openai.OpenAI) -> None:
     """A stream has the same text, a finish reason, usage where it is asked for, and an end."""
-    client.chat.completions.create(model="m", messages=[{"role": "user", "content": "My cat is called Tom."}], user="streamer")
+    client.chat.completions.create(
+        model="m", messages=[{"role": "user", "content": "My cat is called Tom."}], user="streamer"
+    )
     stream = client.chat.completions.create(
         model="m",
         messages=[{"role": "user", "content": "What is my cat called?"}],
@@ -83,7 +101,10 @@ def test_silence_is_kept(client: openai.OpenAI, engine: MemoryEngine) -> None:
     """Incognito reads nothing, stores nothing, and says so."""
     body = {"memory": {"incognito": True}}
     answer = client.chat.completions.create(
-        model="m", messages=[{"role": "user", "content": "My PIN is odd."}], user="ghost", extra_body=body
+        model="m",
+        messages=[{"role": "user", "content": "My PIN is odd."}],
+        user="ghost",
+        extra_body=body,
     )
     assert "leaves memory out" in (answer.choices[0].message.content or "")
     assert engine.list(scope=("user", "ghost")).records == ()
@@ -98,7 +119,11 @@ def test_a_malformed_request_is_a_400(url: str, body: bytes) -> None:
 
 def test_other_paths_say_what_is_missing(url: str) -> None:
     """Any other path is a 404 that names the way to an upstream."""
-    for method, path in [("POST", "/v1/completions"), ("POST", "/v1/messages/count_tokens"), ("DELETE", "/x")]:
+    for method, path in [
+        ("POST", "/v1/completions"),
+        ("POST", "/v1/messages/count_tokens"),
+        ("DELETE", "/x"),
+    ]:
         answer = httpx2.request(method, url + path)
         assert answer.status_code == 404
         assert "serve.upstream" in answer.json()["error"]["message"]

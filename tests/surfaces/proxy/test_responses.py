@@ -38,7 +38,10 @@ def engine(model: ScriptedModel) -> Iterator[MemoryEngine]:
 @pytest.fixture
 def client(engine: MemoryEngine) -> Iterator[openai.OpenAI]:
     app = create_app(engine, engine.settings, [ProxyMount(engine, engine.settings, PATIENCE)])
-    with running(app) as url, openai.OpenAI(base_url=url + "/v1", api_key="engrams", max_retries=0) as found:
+    with (
+        running(app) as url,
+        openai.OpenAI(base_url=url + "/v1", api_key="engrams", max_retries=0) as found,
+    ):
         yield found
 
 
@@ -50,14 +53,23 @@ def told(engine: MemoryEngine) -> list[tuple[str, str]]:
     return [(turn.role, turn.text) for turn in turns(engine)]
 
 
-def test_memory_goes_into_the_instructions(client: openai.OpenAI, model: ScriptedModel, engine: MemoryEngine) -> None:
-    """What a streamed response was told is in the next one's instructions, after the client's own, and named in its answer."""
+def test_memory_goes_into_the_instructions(
+    client: openai.OpenAI, model: ScriptedModel, engine: MemoryEngine
+) -> None:
+    """What a streamed response was told is in the next one's instructions, after the client's own,
+    and named in its answer.
+    """
     model.say(ScriptedReply("Nice to meet you, Rex!"))
     events = list(client.responses.create(model="m", input=REX, stream=True))
-    assert "".join(each.delta for each in events if each.type == "response.output_text.delta") == "Nice to meet you, Rex!"
+    assert (
+        "".join(each.delta for each in events if each.type == "response.output_text.delta")
+        == "Nice to meet you, Rex!"
+    )
     assert events[-1].type == "response.completed"
     eventually(lambda: told(engine) == [("user", REX), ("assistant", "Nice to meet you, Rex!")])
-    answer = client.responses.create(model="m", input=[{"role": "user", "content": ASK}], instructions="Be brief.")
+    answer = client.responses.create(
+        model="m", input=[{"role": "user", "content": ASK}], instructions="Be brief."
+    )
     sent = model.requests[-1].body
     assert sent["input"] == [{"role": "user", "content": ASK}]
     assert sent["instructions"].startswith("Be brief.\n\n")
@@ -65,12 +77,24 @@ def test_memory_goes_into_the_instructions(client: openai.OpenAI, model: Scripte
     assert [hit for hit in answer.model_extra["memory_hits"] if "Rex" in hit["content"]]
 
 
-def test_turns_that_name_only_the_response_before_are_one_session(client: openai.OpenAI, engine: MemoryEngine) -> None:
-    """With previous_response_id every turn belongs to the session of the first; the same words twice are two turns."""
+def test_turns_that_name_only_the_response_before_are_one_session(
+    client: openai.OpenAI, engine: MemoryEngine
+) -> None:
+    """With previous_response_id every turn belongs to the session of the first;
+    the same words twice are two turns.
+    """
     first = client.responses.create(model="m", input=REX)
-    second = client.responses.create(model="m", input="He is five years old.", previous_response_id=first.id)
-    third = client.responses.create(model="m", input="He is five years old.", previous_response_id=second.id)
-    list(client.responses.create(model="m", input="He likes the sea.", previous_response_id=third.id, stream=True))
+    second = client.responses.create(
+        model="m", input="He is five years old.", previous_response_id=first.id
+    )
+    third = client.responses.create(
+        model="m", input="He is five years old.", previous_response_id=second.id
+    )
+    list(
+        client.responses.create(
+            model="m", input="He likes the sea.", previous_response_id=third.id, stream=True
+        )
+    )
     eventually(lambda: len(turns(engine)) == 8)
     assert [turn.text for turn in turns(engine) if turn.role == "user"] == [
         REX,
@@ -82,10 +106,14 @@ def test_turns_that_name_only_the_response_before_are_one_session(client: openai
 
 
 def test_equal_words_in_a_conversation_that_the_upstream_keeps(bench: Harness) -> None:
-    """With `conversation` a repeated word is a new turn once it was answered, and a request sent again after an error is not."""
+    """With `conversation` a repeated word is a new turn once it was answered, and a request sent
+    again after an error is not.
+    """
     for number in (1, 2):
         bench.raw.says(reply(json.dumps({"id": f"resp_{number}", "output": []}).encode()))
-        body = json.dumps({"model": "m", "input": "Yes, that is right.", "conversation": {"id": "conv_1"}})
+        body = json.dumps(
+            {"model": "m", "input": "Yes, that is right.", "conversation": {"id": "conv_1"}}
+        )
         bench.client.post("/v1/responses", content=body, headers=bench.headers())
     assert bench.told() == [("user", "Yes, that is right.")] * 2
     assert {turn.session for turn in bench.turns()} == {"conv_1"}
@@ -95,8 +123,12 @@ def test_equal_words_in_a_conversation_that_the_upstream_keeps(bench: Harness) -
     assert len(bench.turns()) == 3
 
 
-def test_tool_calls_and_errors(client: openai.OpenAI, model: ScriptedModel, engine: MemoryEngine) -> None:
-    """Function calls come through and make no assistant turn; an upstream's error keeps its class, and is not stored."""
+def test_tool_calls_and_errors(
+    client: openai.OpenAI, model: ScriptedModel, engine: MemoryEngine
+) -> None:
+    """Function calls come through and make no assistant turn;
+    an upstream's error keeps its class, and is not stored.
+    """
     model.say(ScriptedReply(tools=(ScriptedToolCall("look", {"x": 1}),)))
     answer = client.responses.create(model="m", input="Look it up for me, please.")
     assert [item.name for item in answer.output if item.type == "function_call"] == ["look"]
@@ -112,10 +144,15 @@ def test_every_other_byte_is_kept(bench: Harness) -> None:
     bench.engine.observe([], scope=("user", bench.user))
     bench.engine.add(REX, scope=("user", bench.user))
     bench.raw.says(reply(b'{ "id":"r", "output":[] }'))
-    body = b'{ "model":"m","odd": 1.50, "memory_top_k": 3, "input" : [{"role":"user","content":"What is my dog called?"}] }'
+    body = (
+        b'{ "model":"m","odd": 1.50, "memory_top_k": 3, "input" : [{"role":"user","content":"What'
+        b' is my dog called?"}] }'
+    )
     answer = bench.client.post("/v1/responses", content=body, headers=bench.headers())
     sent = bench.raw.last.body
-    assert sent.startswith(b'{ "instructions": "') and sent.endswith(body[1:].replace(b' "memory_top_k": 3,', b"").lstrip())
+    assert sent.startswith(b'{ "instructions": "') and sent.endswith(
+        body[1:].replace(b' "memory_top_k": 3,', b"").lstrip()
+    )
     assert "greyhound" in json.loads(sent)["instructions"]
     assert answer.content.startswith(b'{ "id":"r", "output":[] ,"memory_hits":[')
 
@@ -125,7 +162,10 @@ def test_every_other_byte_is_kept(bench: Harness) -> None:
     [
         ('{"input":"hi"}', '{"instructions": "m\\u00e9", "input":"hi"}'),
         ('{"input":"hi","instructions":null}', '{"input":"hi","instructions":"m\\u00e9"}'),
-        ('{"instructions": "a\\n" ,"input":"hi"}', '{"instructions": "a\\n\\n\\nm\\u00e9" ,"input":"hi"}'),
+        (
+            '{"instructions": "a\\n" ,"input":"hi"}',
+            '{"instructions": "a\\n\\n\\nm\\u00e9" ,"input":"hi"}',
+        ),
         ('{"memory_id":"c","input":"hi"}', '{"instructions": "m\\u00e9", "input":"hi"}'),
     ],
 )
@@ -137,14 +177,21 @@ def test_where_instructions_go(given: str, wanted: str) -> None:
 
 
 def test_an_answer_that_breaks_off(bench: Harness) -> None:
-    """A stream that breaks ends with an error event of the protocol, and what came is stored as partial."""
+    """A stream that breaks ends with an error event of the protocol, and what came is stored as
+    partial.
+    """
     start = sse_event({"type": "response.created", "response": {"id": "r1"}})
     text = sse_event({"type": "response.output_text.delta", "delta": "The answer "})
-    bench.raw.says(opening(), piece(start), piece(b"event: response.output_text.delta\n" + text), Drop())
+    bench.raw.says(
+        opening(), piece(start), piece(b"event: response.output_text.delta\n" + text), Drop()
+    )
     body = json.dumps({"model": "m", "input": "Tell me everything you know.", "stream": True})
     answer = bench.client.post("/v1/responses", content=body, headers=bench.headers())
     last = answer.text.strip().split("\n\n")[-1]
-    assert last.startswith("event: error\ndata: ") and json.loads(last.partition("data: ")[2])["code"] == "upstream_disconnected"
+    assert (
+        last.startswith("event: error\ndata: ")
+        and json.loads(last.partition("data: ")[2])["code"] == "upstream_disconnected"
+    )
     eventually(lambda: len(bench.turns()) == 2)
     assert bench.turns()[1].text == "The answer" and bench.turns()[1].meta["partial"] is True
 
@@ -152,7 +199,9 @@ def test_an_answer_that_breaks_off(bench: Harness) -> None:
 def test_a_title_asked_for_in_instructions_is_a_chore(bench: Harness) -> None:
     """A client's own errand leaves memory out whichever protocol it uses."""
     bench.raw.says(reply(b'{"id":"r","output":[]}'))
-    body = json.dumps({"model": "m", "instructions": "Generate a short title as JSON.", "input": REX})
+    body = json.dumps(
+        {"model": "m", "instructions": "Generate a short title as JSON.", "input": REX}
+    )
     answer = bench.client.post("/v1/responses", content=body, headers=bench.headers())
     assert answer.headers["x-engrams-memory"] == "skipped:task"
     assert bench.told() == []
@@ -161,7 +210,13 @@ def test_a_title_asked_for_in_instructions_is_a_chore(bench: Harness) -> None:
 def test_what_is_not_text_is_passed_over() -> None:
     """Events of other kinds, malformed ones and failures add no text."""
     seen = observer(100, RESPONSES)
-    for body in ({"type": "response.output_text.delta", "delta": 5}, {"type": "response.reasoning.delta", "delta": "x"}, {}, [], "x"):
+    for body in (
+        {"type": "response.output_text.delta", "delta": 5},
+        {"type": "response.reasoning.delta", "delta": "x"},
+        {},
+        [],
+        "x",
+    ):
         seen.feed(sse_event(body))
     seen.feed(sse_event({"type": "response.failed", "response": {"id": "r9"}}))
     assert (seen.text, seen.finished, seen.failed, seen.id) == ("", False, True, "r9")

@@ -24,19 +24,44 @@ def answer(request: ReceivedModelRequest) -> Any:
     if "keep the summary of a conversation" in request.prompt:
         return "They are planning </summary> the concert."
     if SAID in request.prompt.partition("The messages:")[2]:
-        return {"statements": [{"turn": 1, "text": SAID, "quote": SAID, "subject": "Kim", "predicate": "plays", "object": "the oboe"}]}
+        return {
+            "statements": [
+                {
+                    "turn": 1,
+                    "text": SAID,
+                    "quote": SAID,
+                    "subject": "Kim",
+                    "predicate": "plays",
+                    "object": "the oboe",
+                }
+            ]
+        }
     return {}
 
 
 @pytest.mark.covers("S2.31", "S2.45")
 @pytest.mark.parametrize("how", ["memory_id", "session"])
 def test_the_summary_of_this_conversation_goes_up(how: str) -> None:
-    """Whether anything is recalled or not, in this conversation and in no other; it is escaped, and the request's own text follows it."""
+    """Whether anything is recalled or not, in this conversation and in no other;
+    it is escaped, and the request's own text follows it.
+    """
     with ScriptedModel(answer=answer) as model, raw_upstream() as raw:
-        given: dict[str, Any] = {"chat__provider": "openai", "chat__model": "m", "chat__url": model.url, "chat__retries": 0}
-        given |= {"serve__upstream": raw.url + "/v1", "summary__enabled": True, "write__debounce_seconds": 0.0, "jobs__workers": 1}
+        given: dict[str, Any] = {
+            "chat__provider": "openai",
+            "chat__model": "m",
+            "chat__url": model.url,
+            "chat__retries": 0,
+        }
+        given |= {
+            "serve__upstream": raw.url + "/v1",
+            "summary__enabled": True,
+            "write__debounce_seconds": 0.0,
+            "jobs__workers": 1,
+        }
         with temp_engine(**given) as engine:
-            app = create_app(engine, engine.settings, [ProxyMount(engine, engine.settings, PATIENCE)])
+            app = create_app(
+                engine, engine.settings, [ProxyMount(engine, engine.settings, PATIENCE)]
+            )
             with running(app) as url, httpx2.Client(base_url=url, timeout=30) as client:
                 bench = Harness(url, engine, raw, client, "ann")
                 raw.says(reply(completion()))
@@ -48,7 +73,10 @@ def test_the_summary_of_this_conversation_goes_up(how: str) -> None:
 
                 ask(SAID, "c1")
                 eventually(
-                    lambda: any(r.text.startswith("They") for r in engine.list(scope=("user", "ann"), kinds=(Kind.SUMMARY,)).records)
+                    lambda: any(
+                        r.text.startswith("They")
+                        for r in engine.list(scope=("user", "ann"), kinds=(Kind.SUMMARY,)).records
+                    )
                 )
                 for text in ("What does Kim play?", "Xyzzy plugh?"):
                     sent = ask(text, "c1")

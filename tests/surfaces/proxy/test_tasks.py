@@ -42,8 +42,20 @@ def user(text: str) -> dict[str, str]:
     [
         [user(TITLE)],
         [user(TITLE.replace("title with an emoji", "1-3 broad tags"))],
-        [{"role": "system", "content": 'You generate short chat titles. Reply as JSON: {"title": "..."}'}, user("hi")],
-        [{"role": "developer", "content": "Suggest three follow-up questions. Return a JSON list."}, user("hi")],
+        [
+            {
+                "role": "system",
+                "content": 'You generate short chat titles. Reply as JSON: {"title": "..."}',
+            },
+            user("hi"),
+        ],
+        [
+            {
+                "role": "developer",
+                "content": "Suggest three follow-up questions. Return a JSON list.",
+            },
+            user("hi"),
+        ],
     ],
 )
 def test_titles_and_tags_are_errands(messages: list[Any]) -> None:
@@ -69,7 +81,9 @@ def test_people_are_not(messages: list[Any]) -> None:
 
 
 def test_a_named_task_is_an_errand() -> None:
-    """A task in the header or the metadata decides; a chat's own value or an unfilled template does not."""
+    """A task in the header or the metadata decides;
+    a chat's own value or an unfilled template does not.
+    """
     assert judge([user("hi")], {"x-openwebui-task": "title_generation"})
     assert judge([user("hi")], metadata={"task": "tags_generation"})
     assert not judge([user("hi")], {"x-openwebui-task": "{{TASK}}"})

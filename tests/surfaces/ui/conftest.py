@@ -1,4 +1,7 @@
-"""A real browser before a real server. Each test has a person and a window of its own, and ends with no violation of the policy."""
+"""A real browser before a real server.
+
+Each test has a person and a window of its own, and ends with no violation of the policy.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +62,9 @@ class Window:
 
     def tell(self, *texts: str, session: str = "s1", **more: Any) -> None:
         """Something this person said before, with what was learned from it."""
-        self.served.engine.observe([Turn(text, session=session, **more) for text in texts], scope=self.scope)
+        self.served.engine.observe(
+            [Turn(text, session=session, **more) for text in texts], scope=self.scope
+        )
         assert self.served.engine.drain()
 
     def say(self, text: str) -> None:
@@ -74,14 +79,20 @@ class Window:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """Chromium, closed after each file: while it runs, this thread has an event loop, and tests elsewhere could start none."""
-    api = pytest.importorskip("playwright.sync_api", reason="the tests of the page need the package playwright")
+    """Chromium, closed after each file:
+    while it runs, this thread has an event loop, and tests elsewhere could start none.
+    """
+    api = pytest.importorskip(
+        "playwright.sync_api", reason="the tests of the page need the package playwright"
+    )
     path = next((found for name in NAMES if (found := shutil.which(name))), None)
     if path is None:
         pytest.skip("no Chromium here: `scripts/chromium.sh` installs one where it may")
     api.expect.set_options(timeout=SECONDS * 1000)
     with api.sync_playwright() as play:
-        started = play.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        started = play.chromium.launch(
+            executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"]
+        )
         yield started
         started.close()
 
@@ -98,7 +109,9 @@ def online() -> Iterator[Served]:
     """A server before a scripted model."""
     with (
         ScriptedModel(models=("m-large", "m-small")) as model,
-        temp_engine(user="nobody", serve__upstream=model.url + "/v1", serve__upstream_learns=False) as engine,
+        temp_engine(
+            user="nobody", serve__upstream=model.url + "/v1", serve__upstream_learns=False
+        ) as engine,
         running(patient(engine)) as url,
     ):
         yield Served(url, engine, model)
@@ -106,7 +119,10 @@ def online() -> Iterator[Served]:
 
 @pytest.fixture
 def window(browser: Any, offline: Served, request: pytest.FixtureRequest) -> Iterator[Window]:
-    """A window on the server without a model. ``@pytest.mark.parametrize("window", [{...}], indirect=True)`` sets its options."""
+    """A window on the server without a model.
+
+    ``@pytest.mark.parametrize("window", [{...}], indirect=True)`` sets its options.
+    """
     yield from opened(browser, offline, request)
 
 
@@ -126,27 +142,52 @@ def unnamed(browser: Any, request: pytest.FixtureRequest) -> Iterator[Window]:
 @pytest.fixture
 def locked(browser: Any, request: pytest.FixtureRequest) -> Iterator[Window]:
     """A window on a server that demands keys; ``secret`` is one of them."""
-    with temp_engine(user="nobody", serve__require_keys="always") as engine, running(patient(engine)) as url:
-        _, secret = ApiKeyStore.open(engine.settings.home).add("page", Scope(("user", "kim")), RIGHTS, engine.now())
+    with (
+        temp_engine(user="nobody", serve__require_keys="always") as engine,
+        running(patient(engine)) as url,
+    ):
+        _, secret = ApiKeyStore.open(engine.settings.home).add(
+            "page", Scope(("user", "kim")), RIGHTS, engine.now()
+        )
         for window in opened(browser, Served(url, engine), request, "kim", chosen=False):
             window.secret = secret
             yield window
 
 
-def opened(browser: Any, served: Served, request: pytest.FixtureRequest, user: str = "", chosen: bool = True) -> Iterator[Window]:
+def opened(
+    browser: Any,
+    served: Served,
+    request: pytest.FixtureRequest,
+    user: str = "",
+    chosen: bool = True,
+) -> Iterator[Window]:
     """A window for ``user``, or for somebody new; ``chosen``: the page is told who it is."""
     user = user or "u-" + uuid.uuid4().hex[:12]
-    options = {"viewport": {"width": 1280, "height": 860}, "locale": "en-GB", "timezone_id": "Europe/Lisbon", "reduced_motion": "reduce"}
+    options = {
+        "viewport": {"width": 1280, "height": 860},
+        "locale": "en-GB",
+        "timezone_id": "Europe/Lisbon",
+        "reduced_motion": "reduce",
+    }
     context = browser.new_context(**{**options, **getattr(request, "param", {})})
     if chosen:
-        context.add_init_script(f"localStorage.getItem('engrams.person') ?? localStorage.setItem('engrams.person', '{user}')")
+        context.add_init_script(
+            "localStorage.getItem('engrams.person') ?? localStorage.setItem('engrams.person',"
+            f" '{user}')"
+        )
     page = context.new_page()
     page.set_default_timeout(SECONDS * 1000)
     window = Window(page, served, user)
-    page.on("console", lambda line: line.type in ("error", "warning") and window.said.append(line.text))
+    page.on(
+        "console", lambda line: line.type in ("error", "warning") and window.said.append(line.text)
+    )
     page.on("pageerror", lambda fault: window.said.append(str(fault)))
     yield window
     SCREENS.mkdir(parents=True, exist_ok=True)
-    page.screenshot(path=SCREENS / f"{re.sub(r'[^a-z0-9]+', '-', request.node.name.lower()).strip('-')}.png")
+    page.screenshot(
+        path=SCREENS / f"{re.sub(r'[^a-z0-9]+', '-', request.node.name.lower()).strip('-')}.png"
+    )
     context.close()
-    assert [line for line in window.said if not any(re.search(quiet, line) for quiet in QUIET)] == []
+    assert [
+        line for line in window.said if not any(re.search(quiet, line) for quiet in QUIET)
+    ] == []

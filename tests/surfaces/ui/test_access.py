@@ -8,7 +8,9 @@ import pytest
 from tests.surfaces.ui.conftest import Window
 from tests.surfaces.ui.test_views import EMPTY
 
-expect = pytest.importorskip("playwright.sync_api", reason="the tests of the page need the package playwright").expect
+expect = pytest.importorskip(
+    "playwright.sync_api", reason="the tests of the page need the package playwright"
+).expect
 
 CONTRAST = (Path(__file__).parent / "contrast.js").read_text("utf-8")
 PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
@@ -31,7 +33,9 @@ AXE_RUN = """axe.run(document, {rules: {'label-content-name-mismatch': {enabled:
 
 def look_with_axe(window: Window) -> list[str]:
     """What axe-core finds on the page as it is now."""
-    package = pytest.importorskip("axe_playwright_python", reason="axe-core comes with the test package axe-playwright-python")
+    package = pytest.importorskip(
+        "axe_playwright_python", reason="axe-core comes with the test package axe-playwright-python"
+    )
     window.page.evaluate((Path(package.__file__).parent / "axe.min.js").read_text("utf-8"))
     found: list[str] = window.page.evaluate(AXE_RUN)
     return found
@@ -39,12 +43,19 @@ def look_with_axe(window: Window) -> list[str]:
 
 def filled(window: Window) -> None:
     """Something in every view."""
-    window.tell("I live in Paris.", "I moved to Berlin.", "My sister Ines plays the cello.", "When I ask for code, always add type hints.")
+    window.tell(
+        "I live in Paris.",
+        "I moved to Berlin.",
+        "My sister Ines plays the cello.",
+        "When I ask for code, always add type hints.",
+    )
 
 
 @pytest.mark.parametrize("window", [{}, DARK], indirect=True, ids=["light", "dark"])
 def test_every_text_can_be_read(window: Window) -> None:
-    """In both themes every text has a contrast of at least 4.5 to 1 against what is behind it, and every control has a name."""
+    """In both themes every text has a contrast of at least 4.5 to 1 against what is behind it, and
+    every control has a name.
+    """
     filled(window)
     for view in EMPTY:
         window.go(view)
@@ -90,12 +101,18 @@ def test_the_chat_has_no_finding_of_axe(spoken: Window) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "window",
-    [{"viewport": {"width": width, "height": 860}, "color_scheme": scheme} for width in (390, 1400) for scheme in ("light", "dark")],
+    [
+        {"viewport": {"width": width, "height": 860}, "color_scheme": scheme}
+        for width in (390, 1400)
+        for scheme in ("light", "dark")
+    ],
     indirect=True,
     ids=["phone, light", "phone, dark", "desk, light", "desk, dark"],
 )
 def test_no_view_has_a_finding_of_axe(window: Window) -> None:
-    """Every view, empty and filled, with its drawers and dialogs: no violation, and every target at least 24 pixels."""
+    """Every view, empty and filled, with its drawers and dialogs:
+    no violation, and every target at least 24 pixels.
+    """
     for fill in (lambda: None, lambda: filled(window)):
         fill()
         for view in EMPTY:
@@ -117,7 +134,9 @@ def test_no_view_has_a_finding_of_axe(window: Window) -> None:
 
 
 def test_everything_works_by_keyboard(window: Window) -> None:
-    """From the skip link to a forgotten memory and back without a pointer; the focus is always seen and never lost."""
+    """From the skip link to a forgotten memory and back without a pointer;
+    the focus is always seen and never lost.
+    """
     window.served.engine.add("The attic key is red.", scope=window.scope)
     window.go("memories")
     keys = window.page.keyboard
@@ -155,7 +174,10 @@ def test_everything_works_by_keyboard(window: Window) -> None:
 
 
 def test_chat_works_by_keyboard_and_is_read_out(window: Window) -> None:
-    """The conversation is a live log that is busy while an answer comes; Enter sends, Shift+Enter makes a line."""
+    """The conversation is a live log that is busy while an answer comes;
+
+    Enter sends, Shift+Enter makes a line.
+    """
     window.go("chat")
     log = window.page.get_by_role("log")
     assert log.get_attribute("aria-live") == "polite"

@@ -10,17 +10,27 @@ from tests.surfaces.ui.conftest import Window
 
 from engrams.types import Json, Kind
 
-expect = pytest.importorskip("playwright.sync_api", reason="the tests of the page need the package playwright").expect
+expect = pytest.importorskip(
+    "playwright.sync_api", reason="the tests of the page need the package playwright"
+).expect
 
 
 def asked(window: Window) -> Mapping[str, Json]:
-    """The last chat request that the page's own words went out with; extraction in the background asks the same model."""
+    """The last chat request that the page's own words went out with;
+    extraction in the background asks the same model.
+    """
     assert window.served.model is not None
-    return next(request.body for request in reversed(window.served.model.requests) if request.body.get("stream"))
+    return next(
+        request.body
+        for request in reversed(window.served.model.requests)
+        if request.body.get("stream")
+    )
 
 
 def test_the_answer_streams_with_what_was_recalled_beside_it(spoken: Window) -> None:
-    """A model's answer is shown as text with its marks, and beside it the memory that went in, its score, and what was left out."""
+    """A model's answer is shown as text with its marks, and beside it the memory that went in, its
+    score, and what was left out.
+    """
     spoken.tell("My sister Ines plays the cello.", "I keep bees.", "My car is a red Volvo.")
     assert spoken.served.model is not None
     spoken.served.model.say("**Ines** plays it.\n\n- the cello\n- on Sundays")
@@ -31,7 +41,9 @@ def test_the_answer_streams_with_what_was_recalled_beside_it(spoken: Window) -> 
     expect(answer.locator(".said li")).to_have_count(2)
     recall = answer.get_by_label("Recalled memories")
     expect(recall).to_contain_text("Used in this answer")
-    expect(recall.locator("ol.recall-list li").first).to_contain_text("My sister Ines plays the cello.")
+    expect(recall.locator("ol.recall-list li").first).to_contain_text(
+        "My sister Ines plays the cello."
+    )
     score = float(recall.locator(".why > summary .number").first.inner_text())
     assert 0 < score <= 1
     recall.locator(".why > summary").first.click()
@@ -48,7 +60,9 @@ def test_without_a_model_answers_are_quotes(window: Window) -> None:
     window.go("chat")
     expect(window.page.get_by_text("No model is connected")).to_be_visible()
     window.say("Who plays the cello?")
-    expect(window.page.locator(".turn.assistant .said")).to_contain_text("My sister Ines plays the cello.")
+    expect(window.page.locator(".turn.assistant .said")).to_contain_text(
+        "My sister Ines plays the cello."
+    )
 
 
 def test_what_is_said_is_learned_and_shown(window: Window) -> None:
@@ -66,7 +80,9 @@ def test_an_incognito_chat_leaves_nothing(spoken: Window) -> None:
     spoken.page.get_by_role("switch", name="Incognito").check()
     expect(spoken.page.get_by_text("Incognito: nothing is recalled or stored.")).to_be_visible()
     spoken.say("My secret hideout is in Évora. Who plays the cello?")
-    expect(spoken.page.get_by_label("Recalled memories")).to_contain_text("nothing was read from memory")
+    expect(spoken.page.get_by_label("Recalled memories")).to_contain_text(
+        "nothing was read from memory"
+    )
     assert spoken.served.model is not None
     assert "Ines" not in str(asked(spoken))
     assert spoken.served.engine.drain()
@@ -117,7 +133,9 @@ def test_an_earlier_conversation_can_be_taken_up(spoken: Window) -> None:
 
 
 def test_what_went_into_an_answer_names_the_profile(spoken: Window) -> None:
-    """The memories of the profile, part of every answer, are counted and listed beside the recalled ones."""
+    """The memories of the profile, part of every answer, are counted and listed beside the recalled
+    ones.
+    """
     assert spoken.served.model is not None
     spoken.tell("I'm allergic to cashews.", "I prefer short answers.")
     spoken.served.model.say("Fine.")
@@ -128,13 +146,18 @@ def test_what_went_into_an_answer_names_the_profile(spoken: Window) -> None:
     card.get_by_text("Profile (2)").click()
     expect(card.locator(".profile")).to_contain_text("allergic to cashews")
     card.locator(".profile").get_by_role("button").filter(has_text="cashews").click()
-    expect(spoken.page.get_by_role("dialog").locator(".quote")).to_contain_text("allergic to cashews")
+    expect(spoken.page.get_by_role("dialog").locator(".quote")).to_contain_text(
+        "allergic to cashews"
+    )
 
 
 @pytest.mark.covers("S4.45")
 @pytest.mark.slow
 def test_a_conversation_is_ended_on_the_page(spoken: Window) -> None:
-    """ "End session" and "New chat" end it, as does a press in the list of sessions; the list says so in plain words."""
+    """ "End session" and "New chat" end it, as does a press in the list of sessions;
+
+    the list says so in plain words.
+    """
     assert spoken.served.model is not None
     sessions = spoken.served.engine.sessions
     for place, name in enumerate(("End session", "New chat"), 1):
@@ -144,7 +167,12 @@ def test_a_conversation_is_ended_on_the_page(spoken: Window) -> None:
         spoken.page.get_by_role("button", name=name).click()
         expect(spoken.page.get_by_text("Session ended").last).to_be_visible()
         expect(spoken.page.locator(".turn")).to_have_count(0)
-        eventually(lambda: [each.state for each in sessions.list(scope=spoken.scope)] == ["rotation_required"] * place)  # noqa: B023
+        eventually(
+            lambda: (
+                [each.state for each in sessions.list(scope=spoken.scope)]
+                == ["rotation_required"] * place  # noqa: B023
+            )
+        )
     spoken.tell("The roof leaks again.", session="s9")
     spoken.go("memories?layer=episodic")
     expect(spoken.page.locator(".memory .chip", has_text="Ended")).to_have_count(2)
@@ -156,7 +184,10 @@ def test_a_conversation_is_ended_on_the_page(spoken: Window) -> None:
 @pytest.mark.parametrize("spoken", [{"viewport": {"width": 360, "height": 740}}], indirect=True)
 def test_hostile_answers_are_text(spoken: Window) -> None:
     """Markup in a question, an answer or a memory is shown as it was written and does nothing."""
-    evil = "<img src=x onerror=document.title='owned'> <script>document.title='owned'</script> [click](javascript:alert(1))"
+    evil = (
+        "<img src=x onerror=document.title='owned'> <script>document.title='owned'</script>"
+        " [click](javascript:alert(1))"
+    )
     spoken.tell(f"My note about cellos: {evil}")
     assert spoken.served.model is not None
     spoken.served.model.say(f"**Here** {evil} `<b>` [fine](https://example.org/x)")

@@ -24,7 +24,9 @@ HERON = "The heron nests by the old pond of Quuxwick."
 def versioned(browser: Any, request: pytest.FixtureRequest) -> Iterator[Window]:
     """A window on a server whose memory lies in files under git."""
     with (
-        temp_engine(user="nobody", vault__enabled=True, vault__git=True, vault__watch="off") as engine,
+        temp_engine(
+            user="nobody", vault__enabled=True, vault__git=True, vault__watch="off"
+        ) as engine,
         running(patient(engine)) as url,
     ):
         yield from opened(browser, Served(url, engine), request)
@@ -46,7 +48,9 @@ def tell(window: Window) -> str:
 
 @pytest.mark.slow
 def test_the_history_is_rewritten_after_a_second_press(versioned: Window) -> None:
-    """Erasing says that the history still holds it and offers to rewrite that; then the proof is whole."""
+    """Erasing says that the history still holds it and offers to rewrite that;
+    then the proof is whole.
+    """
     id = tell(versioned)
     page = versioned.page
     page.get_by_text(HERON).click()
@@ -70,5 +74,7 @@ def test_the_history_is_rewritten_at_once_where_it_is_ticked(versioned: Window) 
     box = page.locator("dialog.box")
     box.get_by_label("git history of the files").check()
     box.get_by_role("button", name="Erase for good").click()
-    api.expect(page.get_by_role("dialog", name="Erased for good")).to_contain_text("places found none left")
+    api.expect(page.get_by_role("dialog", name="Erased for good")).to_contain_text(
+        "places found none left"
+    )
     assert "Quuxwick" not in history(versioned)

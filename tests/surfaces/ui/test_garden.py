@@ -9,13 +9,20 @@ from engrams.types import Status
 
 pytestmark = pytest.mark.slow
 
-expect = pytest.importorskip("playwright.sync_api", reason="the tests of the page need the package playwright").expect
+expect = pytest.importorskip(
+    "playwright.sync_api", reason="the tests of the page need the package playwright"
+).expect
 
 
 def test_a_cycle_is_planned_run_and_taken_back(window: Window) -> None:
-    """The plan shows what would become one, the run does it and leaves a report, and Undo asks once and brings it back."""
+    """The plan shows what would become one, the run does it and leaves a report, and Undo asks once
+    and brings it back.
+    """
     engine = window.served.engine
-    ids = [engine.add(text, scope=window.scope).id for text in ("The cello is in the attic room", "The cello is in the attic room!")]
+    ids = [
+        engine.add(text, scope=window.scope).id
+        for text in ("The cello is in the attic room", "The cello is in the attic room!")
+    ]
     window.go("garden")
     window.page.get_by_role("button", name="See the plan").click()
     plan = window.page.get_by_role("region", name="Plan", exact=True)
@@ -24,7 +31,10 @@ def test_a_cycle_is_planned_run_and_taken_back(window: Window) -> None:
     window.page.get_by_role("button", name="Run now").first.click()
     past = window.page.get_by_role("region", name="Last cycles")
     expect(past.locator(".memory")).to_contain_text("1 merged into others")
-    assert {engine.get(id, scope=window.scope).status for id in ids} == {Status.ACTIVE, Status.SUPERSEDED}
+    assert {engine.get(id, scope=window.scope).status for id in ids} == {
+        Status.ACTIVE,
+        Status.SUPERSEDED,
+    }
     past.get_by_role("button", name="Undo").click()
     window.page.get_by_role("dialog").get_by_role("button", name="Undo").click()
     expect(window.page.get_by_text("2 memories restored.")).to_be_visible()
@@ -35,7 +45,10 @@ def test_a_cycle_is_planned_run_and_taken_back(window: Window) -> None:
 def test_a_conflict_is_decided_by_a_press(window: Window) -> None:
     """Both sides are shown with their days; the one that is not kept becomes history."""
     engine = window.served.engine
-    red, blue = (engine.add(text, scope=window.scope).id for text in ("The lamp in the hall is red", "The hall has a blue lamp"))
+    red, blue = (
+        engine.add(text, scope=window.scope).id
+        for text in ("The lamp in the hall is red", "The hall has a blue lamp")
+    )
     engine.links.link(red, blue, scope=window.scope, type="contradicts")
     window.go("garden")
     clashes = window.page.get_by_role("region", name="Contradictions")
@@ -47,9 +60,14 @@ def test_a_conflict_is_decided_by_a_press(window: Window) -> None:
 
 @pytest.mark.slow
 def test_a_report_says_what_a_cycle_found(window: Window) -> None:
-    """A cycle that finds a contradiction and changes no memory does not say that nothing had to change."""
+    """A cycle that finds a contradiction and changes no memory does not say that nothing had to
+    change.
+    """
     engine = window.served.engine
-    red, blue = (engine.add(text, scope=window.scope).id for text in ("The lamp in the hall is red", "The hall has a blue lamp"))
+    red, blue = (
+        engine.add(text, scope=window.scope).id
+        for text in ("The lamp in the hall is red", "The hall has a blue lamp")
+    )
     engine.links.link(red, blue, scope=window.scope, type="contradicts")
     window.go("garden")
     window.page.get_by_role("button", name="Run now").first.click()

@@ -12,11 +12,20 @@ from tests.surfaces.ui.test_views import EMPTY
 
 from engrams.surfaces.ui.mount import ROOT
 
-expect = pytest.importorskip("playwright.sync_api", reason="the tests of the page need the package playwright").expect
+expect = pytest.importorskip(
+    "playwright.sync_api", reason="the tests of the page need the package playwright"
+).expect
 
 LANGUAGES = ("de", "en", "es", "fr", "ja", "zh")
 HOLE = re.compile(r"\{\w+\}")
-FORMS = {"de": {"one", "other"}, "en": {"one", "other"}, "es": {"one", "other"}, "fr": {"one", "other"}, "ja": {"other"}, "zh": {"other"}}
+FORMS = {
+    "de": {"one", "other"},
+    "en": {"one", "other"},
+    "es": {"one", "other"},
+    "fr": {"one", "other"},
+    "ja": {"other"},
+    "zh": {"other"},
+}
 TOKEN = re.compile(
     r"//[^\n]*|/\*.*?\*/|\"(?:[^\"\\\n]|\\.)*\"|`(?:[^`\\]|\\.)*`|/(?![/*\s])(?:[^/\\\n\[]|\\.|\[(?:[^\]\\\n]|\\.)*\])+/[gimsuy]*(?=\s*[.,;)\]])",
     re.DOTALL,
@@ -62,40 +71,66 @@ def forms(text: Any) -> list[str]:
 
 
 def scripts() -> dict[str, str]:
-    return {path.relative_to(ROOT).as_posix(): path.read_text("utf-8") for path in sorted((ROOT / "js").rglob("*.js"))}
+    return {
+        path.relative_to(ROOT).as_posix(): path.read_text("utf-8")
+        for path in sorted((ROOT / "js").rglob("*.js"))
+    }
 
 
 @pytest.mark.parametrize("code", LANGUAGES)
 def test_every_text_is_in_every_language(code: str) -> None:
-    """The same keys in the same order, the same {names} in each text, and the plural forms of the language."""
-    english, own = texts("en"), texts(code)
+    """The same keys in the same order, the same {names} in each text, and the plural forms of the
+    language.
+    """
+    english = texts("en")
+    own = texts(code)
     assert list(own) == list(english)
     for key, text in english.items():
         assert isinstance(own[key], dict) == isinstance(text, dict), key
         if isinstance(text, dict):
             assert set(own[key]) == FORMS[code], key
         wanted = set(HOLE.findall(forms(text)[-1]))
-        assert all(form.strip() and set(HOLE.findall(form)) == wanted for form in forms(own[key])), key
+        assert all(
+            form.strip() and set(HOLE.findall(form)) == wanted for form in forms(own[key])
+        ), key
 
 
 def test_the_languages_are_those_that_have_a_file() -> None:
     """Six files, each with the language's own name, are all there is to a language."""
     assert tuple(sorted(path.stem for path in (ROOT / "lang").iterdir())) == LANGUAGES
-    assert [texts(code)["language"] for code in LANGUAGES] == ["Deutsch", "English", "Español", "Français", "日本語", "中文"]
+    assert [texts(code)["language"] for code in LANGUAGES] == [
+        "Deutsch",
+        "English",
+        "Español",
+        "Français",
+        "日本語",
+        "中文",
+    ]
 
 
 def test_the_scripts_hold_keys_and_no_texts() -> None:
-    """Each key that a script asks for is in the file and each in the file is asked for; no other literal reads like a text."""
-    english, asked = texts("en"), set[str]()
+    """Each key that a script asks for is in the file and each in the file is asked for;
+    no other literal reads like a text.
+    """
+    english = texts("en")
+    asked = set[str]()
     for path, script in scripts().items():
         asked |= set(re.findall(r"\b(?:t|rich)\(\s*\"([^\"]+)\"", script))
         if path in ("js/theme.js", "js/i18n.js"):
             continue
         for found in TOKEN.finditer(script):
             body = found.group()[1:-1]
-            if found.group()[0] in '"`' and body not in NO_TEXT and re.match(r"\s?[A-Z“][a-z]+(?![\w/])", body):
+            if (
+                found.group()[0] in '"`'
+                and body not in NO_TEXT
+                and re.match(r"\s?[A-Z“][a-z]+(?![\w/])", body)
+            ):
                 assert re.match(r"Bearer ", body), (path, body)
-    groups = {found for script in scripts().values() for found in re.findall(r"(?:named\(\"|t\(`)(\w+)", script)}
+    groups = {
+        found
+        for script in scripts().values()
+        for found in re.findall(r"(?:named\(\"|t\(`)(\w+)", script)
+    }
     keys = {key for key in english if key != "language" and key.partition(".")[0] not in groups}
     spoken = "\n".join(scripts().values())
     assert asked <= english.keys()
@@ -105,7 +140,10 @@ def test_the_scripts_hold_keys_and_no_texts() -> None:
 @pytest.mark.parametrize("window", [{"locale": "de-AT"}], indirect=True)
 @pytest.mark.slow
 def test_the_browsers_language_is_spoken_and_another_can_be_chosen(window: Window) -> None:
-    """German for a German browser, with its numbers and dates; Japanese once chosen, also after a reload; then the browser's again."""
+    """German for a German browser, with its numbers and dates;
+
+    Japanese once chosen, also after a reload; then the browser's again.
+    """
     window.tell("I keep bees.")
     window.go("memories")
     expect(window.page.get_by_role("heading", name="Erinnerungen", exact=True)).to_be_visible()
@@ -130,7 +168,9 @@ def test_an_unknown_language_is_answered_in_english(window: Window) -> None:
 
 @pytest.mark.slow
 def test_writing_from_right_to_left_keeps_its_direction(window: Window) -> None:
-    """A memory in Arabic runs from right to left in a page that does not, and turns nothing around it in a message."""
+    """A memory in Arabic runs from right to left in a page that does not, and turns nothing around
+    it in a message.
+    """
     text = "أختي إيناس تعزف على التشيلو (bravo)."
     window.served.engine.add(text, scope=window.scope)
     window.go("memories")
@@ -141,13 +181,24 @@ def test_writing_from_right_to_left_keeps_its_direction(window: Window) -> None:
 
 @pytest.mark.slow
 def test_no_text_of_the_page_is_outside_the_files(window: Window) -> None:
-    """With every text of the file marked, no view of an empty or a filled memory shows an unmarked one."""
+    """With every text of the file marked, no view of an empty or a filled memory shows an unmarked
+    one.
+    """
     marked = {
-        key: {form: mark(each) for form, each in text.items()} if isinstance(text, dict) else mark(text)
+        key: (
+            {form: mark(each) for form, each in text.items()}
+            if isinstance(text, dict)
+            else mark(text)
+        )
         for key, text in texts("en").items()
     }
     window.page.route("**/lang/en.json", lambda route: route.fulfill(json=marked))
-    for fill in (lambda: None, lambda: window.tell("I live in Paris.", "I moved to Berlin.", "My sister Ines plays the cello.")):
+    for fill in (
+        lambda: None,
+        lambda: window.tell(
+            "I live in Paris.", "I moved to Berlin.", "My sister Ines plays the cello."
+        ),
+    ):
         fill()
         for view in EMPTY:
             window.go(view)
@@ -157,7 +208,11 @@ def test_no_text_of_the_page_is_outside_the_files(window: Window) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("code", LANGUAGES)
-@pytest.mark.parametrize("window", [{"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}], indirect=True)
+@pytest.mark.parametrize(
+    "window",
+    [{"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}],
+    indirect=True,
+)
 def test_every_language_fits_a_phone(window: Window, code: str) -> None:
     """No view needs sideways scrolling, and no button's text is cut, at 390 pixels in any language."""
     window.tell("I live in Paris.", "I moved to Berlin.", "My sister Ines plays the cello.")

@@ -12,12 +12,18 @@ from engrams.types import Kind, Status, Turn
 
 pytestmark = pytest.mark.slow
 
-expect = pytest.importorskip("playwright.sync_api", reason="the tests of the page need the package playwright").expect
+expect = pytest.importorskip(
+    "playwright.sync_api", reason="the tests of the page need the package playwright"
+).expect
 
 
 def test_facts_stand_by_topic_and_are_found_by_meaning(window: Window) -> None:
     """The notebook shows topics; a search shows scored results; a layer narrows both."""
-    window.tell("I live in Lisbon.", "My sister Ines plays the cello.", "When I ask for code, always add type hints.")
+    window.tell(
+        "I live in Lisbon.",
+        "My sister Ines plays the cello.",
+        "When I ask for code, always add type hints.",
+    )
     window.go("memories")
     expect(window.page.get_by_role("heading", name="Home")).to_be_visible()
     expect(window.page.locator(".memory").filter(has_text="Lisbon")).to_have_count(1)
@@ -89,7 +95,9 @@ def test_forgotten_ones_wait_in_their_own_list(window: Window) -> None:
 
 
 def test_erasing_asks_first_and_shows_the_proof(window: Window) -> None:
-    """Nothing is erased before the question is answered; then it is gone, and the page says that a check found nothing left."""
+    """Nothing is erased before the question is answered;
+    then it is gone, and the page says that a check found nothing left.
+    """
     id = window.served.engine.add("The attic key is red.", scope=window.scope).id
     window.go("memories")
     window.page.get_by_text("The attic key is red.").click()
@@ -103,10 +111,15 @@ def test_erasing_asks_first_and_shows_the_proof(window: Window) -> None:
 
 
 def test_forgetting_tells_what_it_reaches(window: Window) -> None:
-    """The dialog names what was said and offers it; the notice tells what went, and Undo brings all of it back."""
-    engine, scope = window.served.engine, window.scope
+    """The dialog names what was said and offers it;
+    the notice tells what went, and Undo brings all of it back.
+    """
+    engine = window.served.engine
+    scope = window.scope
     receipt = engine.add(Turn("I'm allergic to cashews."), scope=scope)
-    same = engine.add(Turn("You wrote: I'm allergic to cashews. I keep it in mind.", "assistant"), scope=scope).id
+    same = engine.add(
+        Turn("You wrote: I'm allergic to cashews. I keep it in mind.", "assistant"), scope=scope
+    ).id
     window.go("memories")
     label = f"Forget: {receipt.derived[0].text}"
     window.page.get_by_role("button", name=label).click()
@@ -119,7 +132,9 @@ def test_forgetting_tells_what_it_reaches(window: Window) -> None:
     window.page.get_by_role("button", name=label).click()
     box.get_by_label("Also what you said there").check()
     box.get_by_role("button", name="Forget").click()
-    expect(window.page.get_by_text("Forgotten. 1 message forgotten. 1 other message as well.")).to_be_visible()
+    expect(
+        window.page.get_by_text("Forgotten. 1 message forgotten. 1 other message as well.")
+    ).to_be_visible()
     ids = (receipt.derived[0].id, receipt.id, same)
     assert {engine.get(id, scope=scope).status for id in ids} == {Status.FORGOTTEN}
     window.page.get_by_role("button", name="Undo").click()
@@ -129,7 +144,8 @@ def test_forgetting_tells_what_it_reaches(window: Window) -> None:
 
 def test_an_edit_tells_that_what_was_said_is_replaced(window: Window) -> None:
     """Saving a new text asks first, and tells what became of the message."""
-    engine, scope = window.served.engine, window.scope
+    engine = window.served.engine
+    scope = window.scope
     receipt = engine.add(Turn("I'm allergic to cashews."), scope=scope)
     window.go("memories")
     window.page.locator(".memory-open").filter(has_text=receipt.derived[0].text).first.click()
@@ -165,8 +181,15 @@ def test_a_memory_is_added_with_its_receipt(window: Window) -> None:
 
 
 def test_stored_markup_is_shown_as_text(window: Window) -> None:
-    """Markup, marks that turn the writing around, and very long words in stored text are shown and do no harm."""
-    texts = ["<img src=x onerror=document.title='owned'>", "<script>document.title='owned'</script>", "\u202etxet desrever", "x" * 3000]
+    """Markup, marks that turn the writing around, and very long words in stored text are shown and
+    do no harm.
+    """
+    texts = [
+        "<img src=x onerror=document.title='owned'>",
+        "<script>document.title='owned'</script>",
+        "\u202etxet desrever",
+        "x" * 3000,
+    ]
     for text in texts:
         window.served.engine.add(text, scope=window.scope, kind=Kind.NOTE)
     window.go("memories")
@@ -192,8 +215,12 @@ def test_another_person_sees_none_of_it(window: Window) -> None:
 
 def test_everything_about_a_thing_is_erased_by_choice(window: Window) -> None:
     """All that names it is listed and ticked; what is unticked stays, and the proof is shown."""
-    engine, scope = window.served.engine, window.scope
-    gone, kept = (engine.add(text, scope=scope).id for text in ("The heron nests by the pond.", "A heron stole the goldfish."))
+    engine = window.served.engine
+    scope = window.scope
+    gone, kept = (
+        engine.add(text, scope=scope).id
+        for text in ("The heron nests by the pond.", "A heron stole the goldfish.")
+    )
     window.go("memories")
     window.page.get_by_role("button", name="Erase about").click()
     window.page.get_by_label("About", exact=True).fill("heron")
@@ -204,8 +231,13 @@ def test_everything_about_a_thing_is_erased_by_choice(window: Window) -> None:
     box.get_by_role("button", name="Erase for good").click()
     proof = window.page.get_by_role("dialog", name="Erased for good")
     expect(proof).to_contain_text("places found none left")
-    expect(proof.get_by_role("row").filter(has_text="Database").first).to_contain_text("Nothing left")
-    assert [engine.get(id, scope=scope).status for id in (gone, kept)] == [Status.PURGED, Status.ACTIVE]
+    expect(proof.get_by_role("row").filter(has_text="Database").first).to_contain_text(
+        "Nothing left"
+    )
+    assert [engine.get(id, scope=scope).status for id in (gone, kept)] == [
+        Status.PURGED,
+        Status.ACTIVE,
+    ]
 
 
 def choose(window: Window, *texts: str) -> Any:
@@ -223,13 +255,20 @@ HOUSE = ("The attic key is red.", "The cellar key is green.", "The barn is locke
 
 
 def test_several_memories_are_forgotten_and_brought_back(window: Window) -> None:
-    """Chosen ones are forgotten after one question and come back with one press; the others stay."""
-    engine, scope = window.served.engine, window.scope
+    """Chosen ones are forgotten after one question and come back with one press;
+    the others stay.
+    """
+    engine = window.served.engine
+    scope = window.scope
     ids = [engine.add(text, scope=scope).id for text in HOUSE]
     choose(window, *HOUSE[:2]).get_by_role("button", name="Forget").click()
     window.page.locator("dialog.box").get_by_role("button", name="Forget").click()
     expect(window.page.get_by_text("2 memories forgotten.")).to_be_visible()
-    assert [engine.get(id, scope=scope).status for id in ids] == [Status.FORGOTTEN, Status.FORGOTTEN, Status.ACTIVE]
+    assert [engine.get(id, scope=scope).status for id in ids] == [
+        Status.FORGOTTEN,
+        Status.FORGOTTEN,
+        Status.ACTIVE,
+    ]
     window.page.get_by_role("button", name="Undo").click()
     expect(window.page.locator(".memory")).to_have_count(3)
     assert {engine.get(id, scope=scope).status for id in ids} == {Status.ACTIVE}
@@ -237,8 +276,11 @@ def test_several_memories_are_forgotten_and_brought_back(window: Window) -> None
 
 @pytest.mark.slow
 def test_several_memories_are_tagged_and_exported(window: Window) -> None:
-    """Tags are added to those of each; an export holds the chosen ones alone, and can be imported again."""
-    engine, scope = window.served.engine, window.scope
+    """Tags are added to those of each;
+    an export holds the chosen ones alone, and can be imported again.
+    """
+    engine = window.served.engine
+    scope = window.scope
     ids = [engine.add(text, scope=scope).id for text in HOUSE]
     engine.edit(ids[0], scope=scope, fields={"tags": ("red",)})
     bar = choose(window, *HOUSE[:2])
@@ -246,20 +288,27 @@ def test_several_memories_are_tagged_and_exported(window: Window) -> None:
     window.page.get_by_label("Tags, separated by commas").fill("house, #keys")
     window.page.get_by_role("button", name="Add tags").click()
     expect(window.page.get_by_text("2 memories tagged.")).to_be_visible()
-    assert [engine.get(id, scope=scope).tags for id in ids] == [("red", "house", "keys"), ("house", "keys"), ()]
+    assert [engine.get(id, scope=scope).tags for id in ids] == [
+        ("red", "house", "keys"),
+        ("house", "keys"),
+        (),
+    ]
     for text in HOUSE[:2]:
         window.page.get_by_label(f"Choose: {text}").check()
     with window.page.expect_download() as saved:
         bar.get_by_role("button", name="Export").click()
     with temp_engine(user="ann") as other:
         assert other.load(saved.value.path(), scope=("user", "ann")).stored == 2
-        assert {record.text for record in other.list(scope=("user", "ann")).records} == set(HOUSE[:2])
+        assert {record.text for record in other.list(scope=("user", "ann")).records} == set(
+            HOUSE[:2]
+        )
 
 
 @pytest.mark.slow
 def test_several_memories_are_erased_with_the_places_that_were_looked_at(window: Window) -> None:
     """Erasing several asks once, says what was said goes too, and lists each place with its result."""
-    engine, scope = window.served.engine, window.scope
+    engine = window.served.engine
+    scope = window.scope
     ids = [engine.add(text, scope=scope).id for text in HOUSE]
     bar = choose(window)
     expect(bar.get_by_role("button", name="Erase for good")).to_be_disabled()
@@ -274,7 +323,9 @@ def test_several_memories_are_erased_with_the_places_that_were_looked_at(window:
 
 
 def test_nobody_finds_a_way_on(unnamed: Window) -> None:
-    """Where nobody is named and the conversation owns its memory, the page says where to name oneself, and shows the settings."""
+    """Where nobody is named and the conversation owns its memory, the page says where to name
+    oneself, and shows the settings.
+    """
     unnamed.go("memories")
     expect(unnamed.page.get_by_role("alert").first).to_contain_text("Settings")
     expect(unnamed.page.get_by_role("alert").first).not_to_contain_text("--user")

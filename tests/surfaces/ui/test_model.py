@@ -1,4 +1,6 @@
-"""The language model is set up on the page: found or typed, tried, written into config.toml, without its key being shown."""
+"""The language model is set up on the page:
+found or typed, tried, written into config.toml, without its key being shown.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ from engrams.types import Scope
 
 pytestmark = pytest.mark.slow
 
-expect = pytest.importorskip("playwright.sync_api", reason="the tests of the page need the package playwright").expect
+expect = pytest.importorskip(
+    "playwright.sync_api", reason="the tests of the page need the package playwright"
+).expect
 
 SECRET = "sk-of-the-model"
 
@@ -45,13 +49,19 @@ def set_up(window: Window, *, key: str = "") -> None:
         card.get_by_label("Key of the model's server").fill(key)
     card.get_by_role("button", name="Test").click()
     expect(card.get_by_text("Works", exact=True)).to_be_visible()
-    with window.page.expect_response(lambda answer: answer.url.endswith("/v1/settings/model") and answer.request.method != "GET"):
+    with window.page.expect_response(
+        lambda answer: answer.url.endswith("/v1/settings/model") and answer.request.method != "GET"
+    ):
         card.get_by_role("button", name="Save").click()
     expect(card.get_by_text("Restart")).to_be_visible()
 
 
-def test_a_model_that_was_found_is_tried_and_written(fresh: Window, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Found on a usual port, measured, told what is sent where, written as `engrams init` does: the next start learns by it."""
+def test_a_model_that_was_found_is_tried_and_written(
+    fresh: Window, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Found on a usual port, measured, told what is sent where, written as `engrams init` does:
+    the next start learns by it.
+    """
     with ScriptedModel(models=("nomic-embed", "scripted")) as model:
         places = (
             DiscoveredModelServer("LM Studio", "openai", f"{model.url}/v1"),
@@ -70,17 +80,28 @@ def test_a_model_that_was_found_is_tried_and_written(fresh: Window, monkeypatch:
         card.get_by_label("Time-out in seconds").fill("900")
         set_up(fresh)
         expect(card).to_contain_text(f"sent to {model.url}, which is this machine")
-        expected = {"provider": "openai", "url": f"{model.url}/v1", "model": "scripted", "timeout_seconds": 900.0}
+        expected = {
+            "provider": "openai",
+            "url": f"{model.url}/v1",
+            "model": "scripted",
+            "timeout_seconds": 900.0,
+        }
         assert written(fresh) == {"chat": expected}
-        assert not any(request.route == "chat" and "memory" in request.prompt for request in model.requests)
+        assert not any(
+            request.route == "chat" and "memory" in request.prompt for request in model.requests
+        )
         home = str(fresh.served.engine.settings.home)
-        with open_engine(load({"home": home}, environ={}).settings, background=False, jobs__workers=0) as memory:
+        with open_engine(
+            load({"home": home}, environ={}).settings, background=False, jobs__workers=0
+        ) as memory:
             memory.observe([], scope=("user", "ann"))
             assert memory.chat_model is not None and memory.chat_model.name == "scripted"
 
 
 def test_a_key_is_stored_for_its_server_alone_and_never_shown(fresh: Window) -> None:
-    """A typed address with its key; the page never holds it again, a test uses it, and another server is not sent it."""
+    """A typed address with its key;
+    the page never holds it again, a test uses it, and another server is not sent it.
+    """
     with ScriptedModel() as model, ScriptedModel() as other:
         fresh.go("settings")
         card = fresh.page.get_by_role("region", name="Language model")
@@ -88,13 +109,17 @@ def test_a_key_is_stored_for_its_server_alone_and_never_shown(fresh: Window) -> 
         set_up(fresh, key=SECRET)
         assert written(fresh)["chat"]["api_key"] == SECRET
         fresh.page.reload()
-        expect(card.get_by_label("Key of the model's server")).to_have_attribute("placeholder", "Stored; leave empty to keep it")
+        expect(card.get_by_label("Key of the model's server")).to_have_attribute(
+            "placeholder", "Stored; leave empty to keep it"
+        )
         assert SECRET not in fresh.page.content()
         assert SECRET not in fresh.page.request.get(f"{fresh.served.url}/v1/settings/model").text()
         model.requests.clear()
         card.get_by_role("button", name="Test").click()
         expect(card.get_by_text("Works", exact=True)).to_be_visible()
-        assert {request.headers.get("authorization") for request in model.requests} == {f"Bearer {SECRET}"}
+        assert {request.headers.get("authorization") for request in model.requests} == {
+            f"Bearer {SECRET}"
+        }
         card.get_by_label("Address").fill(other.url)
         set_up(fresh)
         assert {request.headers.get("authorization") for request in other.requests} == {None}
@@ -112,7 +137,9 @@ def test_a_key_is_stored_for_its_server_alone_and_never_shown(fresh: Window) -> 
 
 
 def test_a_model_that_fails_is_told_and_saved_only_on_demand(fresh: Window) -> None:
-    """A closed port, and a model that gives no JSON: the reason and what to do, and a button that says what it does."""
+    """A closed port, and a model that gives no JSON:
+    the reason and what to do, and a button that says what it does.
+    """
     with ScriptedModel() as model:
         fresh.go("settings")
         card = fresh.page.get_by_role("region", name="Language model")
@@ -130,16 +157,26 @@ def test_a_model_that_fails_is_told_and_saved_only_on_demand(fresh: Window) -> N
 
 
 def test_only_who_may_change_settings_sets_a_model(locked: Window) -> None:
-    """A key that reads and writes sees no form; the server refuses each call of it, and of a foreign page."""
-    home, now = locked.served.engine.settings.home, locked.served.engine.now()
-    _, weak = ApiKeyStore.open(home).add("weak", Scope(("user", "kim")), ("read", "write", "proxy"), now)
+    """A key that reads and writes sees no form;
+    the server refuses each call of it, and of a foreign page.
+    """
+    home = locked.served.engine.settings.home
+    now = locked.served.engine.now()
+    _, weak = ApiKeyStore.open(home).add(
+        "weak", Scope(("user", "kim")), ("read", "write", "proxy"), now
+    )
     locked.page.add_init_script(f"sessionStorage.setItem('engrams.key', '{weak}')")
     locked.go("settings")
     card = locked.page.get_by_role("region", name="Language model")
     expect(card.get_by_role("alert")).to_contain_text("does not have the right `admin`")
     expect(card.get_by_role("button")).to_have_count(0)
-    body, path = {"provider": "openai", "url": "http://127.0.0.1:9/v1", "model": "m"}, f"{locked.served.url}/v1/settings/model"
-    for key, origin, status in ((weak, "", 403), (locked.secret, "https://evil.example", 403), (locked.secret, "", 200)):
+    body = {"provider": "openai", "url": "http://127.0.0.1:9/v1", "model": "m"}
+    path = f"{locked.served.url}/v1/settings/model"
+    for key, origin, status in (
+        (weak, "", 403),
+        (locked.secret, "https://evil.example", 403),
+        (locked.secret, "", 200),
+    ):
         headers = {"authorization": f"Bearer {key}", **({"origin": origin} if origin else {})}
         assert locked.page.request.put(path, data=body, headers=headers).status == status
         assert written(locked).get("chat", {}) == ({} if status == 403 else body)

@@ -12,7 +12,9 @@ from engrams.types import Kind, Turn
 
 pytestmark = pytest.mark.slow
 
-expect = pytest.importorskip("playwright.sync_api", reason="the tests of the page need the package playwright").expect
+expect = pytest.importorskip(
+    "playwright.sync_api", reason="the tests of the page need the package playwright"
+).expect
 
 EMPTY = {
     "chat": "Start a conversation",
@@ -33,13 +35,17 @@ def test_the_first_visit_teaches(window: Window) -> None:
     for view, text in EMPTY.items():
         window.go(view)
         expect(window.page.get_by_text(text).filter(visible=True).first).to_be_visible()
-        expect(window.page.get_by_role("link", name=view.capitalize(), exact=True)).to_have_attribute("aria-current", "page")
+        expect(
+            window.page.get_by_role("link", name=view.capitalize(), exact=True)
+        ).to_have_attribute("aria-current", "page")
         expect(window.page).to_have_title(f"{view.capitalize()} · engrams")
 
 
 @pytest.mark.covers("S0.55")
 def test_the_page_shows_tiers_graph_and_last_trace(window: Window) -> None:
-    """One page at ``GET /`` shows how many memories are in each tier, the graph of their links, and how the last question went."""
+    """One page at ``GET /`` shows how many memories are in each tier, the graph of their links, and
+    how the last question went.
+    """
     window.tell("My sister Ines plays the cello.", "I keep bees.")
     window.go("tiers")
     recent = window.page.get_by_role("region", name="Recent")
@@ -67,11 +73,15 @@ def test_tiers_follow_what_happens(window: Window) -> None:
 
 
 def test_the_graph_is_walked_by_keyboard_and_read_as_a_list(window: Window) -> None:
-    """Arrow keys select nodes, Enter opens one; the list says the same in words; a filter narrows both."""
+    """Arrow keys select nodes, Enter opens one;
+    the list says the same in words; a filter narrows both.
+    """
     window.tell("I live in Paris.", "I moved to Berlin.", "My sister Ines plays the cello.")
     window.go("graph")
     canvas = window.page.get_by_role("application")
-    expect(window.page.get_by_role("status").filter(has_text="nodes,")).to_be_visible()  # there is something to walk
+    expect(
+        window.page.get_by_role("status").filter(has_text="nodes,")
+    ).to_be_visible()  # there is something to walk
     canvas.focus()
     canvas.press("ArrowRight")
     expect(window.page.locator(".node-info p")).to_be_visible()
@@ -88,8 +98,14 @@ def test_the_graph_is_walked_by_keyboard_and_read_as_a_list(window: Window) -> N
 
 
 def test_the_graph_shows_whom_and_what_memories_are_about(window: Window) -> None:
-    """Names are nodes with their kinds; a selected one lists its memories, which open; it leads to the memories around it."""
-    window.tell("My sister Ines plays the cello in Porto.", "My boss Tom Becker lives in Berlin.", "I moved to Madrid.")
+    """Names are nodes with their kinds;
+    a selected one lists its memories, which open; it leads to the memories around it.
+    """
+    window.tell(
+        "My sister Ines plays the cello in Porto.",
+        "My boss Tom Becker lives in Berlin.",
+        "I moved to Madrid.",
+    )
     window.go("graph")
     expect(window.page.get_by_label("Nodes")).to_have_value("entities")
     canvas = window.page.get_by_role("application")
@@ -107,14 +123,21 @@ def test_the_graph_shows_whom_and_what_memories_are_about(window: Window) -> Non
     window.page.get_by_role("group", name="Show as").get_by_text("List").click()
     expect(window.page.locator(".memory").filter(has_text=name).first).to_be_visible()
     window.page.get_by_role("button", name="Whole graph").click()
-    expect(window.page.locator(".memory").filter(has_text="Tom Becker").first).to_contain_text("memor")
+    expect(window.page.locator(".memory").filter(has_text="Tom Becker").first).to_contain_text(
+        "memor"
+    )
 
 
 def test_the_slider_goes_back_in_time(window: Window) -> None:
-    """As of a day of the past the page shows what was true and known then, and what has changed since."""
+    """As of a day of the past the page shows what was true and known then, and what has changed
+    since.
+    """
     now = datetime.now(UTC)
     said = [("I live in Paris.", 400), ("I moved to Berlin.", 200), ("I moved to Lisbon.", 20)]
-    window.served.engine.observe([Turn(text, at=now - timedelta(days=days), session=f"s{days}") for text, days in said], scope=window.scope)
+    window.served.engine.observe(
+        [Turn(text, at=now - timedelta(days=days), session=f"s{days}") for text, days in said],
+        scope=window.scope,
+    )
     assert window.served.engine.drain()
     window.go("timeline")
     facts = window.page.get_by_role("region", name="Known facts").locator(".memory")
@@ -124,7 +147,9 @@ def test_the_slider_goes_back_in_time(window: Window) -> None:
     slider.fill("40")
     expect(facts.filter(has_text="Paris")).to_have_count(1)
     expect(facts.filter(has_text="Lisbon")).to_have_count(0)
-    window.page.get_by_role("group", name="Compared with today").get_by_text("Learned since").click()
+    window.page.get_by_role("group", name="Compared with today").get_by_text(
+        "Learned since"
+    ).click()
     expect(facts.filter(has_text="Lisbon")).to_have_count(1)
     slider.press("End")
     expect(window.page.get_by_text("As of now")).to_be_visible()
@@ -147,7 +172,13 @@ def test_the_axis_names_no_time_twice(window: Window) -> None:
 @pytest.mark.slow
 def test_a_topic_leads_to_its_place_in_the_graph(window: Window) -> None:
     """A topic that is somebody's name opens the graph around it, and the way back to the whole."""
-    others = ("I live in Lisbon.", "I prefer tea.", "I work as a nurse.", "I'm allergic to peanuts.", "I bought a car.")
+    others = (
+        "I live in Lisbon.",
+        "I prefer tea.",
+        "I work as a nurse.",
+        "I'm allergic to peanuts.",
+        "I bought a car.",
+    )
     window.tell("My sister Ines plays the cello.", *others)
     window.go("memories")
     topic = window.page.get_by_role("region", name="Ines")
@@ -160,7 +191,9 @@ def test_a_topic_leads_to_its_place_in_the_graph(window: Window) -> None:
 
 @pytest.mark.slow
 def test_tiers_that_are_not_used_take_no_room(window: Window) -> None:
-    """Where memory has one tier, no empty column stands beside it, and the page says how to have more."""
+    """Where memory has one tier, no empty column stands beside it, and the page says how to have
+    more.
+    """
     window.tell("I keep bees.")
     window.go("tiers")
     expect(window.page.get_by_role("region", name="Recent")).to_be_visible()
@@ -169,8 +202,11 @@ def test_tiers_that_are_not_used_take_no_room(window: Window) -> None:
 
 
 def test_a_failed_job_is_seen_and_tried_again(window: Window) -> None:
-    """A dead letter is listed with its reason and counted in the navigation; one press puts it back to waiting."""
-    store, now = window.served.engine.store, window.served.engine.now()
+    """A dead letter is listed with its reason and counted in the navigation;
+    one press puts it back to waiting.
+    """
+    store = window.served.engine.store
+    now = window.served.engine.now()
     kind = f"errand-{window.user}"
     store.enqueue([JobSpec(kind, "k", {"scope": window.scope.key})], now)
     job = store.claim(JobClaim("w", now, kinds=(kind,)))
@@ -182,17 +218,24 @@ def test_a_failed_job_is_seen_and_tried_again(window: Window) -> None:
     expect(window.page.get_by_role("navigation").get_by_text("1 failed")).to_be_visible()
     row.get_by_role("button", name="Try again").click()
     expect(row).to_have_count(0)
-    assert [each.state for each in store.queue(("waiting",), 100) if each.kind == kind] == ["waiting"]
+    assert [each.state for each in store.queue(("waiting",), 100) if each.kind == kind] == [
+        "waiting"
+    ]
 
 
 def test_files_are_imported_by_dropping_them(window: Window) -> None:
-    """A dropped file is sent with its progress; the report says what was stored, and what could not be read."""
+    """A dropped file is sent with its progress;
+    the report says what was stored, and what could not be read.
+    """
     window.go("import")
     lines = (
-        '{"role": "user", "content": "The attic key is red."}\n{"role": "user", "content": "The cellar key is green."}\n{"role": "user"}\n'
+        '{"role": "user", "content": "The attic key is red."}\n{"role": "user", "content": "The'
+        ' cellar key is green."}\n{"role": "user"}\n'
     )
     data = window.page.evaluate_handle(
-        "text => { const data = new DataTransfer(); data.items.add(new File([text], 'talk.jsonl')); return data; }", lines
+        "text => { const data = new DataTransfer(); data.items.add(new File([text], 'talk.jsonl'));"
+        " return data; }",
+        lines,
     )
     window.page.locator(".drop").dispatch_event("drop", {"dataTransfer": data})
     row = window.page.locator(".list .memory").filter(has_text="talk.jsonl")
@@ -205,14 +248,19 @@ def test_files_are_imported_by_dropping_them(window: Window) -> None:
     expect(row).to_contain_text("2 memories stored")
     expect(row).to_contain_text("1 piece could not be read")
     stored = window.served.engine.list(scope=window.scope, kinds=(Kind.TURN,)).records
-    assert {record.text for record in stored} == {"The attic key is red.", "The cellar key is green."}
+    assert {record.text for record in stored} == {
+        "The attic key is red.",
+        "The cellar key is green.",
+    }
 
 
 def test_a_large_file_is_sent_in_pieces(window: Window) -> None:
     """A file of more than one piece arrives whole, by the file chooser as by dropping."""
     window.go("import")
     long = "word " * 40_000
-    body = "".join(f'{{"role": "user", "content": "Note {number}: {long}"}}\n' for number in range(6))
+    body = "".join(
+        f'{{"role": "user", "content": "Note {number}: {long}"}}\n' for number in range(6)
+    )
     file = {"name": "large.jsonl", "mimeType": "application/json", "buffer": body.encode()}
     window.page.get_by_label("Files to import").set_input_files(file)
     row = window.page.locator(".list .memory").filter(has_text="large.jsonl")
@@ -221,9 +269,15 @@ def test_a_large_file_is_sent_in_pieces(window: Window) -> None:
 
 
 def test_charts_say_their_numbers(window: Window) -> None:
-    """Growth, search time and load are drawn, each with its title and summary for those who do not see it."""
+    """Growth, search time and load are drawn, each with its title and summary for those who do not
+    see it.
+    """
     window.tell("I keep bees.", "My sister Ines plays the cello.")
-    window.page.request.post(f"{window.served.url}/v1/search", data={"query": "bees"}, headers={"x-engrams-user": window.user})
+    window.page.request.post(
+        f"{window.served.url}/v1/search",
+        data={"query": "bees"},
+        headers={"x-engrams-user": window.user},
+    )
     window.go("charts")
     growth = window.page.get_by_role("img", name="Growth")
     expect(growth).to_be_visible()
@@ -243,8 +297,11 @@ def test_settings_show_what_is_in_effect_and_no_secret(window: Window) -> None:
 
 
 def test_a_demanded_key_is_asked_for_and_kept_for_the_window(locked: Window) -> None:
-    """A server that demands a key is shown nothing without one; the page asks once, and keeps it in session storage only."""
-    wrong, right = "engrams_000000000000_" + "x" * 43, locked.secret
+    """A server that demands a key is shown nothing without one;
+    the page asks once, and keeps it in session storage only.
+    """
+    wrong = "engrams_000000000000_" + "x" * 43
+    right = locked.secret
     locked.served.engine.add("The attic key is red.", scope=locked.scope)
     locked.page.goto(f"{locked.served.url}/#/memories")
     locked.page.get_by_label("Key", exact=True).fill(wrong)
@@ -257,13 +314,19 @@ def test_a_demanded_key_is_asked_for_and_kept_for_the_window(locked: Window) -> 
     locked.page.reload()
     expect(locked.page.locator(".memory").filter(has_text="attic key")).to_have_count(1)
     assert locked.page.evaluate("sessionStorage.getItem('engrams.key')") == right
-    assert right not in locked.page.evaluate("JSON.stringify(localStorage) + document.cookie + location.href")
+    assert right not in locked.page.evaluate(
+        "JSON.stringify(localStorage) + document.cookie + location.href"
+    )
 
 
 def test_an_import_is_undone(window: Window) -> None:
     """An import has a button that erases all it brought, after a question."""
     window.go("import")
-    file = {"name": "notes.txt", "mimeType": "text/plain", "buffer": b"The shed has a red roof.\nThe pond is frozen.\n"}
+    file = {
+        "name": "notes.txt",
+        "mimeType": "text/plain",
+        "buffer": b"The shed has a red roof.\nThe pond is frozen.\n",
+    }
     window.page.get_by_label("Files to import").set_input_files(file)
     window.page.get_by_role("button", name="Import notes.txt", exact=True).click()
     window.page.get_by_text("2 memories stored").wait_for()
@@ -280,7 +343,11 @@ def test_several_files_are_imported_at_one_press_or_not_at_all(window: Window) -
     """Each file shows its preview; one is taken out, the others go at one press."""
     window.go("import")
     files = [
-        {"name": f"{name}.txt", "mimeType": "text/plain", "buffer": f"The {name} is painted.\n".encode()}
+        {
+            "name": f"{name}.txt",
+            "mimeType": "text/plain",
+            "buffer": f"The {name} is painted.\n".encode(),
+        }
         for name in ("shed", "barn", "gate")
     ]
     window.page.get_by_label("Files to import").set_input_files(files)
@@ -296,7 +363,11 @@ def test_several_files_are_imported_at_one_press_or_not_at_all(window: Window) -
 def test_a_picture_is_refused_on_the_page(window: Window) -> None:
     """What is no text fails with its reason, and nothing is stored."""
     window.go("import")
-    file = {"name": "cat.png", "mimeType": "image/png", "buffer": b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 9}
+    file = {
+        "name": "cat.png",
+        "mimeType": "image/png",
+        "buffer": b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 9,
+    }
     window.page.get_by_label("Files to import").set_input_files(file)
     window.page.get_by_text("It is a PNG picture, not text.").wait_for()
     assert not window.served.engine.list(scope=window.scope).records

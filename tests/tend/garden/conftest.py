@@ -13,7 +13,8 @@ from engrams.ports import NewRecord, WriteBatch
 from engrams.testing import ScriptedModel, SettableClock, temp_engine
 from engrams.types import Evidence, Kind, Layer, Record, Scope, Vector
 
-ANN, BOB = Scope(("user", "ann")), Scope(("user", "bob"))
+ANN = Scope(("user", "ann"))
+BOB = Scope(("user", "bob"))
 
 
 @pytest.fixture
@@ -61,7 +62,12 @@ def asking(opened: Open, model: ScriptedModel) -> MemoryEngine:
 
 def named(model: ScriptedModel) -> dict[str, Any]:
     """Settings with that model."""
-    return {"chat__provider": "openai", "chat__model": "m", "chat__url": f"{model.url}/v1", "chat__retries": 0}
+    return {
+        "chat__provider": "openai",
+        "chat__model": "m",
+        "chat__url": f"{model.url}/v1",
+        "chat__retries": 0,
+    }
 
 
 def put(engine: MemoryEngine, text: str, scope: Scope = ANN, **fields: Any) -> str:
@@ -69,10 +75,18 @@ def put(engine: MemoryEngine, text: str, scope: Scope = ANN, **fields: Any) -> s
     now = engine.now()
     number = sum(engine.stats(scope)["status"].values())
     id = f"{scope.labels[1]}-{now:%Y%m%d%H%M%S}-{number:04d}"
-    values: dict[str, Any] = {"kind": Kind.FACT, "layer": Layer.SEMANTIC, "subject": "user", "recorded_at": now, **fields}
+    values: dict[str, Any] = {
+        "kind": Kind.FACT,
+        "layer": Layer.SEMANTIC,
+        "subject": "user",
+        "recorded_at": now,
+        **fields,
+    }
     values.setdefault("evidence", (Evidence(text, f"turn-{id}"),))
     record = Record(id=id, scope=scope, text=text, **values)
     row = engine.embedder.embed([text])[0]
     vector = Vector(id, engine.embedder.card.id, len(row), row.tobytes())
-    engine.store.commit(WriteBatch("test", "learned", now, puts=(NewRecord(record, vector=vector),)))
+    engine.store.commit(
+        WriteBatch("test", "learned", now, puts=(NewRecord(record, vector=vector),))
+    )
     return id

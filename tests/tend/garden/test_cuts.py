@@ -38,7 +38,10 @@ def test_an_interrupted_cycle_goes_on_and_repeats_nothing(
     monkeypatch.setattr(cycles, "_run_job", cut)
     with pytest.raises(Cut):
         engine.garden.run(ANN)
-    assert engine.garden.status(ANN)["state"] == "running" and engine.get(gone, scope=ANN).status is Status.ARCHIVED
+    assert (
+        engine.garden.status(ANN)["state"] == "running"
+        and engine.get(gone, scope=ANN).status is Status.ARCHIVED
+    )
     clock.forward(seconds=engine.settings.jobs.lease_seconds + 1)
     engine.drain()
     (report,) = engine.garden.reports(ANN)
@@ -66,13 +69,20 @@ def test_a_cycle_that_is_asked_for_does_not_go_on_with_another_one(
     (held,) = engine.store.queue(("running",))
     engine.store.finish(held.lease, clock())
     assert engine.garden.run(ANN, ["prune"]).modified == 1
-    assert [report.state for report in engine.garden.reports(ANN)] == ["complete", "interrupted", "complete"]
+    assert [report.state for report in engine.garden.reports(ANN)] == [
+        "complete",
+        "interrupted",
+        "complete",
+    ]
     assert engine.get(gone, scope=ANN).status is Status.ARCHIVED
 
 
 @pytest.mark.covers("S3.68")
 def test_a_visit_of_the_model_is_not_made_again(
-    asking: MemoryEngine, model: ScriptedModel, clock: SettableClock, monkeypatch: pytest.MonkeyPatch
+    asking: MemoryEngine,
+    model: ScriptedModel,
+    clock: SettableClock,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Cut off in the middle, it is recorded as interrupted; its tokens are not spent twice."""
     put(asking, "Ann has a boat")
@@ -111,7 +121,10 @@ def fresh(opened: Open, clock: SettableClock) -> MemoryEngine:
 def seen(engine: MemoryEngine) -> list[tuple[Any, ...]]:
     """What there is, and how often each changed."""
     records = engine.list(scope=ANN, statuses=tuple(Status), limit=100, order="oldest").records
-    return [(one.text, one.status, one.strength, one.tags, len(engine.history(one.id, scope=ANN))) for one in records]
+    return [
+        (one.text, one.status, one.strength, one.tags, len(engine.history(one.id, scope=ANN)))
+        for one in records
+    ]
 
 
 @pytest.mark.covers("S3.68")
@@ -119,14 +132,18 @@ def seen(engine: MemoryEngine) -> list[tuple[Any, ...]]:
 def test_a_cut_at_any_write_loses_nothing_and_repeats_nothing(
     opened: Open, clock: SettableClock, monkeypatch: pytest.MonkeyPatch, *, after: bool
 ) -> None:
-    """Before it or behind it, each write in turn: the next worker brings memory to where an uncut cycle would have, once."""
+    """Before it or behind it, each write in turn:
+    the next worker brings memory to where an uncut cycle would have, once.
+    """
 
     whole = fresh(opened, clock)
     whole.garden.run(ANN)
-    wanted, cuts = seen(whole), 0
+    wanted = seen(whole)
+    cuts = 0
     for number in range(1, 100):
         engine = fresh(opened, clock)
-        store, writes = engine.store, 0
+        store = engine.store
+        writes = 0
 
         def cutting(real: Any, at: int = number) -> Any:
             def write(*given: Any, **named: Any) -> Any:

@@ -22,9 +22,14 @@ def got(engine: MemoryEngine, id: str, scope: Scope = ANN) -> Record:
     return engine.get(id, scope=scope)
 
 
-def edges(engine: MemoryEngine, *ids: str, type: EdgeType = EdgeType.RELATES_TO) -> list[tuple[str, str, float, int]]:
+def edges(
+    engine: MemoryEngine, *ids: str, type: EdgeType = EdgeType.RELATES_TO
+) -> list[tuple[str, str, float, int]]:
     """Links at any of these."""
-    return sorted((edge.source, edge.target, edge.weight, edge.count) for edge in engine.store.edges(ANN, ids, (type,)))
+    return sorted(
+        (edge.source, edge.target, edge.weight, edge.count)
+        for edge in engine.store.edges(ANN, ids, (type,))
+    )
 
 
 def whole(engine: MemoryEngine, scope: Scope = ANN) -> dict[str, Record]:
@@ -33,41 +38,97 @@ def whole(engine: MemoryEngine, scope: Scope = ANN) -> dict[str, Record]:
     return {record.id: replace(record, version=0) for record in found}
 
 
-def link(engine: MemoryEngine, source: str, target: str, type: EdgeType, weight: float, count: int = 1) -> None:
+def link(
+    engine: MemoryEngine, source: str, target: str, type: EdgeType, weight: float, count: int = 1
+) -> None:
     """A link as if it had been made before."""
-    engine.store.commit(WriteBatch("test", "linked", engine.now(), edges=(Edge(ANN, source, target, type, weight, count),)))
+    engine.store.commit(
+        WriteBatch(
+            "test",
+            "linked",
+            engine.now(),
+            edges=(
+                Edge(
+                    owner=ANN, source=source, target=target, type=type, weight=weight, count=count
+                ),
+            ),
+        )
+    )
 
 
 @pytest.mark.covers("S3.55")
 def test_what_says_the_same_becomes_one_and_keeps_everything(engine: MemoryEngine) -> None:
-    """Above 0.95 the stronger one stays: strengths add up, links, tags and evidence come along, and the other can be read again."""
-    weak = put(engine, "Ann likes green tea very much", predicate="likes", object="green tea", tags=("drinks",), confidence=0.9)
-    strong = put(engine, "Ann likes green tea very very much", predicate="likes", object="green tea", strength=3, confidence=0.7)
+    """Above 0.95 the stronger one stays:
+    strengths add up, links, tags and evidence come along, and the other can be read again.
+    """
+    weak = put(
+        engine,
+        "Ann likes green tea very much",
+        predicate="likes",
+        object="green tea",
+        tags=("drinks",),
+        confidence=0.9,
+    )
+    strong = put(
+        engine,
+        "Ann likes green tea very very much",
+        predicate="likes",
+        object="green tea",
+        strength=3,
+        confidence=0.7,
+    )
     other = put(engine, "The bridge was closed", predicate="notes")
     far = put(engine, "Ann likes green tea very much", BOB, predicate="likes", object="green tea")
     link(engine, weak, other, EdgeType.RELATES_TO, 0.8, 4)
     report = engine.garden.run(ANN, ["merge"])
-    assert (report.state, report.modified, report.compactions, dict(report.jobs)) == ("complete", 2, 1, {"merge": 1})
-    kept, gone = got(engine, strong), got(engine, weak)
-    assert (kept.strength, kept.confidence, kept.tags, kept.text) == (4, 0.9, ("drinks",), "Ann likes green tea very very much")
+    assert (report.state, report.modified, report.compactions, dict(report.jobs)) == (
+        "complete",
+        2,
+        1,
+        {"merge": 1},
+    )
+    kept = got(engine, strong)
+    gone = got(engine, weak)
+    assert (kept.strength, kept.confidence, kept.tags, kept.text) == (
+        4,
+        0.9,
+        ("drinks",),
+        "Ann likes green tea very very much",
+    )
     assert {quote.source for quote in kept.evidence} == {f"turn-{weak}", f"turn-{strong}"}
     assert (gone.status, gone.superseded_by) == (Status.SUPERSEDED, strong)
     assert edges(engine, strong) == [(*sorted((strong, other)), 0.8, 4)]
     assert edges(engine, strong, type=EdgeType.SUPERSEDES) == [(strong, weak, 1.0, 1)]
     assert got(engine, far, BOB).status is Status.ACTIVE
-    assert [hit.record.id for hit in engine.search("What tea does Ann like?", scope=ANN).hits if "tea" in hit.record.text] == [strong]
+    assert [
+        hit.record.id
+        for hit in engine.search("What tea does Ann like?", scope=ANN).hits
+        if "tea" in hit.record.text
+    ] == [strong]
     undone = engine.garden.undo(ANN)
     assert set(undone.restored) == {weak, strong} and not undone.left
-    assert (got(engine, weak).status, got(engine, strong).strength, got(engine, strong).tags) == (Status.ACTIVE, 3, ())
+    assert (got(engine, weak).status, got(engine, strong).strength, got(engine, strong).tags) == (
+        Status.ACTIVE,
+        3,
+        (),
+    )
     assert edges(engine, strong) == [] and edges(engine, weak) == [(weak, other, 0.8, 4)]
 
 
 @pytest.mark.covers("S3.55")
 def test_very_many_of_the_same_are_merged_cycle_by_cycle(opened: Open) -> None:
-    """No more in one cycle than is set, each with some of its nearest only; in the end one is left, said as often as all."""
+    """No more in one cycle than is set, each with some of its nearest only;
+    in the end one is left, said as often as all.
+    """
     engine = opened(garden__max_changes=30)
     for number in range(80):
-        put(engine, "Ann waters the plants", predicate="waters", object="plants", session=f"s{number}")
+        put(
+            engine,
+            "Ann waters the plants",
+            predicate="waters",
+            object="plants",
+            session=f"s{number}",
+        )
     merged = []
     while engine.garden.plan(ANN, ["merge"]).steps:
         merged.append(engine.garden.run(ANN, ["merge"]).compactions)
@@ -86,7 +147,9 @@ def test_very_many_of_the_same_are_merged_cycle_by_cycle(opened: Open) -> None:
         ("The meeting is on Monday morning", "The meeting is on Friday morning"),
     ],
 )
-def test_a_number_a_name_a_day_or_a_not_keeps_them_apart(engine: MemoryEngine, one: str, other: str) -> None:
+def test_a_number_a_name_a_day_or_a_not_keeps_them_apart(
+    engine: MemoryEngine, one: str, other: str
+) -> None:
     """However near their meaning is."""
     put(engine, one)
     put(engine, other)
@@ -94,21 +157,38 @@ def test_a_number_a_name_a_day_or_a_not_keeps_them_apart(engine: MemoryEngine, o
 
 
 def test_an_absorbed_memory_goes_with_the_one_it_went_into(engine: MemoryEngine) -> None:
-    """A purge of the one erases the other, for it says the same; forgetting and restoring take it along."""
-    one = put(engine, "Ann lives near the old harbour", predicate="lives_near", object="old harbour")
-    other = put(engine, "Ann lives near the old harbour.", predicate="lives_near", object="the old harbour", strength=2)
+    """A purge of the one erases the other, for it says the same;
+    forgetting and restoring take it along.
+    """
+    one = put(
+        engine, "Ann lives near the old harbour", predicate="lives_near", object="old harbour"
+    )
+    other = put(
+        engine,
+        "Ann lives near the old harbour.",
+        predicate="lives_near",
+        object="the old harbour",
+        strength=2,
+    )
     engine.garden.run(ANN, ["merge"])
     engine.forget(other, scope=ANN)
     assert {got(engine, id).status for id in (one, other)} == {Status.FORGOTTEN}
     engine.restore(other, scope=ANN)
-    assert (got(engine, one).status, got(engine, other).status) == (Status.SUPERSEDED, Status.ACTIVE)
+    assert (got(engine, one).status, got(engine, other).status) == (
+        Status.SUPERSEDED,
+        Status.ACTIVE,
+    )
     erased = engine.purge(other, scope=ANN)
     assert not any(erased.remaining.values())
-    assert "harbour" not in "".join(record.text for record in engine.list(scope=ANN, statuses=tuple(Status)).records)
+    assert "harbour" not in "".join(
+        record.text for record in engine.list(scope=ANN, statuses=tuple(Status)).records
+    )
 
 
 @pytest.mark.covers("S3.56")
-def test_what_nobody_believes_and_nobody_repeated_is_put_away(engine: MemoryEngine, clock: SettableClock) -> None:
+def test_what_nobody_believes_and_nobody_repeated_is_put_away(
+    engine: MemoryEngine, clock: SettableClock
+) -> None:
     """Below 0.05 and said once, both, and a day old; nothing is erased."""
     gone = put(engine, "Ann might like jazz", confidence=0.049)
     twice = put(engine, "Ann might like opera", confidence=0.01, strength=2)
@@ -118,7 +198,10 @@ def test_what_nobody_believes_and_nobody_repeated_is_put_away(engine: MemoryEngi
     clock.forward(hours=1)
     young = put(engine, "Ann might like rock", confidence=0.01)
     engine.garden.run(ANN, ["prune"])
-    assert [got(engine, id).status for id in (gone, twice, sure, young)] == [Status.ARCHIVED, *[Status.ACTIVE] * 3]
+    assert [got(engine, id).status for id in (gone, twice, sure, young)] == [
+        Status.ARCHIVED,
+        *[Status.ACTIVE] * 3,
+    ]
     assert got(engine, gone).text == "Ann might like jazz"
     engine.garden.undo(ANN)
     assert got(engine, gone).status is Status.ACTIVE
@@ -126,11 +209,22 @@ def test_what_nobody_believes_and_nobody_repeated_is_put_away(engine: MemoryEngi
 
 @pytest.mark.covers("S3.56")
 def test_corrections_and_what_a_person_said_come_last(opened: Open, clock: SettableClock) -> None:
-    """With room for two of four, those that were inferred go, however little the others are believed."""
+    """With room for two of four, those that were inferred go, however little the others are
+    believed.
+    """
     engine = opened(garden__max_changes=2)
-    correction = put(engine, "It is Kim, not Tim", kind=Kind.CORRECTION, confidence=0.0, provenance=Provenance("user", "rules"))
+    correction = put(
+        engine,
+        "It is Kim, not Tim",
+        kind=Kind.CORRECTION,
+        confidence=0.0,
+        provenance=Provenance("user", "rules"),
+    )
     stated = put(engine, "Ann is tall", confidence=0.0, provenance=Provenance("user"))
-    inferred = [put(engine, f"Ann owns {what}", confidence=0.04, provenance=Provenance("user", "rules")) for what in ("a cat", "a car")]
+    inferred = [
+        put(engine, f"Ann owns {what}", confidence=0.04, provenance=Provenance("user", "rules"))
+        for what in ("a cat", "a car")
+    ]
     clock.forward(days=2)
     assert [step.ids[0] for step in engine.garden.plan(ANN, ["prune"]).steps] == inferred
     engine.garden.run(ANN, ["prune"])
@@ -139,7 +233,9 @@ def test_corrections_and_what_a_person_said_come_last(opened: Open, clock: Setta
 
 @pytest.mark.covers("S3.56")
 def test_age_counts_where_it_is_set_to(opened: Open, clock: SettableClock) -> None:
-    """A fact of thirty days' life is hardly believed after a hundred; by itself age puts nothing away."""
+    """A fact of thirty days' life is hardly believed after a hundred;
+    by itself age puts nothing away.
+    """
     put(opened(), "Ann is busy")
     fading = opened(garden__decay=True)
     id = put(fading, "Ann is busy")
@@ -150,11 +246,14 @@ def test_age_counts_where_it_is_set_to(opened: Open, clock: SettableClock) -> No
 
 @pytest.mark.covers("S3.57")
 def test_conflicts_wait_for_somebody(engine: MemoryEngine, clock: SettableClock) -> None:
-    """Two values of one slot, or two that are marked, are shown and left as they are, until somebody decides; either way."""
+    """Two values of one slot, or two that are marked, are shown and left as they are, until
+    somebody decides; either way.
+    """
     first = put(engine, "Ann lives in Ghent", predicate="lives_in", object="Ghent")
     clock.forward(days=1)
     second = put(engine, "Ann lives in Bruges", predicate="lives_in", object="Bruges")
-    loud, quiet = put(engine, "The dog barks all night"), put(engine, "The dog never barks")
+    loud = put(engine, "The dog barks all night")
+    quiet = put(engine, "The dog never barks")
     link(engine, loud, quiet, EdgeType.CONTRADICTS, 1.0)
     report = engine.garden.run(ANN, ["conflicts"])
     assert (report.conflicts, report.modified) == (2, 0)
@@ -162,8 +261,14 @@ def test_conflicts_wait_for_somebody(engine: MemoryEngine, clock: SettableClock)
     assert told == {(first, second): second, (loud, quiet): quiet}
     assert engine.garden.decide(loud, quiet, scope=ANN) is None
     dropped = engine.garden.decide(first, second, scope=ANN, keep=first)
-    assert dropped is not None and (dropped.id, dropped.status, dropped.superseded_by) == (second, Status.SUPERSEDED, first)
-    assert engine.garden.conflicts(ANN) == () and {got(engine, id).status for id in (first, loud, quiet)} == {Status.ACTIVE}
+    assert dropped is not None and (dropped.id, dropped.status, dropped.superseded_by) == (
+        second,
+        Status.SUPERSEDED,
+        first,
+    )
+    assert engine.garden.conflicts(ANN) == () and {
+        got(engine, id).status for id in (first, loud, quiet)
+    } == {Status.ACTIVE}
     engine.garden.undo(ANN)
     assert got(engine, second).status is Status.ACTIVE
     with pytest.raises(InputError):
@@ -174,38 +279,62 @@ def test_conflicts_wait_for_somebody(engine: MemoryEngine, clock: SettableClock)
 
 @pytest.mark.covers("S3.57")
 def test_conflicts_are_settled_where_that_is_set(opened: Open, clock: SettableClock) -> None:
-    """The later one holds from when it was said, and a read of the past still finds the other; what is trusted less does not win."""
+    """The later one holds from when it was said, and a read of the past still finds the other;
+    what is trusted less does not win.
+    """
     engine = opened(garden__conflicts="auto")
     first = put(engine, "Ann lives in Ghent", predicate="lives_in", object="Ghent")
-    trusted = put(engine, "Kim lives in Rome", subject="Kim", predicate="lives_in", object="Rome", trust=1.0)
+    trusted = put(
+        engine, "Kim lives in Rome", subject="Kim", predicate="lives_in", object="Rome", trust=1.0
+    )
     between = clock() + timedelta(hours=1)
     clock.forward(days=1)
     second = put(engine, "Ann lives in Bruges", predicate="lives_in", object="Bruges")
-    heard = put(engine, "Kim lives in Pisa", subject="Kim", predicate="lives_in", object="Pisa", trust=0.3)
+    heard = put(
+        engine, "Kim lives in Pisa", subject="Kim", predicate="lives_in", object="Pisa", trust=0.3
+    )
     clock.forward(days=1)
     engine.garden.run(ANN, ["conflicts"])
     assert [got(engine, id).status for id in (first, second)] == [Status.SUPERSEDED, Status.ACTIVE]
     assert [got(engine, id).status for id in (trusted, heard)] == [Status.ACTIVE, Status.SUPERSEDED]
     before = engine.search("Where does Ann live?", scope=ANN, as_of=between).hits
-    assert first in {hit.record.id for hit in before} and second not in {hit.record.id for hit in before}
+    assert first in {hit.record.id for hit in before} and second not in {
+        hit.record.id for hit in before
+    }
 
 
 @pytest.mark.covers("S3.59")
-def test_a_fact_whose_file_is_gone_or_changed_is_doubted(opened: Open, clock: SettableClock, tmp_path: Path) -> None:
-    """Its confidence is lowered, once for each change, and it stays; files outside the folder are never looked at."""
+def test_a_fact_whose_file_is_gone_or_changed_is_doubted(
+    opened: Open, clock: SettableClock, tmp_path: Path
+) -> None:
+    """Its confidence is lowered, once for each change, and it stays;
+    files outside the folder are never looked at.
+    """
     for name in ("kept.py", "edited.py", "lost.py"):
         (tmp_path / name).write_text("x")
         os.utime(tmp_path / name, (clock().timestamp() - 60,) * 2)
     engine = opened(garden__file_root=str(tmp_path))
     kept, edited, lost = (
-        put(engine, f"{name} holds x", provenance=Provenance("tool", files=(name,))) for name in ("kept.py", "edited.py", "lost.py")
+        put(engine, f"{name} holds x", provenance=Provenance("tool", files=(name,)))
+        for name in ("kept.py", "edited.py", "lost.py")
     )
-    outside = put(engine, "secrets", provenance=Provenance("tool", files=("/etc/passwd", "../gone", "/nowhere", "a\0b", "x" * 5000, ".")))
+    outside = put(
+        engine,
+        "secrets",
+        provenance=Provenance(
+            "tool", files=("/etc/passwd", "../gone", "/nowhere", "a\0b", "x" * 5000, ".")
+        ),
+    )
     clock.forward(hours=1)
     os.utime(tmp_path / "edited.py", (clock().timestamp(),) * 2)
     (tmp_path / "lost.py").unlink()
     engine.garden.run(ANN, ["verify"])
-    assert [got(engine, id).confidence for id in (kept, edited, lost, outside)] == [1.0, 0.5, 0.5, 1.0]
+    assert [got(engine, id).confidence for id in (kept, edited, lost, outside)] == [
+        1.0,
+        0.5,
+        0.5,
+        1.0,
+    ]
     assert {got(engine, id).status for id in (edited, lost)} == {Status.ACTIVE}
     assert got(engine, lost).meta["stale"]["files"] == {"lost.py": "gone"}
     assert engine.garden.plan(ANN, ["verify"]).steps == ()
@@ -216,7 +345,9 @@ def test_a_fact_whose_file_is_gone_or_changed_is_doubted(opened: Open, clock: Se
 
 @pytest.mark.covers("S3.61")
 def test_sessions_are_linked_and_links_grow_with_use(engine: MemoryEngine) -> None:
-    """What is near and of different sessions is linked; what searches find together is linked more and more; each job by its name."""
+    """What is near and of different sessions is linked;
+    what searches find together is linked more and more; each job by its name.
+    """
     one = put(engine, "Ann trains for the marathon in Ghent", session="s1")
     two = put(engine, "Ann runs the Ghent marathon in May", session="s2")
     same = put(engine, "Ann bought shoes for the marathon in Ghent", session="s1")
@@ -230,13 +361,20 @@ def test_sessions_are_linked_and_links_grow_with_use(engine: MemoryEngine) -> No
     assert weights == {tuple(sorted((one, two))): 0.7, tuple(sorted((one, same))): 0.6}
     assert engine.garden.run(ANN, ["strengthen"]).jobs["strengthen"] == 0
     engine.garden.undo(ANN)
-    assert {pair[:2]: pair[2:] for pair in edges(engine, one)} == {tuple(sorted((one, two))): (0.6, 1)}
+    assert {pair[:2]: pair[2:] for pair in edges(engine, one)} == {
+        tuple(sorted((one, two))): (0.6, 1)
+    }
 
 
 @pytest.mark.covers("S3.61")
 def test_tags_that_mean_the_same_become_one_and_orphans_go(engine: MemoryEngine) -> None:
-    """The spelling most used stays; a link to a tag that a memory does not have goes; undone, all is as before."""
-    tagged = [put(engine, f"Ann read {number} novels", tags=tags) for number, tags in enumerate((("book",), ("book",), ("Books", "fun")))]
+    """The spelling most used stays;
+    a link to a tag that a memory does not have goes; undone, all is as before.
+    """
+    tagged = [
+        put(engine, f"Ann read {number} novels", tags=tags)
+        for number, tags in enumerate((("book",), ("book",), ("Books", "fun")))
+    ]
     for id in tagged:
         for tag in got(engine, id).tags:
             link(engine, id, f"tag:{tag}", EdgeType.HAS_TAG, 1.0)
@@ -244,14 +382,19 @@ def test_tags_that_mean_the_same_become_one_and_orphans_go(engine: MemoryEngine)
     before = whole(engine), edges(engine, *tagged, type=EdgeType.HAS_TAG)
     engine.garden.run(ANN, ["tags"])
     assert engine.links.tags(ANN) == {"book": 3, "fun": 1}
-    assert {edge[1] for edge in edges(engine, *tagged, type=EdgeType.HAS_TAG)} == {"tag:book", "tag:fun"}
+    assert {edge[1] for edge in edges(engine, *tagged, type=EdgeType.HAS_TAG)} == {
+        "tag:book",
+        "tag:fun",
+    }
     engine.garden.undo(ANN)
     assert (whole(engine), edges(engine, *tagged, type=EdgeType.HAS_TAG)) == before
 
 
 @pytest.mark.covers("S3.61")
 def test_clusters_are_merged_where_there_are_topics(opened: Open) -> None:
-    """The job `topics` groups what is new and makes like topics one; without topics it does nothing."""
+    """The job `topics` groups what is new and makes like topics one;
+    without topics it does nothing.
+    """
     engine = opened(topics__enabled=True, topics__names="text", topics__refresh_searches=0)
     for number in range(4):
         put(engine, f"Ann waters the roses in garden {number}")
@@ -261,7 +404,9 @@ def test_clusters_are_merged_where_there_are_topics(opened: Open) -> None:
 
 
 @pytest.mark.covers("S3.63")
-def test_a_plan_changes_nothing_and_says_what_the_cycle_then_does(engine: MemoryEngine, clock: SettableClock) -> None:
+def test_a_plan_changes_nothing_and_says_what_the_cycle_then_does(
+    engine: MemoryEngine, clock: SettableClock
+) -> None:
     """The dry run names every change; the cycle makes those; its undo leaves memory as it was."""
     put(engine, "Ann plays the cello every day", predicate="plays", object="cello")
     put(engine, "Ann plays the cello every day!", predicate="plays", object="the cello")
@@ -293,13 +438,31 @@ def test_what_was_changed_since_is_left_and_named(engine: MemoryEngine) -> None:
     engine.edit(other, scope=ANN, text="Ann sings in the big choir")
     undone = engine.garden.undo(ANN)
     assert (undone.restored, undone.left) == ((one,), (other,))
-    assert got(engine, other).text == "Ann sings in the big choir" and got(engine, one).status is Status.ACTIVE
+    assert (
+        got(engine, other).text == "Ann sings in the big choir"
+        and got(engine, one).status is Status.ACTIVE
+    )
 
 
 def test_a_purge_leaves_nothing_to_undo_to(engine: MemoryEngine) -> None:
-    """What was purged since stays purged; the quote it lent is gone from the one that took it in."""
-    one = put(engine, "Ann keeps bees", predicate="keeps", object="bees", evidence=(Evidence("I keep bees", "t1"),))
-    other = put(engine, "Ann keeps bees!", predicate="keeps", object="bees", strength=2, evidence=(Evidence("my bees", "t2"),))
+    """What was purged since stays purged;
+    the quote it lent is gone from the one that took it in.
+    """
+    one = put(
+        engine,
+        "Ann keeps bees",
+        predicate="keeps",
+        object="bees",
+        evidence=(Evidence("I keep bees", "t1"),),
+    )
+    other = put(
+        engine,
+        "Ann keeps bees!",
+        predicate="keeps",
+        object="bees",
+        strength=2,
+        evidence=(Evidence("my bees", "t2"),),
+    )
     engine.garden.run(ANN, ["merge"])
     engine.purge(one, scope=ANN)
     undone = engine.garden.undo(ANN)
@@ -313,7 +476,10 @@ def test_another_owners_memory_is_never_touched(engine: MemoryEngine, clock: Set
     theirs = put(engine, "Bob may like jazz", BOB, confidence=0.01)
     clock.forward(days=2)
     engine.garden.run(("user", "ann", "project", "x"), ["prune"])
-    assert (got(engine, mine).status, got(engine, theirs, BOB).status) == (Status.ARCHIVED, Status.ACTIVE)
+    assert (got(engine, mine).status, got(engine, theirs, BOB).status) == (
+        Status.ARCHIVED,
+        Status.ACTIVE,
+    )
     with pytest.raises(NotFoundError):
         engine.garden.undo(BOB)
 

@@ -7,7 +7,13 @@ import math
 import numpy as np
 import pytest
 
-from engrams.tend.topics.greedyclustering import TopicCentres, group_rows, link_groups, mean, update_mean
+from engrams.tend.topics.greedyclustering import (
+    TopicCentres,
+    group_rows,
+    link_groups,
+    mean,
+    update_mean,
+)
 
 
 def at(cosine: float) -> np.ndarray:

@@ -1,4 +1,6 @@
-"""Topics on a real store: made, kept up, split, merged, abstracted from, and gone with what was purged."""
+"""Topics on a real store:
+made, kept up, split, merged, abstracted from, and gone with what was purged.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def angles() -> Angles:
 
 @pytest.fixture
 def engine(angles: Angles) -> Iterator[MemoryEngine]:
-    with temp_engine(jobs__workers=0, write__extract="off", clock=SettableClock(START), embedder=angles) as opened:
+    with temp_engine(
+        jobs__workers=0, write__extract="off", clock=SettableClock(START), embedder=angles
+    ) as opened:
         yield opened
 
 
@@ -47,9 +51,16 @@ def told(groups: Sequence[TopicGroup]) -> dict[str, list[str]]:
 
 @pytest.mark.covers("S0.28")
 def test_a_memory_joins_from_070_on_or_begins_a_topic(engine: MemoryEngine, angles: Angles) -> None:
-    """The label of a new one is how its first memory begins: 80 characters; the centre is the mean of the members."""
-    long = angles.put("The lighthouse keeper feeds the gulls every morning before the first ferry of the day arrives at the pier")
-    near, far = angles.put("near", 0.70), angles.put("far", 0.69, plane=1)
+    """The label of a new one is how its first memory begins:
+
+    80 characters; the centre is the mean of the members.
+    """
+    long = angles.put(
+        "The lighthouse keeper feeds the gulls every morning before the first ferry of the day"
+        " arrives at the pier"
+    )
+    near = angles.put("near", 0.70)
+    far = angles.put("far", 0.69, plane=1)
     angles.known["far"] = np.array([0.69, 0, math.sqrt(1 - 0.69**2), 0, 0, 0, 0, 0], np.float32)
     add(engine, long, near, far)
     done = engine.topics.refresh(ANN)
@@ -62,8 +73,12 @@ def test_a_memory_joins_from_070_on_or_begins_a_topic(engine: MemoryEngine, angl
 
 
 @pytest.mark.covers("S3.32")
-def test_topics_keep_their_ids_and_follow_their_members(engine: MemoryEngine, angles: Angles) -> None:
-    """A second refresh changes nothing; who is forgotten leaves, and centre and label are those of who is left."""
+def test_topics_keep_their_ids_and_follow_their_members(
+    engine: MemoryEngine, angles: Angles
+) -> None:
+    """A second refresh changes nothing;
+    who is forgotten leaves, and centre and label are those of who is left.
+    """
     first, second = add(engine, angles.put("one", 1.0), angles.put("two", 0.9))
     engine.topics.refresh(ANN)
     (before,) = engine.topics.list(ANN)
@@ -74,13 +89,19 @@ def test_topics_keep_their_ids_and_follow_their_members(engine: MemoryEngine, an
     assert engine.topics.refresh(ANN).left == 1
     (after,) = engine.topics.list(ANN)
     assert (after.topic.id, after.topic.label, after.topic.members) == (before.topic.id, "two", 1)
-    assert np.frombuffer(after.topic.centroid, np.float32) == pytest.approx(angles.known["two"], abs=1e-6)
+    assert np.frombuffer(after.topic.centroid, np.float32) == pytest.approx(
+        angles.known["two"], abs=1e-6
+    )
     assert [edge.source for edge in engine.store.edges(OWNER, [after.topic.id])] == [second]
 
 
 @pytest.mark.covers("S0.29")
-def test_a_topic_of_more_than_twenty_is_split_where_it_falls_apart(engine: MemoryEngine, angles: Angles) -> None:
-    """Twenty-one around two directions become two new topics, every memory in one of them; the old one is gone."""
+def test_a_topic_of_more_than_twenty_is_split_where_it_falls_apart(
+    engine: MemoryEngine, angles: Angles
+) -> None:
+    """Twenty-one around two directions become two new topics, every memory in one of them;
+    the old one is gone.
+    """
     left = [angles.put(f"left {n}", 1.0) for n in range(11)]
     right = [angles.put(f"right {n}", 0.72) for n in range(9)]
     add(engine, *left, *right)
@@ -105,7 +126,9 @@ def test_a_large_topic_that_holds_together_stays(engine: MemoryEngine, angles: A
 
 
 @pytest.mark.covers("S0.30")
-def test_memories_without_a_topic_are_listed_until_they_have_one(engine: MemoryEngine, angles: Angles) -> None:
+def test_memories_without_a_topic_are_listed_until_they_have_one(
+    engine: MemoryEngine, angles: Angles
+) -> None:
     """What was added since, and what has no vector, is an orphan."""
     add(engine, angles.put("grouped"))
     engine.topics.refresh(ANN)
@@ -119,26 +142,44 @@ def test_memories_without_a_topic_are_listed_until_they_have_one(engine: MemoryE
 @pytest.mark.covers("S0.33")
 def test_grouping_makes_no_links_of_likeness(engine: MemoryEngine, angles: Angles) -> None:
     """Only who belongs to which topic is written."""
-    ids = add(engine, *(angles.put(f"text {n}", 0.9 + n / 100) for n in range(5)), angles.put("else", plane=1))
+    ids = add(
+        engine,
+        *(angles.put(f"text {n}", 0.9 + n / 100) for n in range(5)),
+        angles.put("else", plane=1),
+    )
     engine.topics.refresh(ANN)
     topics = [group.topic.id for group in engine.topics.list(ANN)]
     assert {edge.type for edge in engine.store.edges(OWNER, [*ids, *topics])} == {EdgeType.IN_TOPIC}
 
 
 @pytest.mark.covers("S0.35")
-def test_topics_as_good_as_one_are_merged_with_their_links(engine: MemoryEngine, angles: Angles) -> None:
+def test_topics_as_good_as_one_are_merged_with_their_links(
+    engine: MemoryEngine, angles: Angles
+) -> None:
     """From 0.93 on: members move, weights of links add up, nothing dangles; 0.92 stays apart."""
     first = add(engine, angles.put("a1", 1.0))
     engine.topics.refresh(ANN)
     (kept,) = engine.topics.list(ANN)
-    second = add(engine, angles.put("b1", 0.93), angles.put("c1", plane=1), angles.put("d1", 0.92, plane=1))
+    second = add(
+        engine, angles.put("b1", 0.93), angles.put("c1", plane=1), angles.put("d1", 0.92, plane=1)
+    )
     tight = engine.settings.topics.model_copy(update={"join_cosine": 0.99})
     MemoryTopics(engine.store, angles, None, SettableClock(START), tight).refresh(ANN)
     by_label = {group.topic.label: group.topic.id for group in engine.topics.list(ANN)}
     assert set(by_label) == {"a1", "b1", "c1", "d1"}
     a, b, c, d = (by_label[name] for name in ("a1", "b1", "c1", "d1"))
     links = ((a, c, 3), (b, c, 2), (a, b, 9))
-    edges = tuple(Edge(OWNER, min(one, two), max(one, two), EdgeType.CO_OCCURS, float(n), n) for one, two, n in links)
+    edges = tuple(
+        Edge(
+            owner=OWNER,
+            source=min(one, two),
+            target=max(one, two),
+            type=EdgeType.CO_OCCURS,
+            weight=float(n),
+            count=n,
+        )
+        for one, two, n in links
+    )
     engine.store.commit(WriteBatch("test", "link", START, edges=edges))
     assert engine.topics.dedupe(ANN).merged == 1
     groups = {group.topic.id: group for group in engine.topics.list(ANN)}
@@ -156,14 +197,22 @@ def test_topics_as_good_as_one_are_merged_with_their_links(engine: MemoryEngine,
 
 @pytest.mark.covers("S0.34")
 def test_concepts_are_made_only_when_asked_with_the_models_names(angles: Angles) -> None:
-    """Near topics get a concept over them with links to each, named by the model; no refresh ever makes one."""
+    """Near topics get a concept over them with links to each, named by the model;
+    no refresh ever makes one.
+    """
     with (
         ScriptedModel() as model,
         temp_engine(
-            jobs__workers=0, write__extract="off", embedder=angles, chat__provider="openai", chat__model="m", chat__url=model.url,
-            topics__names="text", clock=SettableClock(START),
+            jobs__workers=0,
+            write__extract="off",
+            embedder=angles,
+            chat__provider="openai",
+            chat__model="m",
+            chat__url=model.url,
+            topics__names="text",
+            clock=SettableClock(START),
         ) as engine,
-    ):  # fmt: skip
+    ):
         add(engine, angles.put("tea", 1.0), angles.put("coffee", 0.6), angles.put("rail", plane=1))
         engine.topics.refresh(ANN)
         assert engine.topics.concepts(ANN) == ()
@@ -176,29 +225,52 @@ def test_concepts_are_made_only_when_asked_with_the_models_names(angles: Angles)
         assert found.id == concept.id
         assert set(below) == {by_label["tea"], by_label["coffee"]}
         edges = engine.store.edges(OWNER, [concept.id])
-        assert {(edge.source, edge.type) for edge in edges} == {(concept.id, EdgeType.ABSTRACTED_FROM)}
+        assert {(edge.source, edge.type) for edge in edges} == {
+            (concept.id, EdgeType.ABSTRACTED_FROM)
+        }
         model.say({"names": [{"id": 1, "name": "Beverages of all kinds and sorts"}]})
         (again,) = engine.topics.abstract(ANN)
-        assert (again.id, again.named) == (concept.id, False), "a name of more than four words will not do"
+        assert (again.id, again.named) == (
+            concept.id,
+            False,
+        ), "a name of more than four words will not do"
 
 
 @pytest.mark.covers("S3.32")
 def test_a_model_names_topics_in_two_to_four_words(angles: Angles) -> None:
-    """One call for all that have no name yet; a name is asked for once; where the model fails the common tag stands in."""
+    """One call for all that have no name yet;
+    a name is asked for once; where the model fails the common tag stands in.
+    """
     with (
         ScriptedModel() as model,
         temp_engine(
-            jobs__workers=0, write__extract="off", embedder=angles, chat__provider="openai", chat__model="m", chat__url=model.url,
-            chat__retries=0, clock=SettableClock(START),
+            jobs__workers=0,
+            write__extract="off",
+            embedder=angles,
+            chat__provider="openai",
+            chat__model="m",
+            chat__url=model.url,
+            chat__retries=0,
+            clock=SettableClock(START),
         ) as engine,
-    ):  # fmt: skip
+    ):
         add(engine, *(angles.put(f"{kind} tea") for kind in ("green", "black", "white")))
         add(engine, angles.put("a train", plane=1), angles.put("a tram", 0.9, 1))
-        model.say({"names": [{"id": 1, "name": "Kinds of tea"}, {"id": 2, "name": "Trains"}, {"id": 9, "name": "No such one"}]})
+        model.say(
+            {
+                "names": [
+                    {"id": 1, "name": "Kinds of tea"},
+                    {"id": 2, "name": "Trains"},
+                    {"id": 9, "name": "No such one"},
+                ]
+            }
+        )
         assert engine.topics.refresh(ANN).named == 1
         labels = {group.topic.label for group in engine.topics.list(ANN)}
         assert labels == {"Kinds of tea", "a train"}, "one word is no name"
-        trains = [record for record in engine.list(scope=ANN).records if record.text.startswith("a t")]
+        trains = [
+            record for record in engine.list(scope=ANN).records if record.text.startswith("a t")
+        ]
         for record in trains:
             engine.edit(record.id, scope=ANN, fields={"tags": ("rails",)})
         model.fail("http_500", times=5)
@@ -208,9 +280,19 @@ def test_a_model_names_topics_in_two_to_four_words(angles: Angles) -> None:
 
 @pytest.mark.covers("S3.33")
 def test_memories_of_one_topic_get_the_tag_they_have_in_common(angles: Angles) -> None:
-    """A word in two of them, no stop word, of 4 to 32 letters; with a link to the tag; who shares a tag already is left alone."""
-    with temp_engine(jobs__workers=0, write__extract="off", embedder=angles, topics__tags=True, clock=SettableClock(START)) as engine:
-        some = add(engine, angles.put("The harbour at dawn"), angles.put("Boats in the harbour", 0.9))
+    """A word in two of them, no stop word, of 4 to 32 letters;
+    with a link to the tag; who shares a tag already is left alone.
+    """
+    with temp_engine(
+        jobs__workers=0,
+        write__extract="off",
+        embedder=angles,
+        topics__tags=True,
+        clock=SettableClock(START),
+    ) as engine:
+        some = add(
+            engine, angles.put("The harbour at dawn"), angles.put("Boats in the harbour", 0.9)
+        )
         tagged = add(engine, angles.put("with pears", plane=1), angles.put("more pears", 0.9, 1))
         for id in tagged:
             engine.edit(id, scope=ANN, fields={"tags": ("fruit",)})
@@ -239,7 +321,12 @@ def test_every_fifty_searches_the_topics_are_brought_up_to_date(angles: Angles) 
     """Forty-nine ask for nothing, the fiftieth enqueues the job; without the setting none does."""
     for on in (True, False):
         with temp_engine(
-            jobs__workers=0, write__extract="off", embedder=angles, topics__enabled=on, read__abstain=0.0, clock=SettableClock(START)
+            jobs__workers=0,
+            write__extract="off",
+            embedder=angles,
+            topics__enabled=on,
+            read__abstain=0.0,
+            clock=SettableClock(START),
         ) as engine:
             add(engine, angles.put("a lighthouse"))
             for _ in range(49):
@@ -248,12 +335,16 @@ def test_every_fifty_searches_the_topics_are_brought_up_to_date(angles: Angles) 
             assert engine.topics.list(ANN) == ()
             engine.search("lighthouse", scope=ANN)
             engine.drain()
-            assert told(engine.topics.list(ANN)) == ({"a lighthouse": ["a lighthouse"]} if on else {})
+            assert told(engine.topics.list(ANN)) == (
+                {"a lighthouse": ["a lighthouse"]} if on else {}
+            )
 
 
 def test_topics_do_not_cross_scopes_or_owners(engine: MemoryEngine, angles: Angles) -> None:
     """Two projects with the same text have a topic each, and neither reader sees the other's."""
-    x, y, other = (*ANN, "project", "x"), (*ANN, "project", "y"), ("user", "bob")
+    x = (*ANN, "project", "x")
+    y = (*ANN, "project", "y")
+    other = ("user", "bob")
     for scope in (x, y, other):
         add(engine, angles.put("the same"), scope=scope)
         engine.topics.refresh(scope)
@@ -264,8 +355,12 @@ def test_topics_do_not_cross_scopes_or_owners(engine: MemoryEngine, angles: Angl
     assert engine.topics.dedupe(ANN).merged == 0
 
 
-def test_a_purge_takes_the_topic_with_it_and_the_others_are_grouped_anew(engine: MemoryEngine, angles: Angles) -> None:
-    """Neither label nor centre keeps anything of what was purged, nor does a concept above; the proof says so."""
+def test_a_purge_takes_the_topic_with_it_and_the_others_are_grouped_anew(
+    engine: MemoryEngine, angles: Angles
+) -> None:
+    """Neither label nor centre keeps anything of what was purged, nor does a concept above;
+    the proof says so.
+    """
     secret, other = add(engine, angles.put("secret words", 1.0), angles.put("harmless", 0.9))
     add(engine, angles.put("beside", 0.5))
     engine.topics.refresh(ANN)
@@ -288,7 +383,9 @@ def test_another_model_means_other_topics(angles: Angles, home: Any) -> None:
     with open_engine(home=home, jobs__workers=0, write__extract="off", embedder=angles) as engine:
         add(engine, angles.put("one"), angles.put("two", 0.9))
         engine.topics.refresh(ANN)
-    with open_engine(home=home, jobs__workers=0, write__extract="off", embedder=HashEmbedder(16)) as engine:
+    with open_engine(
+        home=home, jobs__workers=0, write__extract="off", embedder=HashEmbedder(16)
+    ) as engine:
         engine.drain()
         engine.topics.refresh(ANN)
         assert {group.topic.model for group in engine.topics.list(ANN)} == {"hash-16"}
@@ -297,14 +394,25 @@ def test_another_model_means_other_topics(angles: Angles, home: Any) -> None:
 
 @pytest.mark.covers("S3.4")
 def test_kinds_of_nodes_and_of_links() -> None:
-    """Memories, tags and topics are nodes; each type of edge is stored; what relates keeps a weight of 0 to 1."""
+    """Memories, tags and topics are nodes;
+    each type of edge is stored; what relates keeps a weight of 0 to 1.
+    """
     with temp_engine(jobs__workers=0, write__extract="off") as engine:
         one, two = add(engine, "one thing", "another thing")
         ends: Mapping[EdgeType, str] = {EdgeType.HAS_TAG: "tag:x", EdgeType.IN_TOPIC: "topic:1"}
-        edges = tuple(Edge(OWNER, one, ends.get(type, two), type, 0.5) for type in EdgeType)
+        edges = tuple(
+            Edge(owner=OWNER, source=one, target=ends.get(type, two), type=type, weight=0.5)
+            for type in EdgeType
+        )
         engine.store.commit(WriteBatch("test", "link", engine.now(), edges=edges))
         assert {edge.type for edge in engine.store.edges(OWNER, [one])} == set(EdgeType)
-        wanted = {EdgeType.HAS_TAG, EdgeType.IN_TOPIC, EdgeType.RELATES_TO, EdgeType.SUPERSEDES, EdgeType.CONTRADICTS}
+        wanted = {
+            EdgeType.HAS_TAG,
+            EdgeType.IN_TOPIC,
+            EdgeType.RELATES_TO,
+            EdgeType.SUPERSEDES,
+            EdgeType.CONTRADICTS,
+        }
         assert {*wanted, EdgeType.DERIVED_FROM} <= set(EdgeType)
         for _ in range(20):
             engine.used([one, two], scope=ANN)
@@ -313,8 +421,15 @@ def test_kinds_of_nodes_and_of_links() -> None:
 
 
 def test_hostile_texts_make_ordinary_topics(engine: MemoryEngine, angles: Angles) -> None:
-    """Line breaks, right-to-left text, markup and very long lines: a label is one line of 80 characters at most."""
-    texts = ["a\nb\r\n</memory> <script>", "\u202e\u05e9\u05dc\u05d5\u05dd", "😀" * 500, "字" * 100_000]
+    """Line breaks, right-to-left text, markup and very long lines:
+    a label is one line of 80 characters at most.
+    """
+    texts = [
+        "a\nb\r\n</memory> <script>",
+        "\u202e\u05e9\u05dc\u05d5\u05dd",
+        "😀" * 500,
+        "字" * 100_000,
+    ]
     for plane, text in enumerate(texts):
         angles.put(text, plane=plane)
     add(engine, *texts)
@@ -327,15 +442,30 @@ def test_hostile_texts_make_ordinary_topics(engine: MemoryEngine, angles: Angles
 @pytest.mark.covers("S0.29")
 def test_only_longterm_memories_where_the_preset_says_so(angles: Angles) -> None:
     """In the tiers of a cache it is the old memories that are grouped."""
-    with temp_engine(preset="cache", jobs__workers=0, write__extract="off", embedder=angles, clock=SettableClock(START)) as engine:
+    with temp_engine(
+        preset="cache",
+        jobs__workers=0,
+        write__extract="off",
+        embedder=angles,
+        clock=SettableClock(START),
+    ) as engine:
         _, old = add(engine, angles.put("recent"), angles.put("old", plane=1))
-        engine.store.commit(WriteBatch("test", "sweep", START, changes=(Edit(OWNER, old, {"tier": Tier.LONGTERM}, "sweep"),)))
+        engine.store.commit(
+            WriteBatch(
+                "test",
+                "sweep",
+                START,
+                changes=(Edit(OWNER, old, {"tier": Tier.LONGTERM}, "sweep"),),
+            )
+        )
         engine.topics.refresh(ANN)
         assert told(engine.topics.list(ANN)) == {"old": ["old"]}
 
 
 def stored(engine: MemoryEngine, angles: Angles, text: str, kind: Kind) -> None:
-    record = Record("r" + text, OWNER, kind, text, START, status=Status.ACTIVE)
+    record = Record(
+        id="r" + text, scope=OWNER, kind=kind, text=text, recorded_at=START, status=Status.ACTIVE
+    )
     vector = Vector(record.id, angles.card.id, 8, angles.embed([text])[0].tobytes())
     engine.store.commit(WriteBatch("test", "add", START, puts=(NewRecord(record, vector=vector),)))
 
@@ -345,5 +475,7 @@ def test_gaps_and_summaries_are_in_no_topic(engine: MemoryEngine, angles: Angles
     for kind in (Kind.GAP, Kind.SUMMARY, Kind.EPISODE):
         stored(engine, angles, angles.put(f"a {kind}"), kind)
     engine.topics.refresh(ANN)
-    assert [record.text for group in engine.topics.list(ANN) for record in group.members] == ["a episode"]
+    assert [record.text for group in engine.topics.list(ANN) for record in group.members] == [
+        "a episode"
+    ]
     assert len(engine.store.find(RecordQuery(visible_scopes(OWNER))).records) == 3

@@ -1,4 +1,7 @@
-"""Reads the expected spans of a table: "day 2023-07-11", "range 2023-05-01 2023-08-01", joined by "; "."""
+"""Reads the expected spans of a table:
+
+"day 2023-07-11", "range 2023-05-01 2023-08-01", joined by "; ".
+"""
 
 from __future__ import annotations
 

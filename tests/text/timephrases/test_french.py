@@ -55,12 +55,10 @@ TIMES = [
     ("les années 90", "range 1990-01-01 2000-01-01"),
     ("au premier trimestre 2023", "range 2023-01-01 2023-04-01"),
 ]
-NOTHING = cases(
-    """
+NOTHING = cases("""
     le mardi|chaque lundi|j'ai été malade|J'ai sept ans|pendant trois ans|Joyeux Noël|la planète Mars est rouge|le matin
     une semaine|2023 euros
-    """
-)
+    """)
 
 
 @pytest.mark.parametrize(("text", "want"), TIMES)

@@ -60,12 +60,10 @@ TIMES = [
     ("Im Jahr 2000", "year 2000-01-01"),
     ("Ich war letzten Monat in Berlin und vorgestern in Köln", "month 2023-06-01; day 2023-07-10"),
 ]
-NOTHING = cases(
-    """
+NOTHING = cases("""
     Guten Morgen|Das ist hier|jeden Montag|dienstags|ein Jahr|drei Jahre lang|Der Mai ist schön|um 15 Uhr|2023 Euro
     letzten Endes|am Tag|die Nacht
-    """
-)
+    """)
 
 
 @pytest.mark.parametrize(("text", "want"), TIMES)

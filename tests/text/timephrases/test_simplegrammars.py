@@ -46,8 +46,12 @@ TIMES = (
 
 @pytest.mark.parametrize(("text", "start", "grain"), TIMES)
 def test_a_simple_time_is_read(text: str, start: str, grain: str) -> None:
-    """Days, weeks, months and dates as people say them are found with their day and their grain, and nothing else is."""
-    assert [(f"{span.start:%Y-%m-%d}", span.grain) for span in find_times(text, NOW)] == [(start, grain)]
+    """Days, weeks, months and dates as people say them are found with their day and their grain,
+    and nothing else is.
+    """
+    assert [(f"{span.start:%Y-%m-%d}", span.grain) for span in find_times(text, NOW)] == [
+        (start, grain)
+    ]
 
 
 ASKED = (
@@ -63,7 +67,9 @@ ASKED = (
 def test_a_question_about_yesterday_finds_what_was_said_then(said: str, asked: str) -> None:
     """Of two equal sentences the one that was said on the day asked about comes first."""
     clock = SettableClock(NOW.replace(day=2))
-    with temp_engine(jobs__workers=0, write__extract="off", embed__provider="null", clock=clock) as engine:
+    with temp_engine(
+        jobs__workers=0, write__extract="off", embed__provider="null", clock=clock
+    ) as engine:
         engine.add(f"{said}!", scope=("user", "ann"))
         clock.set(NOW.replace(day=14))
         id = engine.add(f"{said}.", scope=("user", "ann")).id

@@ -54,12 +54,10 @@ TIMES = [
     ("en el primer trimestre de 2023", "range 2023-01-01 2023-04-01"),
     ("Ayer comí con ella y el lunes pasado también", "day 2023-07-11; day 2023-07-10"),
 ]
-NOTHING = cases(
-    """
+NOTHING = cases("""
     los martes|la mañana|por la mañana|cada lunes|tres años|durante tres años|Feliz Navidad|la primavera es bonita|2023 euros
     de 3 a 5
-    """
-)
+    """)
 
 
 @pytest.mark.parametrize(("text", "want"), TIMES)

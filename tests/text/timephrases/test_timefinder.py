@@ -11,28 +11,36 @@ from tests.text.timephrases.spans import NOW, cases, expected, found, texts
 
 from engrams.text.timephrases import EARLIEST, LATEST, TimeSpan, detect_language, find_times
 
-PIECES = cases(
-    """
+PIECES = cases("""
     last|next|this|week|month|year|Friday|May|3|31|2023|9999|0001|99999|ago|in|from|to|between|and|since|until
     before|after|the|end of|early|mid-|two|a few|yesterday|tomorrow at|3pm|25:99|first|of|Christmas|summer|Q1|'90s
     29 February|2023-02-29|12/31/9999|1.1.1900|half a|century|decades|vor|drei|Jahren|Ende|letzten|hace|siglo|anos
     il y a|derniers|jusqu'en|mars|上周|二|三|年|月|日|以前|底|从|到|先週|の|火曜日|から|まで|前|後|令和|%|/|-|,|.|?
-    """
-)
+    """)
 TEXTS = st.one_of(
     st.text(max_size=60),
     st.lists(st.sampled_from(PIECES), max_size=9).map(" ".join),
     st.lists(st.sampled_from(PIECES), max_size=9).map("".join),
 )
 CLOCKS = st.datetimes(
-    timezones=st.sampled_from([None, UTC, ZoneInfo("America/New_York"), timezone(timedelta(hours=14)), timezone(timedelta(hours=-12))])
+    timezones=st.sampled_from(
+        [
+            None,
+            UTC,
+            ZoneInfo("America/New_York"),
+            timezone(timedelta(hours=14)),
+            timezone(timedelta(hours=-12)),
+        ]
+    )
 )
 
 
 @settings(max_examples=600, deadline=None)
 @given(TEXTS, CLOCKS)
 def test_any_text_any_clock(text: str, now: datetime) -> None:
-    """Whatever the text and the clock: no error, real intervals in UTC, in order, apart, each quoting its place."""
+    """Whatever the text and the clock:
+    no error, real intervals in UTC, in order, apart, each quoting its place.
+    """
     last = 0
     for span in find_times(text, now):
         assert span.start < span.end
@@ -45,7 +53,18 @@ def test_any_text_any_clock(text: str, now: datetime) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", " ", "\0", "\ud800 yesterday", "yesterday\0", "🎉 last week 🎉", "\u202eyesterday", "a" * 100_000, "may " * 20_000]
+    "text",
+    [
+        "",
+        " ",
+        "\0",
+        "\ud800 yesterday",
+        "yesterday\0",
+        "🎉 last week 🎉",
+        "\u202eyesterday",
+        "a" * 100_000,
+        "may " * 20_000,
+    ],
 )
 def test_hostile(text: str) -> None:
     """Empty, huge, NUL, lone surrogates, emoji and right-to-left marks are texts like any other."""
@@ -58,19 +77,27 @@ def test_emoji_do_not_move_the_place() -> None:
     assert (span.text, span.at) == ("last week", 3)
 
 
-@pytest.mark.parametrize("text", ["übermorgen", "en février 2022", "im März", "el miércoles pasado", "été 2022", "mañana"])
+@pytest.mark.parametrize(
+    "text",
+    ["übermorgen", "en février 2022", "im März", "el miércoles pasado", "été 2022", "mañana"],
+)
 def test_decomposed_accents(text: str) -> None:
     """A text with separate combining marks means the same, and is quoted with them."""
     apart = unicodedata.normalize("NFD", f"so, {text}!")
     assert found(apart) == found(f"so, {text}!") != []
-    assert [unicodedata.normalize("NFC", quoted) for quoted in texts(apart)] == texts(f"so, {text}!")
+    assert [unicodedata.normalize("NFC", quoted) for quoted in texts(apart)] == texts(
+        f"so, {text}!"
+    )
 
 
 def test_day_of_the_speakers_zone() -> None:
     """Days begin at midnight where the speaker is."""
     tokyo = datetime(2023, 7, 12, 3, 0, tzinfo=ZoneInfo("Asia/Tokyo"))
     (span,) = find_times("today", tokyo)
-    assert (span.start, span.end) == (datetime(2023, 7, 11, 15, tzinfo=UTC), datetime(2023, 7, 12, 15, tzinfo=UTC))
+    assert (span.start, span.end) == (
+        datetime(2023, 7, 11, 15, tzinfo=UTC),
+        datetime(2023, 7, 12, 15, tzinfo=UTC),
+    )
 
 
 def test_naive_clock_is_utc() -> None:
@@ -124,7 +151,9 @@ def test_open_sides() -> None:
 )
 def test_leap_day(now: str, want: str) -> None:
     """29 February is looked for in leap years."""
-    assert found("on 29 February", datetime.fromisoformat(now).replace(tzinfo=UTC)) == expected(want)
+    assert found("on 29 February", datetime.fromisoformat(now).replace(tzinfo=UTC)) == expected(
+        want
+    )
 
 
 @pytest.mark.parametrize(

@@ -16,17 +16,23 @@ _TIMED_OUT = 0.95
 class ModelLatencyTracker:
     """Seconds of a model's last answers, kept in a ledger.
 
-    An answer that did not come in time counts with the time it had, so that a model which is slower than the setting gets more."""
+    An answer that did not come in time counts with the time it had, so that a model which is slower
+    than the setting gets more.
+    """
 
     def __init__(self, ledger: ModelUsageLedger, model: str, seconds: float) -> None:
         """Set up the pace. ``seconds``: the least time an answer gets."""
-        self._ledger, self._model, self._seconds = ledger, model, seconds
+        self._ledger = ledger
+        self._model = model
+        self._seconds = seconds
         self._lock = threading.Lock()
         self._took: tuple[float, ...] | None = None
 
     def allowed_seconds(self) -> float:
         """Return the seconds that one answer gets.
-        The setting, or three times the slow answers, up to an hour."""
+
+        The setting, or three times the slow answers, up to an hour.
+        """
         with self._lock:
             if self._took is None:
                 self._took = self._ledger.load_pace(self._model)
@@ -42,6 +48,8 @@ class ModelLatencyTracker:
 
 def percentile(values: Sequence[float], share: float) -> float:
     """Return the value that a share of all do not exceed.
-    ``share``: 0 to 1. 0 without any values."""
+
+    ``share``: 0 to 1. 0 without any values.
+    """
     ranked = sorted(values)
     return ranked[min(int(share * len(ranked)), len(ranked) - 1)] if ranked else 0.0

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 def adopt_upstream(settings: Settings) -> Settings:
     """Use the proxy's upstream as memory's chat model, without another one."""
-    serve, chat = settings.serve, settings.chat
+    serve = settings.serve
+    chat = settings.chat
     host = urlsplit(serve.upstream).hostname or ""
     if chat.provider != "none" or not host or not serve.upstream_learns:
         return settings
@@ -26,22 +27,30 @@ def adopt_upstream(settings: Settings) -> Settings:
 
     if not (serve.upstream_key or is_local(f"{host}:0")):
         return settings
-    own = chat.model_copy(update={"provider": "openai", "url": serve.upstream, "api_key": serve.upstream_key})
+    own = chat.model_copy(
+        update={"provider": "openai", "url": serve.upstream, "api_key": serve.upstream_key}
+    )
     return settings.model_copy(update={"chat": own})
 
 
 def choose_chat(
-    settings: ChatSettings, clock: Clock, ledger: ModelUsageLedger | None = None, upkeep: UpkeepSchedule | None = None
+    settings: ChatSettings,
+    clock: Clock,
+    ledger: ModelUsageLedger | None = None,
+    upkeep: UpkeepSchedule | None = None,
 ) -> RetryingServerChat | None:
     """Build the configured model, None where there is none; calls nothing.
 
-    ``ledger``: keeps the day's spending (default: in memory, so a restart begins a new budget). SettingsError: an address or name is
-    missing or wrong."""
+    ``ledger``: keeps the day's spending (default: in memory, so a restart begins a new budget).
+    SettingsError: an address or name is missing or wrong.
+    """
     server: ChatServer
     if settings.provider == "none":
         return None
     if not settings.model and (settings.provider == "ollama" or not settings.url):
-        raise SettingsError("`chat.model` is not set.", hint="Name the model that the server should use.")
+        raise SettingsError(
+            "`chat.model` is not set.", hint="Name the model that the server should use."
+        )
     from engrams.models.httpclient import HttpTimeouts
 
     waits = HttpTimeouts(settings.connect_seconds, settings.silence_seconds)
@@ -57,12 +66,18 @@ def choose_chat(
 
 
 def inject(
-    thing: Any, settings: ChatSettings, clock: Clock, ledger: ModelUsageLedger | None = None, upkeep: UpkeepSchedule | None = None
+    thing: Any,
+    settings: ChatSettings,
+    clock: Clock,
+    ledger: ModelUsageLedger | None = None,
+    upkeep: UpkeepSchedule | None = None,
 ) -> ChatModel:
     """Wrap a user's function or client as a chat model.
 
-    An object with ``ask`` and ``name`` is taken as it is. A function from messages to text, or an ``openai.OpenAI`` client, gets the
-    retries, checks, meter and budget of a configured model. SettingsError: it is none of these."""
+    An object with ``ask`` and ``name`` is taken as it is. A function from messages to text, or an
+    ``openai.OpenAI`` client, gets the retries, checks, meter and budget of a configured model.
+    SettingsError: it is none of these.
+    """
     if callable(getattr(thing, "ask", None)):
         chat: ChatModel = thing
         return chat
@@ -84,7 +99,9 @@ class _ModelParts:
     upkeep: UpkeepSchedule | None
 
 
-def _make_model(server: ChatServer, settings: ChatSettings, clock: Clock, parts: _ModelParts) -> RetryingServerChat:
+def _make_model(
+    server: ChatServer, settings: ChatSettings, clock: Clock, parts: _ModelParts
+) -> RetryingServerChat:
     # Most processes ask no model, and need none of this.
     from engrams.models.chat.adaptivetimeout import ModelLatencyTracker
     from engrams.models.chat.retryingchat import ChatAnswerLimits, RetryingServerChat
@@ -96,5 +113,9 @@ def _make_model(server: ChatServer, settings: ChatSettings, clock: Clock, parts:
     kept = parts.ledger or InMemoryModelUsageLedger()
     budget = DailyModelBudget(clock, settings.daily_calls, settings.daily_tokens, kept)
     pace = ModelLatencyTracker(kept, server.name, settings.timeout_seconds)
-    limits = ChatAnswerLimits(timeout=settings.timeout_seconds, retry=RetryPolicy(retries=settings.retries))
-    return RetryingServerChat(server, budget, limits=limits, modes=modes, pace=pace, upkeep=parts.upkeep)
+    limits = ChatAnswerLimits(
+        timeout=settings.timeout_seconds, retry=RetryPolicy(retries=settings.retries)
+    )
+    return RetryingServerChat(
+        server, budget, limits=limits, modes=modes, pace=pace, upkeep=parts.upkeep
+    )

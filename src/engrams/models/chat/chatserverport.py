@@ -10,6 +10,17 @@ from engrams.frozendata import dataclass
 from engrams.ports import ChatMessage
 from engrams.types import Json
 
+_CONTEXT_NAMES = frozenset(
+    (
+        "max_model_len",
+        "context_length",
+        "max_context_length",
+        "n_ctx",
+        "n_ctx_train",
+        "context_window",
+    )
+)
+
 
 class JsonMode(StrEnum):
     """Ways to ask for JSON, best first: enforced, by tool, in words."""
@@ -23,8 +34,9 @@ class JsonMode(StrEnum):
 class ChatServerRequest:
     """One request.
 
-    ``schema``: an object schema (None: free text). ``mode``: how it is asked for; in ``prompt`` the messages hold it already. ``seconds``:
-    until there must be a complete answer."""
+    ``schema``: an object schema (None: free text). ``mode``: how it is asked for; in ``prompt`` the
+    messages hold it already. ``seconds``: until there must be a complete answer.
+    """
 
     messages: tuple[ChatMessage, ...]
     seconds: float
@@ -91,18 +103,25 @@ PROBE = ChatServerRequest((ChatMessage("user", "Answer with the word ok."),), 0.
 
 def find_context(facts: Json) -> int:
     """Find the context's length in facts about a model.
-    0: it is not told."""
+
+    0: it is not told.
+    """
     if isinstance(facts, Mapping):
         for name, value in facts.items():
             if name.rpartition(".")[2] in _CONTEXT_NAMES and isinstance(value, int):
                 return value
         return max((find_context(value) for value in facts.values()), default=0)
-    return max((find_context(value) for value in facts), default=0) if isinstance(facts, list) else 0
-
-
-_CONTEXT_NAMES = frozenset(("max_model_len", "context_length", "max_context_length", "n_ctx", "n_ctx_train", "context_window"))
+    return (
+        max((find_context(value) for value in facts), default=0) if isinstance(facts, list) else 0
+    )
 
 
 def to_messages(call: ChatServerRequest) -> list[dict[str, str]]:
     """Convert messages to JSON, without lone surrogates, which cannot be sent."""
-    return [{"role": message.role, "content": message.content.encode("utf-8", "replace").decode("utf-8")} for message in call.messages]
+    return [
+        {
+            "role": message.role,
+            "content": message.content.encode("utf-8", "replace").decode("utf-8"),
+        }
+        for message in call.messages
+    ]

@@ -25,8 +25,9 @@ _CONTEXT = 8192
 class ModelConnectionParameters:
     """Provider, address, model and key of a connection to a chat model.
 
-    ``provider`` none: rules alone. ``api_key`` None: the known one, if it is for this server; empty: none. ``timeout_seconds`` None: as
-    it was."""
+    ``provider`` none: rules alone. ``api_key`` None: the known one, if it is for this server;
+    empty: none. ``timeout_seconds`` None: as it was.
+    """
 
     provider: Literal["none", "openai", "ollama"]
     url: str = ""
@@ -52,15 +53,28 @@ def check_model(model: ChatModel) -> ModelCheckResult:
     try:
         found = model.measure()
     except EngramsError as problem:
-        return ModelCheckResult("fail", problem.message, problem.hint or "Check chat.url, chat.model and chat.api_key.")
+        return ModelCheckResult(
+            "fail", problem.message, problem.hint or "Check chat.url, chat.model and chat.api_key."
+        )
     first = f"first word after {found.first_seconds:.1f} s, " if found.first_seconds else ""
     context = f", context {found.context_tokens:,} tokens" if found.context_tokens else ""
     told = f"{model.name}: {first}a short answer in {found.seconds:.1f} s, "
     if not found.json:
-        return ModelCheckResult("fail", f"{told}but no JSON{context}", "Choose a larger model, or one that supports JSON schemas.", found)
+        return ModelCheckResult(
+            "fail",
+            f"{told}but no JSON{context}",
+            "Choose a larger model, or one that supports JSON schemas.",
+            found,
+        )
     small = 0 < found.context_tokens < _CONTEXT
-    hint = f"Give it a context of at least {_CONTEXT:,} tokens, or lower write.batch_turns." if small else ""
-    return ModelCheckResult("warn" if small else "ok", f"{told}JSON by {found.json}{context}", hint, found)
+    hint = (
+        f"Give it a context of at least {_CONTEXT:,} tokens, or lower write.batch_turns."
+        if small
+        else ""
+    )
+    return ModelCheckResult(
+        "warn" if small else "ok", f"{told}JSON by {found.json}{context}", hint, found
+    )
 
 
 class ModelTrial:
@@ -70,14 +84,21 @@ class ModelTrial:
         self._lock = threading.Lock()
         self._running: RetryingServerChat | None = None
 
-    def run(self, chat: ChatSettings, clock: Clock, ledger: ModelUsageLedger | None = None) -> ModelCheckResult:
+    def run(
+        self, chat: ChatSettings, clock: Clock, ledger: ModelUsageLedger | None = None
+    ) -> ModelCheckResult:
         """Ask the model that ``chat`` names.
-        ``ledger``: knows its pace. SettingsError: an address or name is missing or wrong."""
-        model = choose_chat(chat.model_copy(update={"retries": 0}), clock, ledger)  # somebody waits for what the first answer tells
+
+        ``ledger``: knows its pace. SettingsError: an address or name is missing or wrong.
+        """
+        model = choose_chat(
+            chat.model_copy(update={"retries": 0}), clock, ledger
+        )  # somebody waits for what the first answer tells
         if model is None:
             return ModelCheckResult("info", "no language model is set; rules extract facts")
         with self._lock:
-            last, self._running = self._running, model
+            last = self._running
+            self._running = model
         if last is not None:
             last.close()
         try:
@@ -99,8 +120,14 @@ def find_chat_problem(chat: ChatSettings) -> SettingsError | None:
 
 def connect(chat: ChatSettings, connection: ModelConnectionParameters) -> ChatSettings:
     """Put a connection into settings.
-    A key that is known goes to its own server alone."""
-    given: dict[str, Any] = {"provider": connection.provider, "url": connection.url, "model": connection.model}
+
+    A key that is known goes to its own server alone.
+    """
+    given: dict[str, Any] = {
+        "provider": connection.provider,
+        "url": connection.url,
+        "model": connection.model,
+    }
     if connection.timeout_seconds is not None:
         given["timeout_seconds"] = connection.timeout_seconds
     asked = chat.model_copy(update=given)
@@ -113,18 +140,31 @@ def connect(chat: ChatSettings, connection: ModelConnectionParameters) -> ChatSe
 def save_connection(file: Path, connection: ModelConnectionParameters) -> None:
     """Write a connection into config.toml, and nothing else of it.
 
-    Without a model the rest of [chat] stays as it was. SettingsError: the file cannot be parsed."""
+    Without a model the rest of [chat] stays as it was. SettingsError: the file cannot be parsed.
+    """
     from engrams.settings.configeditor import set_values
 
     if connection.provider == "none":
         set_values(file, "chat", {"provider": "none"})
         return
     held = _read_chat(file)
-    old = {name: held[name] for name in ("provider", "url", "api_key") if isinstance(held.get(name), str)}
+    old = {
+        name: held[name]
+        for name in ("provider", "url", "api_key")
+        if isinstance(held.get(name), str)
+    }
     chat = connect(ChatSettings().model_copy(update=old), connection)
     key = {"api_key": chat.api_key} if chat.api_key or "api_key" in held else {}
-    wait: dict[str, Any] = {} if connection.timeout_seconds is None else {"timeout_seconds": connection.timeout_seconds}
-    set_values(file, "chat", {"provider": chat.provider, "url": chat.url, "model": chat.model, **key, **wait})
+    wait: dict[str, Any] = (
+        {}
+        if connection.timeout_seconds is None
+        else {"timeout_seconds": connection.timeout_seconds}
+    )
+    set_values(
+        file,
+        "chat",
+        {"provider": chat.provider, "url": chat.url, "model": chat.model, **key, **wait},
+    )
 
 
 def save_upstream(file: Path, url: str) -> None:
@@ -141,10 +181,12 @@ def describe_destination(chat: ChatSettings) -> str:
     scheme, host = _server_of(chat)
     from engrams.models.httpclient import is_local
 
-    place = "which is this machine" if is_local(host) else f"which is another machine{'' if scheme == 'https' else ', without encryption'}"
+    machine = "which is this machine"
+    if not is_local(host):
+        machine = "which is another machine" + ("" if scheme == "https" else ", without encryption")
     return (
-        f"What is learned from is sent to {scheme}://{host}, {place}: messages, the turns around them, and the memories that they are "
-        "compared with."
+        f"What is learned from is sent to {scheme}://{host}, {machine}: messages, the turns around"
+        " them, and the memories that they are compared with."
     )
 
 
@@ -152,7 +194,10 @@ def _server_of(chat: ChatSettings) -> tuple[str, str]:
     """Return scheme and host of the server that a key is for."""
     from engrams.models.chat import ollama, openai
 
-    parts = urlsplit(chat.url.strip() or (ollama.DEFAULT_URL if chat.provider == "ollama" else openai.DEFAULT_URL))
+    parts = urlsplit(
+        chat.url.strip()
+        or (ollama.DEFAULT_URL if chat.provider == "ollama" else openai.DEFAULT_URL)
+    )
     return parts.scheme.lower(), parts.netloc.lower()
 
 
@@ -160,5 +205,7 @@ def _read_chat(file: Path) -> dict[str, Any]:
     try:
         held = tomllib.loads(file.read_text("utf-8")).get("chat", {}) if file.exists() else {}
     except tomllib.TOMLDecodeError as problem:
-        raise SettingsError(f"{file} cannot be changed: {problem}", hint="Correct the file, then try again.") from None
+        raise SettingsError(
+            f"{file} cannot be changed: {problem}", hint="Correct the file, then try again."
+        ) from None
     return held if isinstance(held, dict) else {}

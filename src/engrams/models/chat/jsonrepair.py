@@ -15,7 +15,9 @@ from engrams.types import Json
 _LONGEST = 200_000
 _STARTS = 40
 _DEEPEST = 64
-_THOUGHT = re.compile(r"\A\s*<(think|thinking|thought|reasoning)>(.*?)(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_THOUGHT = re.compile(
+    r"\A\s*<(think|thinking|thought|reasoning)>(.*?)(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE
+)
 _STRAY = re.compile(r"\A.*?</(?:think|thinking|thought|reasoning)>", re.DOTALL | re.IGNORECASE)
 _FENCE = re.compile(r"```[ \t]*[\w+-]*[ \t]*\n?(.*?)(?:```|\Z)", re.DOTALL)
 _OPENING = re.compile(r"[{\[]")
@@ -27,8 +29,9 @@ _CLOSER = {"{": "}", "[": "]"}
 class ParsedJson:
     """JSON found in an answer.
 
-    ``how``: exact (the whole answer), inside (a part of it), repaired (its syntax was mended) or cut (it ended early: ``data`` holds what
-    was complete before the end, None where nothing was)."""
+    ``how``: exact (the whole answer), inside (a part of it), repaired (its syntax was mended) or
+    cut (it ended early: ``data`` holds what was complete before the end, None where nothing was).
+    """
 
     data: Json
     how: Literal["exact", "inside", "repaired", "cut"]
@@ -37,9 +40,12 @@ class ParsedJson:
 def parse(text: str, schema: Mapping[str, Json] | None = None) -> ParsedJson | None:
     """Parse the JSON object or array in an answer; never raises.
 
-    None: there is none. Fenced JSON goes before JSON among prose; of several, the last that satisfies ``schema`` (a model corrects itself
-    downwards), else the longest. An answer that stops in the middle is never completed by guessing, because half a sentence would become a
-    memory: only list items that were complete before the cut are returned, as ``cut``. An answer is read up to its 200,000th character."""
+    None: there is none. Fenced JSON goes before JSON among prose; of several, the last that
+    satisfies ``schema`` (a model corrects itself downwards), else the longest. An answer that stops
+    in the middle is never completed by guessing, because half a sentence would become a memory:
+    only list items that were complete before the cut are returned, as ``cut``. An answer is read up
+    to its 200,000th character.
+    """
     whole = text[:_LONGEST].strip().removeprefix("\ufeff")
     found, data = _loads(whole)
     if found and isinstance(data, str):
@@ -55,13 +61,17 @@ def parse(text: str, schema: Mapping[str, Json] | None = None) -> ParsedJson | N
         fitting = [span for span in spans if schema is not None and not check(span[1], schema)]
         if fitting:
             return ParsedJson(fitting[-1][1], "inside")
-        longest = max([*spans, *([longest] if longest else [])], key=lambda span: span[0], default=None)
+        longest = max(
+            [*spans, *([longest] if longest else [])], key=lambda span: span[0], default=None
+        )
     for part in parts:
         cut, data = _parse_before_cut(part)
         if cut:
             return ParsedJson(data, "cut")
         data = _repair(part)
-        if data is not None and (longest is None or (schema is not None and not check(data, schema))):
+        if data is not None and (
+            longest is None or (schema is not None and not check(data, schema))
+        ):
             return ParsedJson(data, "repaired")
     return ParsedJson(longest[1], "inside") if longest is not None else None
 

@@ -52,15 +52,25 @@ class ServerParameterSupport:
 class OpenAIChatServer:
     """One model on one server."""
 
-    def __init__(self, model: str, clock: Clock, url: str = "", key: str = "", waits: HttpTimeouts | None = None) -> None:
+    def __init__(
+        self,
+        model: str,
+        clock: Clock,
+        url: str = "",
+        key: str = "",
+        waits: HttpTimeouts | None = None,
+    ) -> None:
         """Connect to a server; calls nothing.
 
-        ``url``: with its version path (``http://localhost:8000/v1``); ``/v1`` is added where there is no path. SettingsError: it is no
-        http(s) address."""
+        ``url``: with its version path (``http://localhost:8000/v1``); ``/v1`` is added where there
+        is no path. SettingsError: it is no http(s) address.
+        """
         base = parse_address(url or DEFAULT_URL)
         if "/" not in base.split("://", 1)[1]:
             base += "/v1"
-        self._client = HttpClient(base, {"authorization": f"Bearer {key.strip()}"} if key.strip() else {}, waits)
+        self._client = HttpClient(
+            base, {"authorization": f"Bearer {key.strip()}"} if key.strip() else {}, waits
+        )
         self._model = model
         self._clock = clock
         self._dialect = ServerParameterSupport()
@@ -72,29 +82,43 @@ class OpenAIChatServer:
 
     def send(self, call: ChatServerRequest) -> ServerResult:
         model = self._model or self._find_model(call.seconds)
-        response = self._client.post("/chat/completions", build_request(call, model, self._dialect), call.seconds)
+        response = self._client.post(
+            "/chat/completions", build_request(call, model, self._dialect), call.seconds
+        )
         if response.status == 200:
             return parse_reply(self.name, response.json(), self._clock)
         if response.status in _REFUSALS:
             refused = parse_refusal(call, response.body, self._dialect)
             if refused is not None:
                 return refused
-        raise status_error(self.name, response.status, response.headers, response.json(), self._clock)
+        raise status_error(
+            self.name, response.status, response.headers, response.json(), self._clock
+        )
 
     def probe(self, seconds: float) -> ChatServerProbe:
         body = build_request(PROBE, self._model, self._dialect) | {"stream": True}
         response = self._client.post("/chat/completions", body, seconds)
         listed = self._client.get("/models", seconds).json()
         models = listed.get("data") if isinstance(listed, Mapping) else None
-        own = [one for one in models if isinstance(one, Mapping) and one.get("id") == self._model] if isinstance(models, list) else []
-        return ChatServerProbe(response.first_seconds if response.status == 200 else 0.0, find_context(own))
+        own = (
+            [one for one in models if isinstance(one, Mapping) and one.get("id") == self._model]
+            if isinstance(models, list)
+            else []
+        )
+        return ChatServerProbe(
+            response.first_seconds if response.status == 200 else 0.0, find_context(own)
+        )
 
     def _find_model(self, seconds: float) -> str:
         """Find the model followed, else the first that chats; empty: none."""
         if self._found is None:
             listed = self._client.get("/models", seconds).json()
             models = listed.get("data") if isinstance(listed, Mapping) else None
-            names = [str(one.get("id", "")) for one in models if isinstance(one, Mapping)] if isinstance(models, list) else []
+            names = (
+                [str(one.get("id", "")) for one in models if isinstance(one, Mapping)]
+                if isinstance(models, list)
+                else []
+            )
             self._found = next((name for name in names if may_chat(name)), "")
         return self._found
 
@@ -106,7 +130,9 @@ class OpenAIChatServer:
         self._client.close()
 
 
-def build_request(call: ChatServerRequest, model: str, dialect: ServerParameterSupport) -> dict[str, Any]:
+def build_request(
+    call: ChatServerRequest, model: str, dialect: ServerParameterSupport
+) -> dict[str, Any]:
     """Build the body of /v1/chat/completions."""
     body: dict[str, Any] = {
         "messages": to_messages(call),
@@ -128,11 +154,21 @@ def build_request(call: ChatServerRequest, model: str, dialect: ServerParameterS
     return body
 
 
-def parse_refusal(call: ChatServerRequest, body: bytes, dialect: ServerParameterSupport) -> ChatServerRefusal | None:
+def parse_refusal(
+    call: ChatServerRequest, body: bytes, dialect: ServerParameterSupport
+) -> ChatServerRefusal | None:
     """Find which JSON mode or parameter a server's error refuses."""
-    if call.schema is not None and call.mode is JsonMode.SCHEMA and mentions(body, "response_format", "schema", "structured", "grammar"):
+    if (
+        call.schema is not None
+        and call.mode is JsonMode.SCHEMA
+        and mentions(body, "response_format", "schema", "structured", "grammar")
+    ):
         return ChatServerRefusal(JsonMode.SCHEMA)
-    if call.schema is not None and call.mode is JsonMode.TOOL and mentions(body, "tool", "function"):
+    if (
+        call.schema is not None
+        and call.mode is JsonMode.TOOL
+        and mentions(body, "tool", "function")
+    ):
         return ChatServerRefusal(JsonMode.TOOL)
     return ChatServerRefusal(None) if dialect.learn(body) else None
 
@@ -140,17 +176,26 @@ def parse_refusal(call: ChatServerRequest, body: bytes, dialect: ServerParameter
 def parse_reply(name: str, body: Json, clock: Clock) -> ChatServerReply:
     """Parse a response body. ModelError: it holds no answer."""
     if not isinstance(body, Mapping):
-        raise ModelError(f"{name} answered with something that is not JSON.", hint="Is `chat.url` the address of its API?")
+        raise ModelError(
+            f"{name} answered with something that is not JSON.",
+            hint="Is `chat.url` the address of its API?",
+        )
     choices = body.get("choices")
     first = choices[0] if isinstance(choices, list) and choices else None
     message = first.get("message") if isinstance(first, Mapping) else None
     if not isinstance(first, Mapping) or not isinstance(message, Mapping):
         error = body.get("error")
         if isinstance(error, Mapping):
-            # Gateways report their upstream's failure under status 200, with the real status as the code.
+            # Gateways report their upstream's failure under status 200, with the real status as the
+            # code.
             code = error.get("code")
-            raise status_error(name, code if isinstance(code, int) and 400 <= code < 600 else 502, {}, body, clock)
-        raise ModelError(f"{name} answered without a message.", hint="Is `chat.url` the address of an OpenAI-compatible API?")
+            raise status_error(
+                name, code if isinstance(code, int) and 400 <= code < 600 else 502, {}, body, clock
+            )
+        raise ModelError(
+            f"{name} answered without a message.",
+            hint="Is `chat.url` the address of an OpenAI-compatible API?",
+        )
     usage = body.get("usage")
     tokens = usage.get("total_tokens") if isinstance(usage, Mapping) else 0
     return ChatServerReply(

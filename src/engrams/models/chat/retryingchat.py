@@ -13,7 +13,14 @@ from typing import assert_never
 from engrams.errors import ModelError
 from engrams.frozendata import dataclass
 from engrams.models.chat.adaptivetimeout import ModelLatencyTracker
-from engrams.models.chat.chatserverport import ChatServer, ChatServerRefusal, ChatServerReply, ChatServerRequest, JsonMode, ServerResult
+from engrams.models.chat.chatserverport import (
+    ChatServer,
+    ChatServerRefusal,
+    ChatServerReply,
+    ChatServerRequest,
+    JsonMode,
+    ServerResult,
+)
 from engrams.models.chat.structuredoutput import (
     InvalidModelAnswer,
     JsonModeFallback,
@@ -27,7 +34,13 @@ from engrams.models.chat.structuredoutput import (
     wrap_schema,
 )
 from engrams.models.chat.upkeepschedule import UpkeepSchedule
-from engrams.models.chat.usagemeter import DailyModelBudget, InMemoryModelUsageLedger, ModelUsageMeter, estimate_tokens, reserve_all
+from engrams.models.chat.usagemeter import (
+    DailyModelBudget,
+    InMemoryModelUsageLedger,
+    ModelUsageMeter,
+    estimate_tokens,
+    reserve_all,
+)
 from engrams.models.retry import RetryPolicy, with_retries
 from engrams.ports import ChatAnswer, ChatMessage, ChatModelMeasurement, ChatRequest, ModelFollower
 from engrams.types import Json
@@ -36,7 +49,11 @@ _LOG = logging.getLogger(__name__)
 _CORRECTIONS = 3
 _REFUSALS = 4
 _CLOSED = "The model was closed."
-_CITY: dict[str, Json] = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+_CITY: dict[str, Json] = {
+    "type": "object",
+    "properties": {"city": {"type": "string"}},
+    "required": ["city"],
+}
 _MEASURED = 32
 _FOR_PEOPLE = frozenset({"chat", "rerank"})
 
@@ -72,8 +89,9 @@ class _AskRun:
 class RetryingServerChat:
     """Chat model over one server, with retries, JSON checks and budget.
 
-    An answer, retries included, has ``limits.timeout`` seconds, or more where ``pace`` says so; a correction has them anew. One ``ask``
-    lasts at most its own ``timeout``, if it has one."""
+    An answer, retries included, has ``limits.timeout`` seconds, or more where ``pace`` says so; a
+    correction has them anew. One ``ask`` lasts at most its own ``timeout``, if it has one.
+    """
 
     def __init__(
         self,
@@ -88,9 +106,12 @@ class RetryingServerChat:
     ) -> None:
         self._server = server
         self._limits = limits or ChatAnswerLimits()
-        self.pace = pace or ModelLatencyTracker(InMemoryModelUsageLedger(), server.name, self._limits.timeout)
+        self.pace = pace or ModelLatencyTracker(
+            InMemoryModelUsageLedger(), server.name, self._limits.timeout
+        )
         self._modes = modes or JsonModeFallback()
-        self._closed, self._upkeep = threading.Event(), upkeep
+        self._closed = threading.Event()
+        self._upkeep = upkeep
         self._reported = ""
         self.budget = budget
         self.meter = meter or ModelUsageMeter()
@@ -102,15 +123,21 @@ class RetryingServerChat:
     def ask(self, ask: ChatRequest) -> ChatAnswer:
         """Return the model's answer; with a schema, its ``data`` satisfies it.
 
-        ModelError: no answer came (``retryable``: one may come later), or none that could be used. BudgetError: the day's calls or tokens
-        are used up."""
+        ModelError: no answer came (``retryable``: one may come later), or none that could be used.
+        BudgetError: the day's calls or tokens are used up.
+        """
         if self._upkeep is None or ask.purpose not in _FOR_PEOPLE:
             return self._ask(ask)
         with self._upkeep.serve_person():
             return self._ask(ask)
 
     def _ask(self, ask: ChatRequest) -> ChatAnswer:
-        run = _AskRun(ask, math.inf if ask.timeout is None else time.monotonic() + ask.timeout, limit=ask.max_tokens, messages=ask.messages)
+        run = _AskRun(
+            ask,
+            math.inf if ask.timeout is None else time.monotonic() + ask.timeout,
+            limit=ask.max_tokens,
+            messages=ask.messages,
+        )
         problem = ""
         for _ in range(1 + self._limits.corrections):
             reply = self._exchange(run)
@@ -120,7 +147,14 @@ class RetryingServerChat:
                     if ask.schema is not None:
                         self._modes.record_answer(run.mode, json=True)
                     notes = (*run.notes, note) if note else tuple(run.notes)
-                    return ChatAnswer(text, data, run.calls, run.tokens, reply.model or self.name, notes)
+                    return ChatAnswer(
+                        text=text,
+                        data=data,
+                        calls=run.calls,
+                        tokens=run.tokens,
+                        model=reply.model or self.name,
+                        notes=notes,
+                    )
                 case InvalidModelAnswer():
                     problem = verdict.problem
                     self._prepare_correction(run, verdict, reply)
@@ -128,13 +162,22 @@ class RetryingServerChat:
                     assert_never(verdict)
         if run.partial is not None:
             text = json.dumps(run.partial, ensure_ascii=False)
-            return ChatAnswer(text, run.partial, run.calls, run.tokens, self.name, tuple(run.notes), cut=True)
+            return ChatAnswer(
+                text=text,
+                data=run.partial,
+                calls=run.calls,
+                tokens=run.tokens,
+                model=self.name,
+                notes=tuple(run.notes),
+                cut=True,
+            )
         raise unusable_error(self.name, 1 + self._limits.corrections, ask.purpose, problem)
 
     def measure(self) -> ChatModelMeasurement:
         """Measure the model by two short questions.
 
-        ModelError, BudgetError: it does not answer. An answer that is no JSON is no error."""
+        ModelError, BudgetError: it does not answer. An answer that is no JSON is no error.
+        """
         day = self.budget.reserve(_MEASURED)
         try:
             found = self._server.probe(self.pace.allowed_seconds())
@@ -142,13 +185,22 @@ class RetryingServerChat:
             self.budget.settle_reservation(day, _MEASURED, _MEASURED)
         start = time.monotonic()
         try:
-            self.ask(ChatRequest((ChatMessage("user", "Give the name of any city as JSON."),), "doctor", _CITY, max_tokens=64))
+            self.ask(
+                ChatRequest(
+                    (ChatMessage("user", "Give the name of any city as JSON."),),
+                    "doctor",
+                    _CITY,
+                    max_tokens=64,
+                )
+            )
             way = str(self._modes.current())
         except ModelError as problem:
             if not is_unusable(problem):
                 raise
             way = ""
-        return ChatModelMeasurement(found.first_seconds, time.monotonic() - start, way, found.context_tokens)
+        return ChatModelMeasurement(
+            found.first_seconds, time.monotonic() - start, way, found.context_tokens
+        )
 
     def follow(self, model: str) -> None:
         """Use the model that others name, where the settings name none."""
@@ -160,7 +212,9 @@ class RetryingServerChat:
         self._closed.set()
         self._server.close()
 
-    def _prepare_correction(self, run: _AskRun, verdict: InvalidModelAnswer, reply: ChatServerReply) -> None:
+    def _prepare_correction(
+        self, run: _AskRun, verdict: InvalidModelAnswer, reply: ChatServerReply
+    ) -> None:
         ask = run.ask
         self.meter.add(ask.purpose, corrections=1)
         run.notes.append(f"asked again: {verdict.problem}"[:200])
@@ -175,11 +229,18 @@ class RetryingServerChat:
         """Get one reply, with retries, in the best mode the server takes."""
         if self._upkeep is not None:
             self._upkeep.wait_turn(self._closed)
-        run.mode, run.refusals = self._modes.current(), 0
+        run.mode = self._modes.current()
+        run.refusals = 0
         # A model that did not answer in time is not asked again at once: it may still be at work.
-        deadline = time.monotonic() + self.pace.allowed_seconds() if run.ask.timeout is None else run.deadline
+        deadline = (
+            time.monotonic() + self.pace.allowed_seconds()
+            if run.ask.timeout is None
+            else run.deadline
+        )
         try:
-            reply = with_retries(lambda: self._send_accepted(run), self._limits.retry, deadline, self._closed)
+            reply = with_retries(
+                lambda: self._send_accepted(run), self._limits.retry, deadline, self._closed
+            )
         except ModelError as problem:
             self._log_once(problem)
             raise
@@ -200,20 +261,33 @@ class RetryingServerChat:
         raise ModelError(f"{self.name} refuses every form of request.", retryable=False)
 
     def _send(self, run: _AskRun) -> ServerResult:
-        ask, mode = run.ask, run.mode
+        ask = run.ask
+        mode = run.mode
         if self._closed.is_set():
             raise ModelError(_CLOSED, hint="Open a new engine.")
         allowed = self.pace.allowed_seconds()
         seconds = min(allowed, run.seconds_left())
         if seconds <= 0:
-            raise ModelError(f"{self.name} took longer than {ask.timeout:.3g} seconds.", hint="Allow more time, or choose a smaller model.")
+            raise ModelError(
+                f"{self.name} took longer than {ask.timeout:.3g} seconds.",
+                hint="Allow more time, or choose a smaller model.",
+            )
         messages = compose_messages(run.messages, ask.schema, mode)
         schema = None if ask.schema is None else wrap_schema(ask.schema)
-        call = ChatServerRequest(messages, seconds, schema, mode, run.limit, ask.temperature)
+        call = ChatServerRequest(
+            messages=messages,
+            seconds=seconds,
+            schema=schema,
+            mode=mode,
+            max_tokens=run.limit,
+            temperature=ask.temperature,
+        )
         prompt = sum(estimate_tokens(message.content) for message in messages)
         budgets = (*(self._upkeep.budgets() if self._upkeep else ()), self.budget)
         days = reserve_all(budgets, prompt + run.limit)
-        used, failures, start = 0, 1, time.monotonic()
+        used = 0
+        failures = 1
+        start = time.monotonic()
         try:
             sent = self._server.send(call)
             failures = 0

@@ -36,13 +36,16 @@ class JsonModeFallback:
     def record_answer(self, mode: JsonMode, *, json: bool) -> None:
         """Keep the mode that an answer came by; drop those above it.
 
-        A refusal alone proves nothing, because it may speak of a schema only in quoting the prompt. Some servers accept a schema and ignore
-        it: two answers in a row without any JSON count as a refusal."""
+        A refusal alone proves nothing, because it may speak of a schema only in quoting the prompt.
+        Some servers accept a schema and ignore it: two answers in a row without any JSON count as a
+        refusal.
+        """
         with self._lock:
             place = max(self._place, _ORDER.index(mode))
             self._silent = 0 if json or place != self._place else self._silent + 1
             if self._silent >= _SILENT and place + 1 < len(_ORDER):
-                place, self._silent = place + 1, 0
+                place = place + 1
+                self._silent = 0
             self._place = place
 
 
@@ -54,7 +57,9 @@ def next_mode(mode: JsonMode) -> JsonMode:
 @dataclass(frozen=True, slots=True)
 class ValidModelAnswer:
     """Usable answer; ``data`` is None where no schema was asked for.
-    ``note``: what was wrong with its form."""
+
+    ``note``: what was wrong with its form.
+    """
 
     text: str
     data: Json = None
@@ -65,8 +70,9 @@ class ValidModelAnswer:
 class InvalidModelAnswer:
     """Answer that must be given again.
 
-    ``problem`` quotes nothing of it. ``json``: it held some. ``partial``: what was complete and valid in an answer that was cut off, None
-    where nothing was."""
+    ``problem`` quotes nothing of it. ``json``: it held some. ``partial``: what was complete and
+    valid in an answer that was cut off, None where nothing was.
+    """
 
     problem: str
     json: bool = True
@@ -87,17 +93,23 @@ def judge_reply(reply: ChatServerReply, schema: Mapping[str, Json] | None) -> Ve
     parsed = parse(reply.text, wrap_schema(schema))
     if parsed is None or not isinstance(parsed.data, dict | list):
         return InvalidModelAnswer(
-            "It was cut off." if parsed or reply.cut else "It holds no JSON.", json=bool(parsed), cut=bool(parsed) or reply.cut
+            "It was cut off." if parsed or reply.cut else "It holds no JSON.",
+            json=bool(parsed),
+            cut=bool(parsed) or reply.cut,
         )
     data = _replace_surrogates(parsed.data)
     if "value" in data and _needs_wrapping(schema) and isinstance(data, dict):
         data = data["value"]
     problems = check(data, schema)
     if parsed.how == "cut":
-        return InvalidModelAnswer("It was cut off before its end.", cut=True, partial=None if problems else data)
+        return InvalidModelAnswer(
+            "It was cut off before its end.", cut=True, partial=None if problems else data
+        )
     if problems:
         return InvalidModelAnswer("; ".join(problems) + ".", cut=reply.cut)
-    note = _NOTES.get(parsed.how, "") or ("reasoning stood before the answer" if text != reply.text.strip() else "")
+    note = _NOTES.get(parsed.how, "") or (
+        "reasoning stood before the answer" if text != reply.text.strip() else ""
+    )
     return ValidModelAnswer(text, data, note)
 
 
@@ -106,15 +118,25 @@ def wrap_schema(schema: Mapping[str, Json]) -> Mapping[str, Json]:
     if not _needs_wrapping(schema):
         return schema
     inner = {key: value for key, value in schema.items() if key not in ("$defs", "definitions")}
-    outer: dict[str, Any] = {"type": "object", "properties": {"value": inner}, "required": ["value"], "additionalProperties": False}
+    outer: dict[str, Any] = {
+        "type": "object",
+        "properties": {"value": inner},
+        "required": ["value"],
+        "additionalProperties": False,
+    }
     return outer | {key: schema[key] for key in ("$defs", "definitions") if key in schema}
 
 
-def compose_messages(messages: tuple[ChatMessage, ...], schema: Mapping[str, Json] | None, mode: JsonMode) -> tuple[ChatMessage, ...]:
+def compose_messages(
+    messages: tuple[ChatMessage, ...], schema: Mapping[str, Json] | None, mode: JsonMode
+) -> tuple[ChatMessage, ...]:
     """Add the wanted JSON to the messages, in the mode ``prompt``."""
     if schema is None or mode is not JsonMode.PROMPT:
         return messages
-    wanted = f"Answer with one JSON object and nothing else. It must satisfy this JSON schema:\n{_dump(wrap_schema(schema))}"
+    wanted = (
+        "Answer with one JSON object and nothing else. It must satisfy this JSON"
+        f" schema:\n{_dump(wrap_schema(schema))}"
+    )
     if messages and messages[0].role == "system":
         return (ChatMessage("system", f"{messages[0].content}\n\n{wanted}"), *messages[1:])
     return (ChatMessage("system", wanted), *messages)
@@ -126,17 +148,24 @@ def compose_correction(
     """Ask again, with the unusable answer and its problem."""
     again = f"That answer cannot be used. {problem}\nGive the whole answer again"
     if schema is not None:
-        # Stated here whatever the mode: a server that ignored the schema has not shown it to the model.
-        again += f", as one JSON object and nothing else. It must satisfy this JSON schema:\n{_dump(wrap_schema(schema))}"
+        # Stated here whatever the mode: a server that ignored the schema has not shown it to the
+        # model.
+        again += (
+            ", as one JSON object and nothing else. It must satisfy this JSON"
+            f" schema:\n{_dump(wrap_schema(schema))}"
+        )
     quoted = (ChatMessage("assistant", answer[:_QUOTED]),) if answer.strip() else ()
     return (*messages, *quoted, ChatMessage("user", again if schema is not None else again + "."))
 
 
 def unusable_error(name: str, tries: int, step: str, problem: str) -> ModelError:
     """Build the error for a model that never gave a usable answer.
-    ``step``: the purpose of the question, such as ``extract`` or ``reconcile``."""
+
+    ``step``: the purpose of the question, such as ``extract`` or ``reconcile``.
+    """
     error = ModelError(
-        f"{name} gave no usable answer to the step {step} in {tries} tries. The last one: {problem}",
+        f"{name} gave no usable answer to the step {step} in {tries} tries. The last one:"
+        f" {problem}",
         hint="A larger model, or one that supports JSON schemas, follows instructions better.",
     )
     error.add_note(_UNPARSEABLE)

@@ -11,13 +11,18 @@ from engrams.errors import BudgetError
 from engrams.frozendata import dataclass
 from engrams.ports import Clock, ModelUsageLedger
 
+_DAYS_KEPT = 16
+_PACE_KEPT = 50
+
 
 @dataclass(frozen=True, slots=True)
 class PurposeModelUsage:
     """Usage of a model for one purpose.
 
-    ``calls``: requests sent, repeated ones included. ``failures``: requests without an answer. ``corrections``: answers that the model had
-    to give again. ``tokens``: of prompts and answers, as the server counts them, or estimated where it does not."""
+    ``calls``: requests sent, repeated ones included. ``failures``: requests without an answer.
+    ``corrections``: answers that the model had to give again. ``tokens``: of prompts and answers,
+    as the server counts them, or estimated where it does not.
+    """
 
     calls: int = 0
     failures: int = 0
@@ -51,7 +56,9 @@ class ModelUsageMeter:
         with self._lock:
             counts = dict(self._counts)
         return {
-            purpose: PurposeModelUsage(**{field: count for (name, field), count in counts.items() if name == purpose})
+            purpose: PurposeModelUsage(
+                **{field: count for (name, field), count in counts.items() if name == purpose}
+            )
             for purpose in dict.fromkeys(name for name, _ in counts)
         }
 
@@ -62,10 +69,6 @@ class ModelUsageMeter:
 def estimate_tokens(text: str) -> int:
     """Estimate the tokens of a text: one per 4 bytes of UTF-8."""
     return -(-len(text.encode("utf-8", "replace")) // 4)
-
-
-_DAYS_KEPT = 16
-_PACE_KEPT = 50
 
 
 class InMemoryModelUsageLedger:
@@ -96,8 +99,10 @@ class InMemoryModelUsageLedger:
 class DailyModelBudget:
     """Daily limit of calls and tokens; 0 is no limit.
 
-    Calls never exceed their limit. A call is let in while tokens are left, counting what running calls may still use, so the last call of a
-    day can exceed the token limit, by no more than its own answer."""
+    Calls never exceed their limit. A call is let in while tokens are left, counting what running
+    calls may still use, so the last call of a day can exceed the token limit, by no more than its
+    own answer.
+    """
 
     def __init__(
         self,
@@ -109,8 +114,12 @@ class DailyModelBudget:
         account: str = "",
     ) -> None:
         """Set up a budget.
-        ``section``: that of its settings. ``account``: what is spent together, by default each section's."""
-        self._section, self._account = section, account or ("" if section == "chat" else f" {section}")
+
+        ``section``: that of its settings. ``account``: what is spent together, by default each
+        section's.
+        """
+        self._section = section
+        self._account = account or ("" if section == "chat" else f" {section}")
         self._clock = clock
         self._calls = calls
         self._tokens = tokens
@@ -145,13 +154,23 @@ class DailyModelBudget:
             return ""
         calls, tokens = self._ledger.spend(self._day(self._clock()), 0, 0)
         spent = {"calls": (calls, self._calls), "tokens": (tokens, self._tokens)}
-        return next((self._describe_limit(name) for name, (used, most) in spent.items() if most and used >= most), "")
+        return next(
+            (
+                self._describe_limit(name)
+                for name, (used, most) in spent.items()
+                if most and used >= most
+            ),
+            "",
+        )
 
     def _day(self, now: datetime) -> str:
         return f"{now.astimezone(UTC).date()}{self._account}"
 
     def _describe_limit(self, name: str) -> str:
-        return f"today's {self._calls if name == 'calls' else self._tokens:,} {name} of {self._section}.daily_{name} are used up"
+        return (
+            f"today's {self._calls if name == 'calls' else self._tokens:,} {name} of"
+            f" {self._section}.daily_{name} are used up"
+        )
 
     def release(self, day: str, tokens: int) -> None:
         """Give a reservation back whose call was not made."""
@@ -164,7 +183,8 @@ class DailyModelBudget:
         hours, minutes = divmod(-(-int((reset - now).total_seconds()) // 60), 60)
         wait = f"in {hours} h {minutes:02} min; raise `{self._section}.daily_{name}` to go on now"
         return BudgetError(
-            f"Today's {self._calls if name == 'calls' else self._tokens:,} model {name} are used up.",
+            f"Today's {self._calls if name == 'calls' else self._tokens:,} model {name} are"
+            " used up.",
             hint=f"The budget resets at {reset:%Y-%m-%d %H:%M} UTC, {wait}.",
             retry_after=(reset - now).total_seconds(),
         )
@@ -172,7 +192,9 @@ class DailyModelBudget:
 
 def reserve_all(budgets: Sequence[DailyModelBudget], tokens: int) -> list[str]:
     """Reserve a call in all budgets or none; the day of each.
-    BudgetError: one is used up."""
+
+    BudgetError: one is used up.
+    """
     days: list[str] = []
     try:
         for budget in budgets:

@@ -15,8 +15,9 @@ from engrams.settings import EmbedSettings
 def choose_embedder(settings: EmbedSettings, clock: Clock = now) -> Embedder:
     """Build the configured model; loads and calls nothing.
 
-    Queries are cached where a query costs more than a look-up. ``clock``: to understand a server's Retry-After date. SettingsError: a
-    model's name or an address is missing or wrong."""
+    Queries are cached where a query costs more than a look-up. ``clock``: to understand a server's
+    Retry-After date. SettingsError: a model's name or an address is missing or wrong.
+    """
     match settings.provider:
         case "builtin":
             from engrams.models.embed.staticembedder import BuiltinEmbedder
@@ -30,19 +31,28 @@ def choose_embedder(settings: EmbedSettings, clock: Clock = now) -> Embedder:
             from engrams.models.embed.onnx import OnnxEmbedder
 
             if not settings.model:
-                raise SettingsError("`embed.model` is not set.", hint="Name a folder with an ONNX model, or a model on the hub.")
+                raise SettingsError(
+                    "`embed.model` is not set.",
+                    hint="Name a folder with an ONNX model, or a model on the hub.",
+                )
             return QueryCachingEmbedder(OnnxEmbedder(settings))
         case "openai":
             from engrams.models.embed.openai import connect as connect_openai
 
             if not settings.model and not settings.url:
-                raise SettingsError("`embed.model` is not set.", hint="Name the embedding model, for example text-embedding-3-small.")
+                raise SettingsError(
+                    "`embed.model` is not set.",
+                    hint="Name the embedding model, for example text-embedding-3-small.",
+                )
             return QueryCachingEmbedder(connect_openai(settings, clock))
         case "ollama":
             from engrams.models.embed.ollama import connect as connect_ollama
 
             if not settings.model:
-                raise SettingsError("`embed.model` is not set.", hint="Name the embedding model, for example nomic-embed-text.")
+                raise SettingsError(
+                    "`embed.model` is not set.",
+                    hint="Name the embedding model, for example nomic-embed-text.",
+                )
             return QueryCachingEmbedder(connect_ollama(settings, clock))
         case _:
             assert_never(settings.provider)
@@ -50,10 +60,15 @@ def choose_embedder(settings: EmbedSettings, clock: Clock = now) -> Embedder:
 
 def require_embedder(given: Embedder) -> Embedder:
     """Refuse an object that is no embedder. InputError says what one needs."""
-    if not isinstance(getattr(given, "card", None), EmbedderCard) or not callable(getattr(given, "embed", None)):
+    if not isinstance(getattr(given, "card", None), EmbedderCard) or not callable(
+        getattr(given, "embed", None)
+    ):
         raise InputError(
             f"{type(given).__name__} is no embedder: it needs a `card` and a method `embed`.",
-            hint="`card` is an engrams.ports.EmbedderCard(id, dimension); `embed(texts, purpose)` gives one unit vector a text.",
+            hint=(
+                "`card` is an engrams.ports.EmbedderCard(id, dimension); `embed(texts, purpose)`"
+                " gives one unit vector a text."
+            ),
         )
     return given
 

@@ -23,7 +23,9 @@ class NullEmbedder:
     def card(self) -> EmbedderCard:
         return _CARD
 
-    def embed(self, texts: Sequence[str], purpose: Literal["query", "document"] = "document") -> Floats:
+    def embed(
+        self, texts: Sequence[str], purpose: Literal["query", "document"] = "document"
+    ) -> Floats:
         """Return float32 [len(texts), 0]."""
         import numpy as np
 

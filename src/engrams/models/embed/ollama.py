@@ -37,13 +37,27 @@ class OllamaEmbeddingApi:
         return [parse_vector(row) for row in parse_list(body, "embeddings")]
 
 
-def connect(settings: EmbedSettings, clock: Clock, retry: RetryPolicy | None = None) -> RemoteEmbedder:
+def connect(
+    settings: EmbedSettings, clock: Clock, retry: RetryPolicy | None = None
+) -> RemoteEmbedder:
     """Build the embedder of an Ollama server; calls nothing.
 
-    ``settings.url``: the server's root. SettingsError: it is no http(s) address."""
+    ``settings.url``: the server's root. SettingsError: it is no http(s) address.
+    """
     base = parse_address(settings.url or _DEFAULT).removesuffix("/v1").removesuffix("/api")
     key = settings.api_key.strip()
     client = HttpClient(base, {"authorization": f"Bearer {key}"} if key else {})
-    name = f"ollama:{settings.model.removesuffix(':latest')}" + (f"@{settings.dimension}" if settings.dimension else "")
-    about = make_card(name, settings.model, dimension=settings.dimension, query_prefix=settings.query_prefix)
-    return RemoteEmbedder(client, OllamaEmbeddingApi(settings.model, settings.dimension), about, settings, clock, retry or RetryPolicy())
+    name = f"ollama:{settings.model.removesuffix(':latest')}" + (
+        f"@{settings.dimension}" if settings.dimension else ""
+    )
+    about = make_card(
+        name, settings.model, dimension=settings.dimension, query_prefix=settings.query_prefix
+    )
+    return RemoteEmbedder(
+        client,
+        OllamaEmbeddingApi(settings.model, settings.dimension),
+        about,
+        settings,
+        clock,
+        retry or RetryPolicy(),
+    )

@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from engrams.errors import ModelError
 from engrams.frozendata import dataclass
-from engrams.models.embed.modelfamilies import Pooling, Purpose, add_prefixes, find_family, make_card
+from engrams.models.embed.modelfamilies import (
+    Pooling,
+    Purpose,
+    add_prefixes,
+    find_family,
+    make_card,
+)
 from engrams.models.onnxloader import FULL, SMALL, LoadedOnnxModel, load_onnx
 from engrams.ports import EmbedderCard
 from engrams.settings import EmbedSettings
@@ -42,9 +48,12 @@ class _LoadedEmbedder:
 class OnnxEmbedder:
     """Embedder port over onnxruntime; threads share it.
 
-    The model is loaded at the first use. The graph takes ``input_ids`` and ``attention_mask`` (and ``token_type_ids`` or ``position_ids``
-    where it asks) and gives vectors [texts, dimension], or the last hidden state [texts, tokens, dimension], which is pooled here: as the
-    folder's ``1_Pooling/config.json`` says, else as the model's family does, else by the mean. Texts are cut at 256 tokens."""
+    The model is loaded at the first use. The graph takes ``input_ids`` and ``attention_mask`` (and
+    ``token_type_ids`` or ``position_ids`` where it asks) and gives vectors [texts, dimension], or
+    the last hidden state [texts, tokens, dimension], which is pooled here: as the folder's
+    ``1_Pooling/config.json`` says, else as the model's family does, else by the mean. Texts are cut
+    at 256 tokens.
+    """
 
     incognito: ClassVar[bool] = True
     """True: no text that it embeds is kept anywhere."""
@@ -59,7 +68,8 @@ class OnnxEmbedder:
     def card(self) -> EmbedderCard:
         """Load the model and return its card.
 
-        ExtraError: the extra ``local`` is not installed. ModelError: the model cannot be loaded."""
+        ExtraError: the extra ``local`` is not installed. ModelError: the model cannot be loaded.
+        """
         return self._load_once().card
 
     def embed(self, texts: Sequence[str], purpose: Purpose = "document") -> Floats:
@@ -67,11 +77,17 @@ class OnnxEmbedder:
         import numpy as np
 
         loaded = self._load_once()
-        wanted = [text.encode("utf-8", "replace")[:_BYTES].decode("utf-8", "ignore") for text in add_prefixes(loaded.card, texts, purpose)]
+        wanted = [
+            text.encode("utf-8", "replace")[:_BYTES].decode("utf-8", "ignore")
+            for text in add_prefixes(loaded.card, texts, purpose)
+        ]
         encoded = loaded.model.tokenizer.encode_batch([text or " " for text in wanted])
         out = np.zeros((len(texts), loaded.card.dimension), dtype=np.float32)
         # Texts of like length together: a batch costs as much as its longest text.
-        order = sorted((place for place, text in enumerate(wanted) if text), key=lambda place: len(encoded[place].ids))
+        order = sorted(
+            (place for place, text in enumerate(wanted) if text),
+            key=lambda place: len(encoded[place].ids),
+        )
         for start in range(0, len(order), self._settings.batch_size):
             places = order[start : start + self._settings.batch_size]
             out[places] = _run(loaded, [encoded[place] for place in places])
@@ -106,13 +122,19 @@ def _run(loaded: _LoadedEmbedder, encoded: Sequence[Any]) -> Floats:
     try:
         inputs = {name: values for name, values in feed.items() if name in loaded.model.inputs}
         found = loaded.model.session.run([loaded.output], inputs)[0]
-    except Exception as problem:  # noqa: BLE001  onnxruntime has no common error class
-        raise ModelError(f"{loaded.card.id} failed ({type(problem).__name__}).", retryable=False) from None
+    except Exception as problem:  # noqa: BLE001 - onnxruntime has no common error class
+        raise ModelError(
+            f"{loaded.card.id} failed ({type(problem).__name__}).", retryable=False
+        ) from None
     states = np.asarray(found, dtype=np.float32)
     vectors = states if states.ndim == 2 else _pool(states, feed["attention_mask"], loaded.pooling)
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     if not np.isfinite(lengths).all():
-        raise ModelError(f"{loaded.card.id} gave a vector that is no number.", hint="Fetch its files again.", retryable=False)
+        raise ModelError(
+            f"{loaded.card.id} gave a vector that is no number.",
+            hint="Fetch its files again.",
+            retryable=False,
+        )
     unit: Floats = vectors / np.maximum(lengths, np.float32(1e-12))
     return unit
 
@@ -133,17 +155,21 @@ def _pool(states: Floats, mask: npt.NDArray[np.int64], pooling: Pooling) -> Floa
 
 
 def _load(settings: EmbedSettings) -> _LoadedEmbedder:
-    name, place = settings.model, Path(settings.model).expanduser()
+    name = settings.model
+    place = Path(settings.model).expanduser()
     if not place.is_dir() and "/" not in name and not name.startswith((".", "~")):
         name = f"sentence-transformers/{name}"
-    model = load_onnx(name, (*FULL, *SMALL), fetched=(*_EXTRAS, *FULL), threads=min(_THREADS, os.cpu_count() or 1))
+    model = load_onnx(
+        name, (*FULL, *SMALL), fetched=(*_EXTRAS, *FULL), threads=min(_THREADS, os.cpu_count() or 1)
+    )
     folder = model.folder
     model.tokenizer.no_padding()
     model.tokenizer.enable_truncation(max_length=_TOKENS)
     output = next((part for part in model.outputs if part in _POOLED), model.outputs[0])
     name = Path(settings.model).name if folder == place else settings.model
     base = make_card(
-        f"onnx:{name}-{_fingerprint(model.file)}", f"{settings.model} {_read_json(folder / 'config.json').get('_name_or_path', '')}"
+        f"onnx:{name}-{_fingerprint(model.file)}",
+        f"{settings.model} {_read_json(folder / 'config.json').get('_name_or_path', '')}",
     )
     loaded = _LoadedEmbedder(model, output, _find_pooling(folder, name), base)
     return replace(loaded, card=_fill_card(loaded, settings.query_prefix))
@@ -153,7 +179,9 @@ def _fill_card(loaded: _LoadedEmbedder, query_prefix: str | None) -> EmbedderCar
     """Fill the card with the folder's prompts and the graph's real dimension."""
     prompts = _read_json(loaded.model.folder / "config_sentence_transformers.json").get("prompts")
     said = prompts if isinstance(prompts, Mapping) else {}
-    query = str(said.get("query") or loaded.card.query_prefix) if query_prefix is None else query_prefix
+    query = (
+        str(said.get("query") or loaded.card.query_prefix) if query_prefix is None else query_prefix
+    )
     document = str(said.get("document") or said.get("passage") or loaded.card.document_prefix)
     probed = replace(loaded.card, query_prefix=query, document_prefix=document)
     return replace(probed, dimension=_run(loaded, [loaded.model.tokenizer.encode("a")]).shape[1])
@@ -183,5 +211,7 @@ def _read_json(path: Path) -> Mapping[str, Any]:
     try:
         found = json.loads(path.read_text("utf-8"))
     except ValueError:
-        raise ModelError(f"{path} is not valid JSON.", hint="Fetch the model's files again.", retryable=False) from None
+        raise ModelError(
+            f"{path} is not valid JSON.", hint="Fetch the model's files again.", retryable=False
+        ) from None
     return found if isinstance(found, Mapping) else {}

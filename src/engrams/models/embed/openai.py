@@ -38,23 +38,44 @@ class OpenAIEmbeddingApi:
         """Read rows by their ``index``; vectors are lists or base64."""
         entries = parse_list(body, "data")
         if not all(isinstance(entry, Mapping) for entry in entries):
-            raise ModelError("The embedding server's data are no objects.", hint=NO_API, retryable=False)
+            raise ModelError(
+                "The embedding server's data are no objects.", hint=NO_API, retryable=False
+            )
         places = [entry.get("index", place) for place, entry in enumerate(entries)]
         if sorted(place for place in places if isinstance(place, int)) != list(range(len(entries))):
-            raise ModelError("The embedding server's answer skips or repeats a text.", retryable=False)
-        rows = dict(zip(places, (parse_vector(entry.get("embedding")) for entry in entries), strict=True))
+            raise ModelError(
+                "The embedding server's answer skips or repeats a text.", retryable=False
+            )
+        rows = dict(
+            zip(places, (parse_vector(entry.get("embedding")) for entry in entries), strict=True)
+        )
         return [rows[place] for place in range(len(entries))]
 
 
-def connect(settings: EmbedSettings, clock: Clock, retry: RetryPolicy | None = None) -> RemoteEmbedder:
+def connect(
+    settings: EmbedSettings, clock: Clock, retry: RetryPolicy | None = None
+) -> RemoteEmbedder:
     """Build the embedder of a server; calls nothing.
 
-    ``settings.url``: with its version path; ``/v1`` is added where there is no path. SettingsError: it is no http(s) address."""
+    ``settings.url``: with its version path; ``/v1`` is added where there is no path. SettingsError:
+    it is no http(s) address.
+    """
     base = parse_address(settings.url or _DEFAULT).removesuffix("/embeddings")
     if "/" not in base.split("://", 1)[1]:
         base += "/v1"
     key = settings.api_key.strip()
     client = HttpClient(base, {"authorization": f"Bearer {key}"} if key else {})
-    name = f"openai:{settings.model or client.host}" + (f"@{settings.dimension}" if settings.dimension else "")
-    about = make_card(name, settings.model, dimension=settings.dimension, query_prefix=settings.query_prefix)
-    return RemoteEmbedder(client, OpenAIEmbeddingApi(settings.model, settings.dimension), about, settings, clock, retry or RetryPolicy())
+    name = f"openai:{settings.model or client.host}" + (
+        f"@{settings.dimension}" if settings.dimension else ""
+    )
+    about = make_card(
+        name, settings.model, dimension=settings.dimension, query_prefix=settings.query_prefix
+    )
+    return RemoteEmbedder(
+        client,
+        OpenAIEmbeddingApi(settings.model, settings.dimension),
+        about,
+        settings,
+        clock,
+        retry or RetryPolicy(),
+    )

@@ -13,7 +13,10 @@ from engrams.settings import Settings, preset_cosines
 @dataclass(frozen=True, slots=True)
 class PresetCosine:
     """Setting whose cosine is the preset's.
-    ``given``: for ``embed.cosine_model``. ``used``: its like for the model in use. ``known``: both have a scale; else ``given`` is used."""
+
+    ``given``: for ``embed.cosine_model``. ``used``: its like for the model in use. ``known``: both
+    have a scale; else ``given`` is used.
+    """
 
     name: str
     given: float
@@ -21,16 +24,23 @@ class PresetCosine:
     known: bool
 
 
-def translate_preset(settings: Settings, card: EmbedderCard | None = None) -> tuple[PresetCosine, ...]:
+def translate_preset(
+    settings: Settings, card: EmbedderCard | None = None
+) -> tuple[PresetCosine, ...]:
     """Translate the cosines that stand as their preset gives them.
-    One that was set otherwise holds as it is. ``card``: None is that of the configured model, by its name. Empty where
-    ``embed.cosine_model`` is, or where there are no vectors."""
-    model, card = settings.embed.cosine_model, card or name_card(settings.embed)
+
+    One that was set otherwise holds as it is. ``card``: None is that of the configured model, by
+    its name. Empty where ``embed.cosine_model`` is, or where there are no vectors.
+    """
+    model = settings.embed.cosine_model
+    card = card or name_card(settings.embed)
     if not model or not card.dimension:
         return ()
     source = load_scale(find_family(model).scale)
     known = bool(source and card.scale)
     return tuple(
-        PresetCosine(name, given, translate_cosine(given, source, card.scale) if known else given, known)
+        PresetCosine(
+            name, given, translate_cosine(given, source, card.scale) if known else given, known
+        )
         for name, given in preset_cosines(settings).items()
     )

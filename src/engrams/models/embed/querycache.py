@@ -33,7 +33,9 @@ class QueryCachingEmbedder:
     def card(self) -> EmbedderCard:
         return self._inner.card
 
-    def embed(self, texts: Sequence[str], purpose: Literal["query", "document"] = "document") -> Floats:
+    def embed(
+        self, texts: Sequence[str], purpose: Literal["query", "document"] = "document"
+    ) -> Floats:
         """Embed texts; each query that is not cached is embedded once."""
         if purpose == "document" or not texts:
             return self._inner.embed(texts, purpose)
@@ -47,7 +49,13 @@ class QueryCachingEmbedder:
         if missing:
             rows = self._inner.embed(missing, purpose)
             found.update(zip(missing, rows, strict=True))
-            self._store_rows({text: row.copy() for text, row in zip(missing, rows, strict=True) if len(text) <= _LARGEST})
+            self._store_rows(
+                {
+                    text: row.copy()
+                    for text, row in zip(missing, rows, strict=True)
+                    if len(text) <= _LARGEST
+                }
+            )
         return np.stack([found[text] for text in texts])
 
     def cache_clear(self) -> None:

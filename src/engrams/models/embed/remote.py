@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from engrams.ports.modelports import Floats
 
-# About 5,000 tokens of any script: under the 8,191 of the usual servers, far over any single memory worth one vector.
+# About 5,000 tokens of any script: under the 8,191 of the usual servers, far over any single memory
+# worth one vector.
 _LONGEST = 16_000
 _SHORTEST = 256
 _HINTS = {
@@ -31,6 +32,9 @@ _HINTS = {
     404: "Check `embed.url` and `embed.model`; a local model may have to be pulled first.",
 }
 _RETRY = RetryPolicy()
+
+
+NO_API = "Is `embed.url` the address of its API, and `embed.provider` right?"
 
 
 class EmbeddingApi(Protocol):
@@ -52,19 +56,29 @@ class _TooLongError(ModelError):
 class RemoteEmbedder:
     """Embedder port over one server; threads share it.
 
-    A query has ``timeout`` seconds in all and one retry: somebody waits for it. Documents have that for each call and three retries. Blank
-    texts are not sent; their row is zero. A text that the server finds too long is embedded by as much of its beginning as the server
-    takes."""
+    A query has ``timeout`` seconds in all and one retry: somebody waits for it. Documents have that
+    for each call and three retries. Blank texts are not sent; their row is zero. A text that the
+    server finds too long is embedded by as much of its beginning as the server takes.
+    """
 
     def __init__(
-        self, client: HttpClient, api: EmbeddingApi, card: EmbedderCard, settings: EmbedSettings, clock: Clock, retry: RetryPolicy = _RETRY
+        self,
+        client: HttpClient,
+        api: EmbeddingApi,
+        card: EmbedderCard,
+        settings: EmbedSettings,
+        clock: Clock,
+        retry: RetryPolicy = _RETRY,
     ) -> None:
         self._client = client
         self._api = api
         self._card = card
         self._settings = settings
         self._clock = clock
-        self._retry = {"document": retry, "query": RetryPolicy(min(retry.retries, 1), retry.first_wait, min(retry.max_wait, 2.0))}
+        self._retry = {
+            "document": retry,
+            "query": RetryPolicy(min(retry.retries, 1), retry.first_wait, min(retry.max_wait, 2.0)),
+        }
         self._lock = Lock()
         self._closed = Event()
 
@@ -76,14 +90,18 @@ class RemoteEmbedder:
     def embed(self, texts: Sequence[str], purpose: Purpose = "document") -> Floats:
         """Return unit vectors, zero for a blank text.
 
-        ModelError: the server failed, or its vectors have a wrong dimension."""
+        ModelError: the server failed, or its vectors have a wrong dimension.
+        """
         import numpy as np
 
         wanted = [_cut_bytes(text, _LONGEST) for text in add_prefixes(self._card, texts, purpose)]
         places = [place for place, text in enumerate(wanted) if text]
         rows: list[npt.NDArray[np.float32]] = []
         for start in range(0, len(places), self._settings.batch_size):
-            rows += self._embed_batch([wanted[place] for place in places[start : start + self._settings.batch_size]], purpose)
+            rows += self._embed_batch(
+                [wanted[place] for place in places[start : start + self._settings.batch_size]],
+                purpose,
+            )
         out = np.zeros((len(texts), max(self._card.dimension, 0)), dtype=np.float32)
         if places:
             out[places] = np.stack(rows)
@@ -95,32 +113,55 @@ class RemoteEmbedder:
         self._client.close()
 
     def _embed_batch(self, texts: list[str], purpose: Purpose) -> list[npt.NDArray[np.float32]]:
-        retry, longest = self._retry[purpose], self._settings.timeout_seconds
-        deadline = time.monotonic() + (longest if purpose == "query" else (1 + retry.retries) * (longest + retry.max_wait))
+        retry = self._retry[purpose]
+        longest = self._settings.timeout_seconds
+        deadline = time.monotonic() + (
+            longest if purpose == "query" else (1 + retry.retries) * (longest + retry.max_wait)
+        )
         try:
             return with_retries(
-                lambda: self._call(texts, min(max(deadline - time.monotonic(), 0.001), longest)), retry, deadline, self._closed
+                lambda: self._call(texts, min(max(deadline - time.monotonic(), 0.001), longest)),
+                retry,
+                deadline,
+                self._closed,
             )
         except _TooLongError:
             if len(texts) > 1:
                 middle = len(texts) // 2
-                return self._embed_batch(texts[:middle], purpose) + self._embed_batch(texts[middle:], purpose)
+                return self._embed_batch(texts[:middle], purpose) + self._embed_batch(
+                    texts[middle:], purpose
+                )
             if len(texts[0].encode("utf-8", "replace")) <= _SHORTEST:
                 raise
-            return self._embed_batch([_cut_bytes(texts[0], len(texts[0].encode("utf-8", "replace")) // 2)], purpose)
+            return self._embed_batch(
+                [_cut_bytes(texts[0], len(texts[0].encode("utf-8", "replace")) // 2)], purpose
+            )
 
     def _call(self, texts: Sequence[str], seconds: float) -> list[npt.NDArray[np.float32]]:
         if self._closed.is_set():
-            raise ModelError("The connection to the embedding model was closed.", hint="Open a new engine.", retryable=False)
+            raise ModelError(
+                "The connection to the embedding model was closed.",
+                hint="Open a new engine.",
+                retryable=False,
+            )
         response = self._client.fetch(self._api.path, self._api.request(texts), seconds)
         if response is None:
-            hint = "Is the server overloaded? Raise `embed.timeout_seconds`, or lower `embed.batch_size`."
-            raise ModelError(f"The embedding server {self._client.host} gave no complete answer within {seconds:.3g} seconds.", hint=hint)
+            hint = (
+                "Is the server overloaded? Raise `embed.timeout_seconds`, or lower"
+                " `embed.batch_size`."
+            )
+            raise ModelError(
+                f"The embedding server {self._client.host} gave no complete answer within"
+                f" {seconds:.3g} seconds.",
+                hint=hint,
+            )
         if response.status != 200:
             raise _refusal_error(self._card.id, response, self._clock)
         rows = self._api.read(response.json())
         if len(rows) != len(texts):
-            raise ModelError(f"{self._card.id} gave {len(rows)} vectors for {len(texts)} texts.", retryable=False)
+            raise ModelError(
+                f"{self._card.id} gave {len(rows)} vectors for {len(texts)} texts.", retryable=False
+            )
         return [self._to_unit(row) for row in rows]
 
     def _to_unit(self, row: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
@@ -131,13 +172,18 @@ class RemoteEmbedder:
                 self._card = with_dimension(self._card, row.size)
         if row.shape != (self._card.dimension,):
             raise ModelError(
-                f"{self._card.id} gave a vector of the wrong dimension: {row.size} instead of {self._card.dimension}.",
+                f"{self._card.id} gave a vector of the wrong dimension: {row.size} instead of"
+                f" {self._card.dimension}.",
                 hint="Check `embed.model` and `embed.dimension`; 0 takes the model's own.",
                 retryable=False,
             )
         length = float(np.linalg.norm(row))
         if not np.isfinite(length) or length == 0.0:
-            raise ModelError(f"{self._card.id} gave a vector without a direction.", hint="Is the model loaded right?", retryable=True)
+            raise ModelError(
+                f"{self._card.id} gave a vector without a direction.",
+                hint="Is the model loaded right?",
+                retryable=True,
+            )
         return row / np.float32(length)
 
 
@@ -149,17 +195,20 @@ def parse_vector(row: Json) -> npt.NDArray[np.float32]:
 
     try:
         if isinstance(row, str):
-            return np.frombuffer(base64.b64decode(row, validate=True), dtype="<f4").astype(np.float32)
+            return np.frombuffer(base64.b64decode(row, validate=True), dtype="<f4").astype(
+                np.float32
+            )
         with np.errstate(over="ignore"):
             vector = np.asarray(row, dtype=np.float32)
     except (ValueError, TypeError, OverflowError):
         vector = np.zeros((0, 0), dtype=np.float32)
     if vector.ndim != 1:
-        raise ModelError("The embedding server gave a vector that is no list of numbers.", hint=NO_API, retryable=False)
+        raise ModelError(
+            "The embedding server gave a vector that is no list of numbers.",
+            hint=NO_API,
+            retryable=False,
+        )
     return vector
-
-
-NO_API = "Is `embed.url` the address of its API, and `embed.provider` right?"
 
 
 def _refusal_error(name: str, response: HttpResponse, clock: Clock) -> ModelError:
@@ -167,7 +216,9 @@ def _refusal_error(name: str, response: HttpResponse, clock: Clock) -> ModelErro
     if response.status in (400, 413, 422, 500) and mentions(
         response.body, "too long", "too large", "context", "maximum", "max_tokens", "n_ubatch"
     ):
-        return _TooLongError(error.message, hint="The text is longer than the model takes.", retryable=False)
+        return _TooLongError(
+            error.message, hint="The text is longer than the model takes.", retryable=False
+        )
     return error
 
 
@@ -182,5 +233,7 @@ def parse_list(body: Json, name: str) -> list[Json]:
     found = body.get(name) if isinstance(body, Mapping) else None
     if not isinstance(found, list):
         problem = "something that is not JSON" if body is None else f"no {name!r}"
-        raise ModelError(f"The embedding server answered with {problem}.", hint=NO_API, retryable=body is None)
+        raise ModelError(
+            f"The embedding server answered with {problem}.", hint=NO_API, retryable=body is None
+        )
     return found

@@ -1,8 +1,10 @@
 """Embed texts with the shipped table, distilled from all-MiniLM-L6-v2.
 
-A text's vector is the sum of its word pieces' rows, which carry their own weight, at unit length. The table knows English best. Words of
-scripts that it cannot spell meaningfully (from Greek to Chinese) get a row made from a hash of each of their index terms instead: their
-cosine then says how many words two texts share, and unrelated texts stay apart."""
+A text's vector is the sum of its word pieces' rows, which carry their own weight, at unit length.
+The table knows English best. Words of scripts that it cannot spell meaningfully (from Greek to
+Chinese) get a row made from a hash of each of their index terms instead: their cosine then says how
+many words two texts share, and unrelated texts stay apart.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ _BEYOND_LATIN = "\u0370"
 # Rows gathered at once, 1 KB each.
 _CHUNK = 16_384
 
-CARD = EmbedderCard("builtin-256-1", _DIMENSION, floors=BUILTIN_FLOORS, scale=load_scale("builtin"), inline=True)
+CARD = EmbedderCard(
+    "builtin-256-1", _DIMENSION, floors=BUILTIN_FLOORS, scale=load_scale("builtin"), inline=True
+)
 
 
 _LONGEST = 100
@@ -99,8 +103,9 @@ def split_words(text: str) -> list[str]:
 class WordPieceTokenizer:
     """BERT's uncased tokenizer: greedy longest match over word pieces; equal ids.
 
-    Pieces that continue a word begin with ``##``. ``unknown``: the id of a word that cannot be spelled with the vocabulary; None: such a
-    word gives no id."""
+    Pieces that continue a word begin with ``##``. ``unknown``: the id of a word that cannot be
+    spelled with the vocabulary; None: such a word gives no id.
+    """
 
     def __init__(self, vocabulary: Mapping[str, int], unknown: int | None = None) -> None:
         self._ids = vocabulary
@@ -209,8 +214,11 @@ def _load_table() -> _StaticEmbeddingTable:
     # The plain view: a memmap runs Python code at each look-up.
     rows = np.asarray(np.load(_DATA / "table.npy", mmap_mode="r"))
     scale = np.load(_DATA / "scale.npy")
-    pieces = WordPieceTokenizer.from_lines((_DATA / "vocabulary.txt").read_text("utf-8").splitlines())
-    # As long as the row of a word of content: the median one, taken where the vocabulary holds whole words.
+    pieces = WordPieceTokenizer.from_lines(
+        (_DATA / "vocabulary.txt").read_text("utf-8").splitlines()
+    )
+    # As long as the row of a word of content: the median one, taken where the vocabulary holds
+    # whole words.
     sample = rows[2000:12_000:100].astype(np.float32) * scale[2000:12_000:100, None]
     lengths = np.sort(np.linalg.norm(sample, axis=1))
     # np.median would load numpy.ma, which takes longer than everything else here.
@@ -238,7 +246,8 @@ def _sum_rows(table: _StaticEmbeddingTable, ids: Sequence[int]) -> Floats:
     else:
         flat, counts = np.unique(ids, return_counts=True)
         weights = table.scale[flat] * counts.astype(np.float32)
-    # Not a matrix product: BLAS would split it among threads that wait for each other on a busy machine.
+    # Not a matrix product: BLAS would split it among threads that wait for each other on a busy
+    # machine.
     total: Floats = np.einsum("i,ij->j", weights, table.rows[flat].astype(np.float32))
     return total
 
@@ -249,6 +258,9 @@ def _hash_signs(term: str) -> npt.NDArray[np.float32]:
     import numpy as np
 
     bits = np.unpackbits(
-        np.frombuffer(hashlib.blake2b(term.encode("utf-8", "replace"), digest_size=_DIMENSION // 8).digest(), dtype=np.uint8)
+        np.frombuffer(
+            hashlib.blake2b(term.encode("utf-8", "replace"), digest_size=_DIMENSION // 8).digest(),
+            dtype=np.uint8,
+        )
     )
     return np.where(bits, np.float32(1), np.float32(-1))

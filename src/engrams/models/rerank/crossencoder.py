@@ -24,10 +24,19 @@ _BATCH = 8
 class CrossEncoderReranker:
     """Reranker of absolute relevance, sigmoid(logit); threads share it.
 
-    A score means the same for every query. The model is loaded at the first use. ``place``: a folder with an ONNX file and tokenizer.json,
-    or a model's name on the Hugging Face hub. ``timer``: seconds, monotonic."""
+    A score means the same for every query. The model is loaded at the first use. ``place``: a
+    folder with an ONNX file and tokenizer.json, or a model's name on the Hugging Face hub.
+    ``timer``: seconds, monotonic.
+    """
 
-    def __init__(self, place: str, *, batch: int = _BATCH, threads: int = 0, timer: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        place: str,
+        *,
+        batch: int = _BATCH,
+        threads: int = 0,
+        timer: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._place = place
         self._batch = batch
         self._threads = threads
@@ -42,7 +51,8 @@ class CrossEncoderReranker:
     def warm(self) -> None:
         """Load the model now.
 
-        ExtraError: the extra ``local`` is not installed. ModelError: it cannot be loaded."""
+        ExtraError: the extra ``local`` is not installed. ModelError: it cannot be loaded.
+        """
         with self._lock:
             if self._model is None:
                 self._model = _load(self._place, self._threads)
@@ -60,7 +70,9 @@ class CrossEncoderReranker:
             began = self._timer()
             if began + slowest > deadline:
                 break
-            scores += self._score(query, [text[:CANDIDATE] for text in rank.texts[start : start + self._batch]])
+            scores += self._score(
+                query, [text[:CANDIDATE] for text in rank.texts[start : start + self._batch]]
+            )
             slowest = max(slowest, self._timer() - began)
         return (*scores, *(None,) * (len(rank.texts) - len(scores)))
 
@@ -71,7 +83,11 @@ class CrossEncoderReranker:
         assert model is not None
         pairs = [(_replace_surrogates(query), _replace_surrogates(text)) for text in texts]
         encoded = model.tokenizer.encode_batch(pairs)
-        columns = {"input_ids": "ids", "attention_mask": "attention_mask", "token_type_ids": "type_ids"}
+        columns = {
+            "input_ids": "ids",
+            "attention_mask": "attention_mask",
+            "token_type_ids": "type_ids",
+        }
         feed = {
             name: np.array([getattr(row, column) for row in encoded], dtype=np.int64)
             for name, column in columns.items()
@@ -79,14 +95,20 @@ class CrossEncoderReranker:
         }
         try:
             logits = np.asarray(model.session.run([model.outputs[0]], feed)[0], dtype=np.float64)
-        except Exception as problem:  # noqa: BLE001  onnxruntime has no common error class
-            raise ModelError(f"{self.name} failed ({type(problem).__name__}).", retryable=False) from None
+        except Exception as problem:  # noqa: BLE001 - onnxruntime has no common error class
+            raise ModelError(
+                f"{self.name} failed ({type(problem).__name__}).", retryable=False
+            ) from None
         return [sigmoid(logit) for logit in self._to_relevance(logits, len(texts))]
 
     def _to_relevance(self, logits: npt.NDArray[np.float64], count: int) -> list[float]:
         import numpy as np
 
-        rows = logits.reshape(count, -1) if logits.size and logits.size % count == 0 else np.empty((count, 0))
+        rows = (
+            logits.reshape(count, -1)
+            if logits.size and logits.size % count == 0
+            else np.empty((count, 0))
+        )
         if rows.shape[1] not in (1, 2) or np.isnan(rows).any():
             hint = "A cross-encoder gives one number for each pair; is this an embedding model?"
             raise ModelError(f"{self.name} gives no relevance.", hint=hint, retryable=False)
@@ -103,5 +125,7 @@ def _load(place: str, threads: int) -> LoadedOnnxModel:
     model = load_onnx(place, files, fetched=files, threads=threads)
     model.tokenizer.enable_truncation(max_length=_LONGEST, strategy="longest_first")
     padding = model.tokenizer.padding or {}
-    model.tokenizer.enable_padding(pad_id=padding.get("pad_id", 0), pad_token=padding.get("pad_token", "[PAD]"))
+    model.tokenizer.enable_padding(
+        pad_id=padding.get("pad_id", 0), pad_token=padding.get("pad_token", "[PAD]")
+    )
     return model

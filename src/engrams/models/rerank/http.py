@@ -35,14 +35,20 @@ class HttpReranker:
         if not rank.texts or rank.seconds <= 0:
             return nothing
         texts = [text[:CANDIDATE] for text in rank.texts]
-        body: dict[str, Any] = {"query": rank.query[-QUERY_TAIL:], "documents": texts, "top_n": len(texts)}
+        body: dict[str, Any] = {
+            "query": rank.query[-QUERY_TAIL:],
+            "documents": texts,
+            "top_n": len(texts),
+        }
         if self._model:
             body["model"] = self._model
         response = self._client.fetch("/rerank", body, rank.seconds)
         if response is None:
             return nothing
         if response.status != 200:
-            raise status_error(self.name, response.status, response.headers, response.json(), self._clock)
+            raise status_error(
+                self.name, response.status, response.headers, response.json(), self._clock
+            )
         scores = dict(self._read_scores(response.json(), len(texts)))
         if any(not 0.0 <= score <= 1.0 for score in scores.values()):
             # Known for good then: the next answer may by chance lie within 0..1.
@@ -58,9 +64,18 @@ class HttpReranker:
     def _read_scores(self, body: Json, count: int) -> Iterator[tuple[int, float]]:
         results = body.get("results", body.get("data")) if isinstance(body, Mapping) else body
         if not isinstance(results, list):
-            raise ModelError(f"{self.name} answered without results.", hint="Is this the address of a rerank server?")
+            raise ModelError(
+                f"{self.name} answered without results.",
+                hint="Is this the address of a rerank server?",
+            )
         for result in results:
             if isinstance(result, Mapping):
-                place, score = result.get("index"), result.get("relevance_score", result.get("score"))
-                if isinstance(place, int) and 0 <= place < count and isinstance(score, int | float) and math.isfinite(score):
+                place = result.get("index")
+                score = result.get("relevance_score", result.get("score"))
+                if (
+                    isinstance(place, int)
+                    and 0 <= place < count
+                    and isinstance(score, int | float)
+                    and math.isfinite(score)
+                ):
                     yield place, float(score)

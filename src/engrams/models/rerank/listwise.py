@@ -23,7 +23,10 @@ from engrams.prompts import load, quote
 _LOG = logging.getLogger(__name__)
 VOTES = 2
 _CONTEXT = 8000
-"""Characters of a turn's query, which the last user text leads. Of a longer query the tail is shown."""
+"""Characters of a turn's query, which the last user text leads.
+
+Of a longer query the tail is shown.
+"""
 _SESSIONS = 1000
 _ANSWER_TOKENS = 512
 
@@ -56,7 +59,8 @@ class RelevanceJudgementRequest:
 class RelevanceJudgement:
     """Judgement of the chat model on which memories help with a turn.
 
-    Unless ``ran``, they are those last verified that are still candidates."""
+    Unless ``ran``, they are those last verified that are still candidates.
+    """
 
     status: RelevanceJudgementStatus
     ids: tuple[str, ...] = ()
@@ -99,7 +103,9 @@ class _SessionJudgement:
 class ListwiseReranker:
     """Reranker that also keeps each session's last judgement; threads share it."""
 
-    def __init__(self, chat: ChatModel | None, clock: Clock, pace: RelevanceJudgementSchedule | None = None) -> None:
+    def __init__(
+        self, chat: ChatModel | None, clock: Clock, pace: RelevanceJudgementSchedule | None = None
+    ) -> None:
         self._chat = chat
         self._clock = clock
         self._pace = pace or RelevanceJudgementSchedule()
@@ -116,8 +122,9 @@ class ListwiseReranker:
     def judge(self, case: RelevanceJudgementRequest) -> RelevanceJudgement:
         """Judge the candidates of a turn; model failures never raise.
 
-        The model is called on a session's first turn, when the topic changed, and every third turn; in between, and when it fails, the
-        memories verified last are kept."""
+        The model is called on a session's first turn, when the topic changed, and every third turn;
+        in between, and when it fails, the memories verified last are kept.
+        """
         if case.opted_out:
             return self._count(RelevanceJudgement(RelevanceJudgementStatus.OPTED_OUT))
         if self._chat is None:
@@ -126,7 +133,9 @@ class ListwiseReranker:
         turn, due, carried = self._begin_turn(case, texts)
         if not due:
             return self._count(RelevanceJudgement(RelevanceJudgementStatus.CADENCE_CARRY, carried))
-        ballots = self._collect_votes(self._chat, case.query, tuple(texts.values()), (self._pace.limit, case.seconds))
+        ballots = self._collect_votes(
+            self._chat, case.query, tuple(texts.values()), (self._pace.limit, case.seconds)
+        )
         status = self._record_outcome(ballots)
         if status is not RelevanceJudgementStatus.RAN:
             return self._count(RelevanceJudgement(status, carried))
@@ -138,8 +147,10 @@ class ListwiseReranker:
     def rank(self, rank: RerankRequest) -> tuple[float | None, ...]:
         """Score the texts by two votes; all None without a verdict.
 
-        Above 0.5 what every vote names, in its order; 0.25 what only one names; 0 the rest. Without a session it asks the model each time,
-        except within the backoff; a turn of one is judged as ``judge`` does."""
+        Above 0.5 what every vote names, in its order; 0.25 what only one names; 0 the rest. Without
+        a session it asks the model each time, except within the backoff; a turn of one is judged as
+        ``judge`` does.
+        """
         nothing = (None,) * len(rank.texts)
         if rank.session:
             return self._rank_turn(rank)
@@ -149,7 +160,9 @@ class ListwiseReranker:
         if not rank.texts or rank.seconds <= 0 or self._is_backing_off():
             self._count(RelevanceJudgement(RelevanceJudgementStatus.CADENCE_CARRY))
             return nothing
-        ballots = self._collect_votes(self._chat, rank.query, rank.texts, (len(rank.texts), rank.seconds))
+        ballots = self._collect_votes(
+            self._chat, rank.query, rank.texts, (len(rank.texts), rank.seconds)
+        )
         status = self._record_outcome(ballots)
         self._count(RelevanceJudgement(status))
         if status is not RelevanceJudgementStatus.RAN:
@@ -162,16 +175,24 @@ class ListwiseReranker:
 
     def _rank_turn(self, rank: RerankRequest) -> tuple[float | None, ...]:
         """Score what helps above 0.5, the rest 0.
-        None for all before the first verdict of a session."""
+
+        None for all before the first verdict of a session.
+        """
         case = RelevanceJudgementRequest(
-            rank.session, rank.query, tuple(zip(rank.ids, rank.texts, strict=True)), rank.topic_changed, seconds=rank.seconds
+            rank.session,
+            rank.query,
+            tuple(zip(rank.ids, rank.texts, strict=True)),
+            rank.topic_changed,
+            seconds=rank.seconds,
         )
         judgement = self.judge(case)
         with self._lock:
             known = self._sessions.get(rank.session)
         if known is None or not known.judged:
             return (None,) * len(rank.texts)
-        scores = {name: 1.0 - 0.5 * order / len(rank.ids) for order, name in enumerate(judgement.ids)}
+        scores = {
+            name: 1.0 - 0.5 * order / len(rank.ids) for order, name in enumerate(judgement.ids)
+        }
         return tuple(scores.get(name, 0.0) for name in rank.ids)
 
     def counts(self) -> Mapping[str, int]:
@@ -184,7 +205,9 @@ class ListwiseReranker:
         with self._lock:
             self._sessions.pop(session, None)
 
-    def _begin_turn(self, case: RelevanceJudgementRequest, texts: Mapping[str, str]) -> tuple[int, bool, tuple[str, ...]]:
+    def _begin_turn(
+        self, case: RelevanceJudgementRequest, texts: Mapping[str, str]
+    ) -> tuple[int, bool, tuple[str, ...]]:
         backing_off = self._is_backing_off()
         with self._lock:
             session = self._sessions.setdefault(case.session, _SessionJudgement())
@@ -201,12 +224,16 @@ class ListwiseReranker:
         with self._lock:
             session = self._sessions.get(id)
             if session is not None and turn > session.judged:
-                session.judged, session.verified = turn, verified
+                session.judged = turn
+                session.verified = verified
 
     def _is_backing_off(self) -> bool:
         with self._lock:
             # A clock that was set back must not make the pause longer.
-            return self._failed_at is not None and 0 <= (self._clock() - self._failed_at).total_seconds() < self._pace.backoff
+            return (
+                self._failed_at is not None
+                and 0 <= (self._clock() - self._failed_at).total_seconds() < self._pace.backoff
+            )
 
     def _count(self, judgement: RelevanceJudgement) -> RelevanceJudgement:
         with self._lock:
@@ -217,16 +244,21 @@ class ListwiseReranker:
         lost = next((ballot for ballot in ballots if isinstance(ballot, _FailedVote)), None)
         with self._lock:
             if lost is None:
-                self._failed_at, self._reported = None, ""
+                self._failed_at = None
+                self._reported = ""
                 return RelevanceJudgementStatus.RAN
             self._failed_at = self._clock()
             news = isinstance(lost.problem, BudgetError) or not lost.problem.retryable
             if news and self._reported != lost.problem.message:
                 self._reported = lost.problem.message
-                _LOG.warning("Memories are not judged: %s %s", lost.problem.message, lost.problem.hint)
+                _LOG.warning(
+                    "Memories are not judged: %s %s", lost.problem.message, lost.problem.hint
+                )
         return lost.status
 
-    def _collect_votes(self, chat: ChatModel, query: str, texts: Sequence[str], bounds: tuple[int, float]) -> list[_Ballot]:
+    def _collect_votes(
+        self, chat: ChatModel, query: str, texts: Sequence[str], bounds: tuple[int, float]
+    ) -> list[_Ballot]:
         """Ask for votes up to the first lost or empty one."""
         limit, seconds = bounds
         deadline = time.monotonic() + seconds
@@ -234,7 +266,9 @@ class ListwiseReranker:
         for number in range(VOTES):
             # The second vote sees the list upside down: a place in a list must not decide.
             order = range(len(texts)) if number % 2 == 0 else range(len(texts) - 1, -1, -1)
-            ballot = _ask_vote(chat, query, [texts[place] for place in order], (limit, deadline - time.monotonic()))
+            ballot = _ask_vote(
+                chat, query, [texts[place] for place in order], (limit, deadline - time.monotonic())
+            )
             match ballot:
                 case _RankingVote():
                     ballots.append(_RankingVote(tuple(order[place] for place in ballot.places)))
@@ -248,26 +282,48 @@ class ListwiseReranker:
         return ballots
 
 
-def _ask_vote(chat: ChatModel, query: str, texts: Sequence[str], bounds: tuple[int, float]) -> _Ballot:
+def _ask_vote(
+    chat: ChatModel, query: str, texts: Sequence[str], bounds: tuple[int, float]
+) -> _Ballot:
     limit, seconds = bounds
     shape = _answer_schema(len(texts))
-    lines = "\n".join(f"{number}. {quote(text[:CANDIDATE])}" for number, text in enumerate(texts, 1))
+    lines = "\n".join(
+        f"{number}. {quote(text[:CANDIDATE])}" for number, text in enumerate(texts, 1)
+    )
     prompt = load("rerank").render(
-        query=quote(query if len(query) <= _CONTEXT else query[-QUERY_TAIL:]), candidates=lines, limit=str(min(limit, len(texts)))
+        query=quote(query if len(query) <= _CONTEXT else query[-QUERY_TAIL:]),
+        candidates=lines,
+        limit=str(min(limit, len(texts))),
     )
     try:
         if seconds <= 0:
             raise ModelError("There was no time for a second vote.")
-        answer = chat.ask(ChatRequest((ChatMessage("user", prompt),), "rerank", shape, max_tokens=_ANSWER_TOKENS, timeout=seconds))
+        answer = chat.ask(
+            ChatRequest(
+                (ChatMessage("user", prompt),),
+                "rerank",
+                shape,
+                max_tokens=_ANSWER_TOKENS,
+                timeout=seconds,
+            )
+        )
     except BudgetError as problem:
         return _FailedVote(RelevanceJudgementStatus.ALL_FAILED, problem)
     except ModelError as problem:
         if is_unusable(problem):
             return _FailedVote(RelevanceJudgementStatus.UNPARSEABLE, problem)
-        return _FailedVote(RelevanceJudgementStatus.TRANSPORT_ERROR if problem.retryable else RelevanceJudgementStatus.ALL_FAILED, problem)
+        return _FailedVote(
+            RelevanceJudgementStatus.TRANSPORT_ERROR
+            if problem.retryable
+            else RelevanceJudgementStatus.ALL_FAILED,
+            problem,
+        )
     numbers = _parse_numbers(answer, shape)
     if numbers is None:
-        return _FailedVote(RelevanceJudgementStatus.UNPARSEABLE, ModelError("The answer names no memories.", hint="Choose a larger model."))
+        return _FailedVote(
+            RelevanceJudgementStatus.UNPARSEABLE,
+            ModelError("The answer names no memories.", hint="Choose a larger model."),
+        )
     return _RankingVote(tuple(number - 1 for number in dict.fromkeys(numbers)))
 
 
@@ -287,10 +343,17 @@ def _parse_numbers(answer: ChatAnswer, shape: Mapping[str, Any]) -> list[int] | 
 
 def _answer_schema(count: int) -> dict[str, Any]:
     numbers = {"type": "array", "items": {"type": "integer", "minimum": 1, "maximum": count}}
-    return {"type": "object", "properties": {"ids": numbers}, "required": ["ids"], "additionalProperties": False}
+    return {
+        "type": "object",
+        "properties": {"ids": numbers},
+        "required": ["ids"],
+        "additionalProperties": False,
+    }
 
 
 def _find_consensus(votes: Sequence[_RankingVote]) -> list[int]:
     """Return the places that every vote names, by mean rank."""
-    named = set(votes[0].places).intersection(*(vote.places for vote in votes[1:])) if votes else set()
+    named = (
+        set(votes[0].places).intersection(*(vote.places for vote in votes[1:])) if votes else set()
+    )
     return sorted(named, key=lambda place: (sum(vote.places.index(place) for vote in votes), place))

@@ -14,7 +14,9 @@ from engrams.ports import ChatModel, Clock, Reranker
 class RerankerChoice:
     """Choice of a reranker.
 
-    ``model``: a folder or hub name (crossencoder), or the server's name for it (http). ``url``, ``key``: of the rerank server."""
+    ``model``: a folder or hub name (crossencoder), or the server's name for it (http). ``url``,
+    ``key``: of the rerank server.
+    """
 
     provider: Literal["none", "crossencoder", "http", "listwise"] = "none"
     model: str = ""
@@ -22,10 +24,13 @@ class RerankerChoice:
     key: str = field(default="", repr=False)
 
 
-def choose_reranker(choice: RerankerChoice, clock: Clock, chat: ChatModel | None = None) -> Reranker | None:
+def choose_reranker(
+    choice: RerankerChoice, clock: Clock, chat: ChatModel | None = None
+) -> Reranker | None:
     """Build the chosen reranker, None for ``none``; calls nothing.
 
-    SettingsError: something is missing or wrong."""
+    SettingsError: something is missing or wrong.
+    """
     match choice.provider:
         case "none":
             return None
@@ -33,13 +38,17 @@ def choose_reranker(choice: RerankerChoice, clock: Clock, chat: ChatModel | None
             from engrams.models.rerank.crossencoder import CrossEncoderReranker
 
             if not choice.model:
-                raise SettingsError("A cross-encoder needs a model.", hint="Name a folder, or a model on the hub.")
+                raise SettingsError(
+                    "A cross-encoder needs a model.", hint="Name a folder, or a model on the hub."
+                )
             return CrossEncoderReranker(choice.model)
         case "http":
             from engrams.models.rerank.http import HttpReranker
 
             if not choice.url:
-                raise SettingsError("A rerank server needs an address.", hint="Give it as https://host/v1.")
+                raise SettingsError(
+                    "A rerank server needs an address.", hint="Give it as https://host/v1."
+                )
             return HttpReranker(choice.model, choice.url, clock, choice.key)
         case "listwise":
             from engrams.models.rerank.listwise import ListwiseReranker

@@ -32,7 +32,8 @@ def _estimate_cached(text: str) -> int:
 def choose_counter(name: str, clock: Clock = now) -> TokenCounter:
     """Build a counter: ``estimate``, or a tiktoken encoding; loads nothing.
 
-    SettingsError: the name is neither."""
+    SettingsError: the name is neither.
+    """
     if name == "estimate":
         return EstimatingTokenCounter()
     from engrams.models.tokens.tiktoken import ENCODINGS, TiktokenTokenCounter
@@ -40,6 +41,8 @@ def choose_counter(name: str, clock: Clock = now) -> TokenCounter:
     if name not in ENCODINGS:
         raise SettingsError(
             f"There is no token counter {name!r}.",
-            hint=f"Set `read.tokenizer` to estimate, {', '.join(ENCODINGS[:-1])} or {ENCODINGS[-1]}.",
+            hint=(
+                f"Set `read.tokenizer` to estimate, {', '.join(ENCODINGS[:-1])} or {ENCODINGS[-1]}."
+            ),
         )
     return TiktokenTokenCounter(name, clock)

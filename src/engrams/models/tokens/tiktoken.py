@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 _LOG = logging.getLogger(__name__)
 _COOL = timedelta(seconds=600)
 
-# The names under which tiktoken keeps the files. One that is not there is not fetched: counting must not wait for a network.
+# The names under which tiktoken keeps the files. One that is not there is not fetched: counting
+# must not wait for a network.
 _FILES = {
     "cl100k_base": "9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
     "o200k_base": "fb374d419588a4632f3f557e76b4b70aebbca790",
@@ -51,7 +52,11 @@ class TiktokenTokenCounter:
                     self._encoding = _load(self.name)
                 except (ImportError, OSError, ValueError) as problem:
                     self._again = self._clock() + _COOL
-                    _LOG.warning("Tokens are estimated: the vocabulary %s cannot be had (%s).", self.name, problem)
+                    _LOG.warning(
+                        "Tokens are estimated: the vocabulary %s cannot be had (%s).",
+                        self.name,
+                        problem,
+                    )
             return self._encoding
 
 

@@ -1,9 +1,11 @@
 """Estimate the tokens of a text without a vocabulary.
 
-Calibrated on 7,624 texts (English chats, questions, code, JSON, numbers, hashes, 30 other languages) against the larger of the counts of
-two vocabularies, of 100,000 and of 200,000 entries: half of the estimates lie within 0 to 21 % above it, the median 10 %; 17 % lie below
-it, 5 % by more than a fifth, which are single sentences of Latin-script languages other than English. Other scripts cost up to three times
-less with the newer vocabulary; a budget kept by this estimate is kept there."""
+Calibrated on 7,624 texts (English chats, questions, code, JSON, numbers, hashes, 30 other
+languages) against the larger of the counts of two vocabularies, of 100,000 and of 200,000 entries:
+half of the estimates lie within 0 to 21 % above it, the median 10 %; 17 % lie below it, 5 % by more
+than a fifth, which are single sentences of Latin-script languages other than English. Other scripts
+cost up to three times less with the newer vocabulary; a budget kept by this estimate is kept there.
+"""
 
 from __future__ import annotations
 
@@ -60,11 +62,16 @@ def estimate_tokens(text: str) -> int:
     lower = [len(word) for word in words if word[-1].islower()]
     upper = [len(word) for word in words if not word[-1].islower()]
     beyond = sum(length - 6 for length in lower if length > 6)
-    cost = (1.47 * len(lower) + 0.28 * beyond) if _is_foreign(text) else (1.02 * len(lower) + 0.16 * beyond)
+    cost = (
+        (1.47 * len(lower) + 0.28 * beyond)
+        if _is_foreign(text)
+        else (1.02 * len(lower) + 0.16 * beyond)
+    )
     cost += 0.61 * len(upper) + 0.28 * sum(upper)
     cost += 1.41 * sum((len(run) + 2) // 3 for run in _DIGITS.findall(text))
     marks = _MARKS.findall(text)
-    # A run of one mark repeated is cheap, of many different ones not; a long run costs at least a fourth of its length.
+    # A run of one mark repeated is cheap, of many different ones not; a long run costs at least a
+    # fourth of its length.
     cost += sum(max(0.88, len(run) / 4) for run in marks)
     cost += sum(max(0.7, len(run) / 16) for run in (*_BREAK.findall(text), *_GAP.findall(text)))
     cost += sum(0.63 + 0.31 * len(run) + 0.78 * len(_ACCENTED.findall(run)) for run in accented)
@@ -77,4 +84,8 @@ def _is_foreign(text: str) -> bool:
     """Detect prose other than English, whose words have more tokens."""
     words = re.findall(r"[a-z]+", text[:_SAMPLE].lower())
     marks = len(re.findall(r"[^\w\s]", text[:_SAMPLE]))
-    return len(words) >= 3 and sum(word in _ENGLISH for word in words) < 0.1 * len(words) and marks < 0.5 * len(words)
+    return (
+        len(words) >= 3
+        and sum(word in _ENGLISH for word in words) < 0.1 * len(words)
+        and marks < 0.5 * len(words)
+    )

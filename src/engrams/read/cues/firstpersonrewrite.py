@@ -11,12 +11,60 @@ from engrams.read.cues.namementions import NameMention
 from engrams.text.latepatterns import late_pattern
 
 _WORDS = {
-    "en": {"I": "I", "me": "me", "my": "my", "you": "you", "your": "your", "we": "we", "our": "our"},
-    "de": {"I": "ich", "me": "mir", "my": "mein", "you": "du", "your": "dein", "we": "wir", "our": "unser"},
-    "es": {"I": "yo", "me": "mí", "my": "mi", "you": "tú", "your": "tu", "we": "nosotros", "our": "nuestro"},
-    "fr": {"I": "je", "me": "moi", "my": "mon", "you": "tu", "your": "ton", "we": "nous", "our": "notre"},
-    "zh": {"I": "我", "me": "我", "my": "我的", "you": "你", "your": "你的", "we": "我们", "our": "我们的"},
-    "ja": {"I": "私", "me": "私", "my": "私の", "you": "あなた", "your": "あなたの", "we": "私たち", "our": "私たちの"},
+    "en": {
+        "I": "I",
+        "me": "me",
+        "my": "my",
+        "you": "you",
+        "your": "your",
+        "we": "we",
+        "our": "our",
+    },
+    "de": {
+        "I": "ich",
+        "me": "mir",
+        "my": "mein",
+        "you": "du",
+        "your": "dein",
+        "we": "wir",
+        "our": "unser",
+    },
+    "es": {
+        "I": "yo",
+        "me": "mí",
+        "my": "mi",
+        "you": "tú",
+        "your": "tu",
+        "we": "nosotros",
+        "our": "nuestro",
+    },
+    "fr": {
+        "I": "je",
+        "me": "moi",
+        "my": "mon",
+        "you": "tu",
+        "your": "ton",
+        "we": "nous",
+        "our": "notre",
+    },
+    "zh": {
+        "I": "我",
+        "me": "我",
+        "my": "我的",
+        "you": "你",
+        "your": "你的",
+        "we": "我们",
+        "our": "我们的",
+    },
+    "ja": {
+        "I": "私",
+        "me": "私",
+        "my": "私の",
+        "you": "あなた",
+        "your": "あなたの",
+        "we": "私たち",
+        "our": "私たちの",
+    },
 }
 _OBJECT = late_pattern(
     r"\b(?:to|with|for|from|about|of|by|on|at|than|like|towards?|mit|für|von|über|zu|con|para|sobre|de|avec|pour|sur|chez|motivate[sd]?"
@@ -48,7 +96,8 @@ _PRONOUNS = {
 }
 _PRONOUN = late_pattern(rf"\b(?:her|{'|'.join(_PRONOUNS)})\b", re.IGNORECASE)
 _NOUN_NEXT = late_pattern(
-    r"\s+(?!(?:to|in|on|at|by|for|with|from|and|or|when|while|after|before|during|about|as|if|that|be|feel|do)\b)[^\W\d_]", re.IGNORECASE
+    r"\s+(?!(?:to|in|on|at|by|for|with|from|and|or|when|while|after|before|during|about|as|if|that|be|feel|do)\b)[^\W\d_]",
+    re.IGNORECASE,
 )
 _AGREE = tuple(
     (late_pattern(pattern, re.IGNORECASE), said)
@@ -76,7 +125,16 @@ _AGREE = tuple(
         (r"\bje\s+est\b", "je suis"),
     )
 )
-_SWAPS = {"you": "I", "your": "my", "yours": "mine", "yourself": "myself", "me": "you", "i": "you", "my": "your", "mine": "yours"}
+_SWAPS = {
+    "you": "I",
+    "your": "my",
+    "yours": "mine",
+    "yourself": "myself",
+    "me": "you",
+    "i": "you",
+    "my": "your",
+    "mine": "yours",
+}
 _SWAP = late_pattern(r"\b(?:you|your|yours|yourself|me|I|my|mine)\b")
 _ASKER = late_pattern(r"\b(?:I|me|my|mine)\b")
 
@@ -98,7 +156,8 @@ _POLITE = late_pattern(
 class QuerySubject:
     """Person a query is about: ``names`` of speakers or a ``role``.
 
-    ``speaker_count``: number of named speakers in reach."""
+    ``speaker_count``: number of named speakers in reach.
+    """
 
     names: Sequence[str]
     role: str
@@ -142,19 +201,25 @@ def _match_case(m: re.Match[str], form: str) -> str:
     return made[0].upper() + made[1:] if m[0][0].isupper() else made
 
 
-def _replace_name(query: str, mention: NameMention, person: QuerySubject, words: Mapping[str, str]) -> tuple[str | None, int]:
+def _replace_name(
+    query: str, mention: NameMention, person: QuerySubject, words: Mapping[str, str]
+) -> tuple[str | None, int]:
     """Choose the pronoun that replaces a name; None: keep the name."""
     own = mention.speaker in person.names
     if not mention.speaker or (not own and person.speaker_count > 2):
         return None, 0
-    owner, end = mention.possessive, _mention_end(query, mention)
+    owner = mention.possessive
+    end = _mention_end(query, mention)
     if not owner:
         honorific = _HONORIFIC.match(query, end)
         end = honorific.end() if honorific else end
         if query[end : end + 1] in ("的", "の"):
-            owner, end = True, end + 1
+            owner = True
+            end = end + 1
     if own and len(person.names) > 1:
-        return ("" if mention.speaker == person.names[-1] else "\1") + words["our" if owner else "we"], end
+        return ("" if mention.speaker == person.names[-1] else "\1") + words[
+            "our" if owner else "we"
+        ], end
     if not own:
         return words["your" if owner else "you"], end
     if owner:

@@ -11,10 +11,17 @@ from engrams.text.latepatterns import late_pattern
 from engrams.text.normalize import fold
 from engrams.text.stopwords import STOP
 from engrams.text.textcaches import text_cache
+from engrams.text.vocabulary import read_vocabulary
 
 Role: TypeAlias = Literal["", "user", "assistant"]
 
-ROLES: Mapping[str, Role] = {"user": "user", "human": "user", "assistant": "assistant", "ai": "assistant", "bot": "assistant"}
+ROLES: Mapping[str, Role] = {
+    "user": "user",
+    "human": "user",
+    "assistant": "assistant",
+    "ai": "assistant",
+    "bot": "assistant",
+}
 _NOBODY = frozenset((*ROLES, "system", "tool"))
 _WORD = late_pattern("[a-zA-Z]+(?:-[a-zA-Z]+)*")
 # Compiled on first use: large ranges take milliseconds.
@@ -23,6 +30,15 @@ _ANY_WORD = rf"[^\W\d_{_CJK}]+(?:-[^\W\d_{_CJK}]+)*"
 _UNSPACED = f"[{_CJK}]"
 _OPENING = late_pattern('(?:^|[.!?¿¡:\n"“«])[\\s"“«¿¡]*\\Z')
 _LOOK = 6
+
+_VIEW = late_pattern(
+    r"\b(?:according\s+to|laut|segun|selon|d'apres|in\s+the\s+(?:opinion|view|words)\s+of)\s+\Z"
+)
+_OBJECT = late_pattern(
+    r"\b(?:to|with|for|from|about|of|by|on|at|than|like|towards?|and|mit|fur|von|uber|zu|an|con|para|sobre|de|a|avec|pour|sur|chez|et|y|und)"
+    r"\s+(?:his\s+|her\s+|their\s+)?\Z"
+)
+_JOINS = late_pattern(r"\s*(?:,|&|and|und|y|et|和|跟|与|と)\s*(?:both\s+)?\Z")
 
 
 def _find_words(text: str) -> list[re.Match[str]]:
@@ -35,31 +51,16 @@ def _word_set(text: str) -> frozenset[str]:
 
 
 # Names that are also words: a person only with a capital inside a sentence, or an 's.
-_ALSO_WORDS = _word_set(
-    """
-    will may mark grace hope rose june april bill art faith joy sky dean drew chase chance frank grant jack jay lance max pat rich rob skip
-    sue ray dawn ivy ruby amber iris daisy violet penny page reed rusty summer autumn melody harmony destiny angel prince hunter
-    """
-)
-_COMMON = _word_set(
-    """
-    what when where who whom whose which why how did does do is are was were am be been being has have had can could will would shall should
-    may might must the a an and or but if then than that this these those there here it its in on at by for of to from with about as into
-    tell list describe name give show explain summarize summarise find please remind according based how's what's who's where's any some
-    many much not no yes also let let's i i'm i've i'd i'll my me mine we us our you your he she his her hers him they them their monday
-    tuesday wednesday thursday friday saturday sunday january february march april june july august september october november december
-    christmas easter halloween thanksgiving hat haben ist sind wer wann warum wie wo welche welcher welches wurde kann que quel quelle quels
-    quelles qui quand ou pourquoi comment est-ce combien quien quienes cuando donde como cual cuales cuantos cuantas por cuanto hace ha han
-    es son era
-    """
-)
+_ALSO_WORDS = _word_set(read_vocabulary(__file__, "also_words"))
+_COMMON = _word_set(read_vocabulary(__file__, "common"))
 
 
 @dataclass(frozen=True, slots=True)
 class NameMention:
     """Name in a query, from ``at`` to ``end`` without possessive ending.
 
-    ``speaker``: empty for an unknown name."""
+    ``speaker``: empty for an unknown name.
+    """
 
     at: int
     end: int
@@ -93,7 +94,9 @@ def _speaker_names(speakers: tuple[str, ...]) -> SpeakerNameIndex:
     return SpeakerNameIndex(full, alone, max((len(_find_words(name)) for name in full), default=0))
 
 
-def find_mentions(query: str, speakers: Mapping[str, int], language: str = "en") -> tuple[NameMention, ...]:
+def find_mentions(
+    query: str, speakers: Mapping[str, int], language: str = "en"
+) -> tuple[NameMention, ...]:
     """Find names in a query, in order ("Anna Maria Lopez" is one)."""
     names = _speaker_names(tuple(sorted(speakers)))
     found: list[NameMention] = []
@@ -108,7 +111,11 @@ def find_mentions(query: str, speakers: Mapping[str, int], language: str = "en")
         if mention is not None:
             found.append(mention)
             taken = mention.end
-    known = [(name, speaker) for name, speaker in names.full.items() if not name.isascii() and re.search(_UNSPACED, name)]
+    known = [
+        (name, speaker)
+        for name, speaker in names.full.items()
+        if not name.isascii() and re.search(_UNSPACED, name)
+    ]
     return tuple(_find_unspaced(query, known, found)) if known else tuple(found)
 
 
@@ -117,13 +124,20 @@ def _starts_sentence(query: str, at: int) -> bool:
     return _OPENING.search(query[max(0, at - _LOOK) : at]) is not None if at else True
 
 
-def _match_speaker(query: str, words: Sequence[re.Match[str]], index: int, names: SpeakerNameIndex) -> NameMention | None:
-    first, full, single, longest = words[index], names.full, names.single, names.longest
+def _match_speaker(
+    query: str, words: Sequence[re.Match[str]], index: int, names: SpeakerNameIndex
+) -> NameMention | None:
+    first = words[index]
+    full = names.full
+    single = names.single
+    longest = names.longest
     for count in (4, 3, 2):
         if count <= longest and index + count <= len(words):
             last = words[index + count - 1]
             if (speaker := full.get(fold(query[first.start() : last.end()]))) is not None:
-                return NameMention(first.start(), last.end(), speaker, _is_possessive(query, last.end()))
+                return NameMention(
+                    first.start(), last.end(), speaker, _is_possessive(query, last.end())
+                )
     word = fold(first[0])
     capital = first[0][0].isupper()
     if not capital and word not in full and word not in single:
@@ -136,23 +150,41 @@ def _match_speaker(query: str, words: Sequence[re.Match[str]], index: int, names
         common = name in _ALSO_WORDS or name in STOP or name in _COMMON
         if common and not (capital and (owns or not _starts_sentence(query, first.start()))):
             continue
-        return _reject_other_surname(query, words, index, NameMention(first.start(), end, speaker, owns or name != word))
-    if capital and len(word) >= 3 and word not in _COMMON and word not in STOP and (speaker := _match_short_name(word, single)) is not None:
+        return _reject_other_surname(
+            query, words, index, NameMention(first.start(), end, speaker, owns or name != word)
+        )
+    if (
+        capital
+        and len(word) >= 3
+        and word not in _COMMON
+        and word not in STOP
+        and (speaker := _match_short_name(word, single)) is not None
+    ):
         return NameMention(first.start(), first.end(), speaker, owns)
     return None
 
 
-def _reject_other_surname(query: str, words: Sequence[re.Match[str]], index: int, mention: NameMention) -> NameMention | None:
+def _reject_other_surname(
+    query: str, words: Sequence[re.Match[str]], index: int, mention: NameMention
+) -> NameMention | None:
     if mention.possessive or index + 1 >= len(words) or " " not in mention.speaker:
         return mention
     following = words[index + 1]
-    surname = query[mention.end : following.start()] == " " and following[0][0].isupper() and fold(following[0]) not in _COMMON
+    surname = (
+        query[mention.end : following.start()] == " "
+        and following[0][0].isupper()
+        and fold(following[0]) not in _COMMON
+    )
     return None if surname and fold(following[0]) not in fold(mention.speaker) else mention
 
 
 def _match_short_name(word: str, single: Mapping[str, str]) -> str | None:
     """Match Mel to Melanie or the reverse, if unambiguous."""
-    owners = {speaker for name, speaker in single.items() if len(name) >= 3 and (name.startswith(word) or word.startswith(name))}
+    owners = {
+        speaker
+        for name, speaker in single.items()
+        if len(name) >= 3 and (name.startswith(word) or word.startswith(name))
+    }
     return owners.pop() if len(owners) == 1 else None
 
 
@@ -160,11 +192,17 @@ def _match_unknown(query: str, words: Sequence[re.Match[str]], index: int) -> Na
     first = words[index]
     if not first[0][0].isupper() or len(first[0]) < 2 or fold(first[0]) in _COMMON:
         return None
-    if _starts_sentence(query, first.start()) and (fold(first[0]) in STOP or not _is_possessive(query, first.end())):
+    if _starts_sentence(query, first.start()) and (
+        fold(first[0]) in STOP or not _is_possessive(query, first.end())
+    ):
         return None
     last = first
     for following in words[index + 1 :]:
-        if query[last.end() : following.start()] != " " or not following[0][0].isupper() or fold(following[0]) in _COMMON:
+        if (
+            query[last.end() : following.start()] != " "
+            or not following[0][0].isupper()
+            or fold(following[0]) in _COMMON
+        ):
             break
         last = following
     return NameMention(first.start(), last.end(), "", _is_possessive(query, last.end()))
@@ -172,45 +210,59 @@ def _match_unknown(query: str, words: Sequence[re.Match[str]], index: int) -> Na
 
 def _is_possessive(query: str, end: int) -> bool:
     return (
-        query[end : end + 1] in ("'", "’") and query[end + 1 : end + 2].lower() in ("s", " ", "") and not query[end + 2 : end + 3].isalpha()
+        query[end : end + 1] in ("'", "’")
+        and query[end + 1 : end + 2].lower() in ("s", " ", "")
+        and not query[end + 2 : end + 3].isalpha()
     )
 
 
-def _find_unspaced(query: str, known: Sequence[tuple[str, str]], found: Sequence[NameMention]) -> list[NameMention]:
+def _find_unspaced(
+    query: str, known: Sequence[tuple[str, str]], found: Sequence[NameMention]
+) -> list[NameMention]:
     """Add names in scripts without blanks, found inside longer runs."""
     kept = list(found)
     for name, speaker in sorted(known, key=lambda pair: -len(pair[0])):
         for place in re.finditer(re.escape(name), query):
-            if any(place.start() < other.end and other.at < place.end() and other.speaker for other in kept):
+            if any(
+                place.start() < other.end and other.at < place.end() and other.speaker
+                for other in kept
+            ):
                 continue
-            kept = [other for other in kept if not (place.start() < other.end and other.at < place.end())]
-            kept.append(NameMention(place.start(), place.end(), speaker, query[place.end() : place.end() + 1] in ("的", "の")))
+            kept = [
+                other
+                for other in kept
+                if not (place.start() < other.end and other.at < place.end())
+            ]
+            kept.append(
+                NameMention(
+                    place.start(),
+                    place.end(),
+                    speaker,
+                    query[place.end() : place.end() + 1] in ("的", "の"),
+                )
+            )
     return sorted(kept, key=lambda mention: mention.at)
 
 
 _ASK = "|".join(
     sorted(
-        _word_set(
-            """
+        _word_set("""
             did does do is are was were has have had will would can could should might may shall must hat hatte hast ist war wird wurde kann
             konnte mag macht sagte ha tiene es era fue dijo est etait avait aime fait
-            """
-        )
+            """)
     )
 )
-_VIEW = late_pattern(r"\b(?:according\s+to|laut|segun|selon|d'apres|in\s+the\s+(?:opinion|view|words)\s+of)\s+\Z")
-_SUBJECT = late_pattern(rf"\b(?:{_ASK})\s+(?:both\s+|not\s+|also\s+|still\s+|ever\s+|usually\s+|often\s+)?\Z")
-_OBJECT = late_pattern(
-    r"\b(?:to|with|for|from|about|of|by|on|at|than|like|towards?|and|mit|fur|von|uber|zu|an|con|para|sobre|de|a|avec|pour|sur|chez|et|y|und)"
-    r"\s+(?:his\s+|her\s+|their\s+)?\Z"
+_SUBJECT = late_pattern(
+    rf"\b(?:{_ASK})\s+(?:both\s+|not\s+|also\s+|still\s+|ever\s+|usually\s+|often\s+)?\Z"
 )
-_JOINS = late_pattern(r"\s*(?:,|&|and|und|y|et|和|跟|与|と)\s*(?:both\s+)?\Z")
 
 
 def asked_speakers(query: str, named: Sequence[NameMention]) -> tuple[str, ...]:
     """Speakers a query asks about, with those joined by "and".
 
-    Those whose view it wants, else the subject of its question, else the first one that is not merely an object ("to Ann")."""
+    Those whose view it wants, else the subject of its question, else the first one that is not
+    merely an object ("to Ann").
+    """
     known = [mention for mention in named if mention.speaker]
     if len({mention.speaker for mention in known}) < 2:
         return (known[0].speaker,) if known else ()
@@ -226,7 +278,9 @@ def asked_speakers(query: str, named: Sequence[NameMention]) -> tuple[str, ...]:
     )
     chosen = [known[subject]]
     for following in known[subject + 1 :]:
-        if chosen[-1].possessive or not _JOINS.fullmatch(fold(query[chosen[-1].end : following.at])):
+        if chosen[-1].possessive or not _JOINS.fullmatch(
+            fold(query[chosen[-1].end : following.at])
+        ):
             break
         chosen.append(following)
     return tuple(dict.fromkeys(mention.speaker for mention in chosen))

@@ -16,7 +16,9 @@ from engrams.text.normalize import fold
 from engrams.text.timephrases import TimeSpan, detect_language, find_times
 from engrams.types import Json
 
-QuestionKind: TypeAlias = Literal["when", "who", "how_many", "where", "did", "said", "list", "other"]
+QuestionKind: TypeAlias = Literal[
+    "when", "who", "how_many", "where", "did", "said", "list", "other"
+]
 
 # Tried in this order on the folded query; the first match decides.
 _KINDS: dict[QuestionKind, tuple[str, ...]] = {
@@ -110,8 +112,40 @@ _COURSE = late_alternatives(
     r"順番|順序|まとめ|要約|経緯|時系列",
 )
 _ASKING = "what|when|where|who|why|how|which|did|does|was|wann|wo|wer|warum|wie|cuando|donde|quien|como|quand|ou|qui|comment"
-_SPLIT = late_pattern(rf"\?\s++(?=\S)|,?(?<!\s)\s++(?:and|und|y|et)\s++(?=(?:{_ASKING})\b)", re.IGNORECASE)
-_SPLIT_UNSPACED = late_pattern(r"[?？]\s*+(?=\S)|[，、,]\s*(?=什么|什麼|谁|誰|哪|何|いつ|どこ|怎么)")
+_SPLIT = late_pattern(
+    rf"\?\s++(?=\S)|,?(?<!\s)\s++(?:and|und|y|et)\s++(?=(?:{_ASKING})\b)", re.IGNORECASE
+)
+_SPLIT_UNSPACED = late_pattern(
+    r"[?？]\s*+(?=\S)|[，、,]\s*(?=什么|什麼|谁|誰|哪|何|いつ|どこ|怎么)"
+)
+
+
+_USER = {
+    "en": r"\b(?:i|im|i'm|i've|i'd|i'll|my|me|mine|myself|we|our|us)\b",
+    "de": (
+        r"\b(?:ich|mein|meine|meinen|meinem|meiner|meines|mir|mich|wir|unser|unsere|unserem|uns)\b"
+    ),
+    "es": (
+        r"\b(?:yo|mi|mis|me|mio|mia|conmigo|nosotros|nuestro|nuestra|hice|dije|fui|compre|tengo|vivo)\b"
+    ),
+    "fr": r"\b(?:je|mon|ma|mes|moi|me|nous|notre|nos)\b|\b[jm]'",
+    "zh": "我|咱们",
+    "ja": "私|僕|俺|わたし|ぼく",
+}
+# Questions about the assistant; "do you know", "can you tell me" and "what would you suggest" are
+# none.
+_ASSISTANT = (
+    r"\b(?:did|have|had|were|are)\s+you\b(?!\s+(?:know|remember|recall|tell\s+me|think\s+i|remind|able))",
+    r"\byour\s+(?:\w+\s+)?(?:suggestion|recommendation|advice|answer|reply|response|opinion|explanation)s?\b",
+    r"\byou\s+(?:said|suggested|recommended|told|gave|mentioned|wrote|explained|proposed|advised)\b",
+    r"\b(?:hast|wolltest|hattest)\s+du\b|\bdu\s+(?:mir\s+)?(?:gesagt|empfohlen|vorgeschlagen)\b|\bhaben\s+sie\s+mir\b",
+    r"\b(?:me\s+)?(?:recomendaste|dijiste|sugeriste|aconsejaste)\b|\bme\s+(?:recomendo|sugirio)\s+usted\b",
+    r"\b(?:m'as|m'avez|as-tu|avez-vous)\b",
+    r"[你您].{0,4}(?:说|說|推荐|推薦|建议|建議|提到)",
+    r"(?:あなた|君).{0,6}(?:言|勧|提案)",
+)
+_USER_PATTERNS = {name: late_pattern(pattern) for name, pattern in _USER.items()}
+_ASSISTANT_PATTERN = late_alternatives(*_ASSISTANT)
 
 
 def question_kind(folded: str) -> QuestionKind:
@@ -121,7 +155,9 @@ def question_kind(folded: str) -> QuestionKind:
 
 def wants_time(folded: str, kind: QuestionKind | None = None) -> bool:
     """Test for a question about a time or duration.
-    ``kind``: its kind, where that is known."""
+
+    ``kind``: its kind, where that is known.
+    """
     # Kinds after these two are chosen only where it asks for no time.
     return _WHEN.search(folded) is not None if kind in (None, "how_many") else kind == "when"
 
@@ -148,29 +184,6 @@ def split_questions(query: str) -> tuple[str, ...]:
     return tuple(found) if len(found) > 1 else (query.strip(),)
 
 
-_USER = {
-    "en": r"\b(?:i|im|i'm|i've|i'd|i'll|my|me|mine|myself|we|our|us)\b",
-    "de": r"\b(?:ich|mein|meine|meinen|meinem|meiner|meines|mir|mich|wir|unser|unsere|unserem|uns)\b",
-    "es": r"\b(?:yo|mi|mis|me|mio|mia|conmigo|nosotros|nuestro|nuestra|hice|dije|fui|compre|tengo|vivo)\b",
-    "fr": r"\b(?:je|mon|ma|mes|moi|me|nous|notre|nos)\b|\b[jm]'",
-    "zh": "我|咱们",
-    "ja": "私|僕|俺|わたし|ぼく",
-}
-# Questions about the assistant; "do you know", "can you tell me" and "what would you suggest" are none.
-_ASSISTANT = (
-    r"\b(?:did|have|had|were|are)\s+you\b(?!\s+(?:know|remember|recall|tell\s+me|think\s+i|remind|able))",
-    r"\byour\s+(?:\w+\s+)?(?:suggestion|recommendation|advice|answer|reply|response|opinion|explanation)s?\b",
-    r"\byou\s+(?:said|suggested|recommended|told|gave|mentioned|wrote|explained|proposed|advised)\b",
-    r"\b(?:hast|wolltest|hattest)\s+du\b|\bdu\s+(?:mir\s+)?(?:gesagt|empfohlen|vorgeschlagen)\b|\bhaben\s+sie\s+mir\b",
-    r"\b(?:me\s+)?(?:recomendaste|dijiste|sugeriste|aconsejaste)\b|\bme\s+(?:recomendo|sugirio)\s+usted\b",
-    r"\b(?:m'as|m'avez|as-tu|avez-vous)\b",
-    r"[你您].{0,4}(?:说|說|推荐|推薦|建议|建議|提到)",
-    r"(?:あなた|君).{0,6}(?:言|勧|提案)",
-)
-_USER_PATTERNS = {name: late_pattern(pattern) for name, pattern in _USER.items()}
-_ASSISTANT_PATTERN = late_alternatives(*_ASSISTANT)
-
-
 def asked_role(folded: str, language: str) -> Role:
     """Assistant for its own words, user for the asker's, else empty."""
     if _ASSISTANT_PATTERN.search(folded):
@@ -182,10 +195,13 @@ def asked_role(folded: str, language: str) -> Role:
 class QueryCues:
     """Parsed query: people, times, answer kind, rewritten texts.
 
-    ``people``: speakers it names, in order; ``other_names``: unknown names, as written. ``asked_about``: the speakers asked about (both of
-    "What do Ann and Bob share?"), out of ``people``. ``role``: user where the asker means themselves ("my dog"), assistant where they
-    address it ("what did you suggest"), else empty. ``dense_text``: text for the embedder, as the person asked about would say it.
-    ``lexical_text``: text for BM25. ``spans``: times meant. ``questions``: the questions it consists of; itself if one."""
+    ``people``: speakers it names, in order; ``other_names``: unknown names, as written.
+    ``asked_about``: the speakers asked about (both of "What do Ann and Bob share?"), out of
+    ``people``. ``role``: user where the asker means themselves ("my dog"), assistant where they
+    address it ("what did you suggest"), else empty. ``dense_text``: text for the embedder, as the
+    person asked about would say it. ``lexical_text``: text for BM25. ``spans``: times meant.
+    ``questions``: the questions it consists of; itself if one.
+    """
 
     query: str
     people: tuple[str, ...] = ()
@@ -206,7 +222,13 @@ class QueryCues:
     def to_json(self) -> Json:
         """Non-empty cues, for a trace."""
         spans = [
-            {"text": span.text, "from": span.start.isoformat(), "to": span.end.isoformat(), "grain": span.grain} for span in self.spans
+            {
+                "text": span.text,
+                "from": span.start.isoformat(),
+                "to": span.end.isoformat(),
+                "grain": span.grain,
+            }
+            for span in self.spans
         ]
         values = {
             "people": list(self.people),
@@ -230,8 +252,10 @@ class QueryCues:
 def parse_query(query: str, now: datetime, speakers: Mapping[str, int]) -> QueryCues:
     """Parse the cues of a query.
 
-    ``speakers``: everyone who spoke, with counts. Dates without a year are resolved from ``now``. Takes any text and reads its last 4000
-    characters; without cues, ``dense_text`` and ``lexical_text`` are these unchanged."""
+    ``speakers``: everyone who spoke, with counts. Dates without a year are resolved from ``now``.
+    Takes any text and reads its last 4000 characters; without cues, ``dense_text`` and
+    ``lexical_text`` are these unchanged.
+    """
     tail = query[-TAIL:]
     tongue = detect_language(tail)
     text = firstpersonrewrite.strip_politeness(tail)
@@ -244,10 +268,17 @@ def parse_query(query: str, now: datetime, speakers: Mapping[str, int]) -> Query
     return QueryCues(
         query=query,
         people=tuple(dict.fromkeys(mention.speaker for mention in named if mention.speaker)),
-        other_names=tuple(dict.fromkeys(text[mention.at : mention.end] for mention in named if not mention.speaker)),
+        other_names=tuple(
+            dict.fromkeys(
+                text[mention.at : mention.end] for mention in named if not mention.speaker
+            )
+        ),
         asked_about=about,
         role=role,
-        dense_text=firstpersonrewrite.rewrite_dense(text, named, firstpersonrewrite.QuerySubject(about, role, tongue, company)) or text,
+        dense_text=firstpersonrewrite.rewrite_dense(
+            text, named, firstpersonrewrite.QuerySubject(about, role, tongue, company)
+        )
+        or text,
         lexical_text=firstpersonrewrite.rewrite_lexical(text, named, about) or text,
         spans=find_times(tail, now),
         kind=kind,

@@ -35,11 +35,13 @@ class OwnerNames:
 class EntityIndex:
     """Entities of owners, derived from their memories on demand.
 
-    Nothing of them is stored: what was corrected, forgotten or erased is gone from here at the next look, and at once from the process
-    that erased it. A look reads what changed since the last one."""
+    Nothing of them is stored: what was corrected, forgotten or erased is gone from here at the next
+    look, and at once from the process that erased it. A look reads what changed since the last one.
+    """
 
     def __init__(self, store: RecordStore) -> None:
-        self._store, self._lock = store, Lock()
+        self._store = store
+        self._lock = Lock()
         self._owners: OrderedDict[str, OwnerNames] = OrderedDict()
         register_cache(self)
 
@@ -51,7 +53,11 @@ class EntityIndex:
             if reach not in held.nets:
                 if len(held.nets) >= _NETS:
                     held.nets.clear()
-                seen = {id: names for id, (scope, names) in held.names.items() if reach.tree or scope in reach.scopes}
+                seen = {
+                    id: names
+                    for id, (scope, names) in held.names.items()
+                    if reach.tree or scope in reach.scopes
+                }
                 held.nets[reach] = build_net(seen)
             return held.nets[reach]
 
@@ -72,7 +78,8 @@ class EntityIndex:
         """Read the memories that changed since the last look."""
         start = self._store.find_change(owner, _MOST)
         if held.last < start or held.last > self._store.find_change(owner, 0):
-            # A first look, one after very many changes, or a store that was put back to an earlier state.
+            # A first look, one after very many changes, or a store that was put back to an earlier
+            # state.
             held.names.clear()
             held.nets.clear()
             held.last = start
@@ -94,4 +101,7 @@ class EntityIndex:
             held.names[record.id] = (record.scope, read_names(mask_corrected(record)))
         elif record.status is Status.SUPERSEDED and record.predicate == "is_named":
             # A name that somebody had before is still theirs.
-            held.names[record.id] = (record.scope, replace(MemoryNames(()), calls=read_names(mask_corrected(record)).calls))
+            held.names[record.id] = (
+                record.scope,
+                replace(MemoryNames(()), calls=read_names(mask_corrected(record)).calls),
+            )

@@ -60,15 +60,38 @@ _SYMBOLS = 0x2190
 """Code point from which a character between two words is a sign, such as an emoji."""
 
 
-_SAID = (Kind.TURN, Kind.EXCHANGE, Kind.NOTE, Kind.FACT, Kind.PREFERENCE, Kind.CORRECTION, Kind.PROCEDURE, Kind.NEGATIVE, Kind.RULE)
-NOBODY = frozenset(("user", "human", "assistant", "ai", "bot", "system", "tool", "unknown", "the user", ""))
+_SAID = (
+    Kind.TURN,
+    Kind.EXCHANGE,
+    Kind.NOTE,
+    Kind.FACT,
+    Kind.PREFERENCE,
+    Kind.CORRECTION,
+    Kind.PROCEDURE,
+    Kind.NEGATIVE,
+    Kind.RULE,
+)
+NOBODY = frozenset(
+    ("user", "human", "assistant", "ai", "bot", "system", "tool", "unknown", "the user", "")
+)
+
+_CALL = re.compile(
+    r"\b(?:call me|i go by|goes? by the name|nickname is|nicknamed) ([A-Z][a-z]{1,20})\b",
+    re.IGNORECASE,
+)
+
+
+_CUT = re.compile(r"[^\w\s’'+-]")
+_MOST_WORDS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class FoundName:
     """Capitalised words of a memory that may be a name.
 
-    ``opens``: they begin a sentence, where a capital means nothing. ``owns``: an 's follows. ``kinds``: what their neighbours tell."""
+    ``opens``: they begin a sentence, where a capital means nothing. ``owns``: an 's follows.
+    ``kinds``: what their neighbours tell.
+    """
 
     words: tuple[str, ...]
     opens: bool = False
@@ -79,7 +102,9 @@ class FoundName:
 @dataclass(frozen=True, slots=True)
 class FactPhrase:
     """Lower-case words, folded, that a fact's object begins with.
-    ``liked``: they are one word for what somebody does or likes."""
+
+    ``liked``: they are one word for what somebody does or likes.
+    """
 
     words: tuple[str, ...]
     liked: bool
@@ -89,9 +114,11 @@ class FactPhrase:
 class MemoryNames:
     """Names of one memory.
 
-    ``speaker``: who said it, if that is a name. ``calls``: names that the speaker goes by. ``phrase``: what a fact is about. ``sources``:
-    memories that a fact was taken from, each with its quote. ``of_user``: it is a fact of the user, whom its text does not name.
-    ``lower``: other words, folded."""
+    ``speaker``: who said it, if that is a name. ``calls``: names that the speaker goes by.
+    ``phrase``: what a fact is about. ``sources``: memories that a fact was taken from, each with
+    its quote. ``of_user``: it is a fact of the user, whom its text does not name. ``lower``: other
+    words, folded.
+    """
 
     names: tuple[FoundName, ...]
     speaker: str = ""
@@ -103,12 +130,13 @@ class MemoryNames:
 
 
 _NO_NAMES = MemoryNames(())
-_CALL = re.compile(r"\b(?:call me|i go by|goes? by the name|nickname is|nicknamed) ([A-Z][a-z]{1,20})\b", re.IGNORECASE)
 
 
 def read_names(record: Record) -> MemoryNames:
     """Read the names of one memory, from its text and fact.
-    Pure, and linear in the text."""
+
+    Pure, and linear in the text.
+    """
     if record.kind not in _SAID:
         return _NO_NAMES
     text = record.text[:_MOST]
@@ -122,13 +150,19 @@ def read_names(record: Record) -> MemoryNames:
     names = [*told, *_slot_names(record)]
     of_user = bool(record.subject) and fold(record.subject) in NOBODY
     return MemoryNames(
-        tuple(names),
-        _speaker_name(record),
-        _wanted_names(record, text),
-        _fact_phrase(record),
-        tuple({(item.source, item.quote) for item in record.evidence if item.source}),
-        of_user,
-        tuple({token.folded for token in tokens if token.text[0].islower() and token.folded not in STOP}),
+        names=tuple(names),
+        speaker=_speaker_name(record),
+        calls=_wanted_names(record, text),
+        phrase=_fact_phrase(record),
+        sources=tuple({(item.source, item.quote) for item in record.evidence if item.source}),
+        of_user=of_user,
+        lower=tuple(
+            {
+                token.folded
+                for token in tokens
+                if token.text[0].islower() and token.folded not in STOP
+            }
+        ),
     )
 
 
@@ -145,7 +179,13 @@ class _Token(NamedTuple):
 
     @property
     def is_name(self) -> bool:
-        return self.text[0].isupper() and self.folded not in NEVER and not self.quoted and (len(self.text) > 1) and self.text != "I"
+        return (
+            self.text[0].isupper()
+            and self.folded not in NEVER
+            and not self.quoted
+            and (len(self.text) > 1)
+            and self.text != "I"
+        )
 
 
 def _fold_word(word: str) -> str:
@@ -153,7 +193,11 @@ def _fold_word(word: str) -> str:
 
 
 def _tokenise(text: str) -> list[_Token]:
-    quoted = [found.span() for found in _QUOTED.finditer(text)] if any(mark in text for mark in '"“„«') else []
+    quoted = (
+        [found.span() for found in _QUOTED.finditer(text)]
+        if any(mark in text for mark in '"“„«')
+        else []
+    )
     tokens: list[_Token] = []
     before = 0
     for found in _WORD.finditer(text):
@@ -163,14 +207,26 @@ def _tokenise(text: str) -> list[_Token]:
             quoted.pop(0)
         gap = text[before:start]
         opens = not tokens or any(char in _OPENERS or ord(char) > _SYMBOLS for char in gap)
-        tokens.append(_Token(word, _fold_word(word), start, found.end(), opens, owns, bool(quoted) and quoted[0][0] <= start))
+        tokens.append(
+            _Token(
+                text=word,
+                folded=_fold_word(word),
+                start=start,
+                end=found.end(),
+                opens=opens,
+                owns=owns,
+                quoted=bool(quoted) and quoted[0][0] <= start,
+            )
+        )
         before = found.end()
     return tokens
 
 
 def _strip_ending(word: str) -> tuple[str, bool]:
     """Split off an 's.
-    A contraction becomes lower case, for it is no name."""
+
+    A contraction becomes lower case, for it is no name.
+    """
     head, mark, tail = word.partition("'")
     if not mark:
         return word, False
@@ -186,16 +242,23 @@ def _scan(text: str, tokens: Sequence[_Token]) -> Iterator[FoundName]:
             at += 1
             continue
         end = at + 1
-        while end < len(tokens) and end - at < _LONGEST and _is_joined(text, tokens[end - 1], tokens[end]):
+        while (
+            end < len(tokens)
+            and end - at < _LONGEST
+            and _is_joined(text, tokens[end - 1], tokens[end])
+        ):
             end += 1
         run = list(tokens[at:end])
         opens = run[0].opens
         while len(run) > 1 and (_is_function_word(run[0].folded) or run[0].folded in GREETINGS):
-            run, opens = run[1:], False
+            run = run[1:]
+            opens = False
         first = end - len(run)
         if not _is_function_word(run[0].folded) and not (len(run) == 1 and run[0].folded in TITLES):
             words = tuple(token.text for token in run)
-            yield FoundName(words, opens, run[-1].owns, tuple(_tell_kinds(text, tokens, first, end)))
+            yield FoundName(
+                words, opens, run[-1].owns, tuple(_tell_kinds(text, tokens, first, end))
+            )
         at = end
 
 
@@ -203,8 +266,15 @@ def _find_titles(text: str) -> Iterator[FoundName]:
     """Titles in quotes that somebody read, watched or played."""
     for found in _QUOTED.finditer(text) if '"' in text or "“" in text else ():
         words = found[0][1:-1].strip(" .,!?").split()
-        before = [word.casefold() for word in text[max(0, found.start() - _TITLE_CUE) : found.start()].split()]
-        if not before or not 1 <= len(words) <= _LONGEST + 1 or not (words[0][0].isupper() and words[-1][0].isupper()):
+        before = [
+            word.casefold()
+            for word in text[max(0, found.start() - _TITLE_CUE) : found.start()].split()
+        ]
+        if (
+            not before
+            or not 1 <= len(words) <= _LONGEST + 1
+            or not (words[0][0].isupper() and words[-1][0].isupper())
+        ):
             continue
         if before[-1] in READS or (before[-1] in CALLED and WORKS_OF_ART.intersection(before)):
             yield FoundName(tuple(words), kinds=(EntityKind.WORK,))
@@ -225,9 +295,17 @@ def _tell_kinds(text: str, tokens: Sequence[_Token], first: int, end: int) -> It
     run = tokens[first:end]
     before = [token.folded for token in _near_before(text, tokens, first)]
     after = [token.folded for token in _near_after(tokens, end)]
-    if run[0].folded in TITLES or (before and before[-1] in RELATIONS) or _is_addressed(text, tokens, first, end):
+    if (
+        run[0].folded in TITLES
+        or (before and before[-1] in RELATIONS)
+        or _is_addressed(text, tokens, first, end)
+    ):
         yield EntityKind.PERSON
-    if after[:2] and after[0] in ("my", "meine", "mein", "mi", "ma", "mon") and text[run[-1].end : run[-1].end + 2] == ", ":
+    if (
+        after[:2]
+        and after[0] in ("my", "meine", "mein", "mi", "ma", "mon")
+        and text[run[-1].end : run[-1].end + 2] == ", "
+    ):
         if after[1] in RELATIONS:
             yield EntityKind.PERSON
         if after[1] in ANIMALS:
@@ -284,18 +362,25 @@ def _near_after(tokens: Sequence[_Token], end: int) -> list[_Token]:
 
 def _is_addressed(text: str, tokens: Sequence[_Token], first: int, end: int) -> bool:
     """True for "Hey Mel!" and "Thanks, Jon."."""
-    if first == 0 or tokens[first - 1].folded not in GREETINGS or text[tokens[first - 1].end : tokens[first].start] not in (" ", ", "):
+    if (
+        first == 0
+        or tokens[first - 1].folded not in GREETINGS
+        or text[tokens[first - 1].end : tokens[first].start] not in (" ", ", ")
+    ):
         return False
     return text[tokens[end - 1].end : tokens[end - 1].end + 1] in ("!", ",", ".", "?", "", "\n")
 
 
-# ------------------------------------------------------------------------------------------------------------ facts
+# --------------------------------------------------------------------------------------------------
+# facts
 
 
 def _speaker_name(record: Record) -> str:
     """Speaker of a memory, if that is a name and no account."""
     words = record.speaker.split()
-    named = 1 <= len(words) <= 4 and all(word[0].isupper() and _WORD.fullmatch(word) for word in words)
+    named = 1 <= len(words) <= 4 and all(
+        word[0].isupper() and _WORD.fullmatch(word) for word in words
+    )
     return record.speaker.strip() if named and fold(record.speaker) not in NOBODY else ""
 
 
@@ -338,7 +423,11 @@ def _object_kinds(record: Record) -> Iterator[EntityKind]:
         yield EntityKind.PLACE
     elif predicate in EMPLOYED:
         yield EntityKind.ORGANISATION
-    elif predicate in ANIMALS or (predicate == "is_named" and _WORD.findall(record.subject)[-1:] and _last_word(record.subject) in ANIMALS):
+    elif predicate in ANIMALS or (
+        predicate == "is_named"
+        and _WORD.findall(record.subject)[-1:]
+        and _last_word(record.subject) in ANIMALS
+    ):
         yield EntityKind.ANIMAL
     elif predicate in PEOPLE or predicate in RELATIONS:
         yield EntityKind.PERSON
@@ -348,23 +437,33 @@ def _last_word(text: str) -> str:
     return fold(_WORD.findall(text)[-1])
 
 
-_CUT = re.compile(r"[^\w\s’'+-]")
-_MOST_WORDS = 3
-
-
 def _fact_phrase(record: Record) -> FactPhrase | None:
     """Words of lower case that a fact's object begins with: "pottery class"."""
-    if record.kind not in (Kind.FACT, Kind.PREFERENCE) or not record.object or record.predicate in NO_OBJECTS:
+    if (
+        record.kind not in (Kind.FACT, Kind.PREFERENCE)
+        or not record.object
+        or record.predicate in NO_OBJECTS
+    ):
         return None
     whole = _CUT.split(record.object, maxsplit=1)
     words = list(map(_fold_word, whole[0].split()))
     first = next((at for at, word in enumerate(words) if word not in STOP), 0)
-    end = next((at for at in range(first, len(words)) if words[at] in STOP or words[at] == "together"), len(words))
-    phrase, after = tuple(words[first:end]), words[end : end + 1]
-    if not 1 <= len(phrase) <= _MOST_WORDS or not all(word in record.object and word.replace("-", "").isalpha() for word in phrase):
+    end = next(
+        (at for at in range(first, len(words)) if words[at] in STOP or words[at] == "together"),
+        len(words),
+    )
+    phrase = tuple(words[first:end])
+    after = words[end : end + 1]
+    if not 1 <= len(phrase) <= _MOST_WORDS or not all(
+        word in record.object and word.replace("-", "").isalpha() for word in phrase
+    ):
         return None
     doing = phrase[-1].endswith("ing")
     if doing and after and after[0] not in AFTER_NOUNS:
         return None
-    alone = len(phrase) == 1 and len(whole) == 1 and (not after or doing or (after[0] in ("and", "or") and end + 2 == len(words)))
+    alone = (
+        len(phrase) == 1
+        and len(whole) == 1
+        and (not after or doing or (after[0] in ("and", "or") and end + 2 == len(words)))
+    )
     return FactPhrase(phrase, alone and record.predicate in LIKED)

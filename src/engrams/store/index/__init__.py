@@ -1,6 +1,10 @@
 """In-memory search index of one owner: numpy columns, vectors and postings.
 
-Any backend that can hand out rows (``IndexRow``) can use it; the database stays the truth and the index is rebuilt from it."""
+Any backend that can hand out rows (``IndexRow``) can use it; the database stays the truth and the
+index is rebuilt from it.
+"""
 
-from engrams.store.index.indexcolumns import IndexRow as IndexRow
-from engrams.store.index.ownerindex import OwnerSearchIndex as OwnerSearchIndex
+from engrams.store.index.indexcolumns import IndexRow
+from engrams.store.index.ownerindex import OwnerSearchIndex
+
+__all__ = ["IndexRow", "OwnerSearchIndex"]

@@ -19,51 +19,6 @@ _SAMPLED = 40
 """Ratio of scores to ``width`` above which a sample is looked at first."""
 
 
-def top_slots(scores: npt.NDArray[np.float32], width: int) -> npt.NDArray[np.int64]:
-    """Indices of the ``width`` highest positive scores; the last of equals."""
-    # Zero is the commonest score, and a partition is slow among so many equals. A sample gives a lower bound of the highest.
-    bound = np.float32(0)
-    if len(scores) > _SAMPLED * width:
-        sample = scores[:: len(scores) // (10 * width)]
-        some = sample[sample > 0]
-        place = len(some) - 1 - 4 * width * len(sample) // len(scores) - 8
-        if place >= 0:
-            bound = np.partition(some, place)[place]
-    found = np.flatnonzero(scores > bound)
-    if bound and len(found) < width:
-        found = np.flatnonzero(scores >= bound)
-        if len(found) >= width:
-            return _select(found, scores[found], bound, width)
-        found = np.flatnonzero(scores > 0)
-    if len(found) <= width:
-        return found
-    some = scores[found]
-    return _select(found, some, np.partition(some, len(some) - width)[len(some) - width], width)
-
-
-def _select(found: npt.NDArray[np.int64], scores: npt.NDArray[np.float32], bound: np.float32, width: int) -> npt.NDArray[np.int64]:
-    above = found[scores > bound]
-    return np.concatenate([above, found[scores == bound][len(above) - width :]])
-
-
-def unique_sorted(slots: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Sort slots and drop repeats.
-
-    np.unique would load numpy.ma, which takes longer than a whole search."""
-    ordered = np.sort(slots)
-    kept: npt.NDArray[np.int64] = ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])] if len(ordered) else ordered
-    return kept
-
-
-def join_slots(groups: Sequence[npt.NDArray[np.int64]], size: int) -> npt.NDArray[np.int64]:
-    """Join slots of ``size``, in order and each once; -1 is none."""
-    held = np.zeros(size + 1, np.bool_)
-    for slots in groups:
-        held[slots] = True
-    held[-1] = False
-    return np.flatnonzero(held)
-
-
 MIN_CODED = 50_000
 """Slots above which vectors are searched by codes; below, an exact scan is as fast."""
 
@@ -89,6 +44,57 @@ _TIE = 1e-4
 """Difference up to which scores count as equal."""
 
 
+def top_slots(scores: npt.NDArray[np.float32], width: int) -> npt.NDArray[np.int64]:
+    """Indices of the ``width`` highest positive scores; the last of equals."""
+    # Zero is the commonest score, and a partition is slow among so many equals. A sample gives a
+    # lower bound of the highest.
+    bound = np.float32(0)
+    if len(scores) > _SAMPLED * width:
+        sample = scores[:: len(scores) // (10 * width)]
+        some = sample[sample > 0]
+        place = len(some) - 1 - 4 * width * len(sample) // len(scores) - 8
+        if place >= 0:
+            bound = np.partition(some, place)[place]
+    found = np.flatnonzero(scores > bound)
+    if bound and len(found) < width:
+        found = np.flatnonzero(scores >= bound)
+        if len(found) >= width:
+            return _select(found, scores[found], bound, width)
+        found = np.flatnonzero(scores > 0)
+    if len(found) <= width:
+        return found
+    some = scores[found]
+    return _select(found, some, np.partition(some, len(some) - width)[len(some) - width], width)
+
+
+def _select(
+    found: npt.NDArray[np.int64], scores: npt.NDArray[np.float32], bound: np.float32, width: int
+) -> npt.NDArray[np.int64]:
+    above = found[scores > bound]
+    return np.concatenate([above, found[scores == bound][len(above) - width :]])
+
+
+def unique_sorted(slots: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Sort slots and drop repeats.
+
+    np.unique would load numpy.ma, which takes longer than a whole search.
+    """
+    ordered = np.sort(slots)
+    kept: npt.NDArray[np.int64] = (
+        ordered[np.concatenate([[True], ordered[1:] != ordered[:-1]])] if len(ordered) else ordered
+    )
+    return kept
+
+
+def join_slots(groups: Sequence[npt.NDArray[np.int64]], size: int) -> npt.NDArray[np.int64]:
+    """Join slots of ``size``, in order and each once; -1 is none."""
+    held = np.zeros(size + 1, np.bool_)
+    for slots in groups:
+        held[slots] = True
+    held[-1] = False
+    return np.flatnonzero(held)
+
+
 class AnnIndex:
     """Index of quantised vectors by slot, for approximate search."""
 
@@ -99,8 +105,9 @@ class AnnIndex:
     def build(cls, vectors: npt.NDArray[np.floating[Any]]) -> AnnIndex | None:
         """Build the index from vectors [slots, dimension].
 
-        Codes have two bits a number where these tell what is near, else four: random vectors need them, texts do not. None where
-        turbovec is not installed or cannot take the dimension."""
+        Codes have two bits a number where these tell what is near, else four: random vectors need
+        them, texts do not. None where turbovec is not installed or cannot take the dimension.
+        """
         if not cls.is_available() or vectors.shape[1] % 8:
             return None
         some = vectors[:: max(1, len(vectors) // MIN_CODED)]
@@ -113,7 +120,9 @@ class AnnIndex:
         from turbovec import TurboQuantIndex
 
         index = TurboQuantIndex(vectors.shape[1], bits)
-        sample = np.random.default_rng(0).choice(len(vectors), min(_SAMPLE, len(vectors)), replace=False)
+        sample = np.random.default_rng(0).choice(
+            len(vectors), min(_SAMPLE, len(vectors)), replace=False
+        )
         index.calibrate(np.ascontiguousarray(vectors[np.sort(sample)], np.float32))
         made = cls(index)
         for start in range(0, len(vectors), 50_000):
@@ -124,10 +133,15 @@ class AnnIndex:
     def count_proposals(self, width: int) -> int:
         """Number of slots to propose for 0.98 recall of the nearest 100.
 
-        Where two bits tell what is near, 1.3 times ``width``, and 1.5 times in an index of a million; where they do not, 1.5 and 3
-        times. Time grows with the square of the proposals: turbovec looks at all that it holds for each better one."""
+        Where two bits tell what is near, 1.3 times ``width``, and 1.5 times in an index of a
+        million; where they do not, 1.5 and 3 times. Time grows with the square of the proposals:
+        turbovec looks at all that it holds for each better one.
+        """
         millions = len(self) / 1_000_000
-        return round(width * (1.3 + min(0.2 * millions, 0.2) if self.bits == 2 else 1.5 + min(2 * millions, 1.5)))
+        return round(
+            width
+            * (1.3 + min(0.2 * millions, 0.2) if self.bits == 2 else 1.5 + min(2 * millions, 1.5))
+        )
 
     @staticmethod
     def is_available() -> bool:
@@ -166,7 +180,9 @@ class AnnIndex:
         """Append the next slots' vectors."""
         self._index.add(np.ascontiguousarray(vectors, np.float32))
 
-    def search(self, vector: npt.NDArray[np.float32], count: int, mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    def search(
+        self, vector: npt.NDArray[np.float32], count: int, mask: npt.NDArray[np.bool_]
+    ) -> npt.NDArray[np.int64]:
         """Find up to ``count`` slots in ``mask``, approximately the nearest."""
         allowed = np.count_nonzero(mask)
         if not allowed:
@@ -175,16 +191,21 @@ class AnnIndex:
         if allowed < _NEARLY_ALL * len(mask):
             _, slots = self._index.search(query, count, mask=mask)
             return np.asarray(slots[0], np.int64)
-        # Twice as fast without a mask: where nearly all slots are allowed, the others are removed afterwards.
-        _, slots = self._index.search(query, min(len(mask), count if allowed == len(mask) else count * 5 // 4))
+        # Twice as fast without a mask: where nearly all slots are allowed, the others are removed
+        # afterwards.
+        _, slots = self._index.search(
+            query, min(len(mask), count if allowed == len(mask) else count * 5 // 4)
+        )
         found = np.asarray(slots[0], np.int64)
         return found[mask[found]]
 
 
 def _tells_nearest(codes: AnnIndex, vectors: npt.NDArray[np.floating[Any]]) -> bool:
     """Test whether codes propose the nearest of some vectors early."""
-    full, everything = np.flatnonzero(vectors.any(axis=1)), np.ones(len(vectors), np.bool_)
-    most, found = min(_NEAREST, len(vectors)), []
+    full = np.flatnonzero(vectors.any(axis=1))
+    everything = np.ones(len(vectors), np.bool_)
+    most = min(_NEAREST, len(vectors))
+    found = []
     for slot in full[:: max(1, len(full) // _ASKED)]:
         scores = np.vecdot(vectors, vectors[slot])
         bound = np.partition(scores, len(scores) - most)[len(scores) - most] - _TIE
@@ -196,7 +217,8 @@ def _tells_nearest(codes: AnnIndex, vectors: npt.NDArray[np.floating[Any]]) -> b
 class CodeUnpacker(Thread):
     """Thread that decodes and arranges the codes of a file.
 
-    ``codes``: None where another version of turbovec wrote them."""
+    ``codes``: None where another version of turbovec wrote them.
+    """
 
     def __init__(self, packed: npt.NDArray[np.uint8]) -> None:
         super().__init__(name="engrams-codes", daemon=True)
@@ -232,11 +254,17 @@ class _FindingThread(Thread):
 class NearestVectorSearcher:
     """Nearest-vector search: quantised codes first, recent slots by a scan.
 
-    ``packed``: codes of a file and the number of their slots. To unpack them takes as long as some scans of all vectors: the first searches
-    scan, and from the second on a thread unpacks meanwhile, until it is done."""
+    ``packed``: codes of a file and the number of their slots. To unpack them takes as long as some
+    scans of all vectors: the first searches scan, and from the second on a thread unpacks
+    meanwhile, until it is done.
+    """
 
-    def __init__(self, codes: AnnIndex | None = None, packed: tuple[npt.NDArray[np.uint8], int] | None = None) -> None:
-        self.codes, self._packed, self._searches = codes, packed, 0
+    def __init__(
+        self, codes: AnnIndex | None = None, packed: tuple[npt.NDArray[np.uint8], int] | None = None
+    ) -> None:
+        self.codes = codes
+        self._packed = packed
+        self._searches = 0
         self._unpacking: CodeUnpacker | None = None
 
     def extend(self, columns: IndexColumns, tail: int = _TAIL) -> None:
@@ -256,7 +284,8 @@ class NearestVectorSearcher:
     def unpack(self, columns: IndexColumns) -> None:
         """Decode the codes of a file, or code all vectors anew."""
         if self._packed is not None:
-            size, unpacking = self._packed[1], self._start_unpacking(self._packed[0])
+            size = self._packed[1]
+            unpacking = self._start_unpacking(self._packed[0])
             unpacking.join()
             self._packed = self._unpacking = None
             self.codes = unpacking.codes or AnnIndex.build(columns.get_vectors(slice(0, size)))
@@ -269,11 +298,17 @@ class NearestVectorSearcher:
 
     @contextmanager
     def start_finding(
-        self, columns: IndexColumns, vector: npt.NDArray[np.float32], mask: npt.NDArray[np.bool_], width: int
+        self,
+        columns: IndexColumns,
+        vector: npt.NDArray[np.float32],
+        mask: npt.NDArray[np.bool_],
+        width: int,
     ) -> Iterator[Callable[[], npt.NDArray[np.int64]]]:
         """Run ``find`` in a thread; call what is given for its slots.
 
-        Nothing of ``columns`` may change before the end. Where turbovec has threads of its own for it, another gains nothing."""
+        Nothing of ``columns`` may change before the end. Where turbovec has threads of its own for
+        it, another gains nothing.
+        """
         find = partial(self.find, columns, vector, mask, width)
         if columns.size > _SPLIT * width:
             yield find
@@ -286,10 +321,18 @@ class NearestVectorSearcher:
             thread.join()
 
     def find(
-        self, columns: IndexColumns, vector: npt.NDArray[np.float32], mask: npt.NDArray[np.bool_], width: int
+        self,
+        columns: IndexColumns,
+        vector: npt.NDArray[np.float32],
+        mask: npt.NDArray[np.bool_],
+        width: int,
     ) -> npt.NDArray[np.int64]:
         """Find the ``width`` nearest slots in ``mask``, rescoring those of codes."""
-        if self._packed is not None and self._searches < _SCANS and (self._unpacking is None or self._unpacking.is_alive()):
+        if (
+            self._packed is not None
+            and self._searches < _SCANS
+            and (self._unpacking is None or self._unpacking.is_alive())
+        ):
             self._searches += 1
             if self._searches > 1:
                 self._start_unpacking(self._packed[0])
@@ -299,5 +342,7 @@ class NearestVectorSearcher:
         coded = 0 if self.codes is None else len(self.codes)
         found = coded + np.flatnonzero(mask[coded:])
         if self.codes is not None:
-            found = np.concatenate([self.codes.search(vector, self.codes.count_proposals(width), mask[:coded]), found])
+            found = np.concatenate(
+                [self.codes.search(vector, self.codes.count_proposals(width), mask[:coded]), found]
+            )
         return found[top_slots(columns.dots(found, vector), width)]

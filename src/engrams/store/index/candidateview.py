@@ -22,11 +22,15 @@ _FEW = 8
 """One slot for this many sessions from which they are counted all at once."""
 _COPIED = ("embedded", "words", "question", "dated", "importance", "confidence")
 
+_NONE = np.zeros(0, np.int64)
+
 
 class TermPostings(NamedTuple):
     """Slots that hold a term, and its counts there.
 
-    ``damped``: counts with what the lengths of the records add. ``idf``: worth of the term at weight 1; ``gains``: its scores at that."""
+    ``damped``: counts with what the lengths of the records add. ``idf``: worth of the term at
+    weight 1; ``gains``: its scores at that.
+    """
 
     slots: npt.NDArray[np.int32]
     counts: npt.NDArray[np.float32]
@@ -39,7 +43,8 @@ class TermPostings(NamedTuple):
 class TermPostingsCache:
     """Postings of the terms that a view was asked for.
 
-    ``room``: slots that it still takes; ``largest``: those of one term."""
+    ``room``: slots that it still takes; ``largest``: those of one term.
+    """
 
     room: int = 500_000
     largest: int = 1_000
@@ -57,8 +62,9 @@ class TermPostingsCache:
 class CandidateColumns:
     """Columns of the candidates in ``slots``.
 
-    ``length``: weighted number of terms of a turn and the two before it. ``before``, ``before2``, ``after``: slots of the neighbours in the
-    session, -1 for none."""
+    ``length``: weighted number of terms of a turn and the two before it. ``before``, ``before2``,
+    ``after``: slots of the neighbours in the session, -1 for none.
+    """
 
     slots: npt.NDArray[np.int64]
     ids: PositionedIds
@@ -79,13 +85,19 @@ class CandidateColumns:
     confidence: npt.NDArray[np.float32]
 
 
-def extend_gathered(columns: IndexColumns, old: CandidateColumns, more: npt.NDArray[np.int64], first: int) -> CandidateColumns:
+def extend_gathered(
+    columns: IndexColumns, old: CandidateColumns, more: npt.NDArray[np.int64], first: int
+) -> CandidateColumns:
     """Append the slots ``more``; the old columns are used up.
 
-    ``first``: slot from which all are new; of older ones only ``after`` may have changed, where a new one follows."""
+    ``first``: slot from which all are new; of older ones only ``after`` may have changed, where a
+    new one follows.
+    """
     new = gather(columns, more)
     joined: dict[str, Any] = {
-        each.name: _append(getattr(old, each.name), getattr(new, each.name)) for each in fields(CandidateColumns) if each.name != "ids"
+        each.name: _append(getattr(old, each.name), getattr(new, each.name))
+        for each in fields(CandidateColumns)
+        if each.name != "ids"
     }
     followed = columns["before"][first:]
     places = np.searchsorted(joined["slots"], followed)
@@ -104,26 +116,38 @@ def change_gathered(
 ) -> CandidateColumns:
     """Leave slots out, look up changed ones anew, and append new ones.
 
-    Slots in order. Only ``after`` links of the others may change."""
-    gone, names, again = np.searchsorted(old.slots, removed), list(old.ids), gather(columns, changed)
+    Slots in order. Only ``after`` links of the others may change.
+    """
+    gone = np.searchsorted(old.slots, removed)
+    names = list(old.ids)
+    again = gather(columns, changed)
     for place in reversed(gone.tolist()):
         del names[place]
     kept: dict[str, Any] = {
-        each.name: np.delete(getattr(old, each.name), gone) for each in fields(CandidateColumns) if each.name not in _OTHERS
+        each.name: np.delete(getattr(old, each.name), gone)
+        for each in fields(CandidateColumns)
+        if each.name not in _OTHERS
     }
     places = np.searchsorted(kept["slots"], changed)
     for name, column in kept.items():
         column[places] = getattr(again, name)
     after = columns["after"][kept["slots"]].astype(np.int64)
-    return extend_gathered(columns, CandidateColumns(**kept, ids=PositionedIds(names), after=after), more, columns.size)
+    return extend_gathered(
+        columns, CandidateColumns(**kept, ids=PositionedIds(names), after=after), more, columns.size
+    )
 
 
 def _append(old: npt.NDArray[Any], new: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Append to an array, in the room behind it if any.
 
-    Only the latest of a line may grow, as with ids: who holds an older one sees no more than its part."""
-    size, room = len(old) + len(new), old.base
-    if room is None or room.ndim > 1 or len(room) < size:  # numpy gives places of a mask as a part of a table
+    Only the latest of a line may grow, as with ids: who holds an older one sees no more than its
+    part.
+    """
+    size = len(old) + len(new)
+    room = old.base
+    if (
+        room is None or room.ndim > 1 or len(room) < size
+    ):  # numpy gives places of a mask as a part of a table
         room = np.empty(size + size // _ROOM + 64, old.dtype)
         room[: len(old)] = old
     room[len(old) : size] = new
@@ -134,10 +158,13 @@ def gather(columns: IndexColumns, slots: npt.NDArray[np.int64]) -> CandidateColu
     """Gather the columns of these slots."""
     rows = columns.table.take(slots)
     # As wide as numpy's own indices: each look-up by narrower ones would widen them again.
-    before, before2 = rows["before"].astype(np.int64), rows["before2"].astype(np.int64)
+    before = rows["before"].astype(np.int64)
+    before2 = rows["before2"].astype(np.int64)
     length = columns["length"].take(slots) * np.float32(WINDOW[0])
     for weight, place in zip(WINDOW[1:], (before, before2), strict=True):
-        length += np.where(place >= 0, columns["length"].take(place), np.float32(0)) * np.float32(weight)
+        length += np.where(place >= 0, columns["length"].take(place), np.float32(0)) * np.float32(
+            weight
+        )
     return CandidateColumns(
         slots=slots,
         ids=PositionedIds((columns["id"], slots)),
@@ -158,9 +185,11 @@ def gather(columns: IndexColumns, slots: npt.NDArray[np.int64]) -> CandidateColu
 class VisibleIndexView:
     """Mask of the slots a query may see, with length statistics.
 
-    ``words`` and ``squares``: sums of their lengths in terms and of the squares of these. ``session_terms`` and ``session_records``: terms
-    and slots by session number. ``until``: seconds since 1970 at which a slot expires. ``gathered``: its columns, once asked for;
-    ``postings``: those of terms asked for before."""
+    ``words`` and ``squares``: sums of their lengths in terms and of the squares of these.
+    ``session_terms`` and ``session_records``: terms and slots by session number. ``until``: seconds
+    since 1970 at which a slot expires. ``gathered``: its columns, once asked for; ``postings``:
+    those of terms asked for before.
+    """
 
     mask: npt.NDArray[np.bool_]
     total: int
@@ -197,22 +226,41 @@ class VisibleIndexView:
         return self.gathered[0]
 
 
-_NOTHING = VisibleIndexView(np.zeros(0, np.bool_), 0, 0.0, 0.0, np.zeros(0, np.float32), np.zeros(0, np.int32), 0, np.inf)
-_NONE = np.zeros(0, np.int64)
+_NOTHING = VisibleIndexView(
+    mask=np.zeros(0, np.bool_),
+    total=0,
+    words=0.0,
+    squares=0.0,
+    session_terms=np.zeros(0, np.float32),
+    session_records=np.zeros(0, np.int32),
+    sessions=0,
+    until=np.inf,
+)
 
 
-def make_view(columns: IndexColumns, mask: npt.NDArray[np.bool_], sessions: int, now: float) -> VisibleIndexView:
+def make_view(
+    columns: IndexColumns, mask: npt.NDArray[np.bool_], sessions: int, now: float
+) -> VisibleIndexView:
     """View of ``mask`` at ``now``, with its statistics."""
     return change_view(columns, _NOTHING, mask, (np.flatnonzero(mask), _NONE), sessions, now)
 
 
-def extend_view(columns: IndexColumns, old: VisibleIndexView, fresh: npt.NDArray[np.bool_], sessions: int, now: float) -> VisibleIndexView:
+def extend_view(
+    columns: IndexColumns,
+    old: VisibleIndexView,
+    fresh: npt.NDArray[np.bool_],
+    sessions: int,
+    now: float,
+) -> VisibleIndexView:
     """Extend a view by the mask of new slots, reusing gathered columns.
 
-    The old view is used up, as by ``change_view``."""
+    The old view is used up, as by ``change_view``.
+    """
     added = len(old.mask) + np.flatnonzero(fresh)
     made = change_view(columns, old, _append(old.mask, fresh), (added, _NONE), sessions, now)
-    made.gathered.extend(extend_gathered(columns, known, added, len(old.mask)) for known in old.gathered)
+    made.gathered.extend(
+        extend_gathered(columns, known, added, len(old.mask)) for known in old.gathered
+    )
     return made
 
 
@@ -226,15 +274,25 @@ def change_view(
 ) -> VisibleIndexView:
     """View of another mask, at the cost of the difference.
 
-    The old view is used up: its counts are changed in place. ``changed``: slots that the mask has more, and those that it has no more.
-    Lengths are whole numbers: sums of them are exact, in any order."""
-    terms, records = (_append(each, np.zeros(sessions - len(each), each.dtype)) for each in (old.session_terms, old.session_records))
-    total, words, squares = old.total, old.words, old.squares
+    The old view is used up: its counts are changed in place. ``changed``: slots that the mask has
+    more, and those that it has no more. Lengths are whole numbers: sums of them are exact, in any
+    order.
+    """
+    terms, records = (
+        _append(each, np.zeros(sessions - len(each), each.dtype))
+        for each in (old.session_terms, old.session_records)
+    )
+    total = old.total
+    words = old.words
+    squares = old.squares
     for sign, slots in zip((1, -1), changed, strict=True):
         if not len(slots):
             continue
-        some = slice(None) if len(slots) == columns.size else slots  # all at once: nothing is looked up one by one
-        lengths, inside = columns["length"][some], columns["session"][some]
+        some = (
+            slice(None) if len(slots) == columns.size else slots
+        )  # all at once: nothing is looked up one by one
+        lengths = columns["length"][some]
+        inside = columns["session"][some]
         total += sign * len(slots)
         words += sign * float(lengths.sum(dtype=np.float64))
         squares += sign * float(np.square(lengths, dtype=np.float64).sum())
@@ -246,4 +304,13 @@ def change_view(
             np.add.at(records, inside, sign)
     ends = columns["valid_to"][slice(None) if len(changed[0]) == columns.size else changed[0]]
     until = float(min(old.until, ends[ends > now].min(initial=np.inf)))
-    return VisibleIndexView(mask, total, words, squares, terms, records, int(np.count_nonzero(records)), until)
+    return VisibleIndexView(
+        mask=mask,
+        total=total,
+        words=words,
+        squares=squares,
+        session_terms=terms,
+        session_records=records,
+        sessions=int(np.count_nonzero(records)),
+        until=until,
+    )

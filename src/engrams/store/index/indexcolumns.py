@@ -9,11 +9,53 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+VECTORS = "vectors"
+
+_DTYPES: dict[str, Any] = {
+    "id": np.dtype("S26"),
+    "status": np.int8,
+    "kind": np.int16,
+    "alive": np.bool_,
+    **dict.fromkeys(("scope", "session"), np.int32),
+    "rowid": np.int64,
+    "hash": np.uint64,
+    **dict.fromkeys(("length", "scale"), np.float32),
+    **dict.fromkeys(("valid_from", "valid_to", "recorded", "retired", "ended"), np.float64),
+}
+
+GATHERED = np.dtype(
+    [
+        ("said", np.float64),
+        *((name, np.int32) for name in ("before", "before2", "after", "place", "voice")),
+        *((name, np.float32) for name in ("norm", "words", "importance", "confidence")),
+        *((name, np.bool_) for name in ("embedded", "question", "dated")),
+    ],
+    align=True,
+)
+"""Fields that each candidate needs, row by row: a candidate costs one access to memory instead of a
+dozen.
+"""
+_TABLE = "table"
+
+_UNIT = 0.05
+"""Most by which the square of a vector's length differs from 1."""
+
+_CHUNK = 20_000
+"""Vectors quantized at a time."""
+_SCANNED = 2_048
+"""Vectors scanned at a time: few enough to stay in the processor's cache."""
+
+
+_RECENT = 65_536
+"""Rows kept in a dict (150 bytes each) before they move to sorted arrays (12 bytes each)."""
+
 
 class IndexRow(NamedTuple):
     """Fields of a record as the index reads them.
 
-    Loading makes one ``IndexRow`` of whole columns, not one for each of a million rows. Times are microseconds since 1970."""
+    Loading makes one ``IndexRow`` of whole columns, not one for each of a million rows. Times are
+    microseconds since 1970.
+    """
 
     rowid: int
     changed: int
@@ -45,59 +87,35 @@ class IndexRow(NamedTuple):
     """True where it has triggers."""
 
 
-VECTORS = "vectors"
-
-_DTYPES: dict[str, Any] = {
-    "id": np.dtype("S26"),
-    "status": np.int8,
-    "kind": np.int16,
-    "alive": np.bool_,
-    **dict.fromkeys(("scope", "session"), np.int32),
-    "rowid": np.int64,
-    "hash": np.uint64,
-    **dict.fromkeys(("length", "scale"), np.float32),
-    **dict.fromkeys(("valid_from", "valid_to", "recorded", "retired", "ended"), np.float64),
-}
-
-GATHERED = np.dtype(
-    [
-        ("said", np.float64),
-        *((name, np.int32) for name in ("before", "before2", "after", "place", "voice")),
-        *((name, np.float32) for name in ("norm", "words", "importance", "confidence")),
-        *((name, np.bool_) for name in ("embedded", "question", "dated")),
-    ],
-    align=True,
-)
-"""Fields that each candidate needs, row by row: a candidate costs one access to memory instead of a dozen."""
-_TABLE = "table"
-
-_UNIT = 0.05
-"""Most by which the square of a vector's length differs from 1."""
-
-_CHUNK = 20_000
-"""Vectors quantized at a time."""
-_SCANNED = 2_048
-"""Vectors scanned at a time: few enough to stay in the processor's cache."""
-
-
 class IndexColumns:
     """Named numpy columns; ``self["said"]`` is the filled part.
 
-    Vectors are [size, dimension]: float32, or after ``quantize`` int8 times ``self["scale"]`` plus their common centre. Ids are UTF-8."""
+    Vectors are [size, dimension]: float32, or after ``quantize`` int8 times ``self["scale"]`` plus
+    their common centre. Ids are UTF-8.
+    """
 
-    def __init__(self, dimension: int, size: int = 0, arrays: Mapping[str, npt.NDArray[Any]] | None = None) -> None:
+    def __init__(
+        self, dimension: int, size: int = 0, arrays: Mapping[str, npt.NDArray[Any]] | None = None
+    ) -> None:
         """Make empty columns, or ``size`` rows of ``dump`` with room after them."""
         self.size = size
         self.dimension = dimension
         if arrays is None:
-            arrays = {name: np.zeros(64, dtype) for name, dtype in _DTYPES.items()} | {_TABLE: np.zeros(64, GATHERED)}
-            arrays |= {VECTORS: np.zeros((64 if dimension else 0, dimension), np.float32), "centre": np.zeros(dimension, np.float32)}
+            arrays = {name: np.zeros(64, dtype) for name, dtype in _DTYPES.items()} | {
+                _TABLE: np.zeros(64, GATHERED)
+            }
+            arrays |= {
+                VECTORS: np.zeros((64 if dimension else 0, dimension), np.float32),
+                "centre": np.zeros(dimension, np.float32),
+            }
         self._data = {name: arrays[name] for name in _DTYPES}
         self._set_table(arrays[_TABLE].view(GATHERED))
-        self._vectors, self._centre = arrays[VECTORS], arrays["centre"]
+        self._vectors = arrays[VECTORS]
+        self._centre = arrays["centre"]
 
     def _set_table(self, table: npt.NDArray[np.void]) -> None:
-        self._table, self._fields = table, {name: table[name] for name in GATHERED.names or ()}
+        self._table = table
+        self._fields = {name: table[name] for name in GATHERED.names or ()}
 
     def dump(self) -> dict[str, npt.NDArray[Any]]:
         """All arrays by name."""
@@ -128,16 +146,26 @@ class IndexColumns:
         """Vectors of some slots, float32."""
         found: npt.NDArray[np.float32] = self._vectors[slots]
         if found.dtype == np.int8:
-            found = np.multiply(found, self["scale"][slots][:, None], dtype=np.float32) + self._centre
+            found = (
+                np.multiply(found, self["scale"][slots][:, None], dtype=np.float32) + self._centre
+            )
         return found
 
-    def dots(self, slots: npt.NDArray[np.int64], vector: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    def dots(
+        self, slots: npt.NDArray[np.int64], vector: npt.NDArray[np.float32]
+    ) -> npt.NDArray[np.float32]:
         """Dot products of some slots' vectors with ``vector``.
 
-        Row by row: BLAS would split a matrix product among threads that wait for each other on a busy machine."""
+        Row by row: BLAS would split a matrix product among threads that wait for each other on a
+        busy machine.
+        """
         found = self._vectors.take(slots, axis=0)  # half as long as by brackets
         dots: npt.NDArray[np.float32] = np.vecdot(found.astype(np.float32, copy=False), vector)
-        return dots * self["scale"].take(slots) + np.vecdot(self._centre, vector) if found.dtype == np.int8 else dots
+        return (
+            dots * self["scale"].take(slots) + np.vecdot(self._centre, vector)
+            if found.dtype == np.int8
+            else dots
+        )
 
     def scan(self, vector: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
         """Dot products of all vectors with ``vector``, as ``dots`` gives them."""
@@ -145,9 +173,13 @@ class IndexColumns:
         for start in range(0, self.size, _SCANNED):
             some = slice(start, min(start + _SCANNED, self.size))
             np.vecdot(self._vectors[some].astype(np.float32, copy=False), vector, out=found[some])
-        return found * self["scale"] + np.vecdot(self._centre, vector) if self.is_quantized else found
+        return (
+            found * self["scale"] + np.vecdot(self._centre, vector) if self.is_quantized else found
+        )
 
-    def set_vectors(self, slots: npt.NDArray[np.int64] | slice, vectors: npt.NDArray[np.float32]) -> None:
+    def set_vectors(
+        self, slots: npt.NDArray[np.int64] | slice, vectors: npt.NDArray[np.float32]
+    ) -> None:
         """Set the vectors of some slots."""
         if self._vectors.dtype == np.int8:
             self._vectors[slots], self["scale"][slots] = _to_int8(vectors - self._centre)
@@ -168,22 +200,37 @@ class IndexColumns:
     def bytes(self) -> int:
         """Bytes of all rows; room in a mapped file takes none."""
         rows = len(self._data["rowid"]) if self._data["rowid"].flags.owndata else self.size
-        return rows * (sum(each.itemsize for each in (*self._data.values(), self._table)) + self.dimension * self._vectors.itemsize)
+        return rows * (
+            sum(each.itemsize for each in (*self._data.values(), self._table))
+            + self.dimension * self._vectors.itemsize
+        )
 
     def extend(self, count: int) -> int:
         """Add ``count`` rows; return the first slot.
 
-        Their vectors, scales and fields of the table are zeros; all others are to be set."""
-        first, self.size = self.size, self.size + count
+        Their vectors, scales and fields of the table are zeros; all others are to be set.
+        """
+        first = self.size
+        self.size = self.size + count
         capacity = len(self._data["rowid"])
         filled = slice(first, min(self.size, capacity))
-        for column in (self._table, self._data["scale"], *([self._vectors] if self.dimension else [])):
-            column[filled] = np.zeros((), column.dtype)  # room of a mapped file is not to be trusted
+        for column in (
+            self._table,
+            self._data["scale"],
+            *([self._vectors] if self.dimension else []),
+        ):
+            column[filled] = np.zeros(
+                (), column.dtype
+            )  # room of a mapped file is not to be trusted
         if self.size > capacity:
             capacity = max(self.size, capacity * 3 // 2 if capacity > 100_000 else capacity * 2)
             for name, column in self._data.items():
-                self._data[name] = np.concatenate([column[:first], np.zeros(capacity - first, column.dtype)])
-            self._set_table(np.concatenate([self._table[:first], np.zeros(capacity - first, GATHERED)]))
+                self._data[name] = np.concatenate(
+                    [column[:first], np.zeros(capacity - first, column.dtype)]
+                )
+            self._set_table(
+                np.concatenate([self._table[:first], np.zeros(capacity - first, GATHERED)])
+            )
             if self.dimension:
                 grown = np.zeros((capacity, self.dimension), self._vectors.dtype)
                 grown[:first] = self._vectors[:first]
@@ -206,7 +253,9 @@ def find_sound(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.bool_]:
     return sound
 
 
-def _to_int8(vectors: npt.NDArray[np.float32]) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32]]:
+def _to_int8(
+    vectors: npt.NDArray[np.float32],
+) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32]]:
     """Quantize rows to int8 with a scale each; cosine error about 0.0005."""
     scale = np.abs(vectors).max(axis=1) / np.float32(127)
     return np.rint(vectors / np.maximum(scale, 1e-30)[:, None]).astype(np.int8), scale
@@ -229,7 +278,8 @@ class StringCodebook:
 
     def encode_all(self, names: Iterable[str]) -> list[int]:
         """Numbers of strings, in order."""
-        known, encode = self._codes, self.encode
+        known = self._codes
+        encode = self.encode
         return [known[name] if name in known else encode(name) for name in names]
 
     def find(self, name: str) -> int:
@@ -237,14 +287,12 @@ class StringCodebook:
         return self._codes.get(name, -1)
 
 
-_RECENT = 65_536
-"""Rows kept in a dict (150 bytes each) before they move to sorted arrays (12 bytes each)."""
-
-
 class RowSlotMap:
     """Map of database row numbers to index slots."""
 
-    def __init__(self, rows: npt.NDArray[np.int64] | None = None, slots: npt.NDArray[np.int32] | None = None) -> None:
+    def __init__(
+        self, rows: npt.NDArray[np.int64] | None = None, slots: npt.NDArray[np.int32] | None = None
+    ) -> None:
         self._recent: dict[int, int] = {}
         self._rows: npt.NDArray[np.int64] = np.zeros(0, np.int64) if rows is None else rows
         self._slots: npt.NDArray[np.int32] = np.zeros(0, np.int32) if slots is None else slots
@@ -286,9 +334,11 @@ class RowSlotMap:
         rows = np.concatenate([self._rows, np.fromiter(self._recent.keys(), np.int64, number)])
         slots = np.concatenate([self._slots, np.fromiter(self._recent.values(), np.int32, number)])
         order = np.argsort(rows, kind="stable")
-        rows, slots = rows[order], slots[order]
+        rows = rows[order]
+        slots = slots[order]
         # Of two entries of a row, the later one counts.
         kept = np.append(rows[1:] != rows[:-1], True) & (slots >= 0)
-        self._rows, self._slots = rows[kept], slots[kept]
+        self._rows = rows[kept]
+        self._slots = slots[kept]
         self._most = int(self._rows[-1]) if len(self._rows) else -1
         self._recent = {}

@@ -17,7 +17,14 @@ from engrams.frozendata import dataclass
 from engrams.store.index.annsearch import AnnIndex, NearestVectorSearcher
 from engrams.store.index.bm25 import InvertedIndex, PostingSegment
 from engrams.store.index.candidateview import WINDOW
-from engrams.store.index.indexcolumns import VECTORS, IndexColumns, IndexRow, RowSlotMap, StringCodebook, find_sound
+from engrams.store.index.indexcolumns import (
+    VECTORS,
+    IndexColumns,
+    IndexRow,
+    RowSlotMap,
+    StringCodebook,
+    find_sound,
+)
 from engrams.store.index.segmentfile import SegmentContent, SegmentFileError
 from engrams.store.index.sessionchain import chain_sessions
 from engrams.store.index.sessionnumbers import SessionNumberMap
@@ -31,12 +38,24 @@ _SPARE = 4
 """One part in this many of the rows is room for later ones."""
 
 
+_CHUNK = 500
+"""Windows processed at once: few enough for their vectors to stay in the processor's cache."""
+_WEIGHTS = np.array(WINDOW, np.float32)
+
+STATUS_CODES: Mapping[str, int] = {status: code for code, status in enumerate(Status)}
+"""Numbers of the statuses in the column."""
+
+_RETRIEVABLE = {Status.ACTIVE, Status.SUPERSEDED, Status.ARCHIVED}
+_SPOKEN = {Kind.TURN, Kind.EXCHANGE}
+
+
 @dataclass(slots=True)
 class OwnerIndexState:
     """Columns, postings, codes and names of an index.
 
-    ``last``: last slot of each session, or -1, by its number. ``last_change``: number of the last change seen; ``has_triggers``: some
-    record has had a trigger."""
+    ``last``: last slot of each session, or -1, by its number. ``last_change``: number of the last
+    change seen; ``has_triggers``: some record has had a trigger.
+    """
 
     columns: IndexColumns
     postings: InvertedIndex = field(default_factory=InvertedIndex)
@@ -74,27 +93,41 @@ class OwnerIndexState:
         names = [self.scopes.names, self.kinds.names, self.voices.names]
         arrays["names"] = np.frombuffer(json.dumps(names, ensure_ascii=False).encode(), np.uint8)
         size = self.columns.size
-        growing = frozenset(columns) - {"centre"} - (frozenset() if self.columns.dimension else {VECTORS})
-        notes = {"form": _FORM, "size": size, "last_change": self.last_change, "has_triggers": self.has_triggers}
+        growing = (
+            frozenset(columns) - {"centre"} - (frozenset() if self.columns.dimension else {VECTORS})
+        )
+        notes = {
+            "form": _FORM,
+            "size": size,
+            "last_change": self.last_change,
+            "has_triggers": self.has_triggers,
+        }
         return SegmentContent(notes, arrays, growing, size // _SPARE + 1024)
 
     @classmethod
     def restore(cls, segment: SegmentContent) -> OwnerIndexState:
         """Rebuild the state from a segment that ``dump`` made.
 
-        SegmentFileError: it is of another version, or its vectors cannot be searched without turbovec."""
-        arrays, notes = segment.arrays, segment.notes
+        SegmentFileError: it is of another version, or its vectors cannot be searched without
+        turbovec.
+        """
+        arrays = segment.arrays
+        notes = segment.notes
         if notes["form"] != _FORM:
             raise SegmentFileError("another form of index")
         if "codes" in arrays and not AnnIndex.is_available():
             raise SegmentFileError("turbovec is missing")
-        postings = [PostingSegment(*(arrays[name] for name in _POSTINGS))] if "terms" in arrays else []
+        postings = (
+            [PostingSegment(*(arrays[name] for name in _POSTINGS))] if "terms" in arrays else []
+        )
         scopes, kinds, voices = json.loads(arrays["names"].tobytes())
         return cls(
             columns=IndexColumns(arrays[VECTORS].shape[1], notes["size"], arrays),
             postings=InvertedIndex(postings),
             row_slots=RowSlotMap(arrays["row numbers"], arrays["row slots"]),
-            nearest=NearestVectorSearcher(packed=(arrays["codes"], notes["size"]) if "codes" in arrays else None),
+            nearest=NearestVectorSearcher(
+                packed=(arrays["codes"], notes["size"]) if "codes" in arrays else None
+            ),
             scopes=StringCodebook(scopes),
             kinds=StringCodebook(kinds),
             voices=StringCodebook(voices),
@@ -105,22 +138,13 @@ class OwnerIndexState:
         )
 
 
-_CHUNK = 500
-"""Windows processed at once: few enough for their vectors to stay in the processor's cache."""
-_WEIGHTS = np.array(WINDOW, np.float32)
-
-STATUS_CODES: Mapping[str, int] = {status: code for code, status in enumerate(Status)}
-"""Numbers of the statuses in the column."""
-
-_RETRIEVABLE = {Status.ACTIVE, Status.SUPERSEDED, Status.ARCHIVED}
-_SPOKEN = {Kind.TURN, Kind.EXCHANGE}
-
-
 class IndexRowApplier:
     """Writer of an index's state.
 
-    ``applied``: rows read; ``purged_count``: purged ones; ``damaged``: numbers of rows whose vector no embedder made, and was left out;
-    ``touched``: slots that changed after they were added, in order. ``relinked``: times that slots got other neighbours or places."""
+    ``applied``: rows read; ``purged_count``: purged ones; ``damaged``: numbers of rows whose vector
+    no embedder made, and was left out; ``touched``: slots that changed after they were added, in
+    order. ``relinked``: times that slots got other neighbours or places.
+    """
 
     def __init__(self, state: OwnerIndexState) -> None:
         self._state = state
@@ -147,7 +171,9 @@ class IndexRowApplier:
                 if slot is not None:
                     gone.append(slot)
                     self._state.row_slots.drop(row.rowid)
-            elif slot is None or self._state.columns["hash"][slot] != _hash_content(row.lexemes, row.vector, row.scope, row.speaker):
+            elif slot is None or self._state.columns["hash"][slot] != _hash_content(
+                row.lexemes, row.vector, row.scope, row.speaker
+            ):
                 fresh.append(row)
             else:
                 self._update_state(slot, row)
@@ -161,7 +187,8 @@ class IndexRowApplier:
 
     def _insert(self, rows: Sequence[tuple[Any, ...]], known: Set[int]) -> None:
         """Append rows; those in ``known`` (row numbers) replace their old slots."""
-        columns, state = self._state.columns, self._state
+        columns = self._state.columns
+        state = self._state
         first = columns.extend(len(rows))
         # One tuple of values for each field.
         by: Any = IndexRow._make(zip(*rows, strict=True))
@@ -170,13 +197,16 @@ class IndexRowApplier:
         state.postings.add(first, by.lexemes)
         scopes = state.scopes.encode_all(by.scope)
         links, late = self._link_sessions(first, by, scopes, known)
-        # Lists of plain numbers: for a single row, each array more takes as long as all that is computed.
+        # Lists of plain numbers: for a single row, each array more takes as long as all that is
+        # computed.
         filled = {
             **links,
             "rowid": by.rowid,
             "alive": True,
             "scope": scopes,
-            "voice": state.voices.encode_all(map("\x1f".join, zip(by.speaker, by.role, strict=True))),
+            "voice": state.voices.encode_all(
+                map("\x1f".join, zip(by.speaker, by.role, strict=True))
+            ),
             "kind": state.kinds.encode_all(by.kind),
             "said": _to_seconds(by.said, 0.0),
             "words": by.words,
@@ -220,13 +250,20 @@ class IndexRowApplier:
         columns["importance"][slot] = row.importance
         columns["confidence"][slot] = row.confidence
 
-    def _link_sessions(self, first: int, by: Any, scopes: Sequence[int], known: Set[int]) -> tuple[dict[str, list[int]], list[int]]:
+    def _link_sessions(
+        self, first: int, by: Any, scopes: Sequence[int], known: Set[int]
+    ) -> tuple[dict[str, list[int]], list[int]]:
         """Append spoken rows to their sessions; other rows stand alone.
 
-        Returns columns of the rows, and slots that come back to the midst of a session, and are not linked yet."""
-        columns, lasts = self._state.columns, self._state.last
+        Returns columns of the rows, and slots that come back to the midst of a session, and are not
+        linked yet.
+        """
+        columns = self._state.columns
+        lasts = self._state.last
         # Lists in the loop: setting single elements of a numpy column takes five times as long.
-        before, before2, after, place, session = ([number] * len(scopes) for number in (-1, -1, -1, 0, 0))
+        before, before2, after, place, session = (
+            [number] * len(scopes) for number in (-1, -1, -1, 0, 0)
+        )
         late: list[int] = []
         here: dict[tuple[int, str], int] = {}
         for at, (rowid, name, kind) in enumerate(zip(by.rowid, by.session, by.kind, strict=True)):
@@ -240,18 +277,35 @@ class IndexRowApplier:
                 code = here[key]
             if code == len(lasts):
                 lasts.append(-1)
-            last, session[at] = lasts[code], code
-            if last >= 0 and rowid < (by.rowid[last - first] if last >= first else columns["rowid"][last]):
+            last = lasts[code]
+            session[at] = code
+            if last >= 0 and rowid < (
+                by.rowid[last - first] if last >= first else columns["rowid"][last]
+            ):
                 late.append(first + at)
                 continue
             if last >= first:
-                before[at], before2[at], place[at] = last, before[last - first], place[last - first] + 1
+                before[at], before2[at], place[at] = (
+                    last,
+                    before[last - first],
+                    place[last - first] + 1,
+                )
                 after[last - first] = first + at
             elif last >= 0:
-                before[at], before2[at], place[at] = last, int(columns["before"][last]), int(columns["place"][last]) + 1
+                before[at], before2[at], place[at] = (
+                    last,
+                    int(columns["before"][last]),
+                    int(columns["place"][last]) + 1,
+                )
                 columns["after"][last] = first + at
             lasts[code] = first + at
-        return {"before": before, "before2": before2, "after": after, "place": place, "session": session}, late
+        return {
+            "before": before,
+            "before2": before2,
+            "after": after,
+            "place": place,
+            "session": session,
+        }, late
 
     def _add_vectors(self, first: int, blobs: Sequence[Any]) -> None:
         columns = self._state.columns
@@ -260,10 +314,13 @@ class IndexRowApplier:
             return
         some = [number for number, blob in enumerate(blobs) if blob is not None]
         have = np.array([number for number in some if len(blobs[number]) == width], np.int64)
-        data = np.frombuffer(b"".join([blobs[number] for number in have]), np.float32).reshape(len(have), columns.dimension)
+        data = np.frombuffer(b"".join([blobs[number] for number in have]), np.float32).reshape(
+            len(have), columns.dimension
+        )
         sound = find_sound(data)
         if not sound.all() or len(have) < len(some):
-            have, data = have[sound], data[sound]
+            have = have[sound]
+            data = data[sound]
             self.damaged.extend(columns["rowid"][first + np.setdiff1d(some, have)].tolist())
         if len(have):
             # A slice if possible: copying row by row takes four times as long.
@@ -279,7 +336,8 @@ class IndexRowApplier:
             window = np.stack([some, columns["before"][some], columns["before2"][some]], axis=1)
             weights = np.where(window >= 0, _WEIGHTS, np.float32(0))
             vectors = columns.get_vectors(window.ravel()).reshape(*window.shape, columns.dimension)
-            # |a + b + c|² by its products: summing the vectors themselves takes three times as long.
+            # |a + b + c|² by its products: summing the vectors themselves takes three times as
+            # long.
             products = np.vecdot(vectors[:, :, None], vectors[:, None])
             square = np.vecdot(np.vecdot(products, weights[:, None]), weights)
             columns["norm"][some] = np.sqrt(np.maximum(square, 0))
@@ -303,12 +361,14 @@ class IndexRowApplier:
 
     def _replace(self, old: int, new: int) -> None:
         """Move a changed record's place in its session to the new slot."""
-        columns, self.relinked = self._state.columns, self.relinked + 1
+        columns = self._state.columns
+        self.relinked = self.relinked + 1
         columns["alive"][old] = False
         self.touched.append(old)
         for name in ("before", "before2", "after", "session", "place"):
             columns[name][new] = columns[name][old]
-        earlier, (*followers,) = int(columns["before"][old]), self._find_followers(np.array([old])).tolist()
+        earlier = int(columns["before"][old])
+        (*followers,) = self._find_followers(np.array([old])).tolist()
         if earlier >= 0:
             columns["after"][earlier] = new
         for name, follower in zip(("before", "before2"), followers, strict=False):
@@ -321,7 +381,8 @@ class IndexRowApplier:
 
     def _find_followers(self, slots: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Find the next two slots of each in its session, nearest first."""
-        after, found = self._state.columns["after"], []
+        after = self._state.columns["after"]
+        found = []
         for _ in range(2):
             slots = after[slots].astype(np.int64)
             slots = slots[slots >= 0]

@@ -1,7 +1,9 @@
 """Files of named arrays, checked by sums and mapped into memory.
 
-Layout: eight magic bytes with the version, length and CRC-32 of the head, the head (JSON), then each array from a page's start on.
-Behind an array that may grow the file has room: whoever maps it appends there, in pages of its own, so the file itself never changes."""
+Layout: eight magic bytes with the version, length and CRC-32 of the head, the head (JSON), then
+each array from a page's start on. Behind an array that may grow the file has room: whoever maps it
+appends there, in pages of its own, so the file itself never changes.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,8 @@ class SegmentFileError(Exception):
 class SegmentContent:
     """Named arrays of an index file, with metadata.
 
-    ``spare``: rows of room behind those arrays that ``growing`` names."""
+    ``spare``: rows of room behind those arrays that ``growing`` names.
+    """
 
     notes: Mapping[str, Any]
     arrays: Arrays
@@ -63,17 +66,33 @@ class SegmentContent:
 def write_segment(path: Path, segment: SegmentContent) -> None:
     """Write a new file (0600) that only its owner reads.
 
-    OSError: it exists, or the disk is full. Not synced: a file that a crash tore fails its sums. The room behind arrays is taken too: on a
-    disk in memory that is full, whoever touches a hole dies."""
+    OSError: it exists, or the disk is full. Not synced: a file that a crash tore fails its sums.
+    The room behind arrays is taken too: on a disk in memory that is full, whoever touches a hole
+    dies.
+    """
     places: dict[str, dict[str, Any]] = {}
     at = 0
     for name, array in segment.arrays.items():
         rows = len(array) + (segment.spare if name in segment.growing else 0)
-        places[name] = {"dtype": array.dtype.str, "shape": array.shape, "rows": rows, "at": at, "sum": sum_bytes(array)}
+        places[name] = {
+            "dtype": array.dtype.str,
+            "shape": array.shape,
+            "rows": rows,
+            "at": at,
+            "sum": sum_bytes(array),
+        }
         at = _round_up(at + rows * array.dtype.itemsize * _multiply(array.shape[1:]))
-    head = json.dumps({"notes": segment.notes, "arrays": places, "size": at}, ensure_ascii=False).encode()
+    head = json.dumps(
+        {"notes": segment.notes, "arrays": places, "size": at}, ensure_ascii=False
+    ).encode()
     data = _round_up(_START.size + len(head))
-    flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+    flags = (
+        os.O_RDWR
+        | os.O_CREAT
+        | os.O_EXCL
+        | getattr(os, "O_CLOEXEC", 0)
+        | getattr(os, "O_BINARY", 0)
+    )
     with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
         _take_room(file.fileno(), data + at)
         file.write(_START.pack(MAGIC, len(head), zlib.crc32(head)) + head)
@@ -85,7 +104,9 @@ def write_segment(path: Path, segment: SegmentContent) -> None:
 def map_segment(path: Path) -> SegmentContent:
     """Map an index file into memory; changes do not reach the file.
 
-    ``growing`` arrays come with their spare rows. OSError: there is none. SegmentFileError: it cannot be trusted."""
+    ``growing`` arrays come with their spare rows. OSError: there is none. SegmentFileError: it
+    cannot be trusted.
+    """
     with _open(path) as file:
         about, data = _read_head(file)
         if not _was_checked(file):
@@ -95,7 +116,9 @@ def map_segment(path: Path) -> SegmentContent:
     arrays = {}
     for name, place in about["arrays"].items():
         inner = place["shape"][1:]
-        flat = np.frombuffer(whole, np.dtype(place["dtype"]), place["rows"] * _multiply(inner), data + place["at"])
+        flat = np.frombuffer(
+            whole, np.dtype(place["dtype"]), place["rows"] * _multiply(inner), data + place["at"]
+        )
         arrays[name] = flat.reshape(place["rows"], *inner)
     return SegmentContent(about["notes"], arrays)
 
@@ -103,7 +126,8 @@ def map_segment(path: Path) -> SegmentContent:
 def find_damage(path: Path) -> str:
     """Check all sums of an index file, whatever was noted at it.
 
-    Empty: they are right, or nobody uses it, as it is of another kind or version or gone."""
+    Empty: they are right, or nobody uses it, as it is of another kind or version or gone.
+    """
     try:
         with _open(path) as file:
             try:
@@ -120,7 +144,12 @@ def find_damage(path: Path) -> str:
 
 def _open(path: Path) -> FileIO:
     # A pipe in the file's place must not be waited for.
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+    flags = (
+        os.O_RDONLY
+        | getattr(os, "O_NONBLOCK", 0)
+        | getattr(os, "O_CLOEXEC", 0)
+        | getattr(os, "O_BINARY", 0)
+    )
     return FileIO(os.open(path, flags), "rb")
 
 
@@ -133,7 +162,8 @@ def _read_head(file: FileIO) -> tuple[Any, int]:
     head = (file.read(length) or b"") if magic == MAGIC else b""
     if magic != MAGIC or len(head) != length or zlib.crc32(head) != told:
         raise SegmentFileError("another kind, version, or a damaged head")
-    about, data = json.loads(head), _round_up(_START.size + length)
+    about = json.loads(head)
+    data = _round_up(_START.size + length)
     if os.fstat(file.fileno()).st_size != data + about["size"]:
         raise SegmentFileError("another size than when it was written")
     return about, data
@@ -142,7 +172,9 @@ def _read_head(file: FileIO) -> tuple[Any, int]:
 def release_pages(array: npt.NDArray[Any]) -> None:
     """Give the memory of a mapped array back, where possible.
 
-    It is read from the file again when it is asked for. Only for arrays that nobody changes: a change would be lost."""
+    It is read from the file again when it is asked for. Only for arrays that nobody changes: a
+    change would be lost.
+    """
     whole = array.base
     while isinstance(whole, np.ndarray):
         whole = whole.base
@@ -159,7 +191,8 @@ def release_pages(array: npt.NDArray[Any]) -> None:
 def _check_sums(file: FileIO, places: Mapping[str, Any], data: int) -> None:
     """Compare the sums of all arrays; SegmentFileError: one is damaged.
 
-    Read in pieces, not through the map: what a process never asks for takes none of its memory."""
+    Read in pieces, not through the map: what a process never asks for takes none of its memory.
+    """
     buffer = memoryview(bytearray(_READ))
     for name, place in places.items():
         left = np.dtype(place["dtype"]).itemsize * _multiply(place["shape"])
@@ -179,7 +212,9 @@ def _check_sums(file: FileIO, places: Mapping[str, Any], data: int) -> None:
 def _was_checked(file: FileIO) -> bool:
     """True if its sums were right today, since this machine started.
 
-    What was written to it or took its place since is checked again, whatever time it tells; what rots in silence, a day later."""
+    What was written to it or took its place since is checked again, whatever time it tells; what
+    rots in silence, a day later.
+    """
     with suppress(OSError, ValueError):
         state, _, noted = os.getxattr(file.fileno(), _CHECKED).rpartition(b" ")
         since = time.time_ns() - int(noted)
@@ -200,7 +235,8 @@ def _keep_checked(file: FileIO) -> None:
 def _describe_state(file: FileIO) -> bytes:
     """Describe the machine's start, and the file's number, size and time.
 
-    Empty where that cannot be told."""
+    Empty where that cannot be told.
+    """
     if sys.platform != "linux":
         return b""
     try:
@@ -214,11 +250,13 @@ def _describe_state(file: FileIO) -> bytes:
 class _SumOfBlocks:
     """Checksum: a CRC over weighted sums of pages.
 
-    Nearly at the speed of memory. Any change within one word is found, and others, as of words that changed places, but for one in
-    four billion."""
+    Nearly at the speed of memory. Any change within one word is found, and others, as of words that
+    changed places, but for one in four billion.
+    """
 
     def __init__(self) -> None:
-        self._crc, self._rest = 0, b""
+        self._crc = 0
+        self._rest = b""
 
     def add(self, data: npt.NDArray[np.uint8]) -> None:
         """Add bytes; only the last ones may end within a block."""
@@ -259,7 +297,8 @@ def _to_bytes(array: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
 def _take_room(file: int, size: int) -> None:
     """Make a new file this large.
 
-    Its zeros take their place on the disk, where the file system can do that."""
+    Its zeros take their place on the disk, where the file system can do that.
+    """
     os.ftruncate(file, size)
     if hasattr(os, "posix_fallocate"):
         try:

@@ -12,11 +12,14 @@ from engrams.store.index.indexcolumns import IndexColumns
 _LINKS = ("before", "before2", "after", "place")
 
 
-def chain_sessions(columns: IndexColumns, lasts: array[int], slots: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def chain_sessions(
+    columns: IndexColumns, lasts: array[int], slots: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
     """Link the sessions of some slots anew, by row number.
 
-    Returns the slots whose links changed. ``lasts``: last slot of each session by its number, or -1; brought up to date. What is not alive
-    is in no session."""
+    Returns the slots whose links changed. ``lasts``: last slot of each session by its number, or
+    -1; brought up to date. What is not alive is in no session.
+    """
     sessions = columns["session"]
     asked = np.zeros(len(lasts), np.bool_)
     asked[sessions[slots]] = True

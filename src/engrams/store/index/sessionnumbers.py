@@ -12,10 +12,13 @@ import numpy.typing as npt
 class SessionNumberMap:
     """Map of sessions to their numbers, by hashes of 64 bits.
 
-    Those of a file are looked up where they are mapped: a million records have a hundred thousand sessions, and a process that only
-    searches asks for none of them."""
+    Those of a file are looked up where they are mapped: a million records have a hundred thousand
+    sessions, and a process that only searches asks for none of them.
+    """
 
-    def __init__(self, hashes: npt.NDArray[Any] | None = None, numbers: npt.NDArray[Any] | None = None) -> None:
+    def __init__(
+        self, hashes: npt.NDArray[Any] | None = None, numbers: npt.NDArray[Any] | None = None
+    ) -> None:
         self._hashes: npt.NDArray[np.uint64] = np.zeros(0, np.uint64) if hashes is None else hashes
         self._numbers: npt.NDArray[np.int32] = np.zeros(0, np.int32) if numbers is None else numbers
         self._recent: dict[int, int] = {}
@@ -34,9 +37,14 @@ class SessionNumberMap:
         """Hashes in order, and their numbers."""
         size = len(self._recent)
         hashes = np.concatenate([self._hashes, np.fromiter(self._recent.keys(), np.uint64, size)])
-        numbers = np.concatenate([self._numbers, np.fromiter(self._recent.values(), np.int32, size)])
+        numbers = np.concatenate(
+            [self._numbers, np.fromiter(self._recent.values(), np.int32, size)]
+        )
         order = np.argsort(hashes, kind="stable")
-        hashes, numbers = hashes[order], numbers[order]
+        hashes = hashes[order]
+        numbers = numbers[order]
         # Sessions of the file that were looked up stand twice, with one number.
-        kept = np.append(hashes[1:] != hashes[:-1], True) if size else np.ones(len(hashes), np.bool_)
+        kept = (
+            np.append(hashes[1:] != hashes[:-1], True) if size else np.ones(len(hashes), np.bool_)
+        )
         return hashes[kept], numbers[kept]

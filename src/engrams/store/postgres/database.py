@@ -30,13 +30,15 @@ _Pool: TypeAlias = "ConnectionPool[PipelinedConnection]"
 _Statement: TypeAlias = tuple[str, Any]
 
 SCHEMA = "engrams"
-SERVICE, FLEET = "engrams_service", "engrams_fleet"
+SERVICE = "engrams_service"
+FLEET = "engrams_fleet"
 """Roles of transactions: with one owner's rows; for what belongs to no single owner."""
 _ROUNDS = 20
 """Times that a transaction is run again where others were in its way."""
 _CUTS = 3
 """Times that a transaction is run again whose connection was cut."""
-_AWAY_SECONDS, _AGAIN_SECONDS = 2.0, 0.5
+_AWAY_SECONDS = 2.0
+_AGAIN_SECONDS = 0.5
 """Wait for a server that cannot be reached, and the time between attempts."""
 _BATCH_ROWS = 5_000
 KEEP_ALIVE: dict[str, Any] = {
@@ -45,22 +47,32 @@ KEEP_ALIVE: dict[str, Any] = {
 """Seconds after which a server that is gone is noticed; the last in milliseconds."""
 _ADAPTERS = make_adapters()
 _TURN = "SELECT set_config('role', $1, true), set_config('engrams.owner', $2, true)"
-_SET_UP = f"SELECT set_config('search_path', '{SCHEMA}', true), set_config('lock_timeout', $3, true), {_TURN.removeprefix('SELECT ')}"
+_SET_UP = (
+    f"SELECT set_config('search_path', '{SCHEMA}', true), set_config('lock_timeout', $3, true),"
+    f" {_TURN.removeprefix('SELECT ')}"
+)
 _abandoned: list[object] = []
 
 
 class OwnerConnection:
     """Postgres connection within a transaction, limited to one owner's rows.
 
-    What belongs to no single owner runs as the role of the fleet, everything else as the service with the owner that was named.
-    Statements are sent without waiting; whoever asks for a result waits, for all that was sent so far, in one round trip."""
+    What belongs to no single owner runs as the role of the fleet, everything else as the service
+    with the owner that was named. Statements are sent without waiting; whoever asks for a result
+    waits, for all that was sent so far, in one round trip.
+    """
 
     def __init__(self, raw: PipelinedConnection, owner: str | None, *, reads: bool) -> None:
         self._reads = reads
-        self._raw, self._owner, self._turned, self._streams = raw, owner, owner, 0
+        self._raw = raw
+        self._owner = owner
+        self._turned = owner
+        self._streams = 0
         self._last: SentStatement | None = None
         self.is_ending = False
-        """True once COMMIT was sent: from then on nobody knows what a connection that is cut has done."""
+        """True once COMMIT was sent: from then on nobody knows what a connection that is cut has
+        done.
+        """
 
     def enter(self, owner: str) -> None:
         """Name the owner of the next statements."""
@@ -104,8 +116,13 @@ class OwnerConnection:
 class LoneStatementConnection:
     """Connection whose statements are read-only transactions of their own."""
 
-    def __init__(self, ask: Callable[[str | None, Sequence[_Statement]], list[SentStatement]], owner: str | None) -> None:
-        self._ask, self._owner = ask, owner
+    def __init__(
+        self,
+        ask: Callable[[str | None, Sequence[_Statement]], list[SentStatement]],
+        owner: str | None,
+    ) -> None:
+        self._ask = ask
+        self._owner = owner
 
     def execute(self, text: str, values: Any = (), /) -> SentStatement:
         """Run a shared statement."""
@@ -127,7 +144,8 @@ class PostgresDatabase:
     generation = 0
 
     def __init__(self, url: str, settings: StoreSettings) -> None:
-        self.url, self._settings = url, settings
+        self.url = url
+        self._settings = settings
         self.listen_url = settings.listen_url or url
         read_address(self.listen_url)
         self._lock_timeout = str(int(settings.busy_seconds * 1000))
@@ -147,7 +165,10 @@ class PostgresDatabase:
     @contextmanager
     def reading(self, owner: Scope | None, /) -> Iterator[OwnerConnection]:
         """Begin a read transaction, on one state of the database."""
-        with map_errors(self.label), self._transaction(owner, "ISOLATION LEVEL REPEATABLE READ, READ ONLY") as connection:
+        with (
+            map_errors(self.label),
+            self._transaction(owner, "ISOLATION LEVEL REPEATABLE READ, READ ONLY") as connection,
+        ):
             yield connection
 
     @contextmanager
@@ -162,19 +183,34 @@ class PostgresDatabase:
             own = [(translate(text, reads=True).text, values) for text, values in statements]
             return [found.fetchall() for found in self._ask(owner.key, own)]
 
-    def write(self, owner: Scope | None, work: Callable[Concatenate[OwnerConnection, P], T], /, *given: P.args, **options: P.kwargs) -> T:
+    def write(
+        self,
+        owner: Scope | None,
+        work: Callable[Concatenate[OwnerConnection, P], T],
+        /,
+        *given: P.args,
+        **options: P.kwargs,
+    ) -> T:
         """Run ``work`` in a durable transaction.
 
-        Again, where others were in its way."""
+        Again, where others were in its way.
+        """
         with map_errors(self.label):
             for round in range(_ROUNDS):
                 connection: OwnerConnection | None = None
                 try:
                     with self._transaction(owner) as connection:
                         return work(connection, *given, **options)
-                except (errors.DeadlockDetected, errors.SerializationFailure, errors.UniqueViolation) as problem:
+                except (
+                    errors.DeadlockDetected,
+                    errors.SerializationFailure,
+                    errors.UniqueViolation,
+                ) as problem:
                     # Two asked for the same work at once: now it waits, and the second joins it.
-                    first = isinstance(problem, errors.UniqueViolation) and problem.diag.constraint_name != "jobs_waiting"
+                    first = (
+                        isinstance(problem, errors.UniqueViolation)
+                        and problem.diag.constraint_name != "jobs_waiting"
+                    )
                     if first or round == _ROUNDS - 1:
                         raise
                     time.sleep(random.random() * 0.01 * (round + 1))  # noqa: S311 - no secret: it only parts two that met
@@ -251,11 +287,17 @@ class PostgresDatabase:
                     self.url,
                     connection_class=PipelinedConnection,
                     configure=self._start,
-                    kwargs={"autocommit": True, "context": _ADAPTERS, "told": self._note_attempt, **KEEP_ALIVE},
+                    kwargs={
+                        "autocommit": True,
+                        "context": _ADAPTERS,
+                        "told": self._note_attempt,
+                        **KEEP_ALIVE,
+                    },
                     min_size=1,
                     max_size=self._settings.connections,
                     timeout=max(self._settings.busy_seconds, 0.1),
-                    # Who waits asks for the next attempt; the pool's own come ever later in a long outage.
+                    # Who waits asks for the next attempt; the pool's own come ever later in a long
+                    # outage.
                     reconnect_timeout=0.0,
                     open=True,
                 )
@@ -267,16 +309,24 @@ class PostgresDatabase:
     def _borrow(self, pool: _Pool) -> PipelinedConnection:
         """Lend a connection that the server has not ended.
 
-        OperationalError: the server cannot be reached. PoolTimeout: all are in use for long."""
-        begun, cut = time.monotonic(), False
+        OperationalError: the server cannot be reached. PoolTimeout: all are in use for long.
+        """
+        begun = time.monotonic()
+        cut = False
         while True:
             waited = time.monotonic() - begun
             left = max(pool.timeout - waited, 0.0)
             try:
-                raw = pool.getconn(min(left, _AGAIN_SECONDS) if cut or self._is_away(pool) else left)
+                raw = pool.getconn(
+                    min(left, _AGAIN_SECONDS) if cut or self._is_away(pool) else left
+                )
             except psycopg_pool.PoolTimeout:
                 problem = self._problem
-                if problem is not None and self._is_away(pool) and waited >= min(pool.timeout, _AWAY_SECONDS) - _AGAIN_SECONDS:
+                if (
+                    problem is not None
+                    and self._is_away(pool)
+                    and waited >= min(pool.timeout, _AWAY_SECONDS) - _AGAIN_SECONDS
+                ):
                     raise problem from None
                 if waited >= pool.timeout - _AGAIN_SECONDS:
                     raise
@@ -303,11 +353,13 @@ class PostgresDatabase:
         """Close all connections; may be called twice."""
         with self._lock:
             self._closed = True
-            pool, self._pool = self._pool, None
+            pool = self._pool
+            self._pool = None
         if pool is not None:
             pool.close()
 
-    # ------------------------------------------------------------------------------------------------------ forking
+    # ----------------------------------------------------------------------------------------------
+    # forking
 
     def before_fork(self) -> None:
         """Let no pool be made during a fork."""
@@ -320,7 +372,8 @@ class PostgresDatabase:
     def after_fork_in_child(self) -> None:
         """Drop the parent's connections without closing them in the child."""
         _abandoned.append(self._pool)
-        self._pool, self._lock = None, threading.Lock()
+        self._pool = None
+        self._lock = threading.Lock()
 
 
 def _is_cut(raw: PipelinedConnection) -> bool:
@@ -337,7 +390,9 @@ def _is_cut(raw: PipelinedConnection) -> bool:
 def _roll_back(raw: PipelinedConnection, problem: BaseException) -> None:
     """End a failed transaction, by closing where a statement failed.
 
-    Nobody knows then which statements are prepared. A connection's status tells nothing here: in a pipeline it is that of the last Sync."""
+    Nobody knows then which statements are prepared. A connection's status tells nothing here: in a
+    pipeline it is that of the last Sync.
+    """
     if isinstance(problem, psycopg.Error) or not isinstance(problem, Exception):
         raw.close()
         return

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 class PostgresDialect:
     """Postgres' own ways: an owner for each statement, hashes for terms.
 
-    No term needs a number that another process gave it, and no list of words outlives a purge. One word in 80,000 shares its number with
-    another one of an owner who uses 50,000."""
+    No term needs a number that another process gave it, and no list of words outlives a purge. One
+    word in 80,000 shares its number with another one of an owner who uses 50,000.
+    """
 
     def begin(self, connection: SqlConnection) -> None:
         pass
@@ -46,8 +47,14 @@ class PostgresDialect:
     def unpost(self, connection: SqlConnection, number: int) -> int:
         return len(self.read_terms(connection, number))
 
-    def find(self, _connection: SqlConnection, index: OwnerSearchIndex, terms: Collection[str]) -> Mapping[str, int]:
-        return {term: number for term in terms if index.state.postings.holds(number := number_term(term))}
+    def find(
+        self, _connection: SqlConnection, index: OwnerSearchIndex, terms: Collection[str]
+    ) -> Mapping[str, int]:
+        return {
+            term: number
+            for term in terms
+            if index.state.postings.holds(number := number_term(term))
+        }
 
     def read_terms(self, connection: SqlConnection, number: int) -> dict[int, str]:
         return _name_numbers(array("I", fetch_one(connection, "lexemes_of", number)[0]))
@@ -65,7 +72,9 @@ class PostgresDialect:
 
 def number_term(term: str) -> int:
     """Hash a term to 32 bits."""
-    return int.from_bytes(blake2b(term.encode("utf-8", "surrogatepass"), digest_size=4).digest(), "little")
+    return int.from_bytes(
+        blake2b(term.encode("utf-8", "surrogatepass"), digest_size=4).digest(), "little"
+    )
 
 
 def _name_numbers(numbers: Iterable[int]) -> dict[int, str]:
@@ -74,7 +83,8 @@ def _name_numbers(numbers: Iterable[int]) -> dict[int, str]:
 
 def _find_held(connection: SqlConnection, numbers: Collection[int]) -> set[int]:
     """Find the terms that records of the owner hold."""
-    wanted, held = set(numbers), set[int]()
+    wanted = set(numbers)
+    held = set[int]()
     for _, lexemes in stream_rows(connection, "all_lexemes"):
         held |= wanted.intersection(array("I", bytes(lexemes)))
     return held

@@ -15,21 +15,46 @@ from psycopg.conninfo import conninfo_to_dict
 from engrams.errors import ConflictError, EngramsError, InputError, SettingsError, StoreError
 
 BUSY = "Wait and repeat, or raise `store.busy_seconds` and `store.connections`."
-AWAY = "Check `store.url`, and that the server runs and takes connections; nothing acknowledged was lost."
+AWAY = (
+    "Check `store.url`, and that the server runs and takes connections; nothing acknowledged was"
+    " lost."
+)
 POOLER = (
-    "A pooler stands between that knows no prepared statements: PgBouncer needs 1.22 or newer with `max_prepared_statements` above 0, or"
-    " engrams `store.prepare=false`."
+    "A pooler stands between that knows no prepared statements: PgBouncer needs 1.22 or newer with"
+    " `max_prepared_statements` above 0, or engrams `store.prepare=false`."
 )
 LATE = "Raise `statement_timeout` of the user of `store.url`, or remove it."
-READ_ONLY = "Let `store.url` name the primary (`?target_session_attrs=read-write`), and a user who may write."
+READ_ONLY = (
+    "Let `store.url` name the primary (`?target_session_attrs=read-write`), and a user who may"
+    " write."
+)
 LONG = "Names, tags and ids have at most 2,000 bytes."
 SCHEMA = "Bring its schema up to date: `engrams migrate`."
-_BUSY = (errors.LockNotAvailable, errors.TooManyConnections, errors.DeadlockDetected, errors.SerializationFailure)
-_SCHEMA = (errors.UndefinedTable, errors.UndefinedColumn, errors.UndefinedFunction, errors.UndefinedObject, errors.InvalidSchemaName)
+_BUSY = (
+    errors.LockNotAvailable,
+    errors.TooManyConnections,
+    errors.DeadlockDetected,
+    errors.SerializationFailure,
+)
+_SCHEMA = (
+    errors.UndefinedTable,
+    errors.UndefinedColumn,
+    errors.UndefinedFunction,
+    errors.UndefinedObject,
+    errors.InvalidSchemaName,
+)
 _POOLED = (errors.DuplicatePreparedStatement, errors.InvalidSqlStatementName)
-_VALUES = (psycopg.DataError, errors.CheckViolation, errors.NotNullViolation, errors.DatatypeMismatch)
+_VALUES = (
+    psycopg.DataError,
+    errors.CheckViolation,
+    errors.NotNullViolation,
+    errors.DatatypeMismatch,
+)
 
-_FORM = "postgresql://USER:PASSWORD@HOST/NAME; in a name or password write %40 for @, %3A for :, %2F for / and %25 for %."
+_FORM = (
+    "postgresql://USER:PASSWORD@HOST/NAME; in a name or password write %40 for @, %3A for :, %2F"
+    " for / and %25 for %."
+)
 
 
 def read_address(url: str) -> dict[str, Any]:
@@ -39,9 +64,13 @@ def read_address(url: str) -> dict[str, Any]:
     except psycopg.ProgrammingError as problem:
         # What it says of a wrong % quotes the password.
         told = "" if "%" in url else f": {str(problem).strip()}"
-        raise SettingsError(f"The address of the database cannot be read{told}.", hint=f"Write it as {_FORM}") from None
+        raise SettingsError(
+            f"The address of the database cannot be read{told}.", hint=f"Write it as {_FORM}"
+        ) from None
     if "@" in str(parts.get("host", "")):
-        raise SettingsError("The address of the database has two @ before its host.", hint=f"Write it as {_FORM}")
+        raise SettingsError(
+            "The address of the database has two @ before its host.", hint=f"Write it as {_FORM}"
+        )
     return parts
 
 
@@ -59,9 +88,14 @@ def map_errors(place: str) -> Iterator[None]:
     except (psycopg.Error, psycopg_pool.PoolTimeout) as problem:
         raise to_engrams_error(problem, place) from problem
     except UnicodeEncodeError as problem:
-        raise InputError("A text holds a lone surrogate, which is no character.", hint="Decode the input as UTF-8.") from problem
+        raise InputError(
+            "A text holds a lone surrogate, which is no character.",
+            hint="Decode the input as UTF-8.",
+        ) from problem
     except JSONDecodeError as problem:
-        raise StoreError(f"{place} is damaged: {problem}.", hint="Restore a backup of the database.") from problem
+        raise StoreError(
+            f"{place} is damaged: {problem}.", hint="Restore a backup of the database."
+        ) from problem
 
 
 def to_engrams_error(problem: Exception, place: str) -> EngramsError:
@@ -71,7 +105,10 @@ def to_engrams_error(problem: Exception, place: str) -> EngramsError:
         case errors.UniqueViolation():
             return ConflictError(f"It exists already: {told}.")
         case _ if isinstance(problem, _VALUES):
-            return InputError(f"A value cannot be stored: {told}.", hint="Texts are str, numbers finite, times datetime.")
+            return InputError(
+                f"A value cannot be stored: {told}.",
+                hint="Texts are str, numbers finite, times datetime.",
+            )
         case errors.ProgramLimitExceeded():
             return InputError(f"A value is too long: {told}.", hint=LONG)
         case errors.QueryCanceled():
@@ -84,12 +121,18 @@ def to_engrams_error(problem: Exception, place: str) -> EngramsError:
             return StoreError(f"{place} gave no connection in time.", hint=BUSY)
         case errors.DiskFull():
             return StoreError(
-                f"The disk that holds {place} is full.", hint="Free some disk space and repeat; what was acknowledged is safe."
+                f"The disk that holds {place} is full.",
+                hint="Free some disk space and repeat; what was acknowledged is safe.",
             )
         case _ if isinstance(problem, _BUSY):
             return StoreError(f"{place} is busy: {told}.", hint=BUSY)
         case errors.InsufficientPrivilege():
-            return StoreError(f"{place}: {told}.", hint="Grant the roles engrams_service and engrams_fleet to the user of `store.url`.")
+            return StoreError(
+                f"{place}: {told}.",
+                hint=(
+                    "Grant the roles engrams_service and engrams_fleet to the user of `store.url`."
+                ),
+            )
         case _ if isinstance(problem, _SCHEMA):
             return StoreError(f"{place}: {told}.", hint=SCHEMA)
         case _:

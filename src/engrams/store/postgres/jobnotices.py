@@ -12,9 +12,12 @@ import psycopg
 
 CHANNEL = "engrams_jobs"
 NOTICE = ("BEGIN", "SET LOCAL synchronous_commit = off", f"NOTIFY {CHANNEL}", "COMMIT")
-"""Sent by itself: in the transaction of a write it would keep all others with a notice waiting for the disk."""
+"""Sent by itself: in the transaction of a write it would keep all others with a notice waiting for
+the disk.
+"""
 _AGAIN_SECONDS = 5.0
-"""Pause after which a connection that was lost is made anew; workers look by themselves meanwhile."""
+"""Pause after which a connection that was lost is made anew; workers look by themselves meanwhile.
+"""
 _LOOK_SECONDS = 60.0
 """Seconds after which a silent connection is asked whether it lives."""
 
@@ -22,10 +25,12 @@ _LOOK_SECONDS = 60.0
 class JobNoticeListener:
     """Thread that calls functions whenever some process adds jobs.
 
-    Nothing depends on it: workers also look by themselves, so a lost notice costs a second at most."""
+    Nothing depends on it: workers also look by themselves, so a lost notice costs a second at most.
+    """
 
     def __init__(self, url: str, keep_alive: dict[str, Any]) -> None:
-        self._url, self._keep_alive = url, keep_alive
+        self._url = url
+        self._keep_alive = keep_alive
         self._wakes: tuple[Callable[[], object], ...] = ()
         self._stop = threading.Event()
         self._told, self._tell = os.pipe()

@@ -13,7 +13,9 @@ from engrams.store.sql.ownerreads import OwnerReads
 from engrams.text.textcaches import register_cache
 
 MARK = "SELECT changed, CAST(xmin AS text) FROM owners WHERE owner = ?"
-"""Statement for the mark of an owner's last commit: each one writes the owner's row, and says which transaction it was."""
+"""Statement for the mark of an owner's last commit: each one writes the owner's row, and says which
+transaction it was.
+"""
 
 _KEPT = 8192
 _OWNERS = 64
@@ -27,7 +29,9 @@ def read_commit(marks: Sequence[tuple[Any, ...]]) -> str:
 @dataclass(slots=True)
 class MarkedReads(OwnerReads):
     """Reads of an owner, as of a commit or newer.
-    ``commit``: its mark; empty: nothing was read yet."""
+
+    ``commit``: its mark; empty: nothing was read yet.
+    """
 
     commit: str = ""
     surveys: dict[ScopeReach, ReachSurvey] = field(default_factory=dict)
@@ -36,8 +40,9 @@ class MarkedReads(OwnerReads):
 class OwnerReadCache:
     """Reads by owner, void once the owner's row has another mark.
 
-    The mark is read before the rows: they may be newer than it says, never older. Whoever holds void reads goes on with them, and what is
-    added to them is seen by nobody else."""
+    The mark is read before the rows: they may be newer than it says, never older. Whoever holds
+    void reads goes on with them, and what is added to them is seen by nobody else.
+    """
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -51,13 +56,16 @@ class OwnerReadCache:
 
     def accept(self, owner: str, reads: MarkedReads, commit: str) -> bool:
         """Test whether reads hold under a mark that was just read.
-        Those without one get it, and take the place of others."""
+
+        Those without one get it, and take the place of others.
+        """
         if reads.commit:
             return reads.commit == commit
         reads.commit = commit
         with self._lock:
             if self._size > _KEPT or len(self._owners) >= _OWNERS:
-                self._owners, self._size = {}, 0
+                self._owners = {}
+                self._size = 0
             self._owners[owner] = reads
         return True
 
@@ -69,4 +77,5 @@ class OwnerReadCache:
 
     def cache_clear(self) -> None:
         """Forget all: purged texts must not stay in memory."""
-        self._owners, self._size = {}, 0
+        self._owners = {}
+        self._size = 0

@@ -1,6 +1,8 @@
 """Connection that sends statements together, and waits for answers late.
 
-It drives libpq through ``psycopg.pq``: psycopg's cursors take three times as long for a statement as the server needs to run it."""
+It drives libpq through ``psycopg.pq``: psycopg's cursors take three times as long for a statement
+as the server needs to run it.
+"""
 
 from __future__ import annotations
 
@@ -24,13 +26,16 @@ _Key: TypeAlias = tuple[str, tuple[int, ...]]
 
 _OFTEN = 5
 """Uses of a statement after which the server shall know it by a name."""
-_MOST_NAMED, _MOST_COUNTED = 200, 2000
+_MOST_NAMED = 200
+_MOST_COUNTED = 2000
 """Statements that have a name on a connection, and whose uses are counted."""
 
 
 class SentStatement:
     """Statement that was sent, with its answer once that came.
-    ``changed``: rows that it touched."""
+
+    ``changed``: rows that it touched.
+    """
 
     __slots__ = ("_connection", "_rows", "changed")
 
@@ -41,7 +46,8 @@ class SentStatement:
 
     def answer(self, rows: list[Row], changed: int) -> None:
         """Take the answer."""
-        self._rows, self.changed = rows, changed
+        self._rows = rows
+        self.changed = changed
 
     def fetchall(self) -> list[Row]:
         """Return all rows; waits for all that was sent so far."""
@@ -57,13 +63,16 @@ class SentStatement:
 class PipelinedConnection(psycopg.Connection[Row]):
     """Connection that waits for answers only where somebody asks for them.
 
-    Each transaction ends with a Sync and nothing behind it, so that a pooler can hand the server to somebody else. After an error it is
-    of no use: nobody knows then which statements have a name."""
+    Each transaction ends with a Sync and nothing behind it, so that a pooler can hand the server to
+    somebody else. After an error it is of no use: nobody knows then which statements have a name.
+    """
 
     @classmethod
     def connect(cls, conninfo: str = "", **options: Any) -> PipelinedConnection:
         """Connect as psycopg does.
-        ``told``: an option more; it is called with the error that keeps from it, or None."""
+
+        ``told``: an option more; it is called with the error that keeps from it, or None.
+        """
         told: Callable[[psycopg.Error | None], object] = options.pop("told")
         try:
             made = super().connect(conninfo, **options)
@@ -79,7 +88,8 @@ class PipelinedConnection(psycopg.Connection[Row]):
     def start(self) -> None:
         """Send what follows without waiting.
 
-        The mode is never left: a copy in a forked process, which is dropped, must say nothing."""
+        The mode is never left: a copy in a forked process, which is dropped, must say nothing.
+        """
         self.pgconn.enter_pipeline_mode()
         self._values = Transformer(self)
         self._sent: deque[SentStatement | None] = deque()
@@ -88,8 +98,14 @@ class PipelinedConnection(psycopg.Connection[Row]):
 
     def send(self, text: str, values: Sequence[Any] = (), *, named: bool = True) -> SentStatement:
         """Put a statement into the driver's buffer, which sends large ones itself.
-        ``named``: the server may know it by a name from its fifth use on."""
-        given = self._values.dump_sequence(escape_values(values), [PyFormat.AUTO] * len(values)) if values else None
+
+        ``named``: the server may know it by a name from its fifth use on.
+        """
+        given = (
+            self._values.dump_sequence(escape_values(values), [PyFormat.AUTO] * len(values))
+            if values
+            else None
+        )
         types, formats = (self._values.types, self._values.formats) if values else ((), None)
         name = self._find_name((text, types or ())) if named else b""
         if name:

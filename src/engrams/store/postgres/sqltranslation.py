@@ -20,7 +20,10 @@ _KEPT = 2000
 @dataclass(frozen=True, slots=True)
 class TranslatedStatement:
     """SQL text for Postgres, and whether it crosses owners or streams rows.
-    ``crossing``: it touches what belongs to no single owner. ``streamed``: its rows are too many to hold."""
+
+    ``crossing``: it touches what belongs to no single owner. ``streamed``: its rows are too many to
+    hold.
+    """
 
     text: str
     crossing: bool
@@ -30,7 +33,9 @@ class TranslatedStatement:
 @lru_cache(_KEPT)
 def translate(text: str, reads: bool = False) -> TranslatedStatement:
     """Put a shared statement into the words of Postgres.
-    ``reads``: it may lock nothing."""
+
+    ``reads``: it may lock nothing.
+    """
     shared = load_queries()
     streamed = any(text == shared[name] for name in _STREAMED)
     for name, own in load_queries("engrams.store.postgres").items():
@@ -45,7 +50,9 @@ def translate(text: str, reads: bool = False) -> TranslatedStatement:
         count += 1
         return f"${mark[1] or count}"
 
-    return TranslatedStatement(_MARK.sub(number, text), _CROSSING.search(text) is not None, streamed)
+    return TranslatedStatement(
+        _MARK.sub(number, text), _CROSSING.search(text) is not None, streamed
+    )
 
 
 def _list_values(found: re.Match[str]) -> str:

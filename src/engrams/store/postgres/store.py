@@ -8,7 +8,16 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from engrams.ports import Clock, CommitResult, Job, JobClaim, JobSpec, ReachSurvey, ScopeReach, WriteBatch
+from engrams.ports import (
+    Clock,
+    CommitResult,
+    Job,
+    JobClaim,
+    JobSpec,
+    ReachSurvey,
+    ScopeReach,
+    WriteBatch,
+)
 from engrams.settings import StoreSettings
 from engrams.store.postgres.database import KEEP_ALIVE, PostgresDatabase
 from engrams.store.postgres.dialect import PostgresDialect
@@ -17,21 +26,29 @@ from engrams.store.postgres.jobnotices import JobNoticeListener
 from engrams.store.postgres.keptreads import MARK, MarkedReads, OwnerReadCache, read_commit
 from engrams.store.postgres.schemasetup import APPLIED, compare_schema, require_schema
 from engrams.store.sql import jobqueue, linkqueries, recordqueries
-from engrams.store.sql.namedqueries import SqlConnection, execute, fetch_composed, fetch_first, fetch_one
+from engrams.store.sql.namedqueries import (
+    SqlConnection,
+    execute,
+    fetch_composed,
+    fetch_first,
+    fetch_one,
+)
 from engrams.store.sql.rowconversion import decode_record, is_short
 from engrams.store.sql.store import SqlStore
 from engrams.types import Edge, EdgeType, Json, Record, Scope
 
 _following = threading.Lock()
 _COUNTED_OWNERS = "SELECT owner FROM owners UNION SELECT owner FROM tallies ORDER BY owner"
-_CLAIMS, _CLAIM_SECONDS = 100, 0.005
+_CLAIMS = 100
+_CLAIM_SECONDS = 0.005
 """Looks for a job while others are at it, and the time between them."""
 
 
 class PostgresStore(SqlStore):
     """Every port over one Postgres database.
 
-    Safe in many threads, processes and machines, and after a fork."""
+    Safe in many threads, processes and machines, and after a fork.
+    """
 
     _database: PostgresDatabase
     _listener: JobNoticeListener | None = None
@@ -49,7 +66,8 @@ class PostgresStore(SqlStore):
     def open(cls, url: str, settings: StoreSettings, clock: Clock) -> PostgresStore:
         """Open a database that ``engrams migrate`` made.
 
-        StoreError: it cannot be reached, or has another schema."""
+        StoreError: it cannot be reached, or has another schema.
+        """
         return cls(_open_database(url, settings), settings, clock)
 
     def commit(self, batch: WriteBatch) -> CommitResult:
@@ -73,7 +91,9 @@ class PostgresStore(SqlStore):
 
     def require_ready(self) -> None:
         """Raise StoreError where the schema does not fit, or nothing answers.
-        Steps of a newer engrams only add, so that a process that runs goes on."""
+
+        Steps of a newer engrams only add, so that a process that runs goes on.
+        """
         with self._database.reading(None) as connection:
             compare_schema(connection.execute(APPLIED).fetchall(), self._database.label, newer=True)
 
@@ -85,13 +105,16 @@ class PostgresStore(SqlStore):
 
     def survey(self, reach: ScopeReach) -> ReachSurvey:
         """Ask for the owner's last commit, and for speakers not kept since."""
-        reads, key = self._reads.get(reach.owner.key), reach.owner.key
+        reads = self._reads.get(reach.owner.key)
+        key = reach.owner.key
         if (kept := reads.surveys.get(reach)) is not None:
             marks, *_ = self._database.ask_together(reach.owner, (MARK, (key,)))
             if self._reads.accept(key, reads, read_commit(marks)):
                 return kept
             reads = MarkedReads()
-        marks, rows = self._database.ask_together(reach.owner, (MARK, (key,)), recordqueries.build_speakers(reach))
+        marks, rows = self._database.ask_together(
+            reach.owner, (MARK, (key,)), recordqueries.build_speakers(reach)
+        )
         commit = read_commit(marks)
         if not self._reads.accept(key, reads, commit):
             reads = MarkedReads()
@@ -103,18 +126,31 @@ class PostgresStore(SqlStore):
         self, owner: Scope, ids: Sequence[str], types: Sequence[EdgeType], commit: str = ""
     ) -> tuple[tuple[Edge, ...], tuple[Record, ...]]:
         """Ask whether kept reads hold, and for the rest, together.
-        Nothing is asked where a survey told that they hold, and there is no rest."""
+
+        Nothing is asked where a survey told that they hold, and there is no rest.
+        """
         found = self._look_around(owner, ids, types, self._reads.get(owner.key), commit)
         return found or self._look_around(owner, ids, types, MarkedReads()) or ((), ())
 
     def _look_around(
-        self, owner: Scope, ids: Sequence[str], types: Sequence[EdgeType], reads: MarkedReads, commit: str = ""
+        self,
+        owner: Scope,
+        ids: Sequence[str],
+        types: Sequence[EdgeType],
+        reads: MarkedReads,
+        commit: str = "",
     ) -> tuple[tuple[Edge, ...], tuple[Record, ...]] | None:
         """Read surroundings with kept reads; None: these hold no more."""
         fresh = [name for name in ids if name not in reads.edges]
         known = reads.list_edges(name for name in ids if name in reads.edges)
-        needed = dict.fromkeys((*fresh, *(name for name in _list_leading(ids, known, types) if name not in reads.records)))
-        edges, rows = list[Any](), list[Any]()
+        needed = dict.fromkeys(
+            (
+                *fresh,
+                *(name for name in _list_leading(ids, known, types) if name not in reads.records),
+            )
+        )
+        edges = list[Any]()
+        rows = list[Any]()
         if needed or not commit or reads.commit != commit:
             asked = linkqueries.build_surroundings(owner, fresh, [*needed], types) if needed else ()
             marks, *answers = self._database.ask_together(owner, (MARK, (owner.key,)), *asked)
@@ -125,7 +161,13 @@ class PostgresStore(SqlStore):
         records = {row[0]: decode_record(row, cached=False) for row in rows}
         around = reads.list_edges(ids)
         wanted = _list_leading(ids, around, types)
-        found = tuple([record for name in wanted if (record := records.get(name) or reads.records.get(name)) is not None])
+        found = tuple(
+            [
+                record
+                for name in wanted
+                if (record := records.get(name) or reads.records.get(name)) is not None
+            ]
+        )
         reads.records.update((row[0], records[row[0]]) for row in rows if is_short(row))
         self._reads.count(added + len(rows))
         return around, found
@@ -138,17 +180,23 @@ class PostgresStore(SqlStore):
             job = self._database.write(None, jobqueue.claim, claim)
             if job is not None:
                 return job
-            # Another one is taking a job, or adding to it: until that is done, nobody knows whether it is left.
+            # Another one is taking a job, or adding to it: until that is done, nobody knows whether
+            # it is left.
             time.sleep(_CLAIM_SECONDS)
         return None
 
     def check(self, repair: bool) -> Mapping[str, Json]:
         """Check the counts of records; ``repair``: count them again.
 
-        Nothing else is repaired: the server looks after its files."""
+        Nothing else is repaired: the server looks after its files.
+        """
         with self._database.reading(None) as connection:
             problems, size, rows = _look(connection)
-            owners = [Scope.parse(key) for (key,) in fetch_composed(connection, _COUNTED_OWNERS, ())] if problems and repair else []
+            owners = (
+                [Scope.parse(key) for (key,) in fetch_composed(connection, _COUNTED_OWNERS, ())]
+                if problems and repair
+                else []
+            )
         for owner in owners:
             self._database.write(owner, _recount)
         if owners:
@@ -167,17 +215,25 @@ class PostgresStore(SqlStore):
         }
 
 
-def _list_leading(ids: Sequence[str], edges: Sequence[Edge], types: Sequence[EdgeType]) -> list[str]:
+def _list_leading(
+    ids: Sequence[str], edges: Sequence[Edge], types: Sequence[EdgeType]
+) -> list[str]:
     """List ids, then those from which an edge leads there."""
     if not edges:
         return [*dict.fromkeys(ids)]
     inside = frozenset(ids)
-    return [*dict.fromkeys((*ids, *(edge.source for edge in edges if edge.type in types and edge.target in inside)))]
+    return [
+        *dict.fromkeys(
+            (*ids, *(edge.source for edge in edges if edge.type in types and edge.target in inside))
+        )
+    ]
 
 
 def open_tables(settings: StoreSettings) -> PostgresFleetTables:
     """Open the tables beside memory, on connections of their own.
-    StoreError: as ``PostgresStore.open``."""
+
+    StoreError: as ``PostgresStore.open``.
+    """
     return PostgresFleetTables(_open_database(settings.url, settings))
 
 
@@ -195,6 +251,12 @@ def _recount(connection: SqlConnection) -> None:
 
 
 def _look(connection: SqlConnection) -> tuple[list[Json], int, dict[str, Json]]:
-    problems: list[Json] = ["The counts of records are wrong."] if fetch_first(connection, "recount") else []
+    problems: list[Json] = (
+        ["The counts of records are wrong."] if fetch_first(connection, "recount") else []
+    )
     size, *rows = fetch_one(connection, "rows")
-    return problems, size, dict(zip(("records", "vectors", "jobs", "sessions", "outbox"), rows, strict=True))
+    return (
+        problems,
+        size,
+        dict(zip(("records", "vectors", "jobs", "sessions", "outbox"), rows, strict=True)),
+    )

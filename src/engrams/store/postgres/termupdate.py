@@ -13,7 +13,8 @@ from engrams.types import Scope
 def update_terms(url: str) -> None:
     """Split every text again, each owner's in one transaction.
 
-    StoreError: an owner's rows stayed locked; repeat it."""
+    StoreError: an owner's rows stayed locked; repeat it.
+    """
     database = PostgresDatabase(url, StoreSettings())
     try:
         with database.reading(None) as connection:
@@ -26,7 +27,8 @@ def update_terms(url: str) -> None:
 
 def _update_owner(connection: SqlConnection) -> None:
     fetch_one(connection, "lock_owner")
-    dialect, reached = PostgresDialect(), 0
+    dialect = PostgresDialect()
+    reached = 0
     while rows := fetch_all(connection, "some_texts", reached):
         for number, text, caption in rows:
             words = index_terms(f"{text} [{caption}]" if caption else text)

@@ -1,6 +1,7 @@
 """Texts as Postgres can hold them.
 
-It knows no character 0, neither in texts nor in JSON."""
+It knows no character 0, neither in texts nor in JSON.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +48,8 @@ def escape_values(values: Sequence[Any]) -> list[Any]:
 def make_row_reader(found: PGresult) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
     """Make a psycopg row maker that undoes the escaping of texts.
 
-    One look at all texts of a row together: hardly any holds something escaped."""
+    One look at all texts of a row together: hardly any holds something escaped.
+    """
     texts = [place for place in range(found.nfields) if found.ftype(place) in _TEXTS]
     if not texts:
         return tuple

@@ -18,7 +18,10 @@ P = ParamSpec("P")
 
 class SqlDatabase(Protocol):
     """Transactions of one database.
-    ``owner``: whose rows are touched; None: those of no single owner. ``generation``: grows when the whole database is replaced."""
+
+    ``owner``: whose rows are touched; None: those of no single owner. ``generation``: grows when
+    the whole database is replaced.
+    """
 
     generation: int
 
@@ -35,11 +38,20 @@ class SqlDatabase(Protocol):
         """Lend a connection for one statement, which reads all its rows."""
         ...
 
-    def ask_together(self, owner: Scope, /, *statements: tuple[str, Any]) -> list[list[tuple[Any, ...]]]:
+    def ask_together(
+        self, owner: Scope, /, *statements: tuple[str, Any]
+    ) -> list[list[tuple[Any, ...]]]:
         """Read an owner's rows by statements sent together; the rows of each."""
         ...
 
-    def write(self, owner: Scope | None, work: Callable[Concatenate[SqlConnection, P], T], /, *given: P.args, **options: P.kwargs) -> T:
+    def write(
+        self,
+        owner: Scope | None,
+        work: Callable[Concatenate[SqlConnection, P], T],
+        /,
+        *given: P.args,
+        **options: P.kwargs,
+    ) -> T:
         """Run ``work`` in a durable transaction; again, where it was rolled back."""
         ...
 
@@ -56,7 +68,9 @@ class SqlDatabase(Protocol):
 
 class SqlDialect(Protocol):
     """Operations that SQLite and Postgres do differently.
-    Terms are the words of the index; each has a number of 32 bits in the lexemes of a record."""
+
+    Terms are the words of the index; each has a number of 32 bits in the lexemes of a record.
+    """
 
     def begin(self, connection: SqlConnection) -> None:
         """Prepare for the writes of a transaction."""
@@ -90,7 +104,9 @@ class SqlDialect(Protocol):
         """Remove the index terms of a record; return their number."""
         ...
 
-    def find(self, connection: SqlConnection, index: OwnerSearchIndex, terms: Collection[str]) -> Mapping[str, int]:
+    def find(
+        self, connection: SqlConnection, index: OwnerSearchIndex, terms: Collection[str]
+    ) -> Mapping[str, int]:
         """Look up the numbers of query terms that an index may hold."""
         ...
 

@@ -19,7 +19,13 @@ from engrams.store.processforks import register
 from engrams.store.segmentfolder import SegmentKey
 from engrams.store.sql import recordqueries, whereclauses
 from engrams.store.sql.dialect import SqlDatabase, SqlDialect
-from engrams.store.sql.namedqueries import SqlConnection, fetch_composed, fetch_one, query, stream_rows
+from engrams.store.sql.namedqueries import (
+    SqlConnection,
+    fetch_composed,
+    fetch_one,
+    query,
+    stream_rows,
+)
 from engrams.store.sql.whereclauses import SqlClause, join_clauses
 from engrams.text.textcaches import clear_caches
 from engrams.types import Scope
@@ -77,8 +83,10 @@ class IndexFileStore(Protocol):
 class _CachedIndex:
     """Owner index with its lock; ``bytes``: size after the last use.
 
-    ``epoch``: count of purges when it was made; ``due``: rows read after which it is written to a file. ``words``: numbers of words that
-    were looked up since the owner's last change, None for those that no record holds."""
+    ``epoch``: count of purges when it was made; ``due``: rows read after which it is written to a
+    file. ``words``: numbers of words that were looked up since the owner's last change, None for
+    those that no record holds.
+    """
 
     index: OwnerSearchIndex
     lock: Lock = field(default_factory=Lock)
@@ -90,7 +98,8 @@ class _CachedIndex:
 
     def put(self, index: OwnerSearchIndex) -> None:
         """Hold an index that was just mapped."""
-        self.index, self.due = index, max(_MIN_ROWS, index.state.columns.size // _SHARE)
+        self.index = index
+        self.due = max(_MIN_ROWS, index.state.columns.size // _SHARE)
         self.words.clear()
 
     def measure_growth(self) -> int:
@@ -108,9 +117,16 @@ class OwnerIndexCache:
     """LRU cache of indexes by owner and model, up to ``cache_bytes``."""
 
     def __init__(
-        self, database: SqlDatabase, dialect: SqlDialect, settings: StoreSettings, clock: Clock, files: IndexFileStore | None = None
+        self,
+        database: SqlDatabase,
+        dialect: SqlDialect,
+        settings: StoreSettings,
+        clock: Clock,
+        files: IndexFileStore | None = None,
     ) -> None:
-        self._database, self._dialect, self._files = database, dialect, files
+        self._database = database
+        self._dialect = dialect
+        self._files = files
         self._writers: list[Thread] = []
         self._clock = clock
         self._settings = settings
@@ -124,16 +140,19 @@ class OwnerIndexCache:
     def seek_all(self, seeks: Sequence[CandidateSearchQuery]) -> list[CandidatePool]:
         """Find candidates, after all committed changes are indexed.
 
-        The queries share their owner, model and filter."""
+        The queries share their owner, model and filter.
+        """
         if not seeks:
             return []
         first = seeks[0]
-        owner, condition = first.reach.owner, whereclauses.where_clause(first.where)
+        owner = first.reach.owner
+        condition = whereclauses.where_clause(first.where)
         model, dimension = self._find_model(first.model)
         for seek in seeks:
             if seek.vector is not None and dimension and len(seek.vector) != dimension:
                 raise InputError(
-                    f"The query's vector has {len(seek.vector)} dimensions; those of {seek.model!r} have {dimension}.",
+                    f"The query's vector has {len(seek.vector)} dimensions; those of {seek.model!r}"
+                    f" have {dimension}.",
                     hint="Embed the query with the model of the records.",
                 )
         key = (self._database.generation, owner.key, model, dimension)
@@ -150,13 +169,21 @@ class OwnerIndexCache:
             if index.updates.damaged:
                 self._drop_damaged(owner, index, model)
             pools = [
-                index.pool(seek, *_weigh_terms(numbers, seek), allowed, self._settings.exact_limit, _number_identifiers(numbers, seek))
+                index.pool(
+                    seek,
+                    *_weigh_terms(numbers, seek),
+                    allowed,
+                    self._settings.exact_limit,
+                    _number_identifiers(numbers, seek),
+                )
                 for seek in seeks
             ]
             grown = cached.measure_growth()
             due = self._files is not None and index.updates.applied >= cached.due
             if due:
-                cached.due = index.updates.applied + max(_MIN_ROWS, index.state.columns.size // _SHARE)
+                cached.due = index.updates.applied + max(
+                    _MIN_ROWS, index.state.columns.size // _SHARE
+                )
         if grown:
             self._trim(grown)
         if due:
@@ -164,13 +191,20 @@ class OwnerIndexCache:
         return pools
 
     def _catch_up(
-        self, seeks: Sequence[CandidateSearchQuery], cached: _CachedIndex, key: _Key, condition: SqlClause
+        self,
+        seeks: Sequence[CandidateSearchQuery],
+        cached: _CachedIndex,
+        key: _Key,
+        condition: SqlClause,
     ) -> tuple[Mapping[str, int], Integers | None]:
         """Bring an index up to date, at once where nothing changed.
 
-        Numbers of the queries' terms, and of the rows that a filter allows."""
-        first, known = seeks[0], cached.index.state.last_change
-        owner, words = first.reach.owner, set[str]().union(*map(_list_words, seeks))
+        Numbers of the queries' terms, and of the rows that a filter allows.
+        """
+        first = seeks[0]
+        known = cached.index.state.last_change
+        owner = first.reach.owner
+        words = set[str]().union(*map(_list_words, seeks))
         if 0 < first.last_change <= known and not condition.text:
             if cached.words.keys() >= words:
                 return _pick_numbers(cached.words, words), None
@@ -185,12 +219,18 @@ class OwnerIndexCache:
             allowed = _find_allowed(connection, first.reach, condition) if condition.text else None
             return self._number_words(connection, cached, words), allowed
 
-    def _number_words(self, connection: SqlConnection, cached: _CachedIndex, words: set[str]) -> dict[str, int]:
+    def _number_words(
+        self, connection: SqlConnection, cached: _CachedIndex, words: set[str]
+    ) -> dict[str, int]:
         """Look up the numbers of words, those anew that are not known."""
         if len(cached.words) > _WORDS:
             cached.words.clear()
         fresh = words - cached.words.keys()
-        cached.words.update({**dict.fromkeys(fresh), **self._dialect.find(connection, cached.index, fresh)} if fresh else {})
+        cached.words.update(
+            {**dict.fromkeys(fresh), **self._dialect.find(connection, cached.index, fresh)}
+            if fresh
+            else {}
+        )
         return _pick_numbers(cached.words, words)
 
     def _find_model(self, name: str) -> tuple[int, int]:
@@ -214,9 +254,12 @@ class OwnerIndexCache:
     def _drop_damaged(self, owner: Scope, index: OwnerSearchIndex, model: int) -> None:
         """Remove damaged vectors, so that they are made again.
 
-        Where nothing can be written, the next load tries it."""
+        Where nothing can be written, the next load tries it.
+        """
         with suppress(StoreError):
-            self._database.write(owner, recordqueries.drop_vectors, model, index.updates.damaged, self._clock())
+            self._database.write(
+                owner, recordqueries.drop_vectors, model, index.updates.damaged, self._clock()
+            )
         index.updates.damaged = []
 
     def unmark(self, connection: SqlConnection, owner: Scope) -> None:
@@ -227,7 +270,8 @@ class OwnerIndexCache:
     def drop(self, owner: Scope) -> int:
         """Drop an owner's indexes, in memory and files; number of files left.
 
-        Purged text must not stay there."""
+        Purged text must not stay there.
+        """
         with self._lock:
             keys = [key for key in self._indexes if key[1] == owner.key]
         for key in keys:
@@ -237,12 +281,15 @@ class OwnerIndexCache:
     def close(self) -> None:
         """Wait for files that are being written."""
         with self._lock:
-            writers, self._writers = self._writers, []
+            writers = self._writers
+            self._writers = []
         for writer in writers:
             writer.join()
 
     def _start_writing(self, owner: Scope, key: _Key, cached: _CachedIndex) -> None:
-        writer = Thread(target=self._write, args=(owner, key, cached), name="engrams-index", daemon=True)
+        writer = Thread(
+            target=self._write, args=(owner, key, cached), name="engrams-index", daemon=True
+        )
         with self._lock:
             self._writers = [*filter(Thread.is_alive, self._writers), writer]
             writer.start()
@@ -250,8 +297,10 @@ class OwnerIndexCache:
     def _write(self, owner: Scope, key: _Key, cached: _CachedIndex) -> None:
         """Write an index to its file, and map that instead.
 
-        Where it cannot be written, everything works without."""
-        files, place = self._files, SegmentKey(*key[1:])
+        Where it cannot be written, everything works without.
+        """
+        files = self._files
+        place = SegmentKey(*key[1:])
         assert files is not None
         with suppress(EngramsError):
             with self._database.reading(owner) as connection:
@@ -262,10 +311,15 @@ class OwnerIndexCache:
                 if files.write(place, cached.index, cached.epoch):
                     with self._database.reading(owner) as connection:
                         mapped = files.load(connection, place)
-                    if mapped is not None and mapped.state.last_change == cached.index.state.last_change:
+                    if (
+                        mapped is not None
+                        and mapped.state.last_change == cached.index.state.last_change
+                    ):
                         cached.put(mapped)
 
-    def _build_clean(self, connection: SqlConnection, cached: _CachedIndex, key: _Key) -> tuple[OwnerSearchIndex, int] | None:
+    def _build_clean(
+        self, connection: SqlConnection, cached: _CachedIndex, key: _Key
+    ) -> tuple[OwnerSearchIndex, int] | None:
         """Build an index anew if much of it is gone or purged."""
         from engrams.store.index import OwnerSearchIndex
 
@@ -316,7 +370,9 @@ class OwnerIndexCache:
 
 def _load_rows(connection: SqlConnection, index: OwnerSearchIndex, key: _Key) -> None:
     """Bring an index up to date."""
-    (_, owner, model, _), state, updates = key, index.state, index.updates
+    _, owner, model, _ = key
+    state = index.state
+    updates = index.updates
     if state.last_change == 0:
         if fetch_one(connection, "last_change", owner)[0] is None:
             return
@@ -337,7 +393,9 @@ def _load_rows(connection: SqlConnection, index: OwnerSearchIndex, key: _Key) ->
 def _release_memory(connection: SqlConnection) -> None:
     """Give memory back after a load.
 
-    SQLite keeps pages, and glibc freed blocks between small live ones: a fifth of what a million rows take."""
+    SQLite keeps pages, and glibc freed blocks between small live ones: a fifth of what a million
+    rows take.
+    """
     import ctypes
 
     connection.execute(query("shrink"))
@@ -347,14 +405,20 @@ def _release_memory(connection: SqlConnection) -> None:
         trim(0)
 
 
-def _weigh_terms(numbers: Mapping[str, int], seek: CandidateSearchQuery) -> tuple[list[tuple[int, float]], float]:
+def _weigh_terms(
+    numbers: Mapping[str, int], seek: CandidateSearchQuery
+) -> tuple[list[tuple[int, float]], float]:
     """Weigh the known terms, by number, and sum the others.
 
-    A term's forms that are held share its weight: all where the query's language is sure, else only where the term itself is not held."""
+    A term's forms that are held share its weight: all where the query's language is sure, else only
+    where the term itself is not held.
+    """
     known: list[tuple[int, float]] = []
     unknown = 0.0
     for term, weight in seek.terms:
-        held = [numbers[word] for word in (term, *seek.forms.forms.get(term, ())) if word in numbers]
+        held = [
+            numbers[word] for word in (term, *seek.forms.forms.get(term, ())) if word in numbers
+        ]
         if term in numbers and not seek.forms.sure:
             held = held[:1]
         known += [(number, weight / len(held)) for number in held]
@@ -364,7 +428,9 @@ def _weigh_terms(numbers: Mapping[str, int], seek: CandidateSearchQuery) -> tupl
 
 def _number_identifiers(numbers: Mapping[str, int], seek: CandidateSearchQuery) -> list[list[int]]:
     """Numbers of the terms of each identifier whose terms are all held."""
-    return [[numbers[term] for term in some] for some in seek.identifiers if numbers.keys() >= set(some)]
+    return [
+        [numbers[term] for term in some] for some in seek.identifiers if numbers.keys() >= set(some)
+    ]
 
 
 def _pick_numbers(numbers: Mapping[str, int | None], words: set[str]) -> dict[str, int]:
@@ -373,7 +439,9 @@ def _pick_numbers(numbers: Mapping[str, int | None], words: set[str]) -> dict[st
 
 def _list_words(seek: CandidateSearchQuery) -> set[str]:
     forms = seek.forms.forms
-    return {word for term, _ in seek.terms for word in (term, *forms.get(term, ()))}.union(*seek.identifiers)
+    return {word for term, _ in seek.terms for word in (term, *forms.get(term, ()))}.union(
+        *seek.identifiers
+    )
 
 
 def _find_allowed(connection: SqlConnection, reach: ScopeReach, condition: SqlClause) -> Integers:

@@ -26,32 +26,64 @@ def enqueue(connection: SqlConnection, spec: JobSpec, at: datetime) -> str:
     """Add a job, or merge it into a waiting one; its id."""
     if not spec.kind or spec.attempts < 1:
         raise InputError("A job needs a kind and at least one attempt.")
-    due, now = micros(spec.due or at), micros(at)
+    due = micros(spec.due or at)
+    now = micros(at)
     lease = spec.lease
     found = None if lease else fetch_first(connection, "waiting_job", spec.kind, spec.key)
     if found is None:
         job = new_id(at)
-        given = (job, spec.kind, spec.key, encode_json(spec.payload), spec.attempts, due, spec.priority)
+        given = (
+            job,
+            spec.kind,
+            spec.key,
+            encode_json(spec.payload),
+            spec.attempts,
+            due,
+            spec.priority,
+        )
         if lease:
-            execute(connection, "add_leased_job", *given, lease.worker, lease.token, micros(lease.until), now, now)
+            execute(
+                connection,
+                "add_leased_job",
+                *given,
+                lease.worker,
+                lease.token,
+                micros(lease.until),
+                now,
+                now,
+            )
         else:
             execute(connection, "add_job", *given, now, now)
         return job
     job, payload, earlier, priority, attempts = found
     due = due if spec.debounce else min(due, earlier)
     merged = encode_json(merge_payloads(decode_json(payload), spec.payload))
-    execute(connection, "merge_job", merged, due, max(priority, spec.priority), max(attempts, spec.attempts), now, job)
+    execute(
+        connection,
+        "merge_job",
+        merged,
+        due,
+        max(priority, spec.priority),
+        max(attempts, spec.attempts),
+        now,
+        job,
+    )
     return str(job)
 
 
 def merge_payloads(old: Meta, new: Meta) -> dict[str, Json]:
     """Merge two payloads; the newer values win.
 
-    The lists ``items`` and ``signals`` are joined, each entry once and in order."""
+    The lists ``items`` and ``signals`` are joined, each entry once and in order.
+    """
     merged = {**old, **new}
     for name in _MERGED_LISTS & old.keys() & new.keys():
         both = [*old[name], *new[name]]
-        keys = both if {*map(type, both)} <= {str} else [item if isinstance(item, str) else (encode_json(item),) for item in both]
+        keys = (
+            both
+            if {*map(type, both)} <= {str}
+            else [item if isinstance(item, str) else (encode_json(item),) for item in both]
+        )
         merged[name] = list(dict(zip(keys, both, strict=True)).values())
     return merged
 
@@ -65,7 +97,10 @@ def claim(connection: SqlConnection, ask: JobClaim) -> Job | None:
             return None
         job, attempt, attempts, state = found
         # Where workers claim at once, another one may have taken a job of the same key meanwhile.
-        if not fetch_one(connection, "hold_key", job)[0] or fetch_first(connection, "named_job", now, job) is None:
+        if (
+            not fetch_one(connection, "hold_key", job)[0]
+            or fetch_first(connection, "named_job", now, job) is None
+        ):
             return None
         if state == "running" and attempt >= attempts:
             # Its workers died each time: leasing it again would take more of them down.
@@ -96,7 +131,8 @@ def finish(connection: SqlConnection, lease: str, at: datetime) -> bool:
 def fail(connection: SqlConnection, failure: JobFailure) -> bool:
     """Record a failure; False if the lease was lost.
 
-    The job is dead without ``retry_at``, or when its attempts are used up."""
+    The job is dead without ``retry_at``, or when its attempts are used up.
+    """
     found = fetch_first(connection, "leased_job", failure.lease)
     if found is None:
         return False
@@ -105,7 +141,12 @@ def fail(connection: SqlConnection, failure: JobFailure) -> bool:
     if failure.retry_at is None or attempt >= attempts:
         execute(connection, "bury_job", failure.error, micros(failure.at), job)
     else:
-        _requeue(connection, (job, kind, key, payload), (attempt, micros(failure.retry_at), failure.error), failure.at)
+        _requeue(
+            connection,
+            (job, kind, key, payload),
+            (attempt, micros(failure.retry_at), failure.error),
+            failure.at,
+        )
     return True
 
 
@@ -117,7 +158,12 @@ def retry(connection: SqlConnection, ids: Sequence[str], at: datetime) -> int:
     return len(dead)
 
 
-def _requeue(connection: SqlConnection, job: tuple[str, str, str, str], again: tuple[int, int, str], at: datetime) -> None:
+def _requeue(
+    connection: SqlConnection,
+    job: tuple[str, str, str, str],
+    again: tuple[int, int, str],
+    at: datetime,
+) -> None:
     """Requeue a job, merging a newer one of the same key."""
     number, kind, key, payload = job
     attempt, due, error = again
@@ -131,12 +177,18 @@ def _requeue(connection: SqlConnection, job: tuple[str, str, str, str], again: t
 
 def list_jobs(connection: SqlConnection, states: Sequence[str], limit: int) -> tuple[Job, ...]:
     """Jobs in these states, last changed first."""
-    return tuple(_decode_job(row) for row in fetch_all(connection, "list_jobs", encode_json(list(states)), limit))
+    return tuple(
+        _decode_job(row)
+        for row in fetch_all(connection, "list_jobs", encode_json(list(states)), limit)
+    )
 
 
 def find_waiting(connection: SqlConnection, kind: str, prefix: str) -> tuple[Job, ...]:
     """Waiting jobs of one kind whose keys start with ``prefix``."""
-    return tuple(_decode_job(row) for row in fetch_all(connection, "waiting_jobs", kind, prefix, prefix + "\U0010ffff"))
+    return tuple(
+        _decode_job(row)
+        for row in fetch_all(connection, "waiting_jobs", kind, prefix, prefix + "\U0010ffff")
+    )
 
 
 def count_workload(connection: SqlConnection) -> Mapping[str, Mapping[str, int]]:
@@ -159,14 +211,18 @@ def is_claimable(connection: SqlConnection, ask: JobClaim) -> bool:
 def _find_due(connection: SqlConnection, ask: JobClaim) -> tuple[Any, ...] | None:
     if ask.id:
         return fetch_first(connection, "named_job", micros(ask.now), ask.id)
-    return fetch_first(connection, "due_job", micros(ask.now), encode_json(ask.kinds), encode_json(ask.crowded))
+    return fetch_first(
+        connection, "due_job", micros(ask.now), encode_json(ask.kinds), encode_json(ask.crowded)
+    )
 
 
 def remove_records(connection: SqlConnection, ids: Set[str], at: datetime) -> int:
     """Remove purged records from every job; number of jobs changed.
 
-    Their items go, and what a model answered about them; a job that names one otherwise, or has nothing left to do, is dropped. A worker
-    that runs one loses its lease, so nothing it made of the record can be stored."""
+    Their items go, and what a model answered about them; a job that names one otherwise, or has
+    nothing left to do, is dropped. A worker that runs one loses its lease, so nothing it made of
+    the record can be stored.
+    """
     touched = 0
     for job, kind, key, payload, state, error in fetch_all(connection, "live_jobs") if ids else ():
         data: dict[str, Any] = decode_json(payload)
@@ -175,7 +231,9 @@ def remove_records(connection: SqlConnection, ids: Set[str], at: datetime) -> in
         touched += 1
         items = data.get("items", [])
         kept = [item for item in items if not ids & set(_iter_texts(item))]
-        rest = {name: value for name, value in data.items() if name != KEPT} | ({"items": kept} if items else {})
+        rest = {name: value for name, value in data.items() if name != KEPT} | (
+            {"items": kept} if items else {}
+        )
         if _names_any(key, rest, "", ids) or (items and not kept):
             execute(connection, "drop_job", job)
         elif state == "running":
@@ -195,7 +253,9 @@ def release_running(connection: SqlConnection, ids: Set[str], at: datetime) -> N
 def count_naming(connection: SqlConnection, ids: Set[str]) -> int:
     """Count jobs that name any of these records."""
     rows = fetch_all(connection, "live_jobs") if ids else []
-    return sum(_names_any(key, decode_json(payload), error, ids) for _, _, key, payload, _, error in rows)
+    return sum(
+        _names_any(key, decode_json(payload), error, ids) for _, _, key, payload, _, error in rows
+    )
 
 
 def _names_any(key: str, payload: Json, error: str, ids: Set[str]) -> bool:

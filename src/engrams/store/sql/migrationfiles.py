@@ -26,5 +26,11 @@ class SchemaMigration:
 def load_migrations(package: str) -> tuple[SchemaMigration, ...]:
     """Load all migrations of a store in order."""
     folder = resources.files(package) / "migrations"
-    files = sorted((file for file in folder.iterdir() if file.name.endswith(".sql")), key=lambda file: file.name)
-    return tuple(SchemaMigration(int(file.name[:4]), file.name[5:-4], file.read_text("utf-8")) for file in files)
+    files = sorted(
+        (file for file in folder.iterdir() if file.name.endswith(".sql")),
+        key=lambda file: file.name,
+    )
+    return tuple(
+        SchemaMigration(int(file.name[:4]), file.name[5:-4], file.read_text("utf-8"))
+        for file in files
+    )

@@ -11,7 +11,10 @@ from engrams.store.sql.rowconversion import decode_json, encode_json
 
 _DAYS_KEPT = 8
 _PACE_KEPT = 50
-_WINDOW_KEPT: Mapping[RequestWindow, timedelta] = {"minute": timedelta(minutes=2), "day": timedelta(days=_DAYS_KEPT)}
+_WINDOW_KEPT: Mapping[RequestWindow, timedelta] = {
+    "minute": timedelta(minutes=2),
+    "day": timedelta(days=_DAYS_KEPT),
+}
 
 
 def add_spend(connection: SqlConnection, day: str, calls: int, tokens: int) -> tuple[int, int]:
@@ -19,7 +22,11 @@ def add_spend(connection: SqlConnection, day: str, calls: int, tokens: int) -> t
     total = int(fetch_one(connection, "spend", f"chat {day} calls", calls)[0])
     spent = int(fetch_one(connection, "spend", f"chat {day} tokens", tokens)[0])
     if total == calls:
-        execute(connection, "prune_spent", f"chat {date.fromisoformat(day[:10]) - timedelta(days=_DAYS_KEPT)}")
+        execute(
+            connection,
+            "prune_spent",
+            f"chat {date.fromisoformat(day[:10]) - timedelta(days=_DAYS_KEPT)}",
+        )
     return total, spent
 
 
@@ -30,16 +37,29 @@ def read_spend(connection: SqlConnection, day: str) -> tuple[int, int]:
     return int(held.get(names[0], 0)), int(held.get(names[1], 0))
 
 
-def add_requests(connection: SqlConnection, window: RequestWindow, now: datetime, account: str, number: int) -> int:
+def add_requests(
+    connection: SqlConnection, window: RequestWindow, now: datetime, account: str, number: int
+) -> int:
     """Add to the requests of a window; the new total.
-    Prunes old windows."""
-    total = int(fetch_one(connection, "spend", f"{window} {WINDOWS[window](now)} {account}", number)[0])
+
+    Prunes old windows.
+    """
+    total = int(
+        fetch_one(connection, "spend", f"{window} {WINDOWS[window](now)} {account}", number)[0]
+    )
     if total == number:
-        execute(connection, "prune_windows", f"{window} ", f"{window} {WINDOWS[window](now - _WINDOW_KEPT[window])}")
+        execute(
+            connection,
+            "prune_windows",
+            f"{window} ",
+            f"{window} {WINDOWS[window](now - _WINDOW_KEPT[window])}",
+        )
     return total
 
 
-def read_requests(connection: SqlConnection, window: RequestWindow, now: datetime, account: str) -> int:
+def read_requests(
+    connection: SqlConnection, window: RequestWindow, now: datetime, account: str
+) -> int:
     """Requests of a window."""
     return int(fetch_one(connection, "spent", f"{window} {WINDOWS[window](now)} {account}")[0])
 

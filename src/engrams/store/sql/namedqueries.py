@@ -27,7 +27,10 @@ def load_queries(*packages: str) -> dict[str, str]:
     found: dict[str, str] = {}
     for package in packages or _SOURCES:
         _, *parts = _NAME.split((resources.files(package) / "queries.sql").read_text("utf-8"))
-        found |= {name: body.strip().rstrip(";") for name, body in zip(parts[::2], parts[1::2], strict=True)}
+        found |= {
+            name: body.strip().rstrip(";")
+            for name, body in zip(parts[::2], parts[1::2], strict=True)
+        }
     return found
 
 
@@ -42,7 +45,9 @@ def fetch_all(connection: SqlConnection, name: str, *values: Any) -> list[tuple[
     return rows
 
 
-def fetch_composed(connection: SqlConnection, text: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+def fetch_composed(
+    connection: SqlConnection, text: str, values: Sequence[Any]
+) -> list[tuple[Any, ...]]:
     """Run a composed statement; all rows."""
     rows: list[tuple[Any, ...]] = connection.execute(text, values).fetchall()
     return rows

@@ -12,7 +12,9 @@ from engrams.types import Edge, Record
 @dataclass(slots=True)
 class OwnerReads:
     """Records of one owner by id, and edges by their ends.
-    Of edges, for each id that was looked up."""
+
+    Of edges, for each id that was looked up.
+    """
 
     records: dict[str, Record] = field(default_factory=dict)
     edges: dict[str, Sequence[Edge]] = field(default_factory=dict)

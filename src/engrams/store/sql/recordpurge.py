@@ -11,13 +11,34 @@ from engrams.clock import micros
 from engrams.frozendata import dataclass
 from engrams.store.sql import jobqueue
 from engrams.store.sql.dialect import SqlDialect
-from engrams.store.sql.namedqueries import SqlConnection, execute, execute_counting, fetch_all, fetch_first, fetch_one
+from engrams.store.sql.namedqueries import (
+    SqlConnection,
+    execute,
+    execute_counting,
+    fetch_all,
+    fetch_first,
+    fetch_one,
+)
 from engrams.store.sql.rowconversion import decode_json, encode_json
 from engrams.text.redact import redact, redact_values
 from engrams.text.terms import index_terms
 from engrams.types import Scope, Status
 
-PLACES = ("records", "vectors", "terms", "words", "edges", "topics", "history", "quotes", "jobs", "outbox", "traces", "log", "index")
+PLACES = (
+    "records",
+    "vectors",
+    "terms",
+    "words",
+    "edges",
+    "topics",
+    "history",
+    "quotes",
+    "jobs",
+    "outbox",
+    "traces",
+    "log",
+    "index",
+)
 """Places where a record leaves traces.
 
 Its row, its embeddings, the full-text index, the list of words, links, its topics (a label may quote it, a centroid is a mean
@@ -26,7 +47,11 @@ the history of others, the write-ahead log, which holds earlier pages, and the f
 """
 
 
-_TEXTS = (("session_data", "rewrite_session", True), ("state_data", "rewrite_state", True), ("job_data", "rewrite_job", False))
+_TEXTS = (
+    ("session_data", "rewrite_session", True),
+    ("state_data", "rewrite_state", True),
+    ("job_data", "rewrite_job", False),
+)
 """Statements that read and rewrite JSON with texts in it; True: by owner."""
 
 
@@ -34,7 +59,8 @@ _TEXTS = (("session_data", "rewrite_session", True), ("state_data", "rewrite_sta
 class PurgeVerificationData:
     """Purged ids, row numbers, words and topics, for verification.
 
-    ``words``: those that no other record uses. ``unquoted``: ids of the records that quoted them."""
+    ``words``: those that no other record uses. ``unquoted``: ids of the records that quoted them.
+    """
 
     owner: Scope
     records: tuple[tuple[str, int], ...]
@@ -50,7 +76,9 @@ class PurgeVerificationData:
 @dataclass(frozen=True, slots=True)
 class PurgeRewritePlan:
     """Records that a purge keeps, with fewer words.
-    ``write`` stores their new texts. ``words``: removed wherever else they stand."""
+
+    ``write`` stores their new texts. ``words``: removed wherever else they stand.
+    """
 
     ids: Sequence[str]
     write: Callable[[SqlConnection], object]
@@ -58,11 +86,18 @@ class PurgeRewritePlan:
 
 
 def erase_records(
-    connection: SqlConnection, dialect: SqlDialect, owner: Scope, ids: Sequence[str], at: datetime, rewrites: PurgeRewritePlan
+    connection: SqlConnection,
+    dialect: SqlDialect,
+    owner: Scope,
+    ids: Sequence[str],
+    at: datetime,
+    rewrites: PurgeRewritePlan,
 ) -> tuple[Mapping[str, int], PurgeVerificationData]:
     """Erase inside the caller's transaction.
 
-    Returns counts by place, and the traces to look for afterwards. An id that is missing or purged counts nothing."""
+    Returns counts by place, and the traces to look for afterwards. An id that is missing or purged
+    counts nothing.
+    """
     removed: Counter[str] = Counter()
     unquoted: dict[str, None] = {}
     records = []
@@ -72,34 +107,56 @@ def erase_records(
         row = fetch_first(connection, "number_of", name, owner.key)
         if row is not None and row[1] != Status.PURGED:
             records.append((name, int(row[0])))
-            known |= dialect.read_terms(connection, row[0]) | _former_terms(connection, dialect, row[0])
+            known |= dialect.read_terms(connection, row[0]) | _former_terms(
+                connection, dialect, row[0]
+            )
             removed["terms"] += dialect.unpost(connection, row[0])
-    topics = tuple(sorted({topic for name, _ in records for (topic,) in fetch_all(connection, "topics_over", owner.key, name)}))
+    topics = tuple(
+        sorted(
+            {
+                topic
+                for name, _ in records
+                for (topic,) in fetch_all(connection, "topics_over", owner.key, name)
+            }
+        )
+    )
     for topic in topics:
         # Its other members are clustered again.
         removed["topics"] += execute_counting(connection, "drop_topic", owner.key, topic)
         execute(connection, "drop_edges", owner.key, topic)
-    removed["jobs"] = jobqueue.remove_records(connection, frozenset(name for name, _ in records), at)
+    removed["jobs"] = jobqueue.remove_records(
+        connection, frozenset(name for name, _ in records), at
+    )
     changes = int(fetch_one(connection, "lock_owner")[0])
     for place, (name, number) in enumerate(records, 1):
-        unquoted |= dict.fromkeys(_blank_record(connection, (owner, name, number), removed, (changes + place, at)))
+        unquoted |= dict.fromkeys(
+            _blank_record(connection, (owner, name, number), removed, (changes + place, at))
+        )
     if records:
         execute(connection, "set_changes", changes + len(records))
     words = dialect.drop_unused(connection, known)
     removed["words"] = len(words)
     removed["traces"] = _redact_traces(connection, owner, rewrites.ids, rewrites.words)
-    return removed, PurgeVerificationData(owner, tuple(records), words, topics, tuple(unquoted))
+    return removed, PurgeVerificationData(
+        owner=owner, records=tuple(records), words=words, topics=topics, unquoted=tuple(unquoted)
+    )
 
 
 def _rewrite_records(
-    connection: SqlConnection, dialect: SqlDialect, owner: Scope, rewrites: PurgeRewritePlan, at: datetime
+    connection: SqlConnection,
+    dialect: SqlDialect,
+    owner: Scope,
+    rewrites: PurgeRewritePlan,
+    at: datetime,
 ) -> dict[int, str]:
     """Store new texts; return the terms that records lost, by number."""
     known: dict[int, str] = {}
     for name in rewrites.ids:
         row = fetch_first(connection, "number_of", name, owner.key)
         if row is not None:
-            known |= dialect.read_terms(connection, row[0]) | _former_terms(connection, dialect, row[0])
+            known |= dialect.read_terms(connection, row[0]) | _former_terms(
+                connection, dialect, row[0]
+            )
     rewrites.write(connection)
     # A worker that read the old text must not store what it makes of it.
     jobqueue.release_running(connection, frozenset(rewrites.ids), at)
@@ -108,13 +165,27 @@ def _rewrite_records(
 
 def _former_terms(connection: SqlConnection, dialect: SqlDialect, number: int) -> dict[int, str]:
     """Terms of a record's former texts."""
-    changes = [decode_json(part) for row in fetch_all(connection, "history", number) for part in row[5:] if part]
-    words = {word for change in changes for name in ("text", "caption") if name in change for word in index_terms(change[name])}
+    changes = [
+        decode_json(part)
+        for row in fetch_all(connection, "history", number)
+        for part in row[5:]
+        if part
+    ]
+    words = {
+        word
+        for change in changes
+        for name in ("text", "caption")
+        if name in change
+        for word in index_terms(change[name])
+    }
     return dialect.number_terms(connection, words)
 
 
 def _blank_record(
-    connection: SqlConnection, record: tuple[Scope, str, int], removed: Counter[str], step: tuple[int, datetime]
+    connection: SqlConnection,
+    record: tuple[Scope, str, int],
+    removed: Counter[str],
+    step: tuple[int, datetime],
 ) -> Sequence[str]:
     """Blank a record's row and traces; return the ids that quoted it."""
     owner, name, number = record
@@ -132,10 +203,15 @@ def _blank_record(
     return citing
 
 
-def _remove_quotes(connection: SqlConnection, owner: Scope, name: str, at: datetime) -> tuple[int, list[str]]:
+def _remove_quotes(
+    connection: SqlConnection, owner: Scope, name: str, at: datetime
+) -> tuple[int, list[str]]:
     """Remove quotes of a record.
-    Returns how many ever quoted it, and the ids of those that do."""
-    citing, current = fetch_all(connection, "quoting", owner.key, name), []
+
+    Returns how many ever quoted it, and the ids of those that do.
+    """
+    citing = fetch_all(connection, "quoting", owner.key, name)
+    current = []
     for number, evidence, version, id in citing:
         items = decode_json(evidence)
         kept = [item for item in items if item[1] != name]
@@ -147,7 +223,9 @@ def _remove_quotes(connection: SqlConnection, owner: Scope, name: str, at: datet
     return len(citing), current
 
 
-def count_remaining(connection: SqlConnection, dialect: SqlDialect, traces: PurgeVerificationData) -> dict[str, int]:
+def count_remaining(
+    connection: SqlConnection, dialect: SqlDialect, traces: PurgeVerificationData
+) -> dict[str, int]:
     """Count what is left of purged records, by place."""
     owner = traces.owner.key
     found: Counter[str] = Counter()
@@ -164,11 +242,19 @@ def count_remaining(connection: SqlConnection, dialect: SqlDialect, traces: Purg
     return found
 
 
-def _redact_traces(connection: SqlConnection, owner: Scope, ids: Sequence[str], words: Sequence[str]) -> int:
+def _redact_traces(
+    connection: SqlConnection, owner: Scope, ids: Sequence[str], words: Sequence[str]
+) -> int:
     """Remove words from histories, sessions, states and jobs.
-    Returns the number of changed rows."""
+
+    Returns the number of changed rows.
+    """
     changed = 0
-    numbers = [row[0] for name in ids if (row := fetch_first(connection, "number_of", name, owner.key)) is not None]
+    numbers = [
+        row[0]
+        for name in ids
+        if (row := fetch_first(connection, "number_of", name, owner.key)) is not None
+    ]
     for number in numbers:
         for version, _, _, _, reason, *values in fetch_all(connection, "history", number):
             new = [redact(reason, words), *(part and _redact_json(part, words) for part in values)]

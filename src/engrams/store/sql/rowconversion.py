@@ -16,16 +16,35 @@ Row: TypeAlias = tuple[Any, ...]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MEND = "`engrams doctor --repair` rescues what is readable and keeps the damaged file beside it."
-_EMPTY_LIST, _EMPTY_MAP = "[]", "{}"
+_EMPTY_LIST = "[]"
+_EMPTY_MAP = "{}"
 _parse = json.JSONDecoder().raw_decode
 """Parser for our own JSON: no blanks to strip, no encoding to detect."""
 _NO_PROVENANCE = Provenance()
-_KINDS, _LAYERS = {str(kind): kind for kind in Kind}, {str(layer): layer for layer in Layer}
-_TIERS, _STATUSES = {str(tier): tier for tier in Tier}, {str(status): status for status in Status}
+_KINDS = {str(kind): kind for kind in Kind}
+_LAYERS = {str(layer): layer for layer in Layer}
+_TIERS = {str(tier): tier for tier in Tier}
+_STATUSES = {str(status): status for status in Status}
 
-TEXTS = ("id", "role", "speaker", "session", "external_id", "superseded_by", "subject", "predicate", "object", "category")
+TEXTS = (
+    "id",
+    "role",
+    "speaker",
+    "session",
+    "external_id",
+    "superseded_by",
+    "subject",
+    "predicate",
+    "object",
+    "category",
+)
 LONG_TEXTS = ("caption", "summary", "text")
-ENUMS: Mapping[str, type[Kind | Layer | Tier | Status]] = {"kind": Kind, "layer": Layer, "tier": Tier, "status": Status}
+ENUMS: Mapping[str, type[Kind | Layer | Tier | Status]] = {
+    "kind": Kind,
+    "layer": Layer,
+    "tier": Tier,
+    "status": Status,
+}
 TIMES = ("recorded_at", "valid_from", "valid_to", "retired_at", "ended_at", "last_accessed")
 REALS = ("importance", "confidence", "trust")
 WHOLES = ("strength", "access_count", "version")
@@ -62,7 +81,8 @@ def to_datetime(value: int) -> datetime:
 def encode_json(value: Json) -> str:
     """Encode compact JSON with sorted keys: equal values give equal texts.
 
-    InputError for values that JSON cannot hold."""
+    InputError for values that JSON cannot hold.
+    """
     if not value and isinstance(value, Mapping):
         return _EMPTY_MAP
     if not value and isinstance(value, list | tuple):
@@ -71,12 +91,17 @@ def encode_json(value: Json) -> str:
         return _ENCODER.encode(value)
     except (TypeError, ValueError, RecursionError) as problem:
         raise InputError(
-            f"This cannot be stored as JSON: {problem}.", hint="Use text, numbers, true, false, null, lists and maps with text keys."
+            f"This cannot be stored as JSON: {problem}.",
+            hint="Use text, numbers, true, false, null, lists and maps with text keys.",
         ) from None
 
 
 def decode_json(text: str) -> Json:
-    return {} if text == _EMPTY_MAP else [] if text == _EMPTY_LIST else _parse(text)[0]
+    if text == _EMPTY_MAP:
+        return {}
+    if text == _EMPTY_LIST:
+        return []
+    return _parse(text)[0]
 
 
 def encode_field(name: str, value: Any) -> Any:
@@ -143,11 +168,23 @@ def encode_record(record: Record) -> tuple[Any, ...]:
 
 def decode_record(row: Row, *, cached: bool = True) -> Record:
     """Decode a row in the order of FIELDS.
-    ``cached``: remember it for the next time that the very same row comes. StoreError: it is damaged."""
+
+    ``cached``: remember it for the next time that the very same row comes. StoreError: it is
+    damaged.
+    """
     try:
         return _decode_cached(row) if cached and is_short(row) else _decode(row)
-    except (EngramsError, KeyError, ValueError, TypeError, OverflowError, AttributeError) as problem:
-        raise StoreError(f"The memory {row[0]!r} is damaged: {type(problem).__name__}: {problem}.", hint=MEND) from problem
+    except (
+        EngramsError,
+        KeyError,
+        ValueError,
+        TypeError,
+        OverflowError,
+        AttributeError,
+    ) as problem:
+        raise StoreError(
+            f"The memory {row[0]!r} is damaged: {type(problem).__name__}: {problem}.", hint=MEND
+        ) from problem
 
 
 def is_short(row: Row) -> bool:
@@ -156,47 +193,78 @@ def is_short(row: Row) -> bool:
 
 
 def _decode(row: Row) -> Record:
-    # In the order of Record's own fields: a search decodes fifty, and a loop over names takes twice as long.
-    id, role, speaker, session, external, successor, subject, predicate, value, category, caption, summary, text, *rest = row
-    kind, layer, tier, status, scope, recorded, since, until, retired, ended, accessed, *rest = rest
-    importance, confidence, trust, strength, count, version, tags, triggers, steps, origin, quotes, meta = rest
-    return Record(
+    # In the order of Record's own fields: a search decodes fifty, and a loop over names takes twice
+    # as long.
+    (
         id,
-        Scope.parse(scope),
-        _KINDS[kind],
-        text,
-        _EPOCH + timedelta(microseconds=recorded),
-        _LAYERS[layer],
-        _TIERS[tier],
-        _STATUSES[status],
         role,
         speaker,
         session,
         external,
-        caption,
-        decode_time(since),
-        decode_time(until),
-        decode_time(retired),
-        decode_time(ended),
+        successor,
         subject,
         predicate,
         value,
         category,
-        _decode_list(tags),
-        _decode_list(triggers),
-        _decode_list(steps),
-        () if quotes == _EMPTY_LIST else tuple(Evidence(*item) for item in _parse(quotes)[0]),
-        _decode_provenance(origin),
+        caption,
+        summary,
+        text,
+        *rest,
+    ) = row
+    kind, layer, tier, status, scope, recorded, since, until, retired, ended, accessed, *rest = rest
+    (
         importance,
         confidence,
         trust,
         strength,
         count,
-        decode_time(accessed),
-        successor,
-        summary,
         version,
-        decode_json(meta),
+        tags,
+        triggers,
+        steps,
+        origin,
+        quotes,
+        meta,
+    ) = rest
+    return Record(
+        id=id,
+        scope=Scope.parse(scope),
+        kind=_KINDS[kind],
+        text=text,
+        recorded_at=_EPOCH + timedelta(microseconds=recorded),
+        layer=_LAYERS[layer],
+        tier=_TIERS[tier],
+        status=_STATUSES[status],
+        role=role,
+        speaker=speaker,
+        session=session,
+        external_id=external,
+        caption=caption,
+        valid_from=decode_time(since),
+        valid_to=decode_time(until),
+        retired_at=decode_time(retired),
+        ended_at=decode_time(ended),
+        subject=subject,
+        predicate=predicate,
+        object=value,
+        category=category,
+        tags=_decode_list(tags),
+        triggers=_decode_list(triggers),
+        steps=_decode_list(steps),
+        evidence=()
+        if quotes == _EMPTY_LIST
+        else tuple(Evidence(*item) for item in _parse(quotes)[0]),
+        provenance=_decode_provenance(origin),
+        importance=importance,
+        confidence=confidence,
+        trust=trust,
+        strength=strength,
+        access_count=count,
+        last_accessed=decode_time(accessed),
+        superseded_by=successor,
+        summary=summary,
+        version=version,
+        meta=decode_json(meta),
     )
 
 
@@ -215,7 +283,13 @@ def _encode_evidence(quotes: Iterable[Evidence]) -> str:
 
 
 def _encode_provenance(origin: Provenance) -> str:
-    return encode_json({key: part for key in Provenance.__slots__ if (part := getattr(origin, key)) != getattr(_NO_PROVENANCE, key)})
+    return encode_json(
+        {
+            key: part
+            for key in Provenance.__slots__
+            if (part := getattr(origin, key)) != getattr(_NO_PROVENANCE, key)
+        }
+    )
 
 
 def _decode_list(text: str) -> tuple[str, ...]:
@@ -237,17 +311,29 @@ def to_history_value(name: str, value: Any) -> Json:
         case "scope":
             return value.key
         case "evidence":
-            return [{"quote": item.quote, "source": item.source, "speaker": item.speaker} for item in value]
+            return [
+                {"quote": item.quote, "source": item.source, "speaker": item.speaker}
+                for item in value
+            ]
         case "provenance":
-            return {key: list(part) if isinstance(part, tuple) else part for key in Provenance.__slots__ if (part := getattr(value, key))}
+            return {
+                key: list(part) if isinstance(part, tuple) else part
+                for key in Provenance.__slots__
+                if (part := getattr(value, key))
+            }
         case _:
-            return list(value) if isinstance(value, tuple) else str(value) if name in ENUMS else value
+            if isinstance(value, tuple):
+                return list(value)
+            if name in ENUMS:
+                return str(value)
+            return value
 
 
 def coerce_field(name: str, value: Any) -> Any:
     """Convert a new value to the field's type.
 
-    InputError: an unknown field, or not such a value."""
+    InputError: an unknown field, or not such a value.
+    """
     try:
         return _find_coercion(name)(value)
     except (TypeError, ValueError, AttributeError) as problem:
@@ -271,13 +357,18 @@ def _find_coercion(name: str) -> Callable[[Any], Any]:
         case "scope":
             return lambda value: Scope.parse(value) if isinstance(value, str) else Scope.of(value)
         case "evidence":
-            return lambda items: tuple(item if isinstance(item, Evidence) else Evidence(**item) for item in items)
+            return lambda items: tuple(
+                item if isinstance(item, Evidence) else Evidence(**item) for item in items
+            )
         case "provenance":
             return lambda origin: origin if isinstance(origin, Provenance) else Provenance(**origin)
         case "meta":
             return dict
         case _:
-            raise InputError(f"A record has no field {name!r} that can be changed.", hint=f"Fields: {', '.join(FIELDS)}.")
+            raise InputError(
+                f"A record has no field {name!r} that can be changed.",
+                hint=f"Fields: {', '.join(FIELDS)}.",
+            )
 
 
 def _require_int(value: Any) -> int:
@@ -315,5 +406,11 @@ def _json_default(value: Any) -> Json:
     raise TypeError(f"{type(value).__name__} is no JSON value")
 
 
-_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"), default=_json_default)
+_ENCODER = json.JSONEncoder(
+    ensure_ascii=False,
+    allow_nan=False,
+    sort_keys=True,
+    separators=(",", ":"),
+    default=_json_default,
+)
 """Encoder that is made once: ``json.dumps`` makes one for each value."""

@@ -44,18 +44,29 @@ if TYPE_CHECKING:
 class SqlStore:
     """Every port over one SQL database.
 
-    Each call is one transaction; the owner whose rows it touches is named first, None for what belongs to no single one."""
+    Each call is one transaction; the owner whose rows it touches is named first, None for what
+    belongs to no single one.
+    """
 
     def __init__(
-        self, database: SqlDatabase, dialect: SqlDialect, settings: StoreSettings, clock: Clock, files: IndexFileStore | None = None
+        self,
+        database: SqlDatabase,
+        dialect: SqlDialect,
+        settings: StoreSettings,
+        clock: Clock,
+        files: IndexFileStore | None = None,
     ) -> None:
-        self._database, self._dialect = database, dialect
+        self._database = database
+        self._dialect = dialect
         self._clock = clock
         self._index_cache = OwnerIndexCache(database, dialect, settings, clock, files)
-        self.dialect, self.reading, self.write = dialect, database.reading, database.write
+        self.dialect = dialect
+        self.reading = database.reading
+        self.write = database.write
         """Parts that a move uses, which copies rows."""
 
-    # ---------------------------------------------------------------------------------------------------- records
+    # ----------------------------------------------------------------------------------------------
+    # records
 
     def commit(self, batch: WriteBatch) -> CommitResult:
         # Imported here: a process that only reads does not need it.
@@ -63,7 +74,11 @@ class SqlStore:
 
         first = next((put.record.scope.owner for put in batch.puts), None)
         run = BatchCommitter(batch, self._dialect).run
-        return self._database.write_unsynced(first, run) if batch.repeatable else self._database.write(first, run)
+        return (
+            self._database.write_unsynced(first, run)
+            if batch.repeatable
+            else self._database.write(first, run)
+        )
 
     def get(self, owner: Scope, ids: Sequence[str]) -> tuple[Record, ...]:
         if not ids:
@@ -73,7 +88,9 @@ class SqlStore:
 
     def find(self, query: RecordQuery) -> RecordPage:
         now = self._clock()
-        with (self._database.reading if query.after else self._database.asking)(query.reach.owner) as connection:
+        with (self._database.reading if query.after else self._database.asking)(
+            query.reach.owner
+        ) as connection:
             return recordqueries.find_page(connection, query, now)
 
     def slots(self, query: RecordQuery) -> tuple[FactSlot, ...]:
@@ -110,7 +127,12 @@ class SqlStore:
             return recordqueries.count_records(connection, reach)
 
     def purge(
-        self, owner: Scope, ids: Sequence[str], at: datetime, rewrites: WriteBatch | None = None, words: Sequence[str] = ()
+        self,
+        owner: Scope,
+        ids: Sequence[str],
+        at: datetime,
+        rewrites: WriteBatch | None = None,
+        words: Sequence[str] = (),
     ) -> PurgeReport:
         from engrams.store.sql import recordpurge
         from engrams.store.sql.batchcommit import BatchCommitter
@@ -123,9 +145,13 @@ class SqlStore:
             if rewrites is not None:
                 BatchCommitter(rewrites, self._dialect).run(connection)
 
-        given = recordpurge.PurgeRewritePlan([change.id for change in rewrites.changes] if rewrites else [], rewrite, words)
+        given = recordpurge.PurgeRewritePlan(
+            [change.id for change in rewrites.changes] if rewrites else [], rewrite, words
+        )
 
-        def erase(connection: SqlConnection) -> tuple[Mapping[str, int], recordpurge.PurgeVerificationData]:
+        def erase(
+            connection: SqlConnection,
+        ) -> tuple[Mapping[str, int], recordpurge.PurgeVerificationData]:
             self._index_cache.unmark(connection, owner)
             return recordpurge.erase_records(connection, self._dialect, owner, ids, at, given)
 
@@ -137,7 +163,9 @@ class SqlStore:
         with self._database.reading(owner) as connection:
             remaining = recordpurge.count_remaining(connection, self._dialect, traces)
         remaining = {**nothing, **remaining, "log": log, "index": files}
-        return PurgeReport({**nothing, **removed, "log": 1 - log}, remaining, unquoted=traces.unquoted)
+        return PurgeReport(
+            {**nothing, **removed, "log": 1 - log}, remaining, unquoted=traces.unquoted
+        )
 
     def missing(self, model: str, after: str, limit: int) -> tuple[Record, ...]:
         with self._database.asking(None) as connection:
@@ -155,7 +183,8 @@ class SqlStore:
         self._index_cache.close()
         self._database.close()
 
-    # ----------------------------------------------------------------------------------------------------- search
+    # ----------------------------------------------------------------------------------------------
+    # search
 
     def seek(self, seek: CandidateSearchQuery) -> CandidatePool:
         return self._index_cache.seek_all([seek])[0]
@@ -174,7 +203,9 @@ class SqlStore:
         with self._database.reading(owner) as connection:
             return recordqueries.fetch_vectors(connection, owner, ids, model)
 
-    def edges(self, owner: Scope, nodes: Sequence[str], types: Sequence[EdgeType] = ()) -> tuple[Edge, ...]:
+    def edges(
+        self, owner: Scope, nodes: Sequence[str], types: Sequence[EdgeType] = ()
+    ) -> tuple[Edge, ...]:
         with self._database.asking(owner) as connection:
             return linkqueries.find_edges(connection, owner, nodes, types)
 
@@ -182,12 +213,15 @@ class SqlStore:
         with self._database.asking(reach.owner) as connection:
             return linkqueries.list_topics(connection, reach)
 
-    # ------------------------------------------------------------------------------------------------------- jobs
+    # ----------------------------------------------------------------------------------------------
+    # jobs
 
     def enqueue(self, specs: Sequence[JobSpec], at: datetime) -> tuple[str, ...]:
         if not specs:
             return ()
-        return self._database.write(None, lambda connection: tuple(jobqueue.enqueue(connection, spec, at) for spec in specs))
+        return self._database.write(
+            None, lambda connection: tuple(jobqueue.enqueue(connection, spec, at) for spec in specs)
+        )
 
     def claim(self, claim: JobClaim) -> Job | None:
         # Workers ask often, mostly in vain: check before taking the write lock.
@@ -195,10 +229,14 @@ class SqlStore:
             if not jobqueue.is_claimable(connection, claim):
                 return None
         # A claim that a power failure undoes is a job that waits again: no disk need be waited for.
-        return self._database.write_unsynced(None, lambda connection: jobqueue.claim(connection, claim))
+        return self._database.write_unsynced(
+            None, lambda connection: jobqueue.claim(connection, claim)
+        )
 
     def renew(self, lease: str, until: datetime) -> bool:
-        return self._database.exists and self._database.write_unsynced(None, lambda connection: jobqueue.renew(connection, lease, until))
+        return self._database.exists and self._database.write_unsynced(
+            None, lambda connection: jobqueue.renew(connection, lease, until)
+        )
 
     def keep(self, lease: str, payload: Meta) -> bool:
         return self._database.exists and self._database.write(None, jobqueue.keep, lease, payload)
@@ -247,9 +285,16 @@ class SqlStore:
                 return modelusage.read_spend(connection, day)
         return self._database.write(None, modelusage.add_spend, day, calls, tokens)
 
-    def count_requests(self, window: RequestWindow, now: datetime, account: str, number: int) -> int:
+    def count_requests(
+        self, window: RequestWindow, now: datetime, account: str, number: int
+    ) -> int:
         if number:
-            return self._database.write_unsynced(None, lambda connection: modelusage.add_requests(connection, window, now, account, number))
+            return self._database.write_unsynced(
+                None,
+                lambda connection: modelusage.add_requests(
+                    connection, window, now, account, number
+                ),
+            )
         with self._database.asking(None) as connection:
             return modelusage.read_requests(connection, window, now, account)
 
@@ -260,7 +305,8 @@ class SqlStore:
         with self._database.asking(None) as connection:
             return modelusage.load_pace(connection, model)
 
-    # --------------------------------------------------------------------------------------------------- sessions
+    # ----------------------------------------------------------------------------------------------
+    # sessions
 
     def load(self, owner: Scope, id: str) -> SessionRow | None:
         with self._database.asking(owner) as connection:

@@ -10,7 +10,15 @@ from engrams.errors import ConflictError, StoreError
 from engrams.ports import JobSpec
 from engrams.store.sql import jobqueue
 from engrams.store.sql.dialect import SqlDialect
-from engrams.store.sql.namedqueries import SqlConnection, execute, fetch_all, fetch_composed, fetch_first, fetch_one, query
+from engrams.store.sql.namedqueries import (
+    SqlConnection,
+    execute,
+    fetch_all,
+    fetch_composed,
+    fetch_first,
+    fetch_one,
+    query,
+)
 from engrams.store.sql.recordqueries import save_vector
 from engrams.store.sql.rowconversion import FIELDS, decode_json, to_datetime
 from engrams.store.sql.store import SqlStore
@@ -43,7 +51,9 @@ SharedRows: TypeAlias = tuple[list[tuple[Any, ...]], list[tuple[Any, ...]], list
 def move_store(source: SqlStore, target: SqlStore, report: Report) -> dict[str, int]:
     """Copy everything, and compare each owner's rows by hash; numbers of them.
 
-    What an earlier run copied is left alone. ConflictError: the source was written to meanwhile, or the target holds something else."""
+    What an earlier run copied is left alone. ConflictError: the source was written to meanwhile, or
+    the target holds something else.
+    """
     with source.reading(None) as connection:
         owners = [Scope.parse(key) for (key,) in fetch_all(connection, "every_owner")]
     counted = {"owners": len(owners), "records": 0, "jobs": 0}
@@ -52,12 +62,18 @@ def move_store(source: SqlStore, target: SqlStore, report: Report) -> dict[str, 
         there, held = _digest(target, owner)
         if held and there != before:
             told = _describe_difference(_read_owner(source, owner), _read_owner(target, owner))
-            raise ConflictError(f"{owner.key} has other memory there already: {told}.", hint="Move into an empty store.")
+            raise ConflictError(
+                f"{owner.key} has other memory there already: {told}.",
+                hint="Move into an empty store.",
+            )
         if there != before:
             rows = _read_owner(source, owner)
             target.write(owner, _write_owner, target.dialect, owner, rows)
         if not _digest(target, owner)[0] == before == _digest(source, owner)[0]:
-            raise ConflictError(f"The memory of {owner.key} changed meanwhile.", hint="Stop what writes to it, and move again.")
+            raise ConflictError(
+                f"The memory of {owner.key} changed meanwhile.",
+                hint="Stop what writes to it, and move again.",
+            )
         counted["records"] += total
         report(place + 1, len(owners))
     shared = _read_shared(source)
@@ -70,7 +86,12 @@ def _read_owner(store: SqlStore, owner: Scope) -> dict[str, list[tuple[Any, ...]
     with store.reading(owner) as connection:
         found = {name: fetch_all(connection, name, owner.key) for name in _LINKED}
         for table, columns in {"records": _RECORD, **_OWNED}.items():
-            order = "number" if table == "records" else "id" if table == "outbox" else f"{columns[0]}, {columns[1]}"
+            if table == "records":
+                order = "number"
+            elif table == "outbox":
+                order = "id"
+            else:
+                order = f"{columns[0]}, {columns[1]}"
             # Our own tables and columns.
             text = f"SELECT {', '.join(columns)} FROM {table} WHERE owner = ? ORDER BY {order}"  # noqa: S608
             found[table] = fetch_composed(connection, text, (owner.key,))
@@ -79,22 +100,39 @@ def _read_owner(store: SqlStore, owner: Scope) -> dict[str, list[tuple[Any, ...]
 
 def _digest(store: SqlStore, owner: Scope) -> tuple[str, int]:
     """Hash an owner's rows for comparison of two stores; count records."""
-    rows, digest = _read_owner(store, owner), hashlib.blake2b(digest_size=16)
+    rows = _read_owner(store, owner)
+    digest = hashlib.blake2b(digest_size=16)
     for table in sorted(rows):
-        for row in sorted(map(_to_text, rows[table])) if table != "records" else map(_to_text, rows[table]):
+        for row in (
+            sorted(map(_to_text, rows[table])) if table != "records" else map(_to_text, rows[table])
+        ):
             digest.update(row.encode("utf-8", "surrogatepass"))
         digest.update(f"{table} {len(rows[table])}".encode())
     return digest.hexdigest(), len(rows["records"])
 
 
-def _describe_difference(here: dict[str, list[tuple[Any, ...]]], there: dict[str, list[tuple[Any, ...]]]) -> str:
+def _describe_difference(
+    here: dict[str, list[tuple[Any, ...]]], there: dict[str, list[tuple[Any, ...]]]
+) -> str:
     """Name some memories that differ; where none does, the tables that do."""
     place = _RECORD.index("id")
-    mine, theirs = ({row[place]: _to_text(row) for row in rows["records"]} for rows in (here, there))
+    mine, theirs = (
+        {row[place]: _to_text(row) for row in rows["records"]} for rows in (here, there)
+    )
     if found := sorted(id for id in mine.keys() | theirs.keys() if mine.get(id) != theirs.get(id)):
-        return f"{len(found):,} memories differ ({', '.join(found[:_SHOWN])}{', …' if len(found) > _SHOWN else ''})"
-    tables = [name for name, rows in here.items() if sorted(map(_to_text, rows)) != sorted(map(_to_text, there[name]))]
-    return f"{', '.join(name.removeprefix('move_') for name in tables) or 'the order of memories'} differ"
+        return (
+            f"{len(found):,} memories differ"
+            f" ({', '.join(found[:_SHOWN])}{', …' if len(found) > _SHOWN else ''})"
+        )
+    tables = [
+        name
+        for name, rows in here.items()
+        if sorted(map(_to_text, rows)) != sorted(map(_to_text, there[name]))
+    ]
+    return (
+        f"{', '.join(name.removeprefix('move_') for name in tables) or 'the order of memories'}"
+        " differ"
+    )
 
 
 def _to_text(row: Sequence[Any]) -> str:
@@ -109,7 +147,12 @@ def _to_plain(value: Any) -> Any:
     return float(value) if exact else value
 
 
-def _write_owner(connection: SqlConnection, dialect: SqlDialect, owner: Scope, rows: dict[str, list[tuple[Any, ...]]]) -> None:
+def _write_owner(
+    connection: SqlConnection,
+    dialect: SqlDialect,
+    owner: Scope,
+    rows: dict[str, list[tuple[Any, ...]]],
+) -> None:
     dialect.begin(connection)
     dialect.enter(connection, owner.key)
     changed = int(fetch_one(connection, "lock_owner")[0])
@@ -121,8 +164,14 @@ def _write_owner(connection: SqlConnection, dialect: SqlDialect, owner: Scope, r
         terms = [] if given["status"] == Status.PURGED else index_terms(text)
         given |= {name: bool(given[name]) for name in _FLAGS}
         given |= dialect.describe(text if terms else "")
-        given |= {"owner": owner.key, "changed": changed, "lexemes": dialect.encode(connection, terms)}
-        numbers[given["id"]] = number = int(_insert(connection, "records", given, query("once"))[0][0])
+        given |= {
+            "owner": owner.key,
+            "changed": changed,
+            "lexemes": dialect.encode(connection, terms),
+        }
+        numbers[given["id"]] = number = int(
+            _insert(connection, "records", given, query("once"))[0][0]
+        )
         dialect.post(connection, number, terms)
     execute(connection, "set_changes", changed)
     for id, version, *rest in rows["move_history"]:
@@ -148,15 +197,21 @@ def _read_shared(store: SqlStore) -> SharedRows:
 def _fetch_shared(connection: SqlConnection) -> SharedRows:
     text = f"SELECT {', '.join(_JOBS)} FROM jobs ORDER BY id"  # noqa: S608 - our own columns
     pace = "SELECT name, token, data FROM owner_state WHERE owner = '' ORDER BY name"
-    return fetch_composed(connection, text, ()), fetch_all(connection, "move_spend"), fetch_composed(connection, pace, ())
+    return (
+        fetch_composed(connection, text, ()),
+        fetch_all(connection, "move_spend"),
+        fetch_composed(connection, pace, ()),
+    )
 
 
 def _write_shared(connection: SqlConnection, rows: SharedRows) -> None:
     """Add what is not there yet to what others have.
 
-    StoreError: a row differs from what was written."""
+    StoreError: a row differs from what was written.
+    """
     jobs, spent, states = _fetch_shared(connection)
-    known, named = {row[0] for row in jobs}, {row[0] for row in states}
+    known = {row[0] for row in jobs}
+    named = {row[0] for row in states}
     fresh = [row for row in rows[0] if row[0] not in known and not _join_waiting(connection, row)]
     for row in fresh:
         _insert(connection, "jobs", dict(zip(_JOBS, row, strict=True)))
@@ -174,15 +229,28 @@ def _write_shared(connection: SqlConnection, rows: SharedRows) -> None:
 def _join_waiting(connection: SqlConnection, row: tuple[Any, ...]) -> bool:
     """Join a waiting job to its like there; False: none waits."""
     job = dict(zip(_JOBS, row, strict=True))
-    if job["state"] != "waiting" or fetch_first(connection, "waiting_job", job["kind"], job["key"]) is None:
+    if (
+        job["state"] != "waiting"
+        or fetch_first(connection, "waiting_job", job["kind"], job["key"]) is None
+    ):
         return False
-    due, at = to_datetime(job["due"]), to_datetime(job["updated_at"])
-    spec = JobSpec(job["kind"], job["key"], decode_json(job["payload"]), due=due, priority=job["priority"], attempts=job["attempts"])
+    due = to_datetime(job["due"])
+    at = to_datetime(job["updated_at"])
+    spec = JobSpec(
+        job["kind"],
+        job["key"],
+        decode_json(job["payload"]),
+        due=due,
+        priority=job["priority"],
+        attempts=job["attempts"],
+    )
     jobqueue.enqueue(connection, spec, at)
     return True
 
 
-def _insert(connection: SqlConnection, table: str, given: dict[str, Any], tail: str = "") -> list[tuple[Any, ...]]:
+def _insert(
+    connection: SqlConnection, table: str, given: dict[str, Any], tail: str = ""
+) -> list[tuple[Any, ...]]:
     values = [bytes(value) if isinstance(value, memoryview) else value for value in given.values()]
     # Our own tables and columns.
     text = f"INSERT INTO {table} ({', '.join(given)}) VALUES ({', '.join('?' * len(given))}) {tail}"  # noqa: S608

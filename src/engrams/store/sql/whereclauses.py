@@ -12,23 +12,37 @@ from engrams.clock import micros, parse_time
 from engrams.errors import InputError, ScopeError
 from engrams.frozendata import dataclass
 from engrams.ports import AsOf, Condition, ScopeReach, Where
-from engrams.store.sql.rowconversion import ENUMS, LISTS, LONG_TEXTS, REALS, TEXTS, TIMES, WHOLES, encode_json
+from engrams.store.sql.rowconversion import (
+    ENUMS,
+    LISTS,
+    LONG_TEXTS,
+    REALS,
+    TEXTS,
+    TIMES,
+    WHOLES,
+    encode_json,
+)
 from engrams.types import Scope
 
 OPERATORS = ("eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "contains", "exists")
 _ORDER = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
-_WANTED, _HAD = "SELECT value FROM json_each(?)", "SELECT value FROM json_each({})"
-_LISTED, _LISTED_NUMBERS, _ITEMS = (
-    f"({_WANTED})",
-    "(SELECT CAST(value AS NUMERIC) FROM json_each(?))",
-    "SELECT 1 FROM json_each({}, ?) AS one",
-)
-_DEEPEST, _MOST, _LONGEST = 16, 200, 500
+_WANTED = "SELECT value FROM json_each(?)"
+_HAD = "SELECT value FROM json_each({})"
+_LISTED = f"({_WANTED})"
+_LISTED_NUMBERS = "(SELECT CAST(value AS NUMERIC) FROM json_each(?))"
+_ITEMS = "SELECT 1 FROM json_each({}, ?) AS one"
+_DEEPEST = 16
+_MOST = 200
+_LONGEST = 500
 
 _TEXT_FIELDS = frozenset({*TEXTS, *LONG_TEXTS, *ENUMS, "scope"})
 _NUMBER_FIELDS = frozenset({*REALS, *WHOLES})
 _JSON_FIELDS = ("meta", "provenance")
-KNOWN = (*sorted((*_TEXT_FIELDS, *_NUMBER_FIELDS, *TIMES, *LISTS)), "meta.<name>", "provenance.<name>")
+KNOWN = (
+    *sorted((*_TEXT_FIELDS, *_NUMBER_FIELDS, *TIMES, *LISTS)),
+    "meta.<name>",
+    "provenance.<name>",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +57,10 @@ def join_clauses(parts: Iterable[SqlClause], word: Literal["AND", "OR"] = "AND")
     """Join non-empty clauses, in brackets if several."""
     kept = [*filter(attrgetter("text"), parts)]
     text = f" {word} ".join(map(attrgetter("text"), kept))
-    return SqlClause(f"({text})" if len(kept) > 1 else text, tuple(chain.from_iterable(map(attrgetter("values"), kept))))
+    return SqlClause(
+        f"({text})" if len(kept) > 1 else text,
+        tuple(chain.from_iterable(map(attrgetter("values"), kept))),
+    )
 
 
 def reach_clause(seen: ScopeReach) -> SqlClause:
@@ -51,22 +68,34 @@ def reach_clause(seen: ScopeReach) -> SqlClause:
     owner = SqlClause("owner = ?", (seen.owner.key,))
     keys = [*map(attrgetter("key"), seen.scopes)]
     if len(keys) > _MOST:
-        raise InputError(f"A read sees at most {_MOST} scopes, not {len(keys)}.", hint="Read a scope above them with everything below it.")
+        raise InputError(
+            f"A read sees at most {_MOST} scopes, not {len(keys)}.",
+            hint="Read a scope above them with everything below it.",
+        )
     if seen.tree and seen.owner.key in keys:
         return owner
-    exact = SqlClause(f"scope IN ({', '.join('?' * len(keys))})", tuple(keys)) if keys else SqlClause("FALSE")
+    exact = (
+        SqlClause(f"scope IN ({', '.join('?' * len(keys))})", tuple(keys))
+        if keys
+        else SqlClause("FALSE")
+    )
     # Everything below "a/b" sorts between "a/b/" and "a/b0": "0" is the character after "/".
-    below = [SqlClause("(scope >= ? AND scope < ?)", (f"{key}/", f"{key}0")) for key in keys] if seen.tree else []
+    below = (
+        [SqlClause("(scope >= ? AND scope < ?)", (f"{key}/", f"{key}0")) for key in keys]
+        if seen.tree
+        else []
+    )
     return join_clauses([owner, join_clauses([exact, *below], "OR")])
 
 
 def as_of_clause(point: AsOf, now: datetime) -> SqlClause:
     """Restrict to records true at one time, as known at another."""
-    valid, known = micros(point.valid or now), micros(point.known or now)
+    valid = micros(point.valid or now)
+    known = micros(point.known or now)
     return SqlClause(
-        "(status IN ('active', 'superseded', 'archived') AND (valid_from IS NULL OR valid_from <= ?)"
-        " AND (valid_to IS NULL OR ? < valid_to OR (ended_at IS NOT NULL AND ? < ended_at))"
-        " AND recorded_at <= ? AND (retired_at IS NULL OR ? < retired_at))",
+        "(status IN ('active', 'superseded', 'archived') AND (valid_from IS NULL OR valid_from <="
+        " ?) AND (valid_to IS NULL OR ? < valid_to OR (ended_at IS NOT NULL AND ? < ended_at)) AND"
+        " recorded_at <= ? AND (retired_at IS NULL OR ? < retired_at))",
         (valid, valid, known, known, known),
     )
 
@@ -74,7 +103,8 @@ def as_of_clause(point: AsOf, now: datetime) -> SqlClause:
 def where_clause(filter_part: Where | None) -> SqlClause:
     """Compile a filter; empty without conditions.
 
-    InputError names an unknown field or operator and the known ones."""
+    InputError names an unknown field or operator and the known ones.
+    """
     return SqlClause() if filter_part is None else _compile_part(filter_part, 0, [0])
 
 
@@ -94,13 +124,19 @@ def _compile_part(filter_part: Where | Condition, depth: int, counted: list[int]
             inner = join_clauses(parts)
             return SqlClause(f"NOT ({inner.text})", inner.values) if inner.text else inner
         case _:
-            raise InputError(f"Conditions cannot be joined by {filter_part.op!r}.", hint="Use and, or, not.")
+            raise InputError(
+                f"Conditions cannot be joined by {filter_part.op!r}.", hint="Use and, or, not."
+            )
 
 
 def _compile_condition(condition: Condition) -> SqlClause:
-    name, op, value = str(condition.field), condition.op, condition.value
+    name = str(condition.field)
+    op = condition.op
+    value = condition.value
     if op not in OPERATORS:
-        raise InputError(f"There is no operator {op!r}.", hint=f"Operators: {', '.join(OPERATORS)}.")
+        raise InputError(
+            f"There is no operator {op!r}.", hint=f"Operators: {', '.join(OPERATORS)}."
+        )
     head, _, rest = name.partition(".")
     if rest and head in _JSON_FIELDS:
         return _json_clause(head, _json_path(rest), op, value)
@@ -108,21 +144,32 @@ def _compile_condition(condition: Condition) -> SqlClause:
         return _list_clause(name, op, value)
     if name in _TEXT_FIELDS or name in _NUMBER_FIELDS or name in TIMES:
         return _column_clause(name, op, value)
-    raise InputError(f"Records cannot be filtered by {name!r}.", hint=f"Fields: {', '.join(KNOWN)}.")
+    raise InputError(
+        f"Records cannot be filtered by {name!r}.", hint=f"Fields: {', '.join(KNOWN)}."
+    )
 
 
-# ---------------------------------------------------------------------------------------------------------- columns
+# --------------------------------------------------------------------------------------------------
+# columns
 
 
 def _column_clause(name: str, op: str, value: Any) -> SqlClause:
     # NULL compares as false, never as unknown, so that NOT means the opposite.
     match op:
         case "exists":
-            filled = f"{name} IS NOT NULL" if name in TIMES else f"{name} <> ''" if name in _TEXT_FIELDS else "TRUE"
+            if name in TIMES:
+                filled = f"{name} IS NOT NULL"
+            elif name in _TEXT_FIELDS:
+                filled = f"{name} <> ''"
+            else:
+                filled = "TRUE"
             return _is_so(filled, value)
         case "contains":
             if name not in _TEXT_FIELDS:
-                raise InputError(f"{name} is neither a text nor a list.", hint="contains looks into texts and lists.")
+                raise InputError(
+                    f"{name} is neither a text nor a list.",
+                    hint="contains looks into texts and lists.",
+                )
             return SqlClause(f"instr({name}, ?) > 0", (_require_text(value),))
         case "eq":
             return SqlClause(f"{name} IS NOT DISTINCT FROM ?", (_column_value(name, value),))
@@ -130,11 +177,16 @@ def _column_clause(name: str, op: str, value: Any) -> SqlClause:
             return SqlClause(f"{name} IS DISTINCT FROM ?", (_column_value(name, value),))
         case "in" | "nin":
             values = [_column_value(name, item) for item in _require_list(value)]
-            found = f"coalesce({name} IN {_LISTED if name in _TEXT_FIELDS else _LISTED_NUMBERS}, FALSE)"
+            found = (
+                f"coalesce({name} IN {_LISTED if name in _TEXT_FIELDS else _LISTED_NUMBERS}, FALSE)"
+            )
             return SqlClause(found if op == "in" else f"NOT {found}", (encode_json(values),))
         case _:
             compared = f"{name} {_ORDER[op]} ?"
-            return SqlClause(f"coalesce({compared}, FALSE)" if name in TIMES else compared, (_column_value(name, value),))
+            return SqlClause(
+                f"coalesce({compared}, FALSE)" if name in TIMES else compared,
+                (_column_value(name, value),),
+            )
 
 
 def _list_clause(name: str, op: str, value: Any) -> SqlClause:
@@ -145,13 +197,21 @@ def _list_clause(name: str, op: str, value: Any) -> SqlClause:
             values = encode_json([_require_text(item) for item in _require_list(value)])
             return SqlClause(f"{name} {'=' if op == 'eq' else '<>'} ?", (values,))
         case "contains" | "in" | "nin":
-            wanted = encode_json([_require_text(item) for item in ([value] if isinstance(value, str) else _require_list(value))])
+            wanted = encode_json(
+                [
+                    _require_text(item)
+                    for item in ([value] if isinstance(value, str) else _require_list(value))
+                ]
+            )
             if op == "contains":
                 return SqlClause(f"NOT EXISTS ({_WANTED} EXCEPT {_HAD.format(name)})", (wanted,))
             found = f"EXISTS ({_WANTED} INTERSECT {_HAD.format(name)})"
             return SqlClause(found if op == "in" else f"NOT {found}", (wanted,))
         case _:
-            raise InputError(f"{name} is a list and has no order.", hint="Use contains, in, nin, eq, ne or exists.")
+            raise InputError(
+                f"{name} is a list and has no order.",
+                hint="Use contains, in, nin, eq, ne or exists.",
+            )
 
 
 def _column_value(name: str, value: Any) -> Any:
@@ -169,7 +229,10 @@ def _column_value(name: str, value: Any) -> Any:
 def _scope_key(value: Any) -> str:
     labels = value.labels if isinstance(value, Scope) else value
     if not isinstance(labels, list | tuple) or not all(isinstance(label, str) for label in labels):
-        raise InputError(f"{value!r:.100} is no scope.", hint="Give its key as a text, or its labels as a list of texts.")
+        raise InputError(
+            f"{value!r:.100} is no scope.",
+            hint="Give its key as a text, or its labels as a list of texts.",
+        )
     try:
         return (value if isinstance(value, Scope) else Scope.of(labels)).key
     except ScopeError as problem:
@@ -181,7 +244,10 @@ def _time_micros(value: Any) -> int:
         try:
             value = parse_time(value)
         except ValueError:
-            raise InputError(f"{value!r:.100} is no time.", hint="Write it as ISO 8601: 2025-05-01T12:00:00+00:00.") from None
+            raise InputError(
+                f"{value!r:.100} is no time.",
+                hint="Write it as ISO 8601: 2025-05-01T12:00:00+00:00.",
+            ) from None
     if not isinstance(value, datetime):
         raise InputError(f"{value!r:.100} is no time.", hint="Give a datetime or an ISO 8601 text.")
     return micros(value)
@@ -206,7 +272,8 @@ def _require_list(value: Any) -> Sequence[Any]:
     raise InputError(f"A list is needed, not {value!r:.100}.")
 
 
-# ------------------------------------------------------------------------------------------------------------- JSON
+# --------------------------------------------------------------------------------------------------
+# JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,15 +286,21 @@ class _JsonValue:
 
     def compare_numbers(self, test: str, value: Any) -> SqlClause:
         """Compare the content where it is a number."""
-        text = f"CASE WHEN {self.kind} IN ('integer', 'real') THEN CAST({self.content} AS NUMERIC) {test} ELSE FALSE END"
+        text = (
+            f"CASE WHEN {self.kind} IN ('integer', 'real') THEN CAST({self.content} AS NUMERIC)"
+            f" {test} ELSE FALSE END"
+        )
         return SqlClause(text, (*self.values, *self.values, value))
 
 
 def _json_clause(column: str, path: str, op: str, value: Any) -> SqlClause:
     """Test a value inside JSON.
 
-    Only values of one type compare; a missing one equals null alone."""
-    there = _JsonValue(f"coalesce(json_type({column}, ?), 'null')", f"json_extract({column}, ?)", (path,))
+    Only values of one type compare; a missing one equals null alone.
+    """
+    there = _JsonValue(
+        f"coalesce(json_type({column}, ?), 'null')", f"json_extract({column}, ?)", (path,)
+    )
     match op:
         case "exists":
             return _is_so(f"json_type({column}, ?) IS NOT NULL", value, path)
@@ -247,28 +320,46 @@ def _json_clause(column: str, path: str, op: str, value: Any) -> SqlClause:
 def _equals(there: _JsonValue, value: Any) -> SqlClause:
     match value:
         case None | True | False:
-            name = "null" if value is None else "true" if value else "false"
+            if value is None:
+                name = "null"
+            elif value:
+                name = "true"
+            else:
+                name = "false"
             return SqlClause(f"{there.kind} = '{name}'", there.values)
         case int() | float():
             return there.compare_numbers("= ?", value)
         case str():
-            return SqlClause(f"({there.kind} = 'text' AND {there.content} = ?)", (*there.values, *there.values, str(value)))
+            return SqlClause(
+                f"({there.kind} = 'text' AND {there.content} = ?)",
+                (*there.values, *there.values, str(value)),
+            )
         case _:
             kind = "array" if isinstance(value, list | tuple) else "object"
-            return SqlClause(f"({there.kind} = '{kind}' AND {there.content} = ?)", (*there.values, *there.values, encode_json(value)))
+            return SqlClause(
+                f"({there.kind} = '{kind}' AND {there.content} = ?)",
+                (*there.values, *there.values, encode_json(value)),
+            )
 
 
 def _is_in(there: _JsonValue, values: Sequence[Any]) -> SqlClause:
     # SQLite bounds the number of conditions in one expression.
     texts = [value for value in values if isinstance(value, str)]
-    numbers = [value for value in values if isinstance(value, int | float) and not isinstance(value, bool)]
-    others = [value for value in values if value is None or isinstance(value, bool | list | tuple | dict)]
+    numbers = [
+        value for value in values if isinstance(value, int | float) and not isinstance(value, bool)
+    ]
+    others = [
+        value for value in values if value is None or isinstance(value, bool | list | tuple | dict)
+    ]
     if len(others) > _MOST:
         raise InputError(f"A list of more than {_MOST} lists or maps cannot be looked up.")
     parts = [_equals(there, value) for value in others]
     if texts:
         parts.append(
-            SqlClause(f"({there.kind} = 'text' AND {there.content} IN {_LISTED})", (*there.values, *there.values, encode_json(texts)))
+            SqlClause(
+                f"({there.kind} = 'text' AND {there.content} IN {_LISTED})",
+                (*there.values, *there.values, encode_json(texts)),
+            )
         )
     if numbers:
         parts.append(there.compare_numbers(f"IN {_LISTED_NUMBERS}", encode_json(numbers)))
@@ -277,19 +368,32 @@ def _is_in(there: _JsonValue, values: Sequence[Any]) -> SqlClause:
 
 def _contains(column: str, there: _JsonValue, path: str, value: Any) -> SqlClause:
     item = _equals(_JsonValue("one.type", "one.value"), value)
-    inside = SqlClause(f"WHEN 'array' THEN EXISTS ({_ITEMS.format(column)} WHERE {item.text})", (path, *item.values))
-    text = (
-        SqlClause(f"WHEN 'text' THEN instr({there.content}, ?) > 0", (*there.values, str(value))) if isinstance(value, str) else SqlClause()
+    inside = SqlClause(
+        f"WHEN 'array' THEN EXISTS ({_ITEMS.format(column)} WHERE {item.text})",
+        (path, *item.values),
     )
-    return SqlClause(f"CASE {there.kind} {text.text} {inside.text} ELSE FALSE END", (*there.values, *text.values, *inside.values))
+    text = (
+        SqlClause(f"WHEN 'text' THEN instr({there.content}, ?) > 0", (*there.values, str(value)))
+        if isinstance(value, str)
+        else SqlClause()
+    )
+    return SqlClause(
+        f"CASE {there.kind} {text.text} {inside.text} ELSE FALSE END",
+        (*there.values, *text.values, *inside.values),
+    )
 
 
 def _compares(there: _JsonValue, op: str, value: Any) -> SqlClause:
     if isinstance(value, str):
-        return SqlClause(f"({there.kind} = 'text' AND {there.content} {_ORDER[op]} ?)", (*there.values, *there.values, str(value)))
+        return SqlClause(
+            f"({there.kind} = 'text' AND {there.content} {_ORDER[op]} ?)",
+            (*there.values, *there.values, str(value)),
+        )
     if isinstance(value, int | float) and not isinstance(value, bool):
         return there.compare_numbers(f"{_ORDER[op]} ?", value)
-    raise InputError(f"{value!r:.100} has no order.", hint="gt, gte, lt and lte compare numbers or texts.")
+    raise InputError(
+        f"{value!r:.100} has no order.", hint="gt, gte, lt and lte compare numbers or texts."
+    )
 
 
 def _negate(part: SqlClause) -> SqlClause:
@@ -298,8 +402,13 @@ def _negate(part: SqlClause) -> SqlClause:
 
 def _json_path(name: str) -> str:
     keys = name.split(".")
-    if len(name) > _LONGEST or not all(keys) or any(char in '"\\' or not char.isprintable() for char in name):
+    if (
+        len(name) > _LONGEST
+        or not all(keys)
+        or any(char in '"\\' or not char.isprintable() for char in name)
+    ):
         raise InputError(
-            f"{name!r:.100} cannot name a metadata field.", hint="Join keys by dots; no quotes, backslashes or control characters."
+            f"{name!r:.100} cannot name a metadata field.",
+            hint="Join keys by dots; no quotes, backslashes or control characters.",
         )
     return "$" + "".join(f'."{key}"' for key in keys)

@@ -1,3 +1,5 @@
 """SQLite store: durable in one file, or in memory."""
 
-from engrams.store.sqlite.store import SqliteStore as SqliteStore
+from engrams.store.sqlite.store import SqliteStore
+
+__all__ = ["SqliteStore"]

@@ -1,6 +1,8 @@
 """Rows of a damaged database, read from its b-tree pages without SQLite.
 
-Needs neither a header nor a schema: each leaf page of a b-tree is read by itself, with what the log holds laid over the file."""
+Needs neither a header nor a schema: each leaf page of a b-tree is read by itself, with what the log
+holds laid over the file.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,10 @@ RawRow: TypeAlias = tuple[int, int | None, list[Any]]
 _MAGIC = b"SQLite format 3\0"
 _SIZES = frozenset(1 << power for power in range(9, 17))
 _USUAL_SIZE = 4096
-_LEAF, _KEY_LEAF, _KEY_INNER, _INNER = 13, 10, 2, 5
+_LEAF = 13
+_KEY_LEAF = 10
+_KEY_INNER = 2
+_INNER = 5
 _WHOLE_BYTES = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
 
 
@@ -33,7 +38,9 @@ class UnreadableCellError(Exception):
 @dataclass(frozen=True, slots=True)
 class PageCell:
     """Place of one row in a page.
-    ``start`` of its record and ``size`` as written; ``bytes`` it takes in the page."""
+
+    ``start`` of its record and ``size`` as written; ``bytes`` it takes in the page.
+    """
 
     number: int | None
     start: int
@@ -43,13 +50,20 @@ class PageCell:
 
 class RawDatabasePages:
     """Pages of a database file and its WAL.
-    Numbers begin at 1."""
+
+    Numbers begin at 1.
+    """
 
     def __init__(self, path: Path, size: int = 0) -> None:
         with encryption.open_beside(path) as file:
             self.data = file.read()
         written = int.from_bytes(self.data[16:18], "big") if self.data.startswith(_MAGIC) else 0
-        known = 65536 if written == 1 else written if written in _SIZES else 0
+        if written == 1:
+            known = 65536
+        elif written in _SIZES:
+            known = written
+        else:
+            known = 0
         self._path = path
         log = read_log(path, size or known)
         self.size = size or known or log.size or _USUAL_SIZE
@@ -64,7 +78,9 @@ class RawDatabasePages:
 
     def page(self, number: int) -> bytes:
         """Read a page; a truncated one is padded with zeros.
-        The WAL's page wins. The last numbers are older versions and pages of damaged frames."""
+
+        The WAL's page wins. The last numbers are older versions and pages of damaged frames.
+        """
         if number >= self._first_spare:
             return self._spare[number - self._first_spare][: self.usable]
         return self._decrypt(self._logged.get(number) or self._read_below(number), number)
@@ -73,7 +89,11 @@ class RawDatabasePages:
         return self.data[(number - 1) * self.size : number * self.size].ljust(self.size, b"\0")
 
     def _decrypt(self, held: bytes, number: int) -> bytes:
-        return encryption.decrypt_any(held, number, self._keys) if self._keys and any(held) else held[: self.usable]
+        return (
+            encryption.decrypt_any(held, number, self._keys)
+            if self._keys and any(held)
+            else held[: self.usable]
+        )
 
     def older_pages(self) -> Iterator[bytes]:
         """Pages as they were before the WAL's newest ones."""
@@ -98,7 +118,9 @@ class RawDatabasePages:
 
     def suspect_pages(self) -> Iterator[int]:
         """Numbers of inconsistent pages.
-        rows may lie in them that no pointer finds."""
+
+        rows may lie in them that no pointer finds.
+        """
         for number in range(1, self.count + 1):
             page = self.page(number)
             if any(page) and not self._is_sound(page, number == 1):
@@ -106,7 +128,9 @@ class RawDatabasePages:
 
     def payload(self, page: bytes, cell: PageCell) -> bytes:
         """Read a record with its overflow pages.
-        UnreadableCellError: a page of it is missing."""
+
+        UnreadableCellError: a page of it is missing.
+        """
         local = _local_size(cell.size, self.usable, cell.number is not None)
         taken = page[cell.start : cell.start + local]
         if local == cell.size:
@@ -117,7 +141,9 @@ class RawDatabasePages:
 
     def mended_payloads(self, page: bytes, cell: PageCell) -> Iterator[bytes]:
         """Possible contents of a record with one damaged pointer.
-        The last one is the part in its own page."""
+
+        The last one is the part in its own page.
+        """
         local = _local_size(cell.size, self.usable, cell.number is not None)
         parts = [page[cell.start : cell.start + local]]
         if local == cell.size:
@@ -161,9 +187,17 @@ class RawDatabasePages:
             for cell in list_cells(page, number == 1):
                 local = _local_size(cell.size, self.usable, cell.number is not None)
                 with suppress(UnreadableCellError):
-                    for _ in self._follow(self._first_overflow(page, cell), cell.size - local, claimed) if local < cell.size else ():
+                    for _ in (
+                        self._follow(self._first_overflow(page, cell), cell.size - local, claimed)
+                        if local < cell.size
+                        else ()
+                    ):
                         pass
-        return [number for number in range(1, self.count + 1) if number not in claimed and any(self.page(number))]
+        return [
+            number
+            for number in range(1, self.count + 1)
+            if number not in claimed and any(self.page(number))
+        ]
 
     def _is_sound(self, page: bytes, first: bool) -> bool:
         start = 100 if first else 0
@@ -174,7 +208,9 @@ class RawDatabasePages:
             return False
         cells = list_cells(page, first)
         spare = 4 if kind == _KEY_INNER else 0
-        if len({cell.start for cell in cells}) != len(cells) or not _fills(page, start, [cell.bytes + spare for cell in cells]):
+        if len({cell.start for cell in cells}) != len(cells) or not _fills(
+            page, start, [cell.bytes + spare for cell in cells]
+        ):
             return False
         if kind == _LEAF:
             try:
@@ -188,13 +224,18 @@ class RawDatabasePages:
 def _fills(page: bytes, start: int, sizes: list[int]) -> bool:
     """Check that cells fill exactly the space that a page's header says."""
     count, content = struct.unpack_from(">HH", page, start + 3)
-    return len(sizes) == count and sum(sizes) + _free_bytes(page, start) + (content or 65536) == len(page)
+    return len(sizes) == count and sum(sizes) + _free_bytes(page, start) + (
+        content or 65536
+    ) == len(page)
 
 
 def _inner_sizes(page: bytes, start: int) -> list[int]:
     """Sizes of the entries of a page that only points to others."""
     count = min(int.from_bytes(page[start + 3 : start + 5], "big"), (len(page) - start - 12) // 2)
-    return [read_varint(page, place + 4)[1] - place for place in struct.unpack_from(f">{count}H", page, start + 12)]
+    return [
+        read_varint(page, place + 4)[1] - place
+        for place in struct.unpack_from(f">{count}H", page, start + 12)
+    ]
 
 
 def list_cells(page: bytes, first: bool) -> list[PageCell]:
@@ -271,7 +312,11 @@ def decode_body(record: bytes, types: list[int], at: int) -> list[Any]:
 
 def value_size(kind: int) -> int:
     """Bytes of a value by its serial type."""
-    return (kind - 12) // 2 if kind >= 12 else 8 if kind == 7 else _WHOLE_BYTES.get(kind, 0)
+    if kind >= 12:
+        return (kind - 12) // 2
+    if kind == 7:
+        return 8
+    return _WHOLE_BYTES.get(kind, 0)
 
 
 def _decode_value(kind: int, data: bytes) -> Any:
@@ -291,7 +336,9 @@ def _decode_value(kind: int, data: bytes) -> Any:
 
 def _local_size(size: int, page: int, numbered: bool) -> int:
     """Bytes of a record in its own page.
-    Source: SQLite's file format, 1.6."""
+
+    Source: SQLite's file format, 1.6.
+    """
     most = page - 35 if numbered else (page - 12) * 64 // 255 - 23
     if size <= most:
         return size
@@ -302,7 +349,8 @@ def _local_size(size: int, page: int, numbered: bool) -> int:
 
 def _free_bytes(page: bytes, start: int) -> int:
     """Bytes on the list of free blocks, and fragments."""
-    total, at = page[start + 7], int.from_bytes(page[start + 1 : start + 3], "big")
+    total = page[start + 7]
+    at = int.from_bytes(page[start + 1 : start + 3], "big")
     for _ in range(len(page) // 4):
         if not 0 < at <= len(page) - 4:
             break

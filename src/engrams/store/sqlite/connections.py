@@ -51,18 +51,25 @@ def open_writer(path: Path, settings: StoreSettings) -> apsw.Connection:
 
 def open_reader(path: Path, settings: StoreSettings) -> apsw.Connection:
     """Open a read-only connection.
-    It needs no right to write, and no room on the disk."""
+
+    It needs no right to write, and no room on the disk.
+    """
     connection = _connect(str(path), settings, apsw.SQLITE_OPEN_READWRITE, path)
     try:
         connection.pragma("schema_version")
     except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.IOError, apsw.FullError) as problem:
-        # A log cannot be shared in a read-only folder or on a full disk; without one nothing can change.
+        # A log cannot be shared in a read-only folder or on a full disk; without one nothing can
+        # change.
         log = path.with_name(path.name + "-wal")
-        if (os.access(path.parent, os.W_OK) and not is_full(problem)) or (log.exists() and log.stat().st_size):
+        if (os.access(path.parent, os.W_OK) and not is_full(problem)) or (
+            log.exists() and log.stat().st_size
+        ):
             raise
         connection.close()
         flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-        connection = _connect(f"file:{quote(str(path.absolute()))}?immutable=1", settings, flags, path)
+        connection = _connect(
+            f"file:{quote(str(path.absolute()))}?immutable=1", settings, flags, path
+        )
     connection.pragma("query_only", "ON")
     connection.pragma("cache_size", -_CACHE_KB)
     return connection
@@ -81,7 +88,9 @@ def open_memory(settings: StoreSettings) -> apsw.Connection:
 def set_busy_wait(connection: apsw.Connection, seconds: float) -> None:
     """Wait up to ``seconds`` for other processes' locks, polling often.
 
-    SQLite's own handler soon sleeps for a tenth of a second at a time, and would starve beside a process that writes without a pause."""
+    SQLite's own handler soon sleeps for a tenth of a second at a time, and would starve beside a
+    process that writes without a pause.
+    """
     started = [0.0]
 
     def busy(count: int) -> bool:
@@ -99,12 +108,15 @@ def set_busy_wait(connection: apsw.Connection, seconds: float) -> None:
 def close_replaced(connection: apsw.Connection) -> None:
     """Close a connection to a replaced file without a checkpoint.
 
-    Its clean-up works by name, and would remove the new file's log."""
+    Its clean-up works by name, and would remove the new file's log.
+    """
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
     connection.close()
 
 
-def _connect(name: str, settings: StoreSettings, flags: int, path: Path | None = None) -> apsw.Connection:
+def _connect(
+    name: str, settings: StoreSettings, flags: int, path: Path | None = None
+) -> apsw.Connection:
     connection = encryption.connect(name, flags, path)
     set_busy_wait(connection, settings.busy_seconds)
     connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
@@ -158,14 +170,20 @@ class WriteLock:
     def __enter__(self) -> None:
         self.acquire()
 
-    def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.release()
 
 
 class ReaderConnectionPool:
     """At most ``limit`` connections, made on demand; borrowers wait.
 
-    Those that are ``passing`` are discarded on return."""
+    Those that are ``passing`` are discarded on return.
+    """
 
     def __init__(
         self,
@@ -174,7 +192,9 @@ class ReaderConnectionPool:
         discard: Callable[[apsw.Connection], None],
         passing: Callable[[apsw.Connection], bool] = lambda _: False,
     ) -> None:
-        self._make, self._discard, self._passing = make, discard, passing
+        self._make = make
+        self._discard = discard
+        self._passing = passing
         self._free = limit
         self._lock = Lock()
         self._freed = Condition(self._lock)
@@ -214,7 +234,8 @@ class ReaderConnectionPool:
         """Discard idle connections now, lent ones on return."""
         with self._lock:
             self._open = False
-            idle, self._idle = self._idle, []
+            idle = self._idle
+            self._idle = []
         for connection in idle:
             self._discard(connection)
 

@@ -13,9 +13,13 @@ from engrams.store.sqlite.rowsalvage import copy_readable
 from engrams.store.sqlite.store import SqliteStore
 
 
-def purge_copy(path: Path, settings: StoreSettings, clock: Clock, purge: Callable[[SqliteStore], object]) -> None:
+def purge_copy(
+    path: Path, settings: StoreSettings, clock: Clock, purge: Callable[[SqliteStore], object]
+) -> None:
     """Replace a damaged file by what can be read of it, purged.
-    StoreError: nothing can be read."""
+
+    StoreError: nothing can be read.
+    """
     fresh = path.with_name(f"{path.name}.purged")
     with lock_folder(path.parent):
         remove_with_logs(fresh)

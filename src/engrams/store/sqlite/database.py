@@ -38,7 +38,8 @@ _abandoned: list[object] = []
 class _WriteTicket(Generic[T]):
     """Queued write; ``alone``: not to be grouped with others again.
 
-    ``synced``: it survives a power failure."""
+    ``synced``: it survives a power failure.
+    """
 
     work: Callable[..., T]
     given: tuple[Any, ...]
@@ -53,8 +54,10 @@ class _WriteTicket(Generic[T]):
 class SqliteDatabase:
     """Connections to one database, for any number of threads.
 
-    One thread writes at a time. Whoever holds the write lock runs all queued writes in one transaction, each in its own savepoint: many
-    writers share the cost of one sync to disk, and none can spoil another's."""
+    One thread writes at a time. Whoever holds the write lock runs all queued writes in one
+    transaction, each in its own savepoint: many writers share the cost of one sync to disk, and
+    none can spoil another's.
+    """
 
     def __init__(self, path: Path | None, settings: StoreSettings, clock: Clock) -> None:
         self.path = path
@@ -71,7 +74,8 @@ class SqliteDatabase:
         self._waiting: deque[_WriteTicket[Any]] = deque()
         self._writer: apsw.Connection | None = None
         self._is_synced = True
-        """False while commits of the writing connection wait for no disk, as the last one did not."""
+        """False while commits of the writing connection wait for no disk, as the last one did not.
+        """
         self._writes = -1
         self._identity: tuple[int, int] | None = None
         self._pool: ReaderConnectionPool | None = None
@@ -92,16 +96,19 @@ class SqliteDatabase:
     def get_epoch(self) -> tuple[int, int]:
         """Numbers that grow with another file, and with a rollback.
 
-        What a write assigned before is void."""
+        What a write assigned before is void.
+        """
         return self.generation, self._rollbacks
 
-    # ------------------------------------------------------------------------------------------------------ reading
+    # ----------------------------------------------------------------------------------------------
+    # reading
 
     @contextmanager
     def reading(self, _: Scope | None = None, /) -> Iterator[apsw.Connection]:
         """Begin a read transaction, even before the first write.
 
-        One file holds all owners."""
+        One file holds all owners.
+        """
         with self.asking() as connection:
             if self.path is None:
                 yield connection
@@ -137,7 +144,9 @@ class SqliteDatabase:
         except MAPPED_ERRORS as problem:
             raise to_engrams_error(problem, self.label) from problem
 
-    def ask_together(self, owner: Scope, /, *statements: tuple[str, Any]) -> list[list[tuple[Any, ...]]]:
+    def ask_together(
+        self, owner: Scope, /, *statements: tuple[str, Any]
+    ) -> list[list[tuple[Any, ...]]]:
         """Read by statements one after the other; the rows of each."""
         with self.asking(owner) as connection:
             return [connection.execute(text, values).fetchall() for text, values in statements]
@@ -165,25 +174,41 @@ class SqliteDatabase:
                 connections.close_replaced(connection)
 
         is_passing = partial(connections.is_passing, path)
-        return ReaderConnectionPool(self.settings.readers, lambda: connections.open_reader(path, self.settings), discard, is_passing)
+        return ReaderConnectionPool(
+            self.settings.readers,
+            lambda: connections.open_reader(path, self.settings),
+            discard,
+            is_passing,
+        )
 
     def _open_blank(self) -> apsw.Connection:
         connection = connections.open_memory(self.settings)
         schemasetup.prepare(connection, self.label, None)
         return connection
 
-    # ------------------------------------------------------------------------------------------------------ writing
+    # ----------------------------------------------------------------------------------------------
+    # writing
 
-    def write(self, _: Scope | None, work: Callable[Concatenate[apsw.Connection, P], T], /, *given: P.args, **options: P.kwargs) -> T:
+    def write(
+        self,
+        _: Scope | None,
+        work: Callable[Concatenate[apsw.Connection, P], T],
+        /,
+        *given: P.args,
+        **options: P.kwargs,
+    ) -> T:
         """Run ``work`` in a durable transaction; creates the database if missing.
 
-        ``work`` may be run again after a rollback, so it must not have effects outside the database."""
+        ``work`` may be run again after a rollback, so it must not have effects outside the
+        database.
+        """
         return self._run(_WriteTicket(work, given, options))
 
     def write_unsynced(self, _: Scope | None, work: Callable[[apsw.Connection], T], /) -> T:
         """Run ``work`` in a transaction that a power failure may undo.
 
-        The next durable one makes it durable too."""
+        The next durable one makes it durable too.
+        """
         return self._run(_WriteTicket(work, (), {}, synced=False))
 
     def _run(self, ticket: _WriteTicket[T]) -> T:
@@ -201,7 +226,8 @@ class SqliteDatabase:
     def run_exclusive(self, work: Callable[[apsw.Connection], T]) -> T:
         """Run ``work`` on the writing connection outside a transaction.
 
-        Nobody else in this process writes meanwhile."""
+        Nobody else in this process writes meanwhile.
+        """
         with self._write_lock, self._use_file():
             return work(self._connection())
 
@@ -287,7 +313,9 @@ class SqliteDatabase:
 
     @contextmanager
     def _transaction(self, *, synced: bool = True) -> Iterator[apsw.Connection]:
-        connection = self._begin(synced=synced or self.path is None or self.settings.durability == "normal")
+        connection = self._begin(
+            synced=synced or self.path is None or self.settings.durability == "normal"
+        )
         done = False
         try:
             yield connection
@@ -331,12 +359,14 @@ class SqliteDatabase:
             if self._writer is None or self._writes != self.generation:
                 if self._writer is not None:
                     connections.close_replaced(self._writer)
-                self._writer, self._is_synced = connections.open_writer(self.path, self.settings), True
+                self._writer = connections.open_writer(self.path, self.settings)
+                self._is_synced = True
                 self._writes = self.generation
         assert self._writer is not None
         return self._writer
 
-    # ------------------------------------------------------------------------------------------------------ the file
+    # ----------------------------------------------------------------------------------------------
+    # the file
 
     def _refresh(self) -> bool:
         """Detect and prepare a new or replaced file; False without one."""
@@ -369,10 +399,14 @@ class SqliteDatabase:
             if self._pool is not None:
                 self._pool.close()
             if self._writer is not None:
-                (connections.close_replaced if replaced else apsw.Connection.close)(self._writer)
+                if replaced:
+                    connections.close_replaced(self._writer)
+                else:
+                    apsw.Connection.close(self._writer)
                 self._writer = None
 
-    # ------------------------------------------------------------------------------------------------------ forking
+    # ----------------------------------------------------------------------------------------------
+    # forking
 
     def before_fork(self) -> None:
         """Let no write be under way during a fork."""

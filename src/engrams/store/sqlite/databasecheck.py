@@ -19,7 +19,17 @@ from engrams.store.sqlite.rowsalvage import copy_readable
 from engrams.store.sqlite.textdamage import accept_damaged_texts, find_damaged_texts
 from engrams.types import Json
 
-_TABLES = ("records", "vectors", "history", "edges", "jobs", "sessions", "owner_state", "outbox", "lexicon")
+_TABLES = (
+    "records",
+    "vectors",
+    "history",
+    "edges",
+    "jobs",
+    "sessions",
+    "owner_state",
+    "outbox",
+    "lexicon",
+)
 _INDEX_PROBLEM = "The full-text index does not hold what the records say."
 _COUNTS_PROBLEM = "The counts of records are wrong."
 
@@ -27,9 +37,11 @@ _COUNTS_PROBLEM = "The counts of records are wrong."
 def check_database(database: SqliteDatabase, mend: bool, clock: Clock) -> dict[str, Json]:
     """Check everything; with ``mend`` also repair it.
 
-    ``ok``: no problem is left. ``problems``: what was found; ``repaired``: what was done about it, now or on opening; ``aside``: damaged
-    files that were moved away and still hold memories; ``lost``: texts that tell which memories no repair brought back, until the file
-    ``losses`` is removed; ``bytes``: size on disk; ``rows``: by table."""
+    ``ok``: no problem is left. ``problems``: what was found; ``repaired``: what was done about it,
+    now or on opening; ``aside``: damaged files that were moved away and still hold memories;
+    ``lost``: texts that tell which memories no repair brought back, until the file ``losses`` is
+    removed; ``bytes``: size on disk; ``rows``: by table.
+    """
     problems = left = _find_problems(database)
     if problems and mend:
         database.notes.extend(_repair(database, clock))
@@ -47,7 +59,10 @@ def check_database(database: SqliteDatabase, mend: bool, clock: Clock) -> dict[s
             lost = lostmemories.report(connection, path) if path else []
     return {
         "ok": not left and not aside,
-        "problems": [*problems, *(f"{name} was moved aside, and what it holds was not brought back." for name in aside)],
+        "problems": [
+            *problems,
+            *(f"{name} was moved aside, and what it holds was not brought back." for name in aside),
+        ],
         "repaired": list(database.notes),
         "path": str(path) if path else ":memory:",
         "bytes": _file_bytes(database),
@@ -61,7 +76,9 @@ def check_database(database: SqliteDatabase, mend: bool, clock: Clock) -> dict[s
 
 def _merge_aside(database: SqliteDatabase, path: Path) -> list[str]:
     """Bring back rows of damaged files that lie aside.
-    A store that was never written is made first."""
+
+    A store that was never written is made first.
+    """
     notes = database.run_exclusive(lambda _: databaserepair.merge_damaged(path, database.settings))
     database.reload()
     return notes
@@ -84,11 +101,21 @@ def _find_problems(database: SqliteDatabase) -> list[str]:
                 found += (problem for problem in check(connection) if problem not in found)
             except (apsw.CorruptError, UnicodeError) as problem:
                 found.append(f"The database is damaged: {problem}.")
-    return [*found, *(f"The search index in {path.name} is damaged." for path in _list_damaged_indexes(database))]
+    return [
+        *found,
+        *(
+            f"The search index in {path.name} is damaged."
+            for path in _list_damaged_indexes(database)
+        ),
+    ]
 
 
 def _list_damaged_indexes(database: SqliteDatabase) -> list[Path]:
-    return SegmentFolder(database.path.with_name(database.path.name + ENDING)).list_damaged() if database.path else []
+    return (
+        SegmentFolder(database.path.with_name(database.path.name + ENDING)).list_damaged()
+        if database.path
+        else []
+    )
 
 
 def _drop_indexes(database: SqliteDatabase) -> list[str]:
@@ -105,7 +132,11 @@ def _check_index(connection: apsw.Connection) -> list[str]:
 
 def _check_texts(connection: apsw.Connection) -> list[str]:
     found = sorted(id for _, (id, *_), _ in find_damaged_texts(connection))
-    return [f"The text of {len(found):,} memories is not what was written: {', '.join(found[:20])}."] if found else []
+    return (
+        [f"The text of {len(found):,} memories is not what was written: {', '.join(found[:20])}."]
+        if found
+        else []
+    )
 
 
 def _check_counts(connection: apsw.Connection) -> list[str]:
@@ -113,14 +144,20 @@ def _check_counts(connection: apsw.Connection) -> list[str]:
 
 
 def _check_migrations(connection: apsw.Connection) -> list[str]:
-    return [f"The migration {name!r} was applied in another form." for name in schemasetup.find_drift(connection)]
+    return [
+        f"The migration {name!r} was applied in another form."
+        for name in schemasetup.find_drift(connection)
+    ]
 
 
 def _repair(database: SqliteDatabase, clock: Clock) -> list[str]:
     """Rebuild what is derived; if that fails, copy what is readable."""
     notes: list[str] = []
     try:
-        notes.extend(database.write(None, remedy) for remedy in (databaserepair.rebuild_index, _recount, _reindex))
+        notes.extend(
+            database.write(None, remedy)
+            for remedy in (databaserepair.rebuild_index, _recount, _reindex)
+        )
         notes.extend(filter(None, (database.write(None, vectorrepair.drop_damaged, clock()),)))
         notes.extend(_accept_texts(database))
         notes.extend(_drop_indexes(database))
@@ -128,14 +165,21 @@ def _repair(database: SqliteDatabase, clock: Clock) -> list[str]:
             return notes
     except StoreError as problem:
         notes.append(f"A milder repair failed: {problem}")
-    return [*notes, database.run_exclusive(lambda connection: _replace_file(database, connection, clock))]
+    return [
+        *notes,
+        database.run_exclusive(lambda connection: _replace_file(database, connection, clock)),
+    ]
 
 
 def _accept_texts(database: SqliteDatabase) -> list[str]:
     """Accept damaged texts, and remember whose they are.
-    A vault's files bring them back."""
+
+    A vault's files bring them back.
+    """
     with database.reading() as connection:
-        found = MemoryRescueLoss(damaged=tuple(memory for _, memory, _ in find_damaged_texts(connection)))
+        found = MemoryRescueLoss(
+            damaged=tuple(memory for _, memory, _ in find_damaged_texts(connection))
+        )
     if not found:
         return []
     if database.path is not None:

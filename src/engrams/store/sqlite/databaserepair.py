@@ -30,8 +30,8 @@ _NAMES = {"records": "memories", "owner_state": "states", "outbox": "waiting not
 RESCUED = ".rescued"
 """End of a damaged file's name once what it held was brought back."""
 LOST = (
-    "`engrams doctor --repair` looks for a backup in the home folder and for the files of the vault; "
-    "`engrams recover FILE` reads a backup into a fresh home (--home FOLDER)."
+    "`engrams doctor --repair` looks for a backup in the home folder and for the files of the"
+    " vault; `engrams recover FILE` reads a backup into a fresh home (--home FOLDER)."
 )
 _log = logging.getLogger(__name__)
 
@@ -39,8 +39,10 @@ _log = logging.getLogger(__name__)
 def prepare(path: Path, settings: StoreSettings, clock: Clock) -> list[str]:
     """Make an existing file ready for use; notes on what was done.
 
-    A damaged file is rescued and kept beside the new one, an older one migrated, a damaged full-text index rebuilt. StoreError: nothing
-    could be rescued, or it is another program's file, or a newer engrams'. The file then stays as it is."""
+    A damaged file is rescued and kept beside the new one, an older one migrated, a damaged
+    full-text index rebuilt. StoreError: nothing could be rescued, or it is another program's file,
+    or a newer engrams'. The file then stays as it is.
+    """
     notes: list[str] = []
     try:
         # The log first: SQLite would drop what it takes for never written.
@@ -66,22 +68,34 @@ def prepare(path: Path, settings: StoreSettings, clock: Clock) -> list[str]:
 
 def is_damaged(path: Path, settings: StoreSettings) -> bool:
     """True if SQLite cannot read the file.
-    A small one is read whole."""
+
+    A small one is read whole.
+    """
     connection = None
     try:
         connection = connections.open_reader(path, settings)
         tables = fetch_all(connection, "any_table")
         # A header of zeros before pages that hold something reads as a database without tables.
-        bad = not tables and path.stat().st_size > 0 and not encryption.find_raw_keys(path) and not encryption.is_plain(path)
+        bad = (
+            not tables
+            and path.stat().st_size > 0
+            and not encryption.find_raw_keys(path)
+            and not encryption.is_plain(path)
+        )
         marks = (int(connection.pragma("application_id")), int(connection.pragma("user_version")))
-        ours = bool(tables) and schemasetup.expected_columns() <= set(fetch_all(connection, "our_columns"))
+        ours = bool(tables) and schemasetup.expected_columns() <= set(
+            fetch_all(connection, "our_columns")
+        )
         if ours and _is_one_byte_off(marks[0], schemasetup.APPLICATION):
             bad = True  # its tables say whose it is
         elif tables and marks == (schemasetup.APPLICATION, schemasetup.newest_version()):
             _touch_tables(connection)
             if not ours:
                 raise apsw.CorruptError("a column is called otherwise than it was made")
-            small = int(connection.pragma("page_count")) * int(connection.pragma("page_size")) <= _CHECKED_WHOLE
+            small = (
+                int(connection.pragma("page_count")) * int(connection.pragma("page_size"))
+                <= _CHECKED_WHOLE
+            )
             bad = small and bool(find_problems(connection))
     except (apsw.CorruptError, apsw.NotADBError, apsw.FormatError, apsw.IOError) as problem:
         if connection is not None:
@@ -90,7 +104,10 @@ def is_damaged(path: Path, settings: StoreSettings) -> bool:
             raise
         encryption.require_own_file(path)
         return True
-    (connections.close_replaced if bad else apsw.Connection.close)(connection)
+    if bad:
+        connections.close_replaced(connection)
+    else:
+        apsw.Connection.close(connection)
     return bad
 
 
@@ -117,15 +134,18 @@ def check_integrity(connection: apsw.Connection) -> list[str]:
     try:
         return [text for (text,) in fetch_all(connection, "integrity") if text != "ok"]
     except apsw.SQLError as problem:
-        # It asks the full-text index too, and fails where that cannot be opened; the next check sees the rest.
+        # It asks the full-text index too, and fails where that cannot be opened; the next check
+        # sees the rest.
         return [f"The index postings: {problem}."]
 
 
 def rescue(path: Path, settings: StoreSettings, clock: Clock) -> str:
     """Replace a damaged file by what can be read of it.
+
     Returns a note, empty where another process did it.
 
-    StoreError: nothing of ours can be read from it. The file is left as it is."""
+    StoreError: nothing of ours can be read from it. The file is left as it is.
+    """
     from engrams.store.sqlite.rowsalvage import copy_readable
 
     with lock_folder(path.parent), stop_writers(path, settings):
@@ -136,7 +156,11 @@ def rescue(path: Path, settings: StoreSettings, clock: Clock) -> str:
         try:
             copied, loss = copy_readable(path, fresh, settings)
             if not copied["records"]:
-                raise StoreError(f"{path} is damaged, and no memory could be read from it. It was left as it is.", hint=LOST)
+                raise StoreError(
+                    f"{path} is damaged, and no memory could be read from it. It was left as"
+                    " it is.",
+                    hint=LOST,
+                )
             note = replace_file(path, fresh, clock, copied, loss)
         finally:
             remove_with_logs(fresh)
@@ -144,15 +168,27 @@ def rescue(path: Path, settings: StoreSettings, clock: Clock) -> str:
     return note
 
 
-def replace_file(path: Path, fresh: Path, clock: Clock, copied: Mapping[str, int], loss: lostmemories.MemoryRescueLoss) -> str:
+def replace_file(
+    path: Path,
+    fresh: Path,
+    clock: Clock,
+    copied: Mapping[str, int],
+    loss: lostmemories.MemoryRescueLoss,
+) -> str:
     """Put a rescued copy in a file's place.
-    Under the folder's lock; returns a note of what came back."""
+
+    Under the folder's lock; returns a note of what came back.
+    """
     suffix = f"{damaged_suffix(clock)}{RESCUED}"
     # Before the file: whoever reads the new one must be able to tell what is missing.
     lostmemories.remember(path, f"{path.name}.{suffix}", loss)
     kept = rename_with_logs(path, suffix)
     fresh.rename(path)
-    summary = ", ".join(f"{total:,} {_NAMES.get(name, name)}" for name, total in copied.items() if total and name != "models")
+    summary = ", ".join(
+        f"{total:,} {_NAMES.get(name, name)}"
+        for name, total in copied.items()
+        if total and name != "models"
+    )
     missing = f" {loss}." if loss else ""
     back = f"{path.name} was damaged. What could be read was copied to a new file ({summary})."
     return f"{back}{missing} The damaged file is kept as {kept.name}."
@@ -160,7 +196,9 @@ def replace_file(path: Path, fresh: Path, clock: Clock, copied: Mapping[str, int
 
 def merge_damaged(path: Path, settings: StoreSettings) -> list[str]:
     """Bring back missing rows from damaged files that lie aside.
-    Returns notes."""
+
+    Returns notes.
+    """
     from engrams.store.sqlite.rowsalvage import copy_readable
 
     notes = []
@@ -212,7 +250,11 @@ def rename_with_logs(path: Path, suffix: str) -> Path:
 
 def list_damaged(path: Path) -> list[str]:
     """Names of damaged files that lie aside and were not rescued."""
-    return sorted(found.name for found in path.parent.glob(f"{path.name}.corrupt-*") if not found.name.endswith((*_LOGS, RESCUED)))
+    return sorted(
+        found.name
+        for found in path.parent.glob(f"{path.name}.corrupt-*")
+        if not found.name.endswith((*_LOGS, RESCUED))
+    )
 
 
 def has_working_index(connection: apsw.Connection) -> bool:
@@ -245,7 +287,10 @@ def rebuild_index(connection: apsw.Connection) -> str:
     termrebuild.remake_index(connection)
     terms = dict(fetch_all(connection, "all_terms"))
     rows = fetch_all(connection, "all_lexemes")
-    texts = ((number, " ".join(terms.get(term, "") for term in array("I", lexemes))) for number, lexemes in rows)
+    texts = (
+        (number, " ".join(terms.get(term, "") for term in array("I", lexemes)))
+        for number, lexemes in rows
+    )
     connection.executemany(query("add_postings"), texts)
     return f"The full-text index was rebuilt from {len(rows):,} records."
 
@@ -260,7 +305,9 @@ def rebuild_terms(connection: apsw.Connection) -> str:
 @contextmanager
 def stop_writers(path: Path, settings: StoreSettings) -> Iterator[None]:
     """Stop other processes' writes, where the file takes a lock.
-    The log is left as it is."""
+
+    The log is left as it is.
+    """
     connection = None
     with suppress(apsw.CorruptError, apsw.NotADBError, apsw.FormatError):
         if not read_log(path).cut:
@@ -281,7 +328,10 @@ def _run_now(connection: apsw.Connection, rebuild: Callable[[apsw.Connection], s
         connection.execute("COMMIT")
     except (apsw.CorruptError, apsw.ConstraintError) as problem:
         # More than this index is damaged: reading and the full repair must stay possible.
-        return f"The full-text index is damaged and could not be rebuilt ({problem}): run `engrams doctor --repair`."
+        return (
+            f"The full-text index is damaged and could not be rebuilt ({problem}): run `engrams"
+            " doctor --repair`."
+        )
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")

@@ -26,7 +26,8 @@ class TermNumberCache:
     def start_epoch(self, epoch: object) -> None:
         """Forget everything in a new epoch.
 
-        A rollback, a purge or another file made numbers void."""
+        A rollback, a purge or another file made numbers void.
+        """
         if epoch != self._epoch or len(self._numbers) > _LARGEST:
             self._numbers.clear()
             self._epoch = epoch
@@ -45,10 +46,12 @@ class TermNumberCache:
 class SqliteDialect:
     """SQLite's own ways: one file for all owners, FTS5 for terms.
 
-    ``get_epoch``: differs after a rollback and with another file, which void the numbers of terms."""
+    ``get_epoch``: differs after a rollback and with another file, which void the numbers of terms.
+    """
 
     def __init__(self, get_epoch: Callable[[], tuple[int, int]]) -> None:
-        self._get_epoch, self._lexicon = get_epoch, TermNumberCache()
+        self._get_epoch = get_epoch
+        self._lexicon = TermNumberCache()
 
     def begin(self, connection: SqlConnection) -> None:
         erasures = fetch_one(connection, "erasures")[0]
@@ -79,7 +82,9 @@ class SqliteDialect:
             execute(connection, "drop_posting", number, " ".join(terms))
         return len(set(terms))
 
-    def find(self, connection: SqlConnection, _index: OwnerSearchIndex, terms: Collection[str]) -> Mapping[str, int]:
+    def find(
+        self, connection: SqlConnection, _index: OwnerSearchIndex, terms: Collection[str]
+    ) -> Mapping[str, int]:
         return dict(fetch_all(connection, "find_terms", _to_json_list(terms))) if terms else {}
 
     def read_terms(self, connection: SqlConnection, number: int) -> dict[int, str]:
@@ -87,10 +92,21 @@ class SqliteDialect:
         return self.number_terms(connection, set(terms))
 
     def number_terms(self, connection: SqlConnection, terms: Collection[str]) -> dict[int, str]:
-        return {number: term for term, number in fetch_all(connection, "find_terms", _to_json_list(terms))} if terms else {}
+        return (
+            {
+                number: term
+                for term, number in fetch_all(connection, "find_terms", _to_json_list(terms))
+            }
+            if terms
+            else {}
+        )
 
     def drop_unused(self, connection: SqlConnection, terms: Mapping[int, str]) -> tuple[str, ...]:
-        unused = {number: term for number, term in terms.items() if fetch_first(connection, "holds_term", term) is None}
+        unused = {
+            number: term
+            for number, term in terms.items()
+            if fetch_first(connection, "holds_term", term) is None
+        }
         for number in unused:
             execute(connection, "drop_term", number)
         if terms:
@@ -100,7 +116,9 @@ class SqliteDialect:
 
     def count_terms(self, connection: SqlConnection, terms: Sequence[str]) -> tuple[int, int]:
         listed = _to_json_list(terms)
-        return int(fetch_one(connection, "left_terms", listed)[0]), int(fetch_one(connection, "left_words", listed)[0])
+        return int(fetch_one(connection, "left_terms", listed)[0]), int(
+            fetch_one(connection, "left_words", listed)[0]
+        )
 
 
 def decode_terms(connection: SqlConnection, lexemes: bytes) -> list[str]:

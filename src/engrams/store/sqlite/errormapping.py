@@ -10,11 +10,21 @@ import apsw
 from engrams.errors import ConflictError, EngramsError, InputError, StoreError
 from engrams.store.sql.rowconversion import MEND
 
-MAPPED_ERRORS = (apsw.Error, OSError, UnicodeEncodeError, JSONDecodeError, UnicodeDecodeError, OverflowError)
+MAPPED_ERRORS = (
+    apsw.Error,
+    OSError,
+    UnicodeEncodeError,
+    JSONDecodeError,
+    UnicodeDecodeError,
+    OverflowError,
+)
 """Errors of the driver, of the system and of values, which callers see as those of engrams."""
 _NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 FULL = "Free some disk space and repeat; everything acknowledged before is safe."
-READ_ONLY = "Give this user write permission on the folder and its files, or choose another home (ENGRAMS_HOME)."
+READ_ONLY = (
+    "Give this user write permission on the folder and its files, or choose another home"
+    " (ENGRAMS_HOME)."
+)
 BUSY = "Another process is writing for long. Wait and repeat, or raise `store.busy_seconds`."
 
 
@@ -32,7 +42,10 @@ def to_engrams_error(problem: Exception, place: str) -> EngramsError:
     """StoreError, InputError or ConflictError for one of ``MAPPED_ERRORS``."""
     match problem:
         case UnicodeEncodeError():
-            return InputError("A text holds a lone surrogate, which is no character.", hint="Decode the input as UTF-8.")
+            return InputError(
+                "A text holds a lone surrogate, which is no character.",
+                hint="Decode the input as UTF-8.",
+            )
         case JSONDecodeError():
             return StoreError(f"{place} is damaged: {problem}.", hint=MEND)
         case UnicodeDecodeError():
@@ -40,7 +53,10 @@ def to_engrams_error(problem: Exception, place: str) -> EngramsError:
         case OverflowError():
             return InputError("A number does not fit into 64 bits.")
         case OSError():
-            return StoreError(f"{place}: {problem.strerror or problem}.", hint=FULL if problem.errno in _NO_SPACE else READ_ONLY)
+            return StoreError(
+                f"{place}: {problem.strerror or problem}.",
+                hint=FULL if problem.errno in _NO_SPACE else READ_ONLY,
+            )
         case _:
             return _driver_error(problem, place)
 
@@ -60,11 +76,18 @@ def _driver_error(problem: Exception, place: str) -> EngramsError:
         case apsw.IOError() if is_short_read(problem):
             return StoreError(f"{place} is damaged: its end is missing.", hint=MEND)
         case apsw.IOError():
-            return StoreError(f"Reading or writing {place} failed: {problem}.", hint="Look at the disk; nothing acknowledged was lost.")
+            return StoreError(
+                f"Reading or writing {place} failed: {problem}.",
+                hint="Look at the disk; nothing acknowledged was lost.",
+            )
         case apsw.NoMemError():
-            return StoreError("There is not enough memory for this.", hint="Ask for less at a time.")
+            return StoreError(
+                "There is not enough memory for this.", hint="Ask for less at a time."
+            )
         case apsw.TooBigError():
-            return InputError("A value is too large to be stored.", hint="The limit of one value is a gigabyte.")
+            return InputError(
+                "A value is too large to be stored.", hint="The limit of one value is a gigabyte."
+            )
         case apsw.ConstraintError():
             return _constraint_error(problem)
         case _:
@@ -79,4 +102,7 @@ def result_code(problem: apsw.Error) -> int:
 def _constraint_error(problem: apsw.ConstraintError) -> EngramsError:
     if result_code(problem) in (apsw.SQLITE_CONSTRAINT_UNIQUE, apsw.SQLITE_CONSTRAINT_PRIMARYKEY):
         return ConflictError(f"It exists already: {problem}.")
-    return InputError(f"A value has the wrong type: {problem}.", hint="Texts are str, numbers finite, times datetime.")
+    return InputError(
+        f"A value has the wrong type: {problem}.",
+        hint="Texts are str, numbers finite, times datetime.",
+    )

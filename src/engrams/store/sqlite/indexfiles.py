@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 class SqliteIndexFiles:
     """Files of one database's indexes.
 
-    There are none beside one in memory, or in an encrypted home."""
+    There are none beside one in memory, or in an encrypted home.
+    """
 
     def __init__(self, database: SqliteDatabase) -> None:
         path = database.path
@@ -50,7 +51,9 @@ class SqliteIndexFiles:
             return True
 
         with suppress(EngramsError, OSError), encryption.share_home(self._database.path):
-            return self._has_files() and self._folder.write(key, index, is_current, lambda mark: self._database.write(None, keep, mark))
+            return self._has_files() and self._folder.write(
+                key, index, is_current, lambda mark: self._database.write(None, keep, mark)
+            )
         return False
 
     def unmark(self, connection: apsw.Connection, owner: str) -> None:

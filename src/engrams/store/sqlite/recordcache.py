@@ -25,20 +25,36 @@ _USES = 3
 
 class DecodedRecordCache:
     """Decoded records by file, owner and id, each with its mark.
-    Every change of a row changes its mark, which is read much faster than the row."""
+
+    Every change of a row changes its mark, which is read much faster than the row.
+    """
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[int, str, str], tuple[tuple[Any, ...], Record]] = OrderedDict()
+        self._kept: OrderedDict[tuple[int, str, str], tuple[tuple[Any, ...], Record]] = (
+            OrderedDict()
+        )
         register_cache(self)
 
     def get_records(
-        self, connection: SqlConnection, generation: int, owner: Scope, ids: Sequence[str], short: dict[str, Record]
+        self,
+        connection: SqlConnection,
+        generation: int,
+        owner: Scope,
+        ids: Sequence[str],
+        short: dict[str, Record],
     ) -> dict[str, Record]:
         """Existing records by id; purged ones as tombstones.
-        ``generation``: which file the connection reads. ``short``: takes those that are small enough to be remembered."""
-        key, kept = owner.key, self._kept
-        found, fresh = dict[str, Record](), list[str]()
-        known = {name: one for name in ids if (one := kept.get((generation, key, name))) is not None}
+
+        ``generation``: which file the connection reads. ``short``: takes those that are small
+        enough to be remembered.
+        """
+        key = owner.key
+        kept = self._kept
+        found = dict[str, Record]()
+        fresh = list[str]()
+        known = {
+            name: one for name in ids if (one := kept.get((generation, key, name))) is not None
+        }
         if known:
             for mark in fetch_all(connection, "record_marks", _to_json([*known]), key):
                 held, record = known[mark[0]]
@@ -46,7 +62,9 @@ class DecodedRecordCache:
                     fresh.append(mark[0])
                     continue
                 if held != mark:
-                    record = replace(record, access_count=mark[_USES], last_accessed=decode_time(mark[_USES + 1]))
+                    record = replace(
+                        record, access_count=mark[_USES], last_accessed=decode_time(mark[_USES + 1])
+                    )
                     kept[generation, key, mark[0]] = mark, record
                 found[mark[0]] = record
             short.update(found)
@@ -54,10 +72,18 @@ class DecodedRecordCache:
         self._read(connection, (generation, key), fresh, found, short)
         return found
 
-    def get_marked(self, connection: SqlConnection, generation: int, owner: Scope, marks: Sequence[tuple[Any, ...]]) -> list[Record] | None:
+    def get_marked(
+        self,
+        connection: SqlConnection,
+        generation: int,
+        owner: Scope,
+        marks: Sequence[tuple[Any, ...]],
+    ) -> list[Record] | None:
         """Records by their marks, in order; None where one changed since."""
-        key, kept = owner.key, self._kept
-        found, short = dict[str, Record](), dict[str, Record]()
+        key = owner.key
+        kept = self._kept
+        found = dict[str, Record]()
+        short = dict[str, Record]()
         for mark in marks:
             if (one := kept.get((generation, key, mark[0]))) is not None and one[0] == mark:
                 found[mark[0]] = one[1]
@@ -66,11 +92,21 @@ class DecodedRecordCache:
         return [found[mark[0]] for mark in marks] if read == {*fresh} else None
 
     def _read(
-        self, connection: SqlConnection, place: tuple[int, str], fresh: Sequence[str], found: dict[str, Record], short: dict[str, Record]
+        self,
+        connection: SqlConnection,
+        place: tuple[int, str],
+        fresh: Sequence[str],
+        found: dict[str, Record],
+        short: dict[str, Record],
     ) -> set[tuple[Any, ...]]:
         """Read rows into ``found``, and small ones into ``short``; their marks."""
-        kept, marks = self._kept, set[tuple[Any, ...]]()
-        for row in fetch_composed(connection, _select_marked(), (_to_json(fresh), place[1])) if fresh else ():
+        kept = self._kept
+        marks = set[tuple[Any, ...]]()
+        for row in (
+            fetch_composed(connection, _select_marked(), (_to_json(fresh), place[1]))
+            if fresh
+            else ()
+        ):
             record = decode_record(row[:-1], cached=False)
             found[record.id] = record
             mark = (record.id, row[-1], *[row[at] for at in _MARKS])

@@ -48,10 +48,14 @@ class TableShape:
         return len(values) == len(self.types) and all(map(isinstance, values, self.types))
 
 
-def carve_records(pages: RawDatabasePages, page: bytes, shape: TableShape) -> Iterator[tuple[Any, ...]]:
+def carve_records(
+    pages: RawDatabasePages, page: bytes, shape: TableShape
+) -> Iterator[tuple[Any, ...]]:
     """Find records anywhere in a page, whatever points to them."""
     pointed = {cell.start for cell in list_cells(page, first=False) if cell.number is not None}
-    for start in sorted(pointed.union(found.start() for found in _header_pattern(len(shape.types)).finditer(page))):
+    for start in sorted(
+        pointed.union(found.start() for found in _header_pattern(len(shape.types)).finditer(page))
+    ):
         number, at = _read_before(page, start)
         size, _ = _read_before(page, at)
         if values := _decode_damaged(pages, page, PageCell(number, start, size, 0), shape):
@@ -60,9 +64,12 @@ def carve_records(pages: RawDatabasePages, page: bytes, shape: TableShape) -> It
 
 def mend_record(shape: TableShape, values: list[Any]) -> tuple[Any, ...] | None:
     """Make a damaged record one that can be read.
-    None where nothing says whose it is."""
+
+    None where nothing says whose it is.
+    """
     names = {name: place for place, name in enumerate(shape.columns)}
-    owner, scope = values[names["owner"]], names["scope"]
+    owner = values[names["owner"]]
+    scope = names["scope"]
     if not values[scope].startswith(owner):
         values[scope] = owner + values[scope][len(owner) :]
     row = mend_row("records", shape.columns, tuple(values))
@@ -71,7 +78,9 @@ def mend_record(shape: TableShape, values: list[Any]) -> tuple[Any, ...] | None:
     empty = {**EMPTY_JSON, "scope": owner}
     # One column at a time, so that the others keep what they hold; then all.
     for changed in (*({name: value} for name, value in empty.items()), empty):
-        fresh = tuple(changed.get(name, value) for name, value in zip(shape.columns, row, strict=True))
+        fresh = tuple(
+            changed.get(name, value) for name, value in zip(shape.columns, row, strict=True)
+        )
         if decode_whole(shape, fresh) is not None:
             return fresh
     return None
@@ -94,24 +103,36 @@ def decode_whole(shape: TableShape, row: tuple[Any, ...]) -> Record | None:
 
 def _header_pattern(width: int) -> re.Pattern[bytes]:
     """Match the places where a record's header may begin.
-    Three of its first four bytes are as they must be: size, number, id, owner."""
-    size, id = rb"[\x%02x-\x%02x]" % (width + 1, width + _SLACK), rb"\x%02x" % _ID
+
+    Three of its first four bytes are as they must be: size, number, id, owner.
+    """
+    size = rb"[\x%02x-\x%02x]" % (width + 1, width + _SLACK)
+    id = rb"\x%02x" % _ID
     owner = b"[" + b"".join(rb"\x%02x" % kind for kind in range(13, 128, 2)) + rb"\x80-\xff]"
-    return re.compile(rb"(?s)(?=%b\x00%b|%b\x00.%b|%b.%b%b|.\x00%b%b)" % (size, id, size, owner, size, id, owner, id, owner))
+    return re.compile(
+        rb"(?s)(?=%b\x00%b|%b\x00.%b|%b.%b%b|.\x00%b%b)"
+        % (size, id, size, owner, size, id, owner, id, owner)
+    )
 
 
 def _read_before(page: bytes, end: int) -> tuple[int, int]:
     """Read the variable-length integer that ends before a place.
-    Its value and start."""
+
+    Its value and start.
+    """
     at = max(end - 1, 0)
     while 0 < at > end - 9 and page[at - 1] & 0x80:
         at -= 1
     return read_varint(page, at)[0], at
 
 
-def _decode_damaged(pages: RawDatabasePages, page: bytes, cell: PageCell, shape: TableShape) -> list[Any]:
+def _decode_damaged(
+    pages: RawDatabasePages, page: bytes, cell: PageCell, shape: TableShape
+) -> list[Any]:
     """Decode a record with one damaged byte before its values.
-    Empty where nothing fits."""
+
+    Empty where nothing fits.
+    """
     best: list[Any] = []
     guesses = _guess_types(page[cell.start :], cell.size, shape)
     for types, start, payload in _payloads(pages, page, cell, guesses):
@@ -123,7 +144,9 @@ def _decode_damaged(pages: RawDatabasePages, page: bytes, cell: PageCell, shape:
             continue
         if is_whole(shape, values):
             return values
-        if not best and (start == page[cell.start] or decode_whole(shape, (1, *values[1:])) is not None):
+        if not best and (
+            start == page[cell.start] or decode_whole(shape, (1, *values[1:])) is not None
+        ):
             best = values
     return best
 
@@ -132,7 +155,9 @@ def _payloads(
     pages: RawDatabasePages, page: bytes, cell: PageCell, guesses: Iterator[TypesGuess]
 ) -> Iterator[tuple[list[int], int, bytes]]:
     """Contents of a record by each guess of its types.
-    Then those with a damaged pointer to another page."""
+
+    Then those with a damaged pointer to another page.
+    """
     first = next(guesses)
     for types, start, size in chain((first,), guesses):
         with suppress(UnreadableCellError):
@@ -145,7 +170,9 @@ def _payloads(
 
 def _guess_types(record: bytes, size: int, shape: TableShape) -> Iterator[TypesGuess]:
     """Possible serial types of a record, most likely ones first."""
-    width, types, at = len(shape.types), list[int](), 1
+    width = len(shape.types)
+    types = list[int]()
+    at = 1
     while len(types) < width and at < len(record):
         kind, at = read_varint(record, at)
         types.append(kind)
@@ -164,7 +191,9 @@ def _replace_one(record: bytes, end: int, size: int, shape: TableShape) -> Itera
         if follows in tails:
             types, taken = tails[follows]
             tails[at] = [kind, *types], taken + value_size(kind)
-    head, left, at = list[int](), size - end, 1
+    head = list[int]()
+    left = size - end
+    at = 1
     while at < end and left >= 0:
         for after, taken in (tails[at + step] for step in (1, 2, 3) if at + step in tails):
             if len(head) + 1 + len(after) == len(shape.types) and taken <= left:

@@ -39,7 +39,8 @@ def expected_columns() -> frozenset[tuple[str, str]]:
 def read_version(connection: apsw.Connection, place: str, known: int) -> int:
     """Schema version of a file, 0 for an empty one.
 
-    StoreError: another program's file, or one of a newer engrams."""
+    StoreError: another program's file, or one of a newer engrams.
+    """
     # In one transaction: another process may be filling the file.
     with connection:
         found = int(connection.pragma("user_version"))
@@ -48,18 +49,29 @@ def read_version(connection: apsw.Connection, place: str, known: int) -> int:
     if empty:
         return 0
     if application != APPLICATION:
-        raise StoreError(f"{place} is a database of another program.", hint="Choose another home (ENGRAMS_HOME) or `store.url`.")
+        raise StoreError(
+            f"{place} is a database of another program.",
+            hint="Choose another home (ENGRAMS_HOME) or `store.url`.",
+        )
     if found > known:
         raise StoreError(
-            f"{place} was written by a newer engrams (schema {found}; this one knows {known}).", hint="Upgrade engrams on this machine."
+            f"{place} was written by a newer engrams (schema {found}; this one knows {known}).",
+            hint="Upgrade engrams on this machine.",
         )
     return found
 
 
-def prepare(connection: apsw.Connection, place: str, backup: Path | None, steps: Sequence[SchemaMigration] = ()) -> None:
+def prepare(
+    connection: apsw.Connection,
+    place: str,
+    backup: Path | None,
+    steps: Sequence[SchemaMigration] = (),
+) -> None:
     """Create the schema, or migrate an older one, in one transaction.
 
-    ``steps``: migrations, those that ship by default. A file with an older schema is copied to ``backup`` first, unless that exists."""
+    ``steps``: migrations, those that ship by default. A file with an older schema is copied to
+    ``backup`` first, unless that exists.
+    """
     steps = steps or load_migrations(__package__)
     last = steps[-1].number
     found = read_version(connection, place, last)
@@ -90,5 +102,12 @@ def prepare(connection: apsw.Connection, place: str, backup: Path | None, steps:
 
 def find_drift(connection: apsw.Connection) -> list[str]:
     """Names of applied migrations that differ from the shipped ones."""
-    applied = {number: (name, checksum) for number, name, checksum in fetch_all(connection, "applied_migrations")}
-    return [step.name for step in load_migrations(__package__) if applied.get(step.number) != (step.name, step.checksum)]
+    applied = {
+        number: (name, checksum)
+        for number, name, checksum in fetch_all(connection, "applied_migrations")
+    }
+    return [
+        step.name
+        for step in load_migrations(__package__)
+        if applied.get(step.number) != (step.name, step.checksum)
+    ]

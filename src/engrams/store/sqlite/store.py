@@ -23,20 +23,27 @@ if TYPE_CHECKING:
 class SqliteStore(SqlStore):
     """Every port over one SQLite database.
 
-    Safe in many threads, processes and after a fork."""
+    Safe in many threads, processes and after a fork.
+    """
 
     _database: SqliteDatabase
 
     def __init__(self, database: SqliteDatabase, settings: StoreSettings, clock: Clock) -> None:
-        super().__init__(database, SqliteDialect(database.get_epoch), settings, clock, SqliteIndexFiles(database))
+        super().__init__(
+            database, SqliteDialect(database.get_epoch), settings, clock, SqliteIndexFiles(database)
+        )
         self._reads = CommittedReadCache()
 
     @classmethod
-    def open(cls, path: Path | Literal[":memory:"], settings: StoreSettings, clock: Clock) -> SqliteStore:
+    def open(
+        cls, path: Path | Literal[":memory:"], settings: StoreSettings, clock: Clock
+    ) -> SqliteStore:
         """Open a database file, or one in memory.
 
-        Nothing is created before the first write. What can be read of a damaged file is copied to a new one, and the damaged file is kept
-        beside it; ``check`` reports it. StoreError: nothing could be read from it, or it is another program's or a newer engrams' file."""
+        Nothing is created before the first write. What can be read of a damaged file is copied to a
+        new one, and the damaged file is kept beside it; ``check`` reports it. StoreError: nothing
+        could be read from it, or it is another program's or a newer engrams' file.
+        """
         place = None if path == ":memory:" else Path(path).expanduser()
         database = SqliteDatabase(place, settings, clock)
         return cls(database, settings, clock)
@@ -47,7 +54,9 @@ class SqliteStore(SqlStore):
         with self._database.asking(owner) as connection:
             reads = self._get_reads(connection, owner)
             if (kept := reads.surveys.get(reach)) is None:
-                kept = ReachSurvey(dict(recordqueries.find_speakers(connection, reach)), reads.last_change)
+                kept = ReachSurvey(
+                    dict(recordqueries.find_speakers(connection, reach)), reads.last_change
+                )
                 self._reads.keep_survey(reads, reach, kept)
             return kept
 
@@ -55,14 +64,22 @@ class SqliteStore(SqlStore):
         if not ids:
             return ()
         with self._database.asking(owner) as connection:
-            return self._reads.get_records(connection, self._database.generation, owner, self._get_reads(connection, owner), ids)
+            return self._reads.get_records(
+                connection,
+                self._database.generation,
+                owner,
+                self._get_reads(connection, owner),
+                ids,
+            )
 
     def find(self, query: RecordQuery) -> RecordPage:
         """Find a page; of a subject's statements decode those that changed."""
         if not query.subject or query.after or not self._database.path:
             return super().find(query)
         with self._database.asking(query.reach.owner) as connection:
-            page = self._reads.find_page(connection, self._database.generation, query, self._clock())
+            page = self._reads.find_page(
+                connection, self._database.generation, query, self._clock()
+            )
         return page or super().find(query)
 
     def surroundings(
@@ -74,12 +91,15 @@ class SqliteStore(SqlStore):
     ) -> tuple[tuple[Edge, ...], tuple[Record, ...]]:
         """Read edges, then records: quicker than a statement that finds both."""
         with self._database.asking(owner) as connection:
-            reads, generation = self._get_reads(connection, owner), self._database.generation
+            reads = self._get_reads(connection, owner)
+            generation = self._database.generation
             edges = self._reads.find_edges(connection, owner, reads, ids)
             wanted = ids
             if edges:
                 known = frozenset(ids)
-                leading = (edge.source for edge in edges if edge.type in types and edge.target in known)
+                leading = (
+                    edge.source for edge in edges if edge.type in types and edge.target in known
+                )
                 wanted = [*dict.fromkeys((*ids, *leading))]
             return edges, self._reads.get_records(connection, generation, owner, reads, wanted)
 

@@ -27,7 +27,8 @@ def remake_index(connection: apsw.Connection) -> None:
     try:
         execute(connection, "drop_postings")
     except apsw.SQLError:
-        # Without its format's number SQLite cannot even drop it, and guards the table that holds it.
+        # Without its format's number SQLite cannot even drop it, and guards the table that holds
+        # it.
         connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
         execute(connection, "mend_postings")
         connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
@@ -48,6 +49,7 @@ def rebuild(connection: apsw.Connection) -> int:
             execute(connection, "set_lexemes", numbers.encode(connection, words), number)
             if words:
                 execute(connection, "add_postings", number, " ".join(words))
-        reached, count = rows[-1][0], count + len(rows)
+        reached = rows[-1][0]
+        count = count + len(rows)
     mark_current(connection)
     return count

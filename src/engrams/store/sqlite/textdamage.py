@@ -13,9 +13,13 @@ DamagedText = tuple[str, str, int]
 
 def find_damaged_texts(connection: apsw.Connection) -> list[tuple[int, DamagedText, bytes]]:
     """Find memories whose text does not have its stored hash.
-    Number, memory and the text's real hash of each."""
+
+    Number, memory and the text's real hash of each.
+    """
     found = []
-    for number, id, owner, version, stored, text, caption in stream_rows(connection, "texts_and_hashes"):
+    for number, id, owner, version, stored, text, caption in stream_rows(
+        connection, "texts_and_hashes"
+    ):
         digest = bytes.fromhex(content_hash(f"{text} [{caption}]" if caption else text))
         if digest != stored:
             found.append((number, (id, owner, version), digest))

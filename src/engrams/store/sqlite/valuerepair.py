@@ -32,18 +32,23 @@ _OPEN = frozenset((*TIMES, "lease_until")) - {"recorded_at"}
 """Times that may be missing."""
 _NUMBERS: Mapping[str, tuple[str, ...]] = {"records": REALS, "edges": ("weight",)}
 _JSON: Mapping[str, Mapping[str, str | None]] = {
-    "records": {**dict.fromkeys((*LISTS, *JSONS), "{}"), **dict.fromkeys((*LISTS, "evidence"), "[]")},
+    "records": {
+        **dict.fromkeys((*LISTS, *JSONS), "{}"),
+        **dict.fromkeys((*LISTS, "evidence"), "[]"),
+    },
     "history": {"before": None, "after": None},
     "sessions": {"data": "{}"},
     "outbox": {"payload": "{}"},
     "jobs": {"payload": ""},
     "owner_state": {"data": ""},
 }
-"""Replacements of damaged JSON, by table and column; empty: there is none, and the row is left out."""
+"""Replacements of damaged JSON, by table and column; empty: there is none, and the row is left out.
+"""
 EMPTY_JSON = {name: empty or "" for name, empty in _JSON["records"].items()}
 """JSON of a record that has none."""
 _TABLES = ("records", "history", "edges", "topics", "jobs", "sessions", "owner_state", "outbox")
-_EARLIEST, _LATEST = -62_135_596_800_000_000, 253_402_300_799_999_999
+_EARLIEST = -62_135_596_800_000_000
+_LATEST = 253_402_300_799_999_999
 """Microseconds since 1970 of the years 1 and 9999."""
 _LARGEST = 1e9
 _DOUBTFUL = {"kind": "note", "layer": "semantic", "tier": "longterm", "status": "archived"}
@@ -54,7 +59,9 @@ _MIDDLE = 0.5
 
 def find_invalid(connection: apsw.Connection) -> list[str]:
     """Find columns with values that nobody writes, in one scan a table.
-    UnicodeDecodeError: a text is none."""
+
+    UnicodeDecodeError: a text is none.
+    """
     found = []
     for table in _TABLES:
         tests = dict(_tests(table))
@@ -63,7 +70,11 @@ def find_invalid(connection: apsw.Connection) -> list[str]:
         for _ in connection.execute(f"SELECT * FROM {table}"):  # noqa: S608
             pass
         counts: Any = connection.execute(f"SELECT {sums} FROM {table}").fetchall()[0]  # noqa: S608
-        found += [f"{table} holds {count:,} × a {column} that is none." for column, count in zip(tests, counts, strict=True) if count]
+        found += [
+            f"{table} holds {count:,} × a {column} that is none."
+            for column, count in zip(tests, counts, strict=True)
+            if count
+        ]
     return found or _find_undecodable(connection)
 
 
@@ -79,24 +90,39 @@ def _find_undecodable(connection: apsw.Connection) -> list[str]:
 
 def mend_row(table: str, columns: tuple[str, ...], row: tuple[Any, ...]) -> tuple[Any, ...] | None:
     """Replace values that make no sense by the nearest that do.
-    None: the row is of no use without them."""
+
+    None: the row is of no use without them.
+    """
     values = dict(zip(columns, row, strict=True))
     for column, words in _WORDS.get(table, {}).items():
         known = [str(word) for word in words]
-        near = [values[column]] if values[column] in known else get_close_matches(values[column], known, 1)
+        near = (
+            [values[column]]
+            if values[column] in known
+            else get_close_matches(values[column], known, 1)
+        )
         if not near and column not in _DOUBTFUL:
             return None
         values[column] = near[0] if near else _DOUBTFUL[column]
     for column in _TIMES.get(table, ()):
         if values[column] is not None and not _EARLIEST <= values[column] <= _LATEST:
-            values[column] = values.get("valid_from") or 0 if column == "recorded_at" else None if column in _OPEN else 0
+            if column == "recorded_at":
+                values[column] = values.get("valid_from") or 0
+            elif column in _OPEN:
+                values[column] = None
+            else:
+                values[column] = 0
     for column in _NUMBERS.get(table, ()):
         if not math.isfinite(values[column]) or abs(values[column]) > _LARGEST:
             values[column] = _MIDDLE
     for column, empty in _JSON.get(table, {}).items():
         if values[column] is not None and not _is_json(values[column]):
             values[column] = empty
-    return None if any(values[column] == "" for column in _JSON.get(table, ())) else tuple(values.values())
+    return (
+        None
+        if any(values[column] == "" for column in _JSON.get(table, ()))
+        else tuple(values.values())
+    )
 
 
 def _tests(table: str) -> Iterable[tuple[str, str]]:

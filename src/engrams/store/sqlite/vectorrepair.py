@@ -11,7 +11,8 @@ from engrams.store.sql.recordqueries import drop_vectors
 def find_damaged(connection: SqlConnection) -> list[tuple[int, int]]:
     """Find vectors of another size or length than models make.
 
-    Records and models by number."""
+    Records and models by number.
+    """
     import numpy as np
 
     from engrams.store.index.indexcolumns import find_sound

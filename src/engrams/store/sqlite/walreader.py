@@ -1,7 +1,8 @@
 """Pages in a write-ahead log, read and verified without SQLite.
 
-SQLite stops at the first frame whose checksum is wrong, and takes the log's rest for never written. One overwritten byte would so undo
-what was acknowledged; here the frames behind it are read too."""
+SQLite stops at the first frame whose checksum is wrong, and takes the log's rest for never written.
+One overwritten byte would so undo what was acknowledged; here the frames behind it are read too.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ from engrams.frozendata import dataclass
 if TYPE_CHECKING:
     import numpy as np
 
-_HEAD, _FRAME = 32, 24
+_HEAD = 32
+_FRAME = 24
 _MAGICS = (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83")
 _SIZES = frozenset(1 << power for power in range(9, 17))
 _USUAL_SIZE = 4096
@@ -29,9 +31,11 @@ _USUAL_SIZE = 4096
 class WalPages:
     """Newest version of each page in a write-ahead log.
 
-    ``size``: bytes of a page, 0 for no log. ``newest``: the last committed page of each number. ``doubtful``: pages of damaged frames, and
-    the ones they replaced. ``damaged``: SQLite would leave out committed frames. ``cut``: the log's index knows of frames that are gone;
-    opening the database makes that index anew, and forgets them."""
+    ``size``: bytes of a page, 0 for no log. ``newest``: the last committed page of each number.
+    ``doubtful``: pages of damaged frames, and the ones they replaced. ``damaged``: SQLite would
+    leave out committed frames. ``cut``: the log's index knows of frames that are gone; opening the
+    database makes that index anew, and forgets them.
+    """
 
     size: int = 0
     newest: dict[int, bytes] = field(default_factory=dict)
@@ -42,7 +46,9 @@ class WalPages:
 
 def read_log(database: Path, size: int = 0) -> WalPages:
     """Read the log beside a database.
-    ``size``: bytes of a page, where the log does not tell it."""
+
+    ``size``: bytes of a page, where the log does not tell it.
+    """
     promised = _read_promise(database)  # first, as a writer may go on
     data = _read_bytes(database, "-wal")
     size = size or _page_size(data)
@@ -59,7 +65,8 @@ def read_log(database: Path, size: int = 0) -> WalPages:
     bad = [place for place in range(last + 1) if wrong[place] or not sound[place]]
     numbers, commits = (_read_numbers(heads, place) for place in (0, 4))
     cut = promised[0] == data[16:24] and promised[1] > len(frames)
-    # A transaction that was undone, as on a full disk, leaves frames without a commit behind those of a smaller one that came after it.
+    # A transaction that was undone, as on a full disk, leaves frames without a commit behind those
+    # of a smaller one that came after it.
     damaged = last >= 0 and (not whole or cut or (bool(bad) and any(commits[bad[0] : last + 1])))
     found = WalPages(size, damaged=damaged, cut=cut)
     if cut and (torn := data[_HEAD + len(frames) * (_FRAME + size) + _FRAME :]):
@@ -74,7 +81,9 @@ def read_log(database: Path, size: int = 0) -> WalPages:
                 break
             found.doubtful.append(page)
         if own[place] and 0 < numbers[place] <= most:
-            if place in bad and (older := waiting.get(numbers[place]) or found.newest.get(numbers[place])):
+            if place in bad and (
+                older := waiting.get(numbers[place]) or found.newest.get(numbers[place])
+            ):
                 found.doubtful.append(older)
             waiting[numbers[place]] = page
         if commits[place] or (damaged and place == last):
@@ -108,7 +117,9 @@ def _count_pages(database: Path, size: int) -> int:
 
 def _read_promise(database: Path) -> tuple[bytes, int]:
     """Read the salts and the frames that a log's index knows.
-    Source: SQLite's WAL-mode file format, 2.1."""
+
+    Source: SQLite's WAL-mode file format, 2.1.
+    """
     index = encryption.peek(database.with_name(database.name + "-shm"), 96)
     if len(index) < 96 or index[:48] != index[48:] or not index[12]:
         return b"", 0
@@ -119,7 +130,9 @@ def _split_frames(data: bytes, size: int) -> Any:
     import numpy as np
 
     count = (len(data) - _HEAD) // (_FRAME + size)
-    return np.frombuffer(data, np.uint8, count * (_FRAME + size), _HEAD).reshape(count, _FRAME + size)
+    return np.frombuffer(data, np.uint8, count * (_FRAME + size), _HEAD).reshape(
+        count, _FRAME + size
+    )
 
 
 def _as_bytes(data: bytes) -> np.ndarray[Any, Any]:
@@ -134,8 +147,14 @@ def _read_numbers(heads: Any, place: int) -> list[int]:
 
 def _find_salts(data: bytes, heads: Any, whole: bool) -> bytes:
     """Read the salts of the header.
-    Where it is damaged: those of most of the first frames."""
-    return data[16:24] if whole else Counter(head[8:16].tobytes() for head in heads[:3]).most_common(1)[0][0]
+
+    Where it is damaged: those of most of the first frames.
+    """
+    return (
+        data[16:24]
+        if whole
+        else Counter(head[8:16].tobytes() for head in heads[:3]).most_common(1)[0][0]
+    )
 
 
 def _verify_frames(data: bytes, frames: Any) -> tuple[list[bool], bool]:
@@ -144,11 +163,19 @@ def _verify_frames(data: bytes, frames: Any) -> tuple[list[bool], bool]:
 
     # Words are in the order of the machine that began the log.
     order = ">u4" if data[3] & 1 else "<u4"
-    words = np.concatenate([frames[:, :8], frames[:, _FRAME:]], axis=1).view(order).astype(np.uint32)
-    stored = np.frombuffer(np.ascontiguousarray(frames[:, 16:24]).tobytes(), ">u4").reshape(-1, 2).astype(np.uint32)
+    words = (
+        np.concatenate([frames[:, :8], frames[:, _FRAME:]], axis=1).view(order).astype(np.uint32)
+    )
+    stored = (
+        np.frombuffer(np.ascontiguousarray(frames[:, 16:24]).tobytes(), ">u4")
+        .reshape(-1, 2)
+        .astype(np.uint32)
+    )
     head = np.frombuffer(data[:24], order).astype(np.uint32)
     told = np.frombuffer(data[24:32], ">u4").astype(np.uint32)
-    whole = data[:4] in _MAGICS and bool((_add_words(head[None], np.zeros((1, 2), np.uint32)) == told).all())
+    whole = data[:4] in _MAGICS and bool(
+        (_add_words(head[None], np.zeros((1, 2), np.uint32)) == told).all()
+    )
     before = np.concatenate([told[None], stored[:-1]])
     sound = (_add_words(words, before) == stored).all(axis=1).tolist()
     if not whole:
@@ -158,7 +185,9 @@ def _verify_frames(data: bytes, frames: Any) -> tuple[list[bool], bool]:
 
 def _add_words(words: Any, before: Any) -> Any:
     """Continue SQLite's checksums over rows of words.
-    Each pair of words is one step of a linear recurrence modulo 2**32."""
+
+    Each pair of words is one step of a linear recurrence modulo 2**32.
+    """
     steps, first = _weigh_steps(words.shape[1] // 2)
     return before @ first + words @ steps
 

@@ -1,8 +1,11 @@
 """Memory for agents, programs and agent frameworks.
 
-An adapter is one module named after its framework. It holds the classes that the framework asks for, named framework + the framework's
-noun (``LangGraphStore``), each made from an engine and a scope and thin over the engine's public methods. The framework is imported at the
-top of that module, which is loaded when one of its names below is first used. What is deleted through an adapter is purged."""
+An adapter is one module named after its framework. It holds the classes that the framework asks
+for, named framework + the framework's noun (``LangGraphStore``), each made from an engine and a
+scope and thin over the engine's public methods. The framework is imported at the top of that
+module, which is loaded when one of its names below is first used. What is deleted through an
+adapter is purged.
+"""
 
 from __future__ import annotations
 
@@ -10,26 +13,46 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from engrams.errors import ExtraError, install_hint
-from engrams.surfaces.adapters.agentmemory import AgentMemory as AgentMemory
-from engrams.surfaces.adapters.chatclient import MemoryClient as MemoryClient
+from engrams.surfaces.adapters.agentmemory import AgentMemory
+from engrams.surfaces.adapters.chatclient import MemoryClient
 
 if TYPE_CHECKING:
-    from engrams.surfaces.adapters.agentframework import AgentFrameworkContextProvider as AgentFrameworkContextProvider
-    from engrams.surfaces.adapters.anthropic import AnthropicMemoryTool as AnthropicMemoryTool
-    from engrams.surfaces.adapters.anthropic import AsyncAnthropicMemoryTool as AsyncAnthropicMemoryTool
-    from engrams.surfaces.adapters.claude import ClaudeSessionStore as ClaudeSessionStore
-    from engrams.surfaces.adapters.crewai import CrewAIStorage as CrewAIStorage
-    from engrams.surfaces.adapters.googleadk import GoogleADKMemoryService as GoogleADKMemoryService
-    from engrams.surfaces.adapters.langchain import LangChainRetriever as LangChainRetriever
-    from engrams.surfaces.adapters.langchain import LangChainStore as LangChainStore
-    from engrams.surfaces.adapters.langgraph import AsyncLangGraphStore as AsyncLangGraphStore
-    from engrams.surfaces.adapters.langgraph import LangGraphStore as LangGraphStore
-    from engrams.surfaces.adapters.llamaindex import LlamaIndexMemoryBlock as LlamaIndexMemoryBlock
-    from engrams.surfaces.adapters.openaiagents import OpenAIAgentsSession as OpenAIAgentsSession
-    from engrams.surfaces.adapters.pydanticai import PydanticAIConversationStore as PydanticAIConversationStore
-    from engrams.surfaces.adapters.pydanticai import PydanticAIMemory as PydanticAIMemory
-    from engrams.surfaces.adapters.pydanticai import PydanticAIToolset as PydanticAIToolset
-    from engrams.surfaces.adapters.strands import StrandsMemoryStore as StrandsMemoryStore
+    from engrams.surfaces.adapters.agentframework import AgentFrameworkContextProvider
+    from engrams.surfaces.adapters.anthropic import AnthropicMemoryTool, AsyncAnthropicMemoryTool
+    from engrams.surfaces.adapters.claude import ClaudeSessionStore
+    from engrams.surfaces.adapters.crewai import CrewAIStorage
+    from engrams.surfaces.adapters.googleadk import GoogleADKMemoryService
+    from engrams.surfaces.adapters.langchain import LangChainRetriever, LangChainStore
+    from engrams.surfaces.adapters.langgraph import AsyncLangGraphStore, LangGraphStore
+    from engrams.surfaces.adapters.llamaindex import LlamaIndexMemoryBlock
+    from engrams.surfaces.adapters.openaiagents import OpenAIAgentsSession
+    from engrams.surfaces.adapters.pydanticai import (
+        PydanticAIConversationStore,
+        PydanticAIMemory,
+        PydanticAIToolset,
+    )
+    from engrams.surfaces.adapters.strands import StrandsMemoryStore
+
+__all__ = [
+    "AgentFrameworkContextProvider",
+    "AgentMemory",
+    "AnthropicMemoryTool",
+    "AsyncAnthropicMemoryTool",
+    "AsyncLangGraphStore",
+    "ClaudeSessionStore",
+    "CrewAIStorage",
+    "GoogleADKMemoryService",
+    "LangChainRetriever",
+    "LangChainStore",
+    "LangGraphStore",
+    "LlamaIndexMemoryBlock",
+    "MemoryClient",
+    "OpenAIAgentsSession",
+    "PydanticAIConversationStore",
+    "PydanticAIMemory",
+    "PydanticAIToolset",
+    "StrandsMemoryStore",
+]
 
 _MODULES = {
     "AnthropicMemoryTool": "anthropic",
@@ -67,4 +90,6 @@ def __getattr__(name: str) -> Any:
     except ModuleNotFoundError as problem:
         if (problem.name or "").startswith("engrams"):
             raise
-        raise ExtraError(f"{name} needs {problem.name}, which is not installed.", hint=install_hint(module)) from None
+        raise ExtraError(
+            f"{name} needs {problem.name}, which is not installed.", hint=install_hint(module)
+        ) from None

@@ -25,12 +25,15 @@ class MemoryFileCommands:
         """Open the files. SettingsError: ``vault.enabled`` is off."""
         from engrams.build import vault as open_vault
 
-        self._engine, self._scope = engine, Scope.of(scope)
+        self._engine = engine
+        self._scope = Scope.of(scope)
         self.files = open_vault(engine).tool(self._scope)
 
     def run(self, command: Any) -> str:
         """Run a file command of a model: view, create, replace, insert, delete.
-        ToolError: it cannot be done; the model reads why."""
+
+        ToolError: it cannot be done; the model reads why.
+        """
         given: Mapping[str, Any] = command.to_dict() if hasattr(command, "to_dict") else command
         try:
             return self.files.run(given)
@@ -41,9 +44,12 @@ class MemoryFileCommands:
         """Erase every document and every memory of the scope, for good."""
         for place in list(self.files.root.iterdir()):
             self.files.run({"command": "delete", "path": f"{_ROOT}/{place.name}"})
-        statuses, size = tuple(status for status in Status if status is not Status.PURGED), len(self._scope.labels)
+        statuses = tuple(status for status in Status if status is not Status.PURGED)
+        size = len(self._scope.labels)
         page = self._engine.list(scope=self._scope, statuses=statuses)
-        while inside := [record.id for record in page.records if record.scope.labels[:size] == self._scope.labels]:
+        while inside := [
+            record.id for record in page.records if record.scope.labels[:size] == self._scope.labels
+        ]:
             self._engine.purge(inside, scope=self._scope, git=self._engine.settings.vault.git)
             page = self._engine.list(scope=self._scope, statuses=statuses)
         return "All memory is erased."
@@ -52,10 +58,14 @@ class MemoryFileCommands:
 class AnthropicMemoryTool(BetaAbstractMemoryTool):
     """Memory tool for ``client.beta.messages.tool_runner(tools=[…])``.
 
-    Files that the model makes are documents, found by every search; below ``/memories/entries`` are the memories themselves, and changing
-    their files changes them. What the model deletes can be restored (``engrams restore``)."""
+    Files that the model makes are documents, found by every search; below ``/memories/entries`` are
+    the memories themselves, and changing their files changes them. What the model deletes can be
+    restored (``engrams restore``).
+    """
 
-    def __init__(self, engine: MemoryEngine, scope: ScopeInput, *, cache_control: Any = None) -> None:
+    def __init__(
+        self, engine: MemoryEngine, scope: ScopeInput, *, cache_control: Any = None
+    ) -> None:
         """Make the tool for one scope. SettingsError: ``vault.enabled`` is off."""
         super().__init__(cache_control=cache_control)
         self._commands = MemoryFileCommands(engine, scope)
@@ -74,7 +84,9 @@ class AnthropicMemoryTool(BetaAbstractMemoryTool):
 class AsyncAnthropicMemoryTool(BetaAsyncAbstractMemoryTool):
     """Memory tool for ``AsyncAnthropic``; as ``AnthropicMemoryTool``."""
 
-    def __init__(self, engine: MemoryEngine, scope: ScopeInput, *, cache_control: Any = None) -> None:
+    def __init__(
+        self, engine: MemoryEngine, scope: ScopeInput, *, cache_control: Any = None
+    ) -> None:
         """Make the tool for one scope. SettingsError: ``vault.enabled`` is off."""
         super().__init__(cache_control=cache_control)
         self._commands = MemoryFileCommands(engine, scope)

@@ -28,15 +28,17 @@ Order: TypeAlias = Literal["newest", "oldest"]
 
 T = TypeVar("T")
 
-_PAGE, _LONGEST = 500, 200
+_PAGE = 500
+_LONGEST = 200
 
 
 @dataclass(frozen=True, slots=True)
 class FrameworkItem:
     """Message or entry of an agent framework, with its text.
 
-    ``said``: somebody said it; anything else (calls of tools, results, marks) is stored, and no search finds it. ``key``: the framework's
-    own id of it; the same one is stored once."""
+    ``said``: somebody said it; anything else (calls of tools, results, marks) is stored, and no
+    search finds it. ``key``: the framework's own id of it; the same one is stored once.
+    """
 
     data: Json
     text: str
@@ -53,14 +55,27 @@ def make_silent_item(data: Json, key: str = "") -> FrameworkItem:
 
 class FrameworkItemJournal:
     """Ordered items of one conversation, stored as turns of memory.
-    Thread safe."""
 
-    def __init__(self, engine: MemoryEngine, scope: ScopeInput, adapter: str, place: Mapping[str, str], session: str) -> None:
+    Thread safe.
+    """
+
+    def __init__(
+        self,
+        engine: MemoryEngine,
+        scope: ScopeInput,
+        adapter: str,
+        place: Mapping[str, str],
+        session: str,
+    ) -> None:
         """Open the journal of one place.
 
-        ``place``: what tells this conversation from others of the adapter. ``session``: the session of memory that it belongs to."""
-        self._engine, self.scope = check_engine(engine), Scope.of(scope)
-        self._mark, self._session = {"adapter": adapter, **place}, session
+        ``place``: what tells this conversation from others of the adapter. ``session``: the session
+        of memory that it belongs to.
+        """
+        self._engine = check_engine(engine)
+        self.scope = Scope.of(scope)
+        self._mark = {"adapter": adapter, **place}
+        self._session = session
         self._lock = threading.Lock()
 
     def append(self, items: Sequence[FrameworkItem]) -> None:
@@ -71,8 +86,13 @@ class FrameworkItemJournal:
         if keys := {turn.external_id for turn in turns} - {""}:
             self._finish_erasing(keys)
         receipts = self._engine.write_turns(turns, self.scope, Kind.TURN)
-        if self._engine.settings.enabled and any(receipt.outcome == "refused" for receipt in receipts):
-            raise RefusedError("An item was not stored: it holds a secret.", hint="Take it out, or set `write.secrets` to redact.")
+        if self._engine.settings.enabled and any(
+            receipt.outcome == "refused" for receipt in receipts
+        ):
+            raise RefusedError(
+                "An item was not stored: it holds a secret.",
+                hint="Take it out, or set `write.secrets` to redact.",
+            )
 
     def read(self, limit: int | None = None) -> list[Json]:
         """Return the latest ``limit`` items (None: all), oldest first."""
@@ -100,7 +120,13 @@ class FrameworkItemJournal:
             return self._to_turn(make_silent_item(item.data, item.key))
         marked = {ITEM: {**data, "text": own}} if item.said else {ITEM: data, UNSEARCHED: True}
         key = hash_key(*self._mark.values(), item.key) if item.key else ""
-        return Turn(item.text, role=item.role, session=label_session(self._session), external_id=key, meta=marked)
+        return Turn(
+            item.text,
+            role=item.role,
+            session=label_session(self._session),
+            external_id=key,
+            meta=marked,
+        )
 
     def _finish_erasing(self, keys: Collection[str]) -> None:
         """Purge what was only forgotten and holds one of these keys."""
@@ -109,11 +135,15 @@ class FrameworkItemJournal:
             self._engine.purge(ids, scope=self.scope)
 
     def _list_records(self, order: Order, statuses: Sequence[Status] = KEPT) -> Iterator[Record]:
-        return list_items(self._engine, self.scope, self._mark, order, session=self._session, statuses=statuses)
+        return list_items(
+            self._engine, self.scope, self._mark, order, session=self._session, statuses=statuses
+        )
 
     def _iter_items(self, order: Order) -> Iterator[tuple[str, Json]]:
         """Yield ids and items.
-        Data that was edited away by hand is no item."""
+
+        Data that was edited away by hand is no item.
+        """
         for record in self._list_records(order):
             if "data" in record.meta[ITEM]:
                 yield record.id, read_item(record)["data"]
@@ -123,13 +153,17 @@ def check_engine(engine: MemoryEngine) -> MemoryEngine:
     """Return the engine. InputError: it is no plain one."""
     if not hasattr(type(engine), "observe"):
         hint = "Give the engine that engrams.open returns: adapters run it on threads themselves."
-        raise InputError(f"An adapter takes a MemoryEngine, not {type(engine).__name__}.", hint=hint)
+        raise InputError(
+            f"An adapter takes a MemoryEngine, not {type(engine).__name__}.", hint=hint
+        )
     return engine
 
 
 async def run_to_end(function: Callable[..., T], *given: Any) -> T:
     """Run a change in a thread; cancelling waits for its end.
-    So whoever is told of the cancellation finds the change made whole, and not still under way."""
+
+    So whoever is told of the cancellation finds the change made whole, and not still under way.
+    """
     task = asyncio.ensure_future(asyncio.to_thread(function, *given))
     cancelled = False
     while not task.done():
@@ -143,19 +177,37 @@ async def run_to_end(function: Callable[..., T], *given: Any) -> T:
 
 
 def list_items(
-    engine: MemoryEngine, scope: Scope, mark: Mapping[str, str], order: Order = "oldest", *, session: str = "", **fields: Any
+    engine: MemoryEngine,
+    scope: Scope,
+    mark: Mapping[str, str],
+    order: Order = "oldest",
+    *,
+    session: str = "",
+    **fields: Any,
 ) -> Iterator[Record]:
     """Yield an adapter's records of exactly this scope, page by page.
 
-    ``mark``: the adapter, and fields of its items that must be equal. ``session``: the one they all are in, which makes it quick."""
+    ``mark``: the adapter, and fields of its items that must be equal. ``session``: the one they all
+    are in, which makes it quick.
+    """
     equal = tuple(Condition(f"meta.{ITEM}.{name}", "eq", value) for name, value in mark.items())
     where = Where("and", (Condition("scope", "eq", scope.key), *equal))
-    return list_matching(engine, scope, where, order, **({"session": label_session(session)} if session else {}), **fields)
+    return list_matching(
+        engine,
+        scope,
+        where,
+        order,
+        **({"session": label_session(session)} if session else {}),
+        **fields,
+    )
 
 
-def list_matching(engine: MemoryEngine, scope: Scope, where: Where, order: Order, **fields: Any) -> Iterator[Record]:
+def list_matching(
+    engine: MemoryEngine, scope: Scope, where: Where, order: Order, **fields: Any
+) -> Iterator[Record]:
     """Yield the matching records in reach of a scope, page by page."""
-    after, most = "", min(_PAGE, engine.settings.limits.results)
+    after = ""
+    most = min(_PAGE, engine.settings.limits.results)
     asked = {"statuses": KEPT, **fields}
     while True:
         page = engine.list(scope=scope, where=where, order=order, after=after, limit=most, **asked)
@@ -167,7 +219,10 @@ def list_matching(engine: MemoryEngine, scope: Scope, where: Where, order: Order
 
 def read_item(record: Record) -> dict[str, Json]:
     """Return an adapter's metadata of a record.
-    The text that it was put with is there as it is now, where it was edited since: in a file, on the page."""
+
+    The text that it was put with is there as it is now, where it was edited since: in a file, on
+    the page.
+    """
     item: dict[str, Json] = record.meta[ITEM]
     put = item.get("text") or record.text
     return item if put == record.text else dict(_replace_texts(item, put, record.text))

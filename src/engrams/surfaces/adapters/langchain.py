@@ -11,7 +11,11 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.stores import BaseStore
 
 from engrams.surfaces.adapters.itemjournal import ITEM, read_item
-from engrams.surfaces.adapters.namespaceditems import NamespacedItems, NamespacedItemWrite, describe_value
+from engrams.surfaces.adapters.namespaceditems import (
+    NamespacedItems,
+    NamespacedItemWrite,
+    describe_value,
+)
 from engrams.types import Hit, Scope, ScopeInput
 
 if TYPE_CHECKING:
@@ -25,13 +29,18 @@ class LangChainRetriever(BaseRetriever):
     scope: Any
     k: int = 10
 
-    def __init__(self, engine: MemoryEngine, scope: ScopeInput, *, k: int = 10, **fields: Any) -> None:
+    def __init__(
+        self, engine: MemoryEngine, scope: ScopeInput, *, k: int = 10, **fields: Any
+    ) -> None:
         """Retrieve from one scope.
 
-        ``k``: documents at most. ``fields``: those of ``BaseRetriever``, such as ``tags``."""
+        ``k``: documents at most. ``fields``: those of ``BaseRetriever``, such as ``tags``.
+        """
         super().__init__(engine=engine, scope=Scope.of(scope), k=k, **fields)
 
-    def _get_relevant_documents(self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None) -> list[Document]:
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None
+    ) -> list[Document]:
         found = self.engine.search(query, scope=self.scope, limit=self.k if k is None else k)
         return [_to_document(hit) for hit in found.hits]
 
@@ -39,13 +48,16 @@ class LangChainRetriever(BaseRetriever):
 class LangChainStore(BaseStore[str, Any]):
     """JSON values under keys, for chains that take a ``BaseStore``.
 
-    A value with words is a memory like any other, found by every search."""
+    A value with words is a memory like any other, found by every search.
+    """
 
     def __init__(self, engine: MemoryEngine, scope: ScopeInput, *, name: str = "store") -> None:
         """Keep the values of one store in a scope.
 
-        ``name``: tells it from the other stores of the scope."""
-        self._items, self._namespace = NamespacedItems(engine, scope, "langchain"), (name,)
+        ``name``: tells it from the other stores of the scope.
+        """
+        self._items = NamespacedItems(engine, scope, "langchain")
+        self._namespace = (name,)
 
     def mget(self, keys: Sequence[str]) -> list[Any]:
         """Return the value of each key; None where there is none."""
@@ -53,8 +65,14 @@ class LangChainStore(BaseStore[str, Any]):
         return [None if record is None else read_item(record)["value"]["value"] for record in found]
 
     def mset(self, key_value_pairs: Sequence[tuple[str, Any]]) -> None:
-        """Store JSON values. RefusedError: one holds a secret and ``write.secrets`` is ``refuse``."""
-        pairs = [(self._namespace, key, {"value": value}, describe_value(value)) for key, value in key_value_pairs]
+        """Store JSON values.
+
+        RefusedError: one holds a secret and ``write.secrets`` is ``refuse``.
+        """
+        pairs = [
+            (self._namespace, key, {"value": value}, describe_value(value))
+            for key, value in key_value_pairs
+        ]
         self._items.write([NamespacedItemWrite(*each) for each in pairs])
 
     def mdelete(self, keys: Sequence[str]) -> None:
@@ -70,5 +88,11 @@ class LangChainStore(BaseStore[str, Any]):
 def _to_document(hit: Hit) -> Document:
     record = hit.record
     said = (record.valid_from or record.recorded_at).isoformat()
-    told = {"score": hit.score, "kind": record.kind.value, "at": said, "by": record.speaker or record.role, "session": record.session}
+    told = {
+        "score": hit.score,
+        "kind": record.kind.value,
+        "at": said,
+        "by": record.speaker or record.role,
+        "session": record.session,
+    }
     return Document(id=record.id, page_content=record.search_text, metadata={**told, **record.meta})

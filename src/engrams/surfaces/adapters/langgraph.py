@@ -10,7 +10,16 @@ from datetime import datetime
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from langgraph.store.base import BaseStore, GetOp, Item, ListNamespacesOp, PutOp, SearchItem, SearchOp, validate_op_namespace
+from langgraph.store.base import (
+    BaseStore,
+    GetOp,
+    Item,
+    ListNamespacesOp,
+    PutOp,
+    SearchItem,
+    SearchOp,
+    validate_op_namespace,
+)
 from langgraph.store.base.batch import AsyncBatchedBaseStore
 from langgraph.store.base.embed import ensure_embeddings, get_text_at_path
 
@@ -36,7 +45,13 @@ _SWEEP_MINUTES = 5.0
 class LangGraphStoreOperations:
     """LangGraph's operations over the items of an engine."""
 
-    def __init__(self, engine: MemoryEngine, scope: ScopeOf, index: Mapping[str, Any] | None, ttl: Mapping[str, Any] | None) -> None:
+    def __init__(
+        self,
+        engine: MemoryEngine,
+        scope: ScopeOf,
+        index: Mapping[str, Any] | None,
+        ttl: Mapping[str, Any] | None,
+    ) -> None:
         self.items = NamespacedItems(engine, scope, "langgraph", ttl)
         self.embeddings = ensure_embeddings(index["embed"]) if index else None
         self.fields: Sequence[str] = (index or {}).get("fields") or [_WHOLE]
@@ -45,14 +60,26 @@ class LangGraphStoreOperations:
 
     def list_texts(self, ops: Sequence[Any]) -> tuple[list[str], list[str]]:
         """List the texts to embed, of values and of queries.
-        None without an index."""
+
+        None without an index.
+        """
         if self.embeddings is None:
             return [], []
-        values = (text for op in ops if isinstance(op, PutOp) and op.value is not None for text in self._read_fields(op))
+        values = (
+            text
+            for op in ops
+            if isinstance(op, PutOp) and op.value is not None
+            for text in self._read_fields(op)
+        )
         queries = (op.query for op in ops if isinstance(op, SearchOp) and op.query)
         return list(dict.fromkeys(values)), list(dict.fromkeys(queries))
 
-    def run(self, ops: Sequence[Any], vectors: Mapping[str, Sequence[float]], queries: Mapping[str, Sequence[float]]) -> list[Any]:
+    def run(
+        self,
+        ops: Sequence[Any],
+        vectors: Mapping[str, Sequence[float]],
+        queries: Mapping[str, Sequence[float]],
+    ) -> list[Any]:
         """Carry out operations in order; each sees those before it."""
         results: list[Any] = []
         puts: list[NamespacedItemWrite] = []
@@ -80,15 +107,30 @@ class LangGraphStoreOperations:
         if op.index is False:
             return []
         value = dict(op.value)
-        return [text for field in (op.index or self.fields) for text in get_text_at_path(value, field)]
+        return [
+            text for field in (op.index or self.fields) for text in get_text_at_path(value, field)
+        ]
 
     def _to_write(self, op: Any, vectors: Mapping[str, Sequence[float]]) -> NamespacedItemWrite:
         if op.value is None:
             return NamespacedItemWrite(tuple(op.namespace), str(op.key), None)
         fields = [] if op.index is False else list(op.index or self.fields)
-        text = describe_value(dict(op.value)) if _WHOLE in fields else "\n".join(self._read_fields(op))
-        rows = [vectors[each] for each in dict.fromkeys(self._read_fields(op))] if self.embeddings is not None else []
-        return NamespacedItemWrite(tuple(op.namespace), str(op.key), op.value, text.strip(), rows, op.ttl)
+        text = (
+            describe_value(dict(op.value)) if _WHOLE in fields else "\n".join(self._read_fields(op))
+        )
+        rows = (
+            [vectors[each] for each in dict.fromkeys(self._read_fields(op))]
+            if self.embeddings is not None
+            else []
+        )
+        return NamespacedItemWrite(
+            namespace=tuple(op.namespace),
+            key=str(op.key),
+            value=op.value,
+            text=text.strip(),
+            vectors=rows,
+            ttl=op.ttl,
+        )
 
     def _get(self, op: Any) -> Item | None:
         record = self.items.get(tuple(op.namespace), str(op.key))
@@ -99,7 +141,9 @@ class LangGraphStoreOperations:
         return Item(**_to_fields(record))
 
     def _search(self, op: Any, queries: Mapping[str, Sequence[float]]) -> list[SearchItem]:
-        prefix, where, end = tuple(op.namespace_prefix), to_conditions(op.filter or {}), op.offset + op.limit
+        prefix = tuple(op.namespace_prefix)
+        where = to_conditions(op.filter or {})
+        end = op.offset + op.limit
         found: Iterable[tuple[Record, float | None]]
         if not op.query:
             found = ((record, None) for record in self.items.find(prefix, where))
@@ -114,9 +158,17 @@ class LangGraphStoreOperations:
 
     def _list_namespaces(self, op: Any) -> list[Namespace]:
         conditions = op.match_conditions or ()
-        plain = (tuple(each.path) for each in conditions if each.match_type == "prefix" and "*" not in each.path)
+        plain = (
+            tuple(each.path)
+            for each in conditions
+            if each.match_type == "prefix" and "*" not in each.path
+        )
         known = self.items.list_namespaces(max(plain, key=len, default=()))
-        chosen = {name[: op.max_depth] for name in known if all(_matches(name, each) for each in conditions)}
+        chosen = {
+            name[: op.max_depth]
+            for name in known
+            if all(_matches(name, each) for each in conditions)
+        }
         return sorted(chosen)[op.offset : op.offset + op.limit]
 
 
@@ -124,13 +176,17 @@ class ExpiredItemSweeper:
     """Thread that purges what outlived its time."""
 
     def __init__(self, items: NamespacedItems) -> None:
-        self._items, self._stop, self._thread = items, threading.Event(), threading.Thread()
+        self._items = items
+        self._stop = threading.Event()
+        self._thread = threading.Thread()
 
     def start(self, minutes: float) -> None:
         """Sweep every so many minutes, until stopped."""
         if not self._thread.is_alive():
             self._stop.clear()
-            self._thread = threading.Thread(target=self._run, args=(minutes * 60,), name="engrams-ttl", daemon=True)
+            self._thread = threading.Thread(
+                target=self._run, args=(minutes * 60,), name="engrams-ttl", daemon=True
+            )
             self._thread.start()
 
     def stop(self, timeout: float | None = None) -> bool:
@@ -146,21 +202,32 @@ class ExpiredItemSweeper:
 
 
 class LangGraphStore(BaseStore):
-    """LangGraph store in memory: ``builder.compile(store=LangGraphStore(memory, ("user", "ann")))``.
+    """LangGraph store in memory: ``builder.compile(store=LangGraphStore(memory, ("user",
+    "ann")))``.
 
-    Values with words are memories like any other, found by every search; others, and those put with ``index=False``, are kept for the
-    store alone. Without ``index`` the engine ranks searches, by words and by its own embedder."""
+    Values with words are memories like any other, found by every search; others, and those put with
+    ``index=False``, are kept for the store alone. Without ``index`` the engine ranks searches, by
+    words and by its own embedder.
+    """
 
     supports_ttl = True
 
     def __init__(
-        self, engine: MemoryEngine, scope: ScopeOf, *, index: Mapping[str, Any] | None = None, ttl: Mapping[str, Any] | None = None
+        self,
+        engine: MemoryEngine,
+        scope: ScopeOf,
+        *,
+        index: Mapping[str, Any] | None = None,
+        ttl: Mapping[str, Any] | None = None,
     ) -> None:
         """Keep the store in a scope, each namespace in its own below.
 
-        ``scope`` may be a function: of ``("memories", "ann")`` it gives ``("user", "ann")``, and of its beginnings too, where a search
-        names no more. ``index``: LangGraph's ``IndexConfig``; its ``embed`` then ranks. ``ttl``: LangGraph's ``TTLConfig``, in minutes."""
-        self.index_config, self.ttl_config = index, ttl
+        ``scope`` may be a function: of ``("memories", "ann")`` it gives ``("user", "ann")``, and of
+        its beginnings too, where a search names no more. ``index``: LangGraph's ``IndexConfig``;
+        its ``embed`` then ranks. ``ttl``: LangGraph's ``TTLConfig``, in minutes.
+        """
+        self.index_config = index
+        self.ttl_config = ttl
         self._operations = LangGraphStoreOperations(engine, scope, index, ttl)
         self.embeddings: Any = self._operations.embeddings
         self._sweeper = ExpiredItemSweeper(self._operations.items)
@@ -168,11 +235,16 @@ class LangGraphStore(BaseStore):
     @classmethod
     @contextmanager
     def from_conn_string(
-        cls, conn_string: str, *, index: Mapping[str, Any] | None = None, ttl: Mapping[str, Any] | None = None
+        cls,
+        conn_string: str,
+        *,
+        index: Mapping[str, Any] | None = None,
+        ttl: Mapping[str, Any] | None = None,
     ) -> Iterator[LangGraphStore]:
         """Open a store of the settings' owner on its own engine.
 
-        ``conn_string``: a database file, or ``:memory:``."""
+        ``conn_string``: a database file, or ``:memory:``.
+        """
         with _open_engine(conn_string) as engine:
             store = cls(engine, ("user", engine.settings.owner), index=index, ttl=ttl)
             try:
@@ -210,16 +282,24 @@ class LangGraphStore(BaseStore):
 
 class AsyncLangGraphStore(AsyncBatchedBaseStore):
     """LangGraph store for asyncio; as ``LangGraphStore``.
-    Made within a running loop; operations of one moment go together."""
+
+    Made within a running loop; operations of one moment go together.
+    """
 
     supports_ttl = True
 
     def __init__(
-        self, engine: MemoryEngine, scope: ScopeOf, *, index: Mapping[str, Any] | None = None, ttl: Mapping[str, Any] | None = None
+        self,
+        engine: MemoryEngine,
+        scope: ScopeOf,
+        *,
+        index: Mapping[str, Any] | None = None,
+        ttl: Mapping[str, Any] | None = None,
     ) -> None:
         """Keep the store in a scope; as ``LangGraphStore``."""
         super().__init__()
-        self.index_config, self.ttl_config = index, ttl
+        self.index_config = index
+        self.ttl_config = ttl
         self._operations = LangGraphStoreOperations(engine, scope, index, ttl)
         self.embeddings: Any = self._operations.embeddings
         self._sweeper = ExpiredItemSweeper(self._operations.items)
@@ -227,11 +307,16 @@ class AsyncLangGraphStore(AsyncBatchedBaseStore):
     @classmethod
     @asynccontextmanager
     async def from_conn_string(
-        cls, conn_string: str, *, index: Mapping[str, Any] | None = None, ttl: Mapping[str, Any] | None = None
+        cls,
+        conn_string: str,
+        *,
+        index: Mapping[str, Any] | None = None,
+        ttl: Mapping[str, Any] | None = None,
     ) -> AsyncIterator[AsyncLangGraphStore]:
         """Open a store of the settings' owner on its own engine.
 
-        ``conn_string``: a database file, or ``:memory:``."""
+        ``conn_string``: a database file, or ``:memory:``.
+        """
         engine = await asyncio.to_thread(_open_engine, conn_string)
         try:
             store = cls(engine, ("user", engine.settings.owner), index=index, ttl=ttl)
@@ -251,12 +336,15 @@ class AsyncLangGraphStore(AsyncBatchedBaseStore):
         texts, queries = self._operations.list_texts(some)
         rows = await self.embeddings.aembed_documents(texts) if texts else []
         asked = {query: await self.embeddings.aembed_query(query) for query in queries}
-        return await asyncio.to_thread(self._operations.run, some, dict(zip(texts, rows, strict=True)), asked)
+        return await asyncio.to_thread(
+            self._operations.run, some, dict(zip(texts, rows, strict=True)), asked
+        )
 
     def batch(self, ops: Iterable[Any]) -> list[Any]:
         """Carry out operations from another thread than the loop's.
 
-        InvalidStateError: called in the loop's own thread, which would wait for itself."""
+        InvalidStateError: called in the loop's own thread, which would wait for itself.
+        """
         self._check_loop()
         return asyncio.run_coroutine_threadsafe(self.abatch(list(ops)), self._loop).result()
 
@@ -278,7 +366,9 @@ class AsyncLangGraphStore(AsyncBatchedBaseStore):
         except RuntimeError:
             return
         if running:
-            raise asyncio.InvalidStateError("Call this from another thread, or await its async twin, such as `aget`.")
+            raise asyncio.InvalidStateError(
+                "Call this from another thread, or await its async twin, such as `aget`."
+            )
 
 
 def _open_engine(place: str) -> MemoryEngine:
@@ -296,13 +386,25 @@ def _check_ops(ops: Iterable[Any]) -> list[Any]:
 
 def _to_fields(record: Record) -> dict[str, Any]:
     item = read_item(record)
-    moments = {name: datetime.fromisoformat(item[short]) for name, short in (("created_at", "created"), ("updated_at", "updated"))}
-    return {"value": item["value"], "key": item["key"], "namespace": tuple(item["namespace"].split(".")), **moments}
+    moments = {
+        name: datetime.fromisoformat(item[short])
+        for name, short in (("created_at", "created"), ("updated_at", "updated"))
+    }
+    return {
+        "value": item["value"],
+        "key": item["key"],
+        "namespace": tuple(item["namespace"].split(".")),
+        **moments,
+    }
 
 
 def _matches(namespace: Namespace, condition: Any) -> bool:
     path = tuple(condition.path)
     if len(namespace) < len(path):
         return False
-    part = namespace[: len(path)] if condition.match_type == "prefix" else namespace[len(namespace) - len(path) :]
+    part = (
+        namespace[: len(path)]
+        if condition.match_type == "prefix"
+        else namespace[len(namespace) - len(path) :]
+    )
     return all(wanted in ("*", label) for wanted, label in zip(path, part, strict=True))

@@ -21,22 +21,42 @@ _ROLES = {"user": "user", "assistant": "assistant", "chatbot": "assistant"}
 class LlamaIndexMemoryBlock(BaseMemoryBlock[str]):
     """Long-term memory of a scope, for ``Memory.from_defaults(memory_blocks=[…])``.
 
-    What leaves the short-term memory is stored; what the last question needs is inserted."""
+    What leaves the short-term memory is stored; what the last question needs is inserted.
+    """
 
     _engine: Any = PrivateAttr()
     _scope: Scope = PrivateAttr()
     _tokens: int | None = PrivateAttr()
     _asked: tuple[str, int] = PrivateAttr(default=("", 0))
 
-    def __init__(self, engine: MemoryEngine, scope: ScopeInput, *, tokens: int | None = None, name: str = "memory", **fields: Any) -> None:
+    def __init__(
+        self,
+        engine: MemoryEngine,
+        scope: ScopeInput,
+        *,
+        tokens: int | None = None,
+        name: str = "memory",
+        **fields: Any,
+    ) -> None:
         """Remember for one scope.
 
-        ``tokens``: of the inserted text at most (None: ``read.context_tokens``). ``fields``: those of ``BaseMemoryBlock``."""
+        ``tokens``: of the inserted text at most (None: ``read.context_tokens``). ``fields``: those
+        of ``BaseMemoryBlock``.
+        """
         super().__init__(name=name, **fields)
-        self._engine, self._scope, self._tokens = engine, Scope.of(scope), tokens
+        self._engine = engine
+        self._scope = Scope.of(scope)
+        self._tokens = tokens
 
     async def _aget(self, messages: Sequence[ChatMessage] | None = None, **_block: Any) -> str:
-        asked = next((text for role, text in map(_read_message, reversed(messages or ())) if role == "user" and text), "")
+        asked = next(
+            (
+                text
+                for role, text in map(_read_message, reversed(messages or ()))
+                if role == "user" and text
+            ),
+            "",
+        )
         return await asyncio.to_thread(self._recall, asked, self._tokens)
 
     async def _aput(self, messages: Sequence[ChatMessage]) -> None:
@@ -46,7 +66,11 @@ class LlamaIndexMemoryBlock(BaseMemoryBlock[str]):
         """Recall for the last question again, with fewer tokens."""
         asked, used = self._asked
         left = used - tokens_to_truncate
-        return await asyncio.to_thread(self._recall, asked, left) or None if content and left > 0 else None
+        return (
+            await asyncio.to_thread(self._recall, asked, left) or None
+            if content and left > 0
+            else None
+        )
 
     def _recall(self, asked: str, tokens: int | None) -> str:
         made = self._engine.context(asked, scope=self._scope, tokens=tokens)

@@ -10,8 +10,21 @@ from typing import TYPE_CHECKING, Any
 from pydantic import TypeAdapter
 from pydantic_ai import FunctionToolset, RunContext
 from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.conversation_store import ConversationConflict, ConversationEntry, ConversationRecord, ConversationStore
-from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, ToolCallPart, ToolReturnPart, UserPromptPart
+from pydantic_ai.conversation_store import (
+    ConversationConflict,
+    ConversationEntry,
+    ConversationRecord,
+    ConversationStore,
+)
+from pydantic_ai.messages import (
+    ModelMessage,
+    ModelRequest,
+    ModelResponse,
+    TextPart,
+    ToolCallPart,
+    ToolReturnPart,
+    UserPromptPart,
+)
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.run import AgentRunResult
 
@@ -46,44 +59,76 @@ class PydanticAIToolset(FunctionToolset[Any]):
     """The tools ``search_memory`` and ``manage_memory`` of a scope."""
 
     def __init__(
-        self, engine: MemoryEngine, scope: ScopeInput, *, permitted: Collection[Action] = ACTIONS, id: str = "engrams", **fields: Any
+        self,
+        engine: MemoryEngine,
+        scope: ScopeInput,
+        *,
+        permitted: Collection[Action] = ACTIONS,
+        id: str = "engrams",
+        **fields: Any,
     ) -> None:
         """Make tools for one scope.
 
-        ``permitted``: the actions of ``manage_memory``, which is left out where there are none. ``id``: of the toolset, unique in an agent.
-        ``fields``: the others of ``FunctionToolset``, such as ``max_retries``."""
+        ``permitted``: the actions of ``manage_memory``, which is left out where there are none.
+        ``id``: of the toolset, unique in an agent. ``fields``: the others of ``FunctionToolset``,
+        such as ``max_retries``.
+        """
         memory = AgentMemory(engine, scope, permitted=permitted)
-        super().__init__([memory.search_memory, *([memory.manage_memory] if memory.permitted else [])], id=id, **fields)
+        super().__init__(
+            [memory.search_memory, *([memory.manage_memory] if memory.permitted else [])],
+            id=id,
+            **fields,
+        )
 
 
 class PydanticAIMemory(AbstractCapability[Any]):
     """Memory of a scope, for ``Agent(capabilities=[…])``.
 
-    Each request is given what the prompt needs, in that request only. The prompt is stored when the run begins, answers when it ends."""
+    Each request is given what the prompt needs, in that request only. The prompt is stored when the
+    run begins, answers when it ends.
+    """
 
     def __init__(
-        self, engine: MemoryEngine, scope: ScopeInput, *, tokens: int | None = None, tools: bool = True, store: bool = True
+        self,
+        engine: MemoryEngine,
+        scope: ScopeInput,
+        *,
+        tokens: int | None = None,
+        tools: bool = True,
+        store: bool = True,
     ) -> None:
         """Remember for one scope.
 
-        ``tokens``: of the added text at most (None: ``read.context_tokens``). ``tools``: let the model search and change memory.
-        ``store``: keep what is said; off where a conversation store keeps it. InputError: ``tokens`` is no number above 0."""
+        ``tokens``: of the added text at most (None: ``read.context_tokens``). ``tools``: let the
+        model search and change memory. ``store``: keep what is said; off where a conversation store
+        keeps it. InputError: ``tokens`` is no number above 0.
+        """
         if tokens is not None and (not isinstance(tokens, int) or tokens < 1):
-            raise InputError(f"tokens is a number above 0, not {tokens!r}.", hint="Leave it out for read.context_tokens.")
-        self._engine, self._scope, self._tokens = check_engine(engine), Scope.of(scope), tokens
-        self._tools, self._store = tools, store
+            raise InputError(
+                f"tokens is a number above 0, not {tokens!r}.",
+                hint="Leave it out for read.context_tokens.",
+            )
+        self._engine = check_engine(engine)
+        self._scope = Scope.of(scope)
+        self._tokens = tokens
+        self._tools = tools
+        self._store = store
         self._recalled: dict[str, str] = {}
         self._kept: set[tuple[Role, str]] = set()
 
     async def for_run(self, ctx: RunContext[Any]) -> PydanticAIMemory:
         """Return one with a run's own state."""
-        return PydanticAIMemory(self._engine, self._scope, tokens=self._tokens, tools=self._tools, store=self._store)
+        return PydanticAIMemory(
+            self._engine, self._scope, tokens=self._tokens, tools=self._tools, store=self._store
+        )
 
     def get_toolset(self) -> PydanticAIToolset | None:
         """Return the tools, if the model may use them."""
         return PydanticAIToolset(self._engine, self._scope) if self._tools else None
 
-    async def before_model_request(self, ctx: RunContext[Any], request_context: ModelRequestContext) -> ModelRequestContext:
+    async def before_model_request(
+        self, ctx: RunContext[Any], request_context: ModelRequestContext
+    ) -> ModelRequestContext:
         """Put what the last prompt needs before it."""
         messages = request_context.messages
         for at in range(len(messages) - 1, -1, -1):
@@ -91,25 +136,42 @@ class PydanticAIMemory(AbstractCapability[Any]):
             if isinstance(message, ModelRequest) and (asked := _read_text([message], "user")):
                 if recalled := await self._recall(asked):
                     told = replace(message, parts=[UserPromptPart(recalled), *message.parts])
-                    return replace(request_context, messages=[*messages[:at], told, *messages[at + 1 :]])
+                    return replace(
+                        request_context, messages=[*messages[:at], told, *messages[at + 1 :]]
+                    )
                 break
         return request_context
 
     async def before_run(self, ctx: RunContext[Any]) -> None:
         """Recall for the prompt, then store it, however the run ends."""
-        if said := "" if ctx.prompt is None else _read_text([ModelRequest([UserPromptPart(ctx.prompt)])], "user"):
+        if (
+            said := ""
+            if ctx.prompt is None
+            else _read_text([ModelRequest([UserPromptPart(ctx.prompt)])], "user")
+        ):
             await self._recall(said)
             await self._keep(ctx, [("user", said)])
 
-    async def after_run(self, ctx: RunContext[Any], *, result: AgentRunResult[Any]) -> AgentRunResult[Any]:
+    async def after_run(
+        self, ctx: RunContext[Any], *, result: AgentRunResult[Any]
+    ) -> AgentRunResult[Any]:
         """Store what else was said in the run."""
         roles: tuple[Role, ...] = ("user", "assistant")
-        said = [(role, text) for message in result.new_messages() for role in roles if (text := _read_text([message], role))]
+        said = [
+            (role, text)
+            for message in result.new_messages()
+            for role in roles
+            if (text := _read_text([message], role))
+        ]
         await self._keep(ctx, said)
         return result
 
     async def _keep(self, ctx: RunContext[Any], said: Sequence[tuple[Role, str]]) -> None:
-        turns = [Turn(text, role, session=ctx.conversation_id or "") for role, text in said if (role, text) not in self._kept]
+        turns = [
+            Turn(text, role, session=ctx.conversation_id or "")
+            for role, text in said
+            if (role, text) not in self._kept
+        ]
         if turns and self._store:
             await asyncio.to_thread(self._engine.observe, turns, scope=self._scope)
         self._kept.update(said)
@@ -117,7 +179,9 @@ class PydanticAIMemory(AbstractCapability[Any]):
     async def _recall(self, asked: str) -> str:
         """Recall once for a prompt, so that a run's requests begin alike."""
         if asked not in self._recalled:
-            made = await asyncio.to_thread(self._engine.context, asked, scope=self._scope, tokens=self._tokens)
+            made = await asyncio.to_thread(
+                self._engine.context, asked, scope=self._scope, tokens=self._tokens
+            )
             self._recalled[asked] = made.text
         return self._recalled[asked]
 
@@ -125,31 +189,45 @@ class PydanticAIMemory(AbstractCapability[Any]):
 class PydanticAIConversationStore(ConversationStore):
     """Conversations in memory, each message stored once.
 
-    What people and the model said becomes turns of memory, in the session of that name; calls of tools, results and the records are kept
-    for the conversation alone. A message that was forgotten or purged is left out of the history, and the rest of it loads.
-    Deleting a conversation erases the messages that no other one reaches."""
+    What people and the model said becomes turns of memory, in the session of that name; calls of
+    tools, results and the records are kept for the conversation alone. A message that was forgotten
+    or purged is left out of the history, and the rest of it loads. Deleting a conversation erases
+    the messages that no other one reaches.
+    """
 
     def __init__(self, engine: MemoryEngine, scope: ScopeInput) -> None:
         """Keep the conversations of one scope of memory."""
-        self._engine, self._place = check_engine(engine), Scope.of(scope)
+        self._engine = check_engine(engine)
+        self._place = Scope.of(scope)
 
     async def read_record(self, conversation_id: str) -> ConversationRecord | None:
         """Return a conversation's record, or None."""
         held = await asyncio.to_thread(self._find_record, conversation_id)
         return None if held is None else _load_record(held)
 
-    async def read_records(self, *, scope: str | None = None, limit: int | None = None) -> Sequence[ConversationRecord]:
+    async def read_records(
+        self, *, scope: str | None = None, limit: int | None = None
+    ) -> Sequence[ConversationRecord]:
         """Return records, those last saved first."""
-        held = await asyncio.to_thread(lambda: list(list_items(self._engine, self._place, _mark("record"))))
-        found = [record for record in map(_load_record, held) if scope is None or record.scope == scope]
+        held = await asyncio.to_thread(
+            lambda: list(list_items(self._engine, self._place, _mark("record")))
+        )
+        found = [
+            record for record in map(_load_record, held) if scope is None or record.scope == scope
+        ]
         return sorted(found, key=lambda record: record.updated_at, reverse=True)[:limit]
 
     async def write_record(
-        self, record: ConversationRecord, *, new_entries: Sequence[ConversationEntry] = (), expected_revision: str | None
+        self,
+        record: ConversationRecord,
+        *,
+        new_entries: Sequence[ConversationEntry] = (),
+        expected_revision: str | None,
     ) -> None:
         """Store new entries, then the record.
 
-        ConversationConflict: it changed meanwhile; entries that nothing reaches may stay."""
+        ConversationConflict: it changed meanwhile; entries that nothing reaches may stay.
+        """
         await asyncio.to_thread(self._write, record, new_entries, expected_revision)
 
     async def delete_record(self, conversation_id: str, *, expected_revision: str) -> None:
@@ -163,10 +241,13 @@ class PydanticAIConversationStore(ConversationStore):
             raise KeyError(entry_id)
         return _ENTRY.validate_python(held.meta[ITEM]["data"])
 
-    async def read_history(self, head_id: str | None, *, limit: int | None = None) -> list[ConversationEntry]:
+    async def read_history(
+        self, head_id: str | None, *, limit: int | None = None
+    ) -> list[ConversationEntry]:
         """Return the last entries up to ``head_id``, without forgotten ones.
 
-        KeyError: there never was such an entry."""
+        KeyError: there never was such an entry.
+        """
         return await asyncio.to_thread(self._read_history, head_id, limit)
 
     def _read_history(self, head: str | None, limit: int | None) -> list[ConversationEntry]:
@@ -175,11 +256,13 @@ class PydanticAIConversationStore(ConversationStore):
         known: dict[str, Record] = {}
         parents: dict[str, str | None] = {}
         found: list[ConversationEntry] = []
-        at, whole = head, True
+        at = head
+        whole = True
         while at is not None and (limit is None or len(found) < limit):
             if at not in known and self._find("entry", at, _ONCE) is None:
                 parents = parents or self._read_parents()
-                at, whole = parents[at], False
+                at = parents[at]
+                whole = False
                 continue
             while at not in known:
                 held = next(pages)
@@ -188,17 +271,33 @@ class PydanticAIConversationStore(ConversationStore):
             entry = _ENTRY.validate_python(read_item(held)["data"])
             if held.status in KEPT:
                 found.append(entry)
-            at, whole = entry.parent_id, whole and held.status in KEPT
+            at = entry.parent_id
+            whole = whole and held.status in KEPT
         return found[::-1] if whole else _drop_lone_returns(found[::-1])
 
     def _read_parents(self) -> dict[str, str | None]:
         """Map every entry that was ever stored to the one before it."""
         chains = list_items(self._engine, self._place, _mark("chain"))
-        return {name: before for chain in chains for name, before in chain.meta[ITEM]["data"].items()}
+        return {
+            name: before for chain in chains for name, before in chain.meta[ITEM]["data"].items()
+        }
 
     def _find(self, holds: str, key: str, statuses: Sequence[Status] = KEPT) -> Record | None:
-        where = Where("and", (Condition("external_id", "eq", hash_key(_ADAPTER, holds, key)), Condition("scope", "eq", self._place.key)))
-        return next(iter(self._engine.list(scope=self._place, statuses=statuses, where=where, limit=1).records), None)
+        where = Where(
+            "and",
+            (
+                Condition("external_id", "eq", hash_key(_ADAPTER, holds, key)),
+                Condition("scope", "eq", self._place.key),
+            ),
+        )
+        return next(
+            iter(
+                self._engine.list(
+                    scope=self._place, statuses=statuses, where=where, limit=1
+                ).records
+            ),
+            None,
+        )
 
     def _open(self, holds: str, session: str = "") -> FrameworkItemJournal:
         return FrameworkItemJournal(self._engine, self._place, _ADAPTER, {"holds": holds}, session)
@@ -206,16 +305,26 @@ class PydanticAIConversationStore(ConversationStore):
     def _find_record(self, conversation: str) -> Record | None:
         return self._find("record", conversation)
 
-    def _write(self, record: ConversationRecord, entries: Sequence[ConversationEntry], expected: str | None) -> None:
+    def _write(
+        self, record: ConversationRecord, entries: Sequence[ConversationEntry], expected: str | None
+    ) -> None:
         held = self._find_record(record.conversation_id)
         if (None if held is None else _load_record(held).revision) != expected:
             raise ConversationConflict(record.conversation_id)
-        head, known = record.head_id, {entry.id: entry.parent_id for entry in entries}
-        if head is not None and head not in known and self._find("entry", head) is None and head not in self._read_parents():
+        head = record.head_id
+        known = {entry.id: entry.parent_id for entry in entries}
+        if (
+            head is not None
+            and head not in known
+            and self._find("entry", head) is None
+            and head not in self._read_parents()
+        ):
             raise ConversationConflict(record.conversation_id)
         if known:  # the way past an entry outlives it
             self._open("chain").append([make_silent_item(known)])
-        self._open("entry", record.conversation_id).append([_to_journal_item(entry) for entry in entries])
+        self._open("entry", record.conversation_id).append(
+            [_to_journal_item(entry) for entry in entries]
+        )
         data = _RECORD.dump_python(record, mode="json")
         if held is None:
             self._open("record").append([make_silent_item(data, record.conversation_id)])
@@ -225,7 +334,13 @@ class PydanticAIConversationStore(ConversationStore):
             return
         meta = {**held.meta, ITEM: {**held.meta[ITEM], "data": data}}
         try:
-            self._engine.edit(held.id, scope=self._place, fields={"meta": meta}, expect=held.version, reason="the conversation went on")
+            self._engine.edit(
+                held.id,
+                scope=self._place,
+                fields={"meta": meta},
+                expect=held.version,
+                reason="the conversation went on",
+            )
         except (ConflictError, NotFoundError):
             raise ConversationConflict(record.conversation_id) from None
 
@@ -233,14 +348,30 @@ class PydanticAIConversationStore(ConversationStore):
         held = self._find_record(conversation)
         if held is None or _load_record(held).revision != expected:
             raise ConversationConflict(conversation)
-        others = [_load_record(each) for each in list_items(self._engine, self._place, _mark("record")) if each.id != held.id]
-        entries = {each.meta[ITEM]["data"]["id"]: each for each in list_items(self._engine, self._place, _mark("entry"), statuses=_ONCE)}
+        others = [
+            _load_record(each)
+            for each in list_items(self._engine, self._place, _mark("record"))
+            if each.id != held.id
+        ]
+        entries = {
+            each.meta[ITEM]["data"]["id"]: each
+            for each in list_items(self._engine, self._place, _mark("entry"), statuses=_ONCE)
+        }
         parents = self._read_parents()
-        reached = _reach((tip for other in others for tip in (other.head_id, *other.branches)), parents)
+        reached = _reach(
+            (tip for other in others for tip in (other.head_id, *other.branches)), parents
+        )
         mine = _load_record(held)
         lost = _reach((mine.head_id, *mine.branches), parents) - reached
-        chains = [each.id for each in list_items(self._engine, self._place, _mark("chain")) if lost.issuperset(each.meta[ITEM]["data"])]
-        self._engine.purge([held.id, *(entries[one].id for one in lost if one in entries), *chains], scope=self._place)
+        chains = [
+            each.id
+            for each in list_items(self._engine, self._place, _mark("chain"))
+            if lost.issuperset(each.meta[ITEM]["data"])
+        ]
+        self._engine.purge(
+            [held.id, *(entries[one].id for one in lost if one in entries), *chains],
+            scope=self._place,
+        )
 
 
 def _mark(holds: str) -> dict[str, str]:
@@ -264,10 +395,19 @@ def _reach(tips: Iterable[str | None], parents: Mapping[str, str | None]) -> set
 
 def _drop_lone_returns(entries: Sequence[ConversationEntry]) -> list[ConversationEntry]:
     """Drop results of tools whose call was forgotten."""
-    called = {part.tool_call_id for entry in entries for part in entry.message.parts if isinstance(part, ToolCallPart)}
+    called = {
+        part.tool_call_id
+        for entry in entries
+        for part in entry.message.parts
+        if isinstance(part, ToolCallPart)
+    }
     kept = []
     for entry in entries:
-        parts = [part for part in entry.message.parts if not isinstance(part, ToolReturnPart) or part.tool_call_id in called]
+        parts = [
+            part
+            for part in entry.message.parts
+            if not isinstance(part, ToolReturnPart) or part.tool_call_id in called
+        ]
         if len(parts) == len(entry.message.parts):
             kept.append(entry)
         elif parts:
@@ -290,7 +430,12 @@ def _read_text(messages: Iterable[ModelMessage], role: Role) -> str:
     for message in messages:
         if role == "user" and isinstance(message, ModelRequest):
             prompts = [part.content for part in message.parts if isinstance(part, UserPromptPart)]
-            found += [text for one in prompts for text in ([one] if isinstance(one, str) else one) if isinstance(text, str)]
+            found += [
+                text
+                for one in prompts
+                for text in ([one] if isinstance(one, str) else one)
+                if isinstance(text, str)
+            ]
         elif role == "assistant" and isinstance(message, ModelResponse):
             found += [part.content for part in message.parts if isinstance(part, TextPart)]
     return strip_blank("\n".join(found))

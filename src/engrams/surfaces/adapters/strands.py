@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 class StrandsMemoryStore(MemoryStore):
     """Memory of a scope, for ``MemoryManager(stores=[…])``.
 
-    Conversations are given to it as they are: engrams extracts what lasts."""
+    Conversations are given to it as they are: engrams extracts what lasts.
+    """
 
     def __init__(
         self,
@@ -34,10 +35,16 @@ class StrandsMemoryStore(MemoryStore):
     ) -> None:
         """Remember for one scope.
 
-        The other arguments are those of Strands' stores; ``extraction`` True stores the conversation by itself."""
-        self._engine, self._scope = engine, Scope.of(scope)
-        self.name, self.description, self.max_search_results = name, description, max_search_results
-        self.writable, self.extraction = writable, extraction
+        The other arguments are those of Strands' stores; ``extraction`` True stores the
+        conversation by itself.
+        """
+        self._engine = engine
+        self._scope = Scope.of(scope)
+        self.name = name
+        self.description = description
+        self.max_search_results = max_search_results
+        self.writable = writable
+        self.extraction = extraction
         self._run = uuid.uuid4().hex
 
     async def search(self, query: str, options: SearchOptions | None = None) -> list[MemoryEntry]:
@@ -48,23 +55,34 @@ class StrandsMemoryStore(MemoryStore):
 
     async def add(self, content: str, metadata: Mapping[str, Any] | None = None) -> str:
         """Store a statement and return its id."""
-        receipt = await asyncio.to_thread(self._engine.add, Turn(content, meta=dict(metadata or {})), scope=self._scope)
+        receipt = await asyncio.to_thread(
+            self._engine.add, Turn(content, meta=dict(metadata or {})), scope=self._scope
+        )
         return receipt.id
 
-    async def add_messages(self, messages: Sequence[Any], context: AddMessagesContext | None = None) -> None:
+    async def add_messages(
+        self, messages: Sequence[Any], context: AddMessagesContext | None = None
+    ) -> None:
         """Store messages of a conversation in one durable write.
 
-        A batch that is sent again is stored once."""
+        A batch that is sent again is stored once.
+        """
         numbers = (context.sequence_numbers if context else None) or [None] * len(messages)
-        turns = [turn for message, number in zip(messages, numbers, strict=True) if (turn := self._to_turn(message, number))]
+        turns = [
+            turn
+            for message, number in zip(messages, numbers, strict=True)
+            if (turn := self._to_turn(message, number))
+        ]
         if turns:
             await asyncio.to_thread(self._engine.observe, turns, scope=self._scope)
 
     def _to_turn(self, message: Mapping[str, Any], number: int | None) -> Turn | None:
         """Convert a message; None: it has no text.
 
-        Numbers begin anew with each run, so equal words count too."""
-        text, role = strip_blank(join_texts(message["content"])), message["role"]
+        Numbers begin anew with each run, so equal words count too.
+        """
+        text = strip_blank(join_texts(message["content"]))
+        role = message["role"]
         if not text:
             return None
         key = "" if number is None else hash_key("strands", self._run, str(number), role, text)

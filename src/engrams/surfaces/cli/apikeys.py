@@ -8,7 +8,15 @@ from typing import Annotated
 import typer
 
 from engrams.surfaces.cli.globaloptions import GlobalOptions, flatten_options, new_app
-from engrams.surfaces.cli.resultoutput import clean, emit, format_time, note, paint, print_table, say
+from engrams.surfaces.cli.resultoutput import (
+    clean,
+    emit,
+    format_time,
+    note,
+    paint,
+    print_table,
+    say,
+)
 
 app = new_app()
 keys = new_app()
@@ -22,14 +30,30 @@ _RIGHTS = ("read", "write")
 def add(
     name: Annotated[str, typer.Argument(help="A label for the key.")],
     options: GlobalOptions,
-    right: Annotated[list[str], typer.Option("--right", help="read, write, admin or proxy. Repeatable.", metavar="NAME")] = list(_RIGHTS),  # noqa: B006 - typer copies it
-    days: Annotated[int, typer.Option(min=0, help="Days until it expires; 0: never.", metavar="N")] = 365,
-    minute: Annotated[int, typer.Option("--minute-requests", min=0, help="Requests a minute; 0: no limit.", metavar="N")] = 0,
-    daily: Annotated[int, typer.Option("--daily-requests", min=0, help="Requests a day (UTC); 0: no limit.", metavar="N")] = 0,
+    right: Annotated[
+        list[str],
+        typer.Option("--right", help="read, write, admin or proxy. Repeatable.", metavar="NAME"),
+    ] = list(_RIGHTS),  # noqa: B006 - typer copies it
+    days: Annotated[
+        int, typer.Option(min=0, help="Days until it expires; 0: never.", metavar="N")
+    ] = 365,
+    minute: Annotated[
+        int,
+        typer.Option(
+            "--minute-requests", min=0, help="Requests a minute; 0: no limit.", metavar="N"
+        ),
+    ] = 0,
+    daily: Annotated[
+        int,
+        typer.Option(
+            "--daily-requests", min=0, help="Requests a day (UTC); 0: no limit.", metavar="N"
+        ),
+    ] = 0,
 ) -> None:
     """Create a key to one person's memory (--user).
 
-    It is shown once: only its hash is stored."""
+    It is shown once: only its hash is stored.
+    """
     from engrams import build, clock
     from engrams.types import Scope
 
@@ -48,9 +72,15 @@ def add(
         if options.user
         else f"your own memory ({clean(owner.key)}); --user makes one for another person"
     )
-    note(f"{key.id}: {', '.join(key.rights)} for {whose}, {ends}. Store it now: it is not shown again.")
+    note(
+        f"{key.id}: {', '.join(key.rights)} for {whose}, {ends}. Store it now: it is not shown"
+        " again."
+    )
     if settings.serve.upstream and "proxy" not in key.rights:
-        note("It does not reach the model server: chat takes `--right read --right write --right proxy`.")
+        note(
+            "It does not reach the model server: chat takes `--right read --right write --right"
+            " proxy`."
+        )
 
 
 @keys.command(name="list")
@@ -70,14 +100,31 @@ def list_(options: GlobalOptions) -> None:
     moment = clock.now()
     rows = []
     for key in found:
-        state = "revoked" if key.revoked_at else "live" if key.is_live(moment) else "expired"
-        rows.append([key.id, state, clean(key.owner.key), ",".join(key.rights), format_time(key.expires_at) or "never", clean(key.name)])
+        if key.revoked_at:
+            state = "revoked"
+        elif key.is_live(moment):
+            state = "live"
+        else:
+            state = "expired"
+        rows.append(
+            [
+                key.id,
+                state,
+                clean(key.owner.key),
+                ",".join(key.rights),
+                format_time(key.expires_at) or "never",
+                clean(key.name),
+            ]
+        )
     print_table(["id", "state", "owner", "rights", "expires", "name"], rows)
 
 
 @keys.command()
 @flatten_options
-def revoke(id: Annotated[str, typer.Argument(help="The key's id, as `engrams keys list` shows it.")], options: GlobalOptions) -> None:
+def revoke(
+    id: Annotated[str, typer.Argument(help="The key's id, as `engrams keys list` shows it.")],
+    options: GlobalOptions,
+) -> None:
     """Revoke a key at once, on a running server too."""
     from engrams import build, clock
 
@@ -91,10 +138,23 @@ def revoke(id: Annotated[str, typer.Argument(help="The key's id, as `engrams key
     if options.json:
         emit(_key_to_dict(key))
     else:
-        say(f"{paint('revoked', 'green') if is_new else f'revoked already, at {format_time(key.revoked_at)}'}  {key.id}")
+        say(
+            f"{paint('revoked', 'green') if is_new else f'revoked already, at {format_time(key.revoked_at)}'}"
+            f"  {key.id}"
+        )
 
 
 def _key_to_dict(key: object) -> dict[str, object]:
     """Return a key without its hash."""
-    names = ("id", "name", "owner", "rights", "created_at", "expires_at", "revoked_at", "minute_requests", "daily_requests")
+    names = (
+        "id",
+        "name",
+        "owner",
+        "rights",
+        "created_at",
+        "expires_at",
+        "revoked_at",
+        "minute_requests",
+        "daily_requests",
+    )
     return {name: getattr(key, name) for name in names}

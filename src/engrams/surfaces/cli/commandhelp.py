@@ -1,6 +1,7 @@
 """Overview of all commands, without the slow command parser.
 
-A test compares it with what the parser itself prints."""
+A test compares it with what the parser itself prints.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +17,15 @@ MORE = "Every command takes --json, --home and --user; `engrams COMMAND --help` 
 _OPTIONS = (
     ("--version", "Show the version and exit."),
     ("--install-completion", "Install completion for the current shell."),
-    ("--show-completion", "Show completion for the current shell, to copy it or customize the installation."),
+    (
+        "--show-completion",
+        "Show completion for the current shell, to copy it or customize the installation.",
+    ),
     ("-h, --help", "Show this message and exit."),
 )
-_LEAST, _MOST, _COLUMNS = 50, 78, 80
+_LEAST = 50
+_MOST = 78
+_COLUMNS = 80
 
 
 def format_overview() -> str:

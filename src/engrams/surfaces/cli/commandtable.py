@@ -21,20 +21,32 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "link": ("linkcommands", "Link two memories."),
     "tag": ("linkcommands", "Tag a memory, or list the tags."),
     "related": ("linkcommands", "Show memories linked to one memory."),
-    "entities": ("linkcommands", "List people, places and other things, or the memories about one."),
+    "entities": (
+        "linkcommands",
+        "List people, places and other things, or the memories about one.",
+    ),
     "used": ("linkcommands", "Report that recalled memories were used, and whether they helped."),
-    "recall": ("linkcommands", "Recall the newest memories, or those that a question and links lead to."),
+    "recall": (
+        "linkcommands",
+        "Recall the newest memories, or those that a question and links lead to.",
+    ),
     "import": ("importexport", "Import conversations and memories from files."),
     "export": ("importexport", "Export memories to a file or folder."),
     "stats": ("statuscommands", "Count memories."),
     "status": ("statuscommands", "Show background work: jobs, backlog, failures."),
     "calibrate": ("statuscommands", "Choose from which nearness on a memory counts as near."),
     "retry": ("statuscommands", "Run failed jobs again."),
-    "garden": ("gardencommands", "Maintain memory: plan, run or undo merging, pruning and linking."),
+    "garden": (
+        "gardencommands",
+        "Maintain memory: plan, run or undo merging, pruning and linking.",
+    ),
     "config": ("statuscommands", "Show every setting with its value and origin."),
     "doctor": ("doctor", "Check that everything works, with a hint for each failure."),
     "hook": ("hook", "Answer a coding agent's hook: recall into its prompts, store its messages."),
-    "install": ("agentinstall", "Connect a coding agent to memory: shows the change, asks, undoes."),
+    "install": (
+        "agentinstall",
+        "Connect a coding agent to memory: shows the change, asks, undoes.",
+    ),
     "chat": ("chat", "Talk to memory in the terminal."),
     "serve": ("serve", "Serve the HTTP API, the proxy and the web page."),
     "work": ("work", "Run background jobs, beside servers on the same memory."),
@@ -55,7 +67,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "recover": ("vaultcommands", "Restore a backup into a home without memory."),
     "encrypt": ("encrypt", "Encrypt the home, change its key, decrypt it, or show how it is."),
     "move": ("postgresmove", "Copy all memory to Postgres, or from there to a file."),
-    "migrate": ("postgresmove", "Make the tables of a Postgres database, or bring them up to date."),
+    "migrate": (
+        "postgresmove",
+        "Make the tables of a Postgres database, or bring them up to date.",
+    ),
 }
 """Name -> module and one-line help; `engrams --help` loads no module."""
 
@@ -63,16 +78,21 @@ SERVED = frozenset({"add", "context", "retry", "search", "status"})
 """Commands that a running server answers, as it does hooks."""
 
 _FLAGS = frozenset({"--json", "--test", "--verbose"})
-_VALUED = frozenset({"--home", "--preset", "--set", "--user", "-u", "--agent", "--project", "--conversation", "-c"})
+_VALUED = frozenset(
+    {"--home", "--preset", "--set", "--user", "-u", "--agent", "--project", "--conversation", "-c"}
+)
 """Options of every command, which may also stand before it."""
 
 
 def arrange(arguments: Sequence[str]) -> list[str]:
     """Reorder arguments: common options behind the command, help as --help."""
     first = 0
-    while first < len(arguments) and (arguments[first] in _FLAGS or arguments[first].partition("=")[0] in _VALUED):
+    while first < len(arguments) and (
+        arguments[first] in _FLAGS or arguments[first].partition("=")[0] in _VALUED
+    ):
         first += 1 if arguments[first] in _FLAGS or "=" in arguments[first] else 2
-    options, rest = list(arguments[:first]), list(arguments[first:])
+    options = list(arguments[:first])
+    rest = list(arguments[first:])
     if rest[:1] == ["help"]:
         return [*(word for word in rest[1:2] if not word.startswith("-")), "--help"]
     return [*rest[:1], *options, *rest[1:]] if rest else options

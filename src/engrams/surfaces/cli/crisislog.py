@@ -11,7 +11,14 @@ from engrams.surfaces.cli.globaloptions import GlobalOptions, flatten_options, n
 from engrams.surfaces.cli.logcommands import new_log_group, print_outcome
 from engrams.types.logenums import CrisisDetectionSource, CrisisSeverity
 
-_COLUMNS = {"detected": "at", "severity": "severity", "by": "classifier", "owner": "owner", "session": "session", "reason": "reason"}
+_COLUMNS = {
+    "detected": "at",
+    "severity": "severity",
+    "by": "classifier",
+    "owner": "owner",
+    "session": "session",
+    "reason": "reason",
+}
 
 app = new_app()
 safety = new_log_group(app, "safety", "Store, list and purge records of detected crises.", _COLUMNS)
@@ -22,10 +29,23 @@ safety = new_log_group(app, "safety", "Store, list and purge records of detected
 def add(
     session: Annotated[str, typer.Argument(help="The session's name; only its hash is stored.")],
     options: GlobalOptions,
-    classifier: Annotated[CrisisDetectionSource, typer.Option(help="The source of the detection.")] = CrisisDetectionSource.PERSON,
-    severity: Annotated[CrisisSeverity, typer.Option(help="How severe it is.")] = CrisisSeverity.MODERATE,
-    reason: Annotated[str, typer.Option(help="In the classifier's words, never the person's.", show_default=False, metavar="TEXT")] = "",
-    id: Annotated[str, typer.Option(help="The same id is stored once.", show_default=False, metavar="ID")] = "",
+    classifier: Annotated[
+        CrisisDetectionSource, typer.Option(help="The source of the detection.")
+    ] = CrisisDetectionSource.PERSON,
+    severity: Annotated[
+        CrisisSeverity, typer.Option(help="How severe it is.")
+    ] = CrisisSeverity.MODERATE,
+    reason: Annotated[
+        str,
+        typer.Option(
+            help="In the classifier's words, never the person's.",
+            show_default=False,
+            metavar="TEXT",
+        ),
+    ] = "",
+    id: Annotated[
+        str, typer.Option(help="The same id is stored once.", show_default=False, metavar="ID")
+    ] = "",
 ) -> None:
     """Store that a crisis was detected in one person's (--user) session."""
     from engrams import build
@@ -34,5 +54,7 @@ def add(
     settings = options.load().settings
     owner = Scope(options.scope(settings)).owner.key
     with closing(build.safety(settings)) as log:
-        outcome = log.append_once(session, classifier=classifier, severity=severity, reason=reason, owner=owner, id=id)
+        outcome = log.append_once(
+            session, classifier=classifier, severity=severity, reason=reason, owner=owner, id=id
+        )
     print_outcome(options, outcome)

@@ -31,7 +31,8 @@ def demo(options: GlobalOptions) -> None:
 
     Ends with code 1 if fewer than 17 of 20 are answered.
 
-    Works in a temporary home, or in --home, where it leaves the memories of the user "demo"."""
+    Works in a temporary home, or in --home, where it leaves the memories of the user "demo".
+    """
     from engrams import demo
 
     with tempfile.TemporaryDirectory(prefix="engrams-demo-") as folder:
@@ -46,7 +47,12 @@ def demo(options: GlobalOptions) -> None:
     answerable = [row for row in asked if row["answerable"]]
     right = sum(row["right"] for row in answerable)
     missing = [row for row in asked if not row["answerable"]]
-    numbers = {"turns": report.stored + report.existing, "import_seconds": round(loaded, 3), "right": right, "of": len(answerable)}
+    numbers = {
+        "turns": report.stored + report.existing,
+        "import_seconds": round(loaded, 3),
+        "right": right,
+        "of": len(answerable),
+    }
     silent = {"abstained": sum(row["abstain"] for row in missing), "unanswerable": len(missing)}
     if options.json:
         emit({**numbers, **silent, "questions": asked})
@@ -57,13 +63,27 @@ def demo(options: GlobalOptions) -> None:
         raise typer.Exit(1)
 
 
-def _ask_question(engine: MemoryEngine, scope: tuple[str, ...], question: DemoSampleQuestion) -> dict[str, Any]:
+def _ask_question(
+    engine: MemoryEngine, scope: tuple[str, ...], question: DemoSampleQuestion
+) -> dict[str, Any]:
     start = time.perf_counter()
     found = engine.search(question.text, scope=scope, limit=_TOP)
     seconds = time.perf_counter() - start
-    places = [place for place, ids in enumerate(_hit_sources(engine, scope, found), 1) if ids & set(question.evidence)]
-    hits = [{"id": hit.record.external_id, "text": hit.record.text, "score": round(hit.score, 4)} for hit in found.hits]
-    shape = {"id": question.id, "text": question.text, "answer": question.answer, "answerable": question.answerable}
+    places = [
+        place
+        for place, ids in enumerate(_hit_sources(engine, scope, found), 1)
+        if ids & set(question.evidence)
+    ]
+    hits = [
+        {"id": hit.record.external_id, "text": hit.record.text, "score": round(hit.score, 4)}
+        for hit in found.hits
+    ]
+    shape = {
+        "id": question.id,
+        "text": question.text,
+        "answer": question.answer,
+        "answerable": question.answerable,
+    }
     return {
         **shape,
         "right": bool(places),
@@ -74,25 +94,48 @@ def _ask_question(engine: MemoryEngine, scope: tuple[str, ...], question: DemoSa
     }
 
 
-def _hit_sources(engine: MemoryEngine, scope: tuple[str, ...], found: SearchResult) -> list[set[str]]:
+def _hit_sources(
+    engine: MemoryEngine, scope: tuple[str, ...], found: SearchResult
+) -> list[set[str]]:
     """Return, for each hit, the ids of its source messages."""
     sources = []
     for hit in found.hits:
         ids = {quote.source for quote in hit.record.evidence if quote.source}
-        sources.append({hit.record.external_id} | {engine.get(each, scope=scope).external_id for each in ids})
+        sources.append(
+            {hit.record.external_id} | {engine.get(each, scope=scope).external_id for each in ids}
+        )
     return sources
 
 
-def _print_results(asked: list[dict[str, Any]], numbers: dict[str, Any], silent: dict[str, int]) -> None:
-    say(f"Imported {numbers['turns']} messages of a year between Mina, Theo and their assistant in {numbers['import_seconds']:.1f} s.\n")
+def _print_results(
+    asked: list[dict[str, Any]], numbers: dict[str, Any], silent: dict[str, int]
+) -> None:
+    say(
+        f"Imported {numbers['turns']} messages of a year between Mina, Theo and their assistant in"
+        f" {numbers['import_seconds']:.1f} s.\n"
+    )
     for row in asked:
-        mark = paint("right", "green") if row["right"] else paint("-----", "dim") if not row["answerable"] else paint("wrong", "red")
-        say(f"{mark}  {paint(clean(row['text']), 'bold')}  ({row['answer'] if row['answerable'] else 'never said'})")
+        if row["right"]:
+            mark = paint("right", "green")
+        elif not row["answerable"]:
+            mark = paint("-----", "dim")
+        else:
+            mark = paint("wrong", "red")
+        say(
+            f"{mark}  {paint(clean(row['text']), 'bold')} "
+            f" ({row['answer'] if row['answerable'] else 'never said'})"
+        )
         for place, hit in enumerate(row["hits"], 1):
             sign = "*" if place == row["rank"] else " "
             say(f"     {sign} {hit['score']:.2f}  {fit_line(hit['text'], 100)}")
         if row["abstain"]:
             say(paint("       (no close match)", "dim"))
     typical = sorted(row["ms"] for row in asked)[len(asked) // 2]
-    say(f"\nA right message was among the first {_TOP} for {numbers['right']} of {numbers['of']} questions; {typical:.0f} ms a search.")
-    say(f"Of {silent['unanswerable']} questions without an answer in it, {silent['abstained']} were recognised as unanswerable.")
+    say(
+        f"\nA right message was among the first {_TOP} for {numbers['right']} of {numbers['of']}"
+        f" questions; {typical:.0f} ms a search."
+    )
+    say(
+        f"Of {silent['unanswerable']} questions without an answer in it, {silent['abstained']} were"
+        " recognised as unanswerable."
+    )

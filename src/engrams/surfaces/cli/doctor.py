@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 app = new_app()
 
-_LOW, _FULL = 1_000_000_000, 100_000_000
+_LOW = 1_000_000_000
+_FULL = 100_000_000
 _COUNTED = 1_000
 """Memories without a vector that are counted, at most."""
 _EXTRAS = {
@@ -55,26 +56,39 @@ class DoctorCheckResult:
 @flatten_options
 def doctor(
     options: GlobalOptions,
-    repair: Annotated[bool, typer.Option("--repair", help="Repair derived data that can be rebuilt.")] = False,
-    offline: Annotated[bool, typer.Option("--offline", help="Do not call models on other machines.")] = False,
-    accept: Annotated[bool, typer.Option("--accept", help="Stop failing for memories that no repair brought back.")] = False,
+    repair: Annotated[
+        bool, typer.Option("--repair", help="Repair derived data that can be rebuilt.")
+    ] = False,
+    offline: Annotated[
+        bool, typer.Option("--offline", help="Do not call models on other machines.")
+    ] = False,
+    accept: Annotated[
+        bool,
+        typer.Option("--accept", help="Stop failing for memories that no repair brought back."),
+    ] = False,
 ) -> None:
     """Check settings, disk, store, models and jobs.
 
-    Ends with code 1 if something fails, or memories are lost and nobody has accepted it."""
+    Ends with code 1 if something fails, or memories are lost and nobody has accepted it.
+    """
     findings = list(run_checks(options, repair=repair, offline=offline, accept=accept))
     if options.json:
         emit({"ok": all(finding.state != "fail" for finding in findings), "checks": findings})
     else:
         for finding in findings:
-            say(f"{paint(finding.state.ljust(4), _COLOURS[finding.state])}  {finding.name.ljust(10)}  {clean(finding.detail)}")
+            say(
+                f"{paint(finding.state.ljust(4), _COLOURS[finding.state])} "
+                f" {finding.name.ljust(10)}  {clean(finding.detail)}"
+            )
             if finding.hint:
                 say(f"      {paint('do:', 'cyan')} {clean(finding.hint)}")
     if any(finding.state == "fail" for finding in findings):
         raise typer.Exit(1)
 
 
-def run_checks(options: GlobalOptions, *, repair: bool, offline: bool, accept: bool = False) -> Iterator[DoctorCheckResult]:
+def run_checks(
+    options: GlobalOptions, *, repair: bool, offline: bool, accept: bool = False
+) -> Iterator[DoctorCheckResult]:
     """Run every check in order; skip those that cannot run."""
     yield _check_versions()
     try:
@@ -82,7 +96,9 @@ def run_checks(options: GlobalOptions, *, repair: bool, offline: bool, accept: b
     except EngramsError as problem:
         yield DoctorCheckResult("settings", "fail", problem.message, problem.hint)
         return
-    yield DoctorCheckResult("settings", "ok", f"preset {settings.preset}; `engrams config` shows all")
+    yield DoctorCheckResult(
+        "settings", "ok", f"preset {settings.preset}; `engrams config` shows all"
+    )
     yield from _check_disk(settings)
     yield from _check_encryption(settings)
     yield from _check_server(settings)
@@ -96,9 +112,16 @@ def run_checks(options: GlobalOptions, *, repair: bool, offline: bool, accept: b
         if repair:
             yield from _rescue(options, settings)
         with options.open(needs_owner=False) as (engine, _):
-            yield from _check_engine(engine, settings, repair=repair, offline=offline, accept=accept)
+            yield from _check_engine(
+                engine, settings, repair=repair, offline=offline, accept=accept
+            )
     except EngramsError as problem:
-        yield DoctorCheckResult("store", "fail", problem.message, problem.hint or "Restore a backup, or move the home folder aside.")
+        yield DoctorCheckResult(
+            "store",
+            "fail",
+            problem.message,
+            problem.hint or "Restore a backup, or move the home folder aside.",
+        )
     yield from _check_extras()
 
 
@@ -112,33 +135,67 @@ def _rescue(options: GlobalOptions, settings: Settings) -> Iterator[DoctorCheckR
             raise
     from engrams.build import rescue
 
-    yield DoctorCheckResult("rescue", "warn", rescue(settings), "Look through `engrams list`: what came after it is missing.")
+    yield DoctorCheckResult(
+        "rescue",
+        "warn",
+        rescue(settings),
+        "Look through `engrams list`: what came after it is missing.",
+    )
 
 
 def _check_versions() -> DoctorCheckResult:
     try:
         driver = import_module("apsw")
-        sqlite = driver.sqlite_lib_version() + (" with ciphers" if hasattr(driver, "mc_version") else "")
+        sqlite = driver.sqlite_lib_version() + (
+            " with ciphers" if hasattr(driver, "mc_version") else ""
+        )
     except (ImportError, AttributeError):
         return DoctorCheckResult(
-            "versions", "fail", "apsw cannot be loaded", f"Install engrams again: {install_hint('all')} --force-reinstall"
+            "versions",
+            "fail",
+            "apsw cannot be loaded",
+            f"Install engrams again: {install_hint('all')} --force-reinstall",
         )
     version = metadata.version("engrams")
-    return DoctorCheckResult("versions", "ok", f"engrams {version}, Python {platform.python_version()}, SQLite {sqlite}, {sys.platform}")
+    return DoctorCheckResult(
+        "versions",
+        "ok",
+        f"engrams {version}, Python {platform.python_version()}, SQLite {sqlite}, {sys.platform}",
+    )
 
 
 def _check_disk(settings: Settings) -> Iterator[DoctorCheckResult]:
     home = settings.home.expanduser()
     there = next((folder for folder in (home, *home.parents) if folder.exists()), Path("/"))
     if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
-        yield DoctorCheckResult("home", "fail", f"{home} cannot be written", "Give another --home, or change its permissions.")
+        yield DoctorCheckResult(
+            "home",
+            "fail",
+            f"{home} cannot be written",
+            "Give another --home, or change its permissions.",
+        )
         return
-    yield DoctorCheckResult("home", "ok", f"{home}" if there == home else f"{home} (created on the first write)")
+    yield DoctorCheckResult(
+        "home", "ok", f"{home}" if there == home else f"{home} (created on the first write)"
+    )
     if settings.test:
-        yield DoctorCheckResult("test mode", "info", f"{home.parent} is not touched", "Turn `test` off to work on it.")
+        yield DoctorCheckResult(
+            "test mode", "info", f"{home.parent} is not touched", "Turn `test` off to work on it."
+        )
     free = shutil.disk_usage(there).free
-    state: Literal["ok", "warn", "fail"] = "fail" if free < _FULL else "warn" if free < _LOW else "ok"
-    yield DoctorCheckResult("disk", state, f"{free / 1e9:.1f} GB free", "" if state == "ok" else "Make room: a full disk refuses writes.")
+    state: Literal["ok", "warn", "fail"]
+    if free < _FULL:
+        state = "fail"
+    elif free < _LOW:
+        state = "warn"
+    else:
+        state = "ok"
+    yield DoctorCheckResult(
+        "disk",
+        state,
+        f"{free / 1e9:.1f} GB free",
+        "" if state == "ok" else "Make room: a full disk refuses writes.",
+    )
 
 
 def _check_server(settings: Settings) -> Iterator[DoctorCheckResult]:
@@ -146,9 +203,25 @@ def _check_server(settings: Settings) -> Iterator[DoctorCheckResult]:
     if (server := find_server(settings)) is None:
         return
     same = server.is_alike
-    told = "" if same else f" with an embedder or upstream of its own: {', '.join(name for name in server.models if name)}"
-    hint = "" if same else "Options of `engrams serve` hold for that process alone: put them into config.toml, which every command reads."
-    yield DoctorCheckResult("server", "info" if same else "warn", f"runs at {server.url}{told}", hint)
+    told = (
+        ""
+        if same
+        else (
+            " with an embedder or upstream of its own:"
+            f" {', '.join(name for name in server.models if name)}"
+        )
+    )
+    hint = (
+        ""
+        if same
+        else (
+            "Options of `engrams serve` hold for that process alone: put them into config.toml,"
+            " which every command reads."
+        )
+    )
+    yield DoctorCheckResult(
+        "server", "info" if same else "warn", f"runs at {server.url}{told}", hint
+    )
 
 
 def _check_upstream(settings: Settings, *, offline: bool) -> Iterator[DoctorCheckResult]:
@@ -162,7 +235,12 @@ def _check_upstream(settings: Settings, *, offline: bool) -> Iterator[DoctorChec
     if offline:
         yield DoctorCheckResult("upstream", "info", f"{name}, not called")
     elif problem := find_connection_problem(url):
-        yield DoctorCheckResult("upstream", "fail", f"{name} cannot be reached ({problem})", "Start it, or correct serve.upstream.")
+        yield DoctorCheckResult(
+            "upstream",
+            "fail",
+            f"{name} cannot be reached ({problem})",
+            "Start it, or correct serve.upstream.",
+        )
     else:
         yield DoctorCheckResult("upstream", "ok", f"{name} takes connections")
 
@@ -181,15 +259,25 @@ def _check_encryption(settings: Settings) -> Iterator[DoctorCheckResult]:
     vault = f"; Markdown in {found.readable} stays readable" if found.readable else ""
     if found.changing:
         yield DoctorCheckResult(
-            "encryption", "warn", "a change of the key was cut short", "`engrams encrypt` or `engrams encrypt --off` ends it."
+            "encryption",
+            "warn",
+            "a change of the key was cut short",
+            "`engrams encrypt` or `engrams encrypt --off` ends it.",
         )
     elif not found.encrypted:
         yield DoctorCheckResult("encryption", "info", "off; `engrams encrypt` turns it on")
     elif found.plain:
         names = ", ".join(path.name for path in found.plain)
-        yield DoctorCheckResult("encryption", "warn", f"plain files in an encrypted home: {names}", "`engrams encrypt` encrypts them.")
+        yield DoctorCheckResult(
+            "encryption",
+            "warn",
+            f"plain files in an encrypted home: {names}",
+            "`engrams encrypt` encrypts them.",
+        )
     else:
-        yield DoctorCheckResult("encryption", "ok", f"on, {len(found.files)} files, key: {found.source}{vault}")
+        yield DoctorCheckResult(
+            "encryption", "ok", f"on, {len(found.files)} files, key: {found.source}{vault}"
+        )
 
 
 def _check_engine(
@@ -197,27 +285,50 @@ def _check_engine(
 ) -> Iterator[DoctorCheckResult]:
     found = engine.check(repair)
     files = found.get("vault", {})
-    problems = [str(problem) for problem in found.get("problems", ()) if problem not in files.get("problems", ())]
+    problems = [
+        str(problem)
+        for problem in found.get("problems", ())
+        if problem not in files.get("problems", ())
+    ]
     mended = [str(problem) for problem in found.get("repaired", ())]
-    hint = "engrams doctor --repair rebuilds derived data." if not repair else "Export the readable memories, then start a new home."
+    hint = (
+        "engrams doctor --repair rebuilds derived data."
+        if not repair
+        else "Export the readable memories, then start a new home."
+    )
     if found.get("ok") or (files.get("problems") and not problems):
         yield DoctorCheckResult(
-            "store", "ok", f"{found.get('bytes', 0) / 1e6:.1f} MB" + (f"; repaired: {', '.join(mended)}" if mended else "")
+            "store",
+            "ok",
+            f"{found.get('bytes', 0) / 1e6:.1f} MB"
+            + (f"; repaired: {', '.join(mended)}" if mended else ""),
         )
     else:
         yield DoctorCheckResult("store", "fail", "; ".join(problems) or "damaged", hint)
     if found.get("lost"):
         if accept:
             Path(found["losses"]).unlink(missing_ok=True)
-        hint = "Look for these in a backup (`engrams recover`). `engrams doctor --accept` ends this warning."
-        yield DoctorCheckResult("lost", "info" if accept else "fail", "\n      ".join(found["lost"]), "Accepted." if accept else hint)
+        hint = (
+            "Look for these in a backup (`engrams recover`). `engrams doctor --accept` ends this"
+            " warning."
+        )
+        yield DoctorCheckResult(
+            "lost",
+            "info" if accept else "fail",
+            "\n      ".join(found["lost"]),
+            "Accepted." if accept else hint,
+        )
     yield from _check_vectors(engine, repair=repair)
     if files:
         yield _check_vault(files)
     if engine.skills is not None:
         yield _check_skills(engine.skills.describe())
     remote = settings.embed.provider in ("openai", "ollama")
-    yield DoctorCheckResult("embedder", "info", f"{engine.embedder.card.id}, not called") if remote and offline else _check_embedder(engine)
+    yield (
+        DoctorCheckResult("embedder", "info", f"{engine.embedder.card.id}, not called")
+        if remote and offline
+        else _check_embedder(engine)
+    )
     yield from _check_cosines(engine, settings)
     yield _check_chat(engine, offline=offline)
     yield _check_jobs(engine.status())
@@ -229,13 +340,23 @@ def _check_vectors(engine: MemoryEngine, *, repair: bool) -> Iterator[DoctorChec
     missing = len(engine.store.missing(card.id, "", _COUNTED)) if card.dimension else 0
     if not missing:
         return
-    told = f"{missing:,}{' or more' if missing == _COUNTED else ''} memories have no vector of {card.id}, and are found by words alone"
-    waits = any(engine.status()["jobs"].get(EMBED, {}).get(state) for state in ("waiting", "running"))
+    told = (
+        f"{missing:,}{' or more' if missing == _COUNTED else ''} memories have no vector of"
+        f" {card.id}, and are found by words alone"
+    )
+    waits = any(
+        engine.status()["jobs"].get(EMBED, {}).get(state) for state in ("waiting", "running")
+    )
     if repair and not waits:
         engine.store.enqueue((JobSpec(EMBED, card.id),), engine.now())
         waits = True
     if waits:
-        yield DoctorCheckResult("vectors", "info", told, "A job makes them: a running server, `engrams work` or `engrams status --wait`.")
+        yield DoctorCheckResult(
+            "vectors",
+            "info",
+            told,
+            "A job makes them: a running server, `engrams work` or `engrams status --wait`.",
+        )
     else:
         yield DoctorCheckResult("vectors", "warn", told, "engrams doctor --repair has them made.")
 
@@ -243,14 +364,22 @@ def _check_vectors(engine: MemoryEngine, *, repair: bool) -> Iterator[DoctorChec
 def _check_vault(files: Mapping[str, Any]) -> DoctorCheckResult:
     told = "\n      ".join(files["problems"])
     if told:
-        return DoctorCheckResult("vault", "warn", told, "Repair, move or remove these files; `engrams sync` checks again.")
+        return DoctorCheckResult(
+            "vault",
+            "warn",
+            told,
+            "Repair, move or remove these files; `engrams sync` checks again.",
+        )
     return DoctorCheckResult("vault", "ok", f"{files['files']} files in {files['path']}")
 
 
 def _check_skills(told: Mapping[str, Any]) -> DoctorCheckResult:
     if told["problems"]:
         return DoctorCheckResult(
-            "skills", "warn", "\n      ".join(told["problems"]), "These skills are left out until their files are repaired."
+            "skills",
+            "warn",
+            "\n      ".join(told["problems"]),
+            "These skills are left out until their files are repaired.",
         )
     return DoctorCheckResult("skills", "ok", f"{len(told['skills'])} in {told['folder']}")
 
@@ -261,22 +390,38 @@ def _check_embedder(engine: MemoryEngine) -> DoctorCheckResult:
         engine.embedder.embed(["A sentence to try it."])
     except EngramsError as problem:
         return DoctorCheckResult(
-            "embedder", "fail", problem.message, problem.hint or "Search continues by words; correct embed.* in the settings."
+            "embedder",
+            "fail",
+            problem.message,
+            problem.hint or "Search continues by words; correct embed.* in the settings.",
         )
     card = engine.embedder.card
-    return DoctorCheckResult("embedder", "ok", f"{card.id}, {card.dimension} dimensions, {(time.perf_counter() - start) * 1000:.0f} ms")
+    return DoctorCheckResult(
+        "embedder",
+        "ok",
+        f"{card.id}, {card.dimension} dimensions, {(time.perf_counter() - start) * 1000:.0f} ms",
+    )
 
 
 def _check_cosines(engine: MemoryEngine, settings: Settings) -> Iterator[DoctorCheckResult]:
     """Tell which model the preset's cosines are for, and their use."""
     from engrams.build import translate_preset
 
-    model, card = settings.embed.cosine_model, engine.embedder.card
+    model = settings.embed.cosine_model
+    card = engine.embedder.card
     found = translate_preset(settings, card)
     if found and all(one.known for one in found):
-        yield DoctorCheckResult("cosines", "ok", f"{len(found)} of preset {settings.preset}, for {model}, turned into those of {card.id}")
+        yield DoctorCheckResult(
+            "cosines",
+            "ok",
+            f"{len(found)} of preset {settings.preset}, for {model}, turned into those of"
+            f" {card.id}",
+        )
     elif found:
-        hint = f"Where too much or too little is found, set {found[0].name} and its like yourself; `engrams config` shows them."
+        hint = (
+            f"Where too much or too little is found, set {found[0].name} and its like yourself;"
+            " `engrams config` shows them."
+        )
         told = f"of preset {settings.preset}, for {model}: held as they are, {card.id} has no scale"
         yield DoctorCheckResult("cosines", "info", told, hint)
 
@@ -286,7 +431,10 @@ def _check_chat(engine: MemoryEngine, *, offline: bool) -> DoctorCheckResult:
     model = engine.chat_model
     if model is None:
         return DoctorCheckResult(
-            "chat", "info", "no language model is set; rules extract facts", "" if offline else "`engrams init` finds one and sets it."
+            "chat",
+            "info",
+            "no language model is set; rules extract facts",
+            "" if offline else "`engrams init` finds one and sets it.",
         )
     if offline:
         return DoctorCheckResult("chat", "info", f"{model.name}, not called")
@@ -297,11 +445,22 @@ def _check_chat(engine: MemoryEngine, *, offline: bool) -> DoctorCheckResult:
 
 
 def _check_jobs(state: Any) -> DoctorCheckResult:
-    dead, lag = len(state["dead"]), state["lag_seconds"]
+    dead = len(state["dead"])
+    lag = state["lag_seconds"]
     if dead:
-        return DoctorCheckResult("jobs", "warn", f"{dead} failed", "`engrams status` shows the errors, `engrams retry` runs them again.")
+        return DoctorCheckResult(
+            "jobs",
+            "warn",
+            f"{dead} failed",
+            "`engrams status` shows the errors, `engrams retry` runs them again.",
+        )
     if lag > 3600:
-        return DoctorCheckResult("jobs", "warn", f"the oldest has waited {lag / 3600:.1f} h", "`engrams status --wait` runs the jobs now.")
+        return DoctorCheckResult(
+            "jobs",
+            "warn",
+            f"the oldest has waited {lag / 3600:.1f} h",
+            "`engrams status --wait` runs the jobs now.",
+        )
     return DoctorCheckResult("jobs", "ok", "nothing failed")
 
 
@@ -309,4 +468,6 @@ def _check_extras() -> Iterator[DoctorCheckResult]:
     for extra, modules in _EXTRAS.items():
         missing = [name for name in modules if find_spec(name) is None]
         hint = install_hint(extra) if missing else ""
-        yield DoctorCheckResult("extra", "info", f"{extra}: not installed" if missing else f"{extra}: installed", hint)
+        yield DoctorCheckResult(
+            "extra", "info", f"{extra}: not installed" if missing else f"{extra}: installed", hint
+        )

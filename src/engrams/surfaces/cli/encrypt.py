@@ -20,26 +20,44 @@ app = new_app()
 _NEW = "ENGRAMS_NEW_PASSPHRASE"
 
 Key = Annotated[
-    str | None, typer.Option("--key", help="Where the key comes from: keyring, passphrase or file.", show_default=False, metavar="SOURCE")
+    str | None,
+    typer.Option(
+        "--key",
+        help="Where the key comes from: keyring, passphrase or file.",
+        show_default=False,
+        metavar="SOURCE",
+    ),
 ]
-KeyFile = Annotated[str | None, typer.Option("--key-file", help="The key file; made if missing.", show_default=False, metavar="FILE")]
+KeyFile = Annotated[
+    str | None,
+    typer.Option(
+        "--key-file", help="The key file; made if missing.", show_default=False, metavar="FILE"
+    ),
+]
 
 
 @app.command()
 @flatten_options
 def encrypt(
     options: GlobalOptions,
-    status: Annotated[bool, typer.Option("--status", help="Only show how the home is encrypted.")] = False,
-    rekey: Annotated[bool, typer.Option("--rekey", help="Encrypt it anew under a new key.")] = False,
+    status: Annotated[
+        bool, typer.Option("--status", help="Only show how the home is encrypted.")
+    ] = False,
+    rekey: Annotated[
+        bool, typer.Option("--rekey", help="Encrypt it anew under a new key.")
+    ] = False,
     off: Annotated[bool, typer.Option("--off", help="Decrypt it.")] = False,
     key: Key = None,
     key_file: KeyFile = None,
 ) -> None:
     """Encrypt the home, or finish a change that was cut short.
 
-    Other processes that use the home wait meanwhile, and go on. Files of the vault stay readable."""
+    Other processes that use the home wait meanwhile, and go on. Files of the vault stay readable.
+    """
     if status + rekey + off > 1:
-        raise InputError("--status, --rekey and --off exclude each other.", hint="Give one of them.")
+        raise InputError(
+            "--status, --rekey and --off exclude each other.", hint="Give one of them."
+        )
     from engrams import build
 
     settings = options.load().settings
@@ -57,27 +75,40 @@ def encrypt(
     _print(shown)
 
 
-def _change(settings: Settings, rekey: bool, off: bool, source: EncryptionSettings, bar: Any) -> int:
+def _change(
+    settings: Settings, rekey: bool, off: bool, source: EncryptionSettings, bar: Any
+) -> int:
     from engrams import build
 
     if off:
         return build.decrypt(settings, report=bar)
     if rekey:
-        passphrase = (os.environ.get(_NEW) or _ask("New passphrase")) if source.key == "passphrase" else ""
+        passphrase = (
+            (os.environ.get(_NEW) or _ask("New passphrase")) if source.key == "passphrase" else ""
+        )
         return build.rekey(settings, source, passphrase=passphrase, report=bar)
     first = source.key == "passphrase" and not build.encryption_status(settings).source
-    passphrase = (source.passphrase or os.environ.get("ENGRAMS_PASSPHRASE") or _ask("Passphrase")) if first else ""
-    return build.encrypt(settings.model_copy(update={"encryption": source}), passphrase=passphrase, report=bar)
+    passphrase = (
+        (source.passphrase or os.environ.get("ENGRAMS_PASSPHRASE") or _ask("Passphrase"))
+        if first
+        else ""
+    )
+    return build.encrypt(
+        settings.model_copy(update={"encryption": source}), passphrase=passphrase, report=bar
+    )
 
 
-def _choose_source(settings: Settings, key: str | None, key_file: str | None, rekey: bool) -> EncryptionSettings:
+def _choose_source(
+    settings: Settings, key: str | None, key_file: str | None, rekey: bool
+) -> EncryptionSettings:
     """Choose the key's source; a new key has the old one's."""
     from engrams import build
     from engrams.settings import EncryptionSettings
 
     if rekey and key is None and key_file is None:
         told = build.encryption_status(settings)
-        key, key_file = told.source or None, told.place if told.source == "file" else None
+        key = told.source or None
+        key_file = told.place if told.source == "file" else None
     key = key or ("file" if key_file else None)
     if key not in (None, "keyring", "passphrase", "file"):
         raise InputError(f"There is no key source {key!r}.", hint="keyring, passphrase or file.")
@@ -105,11 +136,20 @@ def _describe(told: HomeEncryptionStatus) -> dict[str, Any]:
 
 def _print(shown: dict[str, Any]) -> None:
     if shown["changing"]:
-        say("A change was cut short; run `engrams encrypt` (or `engrams encrypt --off`) to finish it.")
+        say(
+            "A change was cut short; run `engrams encrypt` (or `engrams encrypt --off`) to"
+            " finish it."
+        )
     if not shown["encrypted"]:
         say(f"The home is not encrypted: {len(shown['plain'])} files are plain.")
     else:
         where = f" ({clean(shown['place'])})" if shown["place"] else ""
-        say(f"The home is encrypted: {shown['files'] - len(shown['plain'])} of {shown['files']} files. Key: {shown['key']}{where}.")
+        say(
+            f"The home is encrypted: {shown['files'] - len(shown['plain'])} of {shown['files']}"
+            f" files. Key: {shown['key']}{where}."
+        )
     for path in shown["readable"]:
-        note(f"Files of the vault are Markdown and stay readable: {clean(path)}. Keep them on an encrypted disk.")
+        note(
+            f"Files of the vault are Markdown and stay readable: {clean(path)}. Keep them on an"
+            " encrypted disk."
+        )

@@ -1,6 +1,7 @@
 """Console script; quick commands skip the slow command parser.
 
-Loaded by every command: only small modules of the standard library."""
+Loaded by every command: only small modules of the standard library.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +52,9 @@ def run() -> NoReturn:
 def ask_server(arguments: Sequence[str]) -> int | None:
     """Have a running server run the command; None: nobody did.
 
-    Its output is printed. What the command stores later here has the ids that the server would have given."""
+    Its output is printed. What the command stores later here has the ids that the server would have
+    given.
+    """
     if any(word in _FILES or word.startswith(("--file=", "-f")) for word in arguments):
         return None  # what is read here is not sent around
     from engrams.ipc.commandclient import MOST_SECONDS, CommandClient, find_option

@@ -41,7 +41,10 @@ _REASONS: Mapping[str, str] = {
     "trigger": "your question names the trigger of this rule",
     "rerank": "the reranker found it relevant",
 }
-_ROLE_PHRASES: Mapping[str, str] = {"user": "you ask about yourself", "assistant": "you ask about what the assistant said"}
+_ROLE_PHRASES: Mapping[str, str] = {
+    "user": "you ask about yourself",
+    "assistant": "you ask about what the assistant said",
+}
 _PATHS: Mapping[str, str] = {
     "hybrid_weighted": "found by words and by meaning",
     "hybrid_sum": "found by words and by meaning",
@@ -50,7 +53,9 @@ _PATHS: Mapping[str, str] = {
     "token_recall_after_embed_error": "found by words alone, since the embedder failed",
     "skipped_empty_store": "nothing is stored",
 }
-_LEAST, _SEEN, _MOST = 0.02, 0.005, 3
+_LEAST = 0.02
+_SEEN = 0.005
+_MOST = 3
 _PUNCTUATION = ".,;:!?¿¡…\"'()[]“”„‘’«»?!。、"
 
 
@@ -62,10 +67,16 @@ def print_explanation(found: SearchResult) -> None:
 
 def explain_hit(hit: Hit, found: SearchResult) -> str:
     """Explain a hit in a sentence, with the shared words."""
-    trace, said = found.trace, hit.parts
-    best = sorted((name for name in _REASONS if said.get(name, 0.0) >= _LEAST), key=lambda name: -said[name])[:_MOST]
+    trace = found.trace
+    said = hit.parts
+    best = sorted(
+        (name for name in _REASONS if said.get(name, 0.0) >= _LEAST), key=lambda name: -said[name]
+    )[:_MOST]
     words = ", ".join(f"“{word}”" for word in shared_words(trace.query, hit.record.search_text))
-    told = [_explain_part(name, hit, trace) + (f": {words}" if name == "bm" and words else "") for name in best]
+    told = [
+        _explain_part(name, hit, trace) + (f": {words}" if name == "bm" and words else "")
+        for name in best
+    ]
     if words and "bm" not in best:
         told.append(f"it shares {words} with the question")
     return "; ".join(told) if told and not found.abstain else "a weak match: no memory is closer"
@@ -74,10 +85,16 @@ def explain_hit(hit: Hit, found: SearchResult) -> str:
 def _explain_part(name: str, hit: Hit, trace: Trace) -> str:
     """Describe a part of the score, with names and times."""
     if name == "speaker" and hit.record.speaker:
-        return f"{hit.record.speaker} said it, {_describe_speaker(hit.record.speaker, trace.understood)}"
+        return (
+            f"{hit.record.speaker} said it,"
+            f" {_describe_speaker(hit.record.speaker, trace.understood)}"
+        )
     times = trace.understood.get("times") or ()
     if name == "date" and times:
-        return f"it is from, or about, the time you ask about ({', '.join(_describe_time(span) for span in times)})"
+        return (
+            "it is from, or about, the time you ask about"
+            f" ({', '.join(_describe_time(span) for span in times)})"
+        )
     return _REASONS[name]
 
 
@@ -87,12 +104,17 @@ def _describe_speaker(speaker: str, understood: Mapping[str, Any]) -> str:
         return "whom you ask about"
     if about:
         return f"and you ask about {' and '.join(about)}"
-    return "who may be who asks" if understood["role"] == "user" else "the assistant, whom you ask about"
+    return (
+        "who may be who asks"
+        if understood["role"] == "user"
+        else "the assistant, whom you ask about"
+    )
 
 
 def _describe_time(span: Mapping[str, Any]) -> str:
     """Describe a time in the question with its days, inclusive."""
-    first, last = span["from"][:10], (datetime.fromisoformat(span["to"]) - timedelta(microseconds=1)).date().isoformat()
+    first = span["from"][:10]
+    last = (datetime.fromisoformat(span["to"]) - timedelta(microseconds=1)).date().isoformat()
     return f"“{span['text']}”: {first}" + (f" to {last}" if last > first else "")
 
 
@@ -124,10 +146,15 @@ def print_scores(found: SearchResult) -> None:
     heads = [
         name
         for name, parts in _GROUPS
-        if any(abs(row.parts.get(part, 0.0)) >= _SEEN for row in rows[: len(found.hits) + _SHOWN] for part in parts)
+        if any(
+            abs(row.parts.get(part, 0.0)) >= _SEEN
+            for row in rows[: len(found.hits) + _SHOWN]
+            for part in parts
+        )
     ]
     places = {hit.record.id: place for place, hit in enumerate(found.hits, 1)}
-    chosen, left = [row for row in rows if not row.dropped], [row for row in rows if row.dropped]
+    chosen = [row for row in rows if not row.dropped]
+    left = [row for row in rows if row.dropped]
     if chosen:
         say("\nHow the scores add up:")
         print_table(
@@ -137,7 +164,9 @@ def print_scores(found: SearchResult) -> None:
         )
     if left:
         say(f"\nLeft out ({len(left)} of {len(rows)} examined closely):")
-        told = {row.id: f"“{fit_line(row.text, 20)}”" for row in rows} | {id: f"#{place}" for id, place in places.items()}
+        told = {row.id: f"“{fit_line(row.text, 20)}”" for row in rows} | {
+            id: f"#{place}" for id, place in places.items()
+        }
         shown = [[f"{row.score:.2f}", _drop_reason(row, told), row.text] for row in left[:_SHOWN]]
         print_table(["score", "reason", "memory"], shown, {1: "yellow"})
         if len(left) > _SHOWN:
@@ -149,7 +178,13 @@ def _score_cells(row: SearchTraceRow, place: str, heads: Sequence[str]) -> list[
     sums = {name: sum(row.parts.get(part, 0.0) for part in groups[name]) for name in heads}
     counted = {part for name in heads for part in groups[name]} | _ALONE
     other = sum(value for name, value in row.parts.items() if name not in counted)
-    return [place, f"{row.score:.2f}", *(_format_score(sums[name]) for name in heads), _format_score(other), row.text]
+    return [
+        place,
+        f"{row.score:.2f}",
+        *(_format_score(sums[name]) for name in heads),
+        _format_score(other),
+        row.text,
+    ]
 
 
 def _format_score(value: float) -> str:
@@ -169,7 +204,10 @@ def print_question(trace: Trace) -> None:
         whole = sum(ms for _, ms, _ in trace.stages)
         steps = ", ".join(f"{name} {ms:.1f}" for name, ms, _ in trace.stages)
         looked = next((count for name, _, count in trace.stages if name == "candidates"), 0)
-        say(f"{looked} memories were scored in {whole:.1f} ms ({steps}); {_PATHS.get(trace.path, trace.path)}")
+        say(
+            f"{looked} memories were scored in {whole:.1f} ms ({steps});"
+            f" {_PATHS.get(trace.path, trace.path)}"
+        )
     for line in trace.notes:
         say(f"{paint('Note:', 'yellow')} {clean(line)}")
 

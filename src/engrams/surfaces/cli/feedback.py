@@ -11,10 +11,19 @@ from engrams.surfaces.cli.globaloptions import GlobalOptions, flatten_options, n
 from engrams.surfaces.cli.logcommands import new_log_group, print_outcome
 from engrams.types.logenums import FeedbackLabel, FeedbackSource, SessionMedium
 
-_COLUMNS = {"given": "at", "label": "label", "source": "source", "modality": "modality", "owner": "owner", "session": "session"}
+_COLUMNS = {
+    "given": "at",
+    "label": "label",
+    "source": "source",
+    "modality": "modality",
+    "owner": "owner",
+    "session": "session",
+}
 
 app = new_app()
-feedback = new_log_group(app, "feedback", "Store, list and purge people's ratings of their sessions.", _COLUMNS)
+feedback = new_log_group(
+    app, "feedback", "Store, list and purge people's ratings of their sessions.", _COLUMNS
+)
 
 
 @feedback.command()
@@ -23,9 +32,15 @@ def add(
     session: Annotated[str, typer.Argument(help="The session's name; only its hash is stored.")],
     label: Annotated[FeedbackLabel, typer.Argument(help="The rating.")],
     options: GlobalOptions,
-    source: Annotated[FeedbackSource, typer.Option(help="Where it was given.")] = FeedbackSource.API,
-    modality: Annotated[SessionMedium, typer.Option(help="How the session was held.")] = SessionMedium.TEXT,
-    id: Annotated[str, typer.Option(help="The same id is stored once.", show_default=False, metavar="ID")] = "",
+    source: Annotated[
+        FeedbackSource, typer.Option(help="Where it was given.")
+    ] = FeedbackSource.API,
+    modality: Annotated[
+        SessionMedium, typer.Option(help="How the session was held.")
+    ] = SessionMedium.TEXT,
+    id: Annotated[
+        str, typer.Option(help="The same id is stored once.", show_default=False, metavar="ID")
+    ] = "",
 ) -> None:
     """Store one person's (--user) rating of a session. Memory does not change."""
     from engrams import build

@@ -28,28 +28,47 @@ _OPS: dict[str, Literal["eq", "ne", "gt", "gte", "lt", "lte", "contains"]] = {
     "<": "lt",
     "~": "contains",
 }
-_TIMES = frozenset({"recorded_at", "valid_from", "valid_to", "retired_at", "ended_at", "last_accessed"})
+_TIMES = frozenset(
+    {"recorded_at", "valid_from", "valid_to", "retired_at", "ended_at", "last_accessed"}
+)
 _NUMBERS = frozenset({"importance", "confidence", "trust", "strength", "access_count", "version"})
 _LISTS = frozenset({"tags", "triggers", "steps"})
 
 _KINDS_HELP = "Only this kind: turn (a message), fact, preference, procedure, note, … Repeatable."
-_WHERE_HELP = "Only where a field matches: speaker=Ann, importance>=0.7, text~tea, meta.topic!=work. Repeatable."
+_WHERE_HELP = (
+    "Only where a field matches: speaker=Ann, importance>=0.7, text~tea, meta.topic!=work."
+    " Repeatable."
+)
 
 
 @dataclass(frozen=True)
 class RecordFilterOptions:
     """Options that select memories."""
 
-    kind: Annotated[list[str], typer.Option("--kind", "-k", help=_KINDS_HELP, show_default=False, metavar="KIND")] = field(
-        default_factory=list
-    )
-    tests: Annotated[list[str], typer.Option("--where", help=_WHERE_HELP, show_default=False, metavar="TEST")] = field(default_factory=list)
-    tag: Annotated[list[str], typer.Option("--tag", help="Only with this tag. Repeatable.", show_default=False, metavar="TAG")] = field(
-        default_factory=list
-    )
-    speaker: Annotated[str | None, typer.Option(help="Only messages of this person.", show_default=False, metavar="NAME")] = None
-    role: Annotated[str | None, typer.Option(help="Only this role: user, assistant, …", show_default=False, metavar="ROLE")] = None
-    session: Annotated[str | None, typer.Option(help="Only from this session.", show_default=False, metavar="ID")] = None
+    kind: Annotated[
+        list[str],
+        typer.Option("--kind", "-k", help=_KINDS_HELP, show_default=False, metavar="KIND"),
+    ] = field(default_factory=list)
+    tests: Annotated[
+        list[str], typer.Option("--where", help=_WHERE_HELP, show_default=False, metavar="TEST")
+    ] = field(default_factory=list)
+    tag: Annotated[
+        list[str],
+        typer.Option(
+            "--tag", help="Only with this tag. Repeatable.", show_default=False, metavar="TAG"
+        ),
+    ] = field(default_factory=list)
+    speaker: Annotated[
+        str | None,
+        typer.Option(help="Only messages of this person.", show_default=False, metavar="NAME"),
+    ] = None
+    role: Annotated[
+        str | None,
+        typer.Option(help="Only this role: user, assistant, …", show_default=False, metavar="ROLE"),
+    ] = None
+    session: Annotated[
+        str | None, typer.Option(help="Only from this session.", show_default=False, metavar="ID")
+    ] = None
 
     def kinds(self) -> tuple[Kind, ...]:
         """Return the named kinds."""
@@ -63,7 +82,9 @@ class RecordFilterOptions:
 
         exact = {"speaker": self.speaker, "role": self.role, "session": self.session}
         parts = [parse_condition(text) for text in self.tests or ()]
-        parts += [Condition(name, "eq", value) for name, value in exact.items() if value is not None]
+        parts += [
+            Condition(name, "eq", value) for name, value in exact.items() if value is not None
+        ]
         parts += [Condition("tags", "contains", tag) for tag in self.tag or ()]
         return Where("and", tuple(parts)) if parts else None
 
@@ -73,7 +94,13 @@ class AsOfTimeOptions:
     """Options for viewing memory at an earlier time."""
 
     as_of: Annotated[
-        str | None, typer.Option("--as-of", help="Memory as it was at this time: 2024-05-31.", show_default=False, metavar="TIME")
+        str | None,
+        typer.Option(
+            "--as-of",
+            help="Memory as it was at this time: 2024-05-31.",
+            show_default=False,
+            metavar="TIME",
+        ),
     ] = None
 
     def moment(self) -> datetime | None:
@@ -90,7 +117,10 @@ def parse_when(text: str | None, option: str) -> datetime | None:
     try:
         return parse_time(text)
     except (ValueError, OverflowError):
-        raise InputError(f"{option} needs a time, not {text!r}.", hint="Write 2024-05-31 or 2024-05-31T14:30+02:00.") from None
+        raise InputError(
+            f"{option} needs a time, not {text!r}.",
+            hint="Write 2024-05-31 or 2024-05-31T14:30+02:00.",
+        ) from None
 
 
 def parse_name(kind: type[Kind] | type[Status], text: str, what: str) -> Any:
@@ -98,7 +128,9 @@ def parse_name(kind: type[Kind] | type[Status], text: str, what: str) -> Any:
     try:
         return kind(text.casefold())
     except ValueError:
-        raise InputError(f"There is no {what} {text!r}.", hint=f"Known: {', '.join(kind)}.") from None
+        raise InputError(
+            f"There is no {what} {text!r}.", hint=f"Known: {', '.join(kind)}."
+        ) from None
 
 
 def parse_condition(text: str) -> Condition:
@@ -107,7 +139,10 @@ def parse_condition(text: str) -> Condition:
 
     found = _TEST.fullmatch(text)
     if not found:
-        raise InputError(f"--where {text!r} is no test.", hint="Write FIELD=VALUE; the signs are = != >= <= > < and ~ (contains).")
+        raise InputError(
+            f"--where {text!r} is no test.",
+            hint="Write FIELD=VALUE; the signs are = != >= <= > < and ~ (contains).",
+        )
     name, sign, raw = found.groups()
     if name in _LISTS and _OPS[sign] in ("eq", "ne"):
         return Condition(name, "contains" if _OPS[sign] == "eq" else "nin", [raw])

@@ -17,9 +17,16 @@ if TYPE_CHECKING:
 
 app = new_app()
 garden = new_app()
-app.add_typer(garden, name="garden", help="Maintain memory: plan, run or undo merging, pruning and linking.")
+app.add_typer(
+    garden, name="garden", help="Maintain memory: plan, run or undo merging, pruning and linking."
+)
 
-Jobs = Annotated[list[str] | None, typer.Option("--job", help="Only this job; a wrong one lists them. Repeatable.", metavar="NAME")]
+Jobs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--job", help="Only this job; a wrong one lists them. Repeatable.", metavar="NAME"
+    ),
+]
 Id = Annotated[str, typer.Argument(help="The memory's id.")]
 
 
@@ -31,12 +38,18 @@ def plan(options: GlobalOptions, job: Jobs = None) -> None:
         made = engine.garden.plan(scope, job or ())
     if options.json:
         emit(
-            {"steps": [step.to_dict() for step in made.steps], "conflicts": [one.to_dict() for one in made.conflicts], "notes": made.notes}
+            {
+                "steps": [step.to_dict() for step in made.steps],
+                "conflicts": [one.to_dict() for one in made.conflicts],
+                "notes": made.notes,
+            }
         )
         return
     _print_steps(made.steps)
     if made.conflicts:
-        note(f"{len(made.conflicts)} contradictions wait for a decision: `engrams garden conflicts`.")
+        note(
+            f"{len(made.conflicts)} contradictions wait for a decision: `engrams garden conflicts`."
+        )
     for each in made.notes:
         note(each)
 
@@ -47,14 +60,22 @@ def run(options: GlobalOptions, job: Jobs = None) -> None:
     """Run a cycle now. `engrams garden undo` takes it back."""
     with options.open() as (engine, scope):
         report = engine.garden.run(scope, job or ())
-    emit(report) if options.json else _print_report(report)
+    if options.json:
+        emit(report)
+    else:
+        _print_report(report)
 
 
 @garden.command()
 @flatten_options
 def undo(
     options: GlobalOptions,
-    cycle: Annotated[str, typer.Argument(help="The cycle's id; without one the last that changed something.", show_default=False)] = "",
+    cycle: Annotated[
+        str,
+        typer.Argument(
+            help="The cycle's id; without one the last that changed something.", show_default=False
+        ),
+    ] = "",
 ) -> None:
     """Undo a cycle, except for memories changed since."""
     with options.open() as (engine, scope):
@@ -79,11 +100,17 @@ def status(options: GlobalOptions) -> None:
         return
     say(f"{paint(now['state'], 'bold')}  {now['usage']['tokens']:,} tokens in the last day")
     if now["state"] == "disabled":
-        note("Cycles do not start by themselves: `--set garden.enabled=true`, or `garden.enabled = true` in config.toml.")
+        note(
+            "Cycles do not start by themselves: `--set garden.enabled=true`, or `garden.enabled ="
+            " true` in config.toml."
+        )
     for report in reports:
         _print_report(report)
     if now["queue"]:
-        rows = [[one["id"], one["at"][:16], str(one["priority"]), clean(one["why"])] for one in now["queue"]]
+        rows = [
+            [one["id"], one["at"][:16], str(one["priority"]), clean(one["why"])]
+            for one in now["queue"]
+        ]
         print_table(("id", "at", "priority", "why"), rows)
 
 
@@ -108,12 +135,18 @@ def decide(
     one: Id,
     other: Id,
     options: GlobalOptions,
-    keep: Annotated[str, typer.Option(help="The id of the true one; without it both stay.", metavar="ID")] = "",
+    keep: Annotated[
+        str, typer.Option(help="The id of the true one; without it both stay.", metavar="ID")
+    ] = "",
 ) -> None:
     """Resolve a contradiction."""
     with options.open() as (engine, scope):
-        full = {id: engine.get(id, scope=scope).id for id in (one, other, *([keep] if keep else []))}
-        dropped = engine.garden.decide(full[one], full[other], scope=scope, keep=full[keep] if keep else "")
+        full = {
+            id: engine.get(id, scope=scope).id for id in (one, other, *([keep] if keep else []))
+        }
+        dropped = engine.garden.decide(
+            full[one], full[other], scope=scope, keep=full[keep] if keep else ""
+        )
     if options.json:
         emit({"dropped": dropped.id if dropped else None})
     else:
@@ -130,21 +163,33 @@ def wake(
 ) -> None:
     """Schedule a cycle.
 
-    `engrams serve`, or any other process that works, runs it then."""
+    `engrams serve`, or any other process that works, runs it then.
+    """
     with options.open() as (engine, scope):
-        id = engine.garden.wake(scope, engine.now() + timedelta(minutes=minutes), priority=priority, why=why)
-    emit({"id": id}) if options.json else say(id)
+        id = engine.garden.wake(
+            scope, engine.now() + timedelta(minutes=minutes), priority=priority, why=why
+        )
+    if options.json:
+        emit({"id": id})
+    else:
+        say(id)
 
 
 @garden.command()
 @flatten_options
 def cancel(
-    ids: Annotated[list[str], typer.Argument(help="Entries, as `engrams garden status` shows them.")], options: GlobalOptions
+    ids: Annotated[
+        list[str], typer.Argument(help="Entries, as `engrams garden status` shows them.")
+    ],
+    options: GlobalOptions,
 ) -> None:
     """Remove entries from the queue."""
     with options.open() as (engine, scope):
         number = engine.garden.cancel(ids, scope=scope)
-    emit({"cancelled": number}) if options.json else say(f"{number} cancelled.")
+    if options.json:
+        emit({"cancelled": number})
+    else:
+        say(f"{number} cancelled.")
 
 
 @garden.command()
@@ -164,7 +209,10 @@ def resume(options: GlobalOptions) -> None:
 def _set_paused(options: GlobalOptions, *, on: bool) -> None:
     with options.open() as (engine, scope):
         now = engine.garden.pause(scope, on=on)
-    emit(now) if options.json else say(str(now["state"]))
+    if options.json:
+        emit(now)
+    else:
+        say(str(now["state"]))
 
 
 def _print_steps(steps: Sequence[PlannedGardenStep]) -> None:
@@ -183,15 +231,28 @@ def _print_conflicts(found: Sequence[StatementConflict]) -> None:
     rows = []
     for each in found:
         for side in (each.one, each.other):
-            rows += [[side.id, f"{side.recorded_at:%Y-%m-%d}", "newer" if side.id == each.keep else "", clean(side.text)]]
+            rows += [
+                [
+                    side.id,
+                    f"{side.recorded_at:%Y-%m-%d}",
+                    "newer" if side.id == each.keep else "",
+                    clean(side.text),
+                ]
+            ]
         rows.append(["", "", "", paint(clean(each.reason), "dim")])
     print_table(("id", "since", "", "statement"), rows)
 
 
 def _print_report(report: GardenCycleReport) -> None:
-    did = ", ".join(f"{job} {number}" for job, number in report.jobs.items() if number) or "nothing to do"
+    did = (
+        ", ".join(f"{job} {number}" for job, number in report.jobs.items() if number)
+        or "nothing to do"
+    )
     colour = "green" if report.state == "complete" else "yellow"
-    say(f"{paint(report.state, colour)}  {report.id}  {report.modified} changed, {report.compactions} merged away: {did}")
+    say(
+        f"{paint(report.state, colour)}  {report.id}  {report.modified} changed,"
+        f" {report.compactions} merged away: {did}"
+    )
     for line in (report.summary, *report.notes):
         if line:
             note(clean(line))

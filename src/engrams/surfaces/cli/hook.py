@@ -18,21 +18,44 @@ def hook(
     options: HomeOptions,
     tokens: Annotated[
         int | None,
-        typer.Option(help="Token budget of the recalled text (default: read.context_tokens).", show_default=False, metavar="N"),
+        typer.Option(
+            help="Token budget of the recalled text (default: read.context_tokens).",
+            show_default=False,
+            metavar="N",
+        ),
     ] = None,
     event: Annotated[
-        str, typer.Option(help="Name of the event, for agents whose events carry none.", show_default=False, metavar="NAME")
+        str,
+        typer.Option(
+            help="Name of the event, for agents whose events carry none.",
+            show_default=False,
+            metavar="NAME",
+        ),
     ] = "",
-    seconds: Annotated[float, typer.Option(help="Time limit; then the agent continues without memory.", metavar="N")] = 5.0,
+    seconds: Annotated[
+        float,
+        typer.Option(help="Time limit; then the agent continues without memory.", metavar="N"),
+    ] = 5.0,
 ) -> None:
     """Answer a coding agent's hook.
 
     Its event comes on standard input, recalled memory goes to standard output. Always exits with 0.
 
-    --project . keeps every folder's memory apart; without it all projects share what they know."""
-    # Surfaces load each other by name. entry.py runs `engrams hook` itself; this command shows the help.
-    given = {"--home": options.home, "--preset": options.preset, "--user": options.user, "--project": options.project}
+    --project . keeps every folder's memory apart; without it all projects share what they know.
+    """
+    # Surfaces load each other by name. entry.py runs `engrams hook` itself; this command shows the
+    # help.
+    given = {
+        "--home": options.home,
+        "--preset": options.preset,
+        "--user": options.user,
+        "--project": options.project,
+    }
     named = {**given, "--tokens": tokens, "--event": event or None, "--seconds": seconds}
-    words = [word for name, value in named.items() if value is not None for word in (name, str(value))]
+    words = [
+        word for name, value in named.items() if value is not None for word in (name, str(value))
+    ]
     words += [word for pair in options.overrides for word in ("--set", pair)]
-    import_module("engrams.surfaces.hook.hookentry").main([*words, "--test"] if options.test else words)
+    import_module("engrams.surfaces.hook.hookentry").main(
+        [*words, "--test"] if options.test else words
+    )

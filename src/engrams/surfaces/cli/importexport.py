@@ -13,8 +13,21 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from engrams.errors import ConflictError, InputError
-from engrams.surfaces.cli.globaloptions import GlobalOptions, flatten_options, new_app, only_computes
-from engrams.surfaces.cli.resultoutput import clean, emit, note, paint, print_table, say, show_progress
+from engrams.surfaces.cli.globaloptions import (
+    GlobalOptions,
+    flatten_options,
+    new_app,
+    only_computes,
+)
+from engrams.surfaces.cli.resultoutput import (
+    clean,
+    emit,
+    note,
+    paint,
+    print_table,
+    say,
+    show_progress,
+)
 from engrams.types import ImportOptions, Scope
 
 if TYPE_CHECKING:
@@ -34,32 +47,74 @@ _EMPTY: dict[str, Any] = {
 @flatten_options
 def import_(
     options: GlobalOptions,
-    files: Annotated[list[str] | None, typer.Argument(help="Files, folders or zips to import; `-` reads standard input.")] = None,
-    format: Annotated[str, typer.Option(help="auto, or the files' format; a wrong name lists them.", metavar="NAME")] = "auto",
-    wait: Annotated[bool, typer.Option("--wait/--no-wait", help="Wait for the background jobs of the import.")] = True,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only read the files and count their contents.")] = False,
-    skip_bad: Annotated[bool, typer.Option("--skip-bad", help="Import what can be read of broken files, too.")] = False,
-    from_user: Annotated[str, typer.Option(help="Of a file of several users, whose memories; * takes all.", metavar="NAME")] = "",
-    ignored: Annotated[bool, typer.Option("--include-ignored", help="Also files that .gitignore or .secretsignore name.")] = False,
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(help="Files, folders or zips to import; `-` reads standard input."),
+    ] = None,
+    format: Annotated[
+        str,
+        typer.Option(help="auto, or the files' format; a wrong name lists them.", metavar="NAME"),
+    ] = "auto",
+    wait: Annotated[
+        bool, typer.Option("--wait/--no-wait", help="Wait for the background jobs of the import.")
+    ] = True,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only read the files and count their contents.")
+    ] = False,
+    skip_bad: Annotated[
+        bool, typer.Option("--skip-bad", help="Import what can be read of broken files, too.")
+    ] = False,
+    from_user: Annotated[
+        str,
+        typer.Option(
+            help="Of a file of several users, whose memories; * takes all.", metavar="NAME"
+        ),
+    ] = "",
+    ignored: Annotated[
+        bool,
+        typer.Option(
+            "--include-ignored", help="Also files that .gitignore or .secretsignore name."
+        ),
+    ] = False,
     listed: Annotated[bool, typer.Option("--list", help="List the imports so far.")] = False,
-    undo: Annotated[str, typer.Option(help="Erase what one import brought.", show_default=False, metavar="ID")] = "",
-    git: Annotated[bool, typer.Option("--git", help="With --undo: also from the git history of the files, which is rewritten.")] = False,
+    undo: Annotated[
+        str, typer.Option(help="Erase what one import brought.", show_default=False, metavar="ID")
+    ] = "",
+    git: Annotated[
+        bool,
+        typer.Option(
+            "--git", help="With --undo: also from the git history of the files, which is rewritten."
+        ),
+    ] = False,
 ) -> None:
     """Import conversations and memories from files.
 
-    ChatGPT, Claude, mem0, Zep, Graphiti, Letta, cognee, Hindsight, Honcho, Supermemory, memvara, basic-memory, LangGraph, MCP memory, JSON,
-    JSONL, CSV, Markdown, text, engrams' own export.
+    ChatGPT, Claude, mem0, Zep, Graphiti, Letta, cognee, Hindsight, Honcho, Supermemory, memvara,
+    basic-memory, LangGraph, MCP memory, JSON, JSONL, CSV, Markdown, text, engrams' own export.
 
-    Doing it twice stores nothing twice; interrupted, it goes on where it was. A broken file is refused whole."""
+    Doing it twice stores nothing twice; interrupted, it goes on where it was. A broken file is
+    refused whole.
+    """
     if listed or undo:
-        _undo_import(options, undo, git) if undo else _list_imports(options)
+        if undo:
+            _undo_import(options, undo, git)
+        else:
+            _list_imports(options)
         return
     if not files:
-        raise InputError("Name the files to import.", hint="`engrams import FILE`; `engrams import --list` shows the imports so far.")
+        raise InputError(
+            "Name the files to import.",
+            hint="`engrams import FILE`; `engrams import --list` shows the imports so far.",
+        )
     results = (
         _preview_files(files, format)
         if dry_run
-        else _import_files(options, files, ImportOptions(format, skip_bad, ignored=ignored, user=from_user), wait=wait)
+        else _import_files(
+            options,
+            files,
+            ImportOptions(format, skip_bad, ignored=ignored, user=from_user),
+            wait=wait,
+        )
     )
     if options.json:
         emit(results[0] if len(results) == 1 else results)
@@ -71,34 +126,61 @@ def import_(
     if left and not skip_bad:
         thing = "file" if files_left == left else "piece"
         one = f"1 {thing} was" if left == 1 else f"{left} {thing}s were"
-        raise InputError(f"{one} not imported; the rest is.", hint="Mend or remove what is listed; --skip-bad accepts it.")
+        raise InputError(
+            f"{one} not imported; the rest is.",
+            hint="Mend or remove what is listed; --skip-bad accepts it.",
+        )
 
 
 @app.command()
 @flatten_options
 def export(
     options: GlobalOptions,
-    target: Annotated[str, typer.Argument(help="The file to write (folder for markdown and obsidian); `-` is standard output.")],
+    target: Annotated[
+        str,
+        typer.Argument(
+            help="The file to write (folder for markdown and obsidian); `-` is standard output."
+        ),
+    ],
     format: Annotated[
         Literal["jsonl", "markdown", "csv", "mem0", "langgraph", "letta", "obsidian"],
-        typer.Option(help="jsonl is complete and can be imported; markdown and obsidian are for reading; others for their programs."),
+        typer.Option(
+            help=(
+                "jsonl is complete and can be imported; markdown and obsidian are for reading;"
+                " others for their programs."
+            )
+        ),
     ] = "jsonl",
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace an existing file or folder.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace an existing file or folder.")
+    ] = False,
 ) -> None:
     """Export every memory in the scope; as jsonl with history and links."""
     from engrams import formats
 
     if target == "-" and format in formats.FOLDERS:
-        raise InputError(f"The format {format} is a folder; it cannot go to standard output.", hint="Name a folder, or use --format jsonl.")
+        raise InputError(
+            f"The format {format} is a folder; it cannot go to standard output.",
+            hint="Name a folder, or use --format jsonl.",
+        )
     path = Path(target)
     if format not in formats.FOLDERS and path.is_dir():
-        raise InputError(f"{target} is a folder.", hint=f"Name a file, such as {path / 'memory.jsonl'}, or use --format markdown.")
+        raise InputError(
+            f"{target} is a folder.",
+            hint=f"Name a file, such as {path / 'memory.jsonl'}, or use --format markdown.",
+        )
     again = format == "obsidian" and formats.is_vault(path)
     if target != "-" and not overwrite and not again and _is_occupied(path):
-        raise ConflictError(f"{target} exists already.", hint="Give --overwrite to replace it, or another name.")
+        raise ConflictError(
+            f"{target} exists already.", hint="Give --overwrite to replace it, or another name."
+        )
     with options.open() as (engine, scope), show_progress("exporting", quiet=options.json) as bar:
         to_stdout = target == "-"
-        number = _export_to_stdout(engine, scope, format, bar) if to_stdout else engine.dump(path, scope=scope, format=format, progress=bar)
+        number = (
+            _export_to_stdout(engine, scope, format, bar)
+            if to_stdout
+            else engine.dump(path, scope=scope, format=format, progress=bar)
+        )
     if target == "-":
         return
     if options.json:
@@ -107,16 +189,28 @@ def export(
         say(f"{paint('exported', 'green')}  {number} memories to {target}")
 
 
-def _import_files(options: GlobalOptions, files: list[str], plan: ImportOptions, *, wait: bool) -> list[dict[str, Any]]:
+def _import_files(
+    options: GlobalOptions, files: list[str], plan: ImportOptions, *, wait: bool
+) -> list[dict[str, Any]]:
     results = []
     with options.open(drains=wait) as (engine, scope):
         for file in files:
             try:
-                results.append(_import_file(engine, scope, file, plan, quiet=options.json, wait=wait))
+                results.append(
+                    _import_file(engine, scope, file, plan, quiet=options.json, wait=wait)
+                )
             except InputError as problem:
                 if len(files) == 1:
                     raise
-                results.append({**_EMPTY, "file": file, "rejected": 1, "bad": [{"line": 0, "message": problem.message}], "scopes": {}})
+                results.append(
+                    {
+                        **_EMPTY,
+                        "file": file,
+                        "rejected": 1,
+                        "bad": [{"line": 0, "message": problem.message}],
+                        "scopes": {},
+                    }
+                )
         if wait and any(result["stored"] for result in results):
             with show_progress("learning from them", quiet=options.json) as bar:
                 engine.drain(_WAIT, bar)
@@ -124,10 +218,17 @@ def _import_files(options: GlobalOptions, files: list[str], plan: ImportOptions,
 
 
 def _import_file(
-    engine: MemoryEngine, scope: tuple[str, ...], file: str, plan: ImportOptions, *, quiet: bool, wait: bool
+    engine: MemoryEngine,
+    scope: tuple[str, ...],
+    file: str,
+    plan: ImportOptions,
+    *,
+    quiet: bool,
+    wait: bool,
 ) -> dict[str, Any]:
     start = time.perf_counter()
-    # Without models and workers, what a batch says is learned right after it is stored, while its texts are in every cache.
+    # Without models and workers, what a batch says is learned right after it is stored, while its
+    # texts are in every cache.
     learns = wait and only_computes(engine.settings) and not engine.settings.jobs.workers
     with show_progress(f"importing {Path(file).name}", quiet=quiet) as bar:
 
@@ -139,7 +240,12 @@ def _import_file(
         source = file if file == "-" else Path(file)
         report = engine.imports.load(source, Scope.of(scope), plan, advance)
     bad = [{"line": line, "message": message} for line, message in report.bad]
-    return {"file": file, **asdict(report), "bad": bad, "seconds": round(time.perf_counter() - start, 3)}
+    return {
+        "file": file,
+        **asdict(report),
+        "bad": bad,
+        "seconds": round(time.perf_counter() - start, 3),
+    }
 
 
 def _preview_files(files: list[str], format: str) -> list[dict[str, Any]]:
@@ -153,7 +259,9 @@ def _preview_files(files: list[str], format: str) -> list[dict[str, Any]]:
         except InputError as problem:
             if len(files) == 1:
                 raise
-            found = asdict(formats.ImportPreview(rejected=1, bad=[(0, f"{file}: {problem.message}")]))
+            found = asdict(
+                formats.ImportPreview(rejected=1, bad=[(0, f"{file}: {problem.message}")])
+            )
         bad = [{"line": line, "message": message} for line, message in found["bad"]]
         results.append({**_EMPTY, **found, "file": file, "bad": bad, "dry_run": True})
     return results
@@ -165,7 +273,16 @@ def _list_imports(options: GlobalOptions) -> None:
     if options.json:
         emit({"imports": every})
     elif every:
-        rows = [(each.id, each.at[:16].replace("T", " "), each.state, str(each.stored), clean(each.name)) for each in every]
+        rows = [
+            (
+                each.id,
+                each.at[:16].replace("T", " "),
+                each.state,
+                str(each.stored),
+                clean(each.name),
+            )
+            for each in every
+        ]
         print_table(("ID", "AT", "STATE", "STORED", "FILE"), rows)
     else:
         note("No imports yet. `engrams import FILE` imports one.")
@@ -187,7 +304,11 @@ def _print_result(result: dict[str, Any]) -> None:
     parts = [f"{result['stored']} {'memory' if result['stored'] == 1 else 'memories'}"]
     parts += [
         f"{result[name]} {words}"
-        for name, words in (("existing", "already stored"), ("refused", "refused"), ("edges", "links"))
+        for name, words in (
+            ("existing", "already stored"),
+            ("refused", "refused"),
+            ("edges", "links"),
+        )
         if result[name]
     ]
     if result.get("history"):
@@ -196,13 +317,18 @@ def _print_result(result: dict[str, Any]) -> None:
         parts.append(f"from {result['files']} of {result['files'] + result['rejected']} files")
     did = f"would import ({result['format']})" if result.get("dry_run") else "imported"
     places = f" in {len(result['scopes'])} places" if len(result["scopes"]) > 1 else ""
-    say(f"{paint(did, 'green')}  {clean(result['file'])}: {', '.join(parts)}{places}, {result['seconds']:.1f} s")
+    say(
+        f"{paint(did, 'green')}  {clean(result['file'])}: {', '.join(parts)}{places},"
+        f" {result['seconds']:.1f} s"
+    )
     if result.get("kinds"):
         note(", ".join(f"{kind}: {number}" for kind, number in sorted(result["kinds"].items())))
     if len(result.get("users", ())) > 1:
         note(f"of several users: {clean(', '.join(sorted(result['users'])))} (--from-user chooses)")
     for ignored in result["ignored"][:_SHOWN]:
-        note(f"not imported, as an ignore rule says: {clean(ignored)} (--include-ignored imports it)")
+        note(
+            f"not imported, as an ignore rule says: {clean(ignored)} (--include-ignored imports it)"
+        )
     if len(result["ignored"]) > _SHOWN:
         note(f"… and {len(result['ignored']) - _SHOWN} more ignored files (--json lists all)")
     if result["id"]:
@@ -210,19 +336,25 @@ def _print_result(result: dict[str, Any]) -> None:
     for bad in result["bad"][:_SHOWN]:
         note(clean(f"line {bad['line']}: {bad['message']}" if bad["line"] else bad["message"]))
     if len(result["bad"]) > _SHOWN:
-        note(f"… and {len(result['bad']) - _SHOWN} more pieces that could not be read (--json lists all)")
+        note(
+            f"… and {len(result['bad']) - _SHOWN} more pieces that could not be read (--json lists"
+            " all)"
+        )
 
 
 def _is_occupied(path: Path) -> bool:
     return any(path.iterdir()) if path.is_dir() else path.exists()
 
 
-def _export_to_stdout(engine: MemoryEngine, scope: tuple[str, ...], format: ExportFormat, bar: Any) -> int:
+def _export_to_stdout(
+    engine: MemoryEngine, scope: tuple[str, ...], format: ExportFormat, bar: Any
+) -> int:
     """Export to a temporary file first, so a failure prints nothing."""
     with tempfile.TemporaryDirectory(prefix="engrams-") as folder:
         path = Path(folder) / "export.jsonl"
         number = engine.dump(path, scope=scope, format=format, progress=bar)
         with path.open(encoding="utf-8", newline="") as file:
-            sys.stdout.reconfigure(encoding="utf-8") if hasattr(sys.stdout, "reconfigure") else None
+            if hasattr(sys.stdout, "reconfigure"):
+                sys.stdout.reconfigure(encoding="utf-8")
             shutil.copyfileobj(file, sys.stdout)
     return number

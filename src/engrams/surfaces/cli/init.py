@@ -22,24 +22,49 @@ languages, close what is no longer true where a sentence says so, and search fin
 more; run `engrams init` again when there is one."""
 _CHAT = """To chat through memory: `engrams serve --upstream {url}`; `engrams init --proxy` writes the server as
 serve.upstream too."""
-_PROXIED = "serve.upstream is set too: `engrams serve` is the proxy in front of it, for all who reach that address."
+_PROXIED = (
+    "serve.upstream is set too: `engrams serve` is the proxy in front of it, for all who reach that"
+    " address."
+)
 _NEXT = 'Try it: engrams add "I live in Paris", then engrams search "Where do I live?"'
-_LEARN = 'Try it: engrams add "I live in Paris", then engrams status --wait, then engrams list. A running engrams serve needs a restart.'
+_LEARN = (
+    'Try it: engrams add "I live in Paris", then engrams status --wait, then engrams list. A'
+    " running engrams serve needs a restart."
+)
 
 
 @app.command()
 @flatten_options
 def init(
     options: GlobalOptions,
-    url: Annotated[str | None, typer.Option(help="The model server's base URL.", show_default=False)] = None,
-    model: Annotated[str | None, typer.Option(help="The model's name.", show_default=False, metavar="NAME")] = None,
+    url: Annotated[
+        str | None, typer.Option(help="The model server's base URL.", show_default=False)
+    ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="The model's name.", show_default=False, metavar="NAME")
+    ] = None,
     api_key: Annotated[
-        str | None, typer.Option(help="Key of the server; it is stored in config.toml.", show_default=False, metavar="KEY")
+        str | None,
+        typer.Option(
+            help="Key of the server; it is stored in config.toml.",
+            show_default=False,
+            metavar="KEY",
+        ),
     ] = None,
     no_model: Annotated[bool, typer.Option("--no-model", help="Work by rules alone.")] = False,
-    proxy: Annotated[bool, typer.Option("--proxy", help="Write the server as serve.upstream too: `engrams serve` is its proxy.")] = False,
-    no_test: Annotated[bool, typer.Option("--no-test", help="Do not ask the model to try it.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Take the first server and model found; ask nothing.")] = False,
+    proxy: Annotated[
+        bool,
+        typer.Option(
+            "--proxy", help="Write the server as serve.upstream too: `engrams serve` is its proxy."
+        ),
+    ] = False,
+    no_test: Annotated[
+        bool, typer.Option("--no-test", help="Do not ask the model to try it.")
+    ] = False,
+    yes: Annotated[
+        bool,
+        typer.Option("--yes", "-y", help="Take the first server and model found; ask nothing."),
+    ] = False,
 ) -> None:
     """Set memory up: find a language model, try it, and write config.toml."""
     from engrams.build import connection
@@ -47,34 +72,63 @@ def init(
     settings = options.load().settings
     file = settings.config_file
     asks = sys.stdin.isatty() and not (yes or options.json or url or no_model)
-    server, key = (None, None) if no_model else _choose_server(settings.chat, url, api_key, asks=asks)
+    server, key = (
+        (None, None) if no_model else _choose_server(settings.chat, url, api_key, asks=asks)
+    )
     if server is None:
         connection.save_connection(file, connection.ModelConnectionParameters("none"))
-        emit({"home": file.parent, "provider": "none"}) if options.json else say(f"{_RULES}\n{_NEXT}")
+        if options.json:
+            emit({"home": file.parent, "provider": "none"})
+        else:
+            say(f"{_RULES}\n{_NEXT}")
         return
     name = _choose_model(server, model, asks=asks)
     chosen = connection.ModelConnectionParameters(server.provider, server.url, name, key)
     chat = connection.connect(settings.chat, chosen)
     tested = "" if no_test else _try_model(chat)
-    if asks and not typer.confirm(f"{connection.describe_destination(chat)} Write {file}?", default=True):
+    if asks and not typer.confirm(
+        f"{connection.describe_destination(chat)} Write {file}?", default=True
+    ):
         raise typer.Abort
     connection.save_connection(file, chosen)
-    proxy = proxy or (asks and typer.confirm("Shall `engrams serve` be a proxy in front of it, so that programs chat with memory?", False))
+    proxy = proxy or (
+        asks
+        and typer.confirm(
+            "Shall `engrams serve` be a proxy in front of it, so that programs chat with memory?",
+            False,
+        )
+    )
     if proxy:
         connection.save_upstream(file, server.url)
     if options.json:
-        emit({"home": file.parent, "provider": server.provider, "url": server.url, "model": name, "tested": tested, "proxy": proxy})
+        emit(
+            {
+                "home": file.parent,
+                "provider": server.provider,
+                "url": server.url,
+                "model": name,
+                "tested": tested,
+                "proxy": proxy,
+            }
+        )
         return
     where = "" if asks else f"{connection.describe_destination(chat)}\n"
-    say(f"{tested or clean(name)}\n{where}Written to {file}.\n{_LEARN}\n{_PROXIED if proxy else _CHAT.format(url=server.url)}")
+    say(
+        f"{tested or clean(name)}\n{where}Written to"
+        f" {file}.\n{_LEARN}\n{_PROXIED if proxy else _CHAT.format(url=server.url)}"
+    )
 
 
-def _choose_server(chat: ChatSettings, url: str | None, key: str | None, *, asks: bool) -> tuple[DiscoveredModelServer | None, str | None]:
+def _choose_server(
+    chat: ChatSettings, url: str | None, key: str | None, *, asks: bool
+) -> tuple[DiscoveredModelServer | None, str | None]:
     """Return the server, None for rules alone, and the key for it."""
     from engrams.build import connection, find_model_server_at, find_model_servers
 
     if url is not None:
-        known = connection.connect(chat, connection.ModelConnectionParameters("openai", url, api_key=key)).api_key
+        known = connection.connect(
+            chat, connection.ModelConnectionParameters("openai", url, api_key=key)
+        ).api_key
         return find_model_server_at(url, known), key
     note("Looking for model servers on this machine…")
     servers = find_model_servers()
@@ -83,13 +137,22 @@ def _choose_server(chat: ChatSettings, url: str | None, key: str | None, *, asks
     for number, server in enumerate(servers, 1):
         say(f"  {number}. {server.name} at {server.url}: {clean(', '.join(server.models[:5]))}")
     say(f"  0. None: rules only{'' if servers else ' (no server answers on the usual ports)'}")
-    answer = typer.prompt("Which one? A number, or the URL of another server", default="1" if servers else "0").strip()
+    answer = typer.prompt(
+        "Which one? A number, or the URL of another server", default="1" if servers else "0"
+    ).strip()
     if not answer.isdecimal():
-        key = key or typer.prompt("Its key, if it needs one", default="", hide_input=True, show_default=False) or None
+        key = (
+            key
+            or typer.prompt(
+                "Its key, if it needs one", default="", hide_input=True, show_default=False
+            )
+            or None
+        )
         return _choose_server(chat, answer, key, asks=False)
     if int(answer) > len(servers):
         raise InputError(
-            f"There is no server {answer}.", hint="Give one of the numbers above, or an address such as http://localhost:8000/v1."
+            f"There is no server {answer}.",
+            hint="Give one of the numbers above, or an address such as http://localhost:8000/v1.",
         )
     return (servers[int(answer) - 1] if int(answer) else None), key
 
@@ -101,10 +164,17 @@ def _choose_model(server: DiscoveredModelServer, model: str | None, *, asks: boo
         for number, name in enumerate(server.models, 1):
             say(f"  {number}. {clean(name)}")
         model = typer.prompt("Which model? A number, or its name", default=server.models[0]).strip()
-        if model.isdecimal() and model not in server.models and 0 < int(model) <= len(server.models):
+        if (
+            model.isdecimal()
+            and model not in server.models
+            and 0 < int(model) <= len(server.models)
+        ):
             model = server.models[int(model) - 1]
     if model not in server.models:
-        raise InputError(f"{server.url} has no model {model!r}.", hint=f"It has: {', '.join(server.models[:10])}.")
+        raise InputError(
+            f"{server.url} has no model {model!r}.",
+            hint=f"It has: {', '.join(server.models[:10])}.",
+        )
     return model
 
 
@@ -115,5 +185,8 @@ def _try_model(chat: ChatSettings) -> str:
     note("Asking it… the first answer of a local model may take a while.")
     found = connection.ModelTrial().run(chat, now)
     if found.state == "fail":
-        raise ModelError(f"The model does not work: {found.detail}", hint=f"{found.hint} --no-test writes it all the same.".strip())
+        raise ModelError(
+            f"The model does not work: {found.detail}",
+            hint=f"{found.hint} --no-test writes it all the same.".strip(),
+        )
     return found.detail

@@ -25,30 +25,44 @@ def link(
     id: Id,
     other: Annotated[str, typer.Argument(help="The id of the other memory.")],
     options: GlobalOptions,
-    weight: Annotated[float, typer.Option(min=0, max=1, help="Strength of the link.", metavar="SHARE")] = 0.5,
-    type: Annotated[str, typer.Option(help="The type of link; a wrong name lists them.", metavar="TYPE")] = "relates_to",
+    weight: Annotated[
+        float, typer.Option(min=0, max=1, help="Strength of the link.", metavar="SHARE")
+    ] = 0.5,
+    type: Annotated[
+        str, typer.Option(help="The type of link; a wrong name lists them.", metavar="TYPE")
+    ] = "relates_to",
     remove: Annotated[bool, typer.Option("--remove", help="Remove the link instead.")] = False,
 ) -> None:
     """Link two memories, so that finding one leads to the other."""
     with options.open() as (engine, scope):
         if remove:
             if not engine.links.unlink(id, other, scope=scope, type=type):
-                raise NotFoundError("There is no such link.", hint="A link has a direction and a type.")
+                raise NotFoundError(
+                    "There is no such link.", hint="A link has a direction and a type."
+                )
             edge = None
         else:
             edge = engine.links.link(id, other, scope=scope, type=type, weight=weight)
     if options.json:
         emit({"removed": True} if edge is None else edge)
     else:
-        say(paint("unlinked", "yellow") if edge is None else f"{paint('linked', 'green')}  {edge.source}  {edge.type}  {edge.target}")
+        say(
+            paint("unlinked", "yellow")
+            if edge is None
+            else f"{paint('linked', 'green')}  {edge.source}  {edge.type}  {edge.target}"
+        )
 
 
 @app.command()
 @flatten_options
 def used(
-    ids: Annotated[list[str], typer.Argument(help="Ids of memories, or their first six characters or more.")],
+    ids: Annotated[
+        list[str], typer.Argument(help="Ids of memories, or their first six characters or more.")
+    ],
     options: GlobalOptions,
-    unhelpful: Annotated[bool, typer.Option("--unhelpful", help="They were beside the point: believe them less.")] = False,
+    unhelpful: Annotated[
+        bool, typer.Option("--unhelpful", help="They were beside the point: believe them less.")
+    ] = False,
 ) -> None:
     """Report that recalled memories were used, and whether they helped."""
     with options.open() as (engine, scope):
@@ -59,20 +73,32 @@ def used(
         return
     for record in records:
         told = f"confidence {record.confidence:.2f}, strength {record.strength}"
-        say(f"{paint('noted', 'green')}  {paint(record.id, 'dim')}  {told}  {fit_line(record.text, 80)}")
+        say(
+            f"{paint('noted', 'green')}  {paint(record.id, 'dim')}  {told} "
+            f" {fit_line(record.text, 80)}"
+        )
 
 
 @app.command()
 @flatten_options
 def tag(
     options: GlobalOptions,
-    id: Annotated[str | None, typer.Argument(help="The memory's id; without one, all tags are listed.", show_default=False)] = None,
-    tags: Annotated[list[str] | None, typer.Argument(help="Tags to add.", show_default=False)] = None,
+    id: Annotated[
+        str | None,
+        typer.Argument(
+            help="The memory's id; without one, all tags are listed.", show_default=False
+        ),
+    ] = None,
+    tags: Annotated[
+        list[str] | None, typer.Argument(help="Tags to add.", show_default=False)
+    ] = None,
     remove: Annotated[bool, typer.Option("--remove", help="Remove these tags instead.")] = False,
 ) -> None:
     """Tag a memory, or list all tags with counts."""
     if id is not None and not tags:
-        raise InputError("No tag was given.", hint="engrams tag ID TAG …; `engrams tag` alone lists the tags.")
+        raise InputError(
+            "No tag was given.", hint="engrams tag ID TAG …; `engrams tag` alone lists the tags."
+        )
     with options.open() as (engine, scope):
         if id is None:
             counts = engine.links.tags(scope)
@@ -80,7 +106,10 @@ def tag(
             change = engine.links.untag if remove else engine.links.tag
             record = change(id, tags or (), scope=scope)
     if id is not None:
-        emit(record) if options.json else say(f"{paint(record.id, 'dim')}  {', '.join(map(clean, record.tags)) or 'no tags'}")
+        if options.json:
+            emit(record)
+        else:
+            say(f"{paint(record.id, 'dim')}  {', '.join(map(clean, record.tags)) or 'no tags'}")
     elif options.json:
         emit(counts)
     elif counts:
@@ -94,7 +123,9 @@ def tag(
 def related(
     id: Id,
     options: GlobalOptions,
-    depth: Annotated[int, typer.Option(min=1, max=5, help="Number of links to follow in a row.", metavar="N")] = 2,
+    depth: Annotated[
+        int, typer.Option(min=1, max=5, help="Number of links to follow in a row.", metavar="N")
+    ] = 2,
     limit: Limit = 10,
 ) -> None:
     """Show what links, tags and topics lead to from one memory."""
@@ -106,7 +137,9 @@ def related(
 @flatten_options
 def entities(
     options: GlobalOptions,
-    name: Annotated[str, typer.Argument(help="Its name; without one, all are listed.", show_default=False)] = "",
+    name: Annotated[
+        str, typer.Argument(help="Its name; without one, all are listed.", show_default=False)
+    ] = "",
     limit: Limit = 50,
 ) -> None:
     """List people, places and other things, or the memories about one."""
@@ -120,7 +153,10 @@ def entities(
         wanted = name.casefold().removeprefix("entity:")
         one = next((each for each in known if wanted in _names_of(each)), None)
         if one is None:
-            raise NotFoundError(f"No memory mentions {name!r} as a person, place or thing.", hint="`engrams entities` lists them.")
+            raise NotFoundError(
+                f"No memory mentions {name!r} as a person, place or thing.",
+                hint="`engrams entities` lists them.",
+            )
         records = engine.inspect.records(Scope.of(scope).owner, one.memories[:limit])
     if options.json:
         emit({"entity": one, "memories": records})
@@ -131,7 +167,10 @@ def entities(
 
 
 def _names_of(entity: Entity) -> set[str]:
-    return {entity.id.removeprefix("entity:"), *(each.casefold() for each in (entity.name, *entity.aliases))}
+    return {
+        entity.id.removeprefix("entity:"),
+        *(each.casefold() for each in (entity.name, *entity.aliases)),
+    }
 
 
 def _print_entities(shown: tuple[Entity, ...], options: GlobalOptions) -> None:
@@ -140,7 +179,10 @@ def _print_entities(shown: tuple[Entity, ...], options: GlobalOptions) -> None:
     elif not shown:
         note("No memory mentions a person, place or thing yet.")
     else:
-        rows = [[str(len(each.memories)), each.kind, clean(each.name), clean(", ".join(each.aliases))] for each in shown]
+        rows = [
+            [str(len(each.memories)), each.kind, clean(each.name), clean(", ".join(each.aliases))]
+            for each in shown
+        ]
         print_table(("memories", "kind", "name", "also"), rows)
 
 
@@ -148,10 +190,19 @@ def _print_entities(shown: tuple[Entity, ...], options: GlobalOptions) -> None:
 @flatten_options
 def recall(
     options: GlobalOptions,
-    query: Annotated[str, typer.Argument(help="The question; without it the newest memories.", show_default=False)] = "",
+    query: Annotated[
+        str,
+        typer.Argument(help="The question; without it the newest memories.", show_default=False),
+    ] = "",
     mode: Annotated[
         Literal["recent", "semantic", "cascade"] | None,
-        typer.Option(help="recent: the newest; semantic: search results; cascade: search results and linked memories.", show_default=False),
+        typer.Option(
+            help=(
+                "recent: the newest; semantic: search results; cascade: search results and linked"
+                " memories."
+            ),
+            show_default=False,
+        ),
     ] = None,
     limit: Limit = 10,
 ) -> None:
@@ -162,8 +213,13 @@ def recall(
 
 def _print_related(found: tuple[RelatedMemory, ...], options: GlobalOptions) -> None:
     if options.json:
-        emit({"memories": [{"record": each.record, "score": round(each.score, 6)} for each in found]})
+        emit(
+            {"memories": [{"record": each.record, "score": round(each.score, 6)} for each in found]}
+        )
     elif not found:
         note("Nothing found.")
     for each in () if options.json else found:
-        say(f"{paint(f'{each.score:.2f}', 'green')}  {paint(each.record.id, 'dim')}  {fit_line(each.record.text, 100)}")
+        say(
+            f"{paint(f'{each.score:.2f}', 'green')}  {paint(each.record.id, 'dim')} "
+            f" {fit_line(each.record.text, 100)}"
+        )

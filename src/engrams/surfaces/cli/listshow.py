@@ -10,7 +10,16 @@ import typer
 from engrams.surfaces.cli.filteroptions import AsOfTimeOptions, RecordFilterOptions, parse_name
 from engrams.surfaces.cli.globaloptions import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.memoryformat import print_record, speaker_name
-from engrams.surfaces.cli.resultoutput import clean, emit, format_time, note, paint, print_table, say, to_json
+from engrams.surfaces.cli.resultoutput import (
+    clean,
+    emit,
+    format_time,
+    note,
+    paint,
+    print_table,
+    say,
+    to_json,
+)
 
 if TYPE_CHECKING:
     from engrams.ports import Where
@@ -27,22 +36,38 @@ def list_(
     options: GlobalOptions,
     sift: RecordFilterOptions,
     times: AsOfTimeOptions,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most this many.", metavar="N")] = 20,
-    text: Annotated[str, typer.Option(help="Only where the text contains this.", show_default=False, metavar="TEXT")] = "",
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, help="At most this many.", metavar="N")
+    ] = 20,
+    text: Annotated[
+        str,
+        typer.Option(help="Only where the text contains this.", show_default=False, metavar="TEXT"),
+    ] = "",
     status: Annotated[
         list[str] | None,
         typer.Option(
-            help="Only with this status (default: active). `all`: every one, and what agent frameworks keep for themselves. Repeatable.",
+            help=(
+                "Only with this status (default: active). `all`: every one, and what agent"
+                " frameworks keep for themselves. Repeatable."
+            ),
             show_default=False,
             metavar="STATUS",
         ),
     ] = None,
     order: Annotated[Literal["newest", "oldest"], typer.Option(help="The order.")] = "newest",
-    after: Annotated[str, typer.Option(help="Go on after this id.", show_default=False, metavar="ID")] = "",
+    after: Annotated[
+        str, typer.Option(help="Go on after this id.", show_default=False, metavar="ID")
+    ] = "",
 ) -> None:
     """List memories by what they are, newest first."""
     where = sift.where() if "all" in (status or ()) else _without_bookkeeping(sift.where())
-    asked: dict[str, Any] = {"kinds": sift.kinds(), "where": where, "as_of": times.moment(), "text": text, "limit": limit}
+    asked: dict[str, Any] = {
+        "kinds": sift.kinds(),
+        "where": where,
+        "as_of": times.moment(),
+        "text": text,
+        "limit": limit,
+    }
     if status:
         asked["statuses"] = _parse_statuses(status)
     with options.open() as (engine, scope):
@@ -65,8 +90,13 @@ def list_(
     ]
     places = [_find_project(record.scope) for record in page.records]
     named = any(places)
-    rows = [[*row[:3], *([place] if named else []), *row[3:]] for row, place in zip(rows, places, strict=True)]
-    print_table(("id", "when", "kind", *(["project"] if named else []), "who", "text"), rows, {0: "dim"})
+    rows = [
+        [*row[:3], *([place] if named else []), *row[3:]]
+        for row, place in zip(rows, places, strict=True)
+    ]
+    print_table(
+        ("id", "when", "kind", *(["project"] if named else []), "who", "text"), rows, {0: "dim"}
+    )
     if page.next:
         note(f"More follow: --after {page.next}")
 
@@ -76,7 +106,8 @@ def list_(
 def projects(options: GlobalOptions) -> None:
     """List projects and how many active memories each has.
 
-    The row without a name counts what was said outside of any project."""
+    The row without a name counts what was said outside of any project.
+    """
     from engrams.types import Scope
 
     with options.open(reads=True) as (engine, labels):
@@ -87,7 +118,9 @@ def projects(options: GlobalOptions) -> None:
     if options.json:
         emit({"projects": [{"name": name, "memories": number} for name, number in counts.items()]})
     elif counts:
-        print_table(("project", "memories"), [[name, str(number)] for name, number in counts.items()], {})
+        print_table(
+            ("project", "memories"), [[name, str(number)] for name, number in counts.items()], {}
+        )
     else:
         note("Nothing here.")
 
@@ -137,7 +170,9 @@ def print_history(entries: tuple[HistoryEntry, ...]) -> None:
             old = to_json(entry.before).get(name)
             if old != new and name != "version":
                 say(
-                    f"    {name}: {clean(str(old))} -> {clean(str(new))}" if old not in (None, "", []) else f"    {name}: {clean(str(new))}"
+                    f"    {name}: {clean(str(old))} -> {clean(str(new))}"
+                    if old not in (None, "", [])
+                    else f"    {name}: {clean(str(new))}"
                 )
 
 
@@ -146,11 +181,18 @@ def _without_bookkeeping(where: Where | None) -> Where:
     from engrams.ports import Condition, Where
     from engrams.types import UNSEARCHED
 
-    kept = Where("not", (Condition(f"meta.{UNSEARCHED}", "exists", True), Condition("meta.item", "exists", True)))
+    kept = Where(
+        "not",
+        (Condition(f"meta.{UNSEARCHED}", "exists", True), Condition("meta.item", "exists", True)),
+    )
     return kept if where is None else Where("and", (where, kept))
 
 
 def _parse_statuses(given: list[str]) -> tuple[Any, ...]:
     from engrams.types import Status
 
-    return tuple(Status) if "all" in given else tuple(parse_name(Status, text, "status") for text in given)
+    return (
+        tuple(Status)
+        if "all" in given
+        else tuple(parse_name(Status, text, "status") for text in given)
+    )

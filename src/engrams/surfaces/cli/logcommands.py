@@ -13,7 +13,15 @@ from engrams.errors import StoreError
 from engrams.frozendata import dataclass
 from engrams.surfaces.cli.filteroptions import parse_when
 from engrams.surfaces.cli.globaloptions import GlobalOptions, flatten_options, new_app
-from engrams.surfaces.cli.resultoutput import clean, confirm_erase, emit, format_time, note, print_table, say
+from engrams.surfaces.cli.resultoutput import (
+    clean,
+    confirm_erase,
+    emit,
+    format_time,
+    note,
+    print_table,
+    say,
+)
 from engrams.types.logenums import LogWriteOutcome
 
 
@@ -21,25 +29,49 @@ from engrams.types.logenums import LogWriteOutcome
 class LogFilterOptions:
     """Options that select records of a log."""
 
-    day: Annotated[str | None, typer.Option(help="Only this day, UTC.", show_default=False, metavar="DAY")] = None
-    since: Annotated[str | None, typer.Option(help="From this day on.", show_default=False, metavar="DAY")] = None
-    until: Annotated[str | None, typer.Option(help="To this day.", show_default=False, metavar="DAY")] = None
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most this many.", metavar="N")] = 100
-    session: Annotated[str, typer.Option(help="Only of the session with this name.", show_default=False, metavar="NAME")] = ""
+    day: Annotated[
+        str | None, typer.Option(help="Only this day, UTC.", show_default=False, metavar="DAY")
+    ] = None
+    since: Annotated[
+        str | None, typer.Option(help="From this day on.", show_default=False, metavar="DAY")
+    ] = None
+    until: Annotated[
+        str | None, typer.Option(help="To this day.", show_default=False, metavar="DAY")
+    ] = None
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, help="At most this many.", metavar="N")
+    ] = 100
+    session: Annotated[
+        str,
+        typer.Option(
+            help="Only of the session with this name.", show_default=False, metavar="NAME"
+        ),
+    ] = ""
 
     def to_query(self, user: str | None) -> dict[str, Any]:
         """Return the arguments of a log's ``list``. InputError: no day."""
         from engrams.types import Scope
 
         given = {"day": self.day, "since": self.since, "until": self.until}
-        days = {name: _parse_day(text, f"--{name}") for name, text in given.items() if text is not None}
-        return {"owner": "" if user is None else Scope(("user", user)).key, "session": self.session, "limit": self.limit, **days}
+        days = {
+            name: _parse_day(text, f"--{name}") for name, text in given.items() if text is not None
+        }
+        return {
+            "owner": "" if user is None else Scope(("user", user)).key,
+            "session": self.session,
+            "limit": self.limit,
+            **days,
+        }
 
 
-def new_log_group(app: typer.Typer, name: str, help: str, columns: Mapping[str, str]) -> typer.Typer:
+def new_log_group(
+    app: typer.Typer, name: str, help: str, columns: Mapping[str, str]
+) -> typer.Typer:
     """Create the commands ``NAME list`` and ``NAME purge`` of a log.
 
-    ``build.NAME`` opens the log. ``columns``: heading to field of a record. Returns the group, for more commands."""
+    ``build.NAME`` opens the log. ``columns``: heading to field of a record. Returns the group, for
+    more commands.
+    """
     group = new_app()
     app.add_typer(group, name=name, help=help)
 
@@ -54,7 +86,10 @@ def new_log_group(app: typer.Typer, name: str, help: str, columns: Mapping[str, 
         if options.json:
             emit({"records": found})
         elif found:
-            print_table(list(columns), [[_format_cell(record, field) for field in columns.values()] for record in found])
+            print_table(
+                list(columns),
+                [[_format_cell(record, field) for field in columns.values()] for record in found],
+            )
         else:
             note("Nothing here.")
 
@@ -62,17 +97,30 @@ def new_log_group(app: typer.Typer, name: str, help: str, columns: Mapping[str, 
     @flatten_options
     def purge(
         options: GlobalOptions,
-        before: Annotated[str, typer.Option(help="The first day, UTC, whose records stay.", metavar="DAY")],
-        confirm: Annotated[str, typer.Option(help="The word `purge`, in place of the question.", show_default=False, metavar="WORD")] = "",
+        before: Annotated[
+            str, typer.Option(help="The first day, UTC, whose records stay.", metavar="DAY")
+        ],
+        confirm: Annotated[
+            str,
+            typer.Option(
+                help="The word `purge`, in place of the question.",
+                show_default=False,
+                metavar="WORD",
+            ),
+        ] = "",
     ) -> None:
         """Erase everybody's records from before a day."""
         from engrams import build
 
-        settings, day = options.load().settings, _parse_day(before, "--before")
+        settings = options.load().settings
+        day = _parse_day(before, "--before")
         confirm_erase(f"every record before {day}", confirm)
         with closing(getattr(build, name)(settings)) as log:
             number = log.purge(day)
-        emit({"purged": number}) if options.json else say(f"{number} records erased.")
+        if options.json:
+            emit({"purged": number})
+        else:
+            say(f"{number} records erased.")
         with closing(build.audit(settings)) as log:
             log.note(f"{name}.purge", number=number)
 
@@ -83,7 +131,10 @@ def print_outcome(options: GlobalOptions, outcome: LogWriteOutcome | None) -> No
     """Print the outcome of an added record. StoreError: it is lost."""
     if outcome is LogWriteOutcome.LOST:
         raise StoreError("The record could not be written.", hint="The line above says why.")
-    emit({"outcome": outcome}) if options.json else say(str(outcome))
+    if options.json:
+        emit({"outcome": outcome})
+    else:
+        say(str(outcome))
 
 
 def _format_cell(record: object, field: str) -> str:

@@ -2,7 +2,9 @@
 
 So `engrams --help` answers at once.
 
-Exit codes: 0 done, 1 error, 2 usage, 3 not found, 4 refused, 5 store, 6 model or its budget, 130 interrupted."""
+Exit codes: 0 done, 1 error, 2 usage, 3 not found, 4 refused, 5 store, 6 model or its budget, 130
+interrupted.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,15 @@ from typing import Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from engrams.errors import BudgetError, EncryptionError, EngramsError, ModelError, NotFoundError, RefusedError, StoreError
+from engrams.errors import (
+    BudgetError,
+    EncryptionError,
+    EngramsError,
+    ModelError,
+    NotFoundError,
+    RefusedError,
+    StoreError,
+)
 from engrams.surfaces.cli.commandhelp import ABOUT, MORE
 from engrams.surfaces.cli.commandtable import COMMANDS, arrange
 from engrams.surfaces.cli.resultoutput import note
@@ -57,7 +67,9 @@ _SYNONYMS: dict[str, str] = {
 """Names from elsewhere -> the command of ours."""
 
 _FOREIGN: dict[str, str] = {
-    "--memory-path": "--home DIR is the folder of all memory, --set vault.path=DIR that of its Markdown files.",
+    "--memory-path": (
+        "--home DIR is the folder of all memory, --set vault.path=DIR that of its Markdown files."
+    ),
     "--max-entries": "--set caps.entries=N",
     "--start-watcher": "--set vault.watch=serve",
 }
@@ -79,12 +91,21 @@ class LazyCommandGroup(TyperGroup):
         from difflib import get_close_matches
 
         name = args[0]
-        if foreign := next((word for word in (word.partition("=")[0] for word in args) if word in _FOREIGN), ""):
+        if foreign := next(
+            (word for word in (word.partition("=")[0] for word in args) if word in _FOREIGN), ""
+        ):
             ctx.fail(f"No such option: {foreign}. Here it is: {_FOREIGN[foreign]}")
         if name not in COMMANDS and not name.startswith("-"):
             near = [_SYNONYMS[name]] if name in _SYNONYMS else get_close_matches(name, COMMANDS, 1)
-            more = " `engrams show ID` prints a memory by its id, and `engrams list` shows the ids." if near == ["show"] else ""
-            ctx.fail(f"No such command {name!r}. " + (f"Did you mean {near[0]!r}?{more}" if near else "`engrams --help` lists them."))
+            more = (
+                " `engrams show ID` prints a memory by its id, and `engrams list` shows the ids."
+                if near == ["show"]
+                else ""
+            )
+            ctx.fail(
+                f"No such command {name!r}. "
+                + (f"Did you mean {near[0]!r}?{more}" if near else "`engrams --help` lists them.")
+            )
         return super().resolve_command(ctx, args)
 
     def format_commands(self, _context: Any, formatter: Any) -> None:
@@ -93,7 +114,10 @@ class LazyCommandGroup(TyperGroup):
 
 
 app = typer.Typer(
-    cls=LazyCommandGroup, rich_markup_mode=None, no_args_is_help=True, context_settings={"help_option_names": ["-h", "--help"]}
+    cls=LazyCommandGroup,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
@@ -105,7 +129,9 @@ def _print_version(asked: bool) -> None:
         raise typer.Exit
 
 
-_VERSION = typer.Option(False, "--version", help="Show the version and exit.", callback=_print_version, is_eager=True)
+_VERSION = typer.Option(
+    False, "--version", help="Show the version and exit.", callback=_print_version, is_eager=True
+)
 
 
 @app.callback(help=ABOUT, epilog=MORE)
@@ -155,7 +181,13 @@ def describe_failure(problem: OSError) -> EngramsError:
 def print_error(problem: EngramsError, *, as_json: bool) -> None:
     """Print an error to standard error."""
     if as_json:
-        told = {"error": {"type": type(problem).__name__, "message": problem.message, "hint": problem.hint}}
+        told = {
+            "error": {
+                "type": type(problem).__name__,
+                "message": problem.message,
+                "hint": problem.hint,
+            }
+        }
         note(json.dumps(told, ensure_ascii=False))
     else:
         note(f"error: {problem.message}")
@@ -172,7 +204,8 @@ def run() -> NoReturn:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Searching every installed package for pydantic plugins (unused here) takes longer than --help.
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")
-    # Modules and an index are many lasting objects; collecting among them takes a tenth of a short command.
+    # Modules and an index are many lasting objects; collecting among them takes a tenth of a short
+    # command.
     gc.set_threshold(100_000, 50, 50)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):

@@ -20,22 +20,38 @@ def mcp(
     profile: Annotated[
         Literal["engrams", "actions", "mem0", "graph", "search", "garden", "erase"],
         typer.Option(
-            help="The tool names: engrams, actions (one verb each), mem0, graph (the reference server's), search (and fetch),"
-            " garden (upkeep), erase (purge in two steps)."
+            help=(
+                "The tool names: engrams, actions (one verb each), mem0, graph (the reference"
+                " server's), search (and fetch),"
+                " garden (upkeep), erase (purge in two steps)."
+            )
         ),
     ] = "engrams",
-    http: Annotated[bool, typer.Option("--http", help="Serve streamable HTTP instead of standard input and output.")] = False,
-    host: Annotated[str, typer.Option(help="With --http: the address to listen on; loopback only.", metavar="ADDRESS")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="With --http: the port.", min=0, max=65535, metavar="N")] = 8101,
+    http: Annotated[
+        bool,
+        typer.Option("--http", help="Serve streamable HTTP instead of standard input and output."),
+    ] = False,
+    host: Annotated[
+        str,
+        typer.Option(
+            help="With --http: the address to listen on; loopback only.", metavar="ADDRESS"
+        ),
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(help="With --http: the port.", min=0, max=65535, metavar="N")
+    ] = 8101,
 ) -> None:
     """Serve memory to agents over the Model Context Protocol.
 
-    For one person: --user, --project and --conversation set the scope."""
+    For one person: --user, --project and --conversation set the scope.
+    """
     # Surfaces load each other by name, so that none depends on another being installed.
     try:
         server = import_module("engrams.surfaces.mcp.server")
     except ImportError as problem:
-        raise ExtraError(f"The MCP server's parts are not installed ({problem.name}).", hint=install_hint("mcp")) from None
+        raise ExtraError(
+            f"The MCP server's parts are not installed ({problem.name}).", hint=install_hint("mcp")
+        ) from None
     from engrams.types import Scope
 
     settings = options.load().settings

@@ -61,12 +61,27 @@ def mark_to_dict(mark: OutdatedMark | None) -> dict[str, Any] | None:
     """Convert the mark of an outdated statement to JSON values."""
     if mark is None:
         return None
-    return {"by": mark.by, "said_at": mark.said_at, "probability": round(mark.probability, 3), "closed": mark.closed}
+    return {
+        "by": mark.by,
+        "said_at": mark.said_at,
+        "probability": round(mark.probability, 3),
+        "closed": mark.closed,
+    }
 
 
 def fact_to_dict(record: Record) -> dict[str, Any]:
     """Convert a derived fact to JSON values."""
-    names = ("id", "text", "kind", "status", "subject", "predicate", "object", "valid_from", "valid_to")
+    names = (
+        "id",
+        "text",
+        "kind",
+        "status",
+        "subject",
+        "predicate",
+        "object",
+        "valid_from",
+        "valid_to",
+    )
     return {name: getattr(record, name) for name in names}
 
 
@@ -78,19 +93,29 @@ def speaker_name(record: Record) -> str:
 def explain_parts(parts: Mapping[str, float]) -> tuple[str, str]:
     """List the strongest reasons for and against a memory."""
     ranked = sorted(parts.items(), key=lambda part: -abs(part[1]))
-    told = [(f"{_WHY.get(name, name)} ({value:+.2f})", value) for name, value in ranked if abs(value) >= _LEAST]
-    good, bad = [text for text, value in told if value > 0], [text for text, value in told if value < 0]
+    told = [
+        (f"{_WHY.get(name, name)} ({value:+.2f})", value)
+        for name, value in ranked
+        if abs(value) >= _LEAST
+    ]
+    good = [text for text, value in told if value > 0]
+    bad = [text for text, value in told if value < 0]
     return ", ".join(good[:_MOST]), ", ".join(bad[:_MOST])
 
 
 def print_hit(place: int, hit: Hit) -> None:
     """Print one hit."""
     record = hit.record
-    about = [format_time(record.valid_from or record.recorded_at), speaker_name(record), "" if hit.status == "active" else str(hit.status)]
+    about = [
+        format_time(record.valid_from or record.recorded_at),
+        speaker_name(record),
+        "" if hit.status == "active" else str(hit.status),
+    ]
     if hit.outdated is not None and not hit.outdated.closed:
         about.append(f"may be outdated, see {hit.outdated.by}")
     head = (
-        f"{place:>2}. {paint(f'{hit.score:.2f}', 'green')}  {paint(record.id, 'dim')}  {clean('  '.join(part for part in about if part))}"
+        f"{place:>2}. {paint(f'{hit.score:.2f}', 'green')}  {paint(record.id, 'dim')} "
+        f" {clean('  '.join(part for part in about if part))}"
     )
     say(head.rstrip())
     for line in clean(record.text).splitlines() or [""]:
@@ -98,14 +123,21 @@ def print_hit(place: int, hit: Hit) -> None:
     if record.caption:
         say(f"    {paint(f'[{clean(record.caption)}]', 'dim')}")
     for fact in hit.facts:
-        ended = f" (until {fact.valid_to:%Y-%m-%d})" if fact.valid_to else "" if fact.status == "active" else f" ({fact.status})"
+        if fact.valid_to:
+            ended = f" (until {fact.valid_to:%Y-%m-%d})"
+        elif fact.status == "active":
+            ended = ""
+        else:
+            ended = f" ({fact.status})"
         say(f"    {paint('·', 'cyan')} {clean(fact.text)}{ended}")
 
 
 def print_receipt(receipt: Receipt, text: str) -> None:
     """Print the outcome of a write."""
     # The text may hold the removed or refused secret, or what is not to be kept: do not print it.
-    hidden = receipt.outcome in ("refused", "redacted", "unsaved") or any(one.verdict == "redacted" for one in receipt.decisions)
+    hidden = receipt.outcome in ("refused", "redacted", "unsaved") or any(
+        one.verdict == "redacted" for one in receipt.decisions
+    )
     colour, shown = ("yellow", "") if hidden else ("green", fit_line(text, 100))
     say(f"{paint(receipt.outcome, colour)}  {paint(receipt.id, 'dim')}  {shown}".rstrip())
     for made in receipt.derived:
@@ -115,14 +147,22 @@ def print_receipt(receipt: Receipt, text: str) -> None:
         if choice.reason and receipt.outcome != "stored":
             say(f"    {choice.stage}: {clean(choice.reason)}")
     if receipt.pending:
-        say(paint(f"    pending: {', '.join(receipt.pending)} (`engrams serve` does it, or `engrams status --wait`)", "dim"))
+        say(
+            paint(
+                f"    pending: {', '.join(receipt.pending)} (`engrams serve` does it, or `engrams"
+                " status --wait`)",
+                "dim",
+            )
+        )
 
 
 def print_record(record: Record) -> None:
     """Print all non-empty fields of a memory."""
     from engrams.types import find_basis
 
-    held = {name: shown for name, value in to_json(record).items() if (shown := _display_value(value))}
+    held = {
+        name: shown for name, value in to_json(record).items() if (shown := _display_value(value))
+    }
     held |= {"scope": record.scope.key, "basis": find_basis(record)}
     text = held.pop("text", "")
     say(clean(text) if text else paint("(no text)", "dim"))

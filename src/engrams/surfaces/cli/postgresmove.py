@@ -10,7 +10,9 @@ from engrams.surfaces.cli.globaloptions import GlobalOptions, flatten_options, n
 from engrams.surfaces.cli.resultoutput import emit, note, say, show_progress
 
 app = new_app()
-_BACKUP = "CREATE ROLE backup LOGIN BYPASSRLS; GRANT pg_read_all_data TO backup; (docs/guides/fleet.md)"
+_BACKUP = (
+    "CREATE ROLE backup LOGIN BYPASSRLS; GRANT pg_read_all_data TO backup; (docs/guides/fleet.md)"
+)
 
 
 @app.command()
@@ -18,12 +20,18 @@ _BACKUP = "CREATE ROLE backup LOGIN BYPASSRLS; GRANT pg_read_all_data TO backup;
 def migrate(
     options: GlobalOptions,
     url: Annotated[
-        str, typer.Option("--url", help="Address of a user who may make tables and roles; default: store.url.", metavar="URL")
+        str,
+        typer.Option(
+            "--url",
+            help="Address of a user who may make tables and roles; default: store.url.",
+            metavar="URL",
+        ),
     ] = "",
 ) -> None:
     """Make the tables of a Postgres database, or update them.
 
-    Processes that serve go on meanwhile."""
+    Processes that serve go on meanwhile.
+    """
     from engrams import build
 
     address = url or options.load().settings.store.url
@@ -41,11 +49,21 @@ def migrate(
 @flatten_options
 def move(
     options: GlobalOptions,
-    to: Annotated[str, typer.Option("--to", help="Where to: postgresql://USER@HOST/NAME, or a path.", metavar="URL", show_default=False)],
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to",
+            help="Where to: postgresql://USER@HOST/NAME, or a path.",
+            metavar="URL",
+            show_default=False,
+        ),
+    ],
 ) -> None:
     """Copy all memory to Postgres, or from there to a file.
 
-    Each owner arrives whole and is compared by hash; cut short, it goes on where it was. What is there now stays as it is."""
+    Each owner arrives whole and is compared by hash; cut short, it goes on where it was. What is
+    there now stays as it is.
+    """
     from engrams import build
     from engrams.clock import now
 
@@ -55,4 +73,7 @@ def move(
     if options.json:
         emit(counted)
     else:
-        say(f"{counted['records']} memories of {counted['owners']} owners are there. Set `store.url` to use them.")
+        say(
+            f"{counted['records']} memories of {counted['owners']} owners are there. Set"
+            " `store.url` to use them."
+        )

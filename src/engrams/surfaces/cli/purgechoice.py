@@ -15,25 +15,49 @@ if TYPE_CHECKING:
 _WIDTH = 90
 
 
-def choose_candidates(found: Sequence[PurgeCandidate], *, yes: bool, preview: bool, as_json: bool) -> list[str]:
+def choose_candidates(
+    found: Sequence[PurgeCandidate], *, yes: bool, preview: bool, as_json: bool
+) -> list[str]:
     """Show numbered candidates; return the ids of the chosen ones.
 
-    Empty: only a preview was asked for. InputError: there are none. RefusedError: none was chosen."""
+    Empty: only a preview was asked for. InputError: there are none. RefusedError: none was chosen.
+    """
     if not found:
-        raise InputError("Nothing about it was found.", hint="Try another name, or `engrams list --text`.")
+        raise InputError(
+            "Nothing about it was found.", hint="Try another name, or `engrams list --text`."
+        )
     if as_json and not yes:
-        emit([{"id": one.record.id, "text": one.record.text, "certain": one.certain, "sources": one.report.sources} for one in found])
+        emit(
+            [
+                {
+                    "id": one.record.id,
+                    "text": one.record.text,
+                    "certain": one.certain,
+                    "sources": one.report.sources,
+                }
+                for one in found
+            ]
+        )
         return []
     for number, one in enumerate(found, 1):
         show = say if not as_json else note
-        show(f"{number:3}  {paint(one.record.id, 'dim')}  {'' if one.certain else '(perhaps) '}{fit_line(one.record.text, _WIDTH)}")
+        show(
+            f"{number:3}  {paint(one.record.id, 'dim')} "
+            f" {'' if one.certain else '(perhaps) '}{fit_line(one.record.text, _WIDTH)}"
+        )
         for source in one.report.sources:
-            show(f"     source {paint(source.id, 'dim')} {source.effect}: {fit_line('; '.join(source.quotes), _WIDTH)}")
+            show(
+                f"     source {paint(source.id, 'dim')} {source.effect}:"
+                f" {fit_line('; '.join(source.quotes), _WIDTH)}"
+            )
     if preview:
         return []
     if yes:
         return [one.record.id for one in found if one.certain]
-    note("Which are to be erased for good? Numbers (1,3-5), `all` that are not marked perhaps, or nothing: ")
+    note(
+        "Which are to be erased for good? Numbers (1,3-5), `all` that are not marked perhaps, or"
+        " nothing: "
+    )
     return _parse_choice(sys.stdin.readline().strip(), found)
 
 
@@ -44,7 +68,9 @@ def _parse_choice(text: str, found: Sequence[PurgeCandidate]) -> list[str]:
     for part in filter(None, text.replace(" ", "").split(",")):
         first, _, last = part.partition("-")
         if not first.isdigit() or (last and not last.isdigit()):
-            raise InputError(f"{part!r} is no number of the list.", hint="Give numbers as 1,3-5, or all.")
+            raise InputError(
+                f"{part!r} is no number of the list.", hint="Give numbers as 1,3-5, or all."
+            )
         numbers += range(int(first), int(last or first) + 1)
     if not numbers:
         raise RefusedError("Nothing was purged.", hint="Give numbers as 1,3-5, or all.")

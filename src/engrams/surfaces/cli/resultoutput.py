@@ -73,17 +73,26 @@ def environ() -> Mapping[str, str]:
 def confirm_erase(what: str, word: str) -> None:
     """Ask for the word purge. RefusedError: it was not given."""
     if not word:
-        print(f"This erases {what} for good. Type purge to go on: ", end="", file=sys.stderr, flush=True)
+        print(
+            f"This erases {what} for good. Type purge to go on: ",
+            end="",
+            file=sys.stderr,
+            flush=True,
+        )
         word = sys.stdin.readline().strip()
     if word != "purge":
         from engrams.errors import RefusedError
 
-        raise RefusedError("Nothing was purged.", hint="Type the word purge, or give --confirm purge.")
+        raise RefusedError(
+            "Nothing was purged.", hint="Type the word purge, or give --confirm purge."
+        )
 
 
 def has_colours() -> bool:
     """Check that standard output is a terminal that wants colours."""
-    return out_stream().isatty() and not environ().get("NO_COLOR") and environ().get("TERM") != "dumb"
+    return (
+        out_stream().isatty() and not environ().get("NO_COLOR") and environ().get("TERM") != "dumb"
+    )
 
 
 def paint(text: str, colour: str) -> str:
@@ -108,7 +117,8 @@ def text_width(text: str) -> int:
     """Count columns: wide characters two, combining ones none."""
     if text.isascii():
         return len(text)
-    return sum(0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
+    visible = [char for char in text if not unicodedata.combining(char)]
+    return len(visible) + sum(unicodedata.east_asian_width(char) in "WF" for char in visible)
 
 
 def fit_line(text: str, columns: int) -> str:
@@ -116,7 +126,8 @@ def fit_line(text: str, columns: int) -> str:
     line = " ".join(clean(text[: columns * 4]).split())
     if text_width(line) <= columns and len(text) <= columns * 4:
         return line
-    kept, used = [], 1
+    kept = []
+    used = 1
     for char in line:
         used += text_width(char)
         if used > columns:
@@ -125,18 +136,28 @@ def fit_line(text: str, columns: int) -> str:
     return "".join(kept).rstrip() + "…"
 
 
-def print_table(heads: Sequence[str], rows: Sequence[Sequence[str]], colours: Mapping[int, str] | None = None) -> None:
+def print_table(
+    heads: Sequence[str], rows: Sequence[Sequence[str]], colours: Mapping[int, str] | None = None
+) -> None:
     """Print an aligned table; the last column is cut to fit."""
     cells = [[*(fit_line(cell, 40) for cell in row[:-1]), row[-1]] for row in rows]
-    sizes = [max(text_width(row[place]) for row in [list(heads), *cells]) for place in range(len(heads) - 1)]
+    sizes = [
+        max(text_width(row[place]) for row in [list(heads), *cells])
+        for place in range(len(heads) - 1)
+    ]
     room = max(20, terminal_width() - sum(sizes) - 2 * len(sizes))
     for at, row in enumerate([list(heads), *cells]):
-        parts = [cell + " " * (size - text_width(cell)) for cell, size in zip(row, sizes, strict=False)]
+        parts = [
+            cell + " " * (size - text_width(cell)) for cell, size in zip(row, sizes, strict=False)
+        ]
         shown = [*parts, fit_line(row[-1], room)]
         if at == 0:
             shown = [paint(cell, "dim") for cell in shown]
         else:
-            shown = [paint(cell, colours[place]) if colours and place in colours else cell for place, cell in enumerate(shown)]
+            shown = [
+                paint(cell, colours[place]) if colours and place in colours else cell
+                for place, cell in enumerate(shown)
+            ]
         say("  ".join(shown).rstrip())
 
 
@@ -149,12 +170,17 @@ class _ProgressLines:
     """Progress for logs and pipes: a line every five seconds."""
 
     def __init__(self, label: str) -> None:
-        self._label, self._last = label, time.monotonic()
+        self._label = label
+        self._last = time.monotonic()
 
     def update(self, done: int, total: int) -> None:
         if time.monotonic() - self._last >= _EVERY:
             self._last = time.monotonic()
-            note(f"{self._label}: {done:,} of {total:,} ({100 * done // total} %)" if total else f"{self._label}: {done:,}")
+            note(
+                f"{self._label}: {done:,} of {total:,} ({100 * done // total} %)"
+                if total
+                else f"{self._label}: {done:,}"
+            )
 
 
 @contextmanager
@@ -164,9 +190,20 @@ def show_progress(label: str, *, quiet: bool) -> Iterator[Callable[[int, int], N
         yield (lambda _done, _total: None) if quiet else _ProgressLines(label).update
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
         task = bars.add_task(label, total=None)
         yield lambda done, total: bars.update(task, completed=done, total=total or None)

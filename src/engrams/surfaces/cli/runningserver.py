@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 class RunningServer:
     """Address of a running server, and the models of its own.
 
-    ``models``: its embedder's provider and model, and its upstream. ``is_alike``: they are those of the settings."""
+    ``models``: its embedder's provider and model, and its upstream. ``is_alike``: they are those of
+    the settings.
+    """
 
     url: str
     models: tuple[str, ...]
@@ -28,7 +30,17 @@ def find_server(settings: Settings) -> RunningServer | None:
     try:
         noted = json.loads((settings.home.expanduser() / "serve.json").read_bytes())
         os.kill(int(noted["pid"]), 0)
-        url, models = str(noted["url"]), tuple(str(name or "") for name in noted["models"])
+        url = str(noted["url"])
+        models = tuple(str(name or "") for name in noted["models"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    return RunningServer(url, models, models == (settings.embed.provider, settings.embed.model, settings.serve.upstream.rpartition("@")[2]))
+    return RunningServer(
+        url,
+        models,
+        models
+        == (
+            settings.embed.provider,
+            settings.embed.model,
+            settings.serve.upstream.rpartition("@")[2],
+        ),
+    )

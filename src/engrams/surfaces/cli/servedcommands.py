@@ -21,10 +21,13 @@ if TYPE_CHECKING:
     from engrams.settings import Settings
 
 
-def serve_commands(engine: MemoryEngine, settings: Settings, given: Settings | None = None) -> AbstractContextManager[None]:
+def serve_commands(
+    engine: MemoryEngine, settings: Settings, given: Settings | None = None
+) -> AbstractContextManager[None]:
     """Answer commands of other processes with an open engine meanwhile.
 
-    ``given``: its settings before the server took its upstream as memory's model."""
+    ``given``: its settings before the server took its upstream as memory's model.
+    """
     if settings.is_volatile:
         return nullcontext()
     home = OpenHome(engine, settings, given or settings)
@@ -44,7 +47,8 @@ def serve_commands(engine: MemoryEngine, settings: Settings, given: Settings | N
 def _run_command(call: CommandCall) -> int:
     """Run one command line; return its exit code.
 
-    DeclinedCallError: its caller has to run it."""
+    DeclinedCallError: its caller has to run it.
+    """
     arguments = arrange(call.arguments)
     if arguments[:1] == ["hook"]:
         # Surfaces load each other by name.

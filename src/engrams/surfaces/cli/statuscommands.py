@@ -12,7 +12,16 @@ import typer
 from engrams.errors import RefusedError, SettingsError
 from engrams.ipc.servedcommand import CURRENT
 from engrams.surfaces.cli.globaloptions import GlobalOptions, flatten_options, new_app
-from engrams.surfaces.cli.resultoutput import clean, emit, note, paint, print_table, say, show_progress, to_json
+from engrams.surfaces.cli.resultoutput import (
+    clean,
+    emit,
+    note,
+    paint,
+    print_table,
+    say,
+    show_progress,
+    to_json,
+)
 from engrams.surfaces.cli.runningserver import find_server
 from engrams.types import PRODUCT
 
@@ -55,7 +64,10 @@ Wait = Annotated[bool, typer.Option("--wait", help="Run waiting jobs first.")]
 
 @app.command()
 @flatten_options
-def stats(options: GlobalOptions, everyone: Annotated[bool, typer.Option("--all", help="Count all owners together.")] = False) -> None:
+def stats(
+    options: GlobalOptions,
+    everyone: Annotated[bool, typer.Option("--all", help="Count all owners together.")] = False,
+) -> None:
     """Count memories by status, kind, layer and tier."""
     with options.open() as (engine, scope):
         numbers = engine.stats(None if everyone else scope)
@@ -66,7 +78,9 @@ def stats(options: GlobalOptions, everyone: Annotated[bool, typer.Option("--all"
     for name, value in to_json(numbers).items():
         if isinstance(value, Mapping):
             words = PRODUCT if "layer" in name else {}
-            told = ", ".join(f"{words.get(key, key)} {number}" for key, number in value.items() if number)
+            told = ", ".join(
+                f"{words.get(key, key)} {number}" for key, number in value.items() if number
+            )
             say(f"{paint(name.ljust(10), 'dim')}  {told or 'none'}")
         else:
             say(f"{paint(name.ljust(10), 'dim')}  {clean(str(value))}")
@@ -77,14 +91,17 @@ def stats(options: GlobalOptions, everyone: Annotated[bool, typer.Option("--all"
 def calibrate(options: GlobalOptions) -> None:
     """Choose from which nearness on a memory counts as near.
 
-    Asks memory about what is there, and about what is not. Below that nearness a search says that nothing is near, and a prompt gets
-    nothing."""
+    Asks memory about what is there, and about what is not. Below that nearness a search says that
+    nothing is near, and a prompt gets nothing.
+    """
     with options.open() as (engine, scope):
-        before, now = engine.nearness.get(scope), engine.nearness.calibrate(scope)
+        before = engine.nearness.get(scope)
+        now = engine.nearness.calibrate(scope)
     if options.json:
         emit(now)
         return
-    known, unknown = f"{now.known_silent:.1%} of {now.known}", f"{now.unknown_silent:.0%} of {now.unknown}"
+    known = f"{now.known_silent:.1%} of {now.known}"
+    unknown = f"{now.unknown_silent:.0%} of {now.unknown}"
     say(f"Near from {now.floor:.3f} on; before: {before.floor:.3f}, by {before.source}.")
     say(f"Nothing is near for {known} questions about what is there, and for {unknown} others.")
     if before.source == "setting":
@@ -100,19 +117,33 @@ def status(options: GlobalOptions, wait: Wait = False) -> None:
             with _waiting(options, engine) as bar:
                 engine.updates.flush_sync(_WAIT)
                 engine.drain(_WAIT, bar)
-        state = to_json({**engine.status(), "nearness": engine.nearness.get(scope), "quota": engine.stats(scope)["quota"]})
+        state = to_json(
+            {
+                **engine.status(),
+                "nearness": engine.nearness.get(scope),
+                "quota": engine.stats(scope)["quota"],
+            }
+        )
     if options.json:
         emit(state)
         return
     if state["test"]:
         say(f"{'test mode'.ljust(_WIDTH)}  {clean(str(engine.settings.home))}")
-    jobs = {kind: {name: n for name, n in states.items() if n} for kind, states in state["jobs"].items()}
+    jobs = {
+        kind: {name: n for name, n in states.items() if n} for kind, states in state["jobs"].items()
+    }
     for kind, states in sorted(jobs.items()):
-        say(f"{_JOB_NAMES.get(kind, kind).ljust(_WIDTH)}  {', '.join(f'{name} {number}' for name, number in states.items()) or 'idle'}")
+        say(
+            f"{_JOB_NAMES.get(kind, kind).ljust(_WIDTH)} "
+            f" {', '.join(f'{name} {number}' for name, number in states.items()) or 'idle'}"
+        )
     lag = state["lag_seconds"]
     say(f"{'backlog'.ljust(_WIDTH)}  {'up to date' if lag < 1 else f'{lag:,.0f} s behind'}")
     if state["gathering"]:
-        say(f"{'gathering'.ljust(_WIDTH)}  {state['gathering']} conversations, too short to learn from before they go on or end")
+        say(
+            f"{'gathering'.ljust(_WIDTH)}  {state['gathering']} conversations, too short to learn"
+            " from before they go on or end"
+        )
     for job in state["active"]:
         failed = f"; last error: {job['error']}" if job["error"] else ""
         told = f"{job['doing']}, attempt {job['attempt']}, {job['age_seconds']:,.0f} s old{failed}"
@@ -123,7 +154,10 @@ def status(options: GlobalOptions, wait: Wait = False) -> None:
     say(f"{'near from'.ljust(_WIDTH)}  {_format_floor(state['nearness'])}")
     if state["pace"]["answers"]:
         say(f"{'model pace'.ljust(_WIDTH)}  {format_pace(state)}")
-    say(f"{'model use'.ljust(_WIDTH)}  {_format_spent(state['spent'], 'calls')}, {_format_spent(state['spent'], 'tokens')} today")
+    say(
+        f"{'model use'.ljust(_WIDTH)}  {_format_spent(state['spent'], 'calls')},"
+        f" {_format_spent(state['spent'], 'tokens')} today"
+    )
     _say_quota(state["quota"], _WIDTH)
     if state["upkeep"]["waiting"]:
         say(f"{'upkeep'.ljust(_WIDTH)}  {_format_upkeep(state['upkeep'])}")
@@ -131,20 +165,34 @@ def status(options: GlobalOptions, wait: Wait = False) -> None:
         say(f"\n{paint('Failed', 'red')} (`engrams retry` runs them again):")
         print_table(
             ("id", "job", "attempts", "error"),
-            [[job["id"], _JOB_NAMES.get(job["kind"], job["kind"]), str(job["attempt"]), job["error"]] for job in state["dead"]],
+            [
+                [
+                    job["id"],
+                    _JOB_NAMES.get(job["kind"], job["kind"]),
+                    str(job["attempt"]),
+                    job["error"],
+                ]
+                for job in state["dead"]
+            ],
         )
 
 
 @contextmanager
 def _waiting(options: GlobalOptions, engine: MemoryEngine) -> Iterator[Callable[[int, int], None]]:
     """Show progress of jobs that run here.
-    RefusedError: a server does them by another model, and did not run this command."""
+
+    RefusedError: a server does them by another model, and did not run this command.
+    """
     served = CURRENT.get() is not None
     server = None if served else find_server(engine.settings)
     if server is not None and not server.is_alike:
         raise RefusedError(
-            f"The server at {server.url} learns by a model of its own: this command would do its jobs by another one, or by rules.",
-            hint="Wait: the server does them itself. Or put its options into config.toml, which every command reads.",
+            f"The server at {server.url} learns by a model of its own: this command would do its"
+            " jobs by another one, or by rules.",
+            hint=(
+                "Wait: the server does them itself. Or put its options into config.toml, which"
+                " every command reads."
+            ),
         )
     with show_progress("working", quiet=options.json or served) as bar:
         yield bar
@@ -152,7 +200,9 @@ def _waiting(options: GlobalOptions, engine: MemoryEngine) -> Iterator[Callable[
 
 def _format_upkeep(upkeep: Mapping[str, Any]) -> str:
     """Format what waits, for which hour, budget or person."""
-    jobs = ", ".join(f"{_JOB_NAMES.get(kind, kind)} {number}" for kind, number in upkeep["waiting"].items())
+    jobs = ", ".join(
+        f"{_JOB_NAMES.get(kind, kind)} {number}" for kind, number in upkeep["waiting"].items()
+    )
     until = f" until {upkeep['until'][:16].replace('T', ' ')} UTC" if upkeep["until"] else ""
     return f"waiting{until}: {jobs} ({upkeep['reason']})"
 
@@ -161,7 +211,10 @@ def _format_upkeep(upkeep: Mapping[str, Any]) -> str:
 @flatten_options
 def retry(
     options: GlobalOptions,
-    ids: Annotated[list[str] | None, typer.Argument(help="Ids of failed jobs; without any, all.", show_default=False)] = None,
+    ids: Annotated[
+        list[str] | None,
+        typer.Argument(help="Ids of failed jobs; without any, all.", show_default=False),
+    ] = None,
     wait: Wait = False,
 ) -> None:
     """Run failed jobs again."""
@@ -170,21 +223,30 @@ def retry(
         if wait:
             with _waiting(options, engine) as bar:
                 engine.drain(_WAIT, bar)
-    emit({"retried": number}) if options.json else say(f"{number} jobs queued again.")
+    if options.json:
+        emit({"retried": number})
+    else:
+        say(f"{number} jobs queued again.")
 
 
 @app.command()
 @flatten_options
 def config(
     options: GlobalOptions,
-    name: Annotated[str | None, typer.Argument(help="Only this setting or section.", show_default=False)] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="Only this setting or section.", show_default=False)
+    ] = None,
 ) -> None:
     """Show every setting with its value and origin; secrets are masked."""
     rows = list_settings(options, name or "")
     if options.json:
         emit({row.pop("name"): row for row in rows})
         return
-    print_table(("setting", "from", "value"), [[row["name"], row["origin"], _display_value(row)] for row in rows], {0: "cyan", 1: "dim"})
+    print_table(
+        ("setting", "from", "value"),
+        [[row["name"], row["origin"], _display_value(row)] for row in rows],
+        {0: "cyan", 1: "dim"},
+    )
     if not name:
         note("docs/reference/settings.md explains each one.")
 
@@ -192,14 +254,16 @@ def config(
 def list_settings(options: GlobalOptions, only: str) -> list[dict[str, Any]]:
     """List settings: name, value, origin, default.
 
-    ``unused``: why a value has no effect. ``used``: the cosine that the model in use is given in place of the preset's. SettingsError:
-    there are none."""
+    ``unused``: why a value has no effect. ``used``: the cosine that the model in use is given in
+    place of the preset's. SettingsError: there are none.
+    """
     from engrams.build import translate_preset
     from engrams.settings import names, secret_names, suggest
 
     loaded = options.load()
     values = to_json(loaded.settings.model_dump(mode="json"))
-    known, secret = names(), secret_names()
+    known = names()
+    secret = secret_names()
     used = {one.name: one.used for one in translate_preset(loaded.settings) if one.known}
     rows = []
     for name, default in known.items():
@@ -208,12 +272,22 @@ def list_settings(options: GlobalOptions, only: str) -> list[dict[str, Any]]:
             for part in name.split("."):
                 value = value[part]
             shown = _MASK if name in secret and value else _mask_password(value)
-            row = {"name": name, "value": shown, "origin": loaded.origin.get(name, "default"), "default": _default_to_json(default)}
+            row = {
+                "name": name,
+                "value": shown,
+                "origin": loaded.origin.get(name, "default"),
+                "default": _default_to_json(default),
+            }
             unused = _find_unused(name, values) if value else ""
-            row |= {"unused": unused} if unused else {"used": used[name]} if name in used else {}
+            if unused:
+                row["unused"] = unused
+            elif name in used:
+                row["used"] = used[name]
             rows.append(row)
     if not rows:
-        near = suggest(only, list(dict.fromkeys([*known, *(name.partition(".")[0] for name in known)])))
+        near = suggest(
+            only, list(dict.fromkeys([*known, *(name.partition(".")[0] for name in known)]))
+        )
         raise SettingsError(f"There is no setting {only!r}.", hint=near)
     return rows
 
@@ -222,7 +296,11 @@ def format_pace(state: Mapping[str, Any]) -> str:
     """Format the model's pace, and the time of what waits for it."""
     pace = state["pace"]
     told = f"{pace['median_seconds']:,.1f} s an answer, {pace['longest_seconds']:,.1f} s at most"
-    return told + (f"; what waits takes about {state['queue_seconds']:,.0f} s" if state["queue_seconds"] else "")
+    return told + (
+        f"; what waits takes about {state['queue_seconds']:,.0f} s"
+        if state["queue_seconds"]
+        else ""
+    )
 
 
 def _format_spent(spent: Mapping[str, int], what: str) -> str:
@@ -243,7 +321,11 @@ def _mask_password(value: Any) -> Any:
 
 
 def _default_to_json(default: Any) -> Any:
-    return list(default) if isinstance(default, tuple) else default if isinstance(default, str | int | float | type(None)) else str(default)
+    if isinstance(default, tuple):
+        return list(default)
+    if isinstance(default, str | int | float | type(None)):
+        return default
+    return str(default)
 
 
 def _find_unused(name: str, values: Mapping[str, Any]) -> str:
@@ -254,11 +336,22 @@ def _find_unused(name: str, values: Mapping[str, Any]) -> str:
 
 
 def _display_value(row: Mapping[str, Any]) -> str:
-    value, note = row["value"], f" ({row['unused']})" if "unused" in row else f" (here {row['used']:g})" if "used" in row else ""
-    return ("" if value is None else ", ".join(map(str, value)) if isinstance(value, list) else str(value)) + note
+    value = row["value"]
+    if "unused" in row:
+        note = f" ({row['unused']})"
+    elif "used" in row:
+        note = f" (here {row['used']:g})"
+    else:
+        note = ""
+    if value is None:
+        return note
+    return (", ".join(map(str, value)) if isinstance(value, list) else str(value)) + note
 
 
 def _format_floor(nearness: Mapping[str, Any]) -> str:
     if nearness["source"] == "calibration":
-        return f"{nearness['floor']:.3f}, calibrated {nearness['at'][:10]} with {nearness['known'] + nearness['unknown']} questions"
+        return (
+            f"{nearness['floor']:.3f}, calibrated {nearness['at'][:10]} with"
+            f" {nearness['known'] + nearness['unknown']} questions"
+        )
     return f"{nearness['floor']:.3f}, by {nearness['source']}"

@@ -42,13 +42,23 @@ WantedBy=default.target
 @service.command()
 @flatten_options
 def install(
-    options: GlobalOptions, yes: Annotated[bool, typer.Option("--yes", "-y", help="Write and start it without asking.")] = False
+    options: GlobalOptions,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Write and start it without asking.")
+    ] = False,
 ) -> None:
     """Start the server now and at every login.
 
-    The unit is shown first. --home goes into its command; everything else it takes from config.toml."""
-    file, home = _find_file(), options.home
-    words = [str(find_program()), "serve", *(["--home", str(Path(home).expanduser().absolute())] if home else [])]
+    The unit is shown first. --home goes into its command; everything else it takes from
+    config.toml.
+    """
+    file = _find_file()
+    home = options.home
+    words = [
+        str(find_program()),
+        "serve",
+        *(["--home", str(Path(home).expanduser().absolute())] if home else []),
+    ]
     unit = _UNIT.format(command=" ".join(map(_quote, words)))
     if not options.json:
         say(clean(unit).rstrip())
@@ -61,12 +71,18 @@ def install(
         _call("enable", _NAME)
         _call("restart", _NAME)
     except RefusedError:
-        file.unlink() if known is None else file.write_text(known, "utf-8")
+        if known is None:
+            file.unlink()
+        else:
+            file.write_text(known, "utf-8")
         raise
     if options.json:
         emit({"file": file, "unit": unit})
         return
-    say(f"Written to {file} and started. `engrams service status` tells how it is; `loginctl enable-linger` keeps it running after logout.")
+    say(
+        f"Written to {file} and started. `engrams service status` tells how it is; `loginctl"
+        " enable-linger` keeps it running after logout."
+    )
 
 
 @service.command()
@@ -74,7 +90,8 @@ def install(
 def status(options: GlobalOptions) -> None:
     """Tell if the service is there and runs, with its last lines.
 
-    Exit code 3: it is not installed."""
+    Exit code 3: it is not installed.
+    """
     file = _find_file()
     if not file.exists():
         raise _missing(file)
@@ -90,30 +107,49 @@ def status(options: GlobalOptions) -> None:
 @service.command()
 @flatten_options
 def remove(
-    options: GlobalOptions, yes: Annotated[bool, typer.Option("--yes", "-y", help="Stop and delete it without asking.")] = False
+    options: GlobalOptions,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Stop and delete it without asking.")
+    ] = False,
 ) -> None:
     """Stop the service and delete its file; memory stays."""
     file = _find_file()
     if not file.exists():
         raise _missing(file)
     confirm_change(file, yes=yes)
-    if _run("is-active", _NAME).stdout.strip():  # without a systemd that answers nothing runs, and the file can go
+    if _run(
+        "is-active", _NAME
+    ).stdout.strip():  # without a systemd that answers nothing runs, and the file can go
         _call("disable", "--now", _NAME)
     file.unlink()
     _run("daemon-reload")
-    emit({"file": file}) if options.json else say(f"Stopped, and {file} is deleted. Memory is untouched.")
+    if options.json:
+        emit({"file": file})
+    else:
+        say(f"Stopped, and {file} is deleted. Memory is untouched.")
 
 
 def _find_file() -> Path:
     if not shutil.which("systemctl"):
         raise InputError(
-            "There is no systemd here.", hint="Have your system start `engrams serve`; docs/guides/install.md has a container too."
+            "There is no systemd here.",
+            hint=(
+                "Have your system start `engrams serve`; docs/guides/install.md has a container"
+                " too."
+            ),
         )
-    return Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config").expanduser() / "systemd" / "user" / _NAME
+    return (
+        Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config").expanduser()
+        / "systemd"
+        / "user"
+        / _NAME
+    )
 
 
 def _missing(file: Path) -> NotFoundError:
-    return NotFoundError(f"There is no service: {file} does not exist.", hint="`engrams service install` makes it.")
+    return NotFoundError(
+        f"There is no service: {file} does not exist.", hint="`engrams service install` makes it."
+    )
 
 
 def _quote(word: str) -> str:
@@ -123,7 +159,12 @@ def _quote(word: str) -> str:
 
 
 def _run(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([shutil.which("systemctl") or "systemctl", "--user", *words], capture_output=True, text=True, check=False)  # noqa: S603
+    return subprocess.run(  # noqa: S603
+        [shutil.which("systemctl") or "systemctl", "--user", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
 
 
 def _call(*words: str) -> None:
@@ -135,5 +176,8 @@ def _call(*words: str) -> None:
 def _refusal(word: str, done: subprocess.CompletedProcess[str]) -> RefusedError:
     return RefusedError(
         f"systemctl --user {word} failed: {clean(done.stderr.strip())}",
-        hint="A service needs a session of your user's systemd: log in at the machine itself, or `loginctl enable-linger` first.",
+        hint=(
+            "A service needs a session of your user's systemd: log in at the machine itself, or"
+            " `loginctl enable-linger` first."
+        ),
     )

@@ -11,7 +11,15 @@ import typer
 
 from engrams.errors import RefusedError
 from engrams.surfaces.cli.globaloptions import GlobalOptions, flatten_options, new_app
-from engrams.surfaces.cli.resultoutput import clean, emit, format_time, note, paint, print_table, say
+from engrams.surfaces.cli.resultoutput import (
+    clean,
+    emit,
+    format_time,
+    note,
+    paint,
+    print_table,
+    say,
+)
 
 if TYPE_CHECKING:
     from engrams.types import Scope
@@ -23,7 +31,13 @@ _COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 
 Commit = Annotated[str, typer.Argument(help="A commit's id, or its first four digits or more.")]
 Passphrase = Annotated[
-    str, typer.Option(help="Encrypt or decrypt it with this passphrase.", envvar="ENGRAMS_PASSPHRASE", show_default=False, metavar="TEXT")
+    str,
+    typer.Option(
+        help="Encrypt or decrypt it with this passphrase.",
+        envvar="ENGRAMS_PASSPHRASE",
+        show_default=False,
+        metavar="TEXT",
+    ),
 ]
 
 
@@ -42,7 +56,9 @@ def _open_vault(options: GlobalOptions) -> Iterator[tuple[Any, Any, Scope]]:
 def log(
     options: GlobalOptions,
     id: Annotated[str, typer.Argument(help="Only of this memory.", show_default=False)] = "",
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most this many.", metavar="N")] = 20,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, help="At most this many.", metavar="N")
+    ] = 20,
 ) -> None:
     """Show the history of the files: author, change, time, reason."""
     with _open_vault(options) as (engine, vault, owner):
@@ -54,7 +70,10 @@ def log(
         return
     for entry in entries:
         title, _, rest = clean(entry.message).partition("\n")
-        say(f"{paint(entry.id[:_SHORT], 'yellow')}  {format_time(entry.at)}  {paint(clean(entry.author), 'cyan')}  {title}")
+        say(
+            f"{paint(entry.id[:_SHORT], 'yellow')}  {format_time(entry.at)} "
+            f" {paint(clean(entry.author), 'cyan')}  {title}"
+        )
         for line in rest.strip().splitlines():
             say(f"{' ' * (_SHORT + 2)}{paint(line, 'dim')}")
 
@@ -63,8 +82,18 @@ def log(
 @flatten_options
 def diff(
     options: GlobalOptions,
-    commit: Annotated[str, typer.Argument(help="Show this commit; without one, uncommitted changes.", show_default=False)] = "",
-    other: Annotated[str, typer.Argument(help="Show the changes from the first commit to this one.", show_default=False)] = "",
+    commit: Annotated[
+        str,
+        typer.Argument(
+            help="Show this commit; without one, uncommitted changes.", show_default=False
+        ),
+    ] = "",
+    other: Annotated[
+        str,
+        typer.Argument(
+            help="Show the changes from the first commit to this one.", show_default=False
+        ),
+    ] = "",
 ) -> None:
     """Show the git diff of the memory files."""
     with _open_vault(options) as (_, vault, _owner):
@@ -74,12 +103,21 @@ def diff(
         return
     for line in told.splitlines():
         shown = clean(line)
-        say(paint(shown, _COLOURS[line[0]]) if line[:1] in _COLOURS and not line.startswith(("+++", "---")) else shown)
+        say(
+            paint(shown, _COLOURS[line[0]])
+            if line[:1] in _COLOURS and not line.startswith(("+++", "---"))
+            else shown
+        )
 
 
 @app.command()
 @flatten_options
-def blame(options: GlobalOptions, id: Annotated[str, typer.Argument(help="The memory's id, or its first six characters or more.")]) -> None:
+def blame(
+    options: GlobalOptions,
+    id: Annotated[
+        str, typer.Argument(help="The memory's id, or its first six characters or more.")
+    ],
+) -> None:
     """Show the commit and author of each line of a file."""
     with _open_vault(options) as (engine, vault, owner):
         vault.commit()
@@ -114,7 +152,9 @@ def revert(options: GlobalOptions, commit: Commit) -> None:
 @flatten_options
 def sync(
     options: GlobalOptions,
-    accept: Annotated[bool, typer.Option("--accept", help="Forget memories whose files are gone, however many.")] = False,
+    accept: Annotated[
+        bool, typer.Option("--accept", help="Forget memories whose files are gone, however many.")
+    ] = False,
     local: Annotated[bool, typer.Option("--local", help="Do not use the remote.")] = False,
 ) -> None:
     """Synchronise files and memory, and the remote if one is set."""
@@ -125,12 +165,27 @@ def sync(
     if options.json:
         emit({"report": report, "remote": exchange})
     else:
-        names = ("added", "changed", "moved", "forgotten", "restored", "conflicts", "written", "gone")
-        say(", ".join(f"{name} {getattr(report, name)}" for name in names if getattr(report, name)) or "Nothing to do.")
+        names = (
+            "added",
+            "changed",
+            "moved",
+            "forgotten",
+            "restored",
+            "conflicts",
+            "written",
+            "gone",
+        )
+        say(
+            ", ".join(f"{name} {getattr(report, name)}" for name in names if getattr(report, name))
+            or "Nothing to do."
+        )
         for path, why in report.problems.items():
             note(f"{clean(path)}: {clean(why)}")
         if exchange is not None:
-            say(f"remote: {exchange.pulled} files pulled, {'ours pushed' if exchange.pushed else 'push rejected'}")
+            say(
+                f"remote: {exchange.pulled} files pulled,"
+                f" {'ours pushed' if exchange.pushed else 'push rejected'}"
+            )
     if report.gone:
         raise typer.Exit(4)
 
@@ -139,13 +194,18 @@ def sync(
 @flatten_options
 def reindex(
     options: GlobalOptions,
-    files: Annotated[bool, typer.Option("--files", help="Rewrite every file from the database instead.")] = False,
+    files: Annotated[
+        bool, typer.Option("--files", help="Rewrite every file from the database instead.")
+    ] = False,
 ) -> None:
     """Rebuild the database from the files; keep the old one."""
     from engrams.build import reindex as build
 
     told = build(options.load().settings, files=files)
-    emit(told) if options.json else say(", ".join(f"{name} {number}" for name, number in told.items()))
+    if options.json:
+        emit(told)
+    else:
+        say(", ".join(f"{name} {number}" for name, number in told.items()))
 
 
 @app.command()
@@ -156,14 +216,17 @@ def dream(
     force: Annotated[bool, typer.Option("--force", help="Run even if nothing is new.")] = False,
     plan: Annotated[bool, typer.Option("--plan", help="Only show what would change.")] = False,
     apply: Annotated[bool, typer.Option("--apply", help="Apply the waiting plan.")] = False,
-    undo: Annotated[bool, typer.Option("--undo", help="Restore MEMORY.md from before the last dream.")] = False,
+    undo: Annotated[
+        bool, typer.Option("--undo", help="Restore MEMORY.md from before the last dream.")
+    ] = False,
 ) -> None:
     """Move lasting facts from the daily notes into MEMORY.md."""
     with _open_vault(options) as (_, vault, owner):
         dreams = vault.days.dreams
         if undo:
             dreams.undo(owner)
-            made, told = None, "Undone."
+            made = None
+            told = "Undone."
         elif apply:
             made = dreams.held_plan(owner)
             if made is None:
@@ -171,10 +234,15 @@ def dream(
             dreams.apply(made)
             told = "Done."
         else:
-            made, told = vault.days.dream(owner, days, force=force, confirm=plan or None), "Nothing new."
+            made = vault.days.dream(owner, days, force=force, confirm=plan or None)
+            told = "Nothing new."
             if made is not None:
                 told = "Done." if made.memory is not None else "Nothing that lasts."
-                told = "The plan waits for `engrams dream --apply`." if dreams.held_plan(owner) else told
+                told = (
+                    "The plan waits for `engrams dream --apply`."
+                    if dreams.held_plan(owner)
+                    else told
+                )
         vault.sync()
     if options.json:
         emit({"plan": made, "told": told})
@@ -195,15 +263,20 @@ def backup(
 ) -> None:
     """Write memory and files to one checked backup file.
 
-    A server may go on meanwhile. The file holds the database and the Markdown files, not config.toml and not the API keys.
+    A server may go on meanwhile. The file holds the database and the Markdown files, not
+    config.toml and not the API keys.
 
-    Example: engrams backup ~/memory.bak, and on the new machine engrams recover ~/memory.bak."""
+    Example: engrams backup ~/memory.bak, and on the new machine engrams recover ~/memory.bak.
+    """
     from engrams.build import backup as write
 
     with options.open() as (engine, _):
         done = write(engine, file, passphrase)
     told = {"path": str(done.path), "files": done.files, "bytes": done.bytes, "sealed": done.sealed}
-    emit(told) if options.json else say(f"{done.files} files, {done.bytes:,} bytes, checked: {clean(str(done.path))}")
+    if options.json:
+        emit(told)
+    else:
+        say(f"{done.files} files, {done.bytes:,} bytes, checked: {clean(str(done.path))}")
 
 
 @app.command()
@@ -215,10 +288,11 @@ def recover(
 ) -> None:
     """Restore a backup into a home without memory, as `restore FILE`.
 
-    The home of --home (else the usual one) gets the database and the Markdown files as they were. One that holds memory is refused: move
-    it away first, or name another.
+    The home of --home (else the usual one) gets the database and the Markdown files as they were.
+    One that holds memory is refused: move it away first, or name another.
 
-    Example: engrams recover ~/memory.bak --home ~/restored."""
+    Example: engrams recover ~/memory.bak --home ~/restored.
+    """
     restore_backup(options, file, passphrase)
 
 
@@ -227,4 +301,7 @@ def restore_backup(options: GlobalOptions, file: Path, passphrase: str) -> None:
     from engrams.build import recover as read
 
     count = read(options.load().settings, file, passphrase)
-    emit({"files": count}) if options.json else say(f"{count} files restored.")
+    if options.json:
+        emit({"files": count})
+    else:
+        say(f"{count} files restored.")

@@ -30,27 +30,51 @@ _SHARE = 0.5
 def work(
     options: GlobalOptions,
     concurrency: Annotated[
-        int | None, typer.Option(min=1, max=64, help="Jobs at the same time (jobs.workers).", show_default=False, metavar="N")
+        int | None,
+        typer.Option(
+            min=1,
+            max=64,
+            help="Jobs at the same time (jobs.workers).",
+            show_default=False,
+            metavar="N",
+        ),
     ] = None,
     port: Annotated[
         int | None,
-        typer.Option(min=0, max=65535, help="Answer /ready, /health and /metrics on this port.", show_default=False, metavar="N"),
+        typer.Option(
+            min=0,
+            max=65535,
+            help="Answer /ready, /health and /metrics on this port.",
+            show_default=False,
+            metavar="N",
+        ),
     ] = None,
-    host: Annotated[str | None, typer.Option(help="The address of that port (serve.host).", show_default=False, metavar="ADDRESS")] = None,
+    host: Annotated[
+        str | None,
+        typer.Option(
+            help="The address of that port (serve.host).", show_default=False, metavar="ADDRESS"
+        ),
+    ] = None,
 ) -> None:
     """Run background jobs until interrupted, and serve nothing.
 
-    For processes beside `engrams serve` on the same memory. On SIGTERM running jobs end, or go back to the queue; exit code 0."""
+    For processes beside `engrams serve` on the same memory. On SIGTERM running jobs end, or go back
+    to the queue; exit code 0.
+    """
     from engrams import build
 
-    settings = _choose_settings(options.load(), {"jobs.workers": concurrency, "serve.host": host, "serve.port": port})
+    settings = _choose_settings(
+        options.load(), {"jobs.workers": concurrency, "serve.host": host, "serve.port": port}
+    )
     ended = threading.Event()
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, lambda *_: ended.set())
     answering = partial(_answer, settings=settings) if port is not None else nullcontext
     with build.open(settings, helped=True) as engine, answering(engine), _import_files(engine):
         engine.work.start()
-        sys.stdout.write(f"engrams works on jobs, {settings.jobs.workers} at a time. Press Ctrl-C to stop.\n")
+        sys.stdout.write(
+            f"engrams works on jobs, {settings.jobs.workers} at a time. Press Ctrl-C to stop.\n"
+        )
         sys.stdout.flush()
         ended.wait()
 
@@ -72,7 +96,9 @@ def _answer(engine: MemoryEngine, settings: Settings) -> AbstractContextManager[
     try:
         from engrams.surfaces.http.workerhealth import answer_health
     except ImportError as problem:
-        raise ExtraError(f"The server's parts are not installed ({problem.name}).", hint=install_hint("server")) from None
+        raise ExtraError(
+            f"The server's parts are not installed ({problem.name}).", hint=install_hint("server")
+        ) from None
     return answer_health(engine, settings)
 
 
@@ -84,5 +110,8 @@ def _choose_settings(loaded: LoadedSettings, given: dict[str, object]) -> Settin
         changed["jobs.owner_share"] = _SHARE
     settings = change_settings(loaded.settings, changed)
     if not settings.jobs.workers:
-        raise SettingsError("`jobs.workers` is 0: no job would run.", hint="Say how many at a time: `engrams work --concurrency 4`.")
+        raise SettingsError(
+            "`jobs.workers` is 0: no job would run.",
+            hint="Say how many at a time: `engrams work --concurrency 4`.",
+        )
     return settings

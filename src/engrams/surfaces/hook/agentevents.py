@@ -16,16 +16,24 @@ from engrams.surfaces.hook.tooluse import AgentToolUse, describe_work, read_tool
 from engrams.text.systemtexts import remove_system_texts
 
 AnswerStyle: TypeAlias = Literal["nested", "snake", "camel"]
-"""Form of an answer: ``hookSpecificOutput`` (Claude Code, Codex, Gemini), ``additional_context`` (Cursor), camel case (Copilot)."""
+"""Form of an answer: ``hookSpecificOutput`` (Claude Code, Codex, Gemini), ``additional_context``
+(Cursor), camel case (Copilot).
+"""
 
 _COMMAND = re.compile(r"/[\w:-]+(?:\s|$)")
+
+
+_MAX_BYTES = 20_000_000
+"""Bytes read at the end of the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class HookCallOptions:
     """Options of one hook call: settings, project, tokens, time limit, event.
 
-    ``settings``: dotted names to values, as ``engrams.settings.load`` takes them. ``event``: name of an event that carries none."""
+    ``settings``: dotted names to values, as ``engrams.settings.load`` takes them. ``event``: name
+    of an event that carries none.
+    """
 
     settings: dict[str, Any] = field(default_factory=dict)
     project: str = ""
@@ -38,9 +46,11 @@ class HookCallOptions:
 class AgentHookEvent:
     """Event that a coding agent sent to the hook.
 
-    ``name``: as Claude Code calls it. ``prompt``: the user's message; empty for the agent's own commands. ``answer``: the agent's last
-    message. ``tool``: a tool that was used, as a transcript's entries hold it. ``said``: the agent's own name of the event, and ``style``
-    the form of answer it takes."""
+    ``name``: as Claude Code calls it. ``prompt``: the user's message; empty for the agent's own
+    commands. ``answer``: the agent's last message. ``tool``: a tool that was used, as a
+    transcript's entries hold it. ``said``: the agent's own name of the event, and ``style`` the
+    form of answer it takes.
+    """
 
     name: str
     session: str = ""
@@ -56,7 +66,8 @@ class AgentHookEvent:
 def parse_event(raw: bytes, named: str = "") -> AgentHookEvent | None:
     """Parse a hook event's JSON; None if it is none.
 
-    ``named``: its name, for agents whose events carry none."""
+    ``named``: its name, for agents whose events carry none.
+    """
     try:
         body = json.loads(raw.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
@@ -71,12 +82,18 @@ def parse_event(raw: bytes, named: str = "") -> AgentHookEvent | None:
         name=NAMES.get(said, said),
         session=_text_field(body, "session_id", "conversation_id", "sessionId"),
         prompt="" if _COMMAND.match(prompt) else prompt,
-        answer=remove_system_texts(_text_field(body, "last_assistant_message", "prompt_response", "text")),
+        answer=remove_system_texts(
+            _text_field(body, "last_assistant_message", "prompt_response", "text")
+        ),
         transcript=_text_field(body, "transcript_path", "transcriptPath"),
         folder=_text_field(body, "cwd") or first_root,
         tool=_parse_tool(body) if NAMES.get(said, said) == TOOL_EVENT else None,
         said=said,
-        style="camel" if "sessionId" in body else "snake" if "conversation_id" in body else "nested",
+        style="camel"
+        if "sessionId" in body
+        else "snake"
+        if "conversation_id" in body
+        else "nested",
     )
 
 
@@ -84,7 +101,9 @@ def parse_event(raw: bytes, named: str = "") -> AgentHookEvent | None:
 class HookEventMessage:
     """New message found in a hook event, to be stored.
 
-    ``key``: the same whenever it is sent. ``of_project``: it is about the project's files, whoever asks."""
+    ``key``: the same whenever it is sent. ``of_project``: it is about the project's files, whoever
+    asks.
+    """
 
     role: str
     text: str
@@ -105,7 +124,9 @@ def new_messages(event: AgentHookEvent) -> list[HookEventMessage]:
             done = describe_work(read_tool_uses(entries), event.folder)
         case "PostToolUse" if event.tool:
             done = describe_work([event.tool], event.folder)
-    messages = [(role, text, False) for role, text in said] + [(role, text, True) for role, text in done]
+    messages = [(role, text, False) for role, text in said] + [
+        (role, text, True) for role, text in done
+    ]
     return [
         HookEventMessage(role, text, _message_key(event.session, role, text), of_project)
         for role, text, of_project in dict.fromkeys(messages)
@@ -118,7 +139,9 @@ def _parse_tool(body: Mapping[str, Any]) -> AgentToolUse:
     given = body.get("tool_input", body.get("toolArgs"))
     given = given if isinstance(given, dict) else body
     result = body.get("tool_response", body.get("toolResult"))
-    return AgentToolUse(_text_field(body, "tool_name", "toolName") or "edit", given, result, "error" in body)
+    return AgentToolUse(
+        _text_field(body, "tool_name", "toolName") or "edit", given, result, "error" in body
+    )
 
 
 def _message_key(session: str, role: str, text: str) -> str:
@@ -132,7 +155,14 @@ def format_reply(event: AgentHookEvent, text: str) -> str:
         return ""
     match event.style:
         case "nested":
-            return json.dumps({"hookSpecificOutput": {"hookEventName": event.said or event.name, "additionalContext": text}})
+            return json.dumps(
+                {
+                    "hookSpecificOutput": {
+                        "hookEventName": event.said or event.name,
+                        "additionalContext": text,
+                    }
+                }
+            )
         case "snake":
             return json.dumps({"continue": True, "additional_context": text})
         case "camel":
@@ -144,14 +174,11 @@ def _text_field(body: Mapping[str, Any], *names: str) -> str:
     return next((value for value in found if isinstance(value, str) and value), "")
 
 
-_MAX_BYTES = 20_000_000
-"""Bytes read at the end of the file."""
-
-
 def read_entries(path: str) -> list[dict[str, Any]]:
     """Read the entries of a transcript's main conversation.
 
-    An unreadable file is empty: the agent may not have written it yet."""
+    An unreadable file is empty: the agent may not have written it yet.
+    """
     try:
         file = Path(path).expanduser()
         with file.open("rb") as opened:
@@ -168,13 +195,18 @@ def _parse_entry(line: bytes) -> dict[str, Any] | None:
         entry = json.loads(line)
     except (ValueError, RecursionError):
         return None
-    return None if not isinstance(entry, dict) or entry.get("isSidechain") or entry.get("isMeta") else entry
+    return (
+        None
+        if not isinstance(entry, dict) or entry.get("isSidechain") or entry.get("isMeta")
+        else entry
+    )
 
 
 def list_messages(entries: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]:
     """List (role, text) of user and agent messages, in order.
 
-    Tool output is skipped."""
+    Tool output is skipped.
+    """
     found = (_read_message(entry) for entry in entries)
     return [message for message in found if message is not None]
 
@@ -193,5 +225,7 @@ def _content_text(content: Any) -> str:
     if isinstance(content, str):
         return content
     parts = content if isinstance(content, list) else ()
-    texts = (part.get("text") for part in parts if isinstance(part, dict) and part.get("type") == "text")
+    texts = (
+        part.get("text") for part in parts if isinstance(part, dict) and part.get("type") == "text"
+    )
     return "\n".join(text for text in texts if isinstance(text, str))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 NAMES = {
     **dict.fromkeys(("sessionStart",), "SessionStart"),
-    **dict.fromkeys(("BeforeAgent", "beforeSubmitPrompt", "userPromptSubmitted"), "UserPromptSubmit"),
+    **dict.fromkeys(
+        ("BeforeAgent", "beforeSubmitPrompt", "userPromptSubmitted"), "UserPromptSubmit"
+    ),
     **dict.fromkeys(("AfterAgent", "afterAgentResponse", "agentStop", "stop"), "Stop"),
     **dict.fromkeys(("PreCompress", "preCompact"), "PreCompact"),
     **dict.fromkeys(("sessionEnd",), "SessionEnd"),
@@ -19,7 +21,11 @@ KEEP_EVENTS = ("UserPromptSubmit", "Stop", "PreCompact", "SessionEnd", "PostTool
 """Events that bring new messages."""
 
 TOOL_EVENT = "PostToolUse"
-"""Event of one tool use. Under this name of Claude Code's nothing is kept where the transcript tells of it at the end of the turn."""
+"""Event of one tool use.
+
+Under this name of Claude Code's nothing is kept where the transcript tells of it at the end of the
+turn.
+"""
 
 SECONDS = 5.0
 """Time limit of a hook call."""

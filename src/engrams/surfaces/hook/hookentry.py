@@ -1,6 +1,7 @@
 """Console entry of `engrams hook`: ask a running server, else answer here.
 
-Loaded by every hook call: only small modules of the standard library."""
+Loaded by every hook call: only small modules of the standard library.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ from engrams.surfaces.hook.eventnames import KEEP_EVENTS, NAMES, RECALL_EVENTS, 
 def main(arguments: Sequence[str]) -> int:
     """Read the event, print the answer, and always return 0.
 
-    Failures are reported on standard error. After `--seconds` the process ends without an answer."""
+    Failures are reported on standard error. After `--seconds` the process ends without an answer.
+    """
     seconds = _read_seconds(arguments)
     told: list[str] = []
     worker = threading.Thread(target=_answer_stdin, args=(arguments, seconds, told), daemon=True)
@@ -53,7 +55,12 @@ def _answer_stdin(arguments: Sequence[str], seconds: float, told: list[str]) -> 
 
 def _ask_server(arguments: Sequence[str], raw: bytes, seconds: float) -> str:
     """Return a running server's answer; without one, that of this process."""
-    client = CommandClient(["hook", *arguments], find_option(arguments, "--home"), raw.decode("utf-8", "replace"), seconds / 2)
+    client = CommandClient(
+        ["hook", *arguments],
+        find_option(arguments, "--home"),
+        raw.decode("utf-8", "replace"),
+        seconds / 2,
+    )
     answer = client.ask()
     if "--verbose" in arguments:
         sys.stderr.write(client.describe_answer(answered=answer is not None))

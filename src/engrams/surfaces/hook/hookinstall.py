@@ -26,8 +26,9 @@ _CLAUDE_EVENTS = ("SessionStart", "UserPromptSubmit", "Stop", "PreCompact", "Ses
 class AgentHookLocation:
     """Settings file and format of one coding agent's hooks.
 
-    ``home``: the variable that moves its folder, and the folder in the user's home. ``user_file`` lies in that folder, ``project_file``
-    in a project. ``entry``: an event's entry for a command."""
+    ``home``: the variable that moves its folder, and the folder in the user's home. ``user_file``
+    lies in that folder, ``project_file`` in a project. ``entry``: an event's entry for a command.
+    """
 
     title: str
     home: tuple[str, str]
@@ -56,8 +57,13 @@ class AgentSettingsFileEdit:
     @property
     def diff(self) -> str:
         """Return the change as a unified diff; empty if nothing changes."""
-        old, new = ([] if text is None else text.splitlines(keepends=True) for text in (self.before, self.after))
-        shown = unified_diff(old, new, "/dev/null" if self.before is None else str(self.path), str(self.path), n=2)
+        old, new = (
+            [] if text is None else text.splitlines(keepends=True)
+            for text in (self.before, self.after)
+        )
+        shown = unified_diff(
+            old, new, "/dev/null" if self.before is None else str(self.path), str(self.path), n=2
+        )
         return "".join(line if line.endswith("\n") else f"{line}\n" for line in shown)
 
     def apply(self) -> None:
@@ -80,7 +86,12 @@ def _nested_entry(command: str, _event: str) -> dict[str, Any]:
 
 def _gemini_entry(command: str, event: str) -> dict[str, Any]:
     only = {"matcher": "write_file|replace"} if event == "AfterTool" else {}
-    return {**only, "hooks": [{"name": "engrams", "type": "command", "command": command, "timeout": _SECONDS * 1000}]}
+    return {
+        **only,
+        "hooks": [
+            {"name": "engrams", "type": "command", "command": command, "timeout": _SECONDS * 1000}
+        ],
+    }
 
 
 def _cursor_entry(command: str, _event: str) -> dict[str, Any]:
@@ -93,56 +104,94 @@ def _copilot_entry(command: str, event: str) -> dict[str, Any]:
 
 INSTALLERS: dict[str, AgentHookLocation] = {
     "claude-code": AgentHookLocation(
-        "Claude Code", ("CLAUDE_CONFIG_DIR", ".claude"), "settings.json", ".claude/settings.json", _CLAUDE_EVENTS, _nested_entry
+        title="Claude Code",
+        home=("CLAUDE_CONFIG_DIR", ".claude"),
+        user_file="settings.json",
+        project_file=".claude/settings.json",
+        events=_CLAUDE_EVENTS,
+        entry=_nested_entry,
     ),
-    "codex": AgentHookLocation("Codex", ("CODEX_HOME", ".codex"), "hooks.json", ".codex/hooks.json", _CLAUDE_EVENTS[:4], _nested_entry),
+    "codex": AgentHookLocation(
+        title="Codex",
+        home=("CODEX_HOME", ".codex"),
+        user_file="hooks.json",
+        project_file=".codex/hooks.json",
+        events=_CLAUDE_EVENTS[:4],
+        entry=_nested_entry,
+    ),
     "cursor": AgentHookLocation(
-        "Cursor",
-        ("", ".cursor"),
-        "hooks.json",
-        ".cursor/hooks.json",
-        ("sessionStart", "beforeSubmitPrompt", "afterFileEdit", "afterAgentResponse", "preCompact", "sessionEnd"),
-        _cursor_entry,
-        {"version": 1},
+        title="Cursor",
+        home=("", ".cursor"),
+        user_file="hooks.json",
+        project_file=".cursor/hooks.json",
+        events=(
+            "sessionStart",
+            "beforeSubmitPrompt",
+            "afterFileEdit",
+            "afterAgentResponse",
+            "preCompact",
+            "sessionEnd",
+        ),
+        entry=_cursor_entry,
+        frame={"version": 1},
     ),
     "gemini": AgentHookLocation(
-        "Gemini CLI",
-        ("", ".gemini"),
-        "settings.json",
-        ".gemini/settings.json",
-        ("SessionStart", "BeforeAgent", "AfterTool", "AfterAgent", "PreCompress", "SessionEnd"),
-        _gemini_entry,
+        title="Gemini CLI",
+        home=("", ".gemini"),
+        user_file="settings.json",
+        project_file=".gemini/settings.json",
+        events=(
+            "SessionStart",
+            "BeforeAgent",
+            "AfterTool",
+            "AfterAgent",
+            "PreCompress",
+            "SessionEnd",
+        ),
+        entry=_gemini_entry,
     ),
     "copilot": AgentHookLocation(
-        "Copilot CLI",
-        ("COPILOT_HOME", ".copilot"),
-        "hooks/engrams.json",
-        ".github/hooks/engrams.json",
-        ("sessionStart", "userPromptSubmitted", "agentStop", "preCompact", "sessionEnd"),
-        _copilot_entry,
-        {"version": 1},
+        title="Copilot CLI",
+        home=("COPILOT_HOME", ".copilot"),
+        user_file="hooks/engrams.json",
+        project_file=".github/hooks/engrams.json",
+        events=("sessionStart", "userPromptSubmitted", "agentStop", "preCompact", "sessionEnd"),
+        entry=_copilot_entry,
+        frame={"version": 1},
     ),
-    "opencode": AgentHookLocation("opencode", ("", ".config/opencode"), "plugins/engrams.js", ".opencode/plugins/engrams.js"),
+    "opencode": AgentHookLocation(
+        "opencode", ("", ".config/opencode"), "plugins/engrams.js", ".opencode/plugins/engrams.js"
+    ),
 }
 """Agents by the name that the command line takes."""
 
 
-def plan_install(agent: AgentHookLocation, command: Sequence[str], project: Path | None = None) -> AgentSettingsFileEdit:
+def plan_install(
+    agent: AgentHookLocation, command: Sequence[str], project: Path | None = None
+) -> AgentSettingsFileEdit:
     """Plan the change that lets an agent run ``command`` at its events.
 
-    InputError: its settings are no JSON object."""
+    InputError: its settings are no JSON object.
+    """
     path = agent.file(project)
     before = _read_text(path)
     if agent.entry is None:
         plugin = files("engrams.surfaces.hook").joinpath("opencode.js").read_text("utf-8")
-        return AgentSettingsFileEdit(path, before, plugin.replace('["engrams", "hook"]', json.dumps(list(command))))
+        return AgentSettingsFileEdit(
+            path, before, plugin.replace('["engrams", "hook"]', json.dumps(list(command)))
+        )
     text = _remove_ours(_parse_settings(path, before))
     for name, value in (agent.frame or {}).items():
         if locate_value(text, name) is None:
             text = append_member(text, locate_value(text) or 0, value, name)
     entries = {event: agent.entry(join_command(command), event) for event in agent.events}
     if locate_value(text, "hooks") is None:
-        text = append_member(text, locate_value(text) or 0, {event: [entry] for event, entry in entries.items()}, "hooks")
+        text = append_member(
+            text,
+            locate_value(text) or 0,
+            {event: [entry] for event, entry in entries.items()},
+            "hooks",
+        )
         entries = {}
     for event, entry in entries.items():
         if (inner := locate_value(text, "hooks", event)) is None:
@@ -160,7 +209,9 @@ def plan_undo(agent: AgentHookLocation, project: Path | None = None) -> AgentSet
     if before is None or agent.entry is None:
         return AgentSettingsFileEdit(path, before, None)
     text = _remove_ours(_parse_settings(path, before))
-    return AgentSettingsFileEdit(path, before, None if json.loads(text) == dict(agent.frame or {}) else text)
+    return AgentSettingsFileEdit(
+        path, before, None if json.loads(text) == dict(agent.frame or {}) else text
+    )
 
 
 def join_command(command: Sequence[str]) -> str:
@@ -174,7 +225,9 @@ def _read_text(path: Path) -> str | None:
     except FileNotFoundError:
         return None
     except UnicodeDecodeError:
-        raise InputError(f"{path} is no text.", hint="Mend or move it, then run this again.") from None
+        raise InputError(
+            f"{path} is no text.", hint="Mend or move it, then run this again."
+        ) from None
 
 
 def _parse_settings(path: Path, text: str | None) -> str:
@@ -183,10 +236,17 @@ def _parse_settings(path: Path, text: str | None) -> str:
     try:
         document = json.loads(text)
     except ValueError as fault:
-        raise InputError(f"{path} is no plain JSON ({fault}).", hint="Remove comments and mend it, then run this again.") from None
+        raise InputError(
+            f"{path} is no plain JSON ({fault}).",
+            hint="Remove comments and mend it, then run this again.",
+        ) from None
     hooks = document.get("hooks", {}) if isinstance(document, dict) else None
-    if not isinstance(hooks, dict) or not all(isinstance(entries, list) for entries in hooks.values()):
-        raise InputError(f"The hooks in {path} are not lists by event.", hint="Mend it, then run this again.")
+    if not isinstance(hooks, dict) or not all(
+        isinstance(entries, list) for entries in hooks.values()
+    ):
+        raise InputError(
+            f"The hooks in {path} are not lists by event.", hint="Mend it, then run this again."
+        )
     return text
 
 
@@ -203,10 +263,18 @@ def _remove_ours(text: str) -> str:
 
 def _remove_key(text: str, key: str, *path: str) -> str:
     at = locate_value(text, *path) or 0
-    return remove_member(text, at, next(place for place, member in enumerate(find_members(text, at)[0]) if member.key == key))
+    return remove_member(
+        text,
+        at,
+        next(place for place, member in enumerate(find_members(text, at)[0]) if member.key == key),
+    )
 
 
 def _is_ours(entry: Any) -> bool:
     if isinstance(entry, dict):
         return any(_is_ours(value) for value in entry.values())
-    return any(map(_is_ours, entry)) if isinstance(entry, list) else isinstance(entry, str) and bool(_OURS.search(entry))
+    return (
+        any(map(_is_ours, entry))
+        if isinstance(entry, list)
+        else isinstance(entry, str) and bool(_OURS.search(entry))
+    )

@@ -1,6 +1,7 @@
 """Changes of JSON text that leave everything else as it is written.
 
-Texts are valid JSON; ``at`` is the place of a container's opening bracket."""
+Texts are valid JSON; ``at`` is the place of a container's opening bracket.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +28,17 @@ class JsonMember:
 
 def find_members(text: str, at: int) -> tuple[list[JsonMember], int]:
     """Find the members of an object or array, and its closing bracket."""
-    closing, found, at = "}" if text[at] == "{" else "]", list[JsonMember](), _skip(text, at + 1)
+    closing = "}" if text[at] == "{" else "]"
+    found = list[JsonMember]()
+    at = _skip(text, at + 1)
     while text[at] != closing:
-        start, key = at, ""
+        start = at
+        key = ""
         if closing == "}":
             key, at = _DECODER.raw_decode(text, at)
             at = _skip(text, _skip(text, at) + 1)
-        value, (_, at) = at, _DECODER.raw_decode(text, at)
+        value = at
+        (_, at) = _DECODER.raw_decode(text, at)
         found.append(JsonMember(key, start, value, at))
         at = _skip(text, at)
         at = _skip(text, at + 1) if text[at] == "," else at
@@ -53,7 +58,8 @@ def append_member(text: str, at: int, value: Any, key: str = "", depth: int = 1)
     """Append a member to a container, indented as the text is."""
     members, close = find_members(text, at)
     found = _INDENT.search(text)
-    indent, line = found[1] if found else "  ", "\r\n" if "\r\n" in text else "\n"
+    indent = found[1] if found else "  "
+    line = "\r\n" if "\r\n" in text else "\n"
     said = json.dumps(value, indent=indent, ensure_ascii=False).replace("\n", line + depth * indent)
     piece = f"{line}{depth * indent}{json.dumps(key) + ': ' if key else ''}{said}"
     if members:

@@ -9,17 +9,32 @@ from typing import Any
 from engrams.frozendata import dataclass
 from engrams.text.systemtexts import remove_system_texts
 
-_WRITERS = frozenset({"edit", "write", "multiedit", "notebookedit", "write_file", "replace", "apply_patch", "create", "str_replace"})
+_WRITERS = frozenset(
+    {
+        "edit",
+        "write",
+        "multiedit",
+        "notebookedit",
+        "write_file",
+        "replace",
+        "apply_patch",
+        "create",
+        "str_replace",
+    }
+)
 _SHELLS = frozenset({"bash", "shell", "run_shell_command", "powershell"})
 _PATHS = ("file_path", "filePath", "notebook_path", "path", "absolute_path")
-_QUOTE, _MOST_FILES, _PLAN = 200, 20, 2000
+_QUOTE = 200
+_MOST_FILES = 20
+_PLAN = 2000
 
 
 @dataclass(frozen=True, slots=True)
 class AgentToolUse:
     """One use of a tool: its name, arguments, result and success.
 
-    ``prompt``: the user's message that it served."""
+    ``prompt``: the user's message that it served.
+    """
 
     name: str
     given: Mapping[str, Any]
@@ -31,8 +46,13 @@ class AgentToolUse:
 def describe_work(uses: Sequence[AgentToolUse], folder: str) -> list[tuple[str, str]]:
     """Describe files changed, errors solved and decisions taken, as (role, text).
 
-    ``folder``: the project's; paths in it are told relative to it."""
-    return [*_describe_files(uses, folder), *_describe_solved(uses, folder), *_describe_decisions(uses)]
+    ``folder``: the project's; paths in it are told relative to it.
+    """
+    return [
+        *_describe_files(uses, folder),
+        *_describe_solved(uses, folder),
+        *_describe_decisions(uses),
+    ]
 
 
 def read_tool_uses(entries: Sequence[Mapping[str, Any]]) -> list[AgentToolUse]:
@@ -52,7 +72,15 @@ def read_tool_uses(entries: Sequence[Mapping[str, Any]]) -> list[AgentToolUse]:
                 case {"type": "tool_result", "tool_use_id": str(id)} if id in asked:
                     tool, arguments, served = asked.pop(id)
                     result = entry.get("toolUseResult", part.get("content"))
-                    found.append(AgentToolUse(tool, arguments, result, bool(part.get("is_error")), served))
+                    found.append(
+                        AgentToolUse(
+                            name=tool,
+                            given=arguments,
+                            result=result,
+                            failed=bool(part.get("is_error")),
+                            prompt=served,
+                        )
+                    )
                 case {"type": "text", "text": str(text)} if entry.get("type") == "user":
                     prompt = remove_system_texts(text) or prompt
     return found
@@ -78,7 +106,13 @@ def _describe_solved(uses: Sequence[AgentToolUse], folder: str) -> Iterator[tupl
             begun = failures.pop(command)
             files = _list_files(uses[begun:place], folder)
             how = f" after changes to {_join(files)}" if files else ""
-            yield "tool", f"`{_shorten(command)}` failed ({_find_reason(uses[begun].result)}) and worked again{how}."
+            yield (
+                "tool",
+                (
+                    f"`{_shorten(command)}` failed ({_find_reason(uses[begun].result)}) and worked"
+                    f" again{how}."
+                ),
+            )
 
 
 def _describe_decisions(uses: Sequence[AgentToolUse]) -> Iterator[tuple[str, str]]:
@@ -88,8 +122,16 @@ def _describe_decisions(uses: Sequence[AgentToolUse]) -> Iterator[tuple[str, str
             continue
         answers = use.result.get("answers") if isinstance(use.result, dict) else None
         if use.name == "AskUserQuestion" and isinstance(answers, dict):
-            yield from (("user", f"{question} {answer}") for question, answer in answers.items() if isinstance(answer, str))
-        elif use.name == "ExitPlanMode" and isinstance(plan := use.given.get("plan"), str) and plan.strip():
+            yield from (
+                ("user", f"{question} {answer}")
+                for question, answer in answers.items()
+                if isinstance(answer, str)
+            )
+        elif (
+            use.name == "ExitPlanMode"
+            and isinstance(plan := use.given.get("plan"), str)
+            and plan.strip()
+        ):
             yield "tool", f"The user agreed to this plan:\n{plan.strip()[:_PLAN]}"
 
 

@@ -31,20 +31,40 @@ _KEY_HEADERS = (b"authorization", b"x-api-key", b"x-engrams-key")
 _OWNER_HEADER = b"x-engrams-owner"
 _BURST = 10
 _MAX_CALLERS = 10_000
-_DELAY, _MAX_DELAY, _FORGET = 0.1, 2.0, 60.0
-"""Seconds by which each wrong key slows its address, at most, and after which it no longer counts."""
+_DELAY = 0.1
+_MAX_DELAY = 2.0
+_FORGET = 60.0
+"""Seconds by which each wrong key slows its address, at most, and after which it no longer counts.
+"""
 _HINT = "Send `Authorization: Bearer engrams_…`; `engrams keys add` makes a key."
 
 
 class ApiKeyMiddleware:
     """Authenticate requests by API key and check the key's rights.
 
-    The key decides the owner here and only here: every engine call is bound to that owner, and the proxy gets it in a header that no client
-    can send. The key itself goes no further."""
+    The key decides the owner here and only here: every engine call is bound to that owner, and the
+    proxy gets it in a header that no client can send. The key itself goes no further.
+    """
 
-    def __init__(self, app: ASGIApp, keys: ApiKeyStore, *, needed: bool, rates: RequestRates, clock: Clock, audit: AuditLog) -> None:
-        self._app, self._keys, self._needed, self._clock, self._audit = app, keys, needed, clock, audit
-        self._rates, self._failures, self._rate, self._noted = rates, rates.failures, rates.callers, rates.noted
+    def __init__(
+        self,
+        app: ASGIApp,
+        keys: ApiKeyStore,
+        *,
+        needed: bool,
+        rates: RequestRates,
+        clock: Clock,
+        audit: AuditLog,
+    ) -> None:
+        self._app = app
+        self._keys = keys
+        self._needed = needed
+        self._clock = clock
+        self._audit = audit
+        self._rates = rates
+        self._failures = rates.failures
+        self._rate = rates.callers
+        self._noted = rates.noted
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -61,7 +81,11 @@ class ApiKeyMiddleware:
                 answer = await asyncio.to_thread(_find_excess, self._rates, act, key)
         except StoreError as fault:
             relayed = act.right == PROXY
-            answer = _to_response(act, 503, "Service Unavailable", fault.message, fault.hint, 1) if relayed else to_problem(fault)
+            answer = (
+                _to_response(act, 503, "Service Unavailable", fault.message, fault.hint, 1)
+                if relayed
+                else to_problem(fault)
+            )
             await answer(scope, receive, send)
             return
         if answer is not None:
@@ -71,8 +95,13 @@ class ApiKeyMiddleware:
             await answer(scope, receive, send)
             return
         if key is not None:
-            scope[KEY], scope[OWNER] = key, key.owner.key
-            kept = [(name, value) for name, value in scope["headers"] if name not in _KEY_HEADERS or secret not in value.decode("latin-1")]
+            scope[KEY] = key
+            scope[OWNER] = key.owner.key
+            kept = [
+                (name, value)
+                for name, value in scope["headers"]
+                if name not in _KEY_HEADERS or secret not in value.decode("latin-1")
+            ]
             scope["headers"] = [*kept, (_OWNER_HEADER, quote(key.owner.key).encode())]
         scope[RELAY] = act.right == PROXY
         await self._app(scope, receive, send)
@@ -82,9 +111,13 @@ class ApiKeyMiddleware:
         now = self._clock()
         if not self._keys.is_remote:
             return self._keys.find(secret, now)
-        return self._keys.recall(secret, now) or await asyncio.to_thread(self._keys.find, secret, now)
+        return self._keys.recall(secret, now) or await asyncio.to_thread(
+            self._keys.find, secret, now
+        )
 
-    def _find_refusal(self, act: OperationPermission, secret: str, key: ApiKey | None, place: str) -> Response | None:
+    def _find_refusal(
+        self, act: OperationPermission, secret: str, key: ApiKey | None, place: str
+    ) -> Response | None:
         if key is None:
             if not secret and not self._needed:
                 return None
@@ -95,14 +128,28 @@ class ApiKeyMiddleware:
                 return None
             if self._noted.acquire("") == 0:
                 self._audit.note("key.refused", actor="unknown", target=act.name, outcome="refused")
-            what = "This key opens nothing: it is unknown, expired or revoked." if secret else "A key is needed here."
+            what = (
+                "This key opens nothing: it is unknown, expired or revoked."
+                if secret
+                else "A key is needed here."
+            )
             return _to_response(act, 401, "Unauthorized", what, _HINT)
         if act.right != OPEN and not key.allows(act.right):
             self._audit.note(act.name, actor=key.id, owner=key.owner.key, outcome="refused")
             what = f"This key does not have the right `{act.right}`."
             rights = " ".join(f"--right {right}" for right in (*key.rights, act.right))
-            whose = f"--user {shlex.quote(key.owner.labels[1])} " if key.owner.labels[0] == "user" else ""
-            return _to_response(act, 403, "Forbidden", what, f"`engrams keys add NAME {whose}{rights}` makes one that has.")
+            whose = (
+                f"--user {shlex.quote(key.owner.labels[1])} "
+                if key.owner.labels[0] == "user"
+                else ""
+            )
+            return _to_response(
+                act,
+                403,
+                "Forbidden",
+                what,
+                f"`engrams keys add NAME {whose}{rights}` makes one that has.",
+            )
         seconds = self._rate.acquire(key.id)
         return _slow_down(act, seconds) if seconds else None
 
@@ -110,7 +157,8 @@ class ApiKeyMiddleware:
 class CallerRateLimiter:
     """Token bucket per caller: ``rate`` a second, bursts of ten times.
 
-    0: no limit."""
+    0: no limit.
+    """
 
     def __init__(self, rate: float, peers: ProcessPeers, name: str) -> None:
         self._rate = rate
@@ -126,7 +174,8 @@ class CallerRateLimiter:
         return self._count(caller)
 
     def _count(self, caller: str) -> int:
-        now, most = time.monotonic(), max(1.0, self._rate * _BURST)
+        now = time.monotonic()
+        most = max(1.0, self._rate * _BURST)
         with self._lock:
             left, at = self._callers.get(caller, (most, now))
             left = min(most, left + (now - at) * self._rate)
@@ -139,7 +188,9 @@ class CallerRateLimiter:
 
 class WrongKeyBackoff:
     """Growing delay of wrong keys, by address.
-    Up to two seconds."""
+
+    Up to two seconds.
+    """
 
     def __init__(self, peers: ProcessPeers) -> None:
         self._places: OrderedDict[str, tuple[int, float]] = OrderedDict()
@@ -162,11 +213,17 @@ class WrongKeyBackoff:
 
 class RequestRates:
     """Counters of requests and wrong keys, of all processes of a server.
-    ``counter``: of the quotas of owners and keys, of all servers on the memory."""
 
-    def __init__(self, rate: float, peers: ProcessPeers, counter: RequestQuotaCounter, quota: QuotaSettings) -> None:
-        self._counter, self._owners = counter, (quota.minute_requests, quota.daily_requests)
-        self.callers, self.noted = CallerRateLimiter(rate, peers, "requests"), CallerRateLimiter(1, peers, "refusals")
+    ``counter``: of the quotas of owners and keys, of all servers on the memory.
+    """
+
+    def __init__(
+        self, rate: float, peers: ProcessPeers, counter: RequestQuotaCounter, quota: QuotaSettings
+    ) -> None:
+        self._counter = counter
+        self._owners = (quota.minute_requests, quota.daily_requests)
+        self.callers = CallerRateLimiter(rate, peers, "requests")
+        self.noted = CallerRateLimiter(1, peers, "refusals")
         self.failures = WrongKeyBackoff(peers)
 
     def is_limited(self, key: ApiKey) -> bool:
@@ -175,23 +232,33 @@ class RequestRates:
 
     def charge(self, key: ApiKey) -> None:
         """Count a request of a key.
-        BudgetError: its quota, or that of its owner, is used up."""
+
+        BudgetError: its quota, or that of its owner, is used up.
+        """
         own = (key.minute_requests, key.daily_requests)
-        self._counter.acquire(key.id, own, "a key made with larger `--minute-requests` and `--daily-requests`")
-        self._counter.acquire(key.owner.key, self._owners, "`quota.minute_requests` or `quota.daily_requests`")
+        self._counter.acquire(
+            key.id, own, "a key made with larger `--minute-requests` and `--daily-requests`"
+        )
+        self._counter.acquire(
+            key.owner.key, self._owners, "`quota.minute_requests` or `quota.daily_requests`"
+        )
 
 
 def _find_excess(rates: RequestRates, act: OperationPermission, key: ApiKey) -> Response | None:
     try:
         rates.charge(key)
     except BudgetError as problem:
-        return _to_response(act, 429, "Too Many Requests", problem.message, problem.hint, int(problem.retry_after))
+        return _to_response(
+            act, 429, "Too Many Requests", problem.message, problem.hint, int(problem.retry_after)
+        )
     return None
 
 
 def _slow_down(act: OperationPermission, seconds: int) -> Response:
     hint = f"Go on in {seconds} s; `serve.rate_limit` is the limit."
-    return _to_response(act, 429, "Too Many Requests", "Too many requests of this key or address.", hint, seconds)
+    return _to_response(
+        act, 429, "Too Many Requests", "Too many requests of this key or address.", hint, seconds
+    )
 
 
 def _find_key(headers: list[tuple[bytes, bytes]]) -> str:
@@ -204,11 +271,25 @@ def _find_key(headers: list[tuple[bytes, bytes]]) -> str:
     return ""
 
 
-def _to_response(act: OperationPermission, status: int, title: str, detail: str, hint: str, seconds: int = 0) -> Response:
+def _to_response(
+    act: OperationPermission, status: int, title: str, detail: str, hint: str, seconds: int = 0
+) -> Response:
     """Build the refusal in the form of the path's clients."""
     if act.right == "proxy":
-        kind = "rate_limit_error" if status == 429 else "server_error" if status >= 500 else "invalid_request_error"
-        body = {"error": {"message": f"{detail} {hint}", "type": kind, "param": None, "code": title.casefold().replace(" ", "_")}}
+        if status == 429:
+            kind = "rate_limit_error"
+        elif status >= 500:
+            kind = "server_error"
+        else:
+            kind = "invalid_request_error"
+        body = {
+            "error": {
+                "message": f"{detail} {hint}",
+                "type": kind,
+                "param": None,
+                "code": title.casefold().replace(" ", "_"),
+            }
+        }
         answer = Response(json.dumps(body), status, media_type="application/json")
     else:
         answer = make_problem(status, title, detail, hint)

@@ -36,12 +36,16 @@ from engrams.surfaces.http.threadcounts import count_workers
 
 
 def create_app(
-    engine: MemoryEngine, settings: Settings, mounts: Sequence[ServerMount] | None = None, role: ServerRole | None = None
+    engine: MemoryEngine,
+    settings: Settings,
+    mounts: Sequence[ServerMount] | None = None,
+    role: ServerRole | None = None,
 ) -> FastAPI:
     """Create the ASGI application over an open engine.
 
-    The engine stays the caller's to close. ``mounts``: None takes all. ``role``: among several processes on one port. Shutdown waits for
-    turns that are still being stored."""
+    The engine stays the caller's to close. ``mounts``: None takes all. ``role``: among several
+    processes on one port. Shutdown waits for turns that are still being stored.
+    """
     role = role or ServerRole()
     chosen = load_mounts(engine, settings) if mounts is None else tuple(mounts)
 
@@ -66,9 +70,19 @@ def create_app(
                 await mount.start()
             yield
 
-    # The framework's own traces and logs would hold addresses and messages that quote memory; ours do not (spans).
-    quiet = TelemetryConfig(tracing=False, metrics=False, logs=False, operation_spans=False, auto_configure=False)
-    app = FastAPI(title="engrams", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None, telemetry=quiet)
+    # The framework's own traces and logs would hold addresses and messages that quote memory; ours
+    # do not (spans).
+    quiet = TelemetryConfig(
+        tracing=False, metrics=False, logs=False, operation_spans=False, auto_configure=False
+    )
+    app = FastAPI(
+        title="engrams",
+        version=__version__,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        telemetry=quiet,
+    )
     _add_middleware(app, engine, settings)
     if role.links is not None:
         app.add_middleware(PeerMiddleware, links=role.links)
@@ -85,15 +99,21 @@ def create_app(
 
 def needs_keys(settings: Settings) -> bool:
     """Return True where no request may come without a key."""
-    return settings.serve.require_keys == "always" or not is_loopback(settings.serve.host.strip("[]").casefold())
+    return settings.serve.require_keys == "always" or not is_loopback(
+        settings.serve.host.strip("[]").casefold()
+    )
 
 
 def _add_middleware(app: FastAPI, engine: MemoryEngine, settings: Settings) -> None:
     """Add middleware: telemetry outermost, then origins, then API keys."""
     serve = settings.serve
-    log, activity, metrics = build.audit(settings, engine.now, engine.store), OwnerActivityChart(engine.peers), RequestMetrics(engine)
+    log = build.audit(settings, engine.now, engine.store)
+    activity = OwnerActivityChart(engine.peers)
+    metrics = RequestMetrics(engine)
     keys = build.keys(settings, engine.store)
-    app.state.audit, app.state.activity, app.state.keys = log, activity, keys
+    app.state.audit = log
+    app.state.activity = activity
+    app.state.keys = keys
     app.state.safety = build.safety(settings, engine.now, engine.store)
     app.state.feedback = build.feedback(settings, engine.now, engine.store)
     observers: list[Observer | None] = [
@@ -103,8 +123,29 @@ def _add_middleware(app: FastAPI, engine: MemoryEngine, settings: Settings) -> N
         trace_observer(),
         log_observer(engine.now) if serve.log == "json" else None,
     ]
-    rates = RequestRates(serve.rate_limit, engine.peers, RequestQuotaCounter(engine.store, engine.now), settings.quota)
-    app.add_middleware(ApiKeyMiddleware, keys=keys, needed=needs_keys(settings), rates=rates, clock=engine.now, audit=log)
-    app.add_middleware(OriginGuardMiddleware, own=serve.host, names=serve.allowed_hosts, origins=serve.allowed_origins)
-    app.add_middleware(TelemetryMiddleware, observers=[one for one in observers if one is not None], clock=engine.now)
+    rates = RequestRates(
+        serve.rate_limit,
+        engine.peers,
+        RequestQuotaCounter(engine.store, engine.now),
+        settings.quota,
+    )
+    app.add_middleware(
+        ApiKeyMiddleware,
+        keys=keys,
+        needed=needs_keys(settings),
+        rates=rates,
+        clock=engine.now,
+        audit=log,
+    )
+    app.add_middleware(
+        OriginGuardMiddleware,
+        own=serve.host,
+        names=serve.allowed_hosts,
+        origins=serve.allowed_origins,
+    )
+    app.add_middleware(
+        TelemetryMiddleware,
+        observers=[one for one in observers if one is not None],
+        clock=engine.now,
+    )
     app.router.routes.extend(metrics.router().routes)

@@ -18,7 +18,9 @@ class BacklogReporter:
 
     def __init__(self, engine: MemoryEngine) -> None:
         section = engine.settings.serve
-        self._engine, self._seconds, self._json = engine, section.backlog_seconds, section.log == "json"
+        self._engine = engine
+        self._seconds = section.backlog_seconds
+        self._json = section.log == "json"
         self._stop = threading.Event()
 
     @contextmanager
@@ -35,7 +37,9 @@ class BacklogReporter:
                 thread.join()
 
     def _run(self) -> None:
-        working, first, away = False, True, False
+        working = False
+        first = True
+        away = False
         while not self._stop.wait(0.0 if first else self._seconds):
             try:
                 state = self._engine.status()
@@ -44,17 +48,28 @@ class BacklogReporter:
             except EngramsError as problem:
                 # Once for each outage: its own line comes when it is over.
                 if not away:
-                    self._write({"problem": problem.message}, f"background work cannot be read: {problem.message}")
-                away, first = True, False
+                    self._write(
+                        {"problem": problem.message},
+                        f"background work cannot be read: {problem.message}",
+                    )
+                away = True
+                first = False
                 continue
             rests = first and bool(state["upkeep"]["waiting"] or state["dead"])
             if state["due"] or working or rests or away:
                 self._tell(state)
-            working, first, away = bool(state["due"]), False, False
+            working = bool(state["due"])
+            first = False
+            away = False
 
     def _tell(self, state: Mapping[str, Any]) -> None:
-        upkeep, names = state["upkeep"], ("due", "lag_seconds", "queue_seconds")
-        told = {**{name: state[name] for name in names}, "upkeep": upkeep["waiting"], "failed": len(state["dead"])}
+        upkeep = state["upkeep"]
+        names = ("due", "lag_seconds", "queue_seconds")
+        told = {
+            **{name: state[name] for name in names},
+            "upkeep": upkeep["waiting"],
+            "failed": len(state["dead"]),
+        }
         self._write(told, describe_backlog(state))
 
     def _write(self, told: Mapping[str, Any], text: str) -> None:
@@ -65,10 +80,22 @@ class BacklogReporter:
 def describe_backlog(state: Mapping[str, Any]) -> str:
     """Describe background work in one line, without any text of memory."""
     jobs = ", ".join(f"{kind} {number}" for kind, number in state["due"].items())
-    parts = [f"background work: {jobs}, oldest {state['lag_seconds']:,.0f} s" if jobs else "background work: done"]
-    parts += [f"now {job['doing']}, attempt {job['attempt']}, {job['age_seconds']:,.0f} s old" for job in state["active"][:3]]
+    parts = [
+        (
+            f"background work: {jobs}, oldest {state['lag_seconds']:,.0f} s"
+            if jobs
+            else "background work: done"
+        )
+    ]
+    parts += [
+        f"now {job['doing']}, attempt {job['attempt']}, {job['age_seconds']:,.0f} s old"
+        for job in state["active"][:3]
+    ]
     if state["due"] and state["pace"]["answers"]:
-        parts.append(f"the model takes {state['pace']['median_seconds']:,.1f} s an answer, about {state['queue_seconds']:,.0f} s are left")
+        parts.append(
+            f"the model takes {state['pace']['median_seconds']:,.1f} s an answer, about"
+            f" {state['queue_seconds']:,.0f} s are left"
+        )
     upkeep = state["upkeep"]
     if upkeep["waiting"]:
         until = f" until {upkeep['until']:%Y-%m-%d %H:%M} UTC" if upkeep["until"] else ""

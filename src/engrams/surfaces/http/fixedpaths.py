@@ -13,7 +13,8 @@ _CHOSEN = "engrams.route"
 class FixedPathRoute(BaseRoute):
     """Index of routes without path parameters, to stand before them all.
 
-    Each is the one that trying ``routes`` in their order would find."""
+    Each is the one that trying ``routes`` in their order would find.
+    """
 
     def __init__(self, routes: Sequence[BaseRoute]) -> None:
         fixed = [route for route in routes if isinstance(route, Route) and "{" not in route.path]
@@ -21,7 +22,11 @@ class FixedPathRoute(BaseRoute):
         self._routes = {(method, path): _find_first(routes, method, path) for method, path in asked}
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        route = None if scope["type"] != "http" or scope.get("root_path") else self._routes.get((scope["method"], scope["path"]))
+        route = (
+            None
+            if scope["type"] != "http" or scope.get("root_path")
+            else self._routes.get((scope["method"], scope["path"]))
+        )
         if route is None:
             return Match.NONE, {}
         match, found = route.matches(scope)

@@ -42,17 +42,21 @@ _MAX_AGE_SECONDS = 15.0
 T = TypeVar("T")
 
 
-def router(engine: MemoryEngine, settings: Settings, mounts: Sequence[ServerMount], keyed: bool = False) -> APIRouter:
+def router(
+    engine: MemoryEngine, settings: Settings, mounts: Sequence[ServerMount], keyed: bool = False
+) -> APIRouter:
     """Create ``GET /health`` and ``GET /ready``.
 
-    ``keyed``: requests without a key see only ok or not."""
+    ``keyed``: requests without a key see only ok or not.
+    """
     routes = APIRouter(tags=["health"])
-    late = StoreError(f"The store did not answer in {_STUCK_SECONDS:.0f} seconds.", hint="Look whether another process holds it.")
-    stuck = StoreHealthSnapshot(late, {}, 0.0, {"ok": True})
-    reading, models = (
-        LatestBackgroundReading(lambda: read_state(engine, settings)),
-        LatestBackgroundReading(ModelServerHealthChecker(settings).check),
+    late = StoreError(
+        f"The store did not answer in {_STUCK_SECONDS:.0f} seconds.",
+        hint="Look whether another process holds it.",
     )
+    stuck = StoreHealthSnapshot(late, {}, 0.0, {"ok": True})
+    reading = LatestBackgroundReading(lambda: read_state(engine, settings))
+    models = LatestBackgroundReading(ModelServerHealthChecker(settings).check)
 
     @routes.get("/health")
     async def health(request: Request) -> dict[str, Any]:
@@ -60,7 +64,10 @@ def router(engine: MemoryEngine, settings: Settings, mounts: Sequence[ServerMoun
         found, reached = await asyncio.gather(reading.get(), models.get())
         found = found or stuck
         checks = _run_checks(found, reached, request)
-        report: dict[str, Any] = {"status": "ok" if all(each["ok"] for each in checks.values()) else "degraded", "version": __version__}
+        report: dict[str, Any] = {
+            "status": "ok" if all(each["ok"] for each in checks.values()) else "degraded",
+            "version": __version__,
+        }
         if keyed and request.scope.get(KEY) is None:
             return {**report, "checks": {name: {"ok": each["ok"]} for name, each in checks.items()}}
         report |= {"pid": os.getpid(), "workers": settings.serve.workers}
@@ -69,14 +76,21 @@ def router(engine: MemoryEngine, settings: Settings, mounts: Sequence[ServerMoun
             report.update(mount.health())
         return report
 
-    @routes.get("/ready", responses={503: {"description": "Memory cannot be read, or not be written."}})
+    @routes.get(
+        "/ready", responses={503: {"description": "Memory cannot be read, or not be written."}}
+    )
     async def ready() -> Response:
         """Answer 503 while memory cannot be read or the disk is full."""
         found = await reading.get() or stuck
         if found.fault is not None:
             return to_problem(found.fault)
         if not found.disk["ok"]:
-            return to_problem(StoreError(f"The disk is full: {found.disk['free_bytes']:,} bytes are left.", hint="Make room on it."))
+            return to_problem(
+                StoreError(
+                    f"The disk is full: {found.disk['free_bytes']:,} bytes are left.",
+                    hint="Make room on it.",
+                )
+            )
         return JSONResponse({"ready": True})
 
     return routes
@@ -86,7 +100,9 @@ def router(engine: MemoryEngine, settings: Settings, mounts: Sequence[ServerMoun
 class StoreHealthSnapshot:
     """State of store, jobs and disk at one moment.
 
-    ``fault``: why the store cannot be read. ``jobs``: numbers by kind and state. ``lag_seconds``: how late the oldest due job is."""
+    ``fault``: why the store cannot be read. ``jobs``: numbers by kind and state. ``lag_seconds``:
+    how late the oldest due job is.
+    """
 
     fault: EngramsError | None
     jobs: Mapping[str, Mapping[str, int]]
@@ -97,8 +113,9 @@ class StoreHealthSnapshot:
 class LatestBackgroundReading(Generic[T]):
     """Run a slow check in a thread; return its newest result.
 
-    It runs in a thread of its own, and requests share one run of it: neither work that takes long nor a store that hangs delays an
-    answer."""
+    It runs in a thread of its own, and requests share one run of it: neither work that takes long
+    nor a store that hangs delays an answer.
+    """
 
     def __init__(self, read: Callable[[], T]) -> None:
         self._read = read
@@ -110,20 +127,27 @@ class LatestBackgroundReading(Generic[T]):
     async def get(self) -> T | None:
         """Return a fresh reading, or the last one while that takes longer.
 
-        None: it is stuck."""
+        None: it is stuck.
+        """
         if self._running is None:
             if self._last is not None and time.monotonic() - self._ended < _CURRENT_SECONDS:
                 return self._last
             self._begun = time.monotonic()
             self._running = asyncio.get_running_loop().run_in_executor(self._thread, self._read)
             self._running.add_done_callback(self._keep)
-        running, left = self._running, max(0.0, self._begun + _STUCK_SECONDS - time.monotonic())
+        running = self._running
+        left = max(0.0, self._begun + _STUCK_SECONDS - time.monotonic())
         known = self._last is not None and time.monotonic() - self._ended < _KEPT_SECONDS
         await asyncio.wait({running}, timeout=min(left, _FRESH_SECONDS) if known else left)
-        return running.result() if running.done() else self._last if known and left else None
+        if running.done():
+            return running.result()
+        if known and left:
+            return self._last
+        return None
 
     def _keep(self, done: asyncio.Future[T]) -> None:
-        self._running, self._ended = None, time.monotonic()
+        self._running = None
+        self._ended = time.monotonic()
         if not done.cancelled() and done.exception() is None:
             self._last = done.result()
 
@@ -132,7 +156,12 @@ class ModelServerHealthChecker:
     """Reachability of the configured model servers, cached for 15 seconds."""
 
     def __init__(self, settings: Settings) -> None:
-        named = {"chat": settings.chat.url, "embed": settings.embed.url, "rerank": settings.rerank.url, "upstream": settings.serve.upstream}
+        named = {
+            "chat": settings.chat.url,
+            "embed": settings.embed.url,
+            "rerank": settings.rerank.url,
+            "upstream": settings.serve.upstream,
+        }
         self._urls = {name: url for name, url in named.items() if url}
         self._at = -_MAX_AGE_SECONDS
         self._found: dict[str, bool] = {}
@@ -168,7 +197,9 @@ def read_state(engine: MemoryEngine, settings: Settings) -> StoreHealthSnapshot:
     return StoreHealthSnapshot(None, found["jobs"], found["lag_seconds"], disk)
 
 
-def _run_checks(found: StoreHealthSnapshot, reached: Mapping[str, bool] | None, request: Request) -> dict[str, dict[str, Json]]:
+def _run_checks(
+    found: StoreHealthSnapshot, reached: Mapping[str, bool] | None, request: Request
+) -> dict[str, dict[str, Json]]:
     checks: dict[str, dict[str, Json]] = {}
     if found.fault is not None:
         checks["store"] = {"ok": False, "problem": found.fault.message, "hint": found.fault.hint}

@@ -21,7 +21,9 @@ MODULES = (
     "engrams.surfaces.ui.mount",
     "engrams.surfaces.proxy.mount",
 )
-"""Modules with ``create_mount(engine, settings) -> Mount``, in the order of their routes; the proxy takes every path left."""
+"""Modules with ``create_mount(engine, settings) -> Mount``, in the order of their routes; the proxy
+takes every path left.
+"""
 
 
 class ServerMount(Protocol):
@@ -42,13 +44,16 @@ class RouterMount:
     """Mount of routers alone; other methods on their paths are answered 405."""
 
     def __init__(self, engine: MemoryEngine, routers: Sequence[APIRouter]) -> None:
-        self._engine, self._routers = engine, tuple(routers)
+        self._engine = engine
+        self._routers = tuple(routers)
 
     def install(self, app: FastAPI) -> None:
         app.state.engine = self._engine
         for router in self._routers:
             app.router.routes.extend(router.routes)
-        fallback = MethodNotAllowedRoutes([route for router in self._routers for route in router.routes])
+        fallback = MethodNotAllowedRoutes(
+            [route for router in self._routers for route in router.routes]
+        )
         app.router.routes.extend(fallback.routes_for(fallback.paths))
 
     async def start(self) -> None:

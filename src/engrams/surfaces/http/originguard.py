@@ -18,11 +18,15 @@ _CONTAINER_NAMES = (".docker.internal", ".containers.internal")
 class OriginGuardMiddleware:
     """Refuse (403) foreign ``Host`` and ``Origin`` headers.
 
-    An address is safe, since DNS rebinding needs a name; so is a name without a dot, which nobody can register; so are the names under
-    which containers know their host, ``own``, the name the server was told to listen on, and ``names``, those of a reverse proxy. Pages of
-    ``origins`` may call and read the answers (CORS)."""
+    An address is safe, since DNS rebinding needs a name; so is a name without a dot, which nobody
+    can register; so are the names under which containers know their host, ``own``, the name the
+    server was told to listen on, and ``names``, those of a reverse proxy. Pages of ``origins`` may
+    call and read the answers (CORS).
+    """
 
-    def __init__(self, app: ASGIApp, own: str, names: Sequence[str] = (), origins: Sequence[str] = ()) -> None:
+    def __init__(
+        self, app: ASGIApp, own: str, names: Sequence[str] = (), origins: Sequence[str] = ()
+    ) -> None:
         self._app = app
         self._own = {own.casefold(), *(name.casefold() for name in names)}
         self._origins = {origin.casefold().rstrip("/") for origin in origins}
@@ -43,10 +47,16 @@ class OriginGuardMiddleware:
         else:
             await self._app(scope, receive, send)
 
-    async def _answer_allowed_origin(self, headers: dict[bytes, bytes], scope: Scope, receive: Receive, send: Send) -> None:
+    async def _answer_allowed_origin(
+        self, headers: dict[bytes, bytes], scope: Scope, receive: Receive, send: Send
+    ) -> None:
         """Answer an allowed origin: preflights here, other requests with CORS headers."""
         leave = [(b"access-control-allow-origin", headers[b"origin"]), (b"vary", b"Origin")]
-        if scope["type"] == "http" and scope["method"] == "OPTIONS" and b"access-control-request-method" in headers:
+        if (
+            scope["type"] == "http"
+            and scope["method"] == "OPTIONS"
+            and b"access-control-request-method" in headers
+        ):
             wanted = headers.get(b"access-control-request-headers", b"authorization, content-type")
             asked = [
                 (b"access-control-allow-methods", _METHODS),
@@ -59,13 +69,25 @@ class OriginGuardMiddleware:
 
         async def shared(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message = {**message, "headers": [*message.get("headers", ()), *leave, (b"access-control-expose-headers", _EXPOSED)]}
+                message = {
+                    **message,
+                    "headers": [
+                        *message.get("headers", ()),
+                        *leave,
+                        (b"access-control-expose-headers", _EXPOSED),
+                    ],
+                }
             await send(message)
 
         await self._app(scope, receive, shared)
 
     def _is_trusted(self, name: str) -> bool:
-        return name in self._own or "." not in name or name.endswith((".localhost", *_CONTAINER_NAMES)) or _parse_address(name) is not None
+        return (
+            name in self._own
+            or "." not in name
+            or name.endswith((".localhost", *_CONTAINER_NAMES))
+            or _parse_address(name) is not None
+        )
 
 
 def host_name(host: str) -> str:
@@ -77,7 +99,11 @@ def host_name(host: str) -> str:
 
 def is_loopback(name: str) -> bool:
     address = _parse_address(name)
-    return name == "localhost" or name.endswith(".localhost") or (address is not None and address.is_loopback)
+    return (
+        name == "localhost"
+        or name.endswith(".localhost")
+        or (address is not None and address.is_loopback)
+    )
 
 
 def _parse_address(name: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
@@ -99,6 +125,16 @@ async def _refuse(code: str, what: str, scope: Scope, receive: Receive, send: Se
     if scope["type"] == "websocket":
         await send({"type": "websocket.close", "code": 1008})
         return
-    text = f"This {what} header is not allowed here. Use an address such as http://127.0.0.1, or localhost."
-    body = {"error": {"message": text, "type": "invalid_request_error", "param": None, "code": f"forbidden_{code}"}}
+    text = (
+        f"This {what} header is not allowed here. Use an address such as http://127.0.0.1, or"
+        " localhost."
+    )
+    body = {
+        "error": {
+            "message": text,
+            "type": "invalid_request_error",
+            "param": None,
+            "code": f"forbidden_{code}",
+        }
+    }
     await Response(json.dumps(body), 403, media_type="application/json")(scope, receive, send)

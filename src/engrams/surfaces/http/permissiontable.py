@@ -8,12 +8,15 @@ PROXY = "proxy"
 OPEN = ""
 """No right needed: the page without its data, health, the description of the API."""
 
+_SLASHED = ("v1", "v2", "v3", "api")
+
 
 @dataclass(frozen=True, slots=True)
 class OperationPermission:
     """Right and audit name of one HTTP operation.
 
-    ``operation``: its name in the GenAI conventions, if it has one."""
+    ``operation``: its name in the GenAI conventions, if it has one.
+    """
 
     name: str
     right: str
@@ -29,11 +32,15 @@ class OperationPermission:
         return self.operation == "search_memory"
 
 
-def _index_permissions(*rows: tuple[str, str, str, str, str]) -> dict[tuple[str, int], list[tuple[tuple[str, ...], OperationPermission]]]:
+def _index_permissions(
+    *rows: tuple[str, str, str, str, str],
+) -> dict[tuple[str, int], list[tuple[tuple[str, ...], OperationPermission]]]:
     found: dict[tuple[str, int], list[tuple[tuple[str, ...], OperationPermission]]] = {}
     for method, path, right, name, operation in rows:
         parts = tuple(path.split("/")[1:])
-        found.setdefault((method, len(parts)), []).append((parts, OperationPermission(name, right, path, operation)))
+        found.setdefault((method, len(parts)), []).append(
+            (parts, OperationPermission(name, right, path, operation))
+        )
     return found
 
 
@@ -112,14 +119,56 @@ _PERMISSIONS = _index_permissions(
     ("POST", "/v2/profiles/settings", "read", "view.settings", ""),
     ("POST", "/v2/profiles/jobs", "read", "memory.context", ""),
     ("GET", "/v2/profiles/jobs/{id}", "read", "memory.context", ""),
-    ("GET", "/api/v1/orgs/organizations/{org_id}/projects/{project_id}", "read", "view.settings", ""),
-    ("PATCH", "/api/v1/orgs/organizations/{org_id}/projects/{project_id}", "read", "view.settings", ""),
-    ("DELETE", "/api/v1/orgs/organizations/{org_id}/projects/{project_id}", "read", "view.settings", ""),
+    (
+        "GET",
+        "/api/v1/orgs/organizations/{org_id}/projects/{project_id}",
+        "read",
+        "view.settings",
+        "",
+    ),
+    (
+        "PATCH",
+        "/api/v1/orgs/organizations/{org_id}/projects/{project_id}",
+        "read",
+        "view.settings",
+        "",
+    ),
+    (
+        "DELETE",
+        "/api/v1/orgs/organizations/{org_id}/projects/{project_id}",
+        "read",
+        "view.settings",
+        "",
+    ),
     ("POST", "/api/v1/orgs/organizations/{org_id}/projects", "read", "view.settings", ""),
-    ("GET", "/api/v1/orgs/organizations/{org_id}/projects/{project_id}/members", "read", "view.settings", ""),
-    ("POST", "/api/v1/orgs/organizations/{org_id}/projects/{project_id}/members", "read", "view.settings", ""),
-    ("PUT", "/api/v1/orgs/organizations/{org_id}/projects/{project_id}/members", "read", "view.settings", ""),
-    ("DELETE", "/api/v1/orgs/organizations/{org_id}/projects/{project_id}/members", "read", "view.settings", ""),
+    (
+        "GET",
+        "/api/v1/orgs/organizations/{org_id}/projects/{project_id}/members",
+        "read",
+        "view.settings",
+        "",
+    ),
+    (
+        "POST",
+        "/api/v1/orgs/organizations/{org_id}/projects/{project_id}/members",
+        "read",
+        "view.settings",
+        "",
+    ),
+    (
+        "PUT",
+        "/api/v1/orgs/organizations/{org_id}/projects/{project_id}/members",
+        "read",
+        "view.settings",
+        "",
+    ),
+    (
+        "DELETE",
+        "/api/v1/orgs/organizations/{org_id}/projects/{project_id}/members",
+        "read",
+        "view.settings",
+        "",
+    ),
     ("GET", "/api/v1/webhooks/projects/{project_id}", "write", "webhook.list", ""),
     ("POST", "/api/v1/webhooks/projects/{project_id}", "write", "webhook.add", ""),
     ("PUT", "/api/v1/webhooks/{id}", "write", "webhook.edit", ""),
@@ -160,12 +209,17 @@ _PERMISSIONS = _index_permissions(
     ("GET", "/", OPEN, "view.page", ""),
 )
 
-_V1_SEGMENTS = frozenset(parts[1] for rows in _PERMISSIONS.values() for parts, _ in rows if parts[0] == "v1" and len(parts) > 1)
-_SLASHED = ("v1", "v2", "v3", "api")
+_V1_SEGMENTS = frozenset(
+    parts[1]
+    for rows in _PERMISSIONS.values()
+    for parts, _ in rows
+    if parts[0] == "v1" and len(parts) > 1
+)
 _NOTHING = OperationPermission("nothing", "read", "other")
 _PROXIED = OperationPermission("proxy", PROXY, "proxy")
 _CHAT = OperationPermission("proxy.chat", PROXY, "/v1/chat/completions")
-_MCP, _MCP_SEARCH = OperationPermission("mcp", "write", "/mcp"), OperationPermission("mcp", "read", "/mcp/search")
+_MCP = OperationPermission("mcp", "write", "/mcp")
+_MCP_SEARCH = OperationPermission("mcp", "read", "/mcp/search")
 """Tools over MCP; those of the profile ``search`` only read."""
 _FILES = OperationPermission("view.page", OPEN, "/ui/")
 
@@ -173,8 +227,9 @@ _FILES = OperationPermission("view.page", OPEN, "/ui/")
 def find_permission(method: str, path: str) -> OperationPermission:
     """Find the permission of a request.
 
-    Paths are compared as they stand: ``/health/`` is not ``/health``. An unknown path below ours takes the right to read; every other path
-    is the proxy's."""
+    Paths are compared as they stand: ``/health/`` is not ``/health``. An unknown path below ours
+    takes the right to read; every other path is the proxy's.
+    """
     return _FIXED.get((method, path)) or _search_table(method, path)
 
 
@@ -182,7 +237,10 @@ def _search_table(method: str, path: str) -> OperationPermission:
     method = "GET" if method == "HEAD" else method
     parts = tuple(path.split("/")[1:])
     for known, act in _PERMISSIONS.get((method, len(parts)), ()):
-        if all(mine == its or (mine.startswith("{") and its) for mine, its in zip(known, parts, strict=True)):
+        if all(
+            mine == its or (mine.startswith("{") and its)
+            for mine, its in zip(known, parts, strict=True)
+        ):
             return act
     if parts[0] in _SLASHED and parts[-1] == "" and len(parts) > 1:
         # Clients of mem0 end these paths with a slash.

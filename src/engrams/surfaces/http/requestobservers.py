@@ -32,6 +32,27 @@ if TYPE_CHECKING:
     from engrams.build import AuditLog
 
 
+MINUTES = 24 * 60
+_OWNERS = 1000
+_TIMES = 500
+
+
+_MEDIA = "text/plain; version=0.0.4; charset=utf-8"
+_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0)
+
+
+OPERATION = "gen_ai.operation.name"
+PROVIDER = "gen_ai.provider.name"
+STORE = "gen_ai.memory.store.id"
+RECORD = "gen_ai.memory.record.id"
+ERROR = "error.type"
+"""The conventions are in development and not in the Python package yet; their names stand here
+only.
+"""
+
+_ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+
+
 def chart_observer(chart: OwnerActivityChart, clock: Clock) -> Observer:
     """Create an observer that fills the owner's activity chart."""
 
@@ -41,7 +62,12 @@ def chart_observer(chart: OwnerActivityChart, clock: Clock) -> Observer:
             milliseconds = seen.seconds * 1000
             minute = int(clock().timestamp() // 60)
             chart.record(
-                seen.owner, minute, status=seen.status, search=act.is_search, write=act.right == "write", milliseconds=milliseconds
+                seen.owner,
+                minute,
+                status=seen.status,
+                search=act.is_search,
+                write=act.right == "write",
+                milliseconds=milliseconds,
             )
 
     return note
@@ -50,13 +76,24 @@ def chart_observer(chart: OwnerActivityChart, clock: Clock) -> Observer:
 def audit_observer(log: AuditLog, *, reads: bool) -> Observer:
     """Create an observer that writes the audit log.
 
-    It notes changes and exports, with ``reads`` also reads; refusals are noted by the key middleware."""
+    It notes changes and exports, with ``reads`` also reads; refusals are noted by the key
+    middleware.
+    """
 
     def note(seen: ObservedRequest) -> None:
-        if seen.permission.right in (OPEN, PROXY) or not seen.owner or seen.status in (401, 403, 429):
+        if (
+            seen.permission.right in (OPEN, PROXY)
+            or not seen.owner
+            or seen.status in (401, 403, 429)
+        ):
             return
         if reads or not seen.permission.is_read or seen.permission.name == "memory.export":
-            outcome = "done" if seen.status < 400 else "refused" if seen.status < 500 else "failed"
+            if seen.status < 400:
+                outcome = "done"
+            elif seen.status < 500:
+                outcome = "refused"
+            else:
+                outcome = "failed"
             # Reads are many, and change nothing: theirs are written together.
             soon = seen.permission.is_read and seen.permission.name != "memory.export"
             log.note(
@@ -92,11 +129,6 @@ def log_observer(clock: Clock) -> Observer:
     return note
 
 
-MINUTES = 24 * 60
-_OWNERS = 1000
-_TIMES = 500
-
-
 @dataclass(slots=True)
 class ActivityMinuteCounts:
     """Requests, errors, writes and search times of one minute."""
@@ -111,8 +143,13 @@ class ActivityMinuteCounts:
     def percentile(self, part: float) -> float:
         """Return the search time below which ``part`` of the searches stayed.
 
-        ``part``: 0..1. Milliseconds; 0 without searches."""
-        return sorted(self.times)[min(len(self.times) - 1, int(part * len(self.times)))] if self.times else 0.0
+        ``part``: 0..1. Milliseconds; 0 without searches.
+        """
+        return (
+            sorted(self.times)[min(len(self.times) - 1, int(part * len(self.times)))]
+            if self.times
+            else 0.0
+        )
 
 
 class OwnerActivityChart:
@@ -123,12 +160,23 @@ class OwnerActivityChart:
         self._owners: OrderedDict[str, deque[ActivityMinuteCounts]] = OrderedDict()
         self._tell = (peers or ProcessPeers()).share("activity", self._record, can_wait=True)
 
-    def record(self, owner: str, minute: int, *, status: int, search: bool, write: bool, milliseconds: float) -> None:
+    def record(
+        self,
+        owner: str,
+        minute: int,
+        *,
+        status: int,
+        search: bool,
+        write: bool,
+        milliseconds: float,
+    ) -> None:
         """Count a request, here and in the server's other processes."""
         self._record(owner, minute, status, search, write, milliseconds)
         self._tell(owner, minute, status, search, write, milliseconds)
 
-    def _record(self, owner: str, minute: int, status: int, search: bool, write: bool, milliseconds: float) -> None:
+    def _record(
+        self, owner: str, minute: int, status: int, search: bool, write: bool, milliseconds: float
+    ) -> None:
         with self._lock:
             held = self._owners.setdefault(owner, deque(maxlen=MINUTES))
             self._owners.move_to_end(owner)
@@ -151,31 +199,52 @@ class OwnerActivityChart:
             return [minute for minute in self._owners.get(owner, ()) if minute.at >= since]
 
 
-_MEDIA = "text/plain; version=0.0.4; charset=utf-8"
-_BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0)
-
-
 class RequestMetrics:
     """Counters and histograms of requests, with the collector of the store."""
 
     def __init__(self, engine: MemoryEngine) -> None:
         self._registry = CollectorRegistry()
-        self._requests = Counter("engrams_http_requests", "Requests.", ["route", "method", "status"], registry=self._registry)
-        self._seconds = Histogram(
-            "engrams_http_request_duration_seconds", "Until the last byte.", ["route"], buckets=_BUCKETS, registry=self._registry
+        self._requests = Counter(
+            "engrams_http_requests",
+            "Requests.",
+            ["route", "method", "status"],
+            registry=self._registry,
         )
-        self._refused = Counter("engrams_keys_refused", "Requests with a wrong key.", registry=self._registry)
-        self._search = Histogram("engrams_search_duration_seconds", "Searches.", buckets=_BUCKETS, registry=self._registry)
+        self._seconds = Histogram(
+            "engrams_http_request_duration_seconds",
+            "Until the last byte.",
+            ["route"],
+            buckets=_BUCKETS,
+            registry=self._registry,
+        )
+        self._refused = Counter(
+            "engrams_keys_refused", "Requests with a wrong key.", registry=self._registry
+        )
+        self._search = Histogram(
+            "engrams_search_duration_seconds",
+            "Searches.",
+            buckets=_BUCKETS,
+            registry=self._registry,
+        )
         self._known: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         self._own = CollectorRegistry()
         self._own.register(StoreMetricsCollector(engine))
 
     def record(self, seen: ObservedRequest) -> None:
-        method = seen.method if seen.method in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS") else "other"
-        path, key = seen.permission.path, (seen.permission.path, method, seen.status)
+        method = (
+            seen.method
+            if seen.method in ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+            else "other"
+        )
+        path = seen.permission.path
+        key = (seen.permission.path, method, seen.status)
         if (counters := self._known.get(key)) is None:
-            # Methods, paths of the table and statuses: few, and the library looks them up more slowly.
-            counters = self._known[key] = self._requests.labels(path, method, str(seen.status)), self._seconds.labels(path)
+            # Methods, paths of the table and statuses: few, and the library looks them up more
+            # slowly.
+            counters = self._known[key] = (
+                self._requests.labels(path, method, str(seen.status)),
+                self._seconds.labels(path),
+            )
         counters[0].inc()
         counters[1].observe(seen.seconds)
         if seen.refused_key:
@@ -212,9 +281,14 @@ class StoreMetricsCollector(Collector):
         return iter(())
 
     def collect(self) -> Iterator[Metric]:
-        yield InfoMetricFamily("engrams", "What runs here.", value={"version": __version__, "embedder": self._engine.embedder.card.id})
+        yield InfoMetricFamily(
+            "engrams",
+            "What runs here.",
+            value={"version": __version__, "embedder": self._engine.embedder.card.id},
+        )
         try:
-            work, counts = self._engine.status(), self._engine.stats()
+            work = self._engine.status()
+            counts = self._engine.stats()
         except EngramsError:
             yield GaugeMetricFamily("engrams_up", "Whether the store answers.", value=0)
             return
@@ -224,13 +298,21 @@ class StoreMetricsCollector(Collector):
             for state, number in states.items():
                 jobs.add_metric([kind, state], number)
         yield jobs
-        yield GaugeMetricFamily("engrams_job_lag_seconds", "Age of the oldest job that is due.", value=work["lag_seconds"])
+        yield GaugeMetricFamily(
+            "engrams_job_lag_seconds",
+            "Age of the oldest job that is due.",
+            value=work["lag_seconds"],
+        )
         memories = GaugeMetricFamily("engrams_memories", "Memories.", labels=["status"])
         for status, number in counts["status"].items():
             memories.add_metric([status], number)
         yield memories
         if "://" not in self._engine.settings.store.url:
-            yield GaugeMetricFamily("engrams_store_bytes", "Size of the database's files.", value=_store_bytes(self._engine))
+            yield GaugeMetricFamily(
+                "engrams_store_bytes",
+                "Size of the database's files.",
+                value=_store_bytes(self._engine),
+            )
         yield from _model_metrics(self._engine)
 
 
@@ -246,23 +328,17 @@ def _model_metrics(engine: MemoryEngine) -> Iterator[Metric]:
     meter = getattr(engine.chat_model, "meter", None)
     if meter is None:
         return
-    calls = GaugeMetricFamily("engrams_llm_calls", "Calls since the start.", labels=["purpose", "pid"])
-    tokens = GaugeMetricFamily("engrams_llm_tokens", "Tokens since the start.", labels=["purpose", "pid"])
+    calls = GaugeMetricFamily(
+        "engrams_llm_calls", "Calls since the start.", labels=["purpose", "pid"]
+    )
+    tokens = GaugeMetricFamily(
+        "engrams_llm_tokens", "Tokens since the start.", labels=["purpose", "pid"]
+    )
     for purpose, usage in meter.snapshot().items():
         calls.add_metric([purpose, str(os.getpid())], usage.calls)
         tokens.add_metric([purpose, str(os.getpid())], usage.tokens)
     yield calls
     yield tokens
-
-
-OPERATION = "gen_ai.operation.name"
-PROVIDER = "gen_ai.provider.name"
-STORE = "gen_ai.memory.store.id"
-RECORD = "gen_ai.memory.record.id"
-ERROR = "error.type"
-"""The conventions are in development and not in the Python package yet; their names stand here only."""
-
-_ENDPOINTS = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
 
 
 def trace_observer() -> Observer | None:
@@ -288,7 +364,9 @@ def trace_observer() -> Observer | None:
         if seen.status >= 400:
             attributes[ERROR] = str(seen.status)
         name = f"{seen.permission.operation} engrams"
-        span = tracer.start_span(name, context, kind=trace.SpanKind.CLIENT, attributes=attributes, start_time=seen.start)
+        span = tracer.start_span(
+            name, context, kind=trace.SpanKind.CLIENT, attributes=attributes, start_time=seen.start
+        )
         if seen.status >= 500:
             span.set_status(trace.StatusCode.ERROR)
         span.end(seen.start + int(seen.seconds * 1e9))
@@ -299,7 +377,8 @@ def trace_observer() -> Observer | None:
 def start_export() -> bool:
     """Export spans to the OTLP endpoint of the environment.
 
-    False: none is set, or the exporter is not installed."""
+    False: none is set, or the exporter is not installed.
+    """
     if not any(os.environ.get(name) for name in _ENDPOINTS):
         return False
     if find_spec("opentelemetry") is None or find_spec("opentelemetry.exporter") is None:
@@ -310,7 +389,9 @@ def start_export() -> bool:
     from opentelemetry.sdk.trace import TracerProvider
     from opentelemetry.sdk.trace.export import BatchSpanProcessor
 
-    provider = TracerProvider(resource=Resource.create({"service.name": "engrams", "service.version": __version__}))
+    provider = TracerProvider(
+        resource=Resource.create({"service.name": "engrams", "service.version": __version__})
+    )
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     trace.set_tracer_provider(provider)
     return True

@@ -30,9 +30,16 @@ from engrams.surfaces.http.backlogreporter import BacklogReporter
 from engrams.surfaces.http.originguard import is_loopback
 from engrams.surfaces.http.requestobservers import start_export
 from engrams.surfaces.http.serverrole import ServerRole
-from engrams.surfaces.http.serverworkers import WorkerPlan, WorkerSupervisor, require_shareable, unlock
+from engrams.surfaces.http.serverworkers import (
+    WorkerPlan,
+    WorkerSupervisor,
+    require_shareable,
+    unlock,
+)
 
-_FIRST_KEY = "Make one: `engrams keys add NAME --user WHOSE --right read --right write --right proxy`."
+_FIRST_KEY = (
+    "Make one: `engrams keys add NAME --user WHOSE --right read --right write --right proxy`."
+)
 _BACKLOG = 2048
 _HEAD_BYTES = 1 << 16
 """Bytes of a request's head, which no parser limits for us."""
@@ -41,7 +48,8 @@ _HEAD_BYTES = 1 << 16
 def serve(settings: Settings, *, as_json: bool = False) -> None:
     """Serve until interrupted; print the address first.
 
-    ``as_json``: as an object. SettingsError: the address cannot or must not be listened on."""
+    ``as_json``: as an object. SettingsError: the address cannot or must not be listened on.
+    """
     check_settings(settings)
     if settings.serve.workers > 1:
         require_shareable(settings)
@@ -50,16 +58,28 @@ def serve(settings: Settings, *, as_json: bool = False) -> None:
             f"Preset {settings.preset} needs the model server that it stands before.",
             hint="Name it: `engrams serve --openai-base-url http://localhost:11434/v1`.",
         )
-    given, settings = settings, build.adopt_upstream(settings)
+    given = settings
+    settings = build.adopt_upstream(settings)
     with listen(settings.serve) as listener, ExitStack() as stack:
 
         def greet(workers: Sequence[int] = ()) -> None:
             stack.enter_context(noted_address(settings, address(listener)))
             text = greeting(settings, listener)
-            told = {"url": address(listener), "upstream": settings.serve.upstream.rpartition("@")[2], "pid": os.getpid()}
-            sys.stdout.write(f"{json.dumps({**told, 'workers': list(workers)}) if as_json else text}\n")
+            told = {
+                "url": address(listener),
+                "upstream": settings.serve.upstream.rpartition("@")[2],
+                "pid": os.getpid(),
+            }
+            sys.stdout.write(
+                f"{json.dumps({**told, 'workers': list(workers)}) if as_json else text}\n"
+            )
             sys.stdout.flush()
-            threading.Thread(target=_report_upstreams, args=(settings.serve,), name="engrams-upstreams", daemon=True).start()
+            threading.Thread(
+                target=_report_upstreams,
+                args=(settings.serve,),
+                name="engrams-upstreams",
+                daemon=True,
+            ).start()
 
         if settings.serve.workers > 1:
             WorkerSupervisor(settings, given, listener, unlock(settings)).run(greet)
@@ -68,18 +88,30 @@ def serve(settings: Settings, *, as_json: bool = False) -> None:
 
 
 def serve_home(
-    settings: Settings, given: Settings, listener: socket.socket, ready: Callable[[], None], worker: WorkerPlan | None = None
+    settings: Settings,
+    given: Settings,
+    listener: socket.socket,
+    ready: Callable[[], None],
+    worker: WorkerPlan | None = None,
 ) -> None:
     """Serve a home in this process until a signal comes.
 
-    ``listener``: where clients connect; in a worker, where its parent hands over connections. ``given``: the settings before the server
-    took its upstream as memory's model. ``ready`` is called when the home is open. ``worker``: which of several processes this is."""
+    ``listener``: where clients connect; in a worker, where its parent hands over connections.
+    ``given``: the settings before the server took its upstream as memory's model. ``ready`` is
+    called when the home is open. ``worker``: which of several processes this is.
+    """
     start_export()
     with build.open(settings, helped=True) as engine, ExitStack() as stack:
-        links = WorkerLinks(worker.folder, worker.number, settings.serve.workers, engine.peers) if worker else None
+        links = (
+            WorkerLinks(worker.folder, worker.number, settings.serve.workers, engine.peers)
+            if worker
+            else None
+        )
         role = ServerRole(worker is None or worker.number == 0, links)
         app = create_app(engine, settings, role=role)
-        runner = create_server(app, settings.serve, listener if worker else None, settings.sessions.shutdown_seconds)
+        runner = create_server(
+            app, settings.serve, listener if worker else None, settings.sessions.shutdown_seconds
+        )
         _spare_collector()
         ready()
         _exit_on_term()
@@ -127,7 +159,9 @@ class _TimedProtocol(AutoHTTPProtocol):  # type: ignore[misc, valid-type]
         return self.cycle is None or (self.cycle.response_complete and not self.cycle.more_body)
 
     def _close_stalled(self) -> None:
-        if (self.timeout_keep_alive_task is None and self._is_waiting()) or (self.cycle is not None and self.cycle.more_body):
+        if (self.timeout_keep_alive_task is None and self._is_waiting()) or (
+            self.cycle is not None and self.cycle.more_body
+        ):
             self.transport.close()
 
 
@@ -136,7 +170,8 @@ class _HandedServer(uvicorn.Server):
 
     def __init__(self, config: uvicorn.Config, hand: socket.socket) -> None:
         super().__init__(config)
-        self._hand, self._taken = hand, set[asyncio.Task[object]]()
+        self._hand = hand
+        self._taken = set[asyncio.Task[object]]()
         hand.setblocking(False)
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -160,21 +195,30 @@ class _HandedServer(uvicorn.Server):
                     return
                 connection = socket.socket(fileno=found[0])
                 connection.setblocking(False)
-                task: asyncio.Task[object] = loop.create_task(loop.connect_accepted_socket(self._make_protocol, connection))
+                task: asyncio.Task[object] = loop.create_task(
+                    loop.connect_accepted_socket(self._make_protocol, connection)
+                )
                 self._taken.add(task)
                 task.add_done_callback(self._taken.discard)
 
     def _make_protocol(self) -> asyncio.Protocol:
         made = self.config.http_protocol_class
-        return made(config=self.config, server_state=self.server_state, app_state=self.lifespan.state)  # type: ignore[call-arg]
+        return made(
+            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+        )  # type: ignore[call-arg]
 
 
 def create_server(
-    app: FastAPI, settings: ServeSettings | None = None, hand: socket.socket | None = None, grace: float = 10.0
+    app: FastAPI,
+    settings: ServeSettings | None = None,
+    hand: socket.socket | None = None,
+    grace: float = 10.0,
 ) -> uvicorn.Server:
     """Create a uvicorn server without its own headers and access log.
 
-    ``hand``: it takes connections from there, and listens nowhere. ``grace``: seconds that requests have to end when it stops."""
+    ``hand``: it takes connections from there, and listens nowhere. ``grace``: seconds that requests
+    have to end when it stops.
+    """
     serve = settings or ServeSettings()
     timed = type("TimedProtocol", (_TimedProtocol,), {"receive": serve.receive_seconds})
     config = uvicorn.Config(
@@ -193,7 +237,9 @@ def create_server(
 
 def check_settings(settings: Settings) -> None:
     """Refuse unsafe settings.
-    SettingsError: reachable without a key, its own upstream, nobody's memory."""
+
+    SettingsError: reachable without a key, its own upstream, nobody's memory.
+    """
     serve = settings.serve
     _ = settings.owner_labels("any")  # Refuses to start where nobody's memory would be meant.
     host = serve.host.strip("[]").casefold()
@@ -201,14 +247,23 @@ def check_settings(settings: Settings) -> None:
     keyed = needed and _has_live_key(settings)
     if not is_loopback(host) and not keyed:
         raise SettingsError(
-            f"serve.host is {serve.host!r}: everyone who can reach that address could read this memory.",
+            f"serve.host is {serve.host!r}: everyone who can reach that address could read this"
+            " memory.",
             hint=f"{_FIRST_KEY} Or listen on 127.0.0.1.",
         )
     if serve.require_keys == "always" and not keyed:
         raise SettingsError("serve.require_keys is always, and there is no key.", hint=_FIRST_KEY)
     up = urlsplit(serve.upstream)
-    if up.hostname and is_loopback(up.hostname) and serve.port and _default_port(up.port, up.scheme) == serve.port:
-        raise SettingsError("serve.upstream is this very server.", hint="Name the model server behind it, or change serve.port.")
+    if (
+        up.hostname
+        and is_loopback(up.hostname)
+        and serve.port
+        and _default_port(up.port, up.scheme) == serve.port
+    ):
+        raise SettingsError(
+            "serve.upstream is this very server.",
+            hint="Name the model server behind it, or change serve.port.",
+        )
 
 
 def _has_live_key(settings: Settings) -> bool:
@@ -219,8 +274,11 @@ def _has_live_key(settings: Settings) -> bool:
 def listen(settings: ServeSettings) -> socket.socket:
     """Open the listening socket. SettingsError: the port is taken or forbidden."""
     host = settings.host.strip("[]")
-    # asyncio turns off Nagle's delay (40 ms between a stream's head and its first event) only for sockets that say TCP.
-    listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    # asyncio turns off Nagle's delay (40 ms between a stream's head and its first event) only for
+    # sockets that say TCP.
+    listener = socket.socket(
+        socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP
+    )
     try:
         if os.name == "posix":
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -245,20 +303,28 @@ def address(listener: socket.socket) -> str:
 def noted_address(settings: Settings, url: str) -> Iterator[None]:
     """Note in the home which address serves it, and with which models.
 
-    Only a loopback address is noted, and nothing while incognito. Without room for it, commands do not find the server, which reads."""
+    Only a loopback address is noted, and nothing while incognito. Without room for it, commands do
+    not find the server, which reads.
+    """
     note = settings.home.expanduser() / "serve.json"
     if settings.incognito or not is_loopback(urlsplit(url).hostname or ""):
         yield
         return
     note.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     fresh = note.with_suffix(f".{os.getpid()}")
-    models = [settings.embed.provider, settings.embed.model, settings.serve.upstream.rpartition("@")[2]]
+    models = [
+        settings.embed.provider,
+        settings.embed.model,
+        settings.serve.upstream.rpartition("@")[2],
+    ]
     try:
         fresh.write_text(json.dumps({"url": url, "pid": os.getpid(), "models": models}), "utf-8")
         fresh.replace(note)
     except OSError as problem:
         fresh.unlink(missing_ok=True)
-        sys.stderr.write(f"{note} was not written, so that commands do not ask this server: {problem.strerror}\n")
+        sys.stderr.write(
+            f"{note} was not written, so that commands do not ask this server: {problem.strerror}\n"
+        )
     try:
         yield
     finally:
@@ -269,34 +335,53 @@ def noted_address(settings: Settings, url: str) -> Iterator[None]:
 
 def greeting(settings: Settings, listener: socket.socket) -> str:
     up = urlsplit(settings.serve.upstream)
-    asks = f"; /api/chat asks {settings.chat.model or 'the chat model'}" if settings.chat.provider != "none" else ""
+    asks = (
+        f"; /api/chat asks {settings.chat.model or 'the chat model'}"
+        if settings.chat.provider != "none"
+        else ""
+    )
     many = f", {settings.serve.workers} processes" if settings.serve.workers > 1 else ""
     quotes = "no upstream: /v1/chat/completions is answered from memory"
-    behind = f"upstream {up.scheme}://{up.netloc.rpartition('@')[2]}{up.path}" if up.netloc else f"{quotes}{asks}"
+    behind = (
+        f"upstream {up.scheme}://{up.netloc.rpartition('@')[2]}{up.path}"
+        if up.netloc
+        else f"{quotes}{asks}"
+    )
     if up.netloc and settings.chat.url == settings.serve.upstream:
-        behind += f"; memory learns by its model {settings.chat.model or 'that it lists first; chat.model names another'}"
-    return f"engrams listens on {address(listener)}/v1 ({behind}{many}); the page is {address(listener)}/. Press Ctrl-C to stop."
+        behind += (
+            "; memory learns by its model"
+            f" {settings.chat.model or 'that it lists first; chat.model names another'}"
+        )
+    return (
+        f"engrams listens on {address(listener)}/v1 ({behind}{many}); the page is"
+        f" {address(listener)}/. Press Ctrl-C to stop."
+    )
 
 
 def _report_upstreams(serve: ServeSettings) -> None:
     """Tell once, at the start, which upstreams cannot be reached."""
     for url in dict.fromkeys((serve.upstream, *(route.url for route in serve.routes))):
         if url and (problem := build.find_connection_problem(url)):
-            sys.stderr.write(f"the upstream {url.rpartition('@')[2]} cannot be reached ({problem}); chats fail until it can\n")
+            sys.stderr.write(
+                f"the upstream {url.rpartition('@')[2]} cannot be reached ({problem}); chats fail"
+                " until it can\n"
+            )
             sys.stderr.flush()
 
 
 def _spare_collector() -> None:
     """Collect cycles rarely: a request leaves none.
 
-    Looking for them would take a twentieth of it."""
+    Looking for them would take a twentieth of it.
+    """
     gc.set_threshold(100_000, 50, 50)
     gc.collect()
     gc.freeze()  # modules, settings and what the engine is made of stay until the end
 
 
 def _exit_on_term() -> None:
-    # After its graceful shutdown uvicorn raises the signal again; by default that would skip closing the engine.
+    # After its graceful shutdown uvicorn raises the signal again; by default that would skip
+    # closing the engine.
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
 

@@ -12,8 +12,9 @@ from engrams.ipc.workerlinks import WorkerLinks
 class ServerRole:
     """Role of a server process among others on the same port.
 
-    ``leads``: it does what one process must do alone: follow files, answer commands, report work, sweep logs. ``links``: to the other
-    processes; None: there are none."""
+    ``leads``: it does what one process must do alone: follow files, answer commands, report work,
+    sweep logs. ``links``: to the other processes; None: there are none.
+    """
 
     leads: bool = True
     links: WorkerLinks | None = None
@@ -22,10 +23,12 @@ class ServerRole:
 class PeerMiddleware:
     """Take in what other processes told before each request.
 
-    What waits to be told them goes when no request is under way."""
+    What waits to be told them goes when no request is under way.
+    """
 
     def __init__(self, app: ASGIApp, links: WorkerLinks) -> None:
-        self._app, self._links = app, links
+        self._app = app
+        self._links = links
         self._under_way = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -39,8 +39,9 @@ _PATIENCE_SECONDS = 60.0
 class WorkerPlan:
     """Orders for a worker process at its start.
 
-    ``given``: the settings before the server took its upstream as memory's model. ``folder``: for the links between workers.
-    ``passphrases``: typed at the parent's terminal."""
+    ``given``: the settings before the server took its upstream as memory's model. ``folder``: for
+    the links between workers. ``passphrases``: typed at the parent's terminal.
+    """
 
     settings: Settings
     given: Settings
@@ -71,19 +72,37 @@ class _WorkerProcess:
 class WorkerSupervisor:
     """Parent of worker processes, which it hands connections in turn.
 
-    One that dies is started again. Were each to accept for itself, one that is idle would take most of them."""
+    One that dies is started again. Were each to accept for itself, one that is idle would take most
+    of them.
+    """
 
-    def __init__(self, settings: Settings, given: Settings, listener: socket.socket, passphrases: Mapping[str, str]) -> None:
-        self._settings, self._given, self._listener, self._passphrases = settings, given, listener, passphrases
-        self._folder = Path(tempfile.mkdtemp(prefix="engrams-", dir=os.environ.get("XDG_RUNTIME_DIR") or None))
+    def __init__(
+        self,
+        settings: Settings,
+        given: Settings,
+        listener: socket.socket,
+        passphrases: Mapping[str, str],
+    ) -> None:
+        self._settings = settings
+        self._given = given
+        self._listener = listener
+        self._passphrases = passphrases
+        self._folder = Path(
+            tempfile.mkdtemp(prefix="engrams-", dir=os.environ.get("XDG_RUNTIME_DIR") or None)
+        )
         self._workers: list[_WorkerProcess] = []
         self._signals = self._turn = 0
 
     def run(self, greet: Callable[[list[int]], None]) -> None:
         """Serve until a signal comes.
 
-        ``greet`` gets the process ids when all workers serve. EngramsError: a worker cannot begin, for the reason that it gave."""
-        before = {number: signal.signal(number, self._count_signal) for number in (signal.SIGTERM, signal.SIGINT)}
+        ``greet`` gets the process ids when all workers serve. EngramsError: a worker cannot begin,
+        for the reason that it gave.
+        """
+        before = {
+            number: signal.signal(number, self._count_signal)
+            for number in (signal.SIGTERM, signal.SIGINT)
+        }
         try:
             for number in range(self._settings.serve.workers):
                 # One after another: the first one makes, repairs or migrates the store.
@@ -123,7 +142,9 @@ class WorkerSupervisor:
                     self._turn = (self._turn + 1) % len(self._workers)
                     worker = self._workers[self._turn]
                     with suppress(OSError):
-                        if not worker.ended and socket.send_fds(worker.hand, [b"c"], [connection.fileno()]):
+                        if not worker.ended and socket.send_fds(
+                            worker.hand, [b"c"], [connection.fileno()]
+                        ):
                             break
 
     def _start(self, number: int) -> _WorkerProcess:
@@ -140,7 +161,13 @@ class WorkerSupervisor:
         )
         os.close(writing)
         taker.close()
-        plan = WorkerPlan(self._settings, self._given, number, self._folder, self._passphrases)
+        plan = WorkerPlan(
+            settings=self._settings,
+            given=self._given,
+            number=number,
+            folder=self._folder,
+            passphrases=self._passphrases,
+        )
         assert process.stdin is not None
         try:
             pickle.dump(plan, process.stdin)
@@ -157,7 +184,11 @@ class WorkerSupervisor:
         now = time.monotonic()
         if not worker.ended:
             worker.ended = now
-            worker.pause = 0.0 if now - worker.began > _STEADY_SECONDS else min(max(1.0, 2 * worker.pause), _LONGEST_PAUSE)
+            worker.pause = (
+                0.0
+                if now - worker.began > _STEADY_SECONDS
+                else min(max(1.0, 2 * worker.pause), _LONGEST_PAUSE)
+            )
             self._log_end(worker, code)
         if now - worker.ended >= worker.pause:
             worker.close()
@@ -166,9 +197,17 @@ class WorkerSupervisor:
             self._workers[worker.number] = fresh
 
     def _log_end(self, worker: _WorkerProcess, code: int) -> None:
-        told: dict[str, Any] = {"event": "worker ended", "worker": worker.number + 1, "pid": worker.process.pid, "code": code}
+        told: dict[str, Any] = {
+            "event": "worker ended",
+            "worker": worker.number + 1,
+            "pid": worker.process.pid,
+            "code": code,
+        }
         how = f"was ended by signal {-code}" if code < 0 else f"ended with code {code}"
-        text = f"engrams: worker {worker.number + 1} (process {worker.process.pid}) {how}; it is started again"
+        text = (
+            f"engrams: worker {worker.number + 1} (process {worker.process.pid}) {how}; it is"
+            " started again"
+        )
         sys.stderr.write(f"{json.dumps(told) if self._settings.serve.log == 'json' else text}\n")
         sys.stderr.flush()
 
@@ -177,8 +216,13 @@ class WorkerSupervisor:
         alive = [worker for worker in self._workers if worker.process.poll() is None]
         for worker in alive:
             worker.process.terminate()
-        until, asked = time.monotonic() + _PATIENCE_SECONDS + self._settings.sessions.shutdown_seconds, self._signals
-        while any(worker.process.poll() is None for worker in alive) and time.monotonic() < until and self._signals <= max(asked, 1):
+        until = time.monotonic() + _PATIENCE_SECONDS + self._settings.sessions.shutdown_seconds
+        asked = self._signals
+        while (
+            any(worker.process.poll() is None for worker in alive)
+            and time.monotonic() < until
+            and self._signals <= max(asked, 1)
+        ):
             time.sleep(_LOOK_SECONDS)
         for worker in self._workers:
             if worker.process.poll() is None:
@@ -190,16 +234,26 @@ class WorkerSupervisor:
 def require_shareable(settings: Settings) -> None:
     """Refuse several workers where they cannot serve one memory. SettingsError: why."""
     if os.name == "nt":
-        raise SettingsError("serve.workers is for Linux and macOS: on Windows processes do not share a port.", hint="Leave it at 1.")
+        raise SettingsError(
+            "serve.workers is for Linux and macOS: on Windows processes do not share a port.",
+            hint="Leave it at 1.",
+        )
     if settings.is_volatile:
-        raise SettingsError("This memory is in one process only, and several workers need one that they share.", hint="Leave it at 1.")
+        raise SettingsError(
+            "This memory is in one process only, and several workers need one that they share.",
+            hint="Leave it at 1.",
+        )
 
 
 def unlock(settings: Settings) -> dict[str, str]:
     """Open an encrypted home; returns what was typed for it."""
     url = settings.store.url
     if "://" not in url:
-        encryption.unlock_home(settings.home, settings.encryption, Path(url) if url else settings.home.expanduser() / "memory.db")
+        encryption.unlock_home(
+            settings.home,
+            settings.encryption,
+            Path(url) if url else settings.home.expanduser() / "memory.db",
+        )
     return encryption.typed_passphrases()
 
 
@@ -208,7 +262,10 @@ def _await_ready(worker: _WorkerProcess) -> None:
     line = worker.report.readline()
     if not line:
         code = worker.process.wait()
-        raise EngramsError(f"A worker process did not start (exit code {code}).", hint="What it wrote before says why.")
+        raise EngramsError(
+            f"A worker process did not start (exit code {code}).",
+            hint="What it wrote before says why.",
+        )
     told = json.loads(line)
     if told["error"]:
         worker.process.wait()

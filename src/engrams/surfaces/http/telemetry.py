@@ -26,96 +26,11 @@ if TYPE_CHECKING:
 
 _ID = re.compile(rb"[\w.:-]{1,128}")
 _HEADER = b"x-request-id"
-_SAFE = ((b"x-content-type-options", b"nosniff"), (b"referrer-policy", b"no-referrer"), (b"x-frame-options", b"DENY"))
-
-
-@dataclass(frozen=True, slots=True)
-class ObservedRequest:
-    """Finished request as observers see it: route, caller, status, duration.
-
-    ``seconds`` until its last byte; ``owner``: a scope's key, empty where none is concerned; ``parent``: the client's ``traceparent``;
-    ``start``: nanoseconds since 1970."""
-
-    id: str
-    permission: OperationPermission
-    method: str
-    status: int
-    seconds: float
-    start: int
-    owner: str
-    actor: str
-    target: str
-    parent: str
-    refused_key: bool = False
-
-
-Observer = Callable[[ObservedRequest], None]
-
-
-class TelemetryMiddleware:
-    """Give every request an id and report it to the observers.
-
-    The id is the client's own where it sent one."""
-
-    def __init__(self, app: ASGIApp, observers: Sequence[Observer], clock: Clock) -> None:
-        self._app, self._observers, self._clock = app, tuple(observers), clock
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        act = find_permission(scope["method"], scope["path"])
-        headers = dict(scope["headers"])
-        given = headers.get(_HEADER, b"")
-        id = given.decode() if _ID.fullmatch(given) else new_id(self._clock())
-        status = 0
-
-        async def tell(message: Message) -> None:
-            nonlocal status
-            if message["type"] == "http.response.start":
-                status = message["status"]
-                own = _safe_headers(message.get("headers", ()), relayed=bool(scope.get(RELAY)))
-                message = {**message, "headers": own if scope.get(RELAY) else [*own, (_HEADER, id.encode())]}
-            await send(message)
-
-        start, began = time.time_ns(), time.perf_counter()
-        try:
-            await self._app(scope, receive, tell)
-        except asyncio.CancelledError:
-            if status:
-                raise
-            await to_problem(errors.ClosedError("The server stops, and cut this off before its end.", hint=_CUT_OFF))(scope, receive, tell)
-        except Exception:
-            if not status:
-                await internal_error()(scope, receive, tell)
-            raise
-        finally:
-            seconds = time.perf_counter() - began
-            key: ApiKey | None = scope.get(KEY)
-            seen = ObservedRequest(
-                id=id,
-                permission=act,
-                method=scope["method"],
-                status=status or 499,
-                seconds=seconds,
-                start=start,
-                owner=scope.get(OWNER, ""),
-                actor=key.id if key else "local",
-                target=str(scope.get("path_params", {}).get("id", "")),
-                parent=headers.get(b"traceparent", b"").decode("latin-1"),
-                refused_key=REFUSED_KEY in scope,
-            )
-            for observer in self._observers:
-                observer(seen)
-
-
-def _safe_headers(headers: Iterable[tuple[bytes, bytes]], *, relayed: bool) -> list[tuple[bytes, bytes]]:
-    """Add security headers to every answer."""
-    held = {name.lower(): value for name, value in headers}
-    added = [pair for pair in _SAFE if pair[0] not in held]
-    if not relayed and b"json" in held.get(b"content-type", b"") and b"cache-control" not in held:
-        added.append((b"cache-control", b"no-store"))
-    return [*headers, *added]
+_SAFE = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-frame-options", b"DENY"),
+)
 
 
 _STATUS: dict[type[errors.EngramsError], int] = {
@@ -141,6 +56,109 @@ _HINTS = {"`engrams list` shows the ids.": "GET /v1/memories lists them with the
 _CUT_OFF = "Send it again: with an `Idempotency-Key` or an `external_id` nothing is stored twice."
 
 
+@dataclass(frozen=True, slots=True)
+class ObservedRequest:
+    """Finished request as observers see it: route, caller, status, duration.
+
+    ``seconds`` until its last byte; ``owner``: a scope's key, empty where none is concerned;
+    ``parent``: the client's ``traceparent``; ``start``: nanoseconds since 1970.
+    """
+
+    id: str
+    permission: OperationPermission
+    method: str
+    status: int
+    seconds: float
+    start: int
+    owner: str
+    actor: str
+    target: str
+    parent: str
+    refused_key: bool = False
+
+
+Observer = Callable[[ObservedRequest], None]
+
+
+class TelemetryMiddleware:
+    """Give every request an id and report it to the observers.
+
+    The id is the client's own where it sent one.
+    """
+
+    def __init__(self, app: ASGIApp, observers: Sequence[Observer], clock: Clock) -> None:
+        self._app = app
+        self._observers = tuple(observers)
+        self._clock = clock
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        act = find_permission(scope["method"], scope["path"])
+        headers = dict(scope["headers"])
+        given = headers.get(_HEADER, b"")
+        id = given.decode() if _ID.fullmatch(given) else new_id(self._clock())
+        status = 0
+
+        async def tell(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                own = _safe_headers(message.get("headers", ()), relayed=bool(scope.get(RELAY)))
+                message = {
+                    **message,
+                    "headers": own if scope.get(RELAY) else [*own, (_HEADER, id.encode())],
+                }
+            await send(message)
+
+        start = time.time_ns()
+        began = time.perf_counter()
+        try:
+            await self._app(scope, receive, tell)
+        except asyncio.CancelledError:
+            if status:
+                raise
+            await to_problem(
+                errors.ClosedError(
+                    "The server stops, and cut this off before its end.", hint=_CUT_OFF
+                )
+            )(scope, receive, tell)
+        except Exception:
+            if not status:
+                await internal_error()(scope, receive, tell)
+            raise
+        finally:
+            seconds = time.perf_counter() - began
+            key: ApiKey | None = scope.get(KEY)
+            seen = ObservedRequest(
+                id=id,
+                permission=act,
+                method=scope["method"],
+                status=status or 499,
+                seconds=seconds,
+                start=start,
+                owner=scope.get(OWNER, ""),
+                actor=key.id if key else "local",
+                target=str(scope.get("path_params", {}).get("id", "")),
+                parent=headers.get(b"traceparent", b"").decode("latin-1"),
+                refused_key=REFUSED_KEY in scope,
+            )
+            for observer in self._observers:
+                observer(seen)
+
+
+def _safe_headers(
+    headers: Iterable[tuple[bytes, bytes]], *, relayed: bool
+) -> list[tuple[bytes, bytes]]:
+    """Add security headers to every answer."""
+    held = {name.lower(): value for name, value in headers}
+    added = [pair for pair in _SAFE if pair[0] not in held]
+    if not relayed and b"json" in held.get(b"content-type", b"") and b"cache-control" not in held:
+        added.append((b"cache-control", b"no-store"))
+    return [*headers, *added]
+
+
 def status_of(fault: errors.EngramsError) -> int:
     """Return the HTTP status of an error by its nearest class."""
     return next((_STATUS[kind] for kind in type(fault).__mro__ if kind in _STATUS), 500)
@@ -148,7 +166,8 @@ def status_of(fault: errors.EngramsError) -> int:
 
 def to_problem(fault: errors.EngramsError) -> Response:
     """Build an ``application/problem+json`` answer with message and hint."""
-    status, headers = status_of(fault), dict[str, str]()
+    status = status_of(fault)
+    headers = dict[str, str]()
     if isinstance(fault, errors.BudgetError) and fault.retry_after:
         if math.isinf(fault.retry_after):
             status = 507

@@ -10,17 +10,28 @@ from engrams.settings import Settings
 def count_workers(settings: Settings) -> int:
     """Return how many requests are worked on at once; others wait.
 
-    Few more than there are cores, so that they do not keep the event loop waiting for the interpreter; more where they wait for a model."""
-    return 40 if waits_for_model(settings) or settings.chat.provider != "none" else 2 + (os.cpu_count() or 1)
+    Few more than there are cores, so that they do not keep the event loop waiting for the
+    interpreter; more where they wait for a model.
+    """
+    return (
+        40
+        if waits_for_model(settings) or settings.chat.provider != "none"
+        else 2 + (os.cpu_count() or 1)
+    )
 
 
 def count_searches(processes: int) -> int:
     """Return how many searches one of ``processes`` runs at once.
 
-    As many as it has cores: two that share one only take the interpreter from each other, and both end later."""
+    As many as it has cores: two that share one only take the interpreter from each other, and both
+    end later.
+    """
     return max(1, (os.cpu_count() or 1) // processes)
 
 
 def waits_for_model(settings: Settings) -> bool:
     """Return True where a search waits for an embedder or reranker elsewhere."""
-    return settings.embed.provider in ("openai", "ollama") or settings.rerank.provider in ("http", "listwise")
+    return settings.embed.provider in ("openai", "ollama") or settings.rerank.provider in (
+        "http",
+        "listwise",
+    )

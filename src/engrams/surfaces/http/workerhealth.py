@@ -16,10 +16,13 @@ from engrams.surfaces.http.server import address, create_server, listen
 def answer_health(engine: MemoryEngine, settings: Settings) -> Iterator[str]:
     """Answer /health, /ready and /metrics while this block runs; the address.
 
-    SettingsError: it cannot be listened on."""
+    SettingsError: it cannot be listened on.
+    """
     with listen(settings.serve) as listener:
         runner = create_server(create_app(engine, settings, ()), settings.serve)
-        thread = threading.Thread(target=runner.run, kwargs={"sockets": [listener]}, name="engrams-health", daemon=True)
+        thread = threading.Thread(
+            target=runner.run, kwargs={"sockets": [listener]}, name="engrams-health", daemon=True
+        )
         thread.start()
         try:
             yield address(listener)

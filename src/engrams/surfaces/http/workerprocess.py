@@ -1,6 +1,7 @@
 """One of several server processes.
 
-``python -m engrams.surfaces.http.workerprocess HAND REPORT``, as its parent starts it."""
+``python -m engrams.surfaces.http.workerprocess HAND REPORT``, as its parent starts it.
+"""
 
 from __future__ import annotations
 
@@ -22,13 +23,20 @@ from engrams.surfaces.http.serverworkers import WorkerPlan
 
 def main() -> None:
     """Serve connections that the parent hands over, until told to end."""
-    hand, report = int(sys.argv[1]), int(sys.argv[2])
+    hand = int(sys.argv[1])
+    report = int(sys.argv[2])
     plan: WorkerPlan = pickle.load(sys.stdin.buffer)  # noqa: S301 - written by the parent, a process of this user
-    threading.Thread(target=_end_with_parent, args=(plan.folder,), name="engrams-parent", daemon=True).start()
+    threading.Thread(
+        target=_end_with_parent, args=(plan.folder,), name="engrams-parent", daemon=True
+    ).start()
     encryption.remember_passphrases(plan.passphrases)
 
     def tell(problem: EngramsError | None = None) -> None:
-        told = {"error": type(problem).__name__, "message": problem.message, "hint": problem.hint} if problem else {"error": ""}
+        told = (
+            {"error": type(problem).__name__, "message": problem.message, "hint": problem.hint}
+            if problem
+            else {"error": ""}
+        )
         os.write(report, json.dumps(told).encode() + b"\n")
 
     try:

@@ -17,7 +17,9 @@ from engrams.surfaces.mcp.scopedengine import ERASES, READS, WRITES, ScopedEngin
 from engrams.types import Record, Status
 
 _PAGE = 500
-_GRAPH_RECORDS = Where("or", (Condition("meta.entity", "exists", True), Condition("meta.triple", "exists", True)))
+_GRAPH_RECORDS = Where(
+    "or", (Condition("meta.entity", "exists", True), Condition("meta.triple", "exists", True))
+)
 """Records of entities and relations, written here or imported from that server's file."""
 
 _TOOLS = {
@@ -33,13 +35,13 @@ _TOOLS = {
 }
 
 
+GraphRelationData = TypedDict("GraphRelationData", {"from": str, "to": str, "relationType": str})
+
+
 class GraphEntityData(TypedDict):
     name: str
     entityType: str
     observations: list[str]
-
-
-GraphRelationData = TypedDict("GraphRelationData", {"from": str, "to": str, "relationType": str})
 
 
 class ObservationInput(TypedDict):
@@ -92,11 +94,14 @@ class KnowledgeGraphTools:
     """Map observations and relations to facts; deletion forgets them."""
 
     def __init__(self, bound: ScopedEngine) -> None:
-        self._bound, self._engine = bound, bound.engine
+        self._bound = bound
+        self._engine = bound.engine
 
     def install(self, server: MCPServer[Any]) -> None:
         for name, hints in _TOOLS.items():
-            server.add_tool(with_tool_errors(getattr(self, name)), annotations=hints, structured_output=True)
+            server.add_tool(
+                with_tool_errors(getattr(self, name)), annotations=hints, structured_output=True
+            )
 
     def create_entities(self, entities: list[GraphEntityData]) -> GraphEntityListOutput:
         """Add entities of new names and return them."""
@@ -120,10 +125,18 @@ class KnowledgeGraphTools:
         added = []
         for each in observations:
             node = _require_node(nodes, each["entityName"])
-            new = [text for text in dict.fromkeys(each["contents"]) if text not in node.observations]
-            added.append(AddedObservationsOutput(entityName=each["entityName"], addedObservations=new))
+            new = [
+                text for text in dict.fromkeys(each["contents"]) if text not in node.observations
+            ]
+            added.append(
+                AddedObservationsOutput(entityName=each["entityName"], addedObservations=new)
+            )
         given = [
-            GraphEntityData(name=each["entityName"], entityType=nodes[each["entityName"]].type, observations=each["addedObservations"])
+            GraphEntityData(
+                name=each["entityName"],
+                entityType=nodes[each["entityName"]].type,
+                observations=each["addedObservations"],
+            )
             for each in added
         ]
         self._import_graph({"entities": [entity for entity in given if entity["observations"]]})
@@ -140,14 +153,20 @@ class KnowledgeGraphTools:
     def delete_observations(self, deletions: list[ObservationDeletionInput]) -> GraphDeletionOutput:
         """Forget single observations."""
         nodes, _ = self._read_records()
-        held = ((nodes[each["entityName"]].observations, each["observations"]) for each in deletions if each["entityName"] in nodes)
+        held = (
+            (nodes[each["entityName"]].observations, each["observations"])
+            for each in deletions
+            if each["entityName"] in nodes
+        )
         self._forget_ids(known[text] for known, texts in held for text in texts if text in known)
         return GraphDeletionOutput(success=True, message="Observations deleted.")
 
     def delete_relations(self, relations: list[GraphRelationData]) -> GraphDeletionOutput:
         """Forget relations."""
         _, known = self._read_records()
-        self._forget_ids(known[_relation_key(each)] for each in relations if _relation_key(each) in known)
+        self._forget_ids(
+            known[_relation_key(each)] for each in relations if _relation_key(each) in known
+        )
         return GraphDeletionOutput(success=True, message="Relations deleted.")
 
     def read_graph(self) -> KnowledgeGraphOutput:
@@ -161,19 +180,24 @@ class KnowledgeGraphTools:
         nodes, known = self._read_records()
         names = {str(hit.record.meta.get("entity", "")) for hit in found.hits}
         ends = [hit.record.meta["triple"] for hit in found.hits if "entity" not in hit.record.meta]
-        return _select_graph(nodes, known, names.union(*({end[0], end[2]} for end in ends)) & set(nodes))
+        return _select_graph(
+            nodes, known, names.union(*({end[0], end[2]} for end in ends)) & set(nodes)
+        )
 
     def open_nodes(self, names: list[str]) -> KnowledgeGraphOutput:
         """Return entities by name, and the relations between them."""
         nodes, known = self._read_records()
         return _select_graph(nodes, known, set(names) & set(nodes))
 
-    def _read_records(self) -> tuple[dict[str, GraphEntityRecords], dict[tuple[str, str, str], str]]:
+    def _read_records(
+        self,
+    ) -> tuple[dict[str, GraphEntityRecords], dict[tuple[str, str, str], str]]:
         """Return entities by name, and relations with their record ids."""
         nodes: dict[str, GraphEntityRecords] = {}
         known: dict[tuple[str, str, str], str] = {}
         for record in self._list_records():
-            name, triple = record.meta.get("entity"), record.meta.get("triple")
+            name = record.meta.get("entity")
+            triple = record.meta.get("triple")
             if not isinstance(name, str):
                 if isinstance(triple, list) and len(triple) == 3:
                     known[(str(triple[0]), str(triple[1]), str(triple[2]))] = record.id
@@ -182,14 +206,23 @@ class KnowledgeGraphTools:
             node.records.append(record.id)
             labels = record.meta.get("tags") or []
             node.type = node.type or (str(labels[0]) if labels else "")
-            if not (isinstance(triple, list) and len(triple) == 3 and triple[1] == "is" and triple[2]):
+            if not (
+                isinstance(triple, list) and len(triple) == 3 and triple[1] == "is" and triple[2]
+            ):
                 node.observations[record.text.removeprefix(f"{name}: ")] = record.id
         return nodes, known
 
     def _list_records(self) -> Iterator[Record]:
-        after, most = "", min(_PAGE, self._engine.settings.limits.results)
+        after = ""
+        most = min(_PAGE, self._engine.settings.limits.results)
         while True:
-            page = self._engine.list(scope=self._bound.root, where=_GRAPH_RECORDS, order="oldest", after=after, limit=most)
+            page = self._engine.list(
+                scope=self._bound.root,
+                where=_GRAPH_RECORDS,
+                order="oldest",
+                after=after,
+                limit=most,
+            )
             yield from page.records
             if not page.next:
                 return
@@ -204,7 +237,10 @@ class KnowledgeGraphTools:
         for item in items:
             if isinstance(item, ParsedTurn):
                 gone = self._engine.list(
-                    scope=self._bound.root, external_id=item.turn.external_id, statuses=(Status.FORGOTTEN,), limit=1
+                    scope=self._bound.root,
+                    external_id=item.turn.external_id,
+                    statuses=(Status.FORGOTTEN,),
+                    limit=1,
                 ).records
                 for record in gone:
                     self._engine.restore(record.id, scope=self._bound.root)
@@ -217,7 +253,9 @@ class KnowledgeGraphTools:
 
 def _require_node(nodes: dict[str, GraphEntityRecords], name: str) -> GraphEntityRecords:
     if name not in nodes:
-        raise NotFoundError(f"There is no entity {name!r}.", hint="Create it first with create_entities.")
+        raise NotFoundError(
+            f"There is no entity {name!r}.", hint="Create it first with create_entities."
+        )
     return nodes[name]
 
 
@@ -225,7 +263,9 @@ def _relation_key(relation: GraphRelationData) -> tuple[str, str, str]:
     return (relation["from"], relation["relationType"], relation["to"])
 
 
-def _select_graph(nodes: dict[str, GraphEntityRecords], known: dict[tuple[str, str, str], str], names: set[str]) -> KnowledgeGraphOutput:
+def _select_graph(
+    nodes: dict[str, GraphEntityRecords], known: dict[tuple[str, str, str], str], names: set[str]
+) -> KnowledgeGraphOutput:
     """Return the named entities and the relations among them."""
     chosen = [
         GraphEntityData(name=name, entityType=node.type, observations=list(node.observations))

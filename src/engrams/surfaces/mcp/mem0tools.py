@@ -12,11 +12,25 @@ from engrams.errors import InputError, RefusedError
 from engrams.frozendata import dataclass
 from engrams.surfaces.mcp import tooloutputs
 from engrams.surfaces.mcp.memorytools import ChatMessageInput
-from engrams.surfaces.mcp.scopedengine import CHANGES, ERASES, READS, WRITES, ScopedEngine, with_tool_errors
+from engrams.surfaces.mcp.scopedengine import (
+    CHANGES,
+    ERASES,
+    READS,
+    WRITES,
+    ScopedEngine,
+    with_tool_errors,
+)
 from engrams.types import Kind, Record, Scope, Turn
 
 _MOST = 500
-_EVENTS = {"stored": "ADD", "redacted": "ADD", "incognito": "ADD", "duplicate": "NONE", "refused": "NONE", "unsaved": "NONE"}
+_EVENTS = {
+    "stored": "ADD",
+    "redacted": "ADD",
+    "incognito": "ADD",
+    "duplicate": "NONE",
+    "refused": "NONE",
+    "unsaved": "NONE",
+}
 _TOOLS = {
     "add_memory": WRITES,
     "search_memories": READS,
@@ -27,11 +41,21 @@ _TOOLS = {
 }
 _NAMES = ("user_id", "app_id", "run_id")
 
-User = Annotated[str, Field(description="May be left out: the server knows whose memory this is, and serves nobody else's.")]
+User = Annotated[
+    str,
+    Field(
+        description=(
+            "May be left out: the server knows whose memory this is, and serves nobody else's."
+        )
+    ),
+]
 App = Annotated[str, Field(description="The project's part of memory.")]
 Run = Annotated[str, Field(description="The conversation's part of memory.")]
 Id = Annotated[str, Field(description="The memory's id.", min_length=1)]
-Filters = Annotated[dict[str, Any] | None, Field(description='Only user_id, app_id and run_id are known: {"AND": [{"run_id": "r1"}]}.')]
+Filters = Annotated[
+    dict[str, Any] | None,
+    Field(description='Only user_id, app_id and run_id are known: {"AND": [{"run_id": "r1"}]}.'),
+]
 
 
 @dataclass(frozen=True)
@@ -72,20 +96,28 @@ class Mem0MessageOutput:
 class Mem0Tools:
     """Serve mem0's tools; another user_id is refused.
 
-    app_id is a project and run_id a conversation of the owner's memory."""
+    app_id is a project and run_id a conversation of the owner's memory.
+    """
 
     def __init__(self, bound: ScopedEngine) -> None:
-        self._bound, self._engine = bound, bound.engine
+        self._bound = bound
+        self._engine = bound.engine
 
     def install(self, server: MCPServer[Any]) -> None:
         for name, hints in _TOOLS.items():
-            server.add_tool(with_tool_errors(getattr(self, name)), annotations=hints, structured_output=True)
+            server.add_tool(
+                with_tool_errors(getattr(self, name)), annotations=hints, structured_output=True
+            )
 
     def add_memory(
         self,
         text: Annotated[str, Field(description="What to remember.")] = "",
-        messages: Annotated[list[ChatMessageInput] | None, Field(description="Instead of text: a conversation.")] = None,
-        metadata: Annotated[dict[str, Any] | None, Field(description="JSON values kept with it.")] = None,
+        messages: Annotated[
+            list[ChatMessageInput] | None, Field(description="Instead of text: a conversation.")
+        ] = None,
+        metadata: Annotated[
+            dict[str, Any] | None, Field(description="JSON values kept with it.")
+        ] = None,
         user_id: User = "",
         app_id: App = "",
         run_id: Run = "",
@@ -95,17 +127,28 @@ class Mem0Tools:
         if bool(text.strip()) == bool(messages):
             raise InputError("Give text or messages, one of them.")
         if messages:
-            turns = [Turn(each["content"], each["role"], each.get("name", ""), meta=metadata or {}) for each in messages]
+            turns = [
+                Turn(each["content"], each["role"], each.get("name", ""), meta=metadata or {})
+                for each in messages
+            ]
             receipts = self._engine.observe(turns, scope=scope)
         else:
-            receipts = (self._engine.add(Turn(text, meta=metadata or {}), scope=scope, kind=Kind.NOTE),)
+            receipts = (
+                self._engine.add(Turn(text, meta=metadata or {}), scope=scope, kind=Kind.NOTE),
+            )
         results = []
         for receipt in receipts:
             kept = (
-                tooloutputs.display_text(self._engine.get(receipt.id, scope=scope)) if receipt.id and receipt.outcome != "refused" else ""
+                tooloutputs.display_text(self._engine.get(receipt.id, scope=scope))
+                if receipt.id and receipt.outcome != "refused"
+                else ""
             )
             results.append(Mem0AddEventOutput(receipt.id, kept, _EVENTS[receipt.outcome]))
-            results += [Mem0AddEventOutput(made.id, made.text, "UPDATE" if made.replaces else "ADD") for made in receipt.derived if made.id]
+            results += [
+                Mem0AddEventOutput(made.id, made.text, "UPDATE" if made.replaces else "ADD")
+                for made in receipt.derived
+                if made.id
+            ]
         return Mem0AddOutput(results)
 
     def search_memories(
@@ -115,8 +158,12 @@ class Mem0Tools:
         limit: Annotated[int, Field(ge=1, le=_MOST)] = 10,
     ) -> Mem0MemoryPageOutput:
         """Find memories that answer a question, best first."""
-        found = self._engine.search(query, scope=self._call_scope(_flatten_filter(filters or {})), limit=limit)
-        return Mem0MemoryPageOutput([_to_item(hit.record, round(float(hit.score), 4)) for hit in found.hits], "")
+        found = self._engine.search(
+            query, scope=self._call_scope(_flatten_filter(filters or {})), limit=limit
+        )
+        return Mem0MemoryPageOutput(
+            [_to_item(hit.record, round(float(hit.score), 4)) for hit in found.hits], ""
+        )
 
     def get_memories(
         self,
@@ -126,14 +173,18 @@ class Mem0Tools:
     ) -> Mem0MemoryPageOutput:
         """List memories, newest first, page by page."""
         most = min(page_size, self._engine.settings.limits.results)
-        page = self._engine.list(scope=self._call_scope(_flatten_filter(filters or {})), after=cursor, limit=most)
+        page = self._engine.list(
+            scope=self._call_scope(_flatten_filter(filters or {})), after=cursor, limit=most
+        )
         return Mem0MemoryPageOutput([_to_item(record, None) for record in page.records], page.next)
 
     def get_memory(self, memory_id: Id) -> Mem0MemoryOutput:
         """Get one memory by its id."""
         return _to_item(self._bound.get(memory_id), None)
 
-    def update_memory(self, memory_id: Id, text: Annotated[str, Field(description="The new text.")]) -> Mem0MemoryOutput:
+    def update_memory(
+        self, memory_id: Id, text: Annotated[str, Field(description="The new text.")]
+    ) -> Mem0MemoryOutput:
         """Correct a memory; its history keeps the old text."""
         record = self._bound.get(memory_id)
         return _to_item(self._engine.edit(record.id, scope=self._bound.root, text=text), None)
@@ -147,10 +198,14 @@ class Mem0Tools:
     def _call_scope(self, named: Mapping[str, Any]) -> Scope:
         """Build the scope that a call's app and run ids name.
 
-        RefusedError: it names another user. InputError: an unknown filter."""
+        RefusedError: it names another user. InputError: an unknown filter.
+        """
         unknown = sorted(set(named) - set(_NAMES))
         if unknown:
-            raise InputError(f"There is no filter {', '.join(unknown)}.", hint=f"The filters are: {', '.join(_NAMES)}.")
+            raise InputError(
+                f"There is no filter {', '.join(unknown)}.",
+                hint=f"The filters are: {', '.join(_NAMES)}.",
+            )
         if any(not isinstance(value, str) for value in named.values()):
             raise InputError("A filter's value is a text.")
         user = named.get("user_id", "")
@@ -173,7 +228,9 @@ def _filter_pairs(filters: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, value in filters.items():
         if name != "AND":
             yield name, value
-        elif isinstance(value, list) and all(isinstance(part, dict) and "AND" not in part for part in value):
+        elif isinstance(value, list) and all(
+            isinstance(part, dict) and "AND" not in part for part in value
+        ):
             yield from (pair for part in value for pair in part.items())
         else:
             raise InputError("AND is a list of objects.")
@@ -182,5 +239,11 @@ def _filter_pairs(filters: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 def _to_item(record: Record, score: float | None) -> Mem0MemoryOutput:
     owner = record.scope.owner.labels[-1]
     return Mem0MemoryOutput(
-        record.id, tooloutputs.display_text(record), score, record.recorded_at.isoformat(), owner, list(record.tags), dict(record.meta)
+        id=record.id,
+        memory=tooloutputs.display_text(record),
+        score=score,
+        created_at=record.recorded_at.isoformat(),
+        user_id=owner,
+        categories=list(record.tags),
+        metadata=dict(record.meta),
     )

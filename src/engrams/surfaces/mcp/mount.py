@@ -49,16 +49,21 @@ class _OwnerServer:
 class McpMount:
     """Tools of memory at ``/mcp``, and those of another profile at ``/mcp/PROFILE``.
 
-    A key gives its owner's memory; without keys the header ``X-Engrams-User`` or the setting ``user`` names it."""
+    A key gives its owner's memory; without keys the header ``X-Engrams-User`` or the setting
+    ``user`` names it.
+    """
 
     def __init__(self, engine: MemoryEngine, settings: Settings) -> None:
-        self._engine, self._settings = engine, settings
+        self._engine = engine
+        self._settings = settings
         self._servers: dict[tuple[str, str], _OwnerServer] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._lock = asyncio.Lock()
 
     def install(self, app: FastAPI) -> None:
-        app.router.routes += [Route(path, _McpEndpoint(self)) for path in ("/mcp", "/mcp/{profile}")]
+        app.router.routes += [
+            Route(path, _McpEndpoint(self)) for path in ("/mcp", "/mcp/{profile}")
+        ]
 
     async def start(self) -> None:
         """Nothing to start."""
@@ -77,22 +82,32 @@ class McpMount:
         """Answer an MCP request with its owner's memory."""
         profile = scope["path_params"].get("profile", "engrams")
         try:
-            owner = self._find_owner({name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]})
+            owner = self._find_owner(
+                {
+                    name.decode("latin-1"): value.decode("latin-1")
+                    for name, value in scope["headers"]
+                }
+            )
             scope.setdefault(_OWNER, owner.owner.key)
             server = await self._get_server(owner, profile)
         except ImportError as problem:
             text = f"The parts for MCP are not installed ({problem.name}). {install_hint('mcp')}"
-            await JSONResponse({"error": {"message": text, "type": "not_installed"}}, 501)(scope, receive, send)
+            await JSONResponse({"error": {"message": text, "type": "not_installed"}}, 501)(
+                scope, receive, send
+            )
             return
         except EngramsError as problem:
             text = f"{problem.message} {problem.hint}".strip()
-            await JSONResponse({"error": {"message": text, "type": "invalid_request"}}, 404)(scope, receive, send)
+            await JSONResponse({"error": {"message": text, "type": "invalid_request"}}, 404)(
+                scope, receive, send
+            )
             return
         await server.sessions.handle_request(scope, receive, send)
 
     def _find_owner(self, headers: Mapping[str, str]) -> Scope:
         """Find the owner by key, else by header."""
-        user, keyed = unquote(headers.get("x-engrams-user", "")).strip(), headers.get("x-engrams-owner", "")
+        user = unquote(headers.get("x-engrams-user", "")).strip()
+        keyed = headers.get("x-engrams-owner", "")
         if not keyed:
             return Scope(("user", user or self._settings.owner))
         owner = Scope.parse(unquote(keyed))
@@ -122,7 +137,10 @@ class McpMount:
         # Names of hosts and origins were checked by the server around this.
         # Of several processes none knows which answers the next request of a session.
         many = self._settings.serve.workers > 1
-        server.streamable_http_app(stateless_http=many, transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False))
+        server.streamable_http_app(
+            stateless_http=many,
+            transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+        )
         return server.session_manager
 
 

@@ -11,7 +11,14 @@ from engrams.errors import InputError, RefusedError
 from engrams.frozendata import dataclass
 from engrams.ports import Condition, Where
 from engrams.surfaces.mcp import tooloutputs
-from engrams.surfaces.mcp.scopedengine import CHANGES, ERASES, READS, WRITES, ScopedEngine, with_tool_errors
+from engrams.surfaces.mcp.scopedengine import (
+    CHANGES,
+    ERASES,
+    READS,
+    WRITES,
+    ScopedEngine,
+    with_tool_errors,
+)
 from engrams.types import Kind, Scope, Turn
 
 _MOST = 500
@@ -29,7 +36,9 @@ _TOOLS = {
 
 Category = Literal["note", "fact", "preference", "correction", "procedure", "rule", "negative"]
 Relation = Literal["relates_to", "supersedes", "contradicts", "derived_from"]
-Id = Annotated[str, Field(description="The memory's id, or at least its first six characters.", min_length=1)]
+Id = Annotated[
+    str, Field(description="The memory's id, or at least its first six characters.", min_length=1)
+]
 Query = Annotated[str, Field(description="What to look for, in your own words.")]
 Limit = Annotated[int, Field(ge=1, le=_MOST)]
 Ids = Annotated[list[str], Field(min_length=1, description="Ids of recalled memories.")]
@@ -45,7 +54,8 @@ class PlainVerbTools:
     """MCP tools remember, recall, search, list, forget, link, tag, related."""
 
     def __init__(self, bound: ScopedEngine) -> None:
-        self._bound, self._engine = bound, bound.engine
+        self._bound = bound
+        self._engine = bound.engine
 
     @property
     def _links(self) -> Any:
@@ -53,36 +63,55 @@ class PlainVerbTools:
 
     def install(self, server: MCPServer[Any]) -> None:
         for name, hints in _TOOLS.items():
-            server.add_tool(with_tool_errors(getattr(self, name)), annotations=hints, structured_output=True)
+            server.add_tool(
+                with_tool_errors(getattr(self, name)), annotations=hints, structured_output=True
+            )
 
     def remember(
         self,
-        content: Annotated[str, Field(description="What to remember, in a sentence that stands on its own.", min_length=1)],
+        content: Annotated[
+            str,
+            Field(
+                description="What to remember, in a sentence that stands on its own.", min_length=1
+            ),
+        ],
         category: Annotated[Category, Field(description="What it is.")] = "note",
         tags: Annotated[list[str] | None, Field(description="Tags to find it by.")] = None,
         scope: Annotated[
-            Literal["", "global", "project"], Field(description="Whether it holds everywhere or in a project; empty: where you are.")
+            Literal["", "global", "project"],
+            Field(description="Whether it holds everywhere or in a project; empty: where you are."),
         ] = "",
         project: Annotated[str, Field(description="The project's name, for scope project.")] = "",
     ) -> tooloutputs.WriteReceiptOutput:
         """Remember something. Saying it twice stores it once."""
-        receipt = self._engine.add(Turn(content), scope=self._find_scope(scope, project), kind=Kind(category))
+        receipt = self._engine.add(
+            Turn(content), scope=self._find_scope(scope, project), kind=Kind(category)
+        )
         if tags and receipt.id:
             self._links.tag(receipt.id, tags, scope=self._bound.root)
         return tooloutputs.to_write(receipt)
 
     def _find_scope(self, scope: str, project: str) -> Scope:
         """Find the scope of a memory.
-        InputError: a project without a name. RefusedError: it is outside the server's own."""
+
+        InputError: a project without a name. RefusedError: it is outside the server's own.
+        """
         root = self._bound.root
         if scope == "global":
             if project:
-                raise InputError("What is global belongs to no project.", hint="Leave project out, or give scope project.")
+                raise InputError(
+                    "What is global belongs to no project.",
+                    hint="Leave project out, or give scope project.",
+                )
             if not root.is_owner:
-                raise RefusedError("This server is held to one project or conversation.", hint="Leave scope out.")
+                raise RefusedError(
+                    "This server is held to one project or conversation.", hint="Leave scope out."
+                )
             return root
         if scope == "project" and not project and "project" not in root.labels[::2]:
-            raise InputError("Which project?", hint="Give project its name; this server is bound to none.")
+            raise InputError(
+                "Which project?", hint="Give project its name; this server is bound to none."
+            )
         return self._bound.call_scope(project)
 
     def recall(
@@ -90,37 +119,56 @@ class PlainVerbTools:
         query: Query = "",
         mode: Annotated[
             Literal["recent", "semantic", "cascade"] | None,
-            Field(description="recent: the newest; semantic: what a search finds; cascade: also what links lead to."),
+            Field(
+                description=(
+                    "recent: the newest; semantic: what a search finds; cascade: also what links"
+                    " lead to."
+                )
+            ),
         ] = None,
         limit: Limit = 10,
     ) -> tooloutputs.SearchOutput:
         """Recall by question and links; without one the newest memories."""
         found = self._links.recall(query, scope=self._bound.root, mode=mode, limit=limit)
-        return tooloutputs.SearchOutput([tooloutputs.related_to_match(each) for each in found], not found)
+        return tooloutputs.SearchOutput(
+            [tooloutputs.related_to_match(each) for each in found], not found
+        )
 
     def search(self, query: Query, limit: Limit = 10) -> tooloutputs.SearchOutput:
         """Find memories that answer a question, best first."""
         found = self._engine.search(query, scope=self._bound.root, limit=limit)
-        return tooloutputs.SearchOutput([tooloutputs.to_match(hit) for hit in found.hits], found.abstain, list(found.notes))
+        return tooloutputs.SearchOutput(
+            [tooloutputs.to_match(hit) for hit in found.hits], found.abstain, list(found.notes)
+        )
 
-    def list(self, tag: Annotated[str, Field(description="Only with this tag.")] = "", limit: Limit = 10) -> MemoryListOutput:
+    def list(
+        self, tag: Annotated[str, Field(description="Only with this tag.")] = "", limit: Limit = 10
+    ) -> MemoryListOutput:
         """List memories, newest first."""
         where = Where("and", (Condition("tags", "contains", tag),)) if tag else None
-        page = self._engine.list(scope=self._bound.root, where=where, limit=min(limit, self._engine.settings.limits.results))
+        page = self._engine.list(
+            scope=self._bound.root,
+            where=where,
+            limit=min(limit, self._engine.settings.limits.results),
+        )
         return MemoryListOutput([tooloutputs.to_memory(record) for record in page.records])
 
     def forget(self, id: Id) -> tooloutputs.ChangedMemoryOutput:
         """Forget a memory and the messages that said only it."""
         record = self._bound.get(id)
         report = self._engine.preview([record.id], "forget", self._bound.root)
-        return tooloutputs.to_changed(self._engine.forget(record.id, scope=self._bound.root), report)
+        return tooloutputs.to_changed(
+            self._engine.forget(record.id, scope=self._bound.root), report
+        )
 
     def link(
         self,
         id: Id,
         other: Id,
         weight: Annotated[float, Field(ge=0, le=1, description="How strongly.")] = 0.5,
-        relation: Annotated[Relation, Field(description="supersedes: the first takes the other's place.")] = "relates_to",
+        relation: Annotated[
+            Relation, Field(description="supersedes: the first takes the other's place.")
+        ] = "relates_to",
     ) -> tooloutputs.MemoryLinkOutput:
         """Link two memories, so that finding one leads to the other."""
         ends = self._bound.get(id).id, self._bound.get(other).id
@@ -128,18 +176,28 @@ class PlainVerbTools:
         return tooloutputs.MemoryLinkOutput(edge.source, edge.target, edge.weight, True)
 
     def tag(
-        self, id: Id, tags: Labels, remove: Annotated[bool, Field(description="Take them off instead.")] = False
+        self,
+        id: Id,
+        tags: Labels,
+        remove: Annotated[bool, Field(description="Take them off instead.")] = False,
     ) -> tooloutputs.MemoryOutput:
         """Tag a memory, or take tags off it."""
         change = self._links.untag if remove else self._links.tag
         return tooloutputs.to_memory(change(self._bound.get(id).id, tags, scope=self._bound.root))
 
     def related(
-        self, id: Id, depth: Annotated[int, Field(ge=1, le=5, description="Links to follow.")] = 2, limit: Limit = 10
+        self,
+        id: Id,
+        depth: Annotated[int, Field(ge=1, le=5, description="Links to follow.")] = 2,
+        limit: Limit = 10,
     ) -> tooloutputs.SearchOutput:
         """List memories linked to one, nearest first."""
-        found = self._links.related(self._bound.get(id).id, scope=self._bound.root, depth=depth, limit=limit)
-        return tooloutputs.SearchOutput([tooloutputs.related_to_match(each) for each in found], not found)
+        found = self._links.related(
+            self._bound.get(id).id, scope=self._bound.root, depth=depth, limit=limit
+        )
+        return tooloutputs.SearchOutput(
+            [tooloutputs.related_to_match(each) for each in found], not found
+        )
 
     def used(
         self,

@@ -27,17 +27,37 @@ class MemoryResources:
     """Memory as resources and as a prompt, with completion of arguments."""
 
     def __init__(self, bound: ScopedEngine) -> None:
-        self._bound, self._engine = bound, bound.engine
+        self._bound = bound
+        self._engine = bound.engine
 
     def install(self, server: MCPServer[Any]) -> None:
         """Add the resources, the prompt and the completion."""
-        server.resource("memory://profile", name="profile", title="Profile", mime_type="text/plain")(self.profile)
-        server.resource("memory://status", name="status", title="Status", mime_type=_JSON)(self.status)
-        server.resource("memory://tag/{tag}", name="tag", title="Memories with a tag", mime_type=_JSON)(self.tagged)
-        server.resource("memory://topic/{topic}", name="topic", title="Memories of a topic", mime_type=_JSON)(self.of_topic)
-        server.resource("memory://project/{project}", name="project", title="Profile of a project", mime_type="text/plain")(self.of_project)
-        server.resource("memory://{id}", name="memory", title="Memory", mime_type=_JSON)(self.memory)
-        server.prompt(name="recall", title="Recall", description="Put what is known about a question before it.")(self.recall)
+        server.resource(
+            "memory://profile", name="profile", title="Profile", mime_type="text/plain"
+        )(self.profile)
+        server.resource("memory://status", name="status", title="Status", mime_type=_JSON)(
+            self.status
+        )
+        server.resource(
+            "memory://tag/{tag}", name="tag", title="Memories with a tag", mime_type=_JSON
+        )(self.tagged)
+        server.resource(
+            "memory://topic/{topic}", name="topic", title="Memories of a topic", mime_type=_JSON
+        )(self.of_topic)
+        server.resource(
+            "memory://project/{project}",
+            name="project",
+            title="Profile of a project",
+            mime_type="text/plain",
+        )(self.of_project)
+        server.resource("memory://{id}", name="memory", title="Memory", mime_type=_JSON)(
+            self.memory
+        )
+        server.prompt(
+            name="recall",
+            title="Recall",
+            description="Put what is known about a question before it.",
+        )(self.recall)
         server.completion()(self.complete)  # type: ignore[no-untyped-call]
 
     def profile(self) -> str:
@@ -51,7 +71,9 @@ class MemoryResources:
     def memory(self, id: str) -> str:
         """Return one memory by its id."""
         try:
-            return json.dumps(asdict(tooloutputs.to_memory(self._bound.get(id))), ensure_ascii=False)
+            return json.dumps(
+                asdict(tooloutputs.to_memory(self._bound.get(id))), ensure_ascii=False
+            )
         except (NotFoundError, InputError) as fault:
             raise ResourceNotFoundError(f"{fault.message} {fault.hint}".strip()) from fault
 
@@ -62,7 +84,9 @@ class MemoryResources:
 
     def of_topic(self, topic: str) -> str:
         """Return the memories of a topic, named by its label."""
-        groups = [each for each in self._engine.topics.list(self._bound.root) if each.topic.label == topic]
+        groups = [
+            each for each in self._engine.topics.list(self._bound.root) if each.topic.label == topic
+        ]
         return _to_json([one for group in groups for one in group.members][-_MOST:])
 
     def of_project(self, project: str) -> str:
@@ -80,9 +104,13 @@ class MemoryResources:
             raise ValueError(f"{fault.message} {fault.hint}".strip()) from fault
         return f"{known}\n\n{question}" if known else question
 
-    async def complete(self, _of: object, argument: CompletionArgument, _context: object) -> Completion:
+    async def complete(
+        self, _of: object, argument: CompletionArgument, _context: object
+    ) -> Completion:
         """Complete an argument: what begins with the value, then what holds it."""
-        known = await anyio.to_thread.run_sync(lambda: list(dict.fromkeys(self._find_values(argument.name, argument.value))))
+        known = await anyio.to_thread.run_sync(
+            lambda: list(dict.fromkeys(self._find_values(argument.name, argument.value)))
+        )
         begun = argument.value.strip().casefold()
         fitting = [one for one in known if begun in one.casefold()]
         fitting.sort(key=lambda one: not one.casefold().startswith(begun))
@@ -92,14 +120,27 @@ class MemoryResources:
         root = self._bound.root
         match argument:
             case "id":
-                return [one.id for one in self._engine.list(scope=root, prefix=begun.strip(), limit=_MOST).records]
+                return [
+                    one.id
+                    for one in self._engine.list(
+                        scope=root, prefix=begun.strip(), limit=_MOST
+                    ).records
+                ]
             case "tag":
                 return self._engine.links.tags(root)
             case "topic" | "question":
                 return [group.topic.label for group in self._engine.topics.list(root)]
             case "project":
-                scopes = [one.labels for one in self._engine.scopes(root.owner) if one.labels[: len(root.labels)] == root.labels]
-                pairs = [pair for labels in scopes for pair in zip(labels[::2], labels[1::2], strict=False)]
+                scopes = [
+                    one.labels
+                    for one in self._engine.scopes(root.owner)
+                    if one.labels[: len(root.labels)] == root.labels
+                ]
+                pairs = [
+                    pair
+                    for labels in scopes
+                    for pair in zip(labels[::2], labels[1::2], strict=False)
+                ]
                 return [name for label, name in pairs if label == "project"]
             case _:
                 return ()

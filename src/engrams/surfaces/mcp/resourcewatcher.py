@@ -12,7 +12,12 @@ import anyio
 import mcp_types as types
 from anyio.abc import TaskGroup
 from mcp.server.context import ServerRequestContext
-from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourceUpdated, ServerEvent
+from mcp.server.subscriptions import (
+    InMemorySubscriptionBus,
+    ListenHandler,
+    ResourceUpdated,
+    ServerEvent,
+)
 from mcp.shared.exceptions import MCPError
 
 from engrams.errors import ClosedError, EngramsError
@@ -26,11 +31,14 @@ _MOST = 1000
 class ResourceWatcher:
     """Watches the resources that clients subscribed to, whoever changes them.
 
-    ``revision``: a number that differs after every change of memory, by any process. ``read``: the content of a resource, empty where there
-    is none. Both protocols are served: streams of ``subscriptions/listen``, and the older ``resources/subscribe``."""
+    ``revision``: a number that differs after every change of memory, by any process. ``read``: the
+    content of a resource, empty where there is none. Both protocols are served: streams of
+    ``subscriptions/listen``, and the older ``resources/subscribe``.
+    """
 
     def __init__(self, revision: Callable[[], int], read: Callable[[str], Awaitable[str]]) -> None:
-        self._revision, self._read = revision, read
+        self._revision = revision
+        self._read = read
         self._bus = InMemorySubscriptionBus()
         self._streams = ListenHandler(self._bus)
         self._watched: Counter[str] = Counter()
@@ -48,7 +56,9 @@ class ResourceWatcher:
             tasks.cancel_scope.cancel()
 
     async def listen(
-        self, context: ServerRequestContext[Any, Any], wanted: types.SubscriptionsListenRequestParams
+        self,
+        context: ServerRequestContext[Any, Any],
+        wanted: types.SubscriptionsListenRequestParams,
     ) -> types.SubscriptionsListenResult:
         """Serve one stream of changes until its client leaves."""
         uris = tuple(wanted.notifications.resource_subscriptions or ())
@@ -58,10 +68,15 @@ class ResourceWatcher:
         finally:
             self._remove(uris)
 
-    async def subscribe(self, context: ServerRequestContext[Any, Any], wanted: types.SubscribeRequestParams) -> types.EmptyResult:
+    async def subscribe(
+        self, context: ServerRequestContext[Any, Any], wanted: types.SubscribeRequestParams
+    ) -> types.EmptyResult:
         """Subscribe a connection of the older protocol to one resource."""
-        uri, connection = str(wanted.uri), context.session._connection  # noqa: SLF001 - the only key to what outlives a request
-        held: dict[str, Callable[[], None]] = connection.state.setdefault("engrams.subscriptions", {})
+        uri = str(wanted.uri)
+        connection = context.session._connection  # noqa: SLF001 - the only key to what outlives a request
+        held: dict[str, Callable[[], None]] = connection.state.setdefault(
+            "engrams.subscriptions", {}
+        )
         if uri in held:
             return types.EmptyResult()
         if not held:
@@ -83,7 +98,9 @@ class ResourceWatcher:
         held[uri] = drop
         return types.EmptyResult()
 
-    async def unsubscribe(self, context: ServerRequestContext[Any, Any], wanted: types.UnsubscribeRequestParams) -> types.EmptyResult:
+    async def unsubscribe(
+        self, context: ServerRequestContext[Any, Any], wanted: types.UnsubscribeRequestParams
+    ) -> types.EmptyResult:
         """End a subscription of the older protocol; none there is no error."""
         held = context.session._connection.state.get("engrams.subscriptions", {})  # noqa: SLF001 - as above
         if drop := held.get(str(wanted.uri)):
@@ -93,7 +110,10 @@ class ResourceWatcher:
     async def _add(self, uris: Sequence[str]) -> None:
         fresh = {uri for uri in uris if uri not in self._watched}
         if len(self._watched) + len(fresh) > _MOST:
-            raise MCPError(types.INVALID_REQUEST, f"More than {_MOST} resources are watched. Unsubscribe from some.")
+            raise MCPError(
+                types.INVALID_REQUEST,
+                f"More than {_MOST} resources are watched. Unsubscribe from some.",
+            )
         self._watched.update(uris)
         try:
             for uri in fresh:

@@ -24,11 +24,26 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+READS = ToolAnnotations(
+    read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+)
+WRITES = ToolAnnotations(
+    read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
+)
+CHANGES = ToolAnnotations(
+    read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False
+)
+ERASES = ToolAnnotations(
+    read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False
+)
+
+
 @dataclass(frozen=True, slots=True)
 class ScopedEngine:
     """Engine limited to one root scope, for MCP tools.
 
-    A call may go deeper, to a project or conversation, and nowhere else."""
+    A call may go deeper, to a project or conversation, and nowhere else.
+    """
 
     engine: MemoryEngine
     root: Scope
@@ -36,7 +51,8 @@ class ScopedEngine:
     def call_scope(self, project: str = "", conversation: str = "") -> Scope:
         """Return the scope of a call.
 
-        RefusedError: the server is bound to another project or conversation."""
+        RefusedError: the server is bound to another project or conversation.
+        """
         held = dict(zip(self.root.labels[::2], self.root.labels[1::2], strict=False))
         scope = self.root
         for label, name in (("project", project), ("conversation", conversation)):
@@ -44,9 +60,13 @@ class ScopedEngine:
                 continue
             known = held.get(label)
             if known is not None and known != name:
-                raise RefusedError(f"This server is held to one {label}.", hint=f"Leave {label} out.")
+                raise RefusedError(
+                    f"This server is held to one {label}.", hint=f"Leave {label} out."
+                )
             if label == "project" and "conversation" in held:
-                raise RefusedError("This server is held to one conversation.", hint="Leave project out.")
+                raise RefusedError(
+                    "This server is held to one conversation.", hint="Leave project out."
+                )
             if known is None:
                 scope = scope.within(label, name)
         return scope
@@ -58,13 +78,19 @@ class ScopedEngine:
         except NotFoundError:
             record = None
         if record is None or not self.is_visible(record):
-            raise NotFoundError(f"There is no memory {id!r} here.", hint="A search or a list gives ids.")
+            raise NotFoundError(
+                f"There is no memory {id!r} here.", hint="A search or a list gives ids."
+            )
         return record
 
     def is_visible(self, record: Record) -> bool:
         """Check that the record is above, at or below the root."""
         size = len(self.root.labels)
-        return self.root.is_owner or record.scope in self.root.chain() or record.scope.labels[:size] == self.root.labels
+        return (
+            self.root.is_owner
+            or record.scope in self.root.chain()
+            or record.scope.labels[:size] == self.root.labels
+        )
 
 
 def parse_moment(text: str, name: str) -> datetime | None:
@@ -74,7 +100,9 @@ def parse_moment(text: str, name: str) -> datetime | None:
     try:
         return parse_time(text).astimezone(UTC)
     except (ValueError, OverflowError):
-        raise InputError(f"{name} is no time: {text!r}.", hint="Write 2024-05-31 or 2024-05-31T14:30:00+02:00.") from None
+        raise InputError(
+            f"{name} is no time: {text!r}.", hint="Write 2024-05-31 or 2024-05-31T14:30:00+02:00."
+        ) from None
 
 
 def with_tool_errors(call: Callable[P, R]) -> Callable[P, R]:
@@ -89,12 +117,6 @@ def with_tool_errors(call: Callable[P, R]) -> Callable[P, R]:
 
     wrapped.__doc__ = " ".join((call.__doc__ or "").split())  # the tool's description, on one line
     return wrapped
-
-
-READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
-WRITES = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False)
-CHANGES = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False)
-ERASES = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False)
 
 
 class LazyEngine:

@@ -45,22 +45,43 @@ class SearchFetchTools:
         for call in (self.search, self.fetch):
             server.add_tool(with_tool_errors(call), annotations=READS, structured_output=True)
 
-    def search(self, query: Annotated[str, Field(description="What to look for, in your own words.")]) -> SearchHitListOutput:
+    def search(
+        self, query: Annotated[str, Field(description="What to look for, in your own words.")]
+    ) -> SearchHitListOutput:
         """Find memories that answer a question, best first."""
         found = self._bound.engine.search(query, scope=self._bound.root)
         hits = [hit.record for hit in found.hits]
         return SearchHitListOutput(
-            [SearchHitOutput(record.id, _short_title(tooloutputs.display_text(record)), f"memory://{record.id}") for record in hits]
+            [
+                SearchHitOutput(
+                    record.id,
+                    _short_title(tooloutputs.display_text(record)),
+                    f"memory://{record.id}",
+                )
+                for record in hits
+            ]
         )
 
-    def fetch(self, id: Annotated[str, Field(description="An id that search gave.", min_length=1)]) -> FetchedMemoryOutput:
+    def fetch(
+        self, id: Annotated[str, Field(description="An id that search gave.", min_length=1)]
+    ) -> FetchedMemoryOutput:
         """Return the full text of one memory."""
         record = self._bound.get(id)
         text = tooloutputs.display_text(record)
-        told_by = {"kind": str(record.kind), "status": str(record.status), "recorded_at": record.recorded_at.isoformat()}
+        told_by = {
+            "kind": str(record.kind),
+            "status": str(record.status),
+            "recorded_at": record.recorded_at.isoformat(),
+        }
         if record.speaker or record.role:
             told_by["speaker"] = record.speaker or record.role
-        return FetchedMemoryOutput(record.id, _short_title(text), text, f"memory://{record.id}", told_by)
+        return FetchedMemoryOutput(
+            id=record.id,
+            title=_short_title(text),
+            text=text,
+            url=f"memory://{record.id}",
+            metadata=told_by,
+        )
 
 
 def _short_title(text: str) -> str:

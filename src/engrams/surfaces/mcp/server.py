@@ -13,7 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
-from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError, UnexpectedResourceError
+from mcp.server.mcpserver.exceptions import (
+    ResourceNotFoundError,
+    ToolError,
+    UnexpectedResourceError,
+)
 from mcp.server.transport_security import TransportSecuritySettings
 from mcp_types import (
     CallToolResult,
@@ -52,20 +56,33 @@ PROFILES = {
 
 _INSTRUCTIONS = {
     "engrams": (
-        "Long-term memory of one person. Search it before saying that you do not know something about them. "
-        "Add what they tell you that will matter later: facts, preferences, decisions, corrections."
+        "Long-term memory of one person. Search it before saying that you do not know something"
+        " about them. Add what they tell you that will matter later: facts, preferences, decisions,"
+        " corrections."
     ),
     "mem0": "Long-term memory of one person. Search it first; add what will matter later.",
-    "actions": "Long-term memory of one person: remember what will matter later, recall before you answer.",
-    "graph": "Long-term memory of one person as entities with observations, and relations between them.",
+    "actions": (
+        "Long-term memory of one person: remember what will matter later, recall before you answer."
+    ),
+    "graph": (
+        "Long-term memory of one person as entities with observations, and relations between them."
+    ),
     "search": "Long-term memory of one person: search it, then fetch what looks right.",
-    "garden": "The upkeep of one person's long-term memory: contradictions for them to decide, and maintenance.",
-    "erase": "Erasing memories of one person for good, only when they ask for it: preview, show them what goes, ask, then purge.",
+    "garden": (
+        "The upkeep of one person's long-term memory: contradictions for them to decide, and"
+        " maintenance."
+    ),
+    "erase": (
+        "Erasing memories of one person for good, only when they ask for it: preview, show them"
+        " what goes, ask, then purge."
+    ),
 }
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 _BACKLOG = 128
 _GUESSED: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("q", "question", "search", "search_query", "about", "topic"), ("query", "about")),
+    **dict.fromkeys(
+        ("q", "question", "search", "search_query", "about", "topic"), ("query", "about")
+    ),
     **dict.fromkeys(("content", "memory", "fact", "note"), ("text", "data")),
     "text": ("content", "query", "data", "memory"),
     "query": ("text", "question", "about"),
@@ -89,11 +106,19 @@ _WHOSE = ("user", "user_id", "owner", "scope", "agent", "agent_id", "name", "per
 class StrictMcpServer(MCPServer[Any]):
     """A server whose tools refuse unknown arguments, which the SDK would drop.
 
-    Clients can subscribe to its resources. ``revision``: see ResourceWatcher."""
+    Clients can subscribe to its resources. ``revision``: see ResourceWatcher.
+    """
 
     def __init__(self, title: str, instructions: str, revision: Callable[[], int]) -> None:
         watcher = ResourceWatcher(revision, self._read_text)
-        super().__init__("engrams", title=title, instructions=instructions, version=__version__, log_level="WARNING", lifespan=watcher.run)
+        super().__init__(
+            "engrams",
+            title=title,
+            instructions=instructions,
+            version=__version__,
+            log_level="WARNING",
+            lifespan=watcher.run,
+        )
         add = self._lowlevel_server.add_request_handler
         add("subscriptions/listen", SubscriptionsListenRequestParams, watcher.listen)
         add("resources/subscribe", SubscribeRequestParams, watcher.subscribe)
@@ -101,7 +126,9 @@ class StrictMcpServer(MCPServer[Any]):
 
     async def _read_text(self, uri: str) -> str:
         """Read a resource for comparison; empty where there is none.
-        EngramsError: memory is busy, full or closed."""
+
+        EngramsError: memory is busy, full or closed.
+        """
         try:
             return str(await self.read_resource(uri))
         except ResourceNotFoundError:
@@ -118,13 +145,25 @@ class StrictMcpServer(MCPServer[Any]):
 
     async def list_tools(self) -> list[Tool]:
         found = await super().list_tools()
-        return [tool.model_copy(update={"input_schema": {**tool.input_schema, "additionalProperties": False}}) for tool in found]
+        return [
+            tool.model_copy(
+                update={"input_schema": {**tool.input_schema, "additionalProperties": False}}
+            )
+            for tool in found
+        ]
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
         """Call a tool. ToolError: it fails, or takes no such argument."""
-        known = next((list(tool.input_schema.get("properties", ())) for tool in await self.list_tools() if tool.name == name), None)
+        known = next(
+            (
+                list(tool.input_schema.get("properties", ()))
+                for tool in await self.list_tools()
+                if tool.name == name
+            ),
+            None,
+        )
         if known is not None:
             arguments = _rename(arguments, known)
         unknown = [each for each in arguments if known is not None and each not in known]
@@ -136,17 +175,25 @@ class StrictMcpServer(MCPServer[Any]):
             if not isinstance(fault.__cause__, ValidationError):
                 raise
             wrong = fault.__cause__.errors(include_url=False, include_input=False)
-            told = "; ".join(dict.fromkeys(f"{_place(each['loc'])}: {each['msg']}" for each in wrong))
+            told = "; ".join(
+                dict.fromkeys(f"{_place(each['loc'])}: {each['msg']}" for each in wrong)
+            )
             raise ToolError(f"Error executing tool {name}: {told}") from fault.__cause__
 
 
 def create_server(engine: MemoryEngine, scope: Scope, profile: str = "engrams") -> MCPServer[Any]:
     """Create a server whose every call stays in ``scope``.
 
-    ``profile``: one of PROFILES. InputError: it is none of them. The engine stays the caller's to close."""
+    ``profile``: one of PROFILES. InputError: it is none of them. The engine stays the caller's to
+    close.
+    """
     if profile not in PROFILES:
-        raise InputError(f"There is no profile {profile!r}.", hint=f"The profiles are: {', '.join(PROFILES)}.")
-    server = StrictMcpServer("engrams", _INSTRUCTIONS[profile], lambda: engine.inspect.find_last_change(scope))
+        raise InputError(
+            f"There is no profile {profile!r}.", hint=f"The profiles are: {', '.join(PROFILES)}."
+        )
+    server = StrictMcpServer(
+        "engrams", _INSTRUCTIONS[profile], lambda: engine.inspect.find_last_change(scope)
+    )
     bound = ScopedEngine(engine, scope)
     module, name = PROFILES[profile]
     getattr(import_module(f"engrams.surfaces.mcp.{module}"), name)(bound).install(server)
@@ -165,30 +212,45 @@ def run(settings: Settings, scope: Scope, profile: str = "engrams") -> None:
 def serve(settings: Settings, scope: Scope, profile: str, host: str, port: int) -> None:
     """Serve streamable HTTP at ``/mcp`` until interrupted.
 
-    Prints the address. SettingsError: it cannot or must not listen there."""
+    Prints the address. SettingsError: it cannot or must not listen there.
+    """
     import uvicorn
 
-    with listen(host, port) as listener, LazyEngine(settings) as engine, _serve_commands(engine, settings):
+    with (
+        listen(host, port) as listener,
+        LazyEngine(settings) as engine,
+        _serve_commands(engine, settings),
+    ):
         sys.stdout.write(f"engrams speaks MCP at {mcp_url(listener)}. Press Ctrl-C to stop.\n")
         sys.stdout.flush()
-        config = uvicorn.Config(create_app(create_server(engine, scope, profile)), log_level="warning", access_log=False, ws="none")
+        config = uvicorn.Config(
+            create_app(create_server(engine, scope, profile)),
+            log_level="warning",
+            access_log=False,
+            ws="none",
+        )
         uvicorn.Server(config).run(sockets=[listener])
 
 
 def _serve_commands(engine: MemoryEngine, settings: Settings) -> AbstractContextManager[None]:
     """Answer commands and hooks of this user meanwhile."""
     # Surfaces load each other by name.
-    served: AbstractContextManager[None] = import_module("engrams.surfaces.cli.servedcommands").serve_commands(engine, settings)
+    served: AbstractContextManager[None] = import_module(
+        "engrams.surfaces.cli.servedcommands"
+    ).serve_commands(engine, settings)
     return served
 
 
 def create_app(server: MCPServer[Any]) -> Starlette:
     """Create the ASGI application.
 
-    Only names of this machine are served, so that no web page reaches it by a name of its own."""
+    Only names of this machine are served, so that no web page reaches it by a name of its own.
+    """
     hosts = [f"{name}{port}" for name in _LOCAL for port in ("", ":*")]
     origins = [f"{scheme}://{host}" for scheme in ("http", "https") for host in hosts]
-    return server.streamable_http_app(transport_security=TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins))
+    return server.streamable_http_app(
+        transport_security=TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)
+    )
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -200,14 +262,20 @@ def listen(host: str, port: int) -> socket.socket:
         local = False
     if not local:
         raise SettingsError(
-            f"{host!r} is not an address of this machine alone: everyone who can reach it could read this memory.",
-            hint="Listen on 127.0.0.1, and let a reverse proxy that asks for keys face the network.",
+            f"{host!r} is not an address of this machine alone: everyone who can reach it could"
+            " read this memory.",
+            hint=(
+                "Listen on 127.0.0.1, and let a reverse proxy that asks for keys face the network."
+            ),
         )
     try:
         family = socket.AF_INET6 if ":" in name else socket.AF_INET
         return socket.create_server((name, port), family=family, backlog=_BACKLOG)
     except OSError as fault:
-        raise SettingsError(f"Cannot listen on {host} port {port}: {fault.strerror or fault}.", hint="Choose another --port.") from None
+        raise SettingsError(
+            f"Cannot listen on {host} port {port}: {fault.strerror or fault}.",
+            hint="Choose another --port.",
+        ) from None
 
 
 def mcp_url(listener: socket.socket) -> str:
@@ -221,7 +289,14 @@ def _rename(arguments: Mapping[str, Any], known: Sequence[str]) -> dict[str, Any
     renamed = dict(arguments)
     for name in arguments:
         plain = _CAPITAL.sub(r"_\1", name).lower().replace("-", "_")
-        meant = next((each for each in (plain, *_GUESSED.get(plain, ())) if each in known and each not in arguments), "")
+        meant = next(
+            (
+                each
+                for each in (plain, *_GUESSED.get(plain, ()))
+                if each in known and each not in arguments
+            ),
+            "",
+        )
         if name not in known and meant:
             renamed[meant] = renamed.pop(name)
     return renamed
@@ -234,6 +309,10 @@ def _place(location: Sequence[Any]) -> str:
 
 def _explain_unknown(tool: str, argument: str, known: Sequence[str]) -> str:
     fixed = argument.casefold() in _WHOSE and "user_id" not in known
-    near = "Whose memory this is was set when the server started; no call changes it." if fixed else suggest(argument, known)
+    near = (
+        "Whose memory this is was set when the server started; no call changes it."
+        if fixed
+        else suggest(argument, known)
+    )
     takes = f"It takes: {', '.join(known)}." if known else "It takes none."
     return f"{tool} has no argument {argument!r:.80}. {near + ' ' if near else ''}{takes}"

@@ -16,9 +16,14 @@ from pydantic import ValidationError
 
 
 @asynccontextmanager
-async def open_stdio() -> AsyncIterator[tuple[MemoryObjectReceiveStream[SessionMessage | Exception], WriteStream[SessionMessage]]]:
+async def open_stdio() -> AsyncIterator[
+    tuple[MemoryObjectReceiveStream[SessionMessage | Exception], WriteStream[SessionMessage]]
+]:
     """Open the streams of a server.
-    The SDK drops a request with half a character, as of an emoji that was cut, unanswered; here that becomes a question mark."""
+
+    The SDK drops a request with half a character, as of an emoji that was cut, unanswered; here
+    that becomes a question mark.
+    """
     async with stdio_server() as (read, write):
         mended, found = anyio.create_memory_object_stream[SessionMessage | Exception](0)
 

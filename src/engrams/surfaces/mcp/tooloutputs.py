@@ -1,6 +1,7 @@
 """Output dataclasses of the tools; they make the output schemas.
 
-Without slots: the library takes a slot for a field's default and makes no schema."""
+Without slots: the library takes a slot for a field's default and makes no schema.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +68,9 @@ class DerivedFactOutput:
 @dataclass(frozen=True)
 class SearchMatchOutput:
     """Found memory; the score is 0 to 1.
-    outdated: the id of a later memory that ends it, or may."""
+
+    outdated: the id of a later memory that ends it, or may.
+    """
 
     id: str
     text: str
@@ -204,8 +207,16 @@ def to_memory(record: Record) -> MemoryOutput:
 
 
 def to_changed(record: Record, report: SourceChangeReport | None) -> ChangedMemoryOutput:
-    sources = [SourceEffectOutput(one.id, one.effect, list(one.quotes)) for one in report.sources] if report else []
-    return ChangedMemoryOutput(**vars(to_memory(record)), sources=sources, also_said_in=list(report.also_said_in) if report else [])
+    sources = (
+        [SourceEffectOutput(one.id, one.effect, list(one.quotes)) for one in report.sources]
+        if report
+        else []
+    )
+    return ChangedMemoryOutput(
+        **vars(to_memory(record)),
+        sources=sources,
+        also_said_in=list(report.also_said_in) if report else [],
+    )
 
 
 def display_text(record: Record) -> str:
@@ -232,24 +243,60 @@ def related_to_match(found: RelatedMemory) -> SearchMatchOutput:
     record = found.record
     when = record.recorded_at.isoformat()
     return SearchMatchOutput(
-        record.id, display_text(record), round(found.score, 4), str(record.kind), str(record.status), when, record.speaker, []
+        id=record.id,
+        text=display_text(record),
+        score=round(found.score, 4),
+        kind=str(record.kind),
+        status=str(record.status),
+        recorded_at=when,
+        speaker=record.speaker,
+        facts=[],
     )
 
 
 def to_write(receipt: Receipt) -> WriteReceiptOutput:
-    learned = [DerivedMemoryOutput(made.id, made.text, str(made.kind), made.verdict, list(made.replaces)) for made in receipt.derived]
-    reasons = [f"{choice.stage}: {choice.reason}" for choice in receipt.decisions if choice.reason and receipt.outcome != "stored"]
-    return WriteReceiptOutput(receipt.id, receipt.outcome, learned, list(receipt.pending), reasons)
+    learned = [
+        DerivedMemoryOutput(
+            id=made.id,
+            text=made.text,
+            kind=str(made.kind),
+            verdict=made.verdict,
+            replaces=list(made.replaces),
+        )
+        for made in receipt.derived
+    ]
+    reasons = [
+        f"{choice.stage}: {choice.reason}"
+        for choice in receipt.decisions
+        if choice.reason and receipt.outcome != "stored"
+    ]
+    return WriteReceiptOutput(
+        id=receipt.id,
+        outcome=receipt.outcome,
+        learned=learned,
+        pending=list(receipt.pending),
+        reasons=reasons,
+    )
 
 
 def to_change(entry: HistoryEntry) -> HistoryEntryOutput:
-    before, after = _to_json(entry.before), _to_json(entry.after)
-    return HistoryEntryOutput(entry.version, entry.at.isoformat(), entry.action, entry.actor, entry.reason, before, after)
+    before = _to_json(entry.before)
+    after = _to_json(entry.after)
+    return HistoryEntryOutput(
+        version=entry.version,
+        at=entry.at.isoformat(),
+        action=entry.action,
+        actor=entry.actor,
+        reason=entry.reason,
+        before=before,
+        after=after,
+    )
 
 
 def to_status(bound: ScopedEngine) -> MemoryStatusOutput:
     """Count memories of the scope, and jobs of all owners."""
-    stats, work = bound.engine.stats(bound.root), bound.engine.status()
+    stats = bound.engine.stats(bound.root)
+    work = bound.engine.status()
     states = list(work["jobs"].values())
     return MemoryStatusOutput(
         enabled=bound.engine.settings.enabled,

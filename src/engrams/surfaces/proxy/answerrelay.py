@@ -22,18 +22,29 @@ CLOSED = 499
 """Status of an answer that nobody waits for."""
 
 
+_LINE_BYTES = 16_000_000
+
+
 class RelayResponse(Response):
     """Send the upstream's status, headers and bytes on as they come.
 
-    With ``observer`` the body is a chat stream: it is read along, and a connection that breaks becomes an error event. Without one the
-    bytes are passed raw and a break is passed on as a break. ``gone`` resolves when the client has left."""
+    With ``observer`` the body is a chat stream: it is read along, and a connection that breaks
+    becomes an error event. Without one the bytes are passed raw and a break is passed on as a
+    break. ``gone`` resolves when the client has left.
+    """
 
     def __init__(
-        self, answer: httpx2.Response, headers: RawHeaders, gone: asyncio.Task[None], observer: StreamedAnswerRecorder | None = None
+        self,
+        answer: httpx2.Response,
+        headers: RawHeaders,
+        gone: asyncio.Task[None],
+        observer: StreamedAnswerRecorder | None = None,
     ) -> None:
         super().__init__(status_code=answer.status_code)
         self.raw_headers = headers
-        self._answer, self._observer, self._gone = answer, observer, gone
+        self._answer = answer
+        self._observer = observer
+        self._gone = gone
         self._held = ExitStack()
 
     def release_after(self, held: ExitStack) -> None:
@@ -55,8 +66,14 @@ class RelayResponse(Response):
             pump.result()
 
     async def _pump(self, send: Send) -> None:
-        await send({"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers})
-        whole = await (self._send_raw(send) if self._observer is None else self._send_observed(send, self._observer))
+        await send(
+            {"type": "http.response.start", "status": self.status_code, "headers": self.raw_headers}
+        )
+        whole = await (
+            self._send_raw(send)
+            if self._observer is None
+            else self._send_observed(send, self._observer)
+        )
         if whole:
             await send({"type": "http.response.body", "body": b"", "more_body": False})
 
@@ -74,7 +91,9 @@ class RelayResponse(Response):
                 await send({"type": "http.response.body", "body": chunk, "more_body": True})
                 observer.feed(chunk)
         except httpx2.HTTPError as fault:
-            broken = observer.format_break(f"The upstream broke off ({type(fault).__name__}). Try again.")
+            broken = observer.format_break(
+                f"The upstream broke off ({type(fault).__name__}). Try again."
+            )
             await send({"type": "http.response.body", "body": broken, "more_body": True})
         await observer.finish()
         return True
@@ -92,10 +111,14 @@ async def cancel_task(task: asyncio.Task[None]) -> None:
     await asyncio.wait({task})
 
 
-async def run_call(leaving: Coroutine[Any, Any, None], work: Callable[[asyncio.Task[None]], Awaitable[Response]]) -> Response:
+async def run_call(
+    leaving: Coroutine[Any, Any, None], work: Callable[[asyncio.Task[None]], Awaitable[Response]]
+) -> Response:
     """Run ``work`` unless the client leaves first; then answer 499.
 
-    ``leaving`` ends when the client has left; ``work`` gets its task, which a `RelayResponse` takes over."""
+    ``leaving`` ends when the client has left; ``work`` gets its task, which a `RelayResponse` takes
+    over.
+    """
     gone = asyncio.create_task(leaving)
     task = asyncio.ensure_future(work(gone))
     try:
@@ -110,24 +133,30 @@ async def run_call(leaving: Coroutine[Any, Any, None], work: Callable[[asyncio.T
     return response or Response(status_code=CLOSED)
 
 
-_LINE_BYTES = 16_000_000
-
-
 class StreamedAnswerRecorder:
     """Collect the text of a streamed answer and store it.
 
-    ``said``: stores the user's turn, which comes first; the answer's is stored after the last chunk. At most ``limit`` characters are
-    collected, however the bytes are cut. ``finished``: the model said that it is done. ``failed``: an error came down the stream. ``id``:
-    that of the answer."""
+    ``said``: stores the user's turn, which comes first; the answer's is stored after the last
+    chunk. At most ``limit`` characters are collected, however the bytes are cut. ``finished``: the
+    model said that it is done. ``failed``: an error came down the stream. ``id``: that of the
+    answer.
+    """
 
     def __init__(
-        self, memory: TimeLimitedEngine, chat_request: ParsedProxyRequest, limit: int, said: asyncio.Task[bool] | None = None
+        self,
+        memory: TimeLimitedEngine,
+        chat_request: ParsedProxyRequest,
+        limit: int,
+        said: asyncio.Task[bool] | None = None,
     ) -> None:
         assert chat_request.caller is not None
         self.finished = False
         self.failed = False
-        self._memory, self._request, self._scope = memory, chat_request, chat_request.caller.scope
-        self._dialect, self._limit = chat_request.dialect, limit
+        self._memory = memory
+        self._request = chat_request
+        self._scope = chat_request.caller.scope
+        self._dialect = chat_request.dialect
+        self._limit = limit
         self.id = ""
         self._size = 0
         self._pieces: list[str] = []
@@ -160,7 +189,8 @@ class StreamedAnswerRecorder:
     def store_answer(self) -> asyncio.Task[bool] | None:
         """Store the answer once, partial where it broke off.
 
-        None: it has no text."""
+        None: it has no text.
+        """
         self._request.note_answer(self.id)
         if self._answer is None and not is_blank(self.text) and not is_error_text(self.text):
             whole = self.finished and not self.failed and not self.is_cut
@@ -185,7 +215,9 @@ class StreamedAnswerRecorder:
         if not isinstance(body, dict):
             return
         piece = self._dialect.parse_piece(body)
-        self.finished, self.failed, self.id = self.finished or piece.finished, self.failed or piece.failed, piece.id or self.id
+        self.finished = self.finished or piece.finished
+        self.failed = self.failed or piece.failed
+        self.id = piece.id or self.id
         if piece.text and self._size <= self._limit:
             self._pieces.append(piece.text[: self._limit - self._size])
         self._size += len(piece.text)

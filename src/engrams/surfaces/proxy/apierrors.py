@@ -20,7 +20,8 @@ _ANTHROPIC_KINDS = {
 }
 # Some servers answer 200 with their error as the model's words.
 _MODEL_MISSING = re.compile(
-    r"\W*(?:error\W{0,3})?(?:the )?model [\"'`“]?[^\s\"'`”]+[\"'`”]?,? (?:(?:was |is |could )?not (?:be )?found|does not exist)"
+    r"\W*(?:error\W{0,3})?(?:the )?model [\"'`“]?[^\s\"'`”]+[\"'`”]?,? (?:(?:was |is |could )?not"
+    r" (?:be )?found|does not exist)"
     r"(?:,? try pulling it first)?\W*",
     re.IGNORECASE,
 )
@@ -31,15 +32,24 @@ def error_body(path: str, status: int, message: str, code: str) -> dict[str, Jso
     if path.startswith("/api/"):
         return {"error": message}
     if path.startswith("/v1/messages"):
-        kind = _ANTHROPIC_KINDS.get(status, "invalid_request_error" if status < 500 else "api_error")
+        kind = _ANTHROPIC_KINDS.get(
+            status, "invalid_request_error" if status < 500 else "api_error"
+        )
         return {"type": "error", "error": {"type": kind, "message": message}}
     kind = "invalid_request_error" if status < 500 else "upstream_error"
     return {"error": {"message": message, "type": kind, "param": None, "code": code}}
 
 
-def error_response(path: str, status: int, message: str, code: str, headers: Mapping[str, str] | None = None) -> Response:
+def error_response(
+    path: str, status: int, message: str, code: str, headers: Mapping[str, str] | None = None
+) -> Response:
     """Build an error answer; ``message`` ends with what to do."""
-    return Response(json.dumps(error_body(path, status, message, code)), status, dict(headers or {}), "application/json")
+    return Response(
+        json.dumps(error_body(path, status, message, code)),
+        status,
+        dict(headers or {}),
+        "application/json",
+    )
 
 
 def is_error_text(text: str) -> bool:

@@ -15,13 +15,24 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from engrams.settings import Settings
-from engrams.surfaces.proxy.answerrelay import RelayResponse, StreamedAnswerRecorder, run_call, wait_disconnect
+from engrams.surfaces.proxy.answerrelay import (
+    RelayResponse,
+    StreamedAnswerRecorder,
+    run_call,
+    wait_disconnect,
+)
 from engrams.surfaces.proxy.apierrors import error_response
 from engrams.surfaces.proxy.chatprotocols import UNSAVED, ChatDialect
 from engrams.surfaces.proxy.chatrequest import ParsedProxyRequest, ResponseSessionMap, parse_request
 from engrams.surfaces.proxy.jsonsplice import append_member
 from engrams.surfaces.proxy.memorydeadlines import RequestMemoryContext, TimeLimitedEngine
-from engrams.surfaces.proxy.upstreamservers import RawHeaders, UpstreamRouter, UpstreamServer, no_upstream_error, response_headers
+from engrams.surfaces.proxy.upstreamservers import (
+    RawHeaders,
+    UpstreamRouter,
+    UpstreamServer,
+    no_upstream_error,
+    response_headers,
+)
 from engrams.types import Hit, Json, is_blank
 
 BODY_BYTES = 256_000_000
@@ -37,8 +48,17 @@ T = TypeVar("T")
 class ProxyChatEndpoint:
     """Chat route of one API dialect: recall, forward upstream, store."""
 
-    def __init__(self, upstreams: UpstreamRouter, memory: TimeLimitedEngine, settings: Settings, dialect: ChatDialect) -> None:
-        self._upstreams, self._memory, self._settings, self._dialect = upstreams, memory, settings, dialect
+    def __init__(
+        self,
+        upstreams: UpstreamRouter,
+        memory: TimeLimitedEngine,
+        settings: Settings,
+        dialect: ChatDialect,
+    ) -> None:
+        self._upstreams = upstreams
+        self._memory = memory
+        self._settings = settings
+        self._dialect = dialect
         self._threads = ResponseSessionMap(memory.peers, dialect.path)
 
     async def __call__(self, request: Request) -> Response:
@@ -46,7 +66,9 @@ class ProxyChatEndpoint:
         if raw is None:
             text = f"The request is larger than {BODY_BYTES:,} bytes. Send less of the history."
             return error_response(self._dialect.path, 413, text, "request_too_large")
-        parse = partial(parse_request, request.headers, raw, self._settings, self._dialect, self._threads)
+        parse = partial(
+            parse_request, request.headers, raw, self._settings, self._dialect, self._threads
+        )
         chat_request = await run_beside(len(raw), parse)
         if await self._memory.learn_thread(chat_request):
             chat_request = await run_beside(len(raw), parse)
@@ -62,7 +84,8 @@ class ProxyChatEndpoint:
             if self._settings.chat.provider != "none" and upstream.is_at(self._settings.chat.url):
                 held.enter_context(self._memory.serve_person())
             answer = await run_call(
-                wait_disconnect(request.receive), lambda gone: self._answer(request, chat_request, memory, upstream, gone)
+                wait_disconnect(request.receive),
+                lambda gone: self._answer(request, chat_request, memory, upstream, gone),
             )
             if isinstance(answer, RelayResponse):
                 answer.release_after(held.pop_all())
@@ -79,22 +102,33 @@ class ProxyChatEndpoint:
         unsaved = self._memory.describe_excess(chat_request.question)
         unsaved_note = {UNSAVED: unsaved} if unsaved else {}
         note = {**memory.headers, **unsaved_note}
-        # Before the upstream is asked: what was said outlives an outage, a client that leaves and a kill.
+        # Before the upstream is asked: what was said outlives an outage, a client that leaves and a
+        # kill.
         said = self._memory.store_question(chat_request)
         try:
             answer = await self._send(request, chat_request, upstream, memory.text)
             if answer.status_code in _REFUSED and memory.text:
                 await answer.aclose()
-                _log.warning("the upstream refused a request with memory in it (%d); it is sent again without", answer.status_code)
+                _log.warning(
+                    "the upstream refused a request with memory in it (%d); it is sent again"
+                    " without",
+                    answer.status_code,
+                )
                 memory = RequestMemoryContext("", (), "skipped:refused")
                 note = {**memory.headers, **unsaved_note}
                 answer = await self._send(request, chat_request, upstream)
             await self._memory.wait_stored(said)
             if answer.status_code != 200 or chat_request.caller is None:
-                return RelayResponse(answer, _with_note(response_headers(answer, decoded=False), note), gone)
+                return RelayResponse(
+                    answer, _with_note(response_headers(answer, decoded=False), note), gone
+                )
             if _is_stream(answer, chat_request):
-                observer = StreamedAnswerRecorder(self._memory, chat_request, self._settings.limits.text_bytes // 4, said)
-                return RelayResponse(answer, _with_note(response_headers(answer, decoded=True), note), gone, observer)
+                observer = StreamedAnswerRecorder(
+                    self._memory, chat_request, self._settings.limits.text_bytes // 4, said
+                )
+                return RelayResponse(
+                    answer, _with_note(response_headers(answer, decoded=True), note), gone, observer
+                )
             body = await answer.aread()
         except httpx2.HTTPError as fault:
             await self._memory.wait_stored(said)
@@ -102,11 +136,18 @@ class ProxyChatEndpoint:
         return await self._answer_whole((answer, body), chat_request, memory, note, said)
 
     async def _send(
-        self, request: Request, chat_request: ParsedProxyRequest, upstream: UpstreamServer, memory: str = ""
+        self,
+        request: Request,
+        chat_request: ParsedProxyRequest,
+        upstream: UpstreamServer,
+        memory: str = "",
     ) -> httpx2.Response:
         body = await run_beside(len(chat_request.raw), partial(chat_request.upstream_body, memory))
-        headers = upstream.request_headers(request.headers.raw, b"content-length", b"accept-encoding")
-        # Plain bytes: a compressed stream would have to be unpacked here before it could be read along.
+        headers = upstream.request_headers(
+            request.headers.raw, b"content-length", b"accept-encoding"
+        )
+        # Plain bytes: a compressed stream would have to be unpacked here before it could be read
+        # along.
         headers += [(b"content-length", str(len(body)).encode()), (b"accept-encoding", b"identity")]
         url = upstream.url_for(self._dialect.path.encode(), request.scope["query_string"])
         return await upstream.send("POST", url, headers, body)
@@ -127,7 +168,11 @@ class ProxyChatEndpoint:
         if text is not None and chat_request.caller is not None:
             await self._memory.note_answer(chat_request, str(parsed.get("id") or ""))
             if not is_blank(text):
-                await self._memory.wait_stored(self._memory.store([chat_request.answer_turn(text)], chat_request.caller.scope, said))
+                await self._memory.wait_stored(
+                    self._memory.store(
+                        [chat_request.answer_turn(text)], chat_request.caller.scope, said
+                    )
+                )
             if chat_request.skip_reason != "top_k" and self._dialect.hits:
                 body = append_member(body, "memory_hits", [hit_to_dict(hit) for hit in memory.hits])
         response = Response(body, answer.status_code)
@@ -173,7 +218,9 @@ def _is_stream(answer: httpx2.Response, chat_request: ParsedProxyRequest) -> boo
     """Detect a stream by the answer: servers may ignore `stream`."""
     kind = answer.headers.get("content-type", "")
     if chat_request.dialect.lines:
-        return "ndjson" in kind or (chat_request.wants_stream and kind.partition(";")[0] != "application/json")
+        return "ndjson" in kind or (
+            chat_request.wants_stream and kind.partition(";")[0] != "application/json"
+        )
     return "text/event-stream" in kind or (chat_request.wants_stream and "json" not in kind)
 
 

@@ -7,17 +7,32 @@ from collections.abc import Callable, Mapping
 
 from engrams.frozendata import dataclass
 from engrams.surfaces.proxy.apierrors import error_body, is_error_text
-from engrams.surfaces.proxy.jsonsplice import BLOCKS, INPUT, MESSAGES, PROMPT, ChatRequestLayout, text_of
+from engrams.surfaces.proxy.jsonsplice import (
+    BLOCKS,
+    INPUT,
+    MESSAGES,
+    PROMPT,
+    ChatRequestLayout,
+    text_of,
+)
 from engrams.types import Json
 
 _BROKEN = "upstream_disconnected"
+
+
+NOTE = "x-engrams-memory"
+PROFILE = "x-engrams-profile"
+"""Header with the ids of the memories in the profile of a prompt."""
+UNSAVED = "x-engrams-unsaved"
+"""Header that says why the user's message was not stored."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChatStreamChunk:
     """Text, id and end mark read from one piece of a stream.
 
-    ``id``: that of the whole answer. ``finished``: the model said that it is done."""
+    ``id``: that of the whole answer. ``finished``: the model said that it is done.
+    """
 
     text: str = ""
     finished: bool = False
@@ -29,8 +44,10 @@ class ChatStreamChunk:
 class ChatDialect:
     """Chat API: paths, request fields, readers of its answers and errors.
 
-    ``lines``: a stream is one JSON value a line, not server-sent events. ``hits``: whole answers name the memories used. ``parse_answer``
-    gives the text of a whole answer; None: it is not one. ``format_break`` formats the error of a broken stream."""
+    ``lines``: a stream is one JSON value a line, not server-sent events. ``hits``: whole answers
+    name the memories used. ``parse_answer`` gives the text of a whole answer; None: it is not one.
+    ``format_break`` formats the error of a broken stream.
+    """
 
     path: str
     shape: ChatRequestLayout
@@ -52,7 +69,9 @@ class ChatDialect:
 
 def parse_chat_piece(body: Mapping[str, Json]) -> ChatStreamChunk:
     """Parse a chat chunk, its first choice."""
-    text, finished, failed = "", False, bool(body.get("error"))
+    text = ""
+    finished = False
+    failed = bool(body.get("error"))
     choices = body.get("choices")
     for choice in choices if isinstance(choices, list) else ():
         if isinstance(choice, dict) and choice.get("index", 0) == 0:
@@ -106,19 +125,29 @@ def parse_message_piece(body: Mapping[str, Json]) -> ChatStreamChunk:
         case "content_block_start":
             block = body.get("content_block")
             # Text behind something else begins a line, as in a whole answer.
-            parted = isinstance(block, dict) and block.get("type") == "text" and body.get("index") != 0
+            parted = (
+                isinstance(block, dict) and block.get("type") == "text" and body.get("index") != 0
+            )
             return ChatStreamChunk("\n" if parted else "")
         case "content_block_delta":
             delta = body.get("delta")
-            text = delta.get("text") if isinstance(delta, dict) and delta.get("type") == "text_delta" else ""
+            text = (
+                delta.get("text")
+                if isinstance(delta, dict) and delta.get("type") == "text_delta"
+                else ""
+            )
             return ChatStreamChunk(text if isinstance(text, str) else "")
         case _:
-            return ChatStreamChunk(finished=kind == "message_stop", failed=kind == "error" or bool(body.get("error")))
+            return ChatStreamChunk(
+                finished=kind == "message_stop", failed=kind == "error" or bool(body.get("error"))
+            )
 
 
 def parse_message_answer(body: Json) -> str | None:
     """Extract the text of an answer of Anthropic's protocol."""
-    content = body.get("content") if isinstance(body, dict) and body.get("type") == "message" else None
+    content = (
+        body.get("content") if isinstance(body, dict) and body.get("type") == "message" else None
+    )
     return text_of(content) if isinstance(content, list) else None
 
 
@@ -128,7 +157,11 @@ def parse_ollama_piece(body: Mapping[str, Json]) -> ChatStreamChunk:
 
 
 def parse_ollama_answer(body: Json) -> str | None:
-    known = isinstance(body, dict) and not body.get("error") and ("message" in body or "response" in body)
+    known = (
+        isinstance(body, dict)
+        and not body.get("error")
+        and ("message" in body or "response" in body)
+    )
     return _ollama_text(body) if known else None
 
 
@@ -142,7 +175,9 @@ def _format_chat_break(text: str) -> bytes:
 
 
 def _format_response_break(text: str) -> bytes:
-    return b"event: error\n" + sse_event({"type": "error", "code": _BROKEN, "message": text, "param": None, "sequence_number": 0})
+    return b"event: error\n" + sse_event(
+        {"type": "error", "code": _BROKEN, "message": text, "param": None, "sequence_number": 0}
+    )
 
 
 def _format_message_break(text: str) -> bytes:
@@ -153,22 +188,47 @@ def _format_ollama_break(text: str) -> bytes:
     return json_line({"error": text})
 
 
-CHAT = ChatDialect("/v1/chat/completions", MESSAGES, parse_chat_piece, parse_chat_answer, _format_chat_break)
-RESPONSES = ChatDialect("/v1/responses", INPUT, parse_response_piece, parse_response_answer, _format_response_break)
-ANTHROPIC = ChatDialect("/v1/messages", BLOCKS, parse_message_piece, parse_message_answer, _format_message_break)
-OLLAMA_CHAT = ChatDialect("/api/chat", MESSAGES, parse_ollama_piece, parse_ollama_answer, _format_ollama_break, lines=True, hits=False)
+CHAT = ChatDialect(
+    path="/v1/chat/completions",
+    shape=MESSAGES,
+    parse_piece=parse_chat_piece,
+    parse_answer=parse_chat_answer,
+    format_break=_format_chat_break,
+)
+RESPONSES = ChatDialect(
+    path="/v1/responses",
+    shape=INPUT,
+    parse_piece=parse_response_piece,
+    parse_answer=parse_response_answer,
+    format_break=_format_response_break,
+)
+ANTHROPIC = ChatDialect(
+    path="/v1/messages",
+    shape=BLOCKS,
+    parse_piece=parse_message_piece,
+    parse_answer=parse_message_answer,
+    format_break=_format_message_break,
+)
+OLLAMA_CHAT = ChatDialect(
+    path="/api/chat",
+    shape=MESSAGES,
+    parse_piece=parse_ollama_piece,
+    parse_answer=parse_ollama_answer,
+    format_break=_format_ollama_break,
+    lines=True,
+    hits=False,
+)
 OLLAMA_GENERATE = ChatDialect(
-    "/api/generate", PROMPT, parse_ollama_piece, parse_ollama_answer, _format_ollama_break, lines=True, hits=False
+    path="/api/generate",
+    shape=PROMPT,
+    parse_piece=parse_ollama_piece,
+    parse_answer=parse_ollama_answer,
+    format_break=_format_ollama_break,
+    lines=True,
+    hits=False,
 )
 
 DIALECTS = (CHAT, RESPONSES, ANTHROPIC, OLLAMA_CHAT, OLLAMA_GENERATE)
-
-
-NOTE = "x-engrams-memory"
-PROFILE = "x-engrams-profile"
-"""Header with the ids of the memories in the profile of a prompt."""
-UNSAVED = "x-engrams-unsaved"
-"""Header that says why the user's message was not stored."""
 
 
 def sse_event(body: Json) -> bytes:

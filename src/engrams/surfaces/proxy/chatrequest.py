@@ -12,15 +12,49 @@ from engrams.ports import ProcessPeers
 from engrams.settings import Settings
 from engrams.surfaces.proxy.calleridentity import ChatCaller, UnnamedCallerError, identify, turn_id
 from engrams.surfaces.proxy.chatprotocols import CHAT, ChatDialect
-from engrams.surfaces.proxy.jsonsplice import INPUT, PROMPT, ParsedChatRequest, attachment_types, parse_envelope, text_of
+from engrams.surfaces.proxy.jsonsplice import (
+    INPUT,
+    PROMPT,
+    ParsedChatRequest,
+    attachment_types,
+    parse_envelope,
+    text_of,
+)
 from engrams.types import Json, Turn, is_blank
+
+_HEADERS = ("x-engrams-task", "x-openwebui-task", "x-task")
+# An answer of one token is a check of health or quota. A coding agent's helpers are told what to do
+# by it, by no person.
+_LENGTHS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+_CHAT_NAMES = frozenset({"", "chat", "default", "none", "null", "{{task}}"})
+
+# Open WebUI sends its tasks as a user message made of these sections.
+_SECTIONED = re.compile(r"\s*#{2,} ?task:([^#]*)", re.IGNORECASE)
+_OUTPUT = re.compile(r"## ?output:|<chat_history>", re.IGNORECASE)
+_PRODUCT = re.compile(
+    r"\b(titles?|tags?|emoji|follow[- ]?ups?|search quer(?:y|ies)|autocomplet\w+|image"
+    r" (?:generation )?prompt)\b",
+    re.IGNORECASE,
+)
+_ORDER = re.compile(
+    r"\b(generat\w+|creat\w+|writ\w+|provid\w+|suggest\w*|produc\w+|return\w*|respond\w*|come up"
+    r" with|summari[sz]\w+)\b[^.\n]{0,80}"
+    r"\b(titles?|tags?|emoji|follow[- ]?ups?)\b",
+    re.IGNORECASE,
+)
+_JSON = re.compile(r"\bjson\b|\{\s*\"(title|tags|emoji|follow_ups)\"", re.IGNORECASE)
+_HEAD = 600
+
+
+_MOST = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedProxyRequest:
     """Parsed chat request with its caller, question and dialect.
 
-    ``skip_reason`` says why; with a caller its turns are stored."""
+    ``skip_reason`` says why; with a caller its turns are stored.
+    """
 
     raw: bytes
     envelope: ParsedChatRequest | None
@@ -51,14 +85,20 @@ class ParsedProxyRequest:
     def contains_all(self, texts: Sequence[str]) -> bool:
         """Return True if messages of this request hold every text."""
         messages = self.envelope.messages if texts and self.envelope else ()
-        said = [text_of(message.get("content")) for message in messages if isinstance(message, dict)]
+        said = [
+            text_of(message.get("content")) for message in messages if isinstance(message, dict)
+        ]
         return all(any(text in each for each in said) for text in texts)
 
     @property
     def unknown_thread(self) -> str:
         """Response that the request goes on from, if nothing here knows it."""
         named = self.envelope.thread_id if self.envelope and self.caller else ""
-        return named if self.caller and self.caller.session == named and self.threads is not None else ""
+        return (
+            named
+            if self.caller and self.caller.session == named and self.threads is not None
+            else ""
+        )
 
     def note_answer(self, id: str) -> bool:
         """Remember the answer's id; True: the next request may name it."""
@@ -88,11 +128,16 @@ class ParsedProxyRequest:
 
 
 def parse_request(
-    headers: Mapping[str, str], raw: bytes, settings: Settings, dialect: ChatDialect = CHAT, threads: ResponseSessionMap | None = None
+    headers: Mapping[str, str],
+    raw: bytes,
+    settings: Settings,
+    dialect: ChatDialect = CHAT,
+    threads: ResponseSessionMap | None = None,
 ) -> ParsedProxyRequest:
     """Parse a request; never raises.
 
-    A request that memory cannot use goes upstream as it is."""
+    A request that memory cannot use goes upstream as it is.
+    """
     envelope = parse_envelope(raw, dialect.shape)
     if envelope is None:
         return ParsedProxyRequest(raw, None, None, "request", dialect=dialect)
@@ -101,7 +146,14 @@ def parse_request(
     except UnnamedCallerError as problem:
         if is_client_task(headers, envelope) or _is_completion(envelope):
             return ParsedProxyRequest(raw, envelope, None, "task", dialect=dialect)
-        return ParsedProxyRequest(raw, envelope, None, "identity", dialect=dialect, refusal=f"{problem.message} {problem.hint}")
+        return ParsedProxyRequest(
+            raw,
+            envelope,
+            None,
+            "identity",
+            dialect=dialect,
+            refusal=f"{problem.message} {problem.hint}",
+        )
     except ScopeError:
         return ParsedProxyRequest(raw, envelope, None, "identity", dialect=dialect)
     if caller.skip_reason:
@@ -113,12 +165,22 @@ def parse_request(
         caller = replace(caller, session=session, message=caller.message or threads.latest(session))
     said = _question_turn(caller, envelope)
     skip = "" if said else "no_question"
-    return ParsedProxyRequest(raw, envelope, caller, skip if caller.top_k else "top_k", said, dialect, threads)
+    return ParsedProxyRequest(
+        raw=raw,
+        envelope=envelope,
+        caller=caller,
+        skip_reason=skip if caller.top_k else "top_k",
+        question=said,
+        dialect=dialect,
+        threads=threads,
+    )
 
 
 def _is_completion(envelope: ParsedChatRequest) -> bool:
     """Detect completions of text or code, which are no conversation."""
-    return envelope.shape is PROMPT and bool(envelope.fields.get("raw") or envelope.fields.get("suffix"))
+    return envelope.shape is PROMPT and bool(
+        envelope.fields.get("raw") or envelope.fields.get("suffix")
+    )
 
 
 def _question_turn(caller: ChatCaller, envelope: ParsedChatRequest) -> Turn | None:
@@ -141,37 +203,28 @@ def _question_turn(caller: ChatCaller, envelope: ParsedChatRequest) -> Turn | No
     )
 
 
-_HEADERS = ("x-engrams-task", "x-openwebui-task", "x-task")
-# An answer of one token is a check of health or quota. A coding agent's helpers are told what to do by it, by no person.
-_LENGTHS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
-_CHAT_NAMES = frozenset({"", "chat", "default", "none", "null", "{{task}}"})
-
-# Open WebUI sends its tasks as a user message made of these sections.
-_SECTIONED = re.compile(r"\s*#{2,} ?task:([^#]*)", re.IGNORECASE)
-_OUTPUT = re.compile(r"## ?output:|<chat_history>", re.IGNORECASE)
-_PRODUCT = re.compile(
-    r"\b(titles?|tags?|emoji|follow[- ]?ups?|search quer(?:y|ies)|autocomplet\w+|image (?:generation )?prompt)\b", re.IGNORECASE
-)
-_ORDER = re.compile(
-    r"\b(generat\w+|creat\w+|writ\w+|provid\w+|suggest\w*|produc\w+|return\w*|respond\w*|come up with|summari[sz]\w+)\b[^.\n]{0,80}"
-    r"\b(titles?|tags?|emoji|follow[- ]?ups?)\b",
-    re.IGNORECASE,
-)
-_JSON = re.compile(r"\bjson\b|\{\s*\"(title|tags|emoji|follow_ups)\"", re.IGNORECASE)
-_HEAD = 600
-
-
 def is_client_task(headers: Mapping[str, str], envelope: ParsedChatRequest) -> bool:
     """Detect a client task by header, metadata, length or prompt."""
-    if "x-claude-code-agent-id" in headers or any(envelope.fields.get(name) == 1 for name in _LENGTHS):
+    if "x-claude-code-agent-id" in headers or any(
+        envelope.fields.get(name) == 1 for name in _LENGTHS
+    ):
         return True
     metadata = envelope.fields.get("metadata")
-    named = [*(headers.get(name) for name in _HEADERS), metadata.get("task") if isinstance(metadata, dict) else None]
+    named = [
+        *(headers.get(name) for name in _HEADERS),
+        metadata.get("task") if isinstance(metadata, dict) else None,
+    ]
     if any(isinstance(name, str) and name.strip().casefold() not in _CHAT_NAMES for name in named):
         return True
-    orders = [{"role": "system", "content": envelope.fields.get(name)} for name in ("instructions", "system")]
+    orders = [
+        {"role": "system", "content": envelope.fields.get(name)}
+        for name in ("instructions", "system")
+    ]
     said = [*envelope.messages, *orders]
-    return any(_is_task_prompt(message, place == envelope.last_user_index) for place, message in enumerate(said))
+    return any(
+        _is_task_prompt(message, place == envelope.last_user_index)
+        for place, message in enumerate(said)
+    )
 
 
 def _is_task_prompt(message: Json, last: bool) -> bool:
@@ -188,14 +241,12 @@ def _is_task_prompt(message: Json, last: bool) -> bool:
             return bool(_ORDER.search(head) and _JSON.search(text))
 
 
-_MOST = 10_000
-
-
 class ResponseSessionMap:
     """Sessions by response id; the latest ten thousand."""
 
     def __init__(self, peers: ProcessPeers, path: str) -> None:
-        self._sessions, self._latest = peers.table(f"threads {path}", _MOST), peers.table(f"latest {path}", _MOST)
+        self._sessions = peers.table(f"threads {path}", _MOST)
+        self._latest = peers.table(f"latest {path}", _MOST)
 
     def session(self, name: str) -> str:
         """Return the session of a conversation or response, else ``name``."""
@@ -204,7 +255,8 @@ class ResponseSessionMap:
     def latest(self, session: str) -> str:
         """Return the latest response of a session.
 
-        It tells two equal messages apart."""
+        It tells two equal messages apart.
+        """
         return str(self._latest.get(session, ""))
 
     def note(self, response: str, session: str) -> None:

@@ -13,7 +13,9 @@ from engrams.types import Json
 
 Span: TypeAlias = tuple[int, int]
 
-OURS = frozenset({"memory", "memory_id", "memory_top_k", "memory_recency_weight", "memory_score_threshold"})
+OURS = frozenset(
+    {"memory", "memory_id", "memory_top_k", "memory_recency_weight", "memory_score_threshold"}
+)
 
 _DECODER = json.JSONDecoder()
 _BLANK = re.compile(r"[ \t\n\r]*")
@@ -25,9 +27,10 @@ _TOOL_PARTS = ("tool_use", "tool_result")
 class ChatRequestLayout:
     """Places of messages and memory in one kind of chat request.
 
-    ``key``: the member that holds the messages. ``into``: the place of memory; message: a system message of its own before the last user
-    message; content: a text block in the last user message; any other: the member of that name, its end (``instructions``) or its beginning
-    (``prompt``)."""
+    ``key``: the member that holds the messages. ``into``: the place of memory; message: a system
+    message of its own before the last user message; content: a text block in the last user message;
+    any other: the member of that name, its end (``instructions``) or its beginning (``prompt``).
+    """
 
     key: str
     into: Literal["message", "content", "instructions", "prompt"]
@@ -65,10 +68,15 @@ class ParsedChatRequest:
     def last_user_index(self) -> int:
         """Index of the last user message; -1: there is none.
 
-        One that only hands over results of tools is passed over: nobody said it."""
+        One that only hands over results of tools is passed over: nobody said it.
+        """
         for place in range(len(self.messages) - 1, -1, -1):
             message = self.messages[place]
-            if isinstance(message, dict) and message.get("role") == "user" and not _is_tool_turn(message.get("content")):
+            if (
+                isinstance(message, dict)
+                and message.get("role") == "user"
+                and not _is_tool_turn(message.get("content"))
+            ):
                 return place
         return -1
 
@@ -76,7 +84,8 @@ class ParsedChatRequest:
     def thread_id(self) -> str:
         """Id of the conversation or response that the request continues.
 
-        Empty where it brings its own history."""
+        Empty where it brings its own history.
+        """
         if self.shape is not INPUT:
             return ""
         named = self.fields.get("conversation")
@@ -90,10 +99,15 @@ class ParsedChatRequest:
         pieces = [self.text[: self.members[0].start]] if self.members else [self.text]
         kept = [place for place, member in enumerate(self.members) if member.key not in OURS]
         for place in kept:
-            start, end = self.members[place].start, self.members[place].end
+            start = self.members[place].start
+            end = self.members[place].end
             if place != kept[0]:
                 pieces.append(self.text[self.members[place - 1].end : start])
-            pieces += [self.text[start:at], insert, self.text[stop:end]] if start <= at < end else [self.text[start:end]]
+            pieces += (
+                [self.text[start:at], insert, self.text[stop:end]]
+                if start <= at < end
+                else [self.text[start:end]]
+            )
         if self.members:
             pieces.append(self.text[self.members[-1].end :])
         return "".join(pieces).encode("utf-8")
@@ -120,14 +134,20 @@ class ParsedChatRequest:
     def _find_block_splice(self, block: str) -> tuple[int, int, str]:
         """Find the place of a block in the last user message.
 
-        It stands first, but behind the last block that must lead (results of tools) or ends what the model server caches."""
+        It stands first, but behind the last block that must lead (results of tools) or ends what
+        the model server caches.
+        """
         start, end = self.spans[self.last_user_index]
         inner = _parse(self.text[start:end], _CONTENT)
         assert inner is not None
         if not inner.spans:
             member = next(member for member in reversed(inner.members) if member.key == "content")
             said = inner.text[member.value : member.end]
-            return start + member.value, start + member.end, f'[{block}, {{"type": "text", "text": {said}}}]'
+            return (
+                start + member.value,
+                start + member.end,
+                f'[{block}, {{"type": "text", "text": {said}}}]',
+            )
         leading = [place for place, part in enumerate(inner.messages) if _must_lead(part)]
         if leading:
             at = start + inner.spans[leading[-1]][1]
@@ -169,12 +189,22 @@ def attachment_types(content: Json) -> tuple[str, ...]:
 
 
 def _is_tool_turn(content: Json) -> bool:
-    parts = [part.get("type") for part in content if isinstance(part, dict)] if isinstance(content, list) else []
-    return "tool_result" in parts and not set(parts) - {"tool_result", "text"} and not remove_system_texts(text_of(content))
+    parts = (
+        [part.get("type") for part in content if isinstance(part, dict)]
+        if isinstance(content, list)
+        else []
+    )
+    return (
+        "tool_result" in parts
+        and not set(parts) - {"tool_result", "text"}
+        and not remove_system_texts(text_of(content))
+    )
 
 
 def _must_lead(part: Json) -> bool:
-    return isinstance(part, dict) and (part.get("type") == "tool_result" or bool(part.get("cache_control")))
+    return isinstance(part, dict) and (
+        part.get("type") == "tool_result" or bool(part.get("cache_control"))
+    )
 
 
 def _parse(text: str, shape: ChatRequestLayout) -> ParsedChatRequest | None:
@@ -197,8 +227,20 @@ def _parse(text: str, shape: ChatRequestLayout) -> ParsedChatRequest | None:
         return None
     said = fields.get(shape.key)
     if isinstance(said, str) and shape in (INPUT, PROMPT, _CONTENT):
-        said, spans = [{"role": "user", "content": said}], ()
-    return ParsedChatRequest(text, fields, tuple(members), tuple(said), spans, shape) if isinstance(said, list) else None
+        said = [{"role": "user", "content": said}]
+        spans = ()
+    return (
+        ParsedChatRequest(
+            text=text,
+            fields=fields,
+            members=tuple(members),
+            messages=tuple(said),
+            spans=spans,
+            shape=shape,
+        )
+        if isinstance(said, list)
+        else None
+    )
 
 
 def _parse_array(text: str, at: int) -> tuple[list[Json], tuple[Span, ...], int]:

@@ -42,7 +42,8 @@ _log = logging.getLogger("engrams.proxy")
 class MemoryDeadlines:
     """Seconds that a request waits for memory.
 
-    ``lookup``: for a lookup; ``cold``: for the first lookups of an owner, while its index is loaded; ``journal``: for turns to be stored.
+    ``lookup``: for a lookup; ``cold``: for the first lookups of an owner, while its index is
+    loaded; ``journal``: for turns to be stored.
     """
 
     lookup: float = 0.15
@@ -57,7 +58,8 @@ DEFAULT_DEADLINES = MemoryDeadlines()
 class RequestMemoryContext:
     """Memory for a request: prompt text, its hits, and the header note.
 
-    ``profile``: ids of the memories in the profile."""
+    ``profile``: ids of the memories in the profile.
+    """
 
     text: str
     hits: tuple[Hit, ...]
@@ -67,14 +69,20 @@ class RequestMemoryContext:
     @property
     def headers(self) -> dict[str, str]:
         """Headers of the answer that tell what went into the prompt."""
-        return {NOTE: self.note, **({PROFILE: ",".join(self.profile[:_PROFILE_IDS])} if self.profile else {})}
+        return {
+            NOTE: self.note,
+            **({PROFILE: ",".join(self.profile[:_PROFILE_IDS])} if self.profile else {}),
+        }
 
 
 class TimeLimitedEngine:
     """Engine calls with deadlines; late lookups go on in their thread."""
 
-    def __init__(self, engine: MemoryEngine, deadlines: MemoryDeadlines = DEFAULT_DEADLINES) -> None:
-        self._engine, self.peers = engine, engine.peers
+    def __init__(
+        self, engine: MemoryEngine, deadlines: MemoryDeadlines = DEFAULT_DEADLINES
+    ) -> None:
+        self._engine = engine
+        self.peers = engine.peers
         self._deadlines = deadlines
         self._readers = ThreadPoolExecutor(_READERS, "engrams-recall")
         self._embedders = ThreadPoolExecutor(1, "engrams-embed")
@@ -94,9 +102,18 @@ class TimeLimitedEngine:
         if chat_request.skip_reason or chat_request.caller is None or chat_request.question is None:
             return self._skip_memory(chat_request.skip_reason)
         owner = chat_request.caller.scope.owner
-        seconds = self._deadlines.lookup if self._lookups[owner] >= _COLD_LOOKUPS else max(self._deadlines.lookup, self._deadlines.cold)
+        seconds = (
+            self._deadlines.lookup
+            if self._lookups[owner] >= _COLD_LOOKUPS
+            else max(self._deadlines.lookup, self._deadlines.cold)
+        )
         said = chat_request.envelope.messages if chat_request.envelope else ()
-        work = partial(self._build_context, chat_request.question.text, chat_request.caller, [one for one in said if isinstance(one, dict)])
+        work = partial(
+            self._build_context,
+            chat_request.question.text,
+            chat_request.caller,
+            [one for one in said if isinstance(one, dict)],
+        )
         context, reason = await self._run(work, seconds)
         if context is None:
             return self._skip_memory(reason)
@@ -117,8 +134,13 @@ class TimeLimitedEngine:
 
     async def search(self, query: str, scope: Scope, limit: int) -> tuple[Hit, ...] | None:
         """Search for an offline answer; None: memory failed."""
-        found, _ = await self._run(partial(self._engine.search, _shorten(query), scope=scope, limit=limit), DRAIN_SECONDS)
-        return None if found is None else () if found.abstain else found.hits
+        found, _ = await self._run(
+            partial(self._engine.search, _shorten(query), scope=scope, limit=limit), DRAIN_SECONDS
+        )
+        if found is None:
+            return None
+        hits: tuple[Hit, ...] = found.hits
+        return () if found.abstain else hits
 
     @property
     def embedder(self) -> EmbedderCard:
@@ -128,15 +150,22 @@ class TimeLimitedEngine:
     async def embed(self, texts: Sequence[str]) -> Floats | None:
         """Embed texts, float32 [len(texts), dimension]; None: it failed.
 
-        In a thread of its own: many texts hold up no lookup."""
-        found: Floats | None = (await self._run(partial(self._engine.embedder.embed, texts), DRAIN_SECONDS, self._embedders))[0]
+        In a thread of its own: many texts hold up no lookup.
+        """
+        found: Floats | None = (
+            await self._run(
+                partial(self._engine.embedder.embed, texts), DRAIN_SECONDS, self._embedders
+            )
+        )[0]
         return found
 
     async def learn_thread(self, chat_request: ParsedProxyRequest) -> bool:
         """Look up the session of a response that another process gave."""
         if not (thread := chat_request.unknown_thread) or chat_request.caller is None:
             return False
-        find = partial(self._engine.sessions.responses.find, thread, chat_request.caller.scope.owner)
+        find = partial(
+            self._engine.sessions.responses.find, thread, chat_request.caller.scope.owner
+        )
         session = (await self._run(find, self._deadlines.lookup))[0]
         if session:
             chat_request.learn_thread(session)
@@ -145,10 +174,14 @@ class TimeLimitedEngine:
     async def note_answer(self, chat_request: ParsedProxyRequest, id: str) -> None:
         """Keep an answer's id, which the next request may name anywhere."""
         if chat_request.note_answer(id) and (caller := chat_request.caller) is not None:
-            note = partial(self._engine.sessions.responses.note, id, caller.session, caller.scope.owner)
+            note = partial(
+                self._engine.sessions.responses.note, id, caller.session, caller.scope.owner
+            )
             await self.wait_stored(self._track(self._write(note)))
 
-    def store(self, turns: Sequence[Turn], scope: Scope, after: asyncio.Task[bool] | None = None) -> asyncio.Task[bool]:
+    def store(
+        self, turns: Sequence[Turn], scope: Scope, after: asyncio.Task[bool] | None = None
+    ) -> asyncio.Task[bool]:
         """Store turns in the background, after those of ``after``."""
         return self._track(self._store(tuple(turns), scope, after))
 
@@ -166,7 +199,8 @@ class TimeLimitedEngine:
 
     def describe_excess(self, turn: Turn | None) -> str:
         """Say that a turn is too long to be stored, else nothing."""
-        size, most = len(turn.text.strip().encode("utf-8", "replace")) if turn else 0, self._engine.settings.limits.text_bytes
+        size = len(turn.text.strip().encode("utf-8", "replace")) if turn else 0
+        most = self._engine.settings.limits.text_bytes
         return f"{size} bytes; limits.text_bytes is {most}" if size > most else ""
 
     async def wait_stored(self, task: asyncio.Task[bool] | None) -> None:
@@ -193,19 +227,31 @@ class TimeLimitedEngine:
             threads.shutdown(wait=False, cancel_futures=True)
         self._writers.shutdown(wait=False)
 
-    def _build_context(self, query: str, caller: ChatCaller, said: Sequence[Mapping[str, Json]]) -> Context:
+    def _build_context(
+        self, query: str, caller: ChatCaller, said: Sequence[Mapping[str, Json]]
+    ) -> Context:
         if self._engine.settings.delivery.by_turn:
-            return self._engine.deliver(said, scope=caller.scope, session=caller.session, limit=caller.top_k)
-        ask = partial(self._engine.context, _shorten(query), scope=caller.scope, session=caller.session)
+            return self._engine.deliver(
+                said, scope=caller.scope, session=caller.session, limit=caller.top_k
+            )
+        ask = partial(
+            self._engine.context, _shorten(query), scope=caller.scope, session=caller.session
+        )
         context = ask(limit=caller.top_k)
         above = sum(hit.score >= caller.threshold for hit in context.hits)
         return context if above == len(context.hits) else ask(limit=above)
 
-    def _use_context(self, chat_request: ParsedProxyRequest, context: Context) -> RequestMemoryContext:
+    def _use_context(
+        self, chat_request: ParsedProxyRequest, context: Context
+    ) -> RequestMemoryContext:
         """Drop irrelevant memories and those the conversation already holds."""
         known = chat_request.contains_all([hit.record.text for hit in context.hits])
         hits = () if context.abstain or known else context.hits
-        text = context.text if hits else "\n\n".join(part for part in (context.prefix, context.summary) if part)
+        text = (
+            context.text
+            if hits
+            else "\n\n".join(part for part in (context.prefix, context.summary) if part)
+        )
         note = f"used:{len(hits)}" if text else "none"
         self._counts["used" if text else "none"] += 1
         return RequestMemoryContext(text, hits, note, context.standing if context.prefix else ())
@@ -214,7 +260,9 @@ class TimeLimitedEngine:
         self._counts[f"skipped:{reason}"] += 1
         return RequestMemoryContext("", (), f"skipped:{reason}")
 
-    async def _run(self, work: Callable[[], Any], seconds: float, threads: ThreadPoolExecutor | None = None) -> tuple[Any, str]:
+    async def _run(
+        self, work: Callable[[], Any], seconds: float, threads: ThreadPoolExecutor | None = None
+    ) -> tuple[Any, str]:
         """Run in a thread; None and a reason without a timely result."""
         if self._waiting >= _MAX_WAITING:
             return None, "busy"
@@ -223,7 +271,9 @@ class TimeLimitedEngine:
         future.add_done_callback(self._end_lookup)
         await asyncio.wait({future}, timeout=seconds)
         if not future.done():
-            _log.warning("memory lookup took longer than %.2f s; the request went on without it", seconds)
+            _log.warning(
+                "memory lookup took longer than %.2f s; the request went on without it", seconds
+            )
             return None, "timeout"
         return (None, "error") if future.exception() else (future.result(), "")
 
@@ -232,12 +282,17 @@ class TimeLimitedEngine:
         if not future.cancelled() and (fault := future.exception()):
             _log_fault("memory lookup failed", fault)
 
-    async def _store(self, turns: tuple[Turn, ...], scope: Scope, after: asyncio.Task[bool] | None) -> bool:
+    async def _store(
+        self, turns: tuple[Turn, ...], scope: Scope, after: asyncio.Task[bool] | None
+    ) -> bool:
         if after is not None:
             await asyncio.wait({after})
         kept = [turn for turn in turns if not self.describe_excess(turn)]
         if len(kept) < len(turns):
-            _log.warning("a message was passed on and not stored: %s", next(filter(None, map(self.describe_excess, turns))))
+            _log.warning(
+                "a message was passed on and not stored: %s",
+                next(filter(None, map(self.describe_excess, turns))),
+            )
             self._counts["too_long"] += len(turns) - len(kept)
         if not kept:
             return True

@@ -23,12 +23,31 @@ from engrams.surfaces.proxy.apierrors import error_response
 from engrams.surfaces.proxy.chatendpoint import ProxyChatEndpoint, run_beside
 from engrams.surfaces.proxy.chatprotocols import DIALECTS
 from engrams.surfaces.proxy.localmodels import LocalModelEndpoint
-from engrams.surfaces.proxy.memorydeadlines import DEFAULT_DEADLINES, MemoryDeadlines, TimeLimitedEngine
+from engrams.surfaces.proxy.memorydeadlines import (
+    DEFAULT_DEADLINES,
+    MemoryDeadlines,
+    TimeLimitedEngine,
+)
 from engrams.surfaces.proxy.quoteanswers import HOW, QuoteAnswerEndpoint
-from engrams.surfaces.proxy.upstreamservers import UpstreamModelLister, UpstreamRouter, no_upstream_error, response_headers
+from engrams.surfaces.proxy.upstreamservers import (
+    UpstreamModelLister,
+    UpstreamRouter,
+    no_upstream_error,
+    response_headers,
+)
 from engrams.types import Json
 
-_PARTS = ("chat", "completions", "messages", "embeddings", "models", "responses", "audio", "images", "files")
+_PARTS = (
+    "chat",
+    "completions",
+    "messages",
+    "embeddings",
+    "models",
+    "responses",
+    "audio",
+    "images",
+    "files",
+)
 _OPENAI = tuple(f"/v1/{part}" for part in _PARTS)
 _SWITCH = 0.0005
 """Thread switch interval in seconds; Python's 0.005 would delay every piece of a stream."""
@@ -40,9 +59,15 @@ _PEEK = 16_000_000
 class ProxyMount:
     """Chat with memory; every other path is relayed unchanged.
 
-    Its routes go last."""
+    Its routes go last.
+    """
 
-    def __init__(self, engine: MemoryEngine, settings: Settings, deadlines: MemoryDeadlines = DEFAULT_DEADLINES) -> None:
+    def __init__(
+        self,
+        engine: MemoryEngine,
+        settings: Settings,
+        deadlines: MemoryDeadlines = DEFAULT_DEADLINES,
+    ) -> None:
         self._settings = settings
         self._memory = TimeLimitedEngine(engine, deadlines)
         self._upstreams = UpstreamRouter(settings.serve)
@@ -52,18 +77,38 @@ class ProxyMount:
     def install(self, app: FastAPI) -> None:
         if not self._upstreams:
             local = LocalModelEndpoint(self._memory)
-            quotes = {each.path: QuoteAnswerEndpoint(self._memory, self._settings, each).__call__ for each in DIALECTS}
-            posts = {**quotes, "/v1/embeddings": local.embeddings, "/api/embed": local.embed, "/api/embeddings": local.embed}
+            quotes = {
+                each.path: QuoteAnswerEndpoint(self._memory, self._settings, each).__call__
+                for each in DIALECTS
+            }
+            posts = {
+                **quotes,
+                "/v1/embeddings": local.embeddings,
+                "/api/embed": local.embed,
+                "/api/embeddings": local.embed,
+            }
             named = {"/v1/models/{name:path}": local.models, "/api/version": local.version}
             gets = {"/v1/models": local.models, "/api/tags": local.tags, **named}
         else:
-            posts = {each.path: ProxyChatEndpoint(self._upstreams, self._memory, self._settings, each).__call__ for each in DIALECTS}
+            posts = {
+                each.path: (
+                    ProxyChatEndpoint(self._upstreams, self._memory, self._settings, each).__call__
+                )
+                for each in DIALECTS
+            }
             lister = UpstreamModelLister(self._upstreams)
-            gets = {"/v1/models": lister.models, "/api/tags": lister.tags} if self._upstreams.routes else {}
-        # A base URL without /v1 is the most common mistake of clients; memory would be left out in silence.
+            gets = (
+                {"/v1/models": lister.models, "/api/tags": lister.tags}
+                if self._upstreams.routes
+                else {}
+            )
+        # A base URL without /v1 is the most common mistake of clients; memory would be left out in
+        # silence.
         posts |= {each.path.removeprefix("/v1"): posts[each.path] for each in DIALECTS}
         for method, routes in (("POST", posts), ("GET", gets)):
-            app.router.routes += [Route(path, answer, methods=[method]) for path, answer in routes.items()]
+            app.router.routes += [
+                Route(path, answer, methods=[method]) for path, answer in routes.items()
+            ]
         app.mount("/", self._relay_any)
 
     async def start(self) -> None:
@@ -86,7 +131,11 @@ class ProxyMount:
         serve = self._settings.serve
         return {
             "openai_base_url": self._upstreams.main.address if self._upstreams.main else "",
-            "routes": {model: server.address for models, server in self._upstreams.routes for model in models},
+            "routes": {
+                model: server.address
+                for models, server in self._upstreams.routes
+                for model in models
+            },
             "default_top_k": serve.top_k,
             "memory": dict(self._memory.counts()),
         }
@@ -94,14 +143,18 @@ class ProxyMount:
     async def _relay_any(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Relay any method and path."""
         if scope["type"] != "http":
-            await send({"type": "websocket.close", "code": 1003, "reason": "engrams relays no web sockets"})
+            await send(
+                {"type": "websocket.close", "code": 1003, "reason": "engrams relays no web sockets"}
+            )
             return
         if not scope.get("engrams.relay"):
             text = f"There is nothing at {scope['path']}. GET /openapi.json lists all paths."
             await error_response(scope["path"], 404, text, "not_found")(scope, receive, send)
             return
         if not self._upstreams:
-            response: Response = error_response(scope["path"], 404, _explain_nothing(scope), "not_found")
+            response: Response = error_response(
+                scope["path"], 404, _explain_nothing(scope), "not_found"
+            )
             await response(scope, receive, send)
             return
         response = await self._relay(scope, receive)
@@ -109,7 +162,9 @@ class ProxyMount:
 
     async def _relay(self, scope: Scope, receive: Receive) -> Response:
         names = {name for name, _ in scope["headers"]}
-        inbound = InboundRequest(receive, b"content-length" in names or b"transfer-encoding" in names)
+        inbound = InboundRequest(
+            receive, b"content-length" in names or b"transfer-encoding" in names
+        )
         model = await self._find_model(scope, inbound) if self._upstreams.routes else ""
         upstream = self._upstreams.find(model)
         if upstream is None:
@@ -119,7 +174,9 @@ class ProxyMount:
 
         async def answer(gone: asyncio.Task[None]) -> Response:
             try:
-                found = await upstream.send(scope["method"], url, headers, inbound.body() if inbound.has_body else None)
+                found = await upstream.send(
+                    scope["method"], url, headers, inbound.body() if inbound.has_body else None
+                )
             except httpx2.HTTPError as fault:
                 return upstream.unreachable_error(scope["path"], fault)
             return RelayResponse(found, response_headers(found, decoded=False), gone)
@@ -141,13 +198,27 @@ class ProxyMount:
 def _explain_nothing(scope: Scope) -> str:
     """Write the 404 message, with the nearest known path."""
     path = scope["path"]
-    ours = {getattr(route, "path", "") for route in scope["app"].routes if "{" not in getattr(route, "path", "{")}
-    near = get_close_matches(path, ours - set(_OPENAI), 1, 0.8) if not path.startswith((*_OPENAI, "/api/")) else []
+    ours = {
+        getattr(route, "path", "")
+        for route in scope["app"].routes
+        if "{" not in getattr(route, "path", "{")
+    }
+    near = (
+        get_close_matches(path, ours - set(_OPENAI), 1, 0.8)
+        if not path.startswith((*_OPENAI, "/api/"))
+        else []
+    )
     if near:
-        return f"There is nothing at {path}. Did you mean {near[0]}? GET /openapi.json lists all paths."
+        return (
+            f"There is nothing at {path}. Did you mean {near[0]}? GET /openapi.json lists all"
+            " paths."
+        )
     if path.startswith(_OPENAI):
         return f"There is nothing at {path} without an upstream. {HOW}"
-    return f"There is nothing at {path}. GET /openapi.json lists all paths; what a model server has needs an upstream. {HOW}"
+    return (
+        f"There is nothing at {path}. GET /openapi.json lists all paths; what a model server has"
+        f" needs an upstream. {HOW}"
+    )
 
 
 class InboundRequest:

@@ -6,10 +6,21 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 
 from engrams.frozendata import dataclass
-from engrams.surfaces.proxy.chatprotocols import ANTHROPIC, CHAT, OLLAMA_CHAT, OLLAMA_GENERATE, RESPONSES, json_line, sse_event
+from engrams.surfaces.proxy.chatprotocols import (
+    ANTHROPIC,
+    CHAT,
+    OLLAMA_CHAT,
+    OLLAMA_GENERATE,
+    RESPONSES,
+    json_line,
+    sse_event,
+)
 from engrams.types import Json
 
 MODEL = "engrams-offline"
+
+
+_CHAT_USAGE = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +47,12 @@ class OfflineFormat:
 
 
 def _chat_whole(answer: OfflineAnswer) -> dict[str, Json]:
-    choice = {"index": 0, "message": {"role": "assistant", "content": answer.text}, "logprobs": None, "finish_reason": "stop"}
+    choice = {
+        "index": 0,
+        "message": {"role": "assistant", "content": answer.text},
+        "logprobs": None,
+        "finish_reason": "stop",
+    }
     return {**_chat_head(answer, "chat.completion"), "choices": [choice], "usage": _CHAT_USAGE}
 
 
@@ -52,17 +68,26 @@ def _chat_stream(answer: OfflineAnswer) -> Iterator[bytes]:
     yield b"data: [DONE]\n\n"
 
 
-_CHAT_USAGE = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
-
-
 def _chat_head(answer: OfflineAnswer, kind: str) -> dict[str, Json]:
-    return {"id": f"chatcmpl-{answer.id}", "object": kind, "created": int(answer.now.timestamp()), "model": MODEL}
+    return {
+        "id": f"chatcmpl-{answer.id}",
+        "object": kind,
+        "created": int(answer.now.timestamp()),
+        "model": MODEL,
+    }
 
 
 def _response_whole(answer: OfflineAnswer) -> dict[str, Json]:
-    details = {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
+    details = {
+        "input_tokens_details": {"cached_tokens": 0},
+        "output_tokens_details": {"reasoning_tokens": 0},
+    }
     usage = {"input_tokens": 0, "output_tokens": 0, "total_tokens": 0, **details}
-    return {**_response_head(answer, "completed"), "output": [_response_item(answer, "completed")], "usage": usage}
+    return {
+        **_response_head(answer, "completed"),
+        "output": [_response_item(answer, "completed")],
+        "usage": usage,
+    }
 
 
 def _response_stream(answer: OfflineAnswer) -> Iterator[bytes]:
@@ -77,7 +102,11 @@ def _response_events(answer: OfflineAnswer) -> Iterator[dict[str, Json]]:
     place = {"output_index": 0, "item_id": item["id"], "content_index": 0}
     yield {"type": "response.created", "response": begun}
     yield {"type": "response.in_progress", "response": begun}
-    yield {"type": "response.output_item.added", "output_index": 0, "item": {**item, "status": "in_progress", "content": []}}
+    yield {
+        "type": "response.output_item.added",
+        "output_index": 0,
+        "item": {**item, "status": "in_progress", "content": []},
+    }
     yield {"type": "response.content_part.added", **place, "part": {**part, "text": ""}}
     for piece in answer.pieces:
         yield {"type": "response.output_text.delta", **place, "delta": piece, "logprobs": []}
@@ -97,24 +126,53 @@ def _response_head(answer: OfflineAnswer, status: str) -> dict[str, Json]:
         "tools": [],
         "metadata": {},
     }
-    head = {"id": f"resp_{answer.id}", "object": "response", "created_at": int(answer.now.timestamp()), "status": status, "model": MODEL}
+    head = {
+        "id": f"resp_{answer.id}",
+        "object": "response",
+        "created_at": int(answer.now.timestamp()),
+        "status": status,
+        "model": MODEL,
+    }
     return {**head, **given, **fixed}
 
 
 def _response_item(answer: OfflineAnswer, status: str) -> dict[str, Json]:
     part = {"type": "output_text", "text": answer.text, "annotations": []}
-    return {"type": "message", "id": f"msg_{answer.id}", "role": "assistant", "status": status, "content": [part]}
+    return {
+        "type": "message",
+        "id": f"msg_{answer.id}",
+        "role": "assistant",
+        "status": status,
+        "content": [part],
+    }
 
 
 def _message_whole(answer: OfflineAnswer) -> dict[str, Json]:
-    return {**_message_head(answer), "content": [{"type": "text", "text": answer.text}], "stop_reason": "end_turn"}
+    return {
+        **_message_head(answer),
+        "content": [{"type": "text", "text": answer.text}],
+        "stop_reason": "end_turn",
+    }
 
 
 def _message_stream(answer: OfflineAnswer) -> Iterator[bytes]:
-    yield _named_event({"type": "message_start", "message": {**_message_head(answer), "content": [], "stop_reason": None}})
-    yield _named_event({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}})
+    yield _named_event(
+        {
+            "type": "message_start",
+            "message": {**_message_head(answer), "content": [], "stop_reason": None},
+        }
+    )
+    yield _named_event(
+        {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}
+    )
     for piece in answer.pieces:
-        yield _named_event({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": piece}})
+        yield _named_event(
+            {
+                "type": "content_block_delta",
+                "index": 0,
+                "delta": {"type": "text_delta", "text": piece},
+            }
+        )
     yield _named_event({"type": "content_block_stop", "index": 0})
     end = {"stop_reason": "end_turn", "stop_sequence": None}
     yield _named_event({"type": "message_delta", "delta": end, "usage": {"output_tokens": 0}})
@@ -131,8 +189,18 @@ def _ollama_format(write: Callable[[str], dict[str, Json]]) -> OfflineFormat:
     """Build Ollama's format; ``write`` puts a text in its member."""
 
     def line(answer: OfflineAnswer, text: str, *, done: bool) -> dict[str, Json]:
-        end = {"done_reason": "stop", "total_duration": 0, "prompt_eval_count": 0, "eval_count": 0} if done else {}
-        return {"model": MODEL, "created_at": answer.now.isoformat(), **write(text), "done": done, **end}
+        end = (
+            {"done_reason": "stop", "total_duration": 0, "prompt_eval_count": 0, "eval_count": 0}
+            if done
+            else {}
+        )
+        return {
+            "model": MODEL,
+            "created_at": answer.now.isoformat(),
+            **write(text),
+            "done": done,
+            **end,
+        }
 
     def stream(answer: OfflineAnswer) -> Iterator[bytes]:
         for piece in answer.pieces:
@@ -150,7 +218,9 @@ FORMATS: Mapping[str, OfflineFormat] = {
     CHAT.path: OfflineFormat(_chat_whole, _chat_stream),
     RESPONSES.path: OfflineFormat(_response_whole, _response_stream),
     ANTHROPIC.path: OfflineFormat(_message_whole, _message_stream),
-    OLLAMA_CHAT.path: _ollama_format(lambda text: {"message": {"role": "assistant", "content": text}}),
+    OLLAMA_CHAT.path: _ollama_format(
+        lambda text: {"message": {"role": "assistant", "content": text}}
+    ),
     OLLAMA_GENERATE.path: _ollama_format(lambda text: {"response": text}),
 }
 """Formats by path."""

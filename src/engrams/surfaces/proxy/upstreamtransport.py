@@ -8,7 +8,8 @@ from collections.abc import AsyncIterator, Callable
 import httptools
 import httpx2
 
-_IDLE, _IDLE_SECONDS = 100, 5.0
+_IDLE = 100
+_IDLE_SECONDS = 5.0
 """Connections kept for later requests, and how long."""
 _HEAD_BYTES = 100_000
 _HIGH = 1 << 18
@@ -18,7 +19,9 @@ _HIGH = 1 << 18
 class UpstreamTransport(httpx2.AsyncBaseTransport):
     """Transport of requests to one server by http.
 
-    The framework's own takes apart each piece of a stream in several layers, which costs a stream five times the work."""
+    The framework's own takes apart each piece of a stream in several layers, which costs a stream
+    five times the work.
+    """
 
     def __init__(self) -> None:
         self._idle: list[UpstreamConnection] = []
@@ -33,7 +36,9 @@ class UpstreamTransport(httpx2.AsyncBaseTransport):
             connection.close()
             raise
         stream = UpstreamAnswerStream(connection, seconds.get("read"), self._release)
-        return httpx2.Response(connection.status, headers=connection.headers, stream=stream, request=request)
+        return httpx2.Response(
+            connection.status, headers=connection.headers, stream=stream, request=request
+        )
 
     async def aclose(self) -> None:
         while self._idle:
@@ -59,8 +64,14 @@ class UpstreamTransport(httpx2.AsyncBaseTransport):
 class UpstreamAnswerStream(httpx2.AsyncByteStream):
     """Body of an answer, as it comes."""
 
-    def __init__(self, connection: UpstreamConnection, seconds: float | None, release: Callable[[UpstreamConnection], None]) -> None:
-        self._connection, self._seconds = connection, seconds
+    def __init__(
+        self,
+        connection: UpstreamConnection,
+        seconds: float | None,
+        release: Callable[[UpstreamConnection], None],
+    ) -> None:
+        self._connection = connection
+        self._seconds = seconds
         self._release: Callable[[UpstreamConnection], None] | None = release
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
@@ -68,7 +79,8 @@ class UpstreamAnswerStream(httpx2.AsyncByteStream):
             yield piece
 
     async def aclose(self) -> None:
-        release, self._release = self._release, None
+        release = self._release
+        self._release = None
         if release is not None:
             release(self._connection)
 
@@ -76,10 +88,13 @@ class UpstreamAnswerStream(httpx2.AsyncByteStream):
 class UpstreamConnection(asyncio.Protocol):
     """Connection that carries one request at a time.
 
-    ``status`` and ``headers`` of the answer; ``closed``: no further request can use it; ``rested``: since when it is idle."""
+    ``status`` and ``headers`` of the answer; ``closed``: no further request can use it; ``rested``:
+    since when it is idle.
+    """
 
     def __init__(self) -> None:
-        self.closed, self.rested = False, 0.0
+        self.closed = False
+        self.rested = 0.0
         self.status = 0
         self.headers: list[tuple[bytes, bytes]] = []
         self._loop = asyncio.get_running_loop()
@@ -89,9 +104,12 @@ class UpstreamConnection(asyncio.Protocol):
         self._fault: httpx2.TransportError | None = None
         self._pieces: list[bytes] = []
         self._held = self._head_size = 0
-        self._is_full = self._is_paused = self._is_sent = self._has_head = self._has_ended = self._keeps = self._is_bodiless = False
+        self._is_full = self._is_paused = self._is_sent = self._has_head = self._has_ended = (
+            self._keeps
+        ) = self._is_bodiless = False
 
-    # ------------------------------------------------------------------------------------------------- for the transport
+    # ----------------------------------------------------------------------------------------------
+    # for the transport
 
     async def send(self, request: httpx2.Request, seconds: float | None) -> None:
         """Send a request. httpx2.TransportError: it cannot be sent; what its body raises."""
@@ -100,11 +118,14 @@ class UpstreamConnection(asyncio.Protocol):
         lines += [b"%s: %s" % pair for pair in request.headers.raw]
         if any(b"\r" in line or b"\n" in line for line in lines):
             raise httpx2.LocalProtocolError("The head of the request holds a line break.")
-        self._parser, self.headers = httptools.HttpResponseParser(self), []
+        self._parser = httptools.HttpResponseParser(self)
+        self.headers = []
         self._parser.set_dangerous_leniencies(lenient_optional_cr_before_lf=True)
-        self._head_size, self._is_bodiless = 0, request.method == "HEAD"
+        self._head_size = 0
+        self._is_bodiless = request.method == "HEAD"
         self._is_sent = self._has_head = self._has_ended = self._keeps = False
-        head, chunked = b"\r\n".join([*lines, b"", b""]), "transfer-encoding" in request.headers
+        head = b"\r\n".join([*lines, b"", b""])
+        chunked = "transfer-encoding" in request.headers
         assert isinstance(request.stream, httpx2.AsyncByteStream)
         async for piece in request.stream:
             while self._is_full and not self._is_answered:
@@ -112,7 +133,9 @@ class UpstreamConnection(asyncio.Protocol):
             if self._is_answered:
                 return  # before it has heard all: it reads no more
             if piece:
-                self._transport.write(head + (b"%x\r\n%s\r\n" % (len(piece), piece) if chunked else piece))
+                self._transport.write(
+                    head + (b"%x\r\n%s\r\n" % (len(piece), piece) if chunked else piece)
+                )
                 head = b""
         if not self._is_answered:
             self._transport.write(head + (b"0\r\n\r\n" if chunked else b""))
@@ -132,7 +155,8 @@ class UpstreamConnection(asyncio.Protocol):
     async def read(self, seconds: float | None) -> bytes:
         """Read what has come of the body; empty: its end.
 
-        httpx2.TransportError: it broke off."""
+        httpx2.TransportError: it broke off.
+        """
         while not self._pieces:
             if self._has_ended:
                 return b""
@@ -149,8 +173,11 @@ class UpstreamConnection(asyncio.Protocol):
 
     def rest(self) -> bool:
         """Prepare for another request; False: there can be none."""
-        self._parser, self.rested = None, self._loop.time()
-        return self._is_sent and self._has_ended and self._keeps and not (self._pieces or self.closed)
+        self._parser = None
+        self.rested = self._loop.time()
+        return (
+            self._is_sent and self._has_ended and self._keeps and not (self._pieces or self.closed)
+        )
 
     def close(self) -> None:
         self.closed = True
@@ -160,7 +187,11 @@ class UpstreamConnection(asyncio.Protocol):
     async def _wait(self, seconds: float | None, late: type[httpx2.TimeoutException]) -> None:
         """Wait until something has changed."""
         self._waiter = self._loop.create_future()
-        timer = None if seconds is None else self._loop.call_later(seconds, self._fail, late("The upstream took too long."))
+        timer = (
+            None
+            if seconds is None
+            else self._loop.call_later(seconds, self._fail, late("The upstream took too long."))
+        )
         try:
             await self._waiter
         finally:
@@ -177,7 +208,8 @@ class UpstreamConnection(asyncio.Protocol):
         self.close()
         self._wake()
 
-    # ---------------------------------------------------------------------------------------------- called by the socket
+    # ----------------------------------------------------------------------------------------------
+    # called by the socket
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         self._transport = transport
@@ -192,19 +224,25 @@ class UpstreamConnection(asyncio.Protocol):
         except (httptools.HttpParserError, httptools.HttpParserUpgrade) as fault:
             self._fail(httpx2.RemoteProtocolError(f"The upstream's answer is no HTTP: {fault}."))
         if not self._has_head and self._head_size > _HEAD_BYTES:
-            self._fail(httpx2.RemoteProtocolError("The head of the upstream's answer is too large."))
+            self._fail(
+                httpx2.RemoteProtocolError("The head of the upstream's answer is too large.")
+            )
         if self._held > _HIGH and not self._is_paused and self._transport is not None:
             self._is_paused = True
             self._transport.pause_reading()
         self._wake()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        framed = any(name.lower() in (b"content-length", b"transfer-encoding") for name, _ in self.headers)
+        framed = any(
+            name.lower() in (b"content-length", b"transfer-encoding") for name, _ in self.headers
+        )
         if self._has_head and exc is None and not framed:
             self._has_ended = True
         elif not self._has_ended:
             what = "in the middle of" if self._has_head else "before"
-            self._fault = self._fault or httpx2.RemoteProtocolError(f"The upstream closed the connection {what} its answer.")
+            self._fault = self._fault or httpx2.RemoteProtocolError(
+                f"The upstream closed the connection {what} its answer."
+            )
         self.closed = True
         self._wake()
 
@@ -215,7 +253,8 @@ class UpstreamConnection(asyncio.Protocol):
         self._is_full = False
         self._wake()
 
-    # ---------------------------------------------------------------------------------------------- called by the parser
+    # ----------------------------------------------------------------------------------------------
+    # called by the parser
 
     def on_message_begin(self) -> None:
         self._keeps = self._keeps and not self._has_ended
@@ -232,7 +271,9 @@ class UpstreamConnection(asyncio.Protocol):
         if status < 200:
             self.headers = []  # it will go on
             return
-        self.status, self._has_head, self._has_ended = status, True, self._is_bodiless
+        self.status = status
+        self._has_head = True
+        self._has_ended = self._is_bodiless
         self._keeps = self._parser.should_keep_alive() and not self._is_bodiless
 
     def on_body(self, body: bytes) -> None:
@@ -247,7 +288,9 @@ class UpstreamConnection(asyncio.Protocol):
 async def _connect(url: httpx2.URL, seconds: float | None) -> UpstreamConnection:
     try:
         async with asyncio.timeout(seconds):
-            made = await asyncio.get_running_loop().create_connection(UpstreamConnection, url.host, url.port or 80)
+            made = await asyncio.get_running_loop().create_connection(
+                UpstreamConnection, url.host, url.port or 80
+            )
     except TimeoutError:
         raise httpx2.ConnectTimeout("The upstream took too long to connect.") from None
     except OSError as fault:

@@ -48,6 +48,18 @@ _HEADERS = {
 _CACHE_FOREVER = "public, max-age=31536000, immutable"
 _REVALIDATE = "no-cache"
 
+PREFIX = "/ui/"
+
+_TYPES = {
+    ".html": "text/html; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".json": "application/json",
+}
+_MIN_PACKED_BYTES = 1000
+"""Smaller files are not compressed."""
+
 
 class WebPageMount:
     """Routes that serve the web page's static files."""
@@ -57,7 +69,11 @@ class WebPageMount:
 
     def install(self, app: FastAPI) -> None:
         app.router.routes.append(Route("/", self._index, methods=["GET"], include_in_schema=False))
-        app.router.routes.append(Route(PREFIX + "{mark}/{path:path}", self._file, methods=["GET"], include_in_schema=False))
+        app.router.routes.append(
+            Route(
+                PREFIX + "{mark}/{path:path}", self._file, methods=["GET"], include_in_schema=False
+            )
+        )
 
     async def start(self) -> None:
         """Nothing to start."""
@@ -73,16 +89,26 @@ class WebPageMount:
 
     async def _file(self, request: Request) -> Response:
         current = request.path_params["mark"] == self._files.mark
-        return self._answer(request, self._files.get(request.path_params["path"]), _CACHE_FOREVER if current else _REVALIDATE)
+        return self._answer(
+            request,
+            self._files.get(request.path_params["path"]),
+            _CACHE_FOREVER if current else _REVALIDATE,
+        )
 
-    def _answer(self, request: Request, asset: ServedPageFile | None, cache_control: str) -> Response:
+    def _answer(
+        self, request: Request, asset: ServedPageFile | None, cache_control: str
+    ) -> Response:
         if asset is None:
             return Response("There is no such file.", 404, _HEADERS, "text/plain; charset=utf-8")
         headers = {**_HEADERS, "etag": asset.etag, "cache-control": cache_control}
         if asset.etag in request.headers.get("if-none-match", ""):
             return Response(status_code=304, headers=headers)
         if asset.packed and "gzip" in request.headers.get("accept-encoding", ""):
-            return Response(asset.packed, headers={**headers, "content-encoding": "gzip"}, media_type=asset.media)
+            return Response(
+                asset.packed,
+                headers={**headers, "content-encoding": "gzip"},
+                media_type=asset.media,
+            )
         return Response(asset.body, headers=headers, media_type=asset.media)
 
 
@@ -92,17 +118,6 @@ def create_mount(engine: MemoryEngine, settings: Settings) -> WebPageMount:  # n
 
 
 ROOT = Path(__file__).parent / "static"
-PREFIX = "/ui/"
-
-_TYPES = {
-    ".html": "text/html; charset=utf-8",
-    ".css": "text/css; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".svg": "image/svg+xml",
-    ".json": "application/json",
-}
-_MIN_PACKED_BYTES = 1000
-"""Smaller files are not compressed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +133,9 @@ class ServedPageFile:
 class PageFileCollection:
     """Static files by path, read at the first request.
 
-    ``mark`` is a digest of all of them and part of every address (``/ui/<mark>/app.js``): a browser may cache a file for ever and never
-    mixes two versions."""
+    ``mark`` is a digest of all of them and part of every address (``/ui/<mark>/app.js``): a browser
+    may cache a file for ever and never mixes two versions.
+    """
 
     def get(self, path: str) -> ServedPageFile | None:
         return self._files.get(path)
@@ -133,18 +149,29 @@ class PageFileCollection:
 
     @cached_property
     def _bodies(self) -> Mapping[str, bytes]:
-        found = {path.relative_to(ROOT).as_posix(): path.read_bytes() for path in ROOT.rglob("*") if path.suffix in _TYPES}
+        found = {
+            path.relative_to(ROOT).as_posix(): path.read_bytes()
+            for path in ROOT.rglob("*")
+            if path.suffix in _TYPES
+        }
         return {**found, "js/words.js": vocabulary_module(languages(found))}
 
     @cached_property
     def _files(self) -> Mapping[str, ServedPageFile]:
         page = self._bodies["index.html"].replace(PREFIX.encode(), f"{PREFIX}{self.mark}/".encode())
-        return {path: _to_file(path, body) for path, body in {**self._bodies, "index.html": page}.items()}
+        return {
+            path: _to_file(path, body)
+            for path, body in {**self._bodies, "index.html": page}.items()
+        }
 
 
 def languages(bodies: Mapping[str, bytes]) -> dict[str, str]:
     """Map the languages that have a file (``lang/de.json``) to their own names."""
-    found = {path.removeprefix("lang/").removesuffix(".json"): body for path, body in bodies.items() if path.startswith("lang/")}
+    found = {
+        path.removeprefix("lang/").removesuffix(".json"): body
+        for path, body in bodies.items()
+        if path.startswith("lang/")
+    }
     return {code: json.loads(body)["language"] for code, body in sorted(found.items())}
 
 
@@ -159,9 +186,16 @@ def vocabulary_module(spoken: Mapping[str, str]) -> bytes:
         "STATUSES": [status.value for status in Status],
         "LINKS": [link.value for link in EdgeType],
     }
-    return "".join(f"export const {name} = {json.dumps(table)};\n" for name, table in tables.items()).encode()
+    return "".join(
+        f"export const {name} = {json.dumps(table)};\n" for name, table in tables.items()
+    ).encode()
 
 
 def _to_file(path: str, body: bytes) -> ServedPageFile:
     packed = gzip.compress(body, 9, mtime=0) if len(body) >= _MIN_PACKED_BYTES else b""
-    return ServedPageFile(body, packed, _TYPES["." + path.rpartition(".")[2]], f'"{hashlib.blake2b(body, digest_size=8).hexdigest()}"')
+    return ServedPageFile(
+        body,
+        packed,
+        _TYPES["." + path.rpartition(".")[2]],
+        f'"{hashlib.blake2b(body, digest_size=8).hexdigest()}"',
+    )

@@ -10,7 +10,16 @@ from typing import Any, Literal
 from engrams.clock import parse_time
 from engrams.errors import ConflictError
 from engrams.frozendata import dataclass
-from engrams.ports import GARDEN_STATE, WAKE, Job, JobQueue, JobSpec, OwnerStateRow, OwnerStateStore, RecordStore
+from engrams.ports import (
+    GARDEN_STATE,
+    WAKE,
+    Job,
+    JobQueue,
+    JobSpec,
+    OwnerStateRow,
+    OwnerStateStore,
+    RecordStore,
+)
 from engrams.read.readrequest import visible_scopes
 from engrams.settings import GardenSettings
 from engrams.types import Scope, Status
@@ -23,12 +32,22 @@ _DAY = timedelta(days=1)
 Ending = Literal["complete", "incomplete", "interrupted", "paused"]
 
 
+_GROWN = 1.05
+"""Growth since the last cycle from which size triggers another one."""
+
+
+_DOUBLED = 6
+"""Failures after which the pause grows no further: 64 times."""
+
+
 @dataclass(frozen=True, slots=True)
 class GardenCycleReport:
     """Report of an upkeep cycle: times, state, counts, summary.
 
-    ``modified``: memories that changed; ``compactions``: how many were merged into others. ``next_minutes``: the pause that the model asked
-    for (None: it was not asked). ``jobs``: steps of each job. ``state`` incomplete: the model gave no report."""
+    ``modified``: memories that changed; ``compactions``: how many were merged into others.
+    ``next_minutes``: the pause that the model asked for (None: it was not asked). ``jobs``: steps
+    of each job. ``state`` incomplete: the model gave no report.
+    """
 
     id: str
     why: str
@@ -50,7 +69,9 @@ class GardenCycleReport:
 class GardenCycleProgress:
     """Progress of a running cycle.
 
-    ``done``: finished jobs, whatever their result; none is repeated. ``job``: id of the queued job whose next attempt continues it."""
+    ``done``: finished jobs, whatever their result; none is repeated. ``job``: id of the queued job
+    whose next attempt continues it.
+    """
 
     report: GardenCycleReport
     done: tuple[str, ...] = ()
@@ -61,8 +82,10 @@ class GardenCycleProgress:
 class GardenState:
     """Saved state of an owner's upkeep: progress, reports, usage, undo log.
 
-    ``undo``: undo log by cycle. ``usage``: (time, tokens, calls) of the last day. ``failures``: failed cycles in a row. ``size``: active
-    memories after the last cycle. ``settled``: pairs of ids with a decision."""
+    ``undo``: undo log by cycle. ``usage``: (time, tokens, calls) of the last day. ``failures``:
+    failed cycles in a row. ``size``: active memories after the last cycle. ``settled``: pairs of
+    ids with a decision.
+    """
 
     paused: bool = False
     going: GardenCycleProgress | None = None
@@ -76,7 +99,9 @@ class GardenState:
     def with_report(self, report: GardenCycleReport, size: int) -> GardenState:
         """Return the state after a cycle; pauses leave ``failures`` unchanged."""
         failures = {"complete": 0, "paused": self.failures}.get(report.state, self.failures + 1)
-        return replace(self, going=None, reports=(*self.reports, report)[-_KEPT:], failures=failures, size=size)
+        return replace(
+            self, going=None, reports=(*self.reports, report)[-_KEPT:], failures=failures, size=size
+        )
 
     def with_usage(self, at: datetime, tokens: int, calls: int) -> GardenState:
         """Return the state after model use; entries older than a day go."""
@@ -86,7 +111,9 @@ class GardenState:
     def with_undo(self, cycle: str, records: list[Any], links: list[Any]) -> GardenState:
         entry = self.undo.get(cycle, {"records": [], "links": []})
         entry = {"records": [*entry["records"], *records], "links": [*entry["links"], *links]}
-        kept = {name: self.undo[name] for name in sorted(self.undo)[-_KEPT + 1 :] if name != cycle}  # ids sort by time
+        kept = {
+            name: self.undo[name] for name in sorted(self.undo)[-_KEPT + 1 :] if name != cycle
+        }  # ids sort by time
         return replace(self, undo={**kept, cycle: entry})
 
 
@@ -125,7 +152,11 @@ def decode(data: Mapping[str, Any]) -> GardenState:
     going = data.get("going")
     return GardenState(
         paused=bool(data.get("paused")),
-        going=GardenCycleProgress(_decode_report(going["report"]), tuple(going["done"]), going["job"]) if going else None,
+        going=GardenCycleProgress(
+            _decode_report(going["report"]), tuple(going["done"]), going["job"]
+        )
+        if going
+        else None,
         reports=tuple(_decode_report(each) for each in data.get("reports", ())),
         undo=data.get("undo", {}),
         usage=tuple((at, tokens, calls) for at, tokens, calls in data.get("usage", ())),
@@ -137,12 +168,12 @@ def decode(data: Mapping[str, Any]) -> GardenState:
 
 def _decode_report(data: Mapping[str, Any]) -> GardenCycleReport:
     known = {each.name for each in fields(GardenCycleReport)}
-    values: dict[str, Any] = {name: tuple(value) if name == "notes" else value for name, value in data.items() if name in known}
+    values: dict[str, Any] = {
+        name: tuple(value) if name == "notes" else value
+        for name, value in data.items()
+        if name in known
+    }
     return GardenCycleReport(**values)
-
-
-_GROWN = 1.05
-"""Growth since the last cycle from which size triggers another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,45 +193,78 @@ def list_entries(jobs: JobQueue, owner: Scope) -> tuple[ScheduledGardenCycle, ..
     return tuple(sorted(found, key=lambda entry: (-entry.priority, entry.at, entry.id)))
 
 
-def make_wake_job(owner: Scope, name: str, at: datetime, why: str, priority: int = 0, *, debounce: bool = False) -> JobSpec:
+def make_wake_job(
+    owner: Scope, name: str, at: datetime, why: str, priority: int = 0, *, debounce: bool = False
+) -> JobSpec:
     """Make the job of a scheduled cycle."""
-    return JobSpec(WAKE, f"{owner.key}|{name}", {"scope": owner.key, "why": why[:240]}, at, priority, debounce)
+    return JobSpec(
+        kind=WAKE,
+        key=f"{owner.key}|{name}",
+        payload={"scope": owner.key, "why": why[:240]},
+        due=at,
+        priority=priority,
+        debounce=debounce,
+    )
 
 
-def make_trigger_jobs(owner: Scope, now: datetime, section: GardenSettings, records: RecordStore, size: int) -> tuple[JobSpec, ...]:
+def make_trigger_jobs(
+    owner: Scope, now: datetime, section: GardenSettings, records: RecordStore, size: int
+) -> tuple[JobSpec, ...]:
     """Make the jobs of cycles that are due after learning.
 
-    ``size``: active memories after the last cycle."""
+    ``size``: active memories after the last cycle.
+    """
     found = []
     if section.trigger_hours:
         found.append(
             make_wake_job(
-                owner, "clock", now + timedelta(hours=section.trigger_hours), f"{section.trigger_hours:g} hours after something was learned"
+                owner,
+                "clock",
+                now + timedelta(hours=section.trigger_hours),
+                f"{section.trigger_hours:g} hours after something was learned",
             )
         )
     if section.idle_minutes:
-        found.append(make_wake_job(owner, "idle", now + timedelta(minutes=section.idle_minutes), "nobody spoke", debounce=True))
+        found.append(
+            make_wake_job(
+                owner,
+                "idle",
+                now + timedelta(minutes=section.idle_minutes),
+                "nobody spoke",
+                debounce=True,
+            )
+        )
     if section.trigger_memories:
         active = records.counts(visible_scopes(owner)).get("status", {}).get(Status.ACTIVE, 0)
         if active > max(section.trigger_memories, size * _GROWN):
-            found.append(make_wake_job(owner, "size", now, f"more than {section.trigger_memories:,} memories"))
+            found.append(
+                make_wake_job(
+                    owner, "size", now, f"more than {section.trigger_memories:,} memories"
+                )
+            )
     return tuple(found)
 
 
 def _to_entry(job: Job) -> ScheduledGardenCycle:
-    return ScheduledGardenCycle(job.id, job.due, job.priority, str(job.payload.get("why", "")), job.key.rpartition("|")[2])
+    return ScheduledGardenCycle(
+        id=job.id,
+        at=job.due,
+        priority=job.priority,
+        why=str(job.payload.get("why", "")),
+        name=job.key.rpartition("|")[2],
+    )
 
 
-_DOUBLED = 6
-"""Failures after which the pause grows no further: 64 times."""
-
-
-def compute_pause(asked: float | None, left: int | None, failures: int, section: GardenSettings) -> float:
+def compute_pause(
+    asked: float | None, left: int | None, failures: int, section: GardenSettings
+) -> float:
     """Return the minutes until the next cycle.
 
-    ``asked``: the model's wish (None: it named nothing). ``left``: tokens left today (None: unknown). ``failures``: failed cycles in a row.
-    Always within ``least_minutes`` and ``most_minutes``; the longest where nothing is known about limits or nothing is left; twice as long
-    with each failure, 64 times at most."""
+    ``asked``: the model's wish (None: it named nothing). ``left``: tokens left today (None:
+    unknown). ``failures``: failed cycles in a row. Always within ``least_minutes`` and
+    ``most_minutes``; the longest where nothing is known about limits or nothing is left; twice as
+    long with each failure, 64 times at most.
+    """
     if left is None or left <= 0:
         return section.max_pause_minutes
     wish = section.pause_minutes if asked is None else asked

@@ -10,7 +10,14 @@ from engrams import prompts
 from engrams.frozendata import dataclass
 from engrams.ports import ChatAnswer, ChatMessage, ChatModel, ChatRequest
 from engrams.tend.garden.mergeandlink import absorb, is_mergeable
-from engrams.tend.garden.rulejobs import GardenJobInput, PlannedGardenStep, archive_record, is_guarded, order_pair, preview_texts
+from engrams.tend.garden.rulejobs import (
+    GardenJobInput,
+    PlannedGardenStep,
+    archive_record,
+    is_guarded,
+    order_pair,
+    preview_texts,
+)
 from engrams.types import Edge, EdgeType, Record
 
 _SHOWN = 60
@@ -51,7 +58,8 @@ _SCHEMA: dict[str, Any] = {
 class GardenVisitResult:
     """Steps, decisions and cost of one review by the chat model.
 
-    ``reported``: it ended with a report. ``wakes``: (minutes, reason) of visits it asks for."""
+    ``reported``: it ended with a report. ``wakes``: (minutes, reason) of visits it asks for.
+    """
 
     reported: bool = False
     summary: str = ""
@@ -66,19 +74,37 @@ class GardenVisitResult:
 class GardenAgent:
     """Chat model with tools that reviews memory and proposes steps."""
 
-    def __init__(self, chat: ChatModel, garden: GardenJobInput, search: Callable[[str], Sequence[str]], queue: Sequence[str]) -> None:
+    def __init__(
+        self,
+        chat: ChatModel,
+        garden: GardenJobInput,
+        search: Callable[[str], Sequence[str]],
+        queue: Sequence[str],
+    ) -> None:
         """Set up a visit.
 
-        ``search``: ids of memories about a query. ``queue``: reasons of waiting entries, shown to the model."""
-        self._chat, self._garden, self._search, self._queue = chat, garden, search, queue
+        ``search``: ids of memories about a query. ``queue``: reasons of waiting entries, shown to
+        the model.
+        """
+        self._chat = chat
+        self._garden = garden
+        self._search = search
+        self._queue = queue
         self._known = {record.id: record for record in garden.records}
         self._shown: list[Record] = []
 
-    def visit(self, made: GardenVisitResult, tokens: int, spent: Callable[[ChatAnswer], None], alive: Callable[[], None]) -> None:
+    def visit(
+        self,
+        made: GardenVisitResult,
+        tokens: int,
+        spent: Callable[[ChatAnswer], None],
+        alive: Callable[[], None],
+    ) -> None:
         """Ask the model until it reports, or tokens or answers run out.
 
-        Results go into ``made`` as they come. ``spent`` is called with every answer, ``alive`` before each request. ModelError: the model
-        failed."""
+        Results go into ``made`` as they come. ``spent`` is called with every answer, ``alive``
+        before each request. ModelError: the model failed.
+        """
         section = self._garden.settings
         latest = sorted(self._known.values(), key=lambda record: record.telling_key, reverse=True)
         prompt = prompts.load("garden").render(
@@ -88,18 +114,25 @@ class GardenAgent:
             queue="; ".join(prompts.quote(why) for why in self._queue) or "nothing",
             memories=self._format_list(latest[:_SHOWN]),
         )
-        messages, misses = [ChatMessage("user", prompt)], 0
+        messages = [ChatMessage("user", prompt)]
+        misses = 0
         while made.calls < section.model_steps + _MISSES:
             if made.tokens + _ANSWER > tokens:
                 made.notes.append("the cycle's tokens are used up")
                 break
             alive()
-            answer = self._chat.ask(ChatRequest(tuple(messages), "garden", _SCHEMA, max_tokens=_ANSWER))
-            made.tokens, made.calls = made.tokens + answer.tokens, made.calls + answer.calls
+            answer = self._chat.ask(
+                ChatRequest(tuple(messages), "garden", _SCHEMA, max_tokens=_ANSWER)
+            )
+            made.tokens = made.tokens + answer.tokens
+            made.calls = made.calls + answer.calls
             spent(answer)
-            replies = [self._run_action(action, made) for action in answer.data.get("actions") or ()]
+            replies = [
+                self._run_action(action, made) for action in answer.data.get("actions") or ()
+            ]
             if report := answer.data.get("report"):
-                made.reported, made.summary = True, " ".join(str(report["summary"]).split())[:1000]
+                made.reported = True
+                made.summary = " ".join(str(report["summary"]).split())[:1000]
                 made.next_minutes = report.get("next_minutes")
                 break
             late = made.calls >= section.model_steps or not replies
@@ -108,7 +141,10 @@ class GardenAgent:
                 made.notes.append("the model gave no report")
                 break
             replies.append("Give the report now." if late else "Go on, or give the report.")
-            messages += [ChatMessage("assistant", answer.text), ChatMessage("user", "\n".join(replies))]
+            messages += [
+                ChatMessage("assistant", answer.text),
+                ChatMessage("user", "\n".join(replies)),
+            ]
 
     def _format_list(self, records: Sequence[Record]) -> str:
         lines = []
@@ -116,14 +152,21 @@ class GardenAgent:
             if record not in self._shown:
                 self._shown.append(record)
             number = self._shown.index(record) + 1
-            lines.append(f"{number}. {record.kind} {prompts.quote(preview_texts((record,))[0])} ({record.recorded_at:%Y-%m-%d})")
+            lines.append(
+                f"{number}. {record.kind} {prompts.quote(preview_texts((record,))[0])}"
+                f" ({record.recorded_at:%Y-%m-%d})"
+            )
         return "\n".join(lines) or "none"
 
     def _run_action(self, action: dict[str, Any], made: GardenVisitResult) -> str:
         reason = " ".join(str(action.get("reason") or "").split())[:_REASON]
         match action["do"]:
             case "look":
-                ids = [name for name in self._search(str(action.get("query", ""))[:500]) if name in self._known]
+                ids = [
+                    name
+                    for name in self._search(str(action.get("query", ""))[:500])
+                    if name in self._known
+                ]
                 return self._format_list([self._known[name] for name in ids[:_MORE]])
             case "wake":
                 if len(made.wakes) < _WAKES and action.get("minutes"):
@@ -141,7 +184,11 @@ class GardenAgent:
                 return f"There is no action {prompts.quote(str(other)[:40])}."
 
     def _pick_records(self, numbers: Sequence[int]) -> list[Record]:
-        return [self._shown[number - 1] for number in dict.fromkeys(numbers) if 1 <= number <= len(self._shown)]
+        return [
+            self._shown[number - 1]
+            for number in dict.fromkeys(numbers)
+            if 1 <= number <= len(self._shown)
+        ]
 
     def _find_refusal(self, do: str, records: Sequence[Record]) -> str:
         """Return why an action is refused; empty: allowed, as rules would."""
@@ -149,14 +196,19 @@ class GardenAgent:
             return "no such memories"
         if any(record.id in self._garden.taken for record in records):
             return "it was changed already in this visit"
-        if do == "put_away" and any(is_guarded(record) or record.strength > 1 for record in records):
+        if do == "put_away" and any(
+            is_guarded(record) or record.strength > 1 for record in records
+        ):
             return "what a person said, corrected or repeated stays"
         if do == "merge" and not all(is_mergeable(records[0], record) for record in records[1:]):
             return "they do not say the same"
         return ""
 
-    def _make_steps(self, do: str, records: Sequence[Record], reason: str) -> list[PlannedGardenStep]:
-        owner, section = self._garden.owner, self._garden.settings
+    def _make_steps(
+        self, do: str, records: Sequence[Record], reason: str
+    ) -> list[PlannedGardenStep]:
+        owner = self._garden.owner
+        section = self._garden.settings
         match do:
             case "merge":
                 return [absorb(self._garden, records[0], records[1:], "agent", reason)]
@@ -167,5 +219,12 @@ class GardenAgent:
                 ends = [order_pair(records[0].id, record.id) for record in records[1:]]
                 edges = tuple(Edge(owner, *both, type, section.link_weight) for both in ends)
                 return [
-                    PlannedGardenStep("agent", "link", tuple(record.id for record in records), preview_texts(records), reason, edges=edges)
+                    PlannedGardenStep(
+                        job="agent",
+                        verb="link",
+                        ids=tuple(record.id for record in records),
+                        texts=preview_texts(records),
+                        reason=reason,
+                        edges=edges,
+                    )
                 ]

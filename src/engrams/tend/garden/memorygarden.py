@@ -23,7 +23,13 @@ from engrams.tend.garden.cyclestate import (
     list_entries,
     make_wake_job,
 )
-from engrams.tend.garden.rulejobs import GardenPlan, StatementConflict, decide_conflict, find_conflicts, order_pair
+from engrams.tend.garden.rulejobs import (
+    GardenPlan,
+    StatementConflict,
+    decide_conflict,
+    find_conflicts,
+    order_pair,
+)
 from engrams.types import Edge, EdgeType, Record, Scope, ScopeInput, Status
 
 Place: TypeAlias = ScopeInput
@@ -35,7 +41,9 @@ _TRIES = 5
 class GardenCycleUndoResult:
     """Result of undoing a cycle.
 
-    ``restored``: ids of memories that are as before. ``left``: ids of those that changed since, and stay."""
+    ``restored``: ids of memories that are as before. ``left``: ids of those that changed since, and
+    stay.
+    """
 
     cycle: str
     restored: tuple[str, ...]
@@ -45,15 +53,18 @@ class GardenCycleUndoResult:
 class MemoryGarden:
     """Upkeep of all of an owner's memory, reached as ``engine.garden``. Thread safe.
 
-    Any scope of an owner stands for the owner."""
+    Any scope of an owner stands for the owner.
+    """
 
     def __init__(self, deps: GardenDeps, run: Callable[[str], Job | None]) -> None:
-        self._deps, self._run = deps, run
+        self._deps = deps
+        self._run = run
         self._cycles = GardenCycleRunner(deps)
         self._states = self._cycles.states
         self._section = deps.settings.garden
 
-    # ------------------------------------------------------------------------------------------------------- looking
+    # ----------------------------------------------------------------------------------------------
+    # looking
 
     def plan(self, scope: Place, jobs: Sequence[str] = ()) -> GardenPlan:
         """Plan a cycle without changing anything. ``jobs``: their names (none: as configured)."""
@@ -74,10 +85,12 @@ class MemoryGarden:
     def status(self, scope: Place) -> dict[str, Any]:
         """Return state, queue, last report, usage and undoable cycles.
 
-        ``state``: running, interrupted, paused, scheduled, idle or disabled (none begins by itself). ``usage``: tokens and calls of the
-        last day."""
+        ``state``: running, interrupted, paused, scheduled, idle or disabled (none begins by
+        itself). ``usage``: tokens and calls of the last day.
+        """
         owner = _owner_of(scope)
-        state, queue = self._states.get(owner), self.queue(owner)
+        state = self._states.get(owner)
+        queue = self.queue(owner)
         day = self._deps.clock() - timedelta(days=1)
         recent = [entry for entry in state.usage if datetime.fromisoformat(entry[0]) > day]
         return {
@@ -86,25 +99,40 @@ class MemoryGarden:
             "queue": [{**asdict(entry), "at": entry.at.isoformat()} for entry in queue],
             "last": asdict(state.reports[-1]) if state.reports else None,
             "failures": state.failures,
-            "usage": {"tokens": sum(tokens for _, tokens, _ in recent), "calls": sum(calls for _, _, calls in recent)},
+            "usage": {
+                "tokens": sum(tokens for _, tokens, _ in recent),
+                "calls": sum(calls for _, _, calls in recent),
+            },
             "undo": list(state.undo),
         }
 
     def _describe_state(self, state: GardenState, queued: bool) -> str:
         if state.going is not None:
-            return "running" if self._deps.store.workload().get(GARDEN, {}).get("running") else "interrupted"
+            return (
+                "running"
+                if self._deps.store.workload().get(GARDEN, {}).get("running")
+                else "interrupted"
+            )
         if state.paused:
             return "paused"
-        return "scheduled" if queued else "idle" if self._section.enabled else "disabled"
+        if queued:
+            return "scheduled"
+        if self._section.enabled:
+            return "idle"
+        return "disabled"
 
-    # ------------------------------------------------------------------------------------------------------- doing
+    # ----------------------------------------------------------------------------------------------
+    # doing
 
     def run(self, scope: Place, jobs: Sequence[str] = ()) -> GardenCycleReport:
         """Run one cycle now. ConflictError: another one runs, or it failed."""
-        owner, chosen = _owner_of(scope), _check_jobs(jobs)
+        owner = _owner_of(scope)
+        chosen = _check_jobs(jobs)
         now = self._deps.clock()
         known = {report.id for report in self.reports(owner)}
-        spec = JobSpec(GARDEN, "", {"items": [[owner.key, "asked for", list(chosen), True]]}, priority=1)
+        spec = JobSpec(
+            GARDEN, "", {"items": [[owner.key, "asked for", list(chosen), True]]}, priority=1
+        )
         job = self._run(self._deps.store.enqueue([spec], now)[0])
         fresh = [report for report in self.reports(owner) if report.id not in known]
         if fresh:
@@ -113,17 +141,30 @@ class MemoryGarden:
             seconds = self._deps.settings.jobs.lease_seconds
             raise ConflictError(
                 "Another cycle is running, or was killed just now; this one comes after it.",
-                hint=f"A killed one is let go of after {seconds:.0f} s (`jobs.lease_seconds`). `engrams garden status` shows how it went.",
+                hint=(
+                    f"A killed one is let go of after {seconds:.0f} s (`jobs.lease_seconds`)."
+                    " `engrams garden status` shows how it went."
+                ),
             )
-        failed = [each.error for each in self._deps.store.queue(("waiting", "dead"), 1000) if each.id == job.id and each.error]
-        raise ConflictError(f"The cycle did not end: {failed[0] if failed else 'it was taken over'}", hint="`engrams status` shows it.")
+        failed = [
+            each.error
+            for each in self._deps.store.queue(("waiting", "dead"), 1000)
+            if each.id == job.id and each.error
+        ]
+        raise ConflictError(
+            f"The cycle did not end: {failed[0] if failed else 'it was taken over'}",
+            hint="`engrams status` shows it.",
+        )
 
     def undo(self, scope: Place, cycle: str = "") -> GardenCycleUndoResult:
         """Undo a cycle (none: the last one that changed something).
 
-        Memories that changed since stay as they are. NotFoundError: there is no such cycle, or it is too long ago."""
+        Memories that changed since stay as they are. NotFoundError: there is no such cycle, or it
+        is too long ago.
+        """
         owner = _owner_of(scope)
-        now, store = self._deps.clock(), self._deps.store
+        now = self._deps.clock()
+        store = self._deps.store
         state = self._states.get(owner)
         name = cycle or max(state.undo, default="")  # ids sort by time
         if name not in state.undo:
@@ -132,45 +173,78 @@ class MemoryGarden:
         entry = state.undo[name]
         versions: dict[str, int] = dict(entry["records"])
         records = {record.id: record for record in store.get(owner, list(versions))}
-        changes, left = [], []
+        changes = []
+        left = []
         for id, version in versions.items():
             record = records.get(id)
             if record is None or record.status is Status.PURGED or record.version != version:
                 left.append(id)
             else:
-                changes.append(RecordChange(owner, id, self._previous_fields(record), "undo", version))
+                changes.append(
+                    RecordChange(
+                        owner=owner,
+                        id=id,
+                        fields=self._previous_fields(record),
+                        action="undo",
+                        expect=version,
+                    )
+                )
         added, gone = _restore_links(owner, entry["links"])
         row = self._states.load_row(owner)
         rest = {key: value for key, value in state.undo.items() if key != name}
         saved = replace(row, data=encode(replace(decode(row.data), undo=rest)))
-        store.commit(WriteBatch(ACTOR, "undone", now, changes=tuple(changes), edges=added, unlink=gone, states=(saved,)))
+        store.commit(
+            WriteBatch(
+                ACTOR,
+                "undone",
+                now,
+                changes=tuple(changes),
+                edges=added,
+                unlink=gone,
+                states=(saved,),
+            )
+        )
         return GardenCycleUndoResult(name, tuple(change.id for change in changes), tuple(left))
 
     def decide(self, one: str, other: str, *, scope: Place, keep: str = "") -> Record | None:
         """Resolve a conflict: ``keep`` holds, the other one is superseded.
 
-        Without ``keep`` both stay, and are not listed again. Returns the superseded record. NotFoundError: one of them is not there."""
+        Without ``keep`` both stay, and are not listed again. Returns the superseded record.
+        NotFoundError: one of them is not there.
+        """
         owner = _owner_of(scope)
         garden, _ = self._cycles.load_scope(owner)
         known = {record.id: record for record in garden.records}
         missing = [id for id in (one, other) if id not in known]
         if missing or one == other:
-            raise NotFoundError(f"There is no active statement {missing[0] if missing else other!r} beside it.", hint="See the conflicts.")
+            raise NotFoundError(
+                f"There is no active statement {missing[0] if missing else other!r} beside it.",
+                hint="See the conflicts.",
+            )
         if keep and keep not in (one, other):
             raise InputError(f"{keep!r} is neither of the two.", hint="Keep one of them, or both.")
         if not keep:
             marks = order_pair(one, other)
-            self._states.change(owner, lambda state: replace(state, settled=tuple(dict.fromkeys((*state.settled, marks)))))
+            self._states.change(
+                owner,
+                lambda state: replace(state, settled=tuple(dict.fromkeys((*state.settled, marks)))),
+            )
             return None
         drop = other if keep == one else one
-        self._cycles.commit_steps(owner, [decide_conflict(garden, known[keep], known[drop], "somebody decided")], new_id(garden.now))
+        self._cycles.commit_steps(
+            owner,
+            [decide_conflict(garden, known[keep], known[drop], "somebody decided")],
+            new_id(garden.now),
+        )
         return self._deps.store.get(owner, [drop])[0]
 
     def pause(self, scope: Place, *, on: bool = True) -> dict[str, Any]:
         """Pause scheduled cycles until ``on=False``; returns the status.
 
-        A running cycle stops behind its current job."""
-        owner, now = _owner_of(scope), self._deps.clock()
+        A running cycle stops behind its current job.
+        """
+        owner = _owner_of(scope)
+        now = self._deps.clock()
         self._states.change(owner, lambda state: replace(state, paused=on))
         if not on and self._section.enabled:
             self._deps.store.enqueue([make_wake_job(owner, "next", now, "no longer paused")], now)
@@ -178,8 +252,11 @@ class MemoryGarden:
 
     def wake(self, scope: Place, at: datetime, *, priority: int = 0, why: str = "") -> str:
         """Schedule a cycle; returns the id of the entry."""
-        owner, now = _owner_of(scope), self._deps.clock()
-        return self._deps.store.enqueue([make_wake_job(owner, new_id(now), at, why, priority)], now)[0]
+        owner = _owner_of(scope)
+        now = self._deps.clock()
+        return self._deps.store.enqueue(
+            [make_wake_job(owner, new_id(now), at, why, priority)], now
+        )[0]
 
     def cancel(self, ids: str | Sequence[str], *, scope: Place) -> int:
         """Cancel scheduled cycles; returns how many there were."""
@@ -189,15 +266,27 @@ class MemoryGarden:
 
     def clear_reports(self, owner: Scope) -> None:
         """Clear texts of reports and queue entries; they may quote purged text."""
-        now, store = self._deps.clock(), self._deps.store
+        now = self._deps.clock()
+        store = self._deps.store
         self._states.change(
-            owner, lambda state: replace(state, reports=tuple(replace(report, summary="", notes=()) for report in state.reports))
+            owner,
+            lambda state: replace(
+                state,
+                reports=tuple(replace(report, summary="", notes=()) for report in state.reports),
+            ),
         )
         entries = [entry for entry in self.queue(owner) if entry.why]
         if entries and store.cancel([entry.id for entry in entries]):
-            store.enqueue([make_wake_job(owner, entry.name, entry.at, "", entry.priority) for entry in entries], now)
+            store.enqueue(
+                [
+                    make_wake_job(owner, entry.name, entry.at, "", entry.priority)
+                    for entry in entries
+                ],
+                now,
+            )
 
-    # ------------------------------------------------------------------------------------------------------- jobs
+    # ----------------------------------------------------------------------------------------------
+    # jobs
 
     def run_job(self, job: Job) -> None:
         if job.kind == WAKE:
@@ -208,7 +297,15 @@ class MemoryGarden:
     def _request_cycle(self, job: Job) -> None:
         now = self._deps.clock()
         item = [str(job.payload["scope"]), str(job.payload.get("why", "")), [], False]
-        self._deps.store.commit(WriteBatch(ACTOR, "woken", now, jobs=(JobSpec(GARDEN, "", {"items": [item]}),), finish=(job.lease,)))
+        self._deps.store.commit(
+            WriteBatch(
+                ACTOR,
+                "woken",
+                now,
+                jobs=(JobSpec(GARDEN, "", {"items": [item]}),),
+                finish=(job.lease,),
+            )
+        )
 
     def _run_cycle(self, job: Job) -> None:
         """Run one owner's cycle, manual ones first; re-enqueue the others."""
@@ -223,48 +320,88 @@ class MemoryGarden:
         if not self._deps.settings.enabled:
             self._deps.store.commit(done)
             return
-        report = self._cycles.run(GardenCycleRequest(owner, why, job.id, tuple(jobs), bool(manual), lambda: self._renew_lease(job)))
+        report = self._cycles.run(
+            GardenCycleRequest(
+                owner=owner,
+                why=why,
+                job=job.id,
+                jobs=tuple(jobs),
+                manual=bool(manual),
+                alive=lambda: self._renew_lease(job),
+            )
+        )
         self._commit_end(owner, report, done)
 
     def _commit_end(self, owner: Scope, report: GardenCycleReport, done: WriteBatch) -> None:
         for left in reversed(range(_TRIES)):
             state, row = self._cycles.close_cycle(owner, report)
             try:
-                self._deps.store.commit(replace(done, states=(row,), jobs=(*done.jobs, *self._next_wakes(owner, report, state))))
+                self._deps.store.commit(
+                    replace(
+                        done,
+                        states=(row,),
+                        jobs=(*done.jobs, *self._next_wakes(owner, report, state)),
+                    )
+                )
                 return
             except ConflictError:
-                # The state changed meanwhile: retry. Where the job was taken over, retries fail too.
+                # The state changed meanwhile: retry. Where the job was taken over, retries fail
+                # too.
                 if not left:
                     raise
 
-    def _next_wakes(self, owner: Scope, report: GardenCycleReport, state: GardenState) -> tuple[JobSpec, ...]:
+    def _next_wakes(
+        self, owner: Scope, report: GardenCycleReport, state: GardenState
+    ) -> tuple[JobSpec, ...]:
         """Build the next scheduled cycles, as pauses or the model ask."""
         now = self._deps.clock()
         if not self._section.enabled or state.paused:
             return ()
         if report.state == "paused":
-            return (make_wake_job(owner, "next", now + timedelta(minutes=self._section.quiet_minutes), report.why),)
+            return (
+                make_wake_job(
+                    owner, "next", now + timedelta(minutes=self._section.quiet_minutes), report.why
+                ),
+            )
         if not report.calls:
             return ()
-        minutes = compute_pause(report.next_minutes, self._cycles.tokens_left(), state.failures, self._section)
+        minutes = compute_pause(
+            report.next_minutes, self._cycles.tokens_left(), state.failures, self._section
+        )
         return (make_wake_job(owner, "next", now + timedelta(minutes=minutes), "to look again"),)
 
     def _renew_lease(self, job: Job) -> None:
         """Renew the lease. ConflictError: another worker has the job."""
         until = self._deps.clock() + timedelta(seconds=self._deps.settings.jobs.lease_seconds)
         if not self._deps.store.renew(job.lease, until):
-            raise ConflictError("The cycle was taken over by another worker.", hint="That worker continues it.")
+            raise ConflictError(
+                "The cycle was taken over by another worker.", hint="That worker continues it."
+            )
 
     def _previous_fields(self, record: Record) -> dict[str, Any]:
-        (entry,) = [each for each in self._deps.store.history(record.scope.owner, record.id) if each.version == record.version]
+        (entry,) = [
+            each
+            for each in self._deps.store.history(record.scope.owner, record.id)
+            if each.version == record.version
+        ]
         return dict(entry.before)
 
 
-def _restore_links(owner: Scope, log: Sequence[Sequence[Any]]) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
+def _restore_links(
+    owner: Scope, log: Sequence[Sequence[Any]]
+) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
     """Split logged links into those to restore and those to remove."""
-    added, gone = [], []
+    added = []
+    gone = []
     for source, target, type, weight, count in log:
-        edge = Edge(owner, source, target, EdgeType(type), weight or 0.0, 0)
+        edge = Edge(
+            owner=owner,
+            source=source,
+            target=target,
+            type=EdgeType(type),
+            weight=weight or 0.0,
+            count=0,
+        )
         if weight is None:
             gone.append(edge)
         else:
@@ -280,5 +417,7 @@ def _owner_of(scope: Place) -> Scope:
 def _check_jobs(jobs: Sequence[str]) -> tuple[str, ...]:
     unknown = [job for job in jobs if job not in JOBS]
     if unknown:
-        raise InputError(f"There is no job {unknown[0]!r}.", hint=f"The jobs are: {', '.join(JOBS)}.")
+        raise InputError(
+            f"There is no job {unknown[0]!r}.", hint=f"The jobs are: {', '.join(JOBS)}."
+        )
     return tuple(jobs)

@@ -1,5 +1,5 @@
 """Topics: memories grouped by subject in the background."""
 
-from engrams.tend.topics.memorytopics import MemoryTopics as MemoryTopics
-from engrams.tend.topics.memorytopics import TopicChangeCounts as TopicChangeCounts
-from engrams.tend.topics.memorytopics import TopicGroup as TopicGroup
+from engrams.tend.topics.memorytopics import MemoryTopics, TopicChangeCounts, TopicGroup
+
+__all__ = ["MemoryTopics", "TopicChangeCounts", "TopicGroup"]

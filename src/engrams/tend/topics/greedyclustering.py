@@ -46,7 +46,9 @@ class TopicCentres:
         """Add a topic; returns its index."""
         place = len(self.members)
         if place == len(self._means):
-            self._means, self._units = (np.concatenate([rows, np.zeros_like(rows)]) for rows in (self._means, self._units))
+            self._means, self._units = (
+                np.concatenate([rows, np.zeros_like(rows)]) for rows in (self._means, self._units)
+            )
         self.members.append(members)
         self.put(place, centre, members)
         return place
@@ -66,7 +68,11 @@ class TopicCentres:
         return best if self.members[best] and cosines[best] >= floor - EDGE else -1
 
     def join(self, place: int, row: Floats) -> None:
-        self.put(place, update_mean(self._means[place], self.members[place], row), self.members[place] + 1)
+        self.put(
+            place,
+            update_mean(self._means[place], self.members[place], row),
+            self.members[place] + 1,
+        )
 
 
 def group_rows(rows: Floats, floor: float) -> list[list[int]]:
@@ -87,16 +93,22 @@ def group_rows(rows: Floats, floor: float) -> list[list[int]]:
 def link_groups(centres: Floats, floor: float) -> list[list[int]]:
     """Group indices of centres linked by a cosine of at least ``floor``.
 
-    Single ones are left out."""
+    Single ones are left out.
+    """
     units = normalise_rows(centres)
     left = set(range(len(units)))
     found = []
     while left:
-        group, front = [], [left.pop()]
+        group = []
+        front = [left.pop()]
         while front:
             place = front.pop()
             group.append(place)
-            near = {other for other in np.flatnonzero(np.vecdot(units, units[place]) >= floor - EDGE).tolist() if other in left}
+            near = {
+                other
+                for other in np.flatnonzero(np.vecdot(units, units[place]) >= floor - EDGE).tolist()
+                if other in left
+            }
             left -= near
             front += sorted(near)
         if len(group) > 1:

@@ -8,7 +8,17 @@ from dataclasses import fields, replace
 from typing import TypeAlias
 
 from engrams.frozendata import dataclass
-from engrams.ports import TOPICS, ChatModel, Clock, Embedder, Job, RecordQuery, ScopeReach, Store, WriteBatch
+from engrams.ports import (
+    TOPICS,
+    ChatModel,
+    Clock,
+    Embedder,
+    Job,
+    RecordQuery,
+    ScopeReach,
+    Store,
+    WriteBatch,
+)
 from engrams.ports import RecordChange as Edit
 from engrams.read.correctedwords import mask_corrected
 from engrams.read.readrequest import visible_scopes as reach_of
@@ -21,7 +31,8 @@ from engrams.write.sourcechecks import check_sources
 Names: TypeAlias = list[str]
 Place: TypeAlias = ScopeInput
 
-_PAGE, _ALL = 500, 1_000_000
+_PAGE = 500
+_ALL = 1_000_000
 _EXCLUDED = frozenset({Kind.GAP, Kind.SUMMARY})
 _KINDS = tuple(kind for kind in Kind if kind not in _EXCLUDED)
 
@@ -30,7 +41,9 @@ _KINDS = tuple(kind for kind in Kind if kind not in _EXCLUDED)
 class TopicChangeCounts:
     """Counts of changes.
 
-    Memories that ``joined`` and ``left``; topics ``made``, ``split``, ``merged`` and ``named``; memories ``tagged``."""
+    Memories that ``joined`` and ``left``; topics ``made``, ``split``, ``merged`` and ``named``;
+    memories ``tagged``.
+    """
 
     joined: int = 0
     left: int = 0
@@ -41,7 +54,9 @@ class TopicChangeCounts:
     tagged: int = 0
 
     def __add__(self, other: TopicChangeCounts) -> TopicChangeCounts:
-        return TopicChangeCounts(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
+        return TopicChangeCounts(
+            *(getattr(self, one.name) + getattr(other, one.name) for one in fields(self))
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +71,24 @@ class TopicGroup:
 class MemoryTopics:
     """Topics of all scopes. Thread safe; no model call holds a lock.
 
-    Only ``run`` is started by itself, after a number of searches."""
+    Only ``run`` is started by itself, after a number of searches.
+    """
 
     kind = TOPICS
 
-    def __init__(self, store: Store, embedder: Embedder, chat: ChatModel | None, clock: Clock, settings: TopicSettings) -> None:
-        self._store, self._embedder, self._chat, self._clock, self._settings = store, embedder, chat, clock, settings
+    def __init__(
+        self,
+        store: Store,
+        embedder: Embedder,
+        chat: ChatModel | None,
+        clock: Clock,
+        settings: TopicSettings,
+    ) -> None:
+        self._store = store
+        self._embedder = embedder
+        self._chat = chat
+        self._clock = clock
+        self._settings = settings
         self._lock = threading.Lock()
 
     def run(self, job: Job) -> None:
@@ -70,7 +97,8 @@ class MemoryTopics:
             self._refresh(scope)
         self._store.finish(job.lease, self._clock())
 
-    # ------------------------------------------------------------------------------------------------------- looking
+    # ----------------------------------------------------------------------------------------------
+    # looking
 
     def list(self, scope: Place, limit: int = 200) -> tuple[TopicGroup, ...]:
         """List topics in reach with active members, largest first."""
@@ -78,7 +106,9 @@ class MemoryTopics:
 
     def labels(self, scope: Place, ids: Collection[str]) -> Mapping[str, str]:
         """Map topics in reach to their labels.
-        A concept only if a model named it."""
+
+        A concept only if a model named it.
+        """
         reach = reach_of(Scope.of(scope))
         found = [topic for topic in self._store.topics(reach) if topic.id in ids] if ids else []
         groups = self._group_members(reach.owner, [topic for topic in found if not topic.concept])
@@ -89,21 +119,36 @@ class MemoryTopics:
         """Return concepts in reach, each with the ids of its topics."""
         reach = reach_of(Scope.of(scope))
         found = [topic for topic in self._store.topics(reach) if topic.concept]
-        edges = self._store.edges(reach.owner, [topic.id for topic in found], (EdgeType.ABSTRACTED_FROM,)) if found else ()
-        return tuple((topic, tuple(edge.target for edge in edges if edge.source == topic.id)) for topic in found)
+        edges = (
+            self._store.edges(
+                reach.owner, [topic.id for topic in found], (EdgeType.ABSTRACTED_FROM,)
+            )
+            if found
+            else ()
+        )
+        return tuple(
+            (topic, tuple(edge.target for edge in edges if edge.source == topic.id))
+            for topic in found
+        )
 
     def orphans(self, scope: Place, limit: int = 100) -> tuple[Record, ...]:
         """Return memories without a topic; topic search misses them until ``refresh``."""
         found: list[Record] = []
         for each in self._list_scopes(scope):
             for page in self._iter_pages(each):
-                inside = {edge.source for edge in self._store.edges(each.owner, [one.id for one in page], (EdgeType.IN_TOPIC,))}
+                inside = {
+                    edge.source
+                    for edge in self._store.edges(
+                        each.owner, [one.id for one in page], (EdgeType.IN_TOPIC,)
+                    )
+                }
                 found += [record for record in page if record.id not in inside]
                 if len(found) >= limit:
                     return tuple(found[:limit])
         return tuple(found)
 
-    # ------------------------------------------------------------------------------------------------------- tending
+    # ----------------------------------------------------------------------------------------------
+    # tending
 
     def refresh(self, scope: Place) -> TopicChangeCounts:
         """Remove stale members, add new memories, split large topics."""
@@ -111,11 +156,14 @@ class MemoryTopics:
 
     def dedupe(self, scope: Place) -> TopicChangeCounts:
         """Merge topics of one scope with nearly equal centres."""
-        at, merged = self._clock(), 0
+        at = self._clock()
+        merged = 0
         with self._lock:
             for each in self._list_scopes(scope):
                 topics, _ = load_topics(self._store, each, self._embedder.card.id)
-                batch, number = topicmerging.merge_topics(self._store, topics, self._settings.merge_cosine, at)
+                batch, number = topicmerging.merge_topics(
+                    self._store, topics, self._settings.merge_cosine, at
+                )
                 merged += number
                 if number:
                     self._store.commit(batch)
@@ -135,26 +183,41 @@ class MemoryTopics:
             made += fresh
         return tuple(made)
 
-    # ------------------------------------------------------------------------------------------------------- plumbing
+    # ----------------------------------------------------------------------------------------------
+    # plumbing
 
     def _load_groups(self, reach: ScopeReach, limit: int) -> tuple[TopicGroup, ...]:
-        topics = sorted((one for one in self._store.topics(reach) if not one.concept), key=lambda one: (-one.members, one.id))[:limit]
+        topics = sorted(
+            (one for one in self._store.topics(reach) if not one.concept),
+            key=lambda one: (-one.members, one.id),
+        )[:limit]
         return self._group_members(reach.owner, topics)
 
     def _group_members(self, owner: Scope, topics: Sequence[Topic]) -> tuple[TopicGroup, ...]:
         known = load_members(self._store, owner, topics)
-        records = {one.id: mask_corrected(one) for one in self._store.get(owner, [name for names in known.values() for name in names])}
+        records = {
+            one.id: mask_corrected(one)
+            for one in self._store.get(owner, [name for names in known.values() for name in names])
+        }
         between = self._store.edges(owner, list(known)) if known else ()
         links = [edge for edge in between if edge.type is not EdgeType.IN_TOPIC]
         groups = []
         for topic in topics:
             names = known[topic.id]
-            members = tuple(records[name] for name in names if name in records and self._is_groupable(records[name], topic.scope))
+            members = tuple(
+                records[name]
+                for name in names
+                if name in records and self._is_groupable(records[name], topic.scope)
+            )
             if members:
-                label = topic.label if topic.named else topiclabels.update_label(topic.label, members)
+                label = (
+                    topic.label if topic.named else topiclabels.update_label(topic.label, members)
+                )
                 groups.append(
                     TopicGroup(
-                        replace(topic, label=label), members, tuple(edge for edge in links if topic.id in (edge.source, edge.target))
+                        replace(topic, label=label),
+                        members,
+                        tuple(edge for edge in links if topic.id in (edge.source, edge.target)),
                     )
                 )
         return tuple(groups)
@@ -165,11 +228,14 @@ class MemoryTopics:
             return TopicChangeCounts()
         with self._lock:
             board = TopicEditor(self._store, scope, card, self._clock())
-            placed, seen = board.place_by_member(), set[str]()
+            placed = board.place_by_member()
+            seen = set[str]()
             change = TopicChangeCounts()
             for page in self._iter_pages(scope):
                 seen.update(record.id for record in page)
-                change += self._assign(board, [record for record in page if record.id not in placed])
+                change += self._assign(
+                    board, [record for record in page if record.id not in placed]
+                )
                 self._write(board)
             change += TopicChangeCounts(left=board.remove_missing(seen))
             self._write(board)
@@ -178,7 +244,8 @@ class MemoryTopics:
     def _assign(self, board: TopicEditor, records: Sequence[Record]) -> TopicChangeCounts:
         if not records:
             return TopicChangeCounts()
-        section, owner = self._settings, records[0].scope.owner
+        section = self._settings
+        owner = records[0].scope.owner
         rows = self._store.vectors(owner, [record.id for record in records], self._embedder.card.id)
         joined = made = 0
         for record, row in zip(records, rows, strict=True):
@@ -186,21 +253,36 @@ class MemoryTopics:
                 made += board.add_member(record, row, section.join_cosine)
                 joined += 1
         texts = {record.id: topiclabels.label_by_text(record) for record in records}
-        return TopicChangeCounts(joined=joined, made=made, split=board.split_large(section.max_members, section.split_cosine, texts))
+        return TopicChangeCounts(
+            joined=joined,
+            made=made,
+            split=board.split_large(section.max_members, section.split_cosine, texts),
+        )
 
     def _label(self, scope: Scope) -> TopicChangeCounts:
         """Name unnamed topics, and tag members that share no tag."""
         section = self._settings
         if section.names == "text" and not section.tags:
             return TopicChangeCounts()
-        card, at = self._embedder.card, self._clock()
-        groups = [group for group in self._load_groups(exact_reach(scope), _ALL) if len(group.members) > 1 and group.topic.model == card.id]
-        edits, edges = topicmerging.infer_tags([group.members for group in groups]) if section.tags else ((), ())
+        card = self._embedder.card
+        at = self._clock()
+        groups = [
+            group
+            for group in self._load_groups(exact_reach(scope), _ALL)
+            if len(group.members) > 1 and group.topic.model == card.id
+        ]
+        edits, edges = (
+            topicmerging.infer_tags([group.members for group in groups])
+            if section.tags
+            else ((), ())
+        )
         renamed: list[Topic] = []
         read: Sequence[Record] = ()
         if section.names == "model":
             bare = [group for group in groups if not group.topic.named]
-            read = self._store.get(scope.owner, list(dict.fromkeys(one.id for group in bare for one in group.members)))
+            read = self._store.get(
+                scope.owner, list(dict.fromkeys(one.id for group in bare for one in group.members))
+            )
             given = self._name_groups([[record.text for record in group.members] for group in bare])
             for group, name in zip(bare, given, strict=True):
                 shown = name or topiclabels.find_common_tag(group.members) or group.topic.label
@@ -211,12 +293,22 @@ class MemoryTopics:
             changes = (*check_sources(scope.owner, read, self._store), *tags)
             with self._lock:
                 current = {topic.id: topic for topic in self._store.topics(exact_reach(scope))}
-                fresh = tuple(replace(current[one.id], label=one.label, named=one.named) for one in renamed if one.id in current)
-                self._store.commit(WriteBatch("topics", "named", at, changes=changes, edges=edges, topics=fresh))
+                fresh = tuple(
+                    replace(current[one.id], label=one.label, named=one.named)
+                    for one in renamed
+                    if one.id in current
+                )
+                self._store.commit(
+                    WriteBatch("topics", "named", at, changes=changes, edges=edges, topics=fresh)
+                )
         return TopicChangeCounts(named=len(renamed), tagged=len(edits))
 
     def _name_groups(self, texts: Sequence[Sequence[str]]) -> Names:
-        return topiclabels.name_groups(texts, self._chat) if self._chat is not None and texts else [""] * len(texts)
+        return (
+            topiclabels.name_groups(texts, self._chat)
+            if self._chat is not None and texts
+            else [""] * len(texts)
+        )
 
     def _write(self, board: TopicEditor) -> None:
         batch = board.build_batch()
@@ -227,13 +319,19 @@ class MemoryTopics:
         reach = reach_of(Scope.of(scope))
         below = tuple(f"{scope.key}/" for scope in reach.scopes)
         every = self._store.scopes(reach.owner)
-        return [one for one in every if one in reach.scopes or (reach.tree and one.key.startswith(below))]
+        return [
+            one
+            for one in every
+            if one in reach.scopes or (reach.tree and one.key.startswith(below))
+        ]
 
     def _iter_pages(self, scope: Scope) -> Iterator[Sequence[Record]]:
         """Yield pages of groupable memories of exactly this scope, oldest first."""
         after = ""
         while True:
-            page = self._store.find(RecordQuery(exact_reach(scope), _KINDS, order="oldest", after=after, limit=_PAGE))
+            page = self._store.find(
+                RecordQuery(exact_reach(scope), _KINDS, order="oldest", after=after, limit=_PAGE)
+            )
             yield [record for record in page.records if self._is_groupable(record, scope)]
             if not page.next:
                 return
@@ -241,4 +339,9 @@ class MemoryTopics:
 
     def _is_groupable(self, record: Record, scope: Scope) -> bool:
         wanted = self._settings.tier == "any" or record.tier is Tier.LONGTERM
-        return wanted and record.status is Status.ACTIVE and record.kind not in _EXCLUDED and record.scope == scope
+        return (
+            wanted
+            and record.status is Status.ACTIVE
+            and record.kind not in _EXCLUDED
+            and record.scope == scope
+        )

@@ -31,7 +31,9 @@ def exact_reach(scope: Scope) -> ScopeReach:
 def load_topics(store: Store, scope: Scope, model: str) -> tuple[list[Topic], list[Topic]]:
     """Load the scope's topics of this model, and those of other models."""
     topics = [topic for topic in store.topics(exact_reach(scope)) if not topic.concept]
-    return [topic for topic in topics if topic.model == model], [topic for topic in topics if topic.model != model]
+    return [topic for topic in topics if topic.model == model], [
+        topic for topic in topics if topic.model != model
+    ]
 
 
 def load_members(store: Store, owner: Scope, topics: Sequence[Topic]) -> dict[str, list[str]]:
@@ -47,7 +49,10 @@ class TopicEditor:
     """Editable topics and members of a scope, with the write they need."""
 
     def __init__(self, store: Store, scope: Scope, card: EmbedderCard, at: datetime) -> None:
-        self._store, self._scope, self._model, self._at = store, scope, card.id, at
+        self._store = store
+        self._scope = scope
+        self._model = card.id
+        self._at = at
         self.topics, stale = load_topics(store, scope, card.id)
         self._gone = [replace(topic, members=0) for topic in stale]
         known = load_members(store, scope.owner, self.topics)
@@ -80,7 +85,9 @@ class TopicEditor:
         if place >= 0:
             self._centres.join(place, row)
         else:
-            place = self._add_topic(make_topic_id("topic", (self._scope.key, record.id)), label_by_text(record), row, 1)
+            place = self._add_topic(
+                make_topic_id("topic", (self._scope.key, record.id)), label_by_text(record), row, 1
+            )
         self.members[place].append(record.id)
         self._edges.append(self._make_edge(record.id, place))
         self._changed.add(place)
@@ -107,7 +114,10 @@ class TopicEditor:
             for part in parts:
                 some = [names[one] for one in part]
                 fresh = self._add_topic(
-                    make_topic_id("topic", (old, some[0])), texts.get(some[0]) or self._load_label(some[0]), mean(rows[part]), len(part)
+                    make_topic_id("topic", (old, some[0])),
+                    texts.get(some[0]) or self._load_label(some[0]),
+                    mean(rows[part]),
+                    len(part),
                 )
                 self.members[fresh] = some
                 self._edges += [self._make_edge(name, fresh) for name in some]
@@ -123,8 +133,18 @@ class TopicEditor:
         topics = [*self._gone, *(self._to_topic(place) for place in sorted(self._changed))]
         if not topics and not self._unlink:
             return None
-        batch = WriteBatch("topics", "grouped", self._at, edges=tuple(self._edges), unlink=tuple(self._unlink), topics=tuple(topics))
-        self._changed, self._gone, self._edges, self._unlink = set(), [], [], []
+        batch = WriteBatch(
+            "topics",
+            "grouped",
+            self._at,
+            edges=tuple(self._edges),
+            unlink=tuple(self._unlink),
+            topics=tuple(topics),
+        )
+        self._changed = set()
+        self._gone = []
+        self._edges = []
+        self._unlink = []
         return batch
 
     def _to_topic(self, place: int) -> Topic:
@@ -137,7 +157,17 @@ class TopicEditor:
 
     def _add_topic(self, id: str, label: str, centre: Floats, members: int) -> int:
         place = self._centres.add(centre, members)
-        self.topics.append(Topic(id, self._scope, label, members, self._model, b"", self._at))
+        self.topics.append(
+            Topic(
+                id=id,
+                scope=self._scope,
+                label=label,
+                members=members,
+                model=self._model,
+                centroid=b"",
+                at=self._at,
+            )
+        )
         self.members.append([])
         return place
 

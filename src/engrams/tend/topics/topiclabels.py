@@ -17,9 +17,14 @@ from engrams.types import Kind, Record
 FIRST = 80
 """Characters of the first member's text that name a topic."""
 
-_LEAST, _MOST, _LONGEST = 2, 4, 60
-_SHOWN, _CUT, _AT_ONCE = 6, 160, 20
-_SHORTEST, _WIDEST = 4, 32
+_LEAST = 2
+_MOST = 4
+_LONGEST = 60
+_SHOWN = 6
+_CUT = 160
+_AT_ONCE = 20
+_SHORTEST = 4
+_WIDEST = 32
 _WORD = re.compile(r"[^\W\d_]+")
 _SCHEMA = {
     "type": "object",
@@ -45,7 +50,9 @@ def first_characters(text: str) -> str:
 
 def label_by_text(record: Record) -> str:
     """Label a topic by its first member.
-    An exchange gives the user's text."""
+
+    An exchange gives the user's text.
+    """
     said = record.kind is Kind.EXCHANGE and record.role != "assistant" and record.evidence
     return first_characters(record.evidence[0].quote if said else record.text)
 
@@ -59,15 +66,19 @@ def find_common_tag(records: Sequence[Record]) -> str:
 
 def update_label(label: str, members: Sequence[Record]) -> str:
     """Return the label if a member says it, else the first member's.
-    The member it quotes may have been forgotten or edited since."""
-    texts, tags = [label_by_text(record) for record in members], {tag for record in members for tag in record.tags}
+
+    The member it quotes may have been forgotten or edited since.
+    """
+    texts = [label_by_text(record) for record in members]
+    tags = {tag for record in members for tag in record.tags}
     return label if label in texts or label in tags else texts[0]
 
 
 def infer_tag(texts: Sequence[str]) -> str:
     """Return the most frequent word of at least half the texts.
 
-    It stands in two texts at least, has 4 to 32 letters and is no stop word; empty: there is none."""
+    It stands in two texts at least, has 4 to 32 letters and is no stop word; empty: there is none.
+    """
     counts: Counter[str] = Counter()
     for text in texts:
         counts.update(find_tag_words(text))
@@ -77,13 +88,18 @@ def infer_tag(texts: Sequence[str]) -> str:
 
 def find_tag_words(text: str) -> set[str]:
     """Find possible tags: folded words of 4 to 32 letters."""
-    return {word for word in _WORD.findall(fold(text)) if _SHORTEST <= len(word) <= _WIDEST and word not in STOP}
+    return {
+        word
+        for word in _WORD.findall(fold(text))
+        if _SHORTEST <= len(word) <= _WIDEST and word not in STOP
+    }
 
 
 def name_groups(groups: Sequence[Sequence[str]], chat: ChatModel) -> list[str]:
     """Ask for names of 2 to 4 words, one per group.
 
-    Empty where the model failed or gave no usable name."""
+    Empty where the model failed or gave no usable name.
+    """
     names: list[str] = []
     for start in range(0, len(groups), _AT_ONCE):
         some = groups[start : start + _AT_ONCE]
@@ -96,12 +112,19 @@ def name_groups(groups: Sequence[Sequence[str]], chat: ChatModel) -> list[str]:
 
 
 def _ask_names(groups: Sequence[Sequence[str]], chat: ChatModel) -> list[str]:
-    listed = "\n".join(f"{n}. " + " / ".join(prompts.quote(text[:_CUT]) for text in texts[:_SHOWN]) for n, texts in enumerate(groups, 1))
+    listed = "\n".join(
+        f"{n}. " + " / ".join(prompts.quote(text[:_CUT]) for text in texts[:_SHOWN])
+        for n, texts in enumerate(groups, 1)
+    )
     text = prompts.load("label").render(groups=listed)
     answer = chat.ask(ChatRequest((ChatMessage("user", text),), purpose="label", schema=_SCHEMA))
     names = [""] * len(groups)
     for item in answer.data["names"]:
         name = " ".join(str(item["name"]).split()).strip(" .\"'")
-        if 1 <= item["id"] <= len(groups) and _LEAST <= len(name.split()) <= _MOST and len(name) <= _LONGEST:
+        if (
+            1 <= item["id"] <= len(groups)
+            and _LEAST <= len(name.split()) <= _MOST
+            and len(name) <= _LONGEST
+        ):
             names[item["id"] - 1] = name
     return names

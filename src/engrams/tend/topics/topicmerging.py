@@ -16,22 +16,35 @@ from engrams.tend.topics.topiceditor import make_topic_id
 from engrams.types import Edge, EdgeType, Record, Scope, Topic
 
 
-def merge_topics(graph: LinkStore, topics: Sequence[Topic], floor: float, at: datetime) -> tuple[WriteBatch, int]:
+def merge_topics(
+    graph: LinkStore, topics: Sequence[Topic], floor: float, at: datetime
+) -> tuple[WriteBatch, int]:
     """Build the write that merges similar topics; returns it with their number."""
     into: dict[str, str] = {}
     rows: list[Topic] = []
     for places in link_groups(_stack_centres(topics), floor):
-        group = sorted((topics[place] for place in places), key=lambda topic: (-topic.members, topic.id))
+        group = sorted(
+            (topics[place] for place in places), key=lambda topic: (-topic.members, topic.id)
+        )
         into |= {topic.id: group[0].id for topic in group[1:]}
         total = sum(topic.members for topic in group)
-        centre = sum(np.frombuffer(topic.centroid, np.float32) * topic.members for topic in group) / total
-        rows.append(replace(group[0], members=total, centroid=np.asarray(centre, np.float32).tobytes(), at=at))
+        centre = (
+            sum(np.frombuffer(topic.centroid, np.float32) * topic.members for topic in group)
+            / total
+        )
+        rows.append(
+            replace(
+                group[0], members=total, centroid=np.asarray(centre, np.float32).tobytes(), at=at
+            )
+        )
         rows += [replace(topic, members=0) for topic in group[1:]]
     if not into:
         return WriteBatch("topics", "merged", at), 0
     owner = topics[0].scope.owner
     edges = graph.edges(owner, [*into, *dict.fromkeys(into.values())])
-    return WriteBatch("topics", "merged", at, edges=_move_edges(edges, into), topics=tuple(rows)), len(into)
+    return WriteBatch(
+        "topics", "merged", at, edges=_move_edges(edges, into), topics=tuple(rows)
+    ), len(into)
 
 
 def _move_edges(edges: Sequence[Edge], into: dict[str, str]) -> tuple[Edge, ...]:
@@ -63,9 +76,12 @@ def abstract_concepts(
     at: datetime,
 ) -> tuple[WriteBatch | None, list[Topic]]:
     """Build the write that replaces all concepts; returns both."""
-    groups = [[topics[place] for place in places] for places in link_groups(_stack_centres(topics), floor)]
+    groups = [
+        [topics[place] for place in places] for places in link_groups(_stack_centres(topics), floor)
+    ]
     names = named([[topic.label for topic in group] for group in groups])
-    made, edges = [], []
+    made = []
+    edges = []
     for group, name in zip(groups, names, strict=True):
         largest = max(group, key=lambda topic: (topic.members, topic.id))
         concept = Topic(
@@ -79,17 +95,26 @@ def abstract_concepts(
             named=bool(name),
         )
         made.append(concept)
-        edges += [Edge(scope.owner, concept.id, topic.id, EdgeType.ABSTRACTED_FROM) for topic in group]
-    gone = [replace(topic, members=0) for topic in old if topic.id not in {concept.id for concept in made}]
+        edges += [
+            Edge(scope.owner, concept.id, topic.id, EdgeType.ABSTRACTED_FROM) for topic in group
+        ]
+    gone = [
+        replace(topic, members=0)
+        for topic in old
+        if topic.id not in {concept.id for concept in made}
+    ]
     if not made and not gone:
         return None, []
     return WriteBatch("topics", "abstracted", at, edges=tuple(edges), topics=(*gone, *made)), made
 
 
-def infer_tags(groups: Sequence[Sequence[Record]]) -> tuple[tuple[tuple[str, dict[str, Any]], ...], tuple[Edge, ...]]:
+def infer_tags(
+    groups: Sequence[Sequence[Record]],
+) -> tuple[tuple[tuple[str, dict[str, Any]], ...], tuple[Edge, ...]]:
     """Infer a tag for each group without a common one.
 
-    Returns (id, changed fields) of the records, and the links to the tags."""
+    Returns (id, changed fields) of the records, and the links to the tags.
+    """
     edits: dict[str, dict[str, Any]] = {}
     edges: list[Edge] = []
     for records in groups:

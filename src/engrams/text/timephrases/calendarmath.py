@@ -1,6 +1,7 @@
 """Calendar arithmetic on local, naive times.
 
-All functions raise ValueError or OverflowError outside the years 1 to 9999."""
+All functions raise ValueError or OverflowError outside the years 1 to 9999.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +15,70 @@ WEEK = timedelta(days=7)
 BEGIN = datetime.combine(date.min, time.min)
 END = datetime.combine(date.max, time.max)
 _SEASON_MONTH = (3, 6, 9, 12)
+
+
+_IN_DAYS = {"day": 1, "week": 7, "weekend": 7}
+_IN_MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120, "century": 1200}
+
+
+_FIXED_FEASTS = {
+    "newyear": (1, 1, 1),
+    "valentine": (2, 14, 1),
+    "patrick": (3, 17, 1),
+    "women": (3, 8, 1),
+    "mayday": (5, 1, 1),
+    "independence": (7, 4, 1),
+    "bastille": (7, 14, 1),
+    "china": (10, 1, 7),
+    "halloween": (10, 31, 1),
+    "eve": (12, 24, 1),
+    "christmas": (12, 24, 3),
+    "christmasday": (12, 25, 1),
+    "boxing": (12, 26, 1),
+    "silvester": (12, 31, 1),
+    "epiphany": (1, 6, 1),
+}
+_EASTER_FEASTS = {
+    "goodfriday": (-2, 1),
+    "easter": (-2, 4),
+    "eastersunday": (0, 1),
+    "eastermonday": (1, 1),
+    "holyweek": (-7, 8),
+    "ash": (-46, 1),
+    "palm": (-7, 1),
+    "pentecost": (49, 2),
+}
+
+
+# Days since 1 January of the lunar new year, 2010 to 2035.
+_LUNAR = (
+    44,
+    33,
+    22,
+    40,
+    30,
+    49,
+    38,
+    27,
+    46,
+    35,
+    24,
+    42,
+    31,
+    21,
+    40,
+    28,
+    47,
+    36,
+    25,
+    43,
+    33,
+    22,
+    41,
+    30,
+    49,
+    38,
+)
 
 
 class LocalInterval(NamedTuple):
@@ -54,7 +119,8 @@ def month_span(year: int, month: int, count: int, grain: Grain) -> LocalInterval
 def season_span(year: int, index: int) -> LocalInterval:
     """Return a season's three calendar months, northern: spring 0, winter 3.
 
-    A winter is named after the year it begins in."""
+    A winter is named after the year it begins in.
+    """
     return month_span(year, _SEASON_MONTH[index], 3, "season")
 
 
@@ -104,10 +170,6 @@ def _year_month(day: date) -> tuple[int, int]:
     return day.year, day.month
 
 
-_IN_DAYS = {"day": 1, "week": 7, "weekend": 7}
-_IN_MONTHS = {"month": 1, "quarter": 3, "year": 12, "decade": 120, "century": 1200}
-
-
 def add_units(moment: datetime, name: str, count: int) -> datetime:
     """Move ``moment`` by ``count`` units, keeping the time of day."""
     if name in ("minute", "hour"):
@@ -119,7 +181,9 @@ def add_units(moment: datetime, name: str, count: int) -> datetime:
 
 def easter_sunday(year: int) -> date:
     """Compute Easter Sunday, Gregorian (anonymous algorithm of Nature, 1876)."""
-    a, b, c = year % 19, year // 100, year % 100
+    a = year % 19
+    b = year // 100
+    c = year % 100
     h = (19 * a + b - b // 4 - (b - (b + 8) // 25 + 1) // 3 + 15) % 30
     k = (32 + 2 * (b % 4) + 2 * (c // 4) - h - c % 4) % 7
     m = (a + 11 * h + 22 * k) // 451
@@ -127,49 +191,20 @@ def easter_sunday(year: int) -> date:
     return date(year, total // 31, total % 31 + 1)
 
 
-_FIXED_FEASTS = {
-    "newyear": (1, 1, 1),
-    "valentine": (2, 14, 1),
-    "patrick": (3, 17, 1),
-    "women": (3, 8, 1),
-    "mayday": (5, 1, 1),
-    "independence": (7, 4, 1),
-    "bastille": (7, 14, 1),
-    "china": (10, 1, 7),
-    "halloween": (10, 31, 1),
-    "eve": (12, 24, 1),
-    "christmas": (12, 24, 3),
-    "christmasday": (12, 25, 1),
-    "boxing": (12, 26, 1),
-    "silvester": (12, 31, 1),
-    "epiphany": (1, 6, 1),
-}
-_EASTER_FEASTS = {
-    "goodfriday": (-2, 1),
-    "easter": (-2, 4),
-    "eastersunday": (0, 1),
-    "eastermonday": (1, 1),
-    "holyweek": (-7, 8),
-    "ash": (-46, 1),
-    "palm": (-7, 1),
-    "pentecost": (49, 2),
-}
-
-
-# Days since 1 January of the lunar new year, 2010 to 2035.
-_LUNAR = (44, 33, 22, 40, 30, 49, 38, 27, 46, 35, 24, 42, 31, 21, 40, 28, 47, 36, 25, 43, 33, 22, 41, 30, 49, 38)
-
-
 def holiday_span(key: str, year: int) -> LocalInterval:
     """Return the days of a holiday.
 
-    Christmas is the 24th to the 26th, Easter Good Friday to Monday, the lunar new year its eve and seven days."""
+    Christmas is the 24th to the 26th, Easter Good Friday to Monday, the lunar new year its eve and
+    seven days.
+    """
     if key == "thanksgiving" or key == "blackfriday":
         first = date(year, 11, 1)
         thursday = first + ((3 - first.weekday()) % 7 + 21) * DAY
         return day_span(thursday + (key == "blackfriday") * DAY, 1)
     if key == "lunar":
-        return day_span(date(year, 1, 1) + (_LUNAR[_table_index(year, 2010, len(_LUNAR))] - 1) * DAY, 8, "range")
+        return day_span(
+            date(year, 1, 1) + (_LUNAR[_table_index(year, 2010, len(_LUNAR))] - 1) * DAY, 8, "range"
+        )
     if key in _EASTER_FEASTS:
         shift, count = _EASTER_FEASTS[key]
         return day_span(easter_sunday(year) + shift * DAY, count, "day" if count == 1 else "range")
@@ -186,7 +221,8 @@ def _table_index(year: int, first: int, count: int) -> int:
 def edge_span(span: LocalInterval, which: str) -> LocalInterval:
     """Return the early, middle or late part of an interval.
 
-    Thirds of a month or longer; three months at the start or end "of" a year."""
+    Thirds of a month or longer; three months at the start or end "of" a year.
+    """
     start, end, grain = span
     if grain in ("minute", "hour", "day"):
         return span
@@ -201,7 +237,9 @@ def edge_span(span: LocalInterval, which: str) -> LocalInterval:
         third = [add_months(start.date(), round(length / 30.4 / 3) * k) for k in (0, 1, 2)]
         cuts = (0, (third[1] - start.date()).days, (third[2] - start.date()).days, length)
     elif grain == "week":
-        cuts = {"start": (0, 2, 2, 7), "early": (0, 2, 2, 7), "mid": (0, 1, 4, 7)}.get(which, (0, 1, 4, 7))
+        cuts = {"start": (0, 2, 2, 7), "early": (0, 2, 2, 7), "mid": (0, 1, 4, 7)}.get(
+            which, (0, 1, 4, 7)
+        )
     else:
         cuts = (0, max(1, length // 3), max(1, length - length // 3), length)
     place = {"start": 0, "early": 0, "mid": 1}.get(which, 2)

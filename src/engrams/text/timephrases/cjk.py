@@ -10,13 +10,21 @@ from engrams.text.timephrases.numericdates import clock_minutes
 from engrams.text.timephrases.timewords import HOURS
 
 _DIGITS = {
-    char: value for value, chars in enumerate(("〇零○", "一壱", "二两兩", "三", "四", "五", "六", "七", "八", "九")) for char in chars
+    char: value
+    for value, chars in enumerate(
+        ("〇零○", "一壱", "二两兩", "三", "四", "五", "六", "七", "八", "九")
+    )
+    for char in chars
 }
 MONTH = r"(?:1[0-2]|0?[1-9]|十[一二]?|[一二三四五六七八九])"
 DAY = r"(?:[12]\d|3[01]|0?[1-9]|[二三]?十[一二三四五六七八九]?|[一二三四五六七八九])"
 YEAR = r"(?:(?:1[5-9]|20)\d\d|[一二][〇零○一二三四五六七八九]{3})"
 NUMBER = r"(?:\d{1,4}|[一二两兩三四五六七八九十百]{1,5})"
-WEEKDAYS = {char: index for index, chars in enumerate(("一月", "二火", "三水", "四木", "五金", "六土", "日天")) for char in chars}
+WEEKDAYS = {
+    char: index
+    for index, chars in enumerate(("一月", "二火", "三水", "四木", "五金", "六土", "日天"))
+    for char in chars
+}
 SEASONS = {"春": 0, "夏": 1, "秋": 2, "冬": 3}
 
 
@@ -26,7 +34,8 @@ def parse_number(text: str) -> int:
         return int(text)
     if not any(char in "十百" for char in text):
         return int("".join(str(_DIGITS.get(char, 0)) for char in text) or "0")
-    total, held = 0, 0
+    total = 0
+    held = 0
     for char in text:
         if char in "十百":
             total += (held or 1) * (10 if char == "十" else 100)
@@ -44,8 +53,13 @@ def on_date(m: TimeRuleMatch) -> Piece | None:
         return DatePart("year", m.start(), m.end(), year=year)
     if not m["d"]:
         return DatePart("month", m.start(), m.end(), year=year, month=month)
-    day, last = parse_number(m["d"]), parse_number(m["d2"]) if m["d2"] else 0
-    return None if last and last <= day else DatePart("date", m.start(), m.end(), year=year, month=month, day=day, last_day=last)
+    day = parse_number(m["d"])
+    last = parse_number(m["d2"]) if m["d2"] else 0
+    return (
+        None
+        if last and last <= day
+        else DatePart("date", m.start(), m.end(), year=year, month=month, day=day, last_day=last)
+    )
 
 
 def on_time(names: Mapping[str, str], m: TimeRuleMatch) -> Piece | None:
@@ -53,10 +67,20 @@ def on_time(names: Mapping[str, str], m: TimeRuleMatch) -> Piece | None:
     name = names[m["u"]] if m["u"] else ""
     if not m["h"]:
         return DatePart("clock", m.start(), m.end(), hours=HOURS[name])
-    hour, minute = parse_number(m["h"]), 30 if m["half"] else parse_number(m["n"]) if m["n"] else None
+    hour = parse_number(m["h"])
+    if m["half"]:
+        minute = 30
+    elif m["n"]:
+        minute = parse_number(m["n"])
+    else:
+        minute = None
     if name in ("afternoon", "evening", "night") and hour < 12:
         hour += 12
-    return DatePart("clock", m.start(), m.end(), hours=clock_minutes(hour, minute)) if hour <= 23 and (minute or 0) <= 59 else None
+    return (
+        DatePart("clock", m.start(), m.end(), hours=clock_minutes(hour, minute))
+        if hour <= 23 and (minute or 0) <= 59
+        else None
+    )
 
 
 def on_decade(m: TimeRuleMatch) -> Piece | None:

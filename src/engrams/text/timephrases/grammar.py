@@ -12,18 +12,38 @@ from engrams.text.latepatterns import late_pattern
 from engrams.text.timephrases.calendarmath import LocalInterval
 
 PartKind: TypeAlias = Literal[
-    "date", "month", "year", "season", "holiday", "quarter", "weekday", "dom", "unit", "about", "stretch", "clock", "fixed"
+    "date",
+    "month",
+    "year",
+    "season",
+    "holiday",
+    "quarter",
+    "weekday",
+    "dom",
+    "unit",
+    "about",
+    "stretch",
+    "clock",
+    "fixed",
 ]
-ModKind: TypeAlias = Literal["since", "until", "by", "before", "after", "from", "between", "edge", "nth", "shift", "within"]
+ModKind: TypeAlias = Literal[
+    "since", "until", "by", "before", "after", "from", "between", "edge", "nth", "shift", "within"
+]
+
+
+_LAST_WORD = late_pattern(r"([^\W_]+)'?[\s,(-]*\Z")
+_NEXT_WORD = late_pattern(r"[\s,]*([^\W_]+)")
 
 
 @dataclass(frozen=True, slots=True)
 class DatePart:
     """Hold a piece of a date, from ``at`` to ``end``.
 
-    ``year`` None: not said. ``index``: weekday 0 = Monday, season, quarter. ``offset``: how many units from now; for ``about`` and
-    ``stretch`` its sign says past or future and ``count`` how many. ``lean``: -1 last, 0 this, 1 next, None not said. ``hours``: minutes of
-    the day [from, to), up to 30 h for a night."""
+    ``year`` None: not said. ``index``: weekday 0 = Monday, season, quarter. ``offset``: how many
+    units from now; for ``about`` and ``stretch`` its sign says past or future and ``count`` how
+    many. ``lean``: -1 last, 0 this, 1 next, None not said. ``hours``: minutes of the day [from,
+    to), up to 30 h for a night.
+    """
 
     kind: PartKind
     at: int
@@ -96,9 +116,6 @@ class TimeRuleMatch:
         return found[1] if found else ""
 
 
-_LAST_WORD = late_pattern(r"([^\W_]+)'?[\s,(-]*\Z")
-_NEXT_WORD = late_pattern(r"[\s,]*([^\W_]+)")
-
 Handler: TypeAlias = Callable[[TimeRuleMatch], Piece | None]
 Rule: TypeAlias = tuple[str, Handler]
 
@@ -107,9 +124,11 @@ Rule: TypeAlias = tuple[str, Handler]
 class TimeGrammar:
     """Compiled patterns of one language's times.
 
-    ``heads``: first letters of words that can begin a time. ``join``: text between two parts of one date; ``to``: between the ends of a
-    range; ``both``: the same after "between"; ``touch``: between a modifier and its part. ``future``: makes a date without a year a coming
-    one; so does ``present`` without ``past`` after "until"."""
+    ``heads``: first letters of words that can begin a time. ``join``: text between two parts of one
+    date; ``to``: between the ends of a range; ``both``: the same after "between"; ``touch``:
+    between a modifier and its part. ``future``: makes a date without a year a coming one; so does
+    ``present`` without ``past`` after "until".
+    """
 
     scanner: re.Pattern[str]
     heads: frozenset[str]
@@ -157,8 +176,14 @@ def _without_groups(pattern: str) -> str:
 
 
 def _first_letters(patterns: Iterable[str]) -> frozenset[str]:
-    words = re.findall(r"[^\W\d_]+\??", " ".join(re.sub(r"\(\?P<\w+>|\\.", " ", pattern) for pattern in patterns))
-    return frozenset(form[:3] for word in words for form in ((word[:-1], word[:-2]) if word.endswith("?") else (word,)))
+    words = re.findall(
+        r"[^\W\d_]+\??", " ".join(re.sub(r"\(\?P<\w+>|\\.", " ", pattern) for pattern in patterns)
+    )
+    return frozenset(
+        form[:3]
+        for word in words
+        for form in ((word[:-1], word[:-2]) if word.endswith("?") else (word,))
+    )
 
 
 @cache
@@ -169,7 +194,9 @@ def compile_rule(pattern: str) -> re.Pattern[str]:
 
 def any_of(table: Iterable[str]) -> str:
     """Build an alternation, longest first; blanks match any white space."""
-    return "|".join(re.escape(word).replace(r"\ ", r"\s+") for word in sorted(table, key=len, reverse=True))
+    return "|".join(
+        re.escape(word).replace(r"\ ", r"\s+") for word in sorted(table, key=len, reverse=True)
+    )
 
 
 def word_set(text: str) -> frozenset[str]:

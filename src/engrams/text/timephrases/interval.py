@@ -7,7 +7,9 @@ from typing import Literal, TypeAlias
 
 from engrams.frozendata import dataclass
 
-Grain: TypeAlias = Literal["minute", "hour", "day", "week", "weekend", "month", "season", "year", "range"]
+Grain: TypeAlias = Literal[
+    "minute", "hour", "day", "week", "weekend", "month", "season", "year", "range"
+]
 
 EARLIEST = datetime.min.replace(tzinfo=UTC)
 LATEST = datetime.max.replace(tzinfo=UTC)
@@ -17,9 +19,11 @@ LATEST = datetime.max.replace(tzinfo=UTC)
 class TimeSpan:
     """Hold a time expression and its half-open UTC interval.
 
-    ``grain``: how exact it is; anything of no single calendar unit (quarter, decade, "from May to July") is "range". ``text``: the
-    expression as written, ``at``: where it begins. ``recurs``: the text named no year ("in March", "on Christmas"), so another year is
-    possible. An open side ("before 2019") is EARLIEST or LATEST."""
+    ``grain``: how exact it is; anything of no single calendar unit (quarter, decade, "from May to
+    July") is "range". ``text``: the expression as written, ``at``: where it begins. ``recurs``: the
+    text named no year ("in March", "on Christmas"), so another year is possible. An open side
+    ("before 2019") is EARLIEST or LATEST.
+    """
 
     start: datetime
     end: datetime

@@ -10,7 +10,12 @@ from datetime import datetime
 from engrams.frozendata import dataclass
 from engrams.text.timephrases.calendarmath import LocalInterval
 from engrams.text.timephrases.grammar import DatePart, Piece, TimeGrammar, TimeModifier
-from engrams.text.timephrases.resolve import TimeViewpoint, is_recurring, resolve_nearest, resolve_part
+from engrams.text.timephrases.resolve import (
+    TimeViewpoint,
+    is_recurring,
+    resolve_nearest,
+    resolve_part,
+)
 from engrams.text.timephrases.timemodifiers import apply_modifier
 
 _YEARLY = ("date", "month", "season", "holiday", "quarter")
@@ -41,7 +46,9 @@ class ScannedTimeText:
     def speaks_of_future(self, at: int, *, until: bool = False) -> bool:
         """Detect a clause about the future around ``at``.
 
-        ``until``: also a clause about a lasting state. Of a future word and a past word the nearer counts."""
+        ``until``: also a clause about a lasting state. Of a future word and a past word the nearer
+        counts.
+        """
         start, stop = self._clause_bounds(at)
         future = self._nearest_match(self.grammar.future, at, start, stop)
         past = self._nearest_match(self.grammar.past, at, start, stop)
@@ -55,12 +62,16 @@ class ScannedTimeText:
 
     def _clause_bounds(self, at: int) -> tuple[int, int]:
         first = max(0, at - 160)
-        start = max((m.end() for m in self.grammar.clause.finditer(self.low, first, at)), default=first)
+        start = max(
+            (m.end() for m in self.grammar.clause.finditer(self.low, first, at)), default=first
+        )
         found = self.grammar.clause.search(self.low, at, at + 120)
         return start, found.start() if found else at + 120
 
     def _nearest_match(self, words: re.Pattern[str], at: int, start: int, stop: int) -> int | None:
-        return min((abs(m.start() - at) for m in words.finditer(self.low, start, stop)), default=None)
+        return min(
+            (abs(m.start() - at) for m in words.finditer(self.low, start, stop)), default=None
+        )
 
 
 def compose_nodes(pieces: Sequence[Piece], scene: ScannedTimeText) -> list[DateNode]:
@@ -79,13 +90,19 @@ def compose_nodes(pieces: Sequence[Piece], scene: ScannedTimeText) -> list[DateN
         node = DateNode(piece.at, piece.end, piece, recurs=is_recurring(piece))
         while suffixes and _touches(scene, node.end, suffixes[-1].at):
             _apply_modifier(suffixes.pop(), node, scene)
-        nodes += [DateNode(mod.instead.at, mod.instead.end, mod.instead) for mod in suffixes if mod.instead]
+        nodes += [
+            DateNode(mod.instead.at, mod.instead.end, mod.instead)
+            for mod in suffixes
+            if mod.instead
+        ]
         suffixes.clear()
         if nodes and (merged := _link_range(node, nodes[-1], scene.grammar.to, scene)):
             nodes[-1] = merged
         else:
             nodes.append(node)
-    nodes += [DateNode(mod.instead.at, mod.instead.end, mod.instead) for mod in suffixes if mod.instead]
+    nodes += [
+        DateNode(mod.instead.at, mod.instead.end, mod.instead) for mod in suffixes if mod.instead
+    ]
     return [node for node in reversed(nodes) if _resolve_node(node, scene)]
 
 
@@ -114,24 +131,39 @@ def _apply_modifier(mod: TimeModifier, node: DateNode, scene: ScannedTimeText) -
     try:
         ahead = mod.kind == "by" or scene.speaks_of_future(node.at, until=mod.kind == "until")
         part = _christmas_day(node.part, mod)
-        span = node.span if node.span or not part else resolve_part(part, TimeViewpoint(scene.now, ahead))
+        span = (
+            node.span
+            if node.span or not part
+            else resolve_part(part, TimeViewpoint(scene.now, ahead))
+        )
         if span is None:
             return
         changed = apply_modifier(mod, span, scene.now)
     except (ValueError, OverflowError):  # "the 31st day of June", a year outside the calendar
         if mod.instead is not None:
-            node.at, node.end, node.part, node.span = mod.instead.at, mod.instead.end, mod.instead, None
+            node.at = mod.instead.at
+            node.end = mod.instead.end
+            node.part = mod.instead
+            node.span = None
         return
     if changed.start < changed.end:
-        node.span, node.at, node.end = changed, min(node.at, mod.at), max(node.end, mod.end)
+        node.span = changed
+        node.at = min(node.at, mod.at)
+        node.end = max(node.end, mod.end)
 
 
 def _christmas_day(part: DatePart | None, mod: TimeModifier) -> DatePart | None:
     """Count "two days before Christmas" from the 25th."""
-    return replace(part, name="christmasday") if part is not None and part.name == "christmas" and mod.kind == "shift" else part
+    return (
+        replace(part, name="christmasday")
+        if part is not None and part.name == "christmas" and mod.kind == "shift"
+        else part
+    )
 
 
-def _link_range(first: DateNode, last: DateNode, link: re.Pattern[str], scene: ScannedTimeText) -> DateNode | None:
+def _link_range(
+    first: DateNode, last: DateNode, link: re.Pattern[str], scene: ScannedTimeText
+) -> DateNode | None:
     """Link two nodes to a range if a linking word joins them."""
     if not 0 < last.at - first.end <= _GAP or not link.fullmatch(scene.low, first.end, last.at):
         return None
@@ -143,7 +175,14 @@ def _link_range(first: DateNode, last: DateNode, link: re.Pattern[str], scene: S
         return None
     if span.start >= span.end:
         return None
-    return DateNode(first.at, last.end, None, span, first.recurs and last.recurs, ranged=True)
+    return DateNode(
+        at=first.at,
+        end=last.end,
+        part=None,
+        span=span,
+        recurs=first.recurs and last.recurs,
+        ranged=True,
+    )
 
 
 def _is_range_end(part: DatePart | None) -> bool:
@@ -159,8 +198,16 @@ def _range_interval(first: DateNode, last: DateNode, scene: ScannedTimeText) -> 
         end = resolve_nearest(last.part, begin, before=False)
     else:
         end = last.span or resolve_part(last.part, sight)
-        loose = first.recurs or (first.part.kind in ("weekday", "dom") and first.part.lean is None and first.part.offset is None)
-        begin = first.span or (resolve_nearest(first.part, end, before=True) if loose else resolve_part(first.part, sight))
+        loose = first.recurs or (
+            first.part.kind in ("weekday", "dom")
+            and first.part.lean is None
+            and first.part.offset is None
+        )
+        begin = first.span or (
+            resolve_nearest(first.part, end, before=True)
+            if loose
+            else resolve_part(first.part, sight)
+        )
     return LocalInterval(begin.start, end.end, "range")
 
 
@@ -170,7 +217,11 @@ def _resolve_node(node: DateNode, scene: ScannedTimeText) -> bool:
             loose = node.recurs or node.part.lean is None
             node.span = resolve_part(
                 node.part,
-                TimeViewpoint(scene.now, loose and scene.speaks_of_future(node.at), near=node.recurs and not scene.speaks_of_past(node.at)),
+                TimeViewpoint(
+                    scene.now,
+                    loose and scene.speaks_of_future(node.at),
+                    near=node.recurs and not scene.speaks_of_past(node.at),
+                ),
             )
         except (ValueError, OverflowError):  # 31 February: not a time
             return False
@@ -182,23 +233,43 @@ def _join_parts(pieces: list[Piece], scene: ScannedTimeText) -> list[Piece]:
     joined: list[Piece] = []
     for piece in pieces:
         last = joined[-1] if joined else None
-        if isinstance(piece, DatePart) and isinstance(last, DatePart) and 0 <= piece.at - last.end <= 12:
+        if (
+            isinstance(piece, DatePart)
+            and isinstance(last, DatePart)
+            and 0 <= piece.at - last.end <= 12
+        ):
             gap = scene.low[last.end : piece.at]
-            if scene.grammar.join.fullmatch(gap) and (one := _merge_parts(last, piece, gap, scene.now)) is not None:
+            if (
+                scene.grammar.join.fullmatch(gap)
+                and (one := _merge_parts(last, piece, gap, scene.now)) is not None
+            ):
                 joined[-1] = replace(one, at=last.at, end=piece.end)
                 continue
-        if isinstance(piece, DatePart) and len(joined) > 1 and isinstance(last, TimeModifier) and isinstance(joined[-2], DatePart):
+        if (
+            isinstance(piece, DatePart)
+            and len(joined) > 1
+            and isinstance(last, TimeModifier)
+            and isinstance(joined[-2], DatePart)
+        ):
             if (one := _join_over(joined[-2], last, piece, scene)) is not None:
                 joined[-2:] = [one]
                 continue
-            opened = len(joined) > 2 and isinstance(joined[-3], TimeModifier) and joined[-3].kind == "from"
-            if (last.suffix or (opened and last.kind == "until")) and scene.grammar.to.fullmatch(scene.low, joined[-2].end, piece.at):
+            opened = (
+                len(joined) > 2
+                and isinstance(joined[-3], TimeModifier)
+                and joined[-3].kind == "from"
+            )
+            if (last.suffix or (opened and last.kind == "until")) and scene.grammar.to.fullmatch(
+                scene.low, joined[-2].end, piece.at
+            ):
                 joined.pop()
         joined.append(piece)
     return joined
 
 
-def _join_over(a: DatePart, mod: TimeModifier, b: DatePart, scene: ScannedTimeText) -> DatePart | None:
+def _join_over(
+    a: DatePart, mod: TimeModifier, b: DatePart, scene: ScannedTimeText
+) -> DatePart | None:
     """Join two parts over a range word ("verano de 2022")."""
     if mod.kind != "from" or mod.suffix or not 0 < b.at - a.end <= _GAP:
         return None
@@ -212,17 +283,46 @@ def _merge_parts(a: DatePart, b: DatePart, gap: str, now: datetime) -> DatePart 
         open_year = near.kind in _YEARLY and near.year is None and near.lean is None
         if open_year and far.kind == "year":
             return replace(near, year=far.year)
-        if open_year and far.kind == "unit" and far.unit == "year" and far.offset is not None and not far.edge:
+        if (
+            open_year
+            and far.kind == "unit"
+            and far.unit == "year"
+            and far.offset is not None
+            and not far.edge
+        ):
             return replace(near, year=now.year + far.offset)
-        if near.kind == "weekday" and near.lean is None and near.offset is None and far.kind == "unit" and far.unit == "week":
+        if (
+            near.kind == "weekday"
+            and near.lean is None
+            and near.offset is None
+            and far.kind == "unit"
+            and far.unit == "week"
+        ):
             return replace(near, unit="week", offset=far.offset)
-        if near.kind == "unit" and near.unit == "weekend" and near.offset is None and far.kind == "unit" and far.unit == "week":
+        if (
+            near.kind == "unit"
+            and near.unit == "weekend"
+            and near.offset is None
+            and far.kind == "unit"
+            and far.unit == "week"
+        ):
             return replace(near, offset=far.offset)
         if near.kind == "weekday" and far.kind == "date" and not near.hours and near is a:
             return far
-        if near.kind == "dom" and near.offset is None and far.kind == "unit" and far.unit == "month" and "," not in gap:
+        if (
+            near.kind == "dom"
+            and near.offset is None
+            and far.kind == "unit"
+            and far.unit == "month"
+            and "," not in gap
+        ):
             return replace(near, offset=far.offset)
-        if far.kind == "clock" and near.kind in ("date", "weekday", "dom", "holiday", "unit") and not near.last_day and not near.edge:
+        if (
+            far.kind == "clock"
+            and near.kind in ("date", "weekday", "dom", "holiday", "unit")
+            and not near.last_day
+            and not near.edge
+        ):
             return _add_clock(near, far)
     return None
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from engrams.text.latepatterns import late_pattern
 from engrams.text.timephrases.grammar import word_set
+from engrams.text.vocabulary import read_vocabulary
 
 MARKS = late_pattern("[\u0300-\u036f]")
 _TABLE: dict[int, str] = {
@@ -15,8 +16,86 @@ _TABLE: dict[int, str] = {
     for code in range(0xC0, 0x250)
     if unicodedata.normalize("NFD", chr(code))[0].isascii()
 }
-_TABLE |= dict.fromkeys((0x2018, 0x2019, 0x02BC, 0xFF07), "'") | dict.fromkeys((0xA0, 0x202F, 0x2009, 0x3000), " ")
+_TABLE |= dict.fromkeys((0x2018, 0x2019, 0x02BC, 0xFF07), "'") | dict.fromkeys(
+    (0xA0, 0x202F, 0x2009, 0x3000), " "
+)
 _TABLE |= {0xFF10 + digit: str(digit) for digit in range(10)}
+
+
+_TRIGGER_WORDS = {
+    "en": read_vocabulary(__file__, "trigger_words_en"),
+    "de": read_vocabulary(__file__, "trigger_words_de"),
+    "es": read_vocabulary(__file__, "trigger_words_es"),
+    "fr": read_vocabulary(__file__, "trigger_words_fr"),
+    "pt": read_vocabulary(__file__, "trigger_words_pt"),
+    "it": read_vocabulary(__file__, "trigger_words_it"),
+    "nl": read_vocabulary(__file__, "trigger_words_nl"),
+    "ru": read_vocabulary(__file__, "trigger_words_ru"),
+}
+_LANGUAGES: dict[str, set[str]] = {}
+WORDS = late_pattern(r"[^\W_]+")
+DIGITS = late_pattern(r"\d(?:\d{3}|\d?(?:[-/.]\s?\d|st\b|nd\b|rd\b|th\b)|0'?s\b)")
+CJK = late_pattern(
+    "[先季年月号號周週昨今明前后後去期拜春夏秋冬最近底初末曜来先日節节夕朝晚晩夜]|天[前后後]|[这這前][几幾两兩]天|きのう|おととい|きょう|あした|あす|あさって|ゆうべ|クリスマス|おととし|けさ|この間|この前|こないだ|この頃|このごろ|ちかごろ|ハロウィン|バレンタイン|イースター|感謝祭|그제|어제|그저께|어젯밤|오늘|내일|모레|작년|올해|내년|지난|이번|다음|요일|이틀|사흘|달"
+    " 전|주 전|주일 전|개월 전|년 전|일 전|월|国庆|國慶|圣诞|聖誕|五一|元旦|元日|令和|平成|昭和"
+)
+JAPANESE = late_pattern(
+    "[\u3041-\u309f\u30a1-\u30fa]|先週|先月|先日|来週|来月|先々|曜|一昨|昨年|来年|今朝|明後|令和|平成|昭和|週間|四半期|週末"
+)
+# Ambiguous words (German "hier" is here, French "hier" is yesterday) count only if the text is
+# mostly in that language.
+_SHARED = {
+    "fr": word_set("hier mars mai an minute minutes temps week weekend ete"),
+    "es": word_set("poco santa hace mes"),
+}
+
+
+_FREQUENT_WORDS = {
+    "en": (
+        """
+        the and is was i you my we to of in it that with what did does do when who how are have has he she for on at this be they her
+        his
+        """
+    ),
+    "de": read_vocabulary(__file__, "frequent_words_de"),
+    "es": (
+        """
+        el los las la y es era yo tu mi mis que en con no un una por para se lo como cuando donde quien esta este fui fue del al ha he muy
+        desde pero hay le su sus cual ayer vi hasta entre hace tengo estoy soy tiene estaba anos
+        """
+    ),
+    "fr": read_vocabulary(__file__, "frequent_words_fr"),
+    "pt": (
+        """
+        o a os as um uma e ou mas sou foi estou esta tenho tem eu ele ela meu minha que quem onde como nao muito mais de do da dos
+        das no na em com por para desde ate meus minhas voce fui vou
+        """
+    ),
+    "it": (
+        """
+        il lo la i gli un una e ma sono sei ho hai ha abbiamo io mi ti si mio mia che chi cosa dove come perche non piu di del
+        della dei al alla nel nella da in con per sono andato andata siamo
+        """
+    ),
+    "nl": (
+        """
+        de het een en of maar is was waren ben heb heeft hebben ik je hij ze wij we mijn dit dat niet geen met van voor door naar
+        op aan uit om ook nog wel hoe wat wie waar wanneer
+        """
+    ),
+    "ru": (
+        """
+        и в на не я мы ты он она они что как где когда кто мой моя мне меня с по из у к был была было были это наш
+        """
+    ),
+}
+_VOTES: dict[str, list[str]] = {}
+
+# Compiled on first use: large ranges take milliseconds.
+_KANA = "[\u3041-\u309f\u30a1-\u30fa\u30fc]"
+_HAN = "[\u3400-\u9fff]"
+_HANGUL = "[\uac00-\ud7af]"
+_SPLIT = late_pattern(r"[^\W\d_]+")
 
 
 def fold(text: str) -> str:
@@ -30,90 +109,19 @@ def fold(text: str) -> str:
     return lowered
 
 
-_TRIGGER_WORDS = {
-    "en": """
-        january february march april may june july august september october november december jan feb mar apr jun jul aug sept sep oct nov
-        dec monday tuesday wednesday thursday friday saturday sunday mon tue tues wed weds thu thur thurs fri sat sun yesterday today
-        tonight tomorrow tmrw recently lately nowadays ago minutes minute hours hour days day night nights morning evening afternoon week
-        weeks wk weekend weekends month months quarter quarters year years yr decade decades century centuries spring summer autumn fall
-        winter summers winters springtime summertime wintertime christmas xmas easter halloween thanksgiving nye valentine valentines
-        patrick independence boxing thirties forties fifties sixties seventies eighties nineties mondays tuesdays wednesdays thursdays
-        fridays saturdays sundays q1 q2 q3 q4 eve mins hrs yrs wks new back
-        """,
-    "de": """
-        januar janner februar feber marz maerz mrz april mai juni juli august september oktober november dezember jan feb apr jun jul aug
-        sep sept okt nov dez montag dienstag mittwoch donnerstag freitag samstag sonnabend sonntag heute gestern vorgestern morgen
-        ubermorgen uebermorgen neulich kurzlich kurzem letzter tage tagen tag woche wochen wochenende monat monate monaten monats jahr
-        jahre jahren jahres jahrzehnt jahrzehnten stunde stunden minute minuten fruhling fruhjahr sommer herbst winter weihnachten ostern
-        pfingsten silvester neujahr heiligabend karfreitag quartal nacht abend neunzigern achtzigern siebzigern sechzigern wochenendes
-        ende anfang mitte
-        """,
-    "es": """
-        enero febrero marzo abril mayo junio julio agosto septiembre setiembre octubre noviembre diciembre lunes martes miercoles jueves
-        viernes sabado domingo hoy ayer anteayer antier anoche manana anteanoche recientemente ultimamente dia dias semana semanas mes
-        meses ano anos hora horas minuto minutos decada decadas primavera verano otono invierno navidad navidades nochebuena nochevieja
-        pascua santa trimestre noventa ochenta setenta sesenta hace poco
-        """,
-    "fr": """
-        janvier fevrier mars avril mai juin juillet aout septembre octobre novembre decembre lundi mardi mercredi jeudi vendredi samedi
-        dimanche aujourd hier demain matin soir nuit recemment dernierement jour jours semaine semaines mois an ans annee annees heure
-        heures minute minutes decennie decennies printemps ete automne hiver noel paques toussaint pentecote trimestre week weekend veille
-        derniers temps
-        """,
-    "pt": """
-        abril agosto amanha ano anos anteontem antes decada decadas depois dezembro dia dias domingo fevereiro hoje hora horas
-        inverno janeiro julho junho maio marco mes meses minuto minutos natal novembro ontem outono outubro pascoa primavera
-        quarta quinta sabado segunda semana semanas setembro sexta terca verao
-        """,
-    "it": """
-        agosto anni anno aprile autunno avantieri decenni decennio dicembre domani domenica dopodomani estate febbraio gennaio
-        giorni giorno giovedi giugno ieri inverno luglio lunedi maggio martedi marzo mercoledi mese mesi minuti minuto natale
-        novembre oggi ora ore ottobre pasqua primavera sabato settembre settimana settimane stamani stamattina stanotte stasera
-        venerdi weekend
-        """,
-    "nl": """
-        april augustus avond dag dagen december decennia decennium dinsdag donderdag eergisteren februari gisteravond gisteren
-        gisterochtend herfst jaar januari jaren juli juni kerst kerstmis lente maand maandag maanden maart mei minuten minuut
-        morgen najaar november oktober overmorgen pasen september uren uur vanavond vandaag vanmiddag vanmorgen vannacht
-        vanochtend voorjaar vrijdag week weekend weken winter woensdag zaterdag zomer zondag
-        """,
-    "ru": """
-        август августа августе апреле апрель апреля весна весной весну вечером воскресенье воскресенья вторник вторника вчера
-        выходные выходных год года году декабре декабрь декабря день десятилетие дней дня завтра зима зимой зиму июле июль июля
-        июне июнь июня лет лето летом мае май март марта марте мая месяц месяца месяце месяцев минут минуту минуты неделе недели
-        недель неделю неделя ноябре ноябрь ноября октябре октябрь октября осень осенью позавчера понедельник понедельника
-        послезавтра пятница пятницу пятницы сегодня сентябре сентябрь сентября среда среду среды суббота субботу субботы утром
-        феврале февраль февраля час часа часов четверг четверга январе январь января
-        """,
-}
 _TRIGGER_WORDS["de"] += " ".join(
     day + part
     for day in ("montag", "dienstag", "mittwoch", "donnerstag", "freitag", "samstag", "sonntag")
     for part in (" ", "morgen ", "vormittag ", "mittag ", "nachmittag ", "abend ", "nacht ")
 )
-_LANGUAGES: dict[str, set[str]] = {}
 for _name, _listed in _TRIGGER_WORDS.items():
     for _word in _listed.split():
         _LANGUAGES.setdefault(_word, set()).add(_name)
 TRIGGERS = frozenset(_LANGUAGES)
-WORDS = late_pattern(r"[^\W_]+")
-DIGITS = late_pattern(r"\d(?:\d{3}|\d?(?:[-/.]\s?\d|st\b|nd\b|rd\b|th\b)|0'?s\b)")
-CJK = late_pattern(
-    "[先季年月号號周週昨今明前后後去期拜春夏秋冬最近底初末曜来先日節节夕朝晚晩夜]|天[前后後]|[这這前][几幾两兩]天|きのう|おととい|きょう|あした|あす|あさって|ゆうべ|クリスマス|おととし|けさ|この間|この前|こないだ|この頃|このごろ|ちかごろ|ハロウィン|バレンタイン|イースター|感謝祭"
-    "|그제|어제|그저께|어젯밤|오늘|내일|모레|작년|올해|내년|지난|이번|다음|요일|이틀|사흘|달 전|주 전|주일 전|개월 전|년 전|일 전|월"
-    "|国庆|國慶|圣诞|聖誕|五一|元旦|元日|令和|平成|昭和"
-)
-JAPANESE = late_pattern(
-    "[\u3041-\u309f\u30a1-\u30fa]|先週|先月|先日|来週|来月|先々|曜|一昨|昨年|来年|今朝|明後|令和|平成|昭和|週間|四半期|週末"
-)
-# Ambiguous words (German "hier" is here, French "hier" is yesterday) count only if the text is mostly in that language.
-_SHARED = {
-    "fr": word_set("hier mars mai an minute minutes temps week weekend ete"),
-    "es": word_set("poco santa hace mes"),
-}
 _SHARED |= {
     "de": word_set(
-        "ende mitte mai juni juli oktober tag winter april august september november minute abend jan feb apr jun jul aug sep sept nov"
+        "ende mitte mai juni juli oktober tag winter april august september november minute abend"
+        " jan feb apr jun jul aug sep sept nov"
     )
 }
 _SHARED |= {"en": word_set("new back eve may fall spring sun sat mon mar q1 q2 q3 q4")}
@@ -124,7 +132,8 @@ def trigger_languages(found: frozenset[str] | set[str]) -> dict[str, bool]:
     counts: dict[str, bool] = {}
     for word in found:
         names = _LANGUAGES.get(word, set())
-        # What a language of full grammar claims is no less its own because a plain one knows it too.
+        # What a language of full grammar claims is no less its own because a plain one knows it
+        # too.
         full = names & _SHARED.keys()
         for name in names:
             sure = (full or names) == {name} and word not in _SHARED.get(name, ())
@@ -132,50 +141,9 @@ def trigger_languages(found: frozenset[str] | set[str]) -> dict[str, bool]:
     return counts
 
 
-_FREQUENT_WORDS = {
-    "en": """
-        the and is was i you my we to of in it that with what did does do when who how are have has he she for on at this be they her
-        his
-        """,
-    "de": """
-        der die das und ist war ich du mein meine wir zu von im es dass mit nicht ein eine einen auf den dem des sie er hat habe haben bin
-        am wann wer wie wo was hier auch noch sich sind mir mich seit vom zum fur uber bei nach bis vor ende anfang wird werde wurde hatte
-        waren letzten letzte
-        """,
-    "es": """
-        el los las la y es era yo tu mi mis que en con no un una por para se lo como cuando donde quien esta este fui fue del al ha he muy
-        desde pero hay le su sus cual ayer vi hasta entre hace tengo estoy soy tiene estaba anos
-        """,
-    "fr": """
-        le les la et est j je tu mon ma mes nous que qu dans avec pas un une pour ce cette sur il elle ai suis c d l n s ou quand qui
-        comment depuis du des au aux sont ont etait mais vous ils notre hier en jusqu entre fin debut pres etaient avait
-        """,
-    "pt": """
-        o a os as um uma e ou mas sou foi estou esta tenho tem eu ele ela meu minha que quem onde como nao muito mais de do da dos
-        das no na em com por para desde ate meus minhas voce fui vou
-        """,
-    "it": """
-        il lo la i gli un una e ma sono sei ho hai ha abbiamo io mi ti si mio mia che chi cosa dove come perche non piu di del
-        della dei al alla nel nella da in con per sono andato andata siamo
-        """,
-    "nl": """
-        de het een en of maar is was waren ben heb heeft hebben ik je hij ze wij we mijn dit dat niet geen met van voor door naar
-        op aan uit om ook nog wel hoe wat wie waar wanneer
-        """,
-    "ru": """
-        и в на не я мы ты он она они что как где когда кто мой моя мне меня с по из у к был была было были это наш
-        """,
-}
-_VOTES: dict[str, list[str]] = {}
 for _name, _listed in _FREQUENT_WORDS.items():
     for _word in _listed.split():
         _VOTES.setdefault(_word, []).append(_name)
-
-# Compiled on first use: large ranges take milliseconds.
-_KANA = "[\u3041-\u309f\u30a1-\u30fa\u30fc]"
-_HAN = "[\u3400-\u9fff]"
-_HANGUL = "[\uac00-\ud7af]"
-_SPLIT = late_pattern(r"[^\W\d_]+")
 
 
 def count_votes(words: Iterable[str]) -> dict[str, int]:

@@ -9,12 +9,14 @@ from datetime import UTC, datetime, timedelta
 
 from engrams.text.timephrases.calendarmath import LocalInterval, decade_span, month_span
 from engrams.text.timephrases.grammar import DatePart, Handler, Piece, Rule, TimeRuleMatch, word_set
+from engrams.text.vocabulary import read_vocabulary
 
 _OFFSET = re.compile(r"([+-])(\d\d):?(\d\d)")
 
 _ISO = (
     r"(?<![\w./:+-])(?P<y>\d{4})[-/](?P<m>0?[1-9]|1[0-2])[-/](?P<d>\d{1,2})"
-    r"(?:[t ]\s?(?P<h>\d{1,2}):(?P<n>\d\d)(?::\d\d(?:[.,]\d{1,9})?)?(?:\s?(?P<z>z|[+-]\d\d:?\d\d)(?!\w))?)?(?!\d|[-/:.]\d)"
+    r"(?:[t"
+    r" ]\s?(?P<h>\d{1,2}):(?P<n>\d\d)(?::\d\d(?:[.,]\d{1,9})?)?(?:\s?(?P<z>z|[+-]\d\d:?\d\d)(?!\w))?)?(?!\d|[-/:.]\d)"
 )
 _YEAR_MONTH = r"(?<![\w./:+-])(?P<y>(?:19|20)\d\d)-(?P<m>0[1-9]|1[0-2])(?![\w/]|[-.:]\d)"
 _SLASH = r"(?<![\w./:+-])(?P<a>\d{1,2})/(?P<b>\d{1,2})/(?P<y>(?:19|20)\d\d|\d\d)(?![\w/])"
@@ -24,20 +26,8 @@ _YEAR = (
     r"(?![\w%°$€£¥@]|[.,:/–-]\d|\s?[$€£¥%°]|[-–]\w)"
 )
 
-_COUNTED = word_set("""
-    dollars bucks usd eur euro euros gbp yuan yen rupees people miles mile km kms kilometers kilometres meters metres feet ft steps
-    calories kcal points pounds lbs kg grams mg ml words pages hours minutes seconds times followers views likes subscribers users rows
-    tokens pieces members students employees mb gb tb kb rpm hp watts sq square mah px mm cm lumens degrees ppm rs copies songs books
-    photos pictures games items stars leute menschen schritte kalorien meter kilometer stunden minuten seiten worter personas pasos
-    calorias metros kilometros horas paginas palabras personnes pas metres kilometres heures mots characters lines files requests
-    connections records votes tickets units questions days weeks months years tage wochen monate jahre jours semaines mois ans dias
-    semanas meses anos
-    """)
-_NUMBERED = word_set("""
-    room route apartment apt number no nr num about over than nearly almost approximately version v level flat suite highway page windows
-    model top only least most chapter id port error code extension ext zimmer nummer seite uber fast mehr als habitacion numero pagina mas
-    chambre plus presque environ unos casi pin line step issue ticket case
-    """)
+_COUNTED = word_set(read_vocabulary(__file__, "counted"))
+_NUMBERED = word_set(read_vocabulary(__file__, "numbered"))
 _ROUND = (1800, 1900, 2000)
 
 
@@ -51,22 +41,32 @@ def full_year(text: str) -> int:
 
 
 def _on_iso(m: TimeRuleMatch) -> Piece | None:
-    part = DatePart("date", m.start(), m.end(), year=int(m["y"]), month=int(m["m"]), day=int(m["d"]))
+    part = DatePart(
+        "date", m.start(), m.end(), year=int(m["y"]), month=int(m["m"]), day=int(m["d"])
+    )
     if not m["h"]:
         return part
-    hour, minute = int(m["h"]), int(m["n"])
+    hour = int(m["h"])
+    minute = int(m["n"])
     if hour > 23 or minute > 59:
         return replace(part, end=m.start("h") - 1)
     if not m["z"]:
         return replace(part, hours=clock_minutes(hour, minute))
     shift = timedelta()
     if (found := _OFFSET.match(m["z"])) is not None:
-        shift = timedelta(hours=int(found[2]), minutes=int(found[3])) * (-1 if found[1] == "-" else 1)
+        shift = timedelta(hours=int(found[2]), minutes=int(found[3])) * (
+            -1 if found[1] == "-" else 1
+        )
     try:
         start = datetime(int(m["y"]), int(m["m"]), int(m["d"]), hour, minute, tzinfo=UTC) - shift
     except (ValueError, OverflowError):  # 31 February is no date
         return None
-    return DatePart("fixed", part.at, part.end, span=LocalInterval(start, start + timedelta(minutes=1), "minute"))
+    return DatePart(
+        "fixed",
+        part.at,
+        part.end,
+        span=LocalInterval(start, start + timedelta(minutes=1), "minute"),
+    )
 
 
 def _on_year_month(m: TimeRuleMatch) -> Piece | None:
@@ -77,26 +77,40 @@ def _slash_handler(month_first: bool) -> Handler:
     """Read 05/07/2023 in the language's order, unless impossible."""
 
     def handle(m: TimeRuleMatch) -> Piece | None:
-        a, b = int(m["a"]), int(m["b"])
+        a = int(m["a"])
+        b = int(m["b"])
         month, day = (a, b) if (month_first and a <= 12) or b > 12 else (b, a)
-        return DatePart("date", m.start(), m.end(), year=full_year(m["y"]), month=month, day=day) if month <= 12 else None
+        return (
+            DatePart("date", m.start(), m.end(), year=full_year(m["y"]), month=month, day=day)
+            if month <= 12
+            else None
+        )
 
     return handle
 
 
 def _on_dots(m: TimeRuleMatch) -> Piece | None:
-    return DatePart("date", m.start(), m.end(), year=int(m["y"]), month=int(m["m"]), day=int(m["d"]))
+    return DatePart(
+        "date", m.start(), m.end(), year=int(m["y"]), month=int(m["m"]), day=int(m["d"])
+    )
 
 
 def digit_rules(month_first: bool) -> tuple[Rule, ...]:
     """Return the rules for dates of digits alone."""
-    return ((_ISO, _on_iso), (_YEAR_MONTH, _on_year_month), (_SLASH, _slash_handler(month_first)), (_DOTS, _on_dots))
+    return (
+        (_ISO, _on_iso),
+        (_YEAR_MONTH, _on_year_month),
+        (_SLASH, _slash_handler(month_first)),
+        (_DOTS, _on_dots),
+    )
 
 
 def year_rule(strong: Set[str]) -> Rule:
     """Return the rule for a bare year.
 
-    Counts, prices and numbers of things are excluded. ``strong``: words after which even 2000 is a year."""
+    Counts, prices and numbers of things are excluded. ``strong``: words after which even 2000 is a
+    year.
+    """
 
     def handle(m: TimeRuleMatch) -> Piece | None:
         if m.word_after(m.end()) in _COUNTED:
@@ -110,7 +124,9 @@ def year_rule(strong: Set[str]) -> Rule:
         last = int(m["y2"]) if len(m["y2"]) == 4 else first // 100 * 100 + int(m["y2"])
         if last <= first:
             return None
-        return DatePart("fixed", m.start(), m.end(), span=month_span(first, 1, 12 * (last - first + 1), "range"))
+        return DatePart(
+            "fixed", m.start(), m.end(), span=month_span(first, 1, 12 * (last - first + 1), "range")
+        )
 
     return _YEAR, handle
 

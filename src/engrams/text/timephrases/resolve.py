@@ -12,24 +12,29 @@ from engrams.text.timephrases import calendarmath
 from engrams.text.timephrases.calendarmath import DAY, LocalInterval
 from engrams.text.timephrases.grammar import DatePart
 
+_SOON = timedelta(days=45)
+
 
 @dataclass(frozen=True, slots=True)
 class TimeViewpoint:
     """Reference time and direction for resolving a relative time.
 
-    ``now``: local, naive. ``ahead``: the speaker looks ahead. ``near``: prefer a day of the coming weeks if nothing says past or future."""
+    ``now``: local, naive. ``ahead``: the speaker looks ahead. ``near``: prefer a day of the coming
+    weeks if nothing says past or future.
+    """
 
     now: datetime
     ahead: bool = False
     near: bool = False
 
 
-_SOON = timedelta(days=45)
-
-
 def is_recurring(part: DatePart) -> bool:
     """Check that the part names no year."""
-    return part.kind in ("date", "month", "season", "holiday", "quarter") and part.year is None and part.lean is None
+    return (
+        part.kind in ("date", "month", "season", "holiday", "quarter")
+        and part.year is None
+        and part.lean is None
+    )
 
 
 def resolve_part(part: DatePart, sight: TimeViewpoint) -> LocalInterval:
@@ -57,7 +62,9 @@ def _resolve_base(part: DatePart, sight: TimeViewpoint) -> LocalInterval:
             low, high = part.count
             ends = (-high, -low) if (part.offset or 0) < 0 else (low, high)
             return LocalInterval(
-                calendarmath.unit_span(part.unit, now, ends[0]).start, calendarmath.unit_span(part.unit, now, ends[1]).end, "range"
+                calendarmath.unit_span(part.unit, now, ends[0]).start,
+                calendarmath.unit_span(part.unit, now, ends[1]).end,
+                "range",
             )
         case "stretch":
             other = calendarmath.add_units(now, part.unit, part.count[0] * (part.offset or 0))
@@ -80,7 +87,8 @@ def _resolve_unit(part: DatePart, sight: TimeViewpoint) -> LocalInterval:
 
 def _at_hours(span: LocalInterval, hours: tuple[int, int]) -> LocalInterval:
     first, last = hours
-    start, end = span.start + timedelta(minutes=first), span.start + timedelta(minutes=last)
+    start = span.start + timedelta(minutes=first)
+    end = span.start + timedelta(minutes=last)
     return LocalInterval(start, end, "minute" if last - first == 1 else "hour")
 
 
@@ -89,7 +97,9 @@ def _year_factory(part: DatePart) -> Callable[[int], LocalInterval]:
         case "date":
             last = max(part.day, part.last_day)
             return lambda year: calendarmath.day_span(
-                date(year, part.month, part.day), _day_count(year, part, last), "range" if part.last_day else "day"
+                date(year, part.month, part.day),
+                _day_count(year, part, last),
+                "range" if part.last_day else "day",
             )
         case "month":
             return lambda year: calendarmath.month_span(year, part.month, 1, "month")
@@ -111,23 +121,33 @@ def _resolve_yearly(part: DatePart, sight: TimeViewpoint) -> LocalInterval:
         return make(part.year)
     now = sight.now
     today = calendarmath.midnight(now.date())
-    # The span of a year begins and ends within a year of it: what is two years away has come, or has not, for sure.
-    later, earlier = _iter_spans(make, range(now.year - 2, now.year + 9)), _iter_spans(make, range(now.year + 2, now.year - 9, -1))
+    # The span of a year begins and ends within a year of it: what is two years away has come, or
+    # has not, for sure.
+    later = _iter_spans(make, range(now.year - 2, now.year + 9))
+    earlier = _iter_spans(make, range(now.year + 2, now.year - 9, -1))
     count = part.count[0] - 1
     if part.lean == 0:
-        return next((span for span in later if span.start <= now < span.end), None) or make(now.year)
+        return next((span for span in later if span.start <= now < span.end), None) or make(
+            now.year
+        )
     if part.lean == -1:
         return _pick_span((span for span in earlier if span.end <= today), count)
     if part.lean == 1:
         return _pick_span((span for span in later if span.start > now), count)
     if sight.ahead:
         return _pick_span((span for span in later if span.end > today), 0)
-    if sight.near and part.kind == "date" and (soon := next((span for span in later if today < span.start < today + _SOON), None)):
+    if (
+        sight.near
+        and part.kind == "date"
+        and (soon := next((span for span in later if today < span.start < today + _SOON), None))
+    ):
         return soon
     return _pick_span((span for span in earlier if span.start <= now), 0)
 
 
-def _iter_spans(make: Callable[[int], LocalInterval], years: Iterable[int]) -> Iterator[LocalInterval]:
+def _iter_spans(
+    make: Callable[[int], LocalInterval], years: Iterable[int]
+) -> Iterator[LocalInterval]:
     """Yield the spans of some years, made when they are asked for."""
     return (span for year in years if (span := _make_or_none(make, year)) is not None)
 
@@ -135,7 +155,10 @@ def _iter_spans(make: Callable[[int], LocalInterval], years: Iterable[int]) -> I
 def _make_or_none(make: Callable[[int], LocalInterval], year: int) -> LocalInterval | None:
     try:
         return make(year)
-    except (ValueError, OverflowError):  # 29 February, or a year outside the calendar: not a candidate
+    except (
+        ValueError,
+        OverflowError,
+    ):  # 29 February, or a year outside the calendar: not a candidate
         return None
 
 
@@ -180,4 +203,7 @@ def _resolve_day_of_month(part: DatePart, sight: TimeViewpoint) -> date:
 
 def resolve_nearest(part: DatePart, other: LocalInterval, *, before: bool) -> LocalInterval:
     """Resolve a recurring part nearest before or after another interval."""
-    return resolve_part(replace(part, lean=None) if is_recurring(part) else part, TimeViewpoint(other.start, ahead=not before))
+    return resolve_part(
+        replace(part, lean=None) if is_recurring(part) else part,
+        TimeViewpoint(other.start, ahead=not before),
+    )

@@ -4,16 +4,29 @@ from __future__ import annotations
 
 from engrams.frozendata import dataclass
 from engrams.text.timephrases import numericdates
-from engrams.text.timephrases.grammar import DatePart, Piece, Rule, TimeGrammar, TimeRuleMatch, any_of, compile_grammar, word_set
+from engrams.text.timephrases.grammar import (
+    DatePart,
+    Piece,
+    Rule,
+    TimeGrammar,
+    TimeRuleMatch,
+    any_of,
+    compile_grammar,
+    word_set,
+)
 from engrams.text.timephrases.timewords import load_lexicon
+
+_YEAR = r"(?P<y>(?:19|20)\d\d)(?![\w%:])"
 
 
 @dataclass(frozen=True, slots=True)
 class TimeLinkingWords:
     """Patterns of the words around times.
 
-    ``ago`` and ``ahead`` hold ``{}`` for "three weeks"; ``of`` joins day, month and year; ``inside`` precedes a month or season; ``each``
-    marks what recurs; ``future``: verbs that look ahead."""
+    ``ago`` and ``ahead`` hold ``{}`` for "three weeks"; ``of`` joins day, month and year;
+    ``inside`` precedes a month or season; ``each`` marks what recurs; ``future``: verbs that look
+    ahead.
+    """
 
     ago: tuple[str, ...]
     ahead: str
@@ -25,23 +38,38 @@ class TimeLinkingWords:
 
 _LINKS = {
     "portuguese": TimeLinkingWords(
-        (r"(?:ha|faz)\s+{}", r"{}\s+atras"), r"(?P<f>daqui\s+a|dentro\s+de)\s+{}", r"\s+(?:de\s+)?", r"em|desde|ate|de|n[oa]",
-        "aos as cada toda todo todas todos", r"\b(?:vou|vai|vamos|vao|irei|sera)\b",
+        ago=(r"(?:ha|faz)\s+{}", r"{}\s+atras"),
+        ahead=r"(?P<f>daqui\s+a|dentro\s+de)\s+{}",
+        of=r"\s+(?:de\s+)?",
+        inside=r"em|desde|ate|de|n[oa]",
+        each="aos as cada toda todo todas todos",
+        future=r"\b(?:vou|vai|vamos|vao|irei|sera)\b",
     ),
     "italian": TimeLinkingWords(
-        (r"{}\s+fa\b",), r"(?P<f>tra|fra)\s+{}", r"\s+(?:di\s+|del\s+)?", r"a|ad|in|da|di|nel|dal|fino\s+a|entro|questo|questa",
-        "ogni il i tutti", r"\b(?:andro|andremo|faro|faremo|saro|sara|vado|andiamo|parto|partiamo|prossim[oa])\b",
+        ago=(r"{}\s+fa\b",),
+        ahead=r"(?P<f>tra|fra)\s+{}",
+        of=r"\s+(?:di\s+|del\s+)?",
+        inside=r"a|ad|in|da|di|nel|dal|fino\s+a|entro|questo|questa",
+        each="ogni il i tutti",
+        future=r"\b(?:andro|andremo|faro|faremo|saro|sara|vado|andiamo|parto|partiamo|prossim[oa])\b",
     ),
     "dutch": TimeLinkingWords(
-        (r"{}\s+geleden",), r"(?P<f>over)\s+{}", r"\s+", r"in|sinds|tot|van|vanaf|deze|dit|de",
-        "elke iedere", r"\b(?:ga|gaat|gaan|zal|zullen|word|wordt)\b",
+        ago=(r"{}\s+geleden",),
+        ahead=r"(?P<f>over)\s+{}",
+        of=r"\s+",
+        inside=r"in|sinds|tot|van|vanaf|deze|dit|de",
+        each="elke iedere",
+        future=r"\b(?:ga|gaat|gaan|zal|zullen|word|wordt)\b",
     ),
     "russian": TimeLinkingWords(
-        (r"{}\s+назад",), r"(?P<f>через)\s+{}", r"\s+", r"в|с|до|к|этой|этим",
-        "каждый каждую каждое", r"\b(?:буду|будет|будем|поеду|поедем|пойду|пойдем|планирую)\b",
+        ago=(r"{}\s+назад",),
+        ahead=r"(?P<f>через)\s+{}",
+        of=r"\s+",
+        inside=r"в|с|до|к|этой|этим",
+        each="каждый каждую каждое",
+        future=r"\b(?:буду|будет|будем|поеду|поедем|пойду|пойдем|планирую)\b",
     ),
-}  # fmt: skip
-_YEAR = r"(?P<y>(?:19|20)\d\d)(?![\w%:])"
+}
 
 
 def make_grammar(name: str) -> TimeGrammar:
@@ -50,12 +78,17 @@ def make_grammar(name: str) -> TimeGrammar:
 
 
 def _make_spaced(name: str) -> TimeGrammar:
-    words, links = load_lexicon(name), _LINKS[name]
+    words = load_lexicon(name)
+    links = _LINKS[name]
     number = rf"(?:(?P<v>{any_of(words.vague) or '(?!)'})|(?P<n>\d{{1,4}}|{any_of(words.numbers)}))"
-    unit, month, day = rf"(?P<u>{any_of(words.units)})\b", rf"(?P<m>{any_of(words.months)})\b", any_of(words.weekdays)
+    unit = rf"(?P<u>{any_of(words.units)})\b"
+    month = rf"(?P<m>{any_of(words.months)})\b"
+    day = any_of(words.weekdays)
     lean = rf"(?P<w>{any_of(words.leans)})"
     thing = rf"(?P<u>{any_of((*words.units, *words.weekdays, *words.seasons, *words.months))})\b"
-    inside, of, each = rf"(?:{links.inside})", links.of, word_set(links.each)
+    inside = rf"(?:{links.inside})"
+    of = links.of
+    each = word_set(links.each)
 
     def on_weekday(m: TimeRuleMatch) -> Piece | None:
         return None if m.word_before(m.start()) in each else words.on_weekday(m)
@@ -77,7 +110,12 @@ def _make_spaced(name: str) -> TimeGrammar:
         numericdates.year_rule(frozenset(word_set(links.inside.replace("|", " ")))),
     )
     return compile_grammar(
-        rules, join=r"\s*,?\s*", links=(r"\s*[-–—]\s*", r"\s*[-–—]\s*"), touch=r"\s*", future=links.future, clause=r",\s"
+        rules,
+        join=r"\s*,?\s*",
+        links=(r"\s*[-–—]\s*", r"\s*[-–—]\s*"),
+        touch=r"\s*",
+        future=links.future,
+        clause=r",\s",
     )
 
 
@@ -92,7 +130,9 @@ def _make_korean() -> TimeGrammar:
             return DatePart("year", m.start(), m.end(), year=year)
         if month > 12 or day > 31:
             return None
-        return DatePart("date" if day else "month", m.start(), m.end(), year=year or None, month=month, day=day)
+        return DatePart(
+            "date" if day else "month", m.start(), m.end(), year=year or None, month=month, day=day
+        )
 
     rules: tuple[Rule, ...] = (
         *numericdates.digit_rules(month_first=False),
@@ -101,7 +141,12 @@ def _make_korean() -> TimeGrammar:
         (rf"{number}\s*{unit}\s*(?P<f>후|뒤)", words.on_ago),
         (r"(?:(?P<y>(?:19|20)\d\d)년\s*)?(?P<m>\d{1,2})월(?:\s*(?P<d>\d{1,2})일)?", on_date),
         (r"(?P<y>(?:19|20)\d\d)년(?!\s*전)", on_date),
-        (rf"(?P<w>{any_of(words.leans)})\s*(?P<u>{any_of((*words.units, *words.weekdays, *words.seasons))})", words.on_rel),
+        (
+            (
+                rf"(?P<w>{any_of(words.leans)})\s*(?P<u>{any_of((*words.units, *words.weekdays, *words.seasons))})"
+            ),
+            words.on_rel,
+        ),
         (rf"(?P<d>{any_of(words.weekdays)})", words.on_weekday),
     )
     return compile_grammar(

@@ -11,12 +11,35 @@ from importlib import import_module
 
 from engrams.text.textcaches import text_cache
 from engrams.text.timephrases.calendarmath import BEGIN, END
-from engrams.text.timephrases.grammar import DatePart, Piece, TimeGrammar, TimeRuleMatch, compile_rule
+from engrams.text.timephrases.grammar import (
+    DatePart,
+    Piece,
+    TimeGrammar,
+    TimeRuleMatch,
+    compile_rule,
+)
 from engrams.text.timephrases.interval import EARLIEST, LATEST, TimeSpan
 from engrams.text.timephrases.intervaljoin import DateNode, ScannedTimeText, compose_nodes
-from engrams.text.timephrases.language import CJK, DIGITS, JAPANESE, MARKS, TRIGGERS, WORDS, count_votes, fold, trigger_languages
+from engrams.text.timephrases.language import (
+    CJK,
+    DIGITS,
+    JAPANESE,
+    MARKS,
+    TRIGGERS,
+    WORDS,
+    count_votes,
+    fold,
+    trigger_languages,
+)
 
-_MODULES = {"en": "english", "de": "german", "es": "spanish", "fr": "french", "zh": "chinese", "ja": "japanese"}
+_MODULES = {
+    "en": "english",
+    "de": "german",
+    "es": "spanish",
+    "fr": "french",
+    "zh": "chinese",
+    "ja": "japanese",
+}
 _PLAIN = {"pt": "portuguese", "it": "italian", "nl": "dutch", "ru": "russian", "ko": "korean"}
 _UNSPACED = ("zh", "ja", "ko")
 _MAX_CACHED = 2_000
@@ -28,12 +51,15 @@ _HANGUL = re.compile("[\uac00-\ud7a3]")
 def find_times(text: str, now: datetime) -> tuple[TimeSpan, ...]:
     """Find times in ``text``, in order, without overlaps.
 
-    English, German, Spanish, French, Chinese, Japanese; simple ones in Portuguese, Italian, Dutch, Russian, Korean.
+    English, German, Spanish, French, Chinese, Japanese; simple ones in Portuguese, Italian, Dutch,
+    Russian, Korean.
 
-    ``now``: when it was said; days begin at midnight of its zone (UTC where it names none), weeks on Monday. A date without a year is the
-    last one, or the coming one where its clause speaks of the future. 05/07/2023 is May 7 in English text and 5 July elsewhere. A winter is
-    named after the year in which it begins. Vague times ("a few years ago") are wide ranges, "recently" the last thirty days; a duration
-    ("for three years") is no time. Never raises on any text."""
+    ``now``: when it was said; days begin at midnight of its zone (UTC where it names none), weeks
+    on Monday. A date without a year is the last one, or the coming one where its clause speaks of
+    the future. 05/07/2023 is May 7 in English text and 5 July elsewhere. A winter is named after
+    the year in which it begins. Vague times ("a few years ago") are wide ranges, "recently" the
+    last thirty days; a duration ("for three years") is no time. Never raises on any text.
+    """
     low = _to_low(text)
     words = set(WORDS.findall(low))
     cjk = not text.isascii() and CJK.search(low) is not None
@@ -46,9 +72,14 @@ def find_times(text: str, now: datetime) -> tuple[TimeSpan, ...]:
     nodes: list[DateNode] = []
     for name, found in _scan_cached(text) if len(text) <= _MAX_CACHED else _scan(text):
         pieces = [
-            _to_local(one, zone) if isinstance(one, DatePart) and one.span is not None and one.span.start.tzinfo else one for one in found
+            _to_local(one, zone)
+            if isinstance(one, DatePart) and one.span is not None and one.span.start.tzinfo
+            else one
+            for one in found
         ]
-        nodes += compose_nodes(pieces, ScannedTimeText(low, _load_grammar(name), now.replace(tzinfo=None)))
+        nodes += compose_nodes(
+            pieces, ScannedTimeText(low, _load_grammar(name), now.replace(tzinfo=None))
+        )
     return _to_spans(nodes, text, zone)
 
 
@@ -61,7 +92,8 @@ def _scan_cached(text: str) -> tuple[tuple[str, list[Piece]], ...]:
 def _scan(text: str) -> tuple[tuple[str, list[Piece]], ...]:
     """Read the pieces of times by grammar, whenever the text was said."""
     low = _to_low(text)
-    cjk, digits = not text.isascii() and CJK.search(low) is not None, DIGITS.search(low) is not None
+    cjk = not text.isascii() and CJK.search(low) is not None
+    digits = DIGITS.search(low) is not None
     near = _candidate_starts(low)
     found = []
     for name in _choose_grammars(set(WORDS.findall(low)), low, digits=digits, cjk=cjk):
@@ -83,7 +115,11 @@ def _choose_grammars(words: set[str], low: str, *, digits: bool, cjk: bool) -> l
         counts = count_votes(words)
         most = max(counts.values())
         best = "en" if counts["en"] == most else max(counts, key=lambda name: counts[name])
-        names = [name for name, sure in told.items() if counts[name] + 3 * sure >= most and (sure or counts[name] or name not in _PLAIN)]
+        names = [
+            name
+            for name, sure in told.items()
+            if counts[name] + 3 * sure >= most and (sure or counts[name] or name not in _PLAIN)
+        ]
         if (digits or not names) and best not in names:
             names.append(best)
     if cjk:
@@ -114,7 +150,9 @@ def _candidate_starts(low: str) -> list[tuple[int, str]]:
     return [(at, word[:3]) for index, (at, word) in enumerate(tokens) if index in near]
 
 
-def _read_pieces(low: str, text: str, grammar: TimeGrammar, starts: list[int] | None) -> list[Piece]:
+def _read_pieces(
+    low: str, text: str, grammar: TimeGrammar, starts: list[int] | None
+) -> list[Piece]:
     """Read pieces left to right; without ``starts`` try every position."""
     pieces: list[Piece] = []
     at = 0
@@ -143,10 +181,14 @@ def _to_local(piece: Piece, zone: tzinfo) -> Piece:
         return piece
     span = piece.span
     try:
-        start, end = span.start.astimezone(zone), span.end.astimezone(zone)
+        start = span.start.astimezone(zone)
+        end = span.end.astimezone(zone)
     except OverflowError:  # first or last day of the calendar: ignore the zone
-        start, end = span.start, span.end
-    return replace(piece, span=span._replace(start=start.replace(tzinfo=None), end=end.replace(tzinfo=None)))
+        start = span.start
+        end = span.end
+    return replace(
+        piece, span=span._replace(start=start.replace(tzinfo=None), end=end.replace(tzinfo=None))
+    )
 
 
 def _to_spans(nodes: list[DateNode], text: str, zone: tzinfo) -> tuple[TimeSpan, ...]:
@@ -154,14 +196,30 @@ def _to_spans(nodes: list[DateNode], text: str, zone: tzinfo) -> tuple[TimeSpan,
     kept: list[TimeSpan] = []
     for node in sorted(nodes, key=lambda node: (node.at - node.end, node.at)):
         place = bisect_left(kept, node.at, key=_span_start)
-        before, after = kept[place - 1 : place], kept[place : place + 1]
-        if node.span is None or (before and before[0].at + len(before[0].text) > node.at) or (after and after[0].at < node.end):
+        before = kept[place - 1 : place]
+        after = kept[place : place + 1]
+        if (
+            node.span is None
+            or (before and before[0].at + len(before[0].text) > node.at)
+            or (after and after[0].at < node.end)
+        ):
             continue
-        start, end = _to_utc(node.span.start, zone), _to_utc(node.span.end, zone)
+        start = _to_utc(node.span.start, zone)
+        end = _to_utc(node.span.end, zone)
         if start < end:
             raw = text[node.at : node.end]
             at = node.at + len(raw) - len(raw.lstrip())
-            kept.insert(place, TimeSpan(start, end, node.span.grain, raw.strip(), at, node.recurs))
+            kept.insert(
+                place,
+                TimeSpan(
+                    start=start,
+                    end=end,
+                    grain=node.span.grain,
+                    text=raw.strip(),
+                    at=at,
+                    recurs=node.recurs,
+                ),
+            )
     return tuple(kept)
 
 
@@ -191,5 +249,14 @@ def _find_unmarked(text: str, now: datetime) -> tuple[TimeSpan, ...]:
         stop = last + 1
         while stop < len(text) and MARKS.match(text[stop]):
             stop += 1
-        spans.append(TimeSpan(span.start, span.end, span.grain, text[first:stop], first, span.recurs))
+        spans.append(
+            TimeSpan(
+                start=span.start,
+                end=span.end,
+                grain=span.grain,
+                text=text[first:stop],
+                at=first,
+                recurs=span.recurs,
+            )
+        )
     return tuple(spans)

@@ -12,6 +12,17 @@ from engrams.text.timephrases.interval import Grain
 _LONG = ("month", "season", "year", "range")
 
 
+_MINUTE = DAY / 1440
+_GRAINS: dict[str, Grain] = {
+    "minute": "minute",
+    "hour": "hour",
+    "day": "day",
+    "week": "week",
+    "month": "month",
+    "year": "year",
+}
+
+
 def apply_modifier(mod: TimeModifier, span: LocalInterval, now: datetime) -> LocalInterval:
     """Apply a modifier to an interval. ValueError: it makes no sense."""
     start, end, _ = span
@@ -40,10 +51,19 @@ def _apply_nth(mod: TimeModifier, span: LocalInterval) -> LocalInterval:
     start, end, grain = span
     if grain not in _LONG:
         raise ValueError(grain)
-    first, last = start.date(), (end - DAY).date()
+    first = start.date()
+    last = (end - DAY).date()
     if mod.unit == "half":
-        middle = calendarmath.midnight(date(start.year, 7, 1)) if grain == "year" else start + (end - start).days // 2 * DAY
-        return LocalInterval(start, middle, "range") if mod.count == 0 else LocalInterval(middle, end, "range")
+        middle = (
+            calendarmath.midnight(date(start.year, 7, 1))
+            if grain == "year"
+            else start + (end - start).days // 2 * DAY
+        )
+        return (
+            LocalInterval(start, middle, "range")
+            if mod.count == 0
+            else LocalInterval(middle, end, "range")
+        )
     if mod.unit == "day":
         found = calendarmath.day_span(_count_from(first, last, mod.count, 1), 1)
     elif mod.unit == "week":
@@ -56,7 +76,11 @@ def _apply_nth(mod: TimeModifier, span: LocalInterval) -> LocalInterval:
         one = first + (weekday - first.weekday()) % 7 * DAY
         final = last - (last.weekday() - weekday) % 7 * DAY
         day = one + 7 * mod.count * DAY if mod.count >= 0 else final
-        found = calendarmath.day_span(day, 2, "weekend") if mod.unit == "weekend" else calendarmath.day_span(day, 1)
+        found = (
+            calendarmath.day_span(day, 2, "weekend")
+            if mod.unit == "weekend"
+            else calendarmath.day_span(day, 1)
+        )
     if found.start < start or found.start >= end:
         raise ValueError(mod.count)
     return found
@@ -78,7 +102,11 @@ def _apply_shift(mod: TimeModifier, span: LocalInterval) -> LocalInterval:
         else:
             edge = end.date()
             day = edge + ((weekday - edge.weekday()) % 7 + 7 * (count - 1)) * DAY
-        return calendarmath.day_span(day, 2, "weekend") if mod.unit == "weekend" else calendarmath.day_span(day, 1)
+        return (
+            calendarmath.day_span(day, 2, "weekend")
+            if mod.unit == "weekend"
+            else calendarmath.day_span(day, 1)
+        )
     if count < 0:
         moved = LocalInterval(
             calendarmath.add_units(start, mod.unit, count),
@@ -87,14 +115,12 @@ def _apply_shift(mod: TimeModifier, span: LocalInterval) -> LocalInterval:
         )
     else:
         moved = LocalInterval(
-            calendarmath.add_units(end, mod.unit, count - 1), calendarmath.add_units(end, mod.unit, count), _GRAINS.get(mod.unit, "range")
+            calendarmath.add_units(end, mod.unit, count - 1),
+            calendarmath.add_units(end, mod.unit, count),
+            _GRAINS.get(mod.unit, "range"),
         )
     if mod.hours:
         first, last = mod.hours
         midnight = calendarmath.midnight(moved.start.date())
         return LocalInterval(midnight + first * _MINUTE, midnight + last * _MINUTE, "hour")
     return moved
-
-
-_MINUTE = DAY / 1440
-_GRAINS: dict[str, Grain] = {"minute": "minute", "hour": "hour", "day": "day", "week": "week", "month": "month", "year": "year"}

@@ -1,7 +1,8 @@
 """Word tables of a language, and handlers that read matches.
 
-Group names are the same in every language: n number, v vague number, u unit or thing, w last or next, d day or weekday, m month, y year, s
-season, h hour, e edge, b bound, o ordinal."""
+Group names are the same in every language: n number, v vague number, u unit or thing, w last or
+next, d day or weekday, m month, y year, s season, h hour, e edge, b bound, o ordinal.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +14,14 @@ from importlib import resources
 from typing import Any
 
 from engrams.frozendata import dataclass
-from engrams.text.timephrases.grammar import DatePart, ModKind, Piece, TimeModifier, TimeRuleMatch, phrase_key
+from engrams.text.timephrases.grammar import (
+    DatePart,
+    ModKind,
+    Piece,
+    TimeModifier,
+    TimeRuleMatch,
+    phrase_key,
+)
 from engrams.text.timephrases.numericdates import clock_minutes, full_year
 
 HOURS = {
@@ -36,7 +44,8 @@ FEW = {"couple": (1, 3), "few": (2, 5), "several": (3, 8)}
 class TimeWordTables:
     """Word tables of a language's times, with the handlers of its rules.
 
-    ``plain``: whole phrases to (unit, offset, part of the day)."""
+    ``plain``: whole phrases to (unit, offset, part of the day).
+    """
 
     months: Mapping[str, int] = field(default_factory=dict)
     weekdays: Mapping[str, int] = field(default_factory=dict)
@@ -55,11 +64,22 @@ class TimeWordTables:
     def parse_number(self, text: str) -> int:
         """Parse digits or a number word; 0 for neither."""
         word = phrase_key(text)
-        return int(word) if word.isdecimal() else self.numbers.get(word, 0) or self.ordinals.get(word, 0)
+        return (
+            int(word)
+            if word.isdecimal()
+            else self.numbers.get(word, 0) or self.ordinals.get(word, 0)
+        )
 
     def on_plain(self, m: TimeRuleMatch) -> Piece | None:
         unit, offset, hours = self.plain[phrase_key(m[0])]
-        return DatePart("unit", m.start(), m.end(), unit=unit, offset=offset, hours=HOURS[hours] if hours else None)
+        return DatePart(
+            "unit",
+            m.start(),
+            m.end(),
+            unit=unit,
+            offset=offset,
+            hours=HOURS[hours] if hours else None,
+        )
 
     def on_ago(self, m: TimeRuleMatch) -> Piece | None:
         """Read "three weeks ago" and "in three weeks"."""
@@ -68,21 +88,55 @@ class TimeWordTables:
         if m["v"]:
             if unit not in self.units:
                 return None
-            return DatePart("about", m.start(), m.end(), unit=self.units[unit], offset=sign, count=FEW[self.vague[phrase_key(m["v"])]])
+            return DatePart(
+                "about",
+                m.start(),
+                m.end(),
+                unit=self.units[unit],
+                offset=sign,
+                count=FEW[self.vague[phrase_key(m["v"])]],
+            )
         count = self.parse_number(m["n"])
         if unit in self.weekdays:
-            return DatePart("weekday", m.start(), m.end(), index=self.weekdays[unit], lean=sign, count=(count, count))
+            return DatePart(
+                "weekday",
+                m.start(),
+                m.end(),
+                index=self.weekdays[unit],
+                lean=sign,
+                count=(count, count),
+            )
         if unit in self.seasons:
-            return DatePart("season", m.start(), m.end(), index=self.seasons[unit], lean=sign, count=(count, count))
+            return DatePart(
+                "season",
+                m.start(),
+                m.end(),
+                index=self.seasons[unit],
+                lean=sign,
+                count=(count, count),
+            )
         return DatePart("unit", m.start(), m.end(), unit=self.units[unit], offset=sign * count)
 
     def on_stretch(self, m: TimeRuleMatch) -> Piece | None:
         """Read "the last three weeks": up to now, or from now.
 
-        Without w it is the past; without n and v it is one unit."""
+        Without w it is the past; without n and v it is one unit.
+        """
         sign = 1 if m["w"] and self.leans[phrase_key(m["w"])] > 0 else -1
-        count = FEW[self.vague[phrase_key(m["v"])]][1] if m["v"] else self.parse_number(m["n"]) if m["n"] else 1
-        return DatePart("stretch", m.start(), m.end(), unit=self.units[phrase_key(m["u"])], offset=sign, count=(count, count))
+        if m["v"]:
+            count = FEW[self.vague[phrase_key(m["v"])]][1]
+        elif m["n"]:
+            count = self.parse_number(m["n"])
+        else:
+            count = 1
+        return DatePart(
+            "stretch",
+            m.start(),
+            m.end(),
+            unit=self.units[phrase_key(m["u"])],
+            offset=sign,
+            count=(count, count),
+        )
 
     def on_lately(self, m: TimeRuleMatch) -> Piece | None:
         """Read "recently" as the last thirty days."""
@@ -94,7 +148,10 @@ class TimeWordTables:
 
     def on_rel(self, m: TimeRuleMatch) -> Piece | None:
         """Read "last week", "next March", "this summer"."""
-        lean, what, at, end = self.leans[phrase_key(m["w"])], phrase_key(m["u"]), m.start(), m.end()
+        lean = self.leans[phrase_key(m["w"])]
+        what = phrase_key(m["u"])
+        at = m.start()
+        end = m.end()
         if what in self.seasons:
             return DatePart("season", at, end, index=self.seasons[what], lean=lean)
         if what in self.holidays:
@@ -105,18 +162,38 @@ class TimeWordTables:
             return DatePart("weekday", at, end, index=self.weekdays[what], lean=lean)
         if what in self.hours:
             name = self.hours[what]
-            back = lean if name in ("night", "evening") else 0 if lean == 0 else None
-            return None if back is None else DatePart("unit", at, end, unit="day", offset=back, hours=HOURS[name])
+            if name in ("night", "evening"):
+                back = lean
+            elif lean == 0:
+                back = 0
+            else:
+                back = None
+            return (
+                None
+                if back is None
+                else DatePart("unit", at, end, unit="day", offset=back, hours=HOURS[name])
+            )
         unit = self.units[what]
-        return None if unit in ("minute", "hour", "day") else DatePart("unit", at, end, unit=unit, offset=lean)
+        return (
+            None
+            if unit in ("minute", "hour", "day")
+            else DatePart("unit", at, end, unit=unit, offset=lean)
+        )
 
     def on_month(self, m: TimeRuleMatch) -> Piece | None:
         year = m["y"]
-        return DatePart("month", m.start(), m.end(), month=self.months[m["m"]], year=full_year(year) if year else None)
+        return DatePart(
+            "month",
+            m.start(),
+            m.end(),
+            month=self.months[m["m"]],
+            year=full_year(year) if year else None,
+        )
 
     def on_date(self, m: TimeRuleMatch) -> Piece | None:
         """Read "3 May 2024", also as a range of days."""
-        day, last = self.parse_number(m["d"]), 0
+        day = self.parse_number(m["d"])
+        last = 0
         if m["d0"]:
             day, last = self.parse_number(m["d0"]), day
         elif m["d2"]:
@@ -124,11 +201,19 @@ class TimeWordTables:
         if not 1 <= day <= 31 or last > 31 or (last and last <= day):
             return None
         year = full_year(m["y"]) if m["y"] else None
-        return DatePart("date", m.start(), m.end(), year=year, month=self.months[m["m"]], day=day, last_day=last)
+        return DatePart(
+            "date", m.start(), m.end(), year=year, month=self.months[m["m"]], day=day, last_day=last
+        )
 
     def on_weekday(self, m: TimeRuleMatch) -> Piece | None:
         hours = m["h"]
-        return DatePart("weekday", m.start(), m.end(), index=self.weekdays[m["d"]], hours=HOURS[self.hours[hours]] if hours else None)
+        return DatePart(
+            "weekday",
+            m.start(),
+            m.end(),
+            index=self.weekdays[m["d"]],
+            hours=HOURS[self.hours[hours]] if hours else None,
+        )
 
     def on_season(self, m: TimeRuleMatch) -> Piece | None:
         return DatePart("season", m.start("s"), m.end("s"), index=self.seasons[m["s"]])
@@ -139,7 +224,13 @@ class TimeWordTables:
     def on_quarter(self, m: TimeRuleMatch) -> Piece | None:
         """Read "Q2 2024" and "second quarter of 2024"."""
         index = int(m["q"]) if m["q"] else self.parse_number(m["o"])
-        return DatePart("quarter", m.start(), m.end(), index=index - 1, year=full_year(m["y"]) if m["y"] else None)
+        return DatePart(
+            "quarter",
+            m.start(),
+            m.end(),
+            index=index - 1,
+            year=full_year(m["y"]) if m["y"] else None,
+        )
 
     def on_weekend(self, m: TimeRuleMatch) -> Piece | None:
         return DatePart("unit", m.start("u"), m.end("u"), unit="weekend")
@@ -147,22 +238,32 @@ class TimeWordTables:
     def on_time(self, m: TimeRuleMatch) -> Piece | None:
         """Read a clock time or a part of the day: "evening"."""
         if m["u"]:
-            return DatePart("clock", m.start(), m.end(), hours=HOURS[self.hours[phrase_key(m["u"])]])
-        hour, minute = int(m["h"]), int(m["n"]) if m["n"] else None
+            return DatePart(
+                "clock", m.start(), m.end(), hours=HOURS[self.hours[phrase_key(m["u"])]]
+            )
+        hour = int(m["h"])
+        minute = int(m["n"]) if m["n"] else None
         if m["p"] or m["a"]:
             if not 1 <= hour <= 12:
                 return None
             hour = hour % 12 + (12 if m["p"] else 0)
-        return DatePart("clock", m.start(), m.end(), hours=clock_minutes(hour, minute)) if hour <= 23 and (minute or 0) <= 59 else None
+        return (
+            DatePart("clock", m.start(), m.end(), hours=clock_minutes(hour, minute))
+            if hour <= 23 and (minute or 0) <= 59
+            else None
+        )
 
     def on_edge(self, m: TimeRuleMatch) -> Piece | None:
         return TimeModifier("edge", m.start(), m.end(), name=self.edges[phrase_key(m["e"])])
 
     def on_edge_unit(self, m: TimeRuleMatch) -> Piece | None:
         """Read "end of the month" as this month's end."""
-        edge, what = self.edges[phrase_key(m["e"])], phrase_key(m["u"])
+        edge = self.edges[phrase_key(m["e"])]
+        what = phrase_key(m["u"])
         if what in self.seasons:
-            return DatePart("season", m.start(), m.end(), index=self.seasons[what], lean=0, edge=edge)
+            return DatePart(
+                "season", m.start(), m.end(), index=self.seasons[what], lean=0, edge=edge
+            )
         return DatePart("unit", m.start(), m.end(), unit=self.units[what], offset=0, edge=edge)
 
     def on_bound(self, m: TimeRuleMatch) -> Piece | None:
@@ -175,26 +276,53 @@ class TimeWordTables:
     def on_shift(self, m: TimeRuleMatch) -> Piece | None:
         """Read "two weeks before" and "two weeks after"."""
         unit = phrase_key(m["u"])
-        count = FEW[self.vague[phrase_key(m["v"])]][1] - 1 if m["v"] else self.parse_number(m["n"]) if m["n"] else 1
+        if m["v"]:
+            count = FEW[self.vague[phrase_key(m["v"])]][1] - 1
+        elif m["n"]:
+            count = self.parse_number(m["n"])
+        else:
+            count = 1
         signed = max(1, count) * (1 if m["f"] else -1)
         if unit in self.weekdays:
-            return TimeModifier("shift", m.start(), m.end(), unit="weekday", index=self.weekdays[unit], count=signed)
+            return TimeModifier(
+                "shift", m.start(), m.end(), unit="weekday", index=self.weekdays[unit], count=signed
+            )
         hours = HOURS[self.hours[unit]] if unit in self.hours else None
-        return TimeModifier("shift", m.start(), m.end(), unit="day" if hours else self.units[unit], count=signed, hours=hours)
+        return TimeModifier(
+            "shift",
+            m.start(),
+            m.end(),
+            unit="day" if hours else self.units[unit],
+            count=signed,
+            hours=hours,
+        )
 
     def on_nth(self, m: TimeRuleMatch) -> Piece | None:
         """Read "the second Monday of", counted from 0; last is -1."""
-        order, unit = phrase_key(m["o"]), phrase_key(m["u"])
+        order = phrase_key(m["o"])
+        unit = phrase_key(m["u"])
         count = self.ordinals[order] - 1 if order in self.ordinals else -1
         index = self.weekdays.get(unit, -1)
-        return TimeModifier("nth", m.start(), m.end(), unit="weekday" if index >= 0 else self.units[unit], index=index, count=count)
+        return TimeModifier(
+            "nth",
+            m.start(),
+            m.end(),
+            unit="weekday" if index >= 0 else self.units[unit],
+            index=index,
+            count=count,
+        )
 
 
 @cache
 def load_lexicon(language: str) -> TimeWordTables:
     """Load a language's time words from ``lexicons/LANGUAGE.json``."""
-    stored = json.loads((resources.files(__package__) / "lexicons" / f"{language}.json").read_text("utf-8"))
+    stored = json.loads(
+        (resources.files(__package__) / "lexicons" / f"{language}.json").read_text("utf-8")
+    )
     tables = {
-        table: {word: _VALUES.get(table, str)(value) for value, words in rows.items() for word in words} for table, rows in stored.items()
+        table: {
+            word: _VALUES.get(table, str)(value) for value, words in rows.items() for word in words
+        }
+        for table, rows in stored.items()
     }
     return TimeWordTables(**tables)

@@ -9,7 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engrams.frozendata import dataclass
-from engrams.write.changedetection.pairfeatures import MessageFeatures, describe_message, describe_pairs
+from engrams.write.changedetection.pairfeatures import (
+    MessageFeatures,
+    describe_message,
+    describe_pairs,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,8 +29,10 @@ _WEIGHTS = Path(__file__).with_name("weights.npz")
 class BoostedTrees:
     """Boosted trees of one depth.
 
-    ``columns`` int [trees, 2**depth - 1] and ``limits`` float of that shape: the feature and the limit of each question, level by level,
-    in a level those after a no first. ``leaves`` float [trees, 2**depth]: what each outcome adds to ``base``."""
+    ``columns`` int [trees, 2**depth - 1] and ``limits`` float of that shape: the feature and the
+    limit of each question, level by level, in a level those after a no first. ``leaves`` float
+    [trees, 2**depth]: what each outcome adds to ``base``.
+    """
 
     columns: npt.NDArray[np.int64]
     limits: npt.NDArray[np.float64]
@@ -37,28 +43,38 @@ class BoostedTrees:
         """Return the log odds of each row of features [rows, columns]."""
         import numpy as np
 
-        (trees, questions), (rows, width) = self.columns.shape, features.shape
+        (trees, questions) = self.columns.shape
+        (rows, width) = features.shape
         # Places in flat arrays: looking up by one index takes half as long as by two.
-        asked, limits, values = self.columns.ravel(), self.limits.ravel(), features.ravel()
-        first, begun = np.arange(trees) * questions, np.arange(rows)[:, None] * width
+        asked = self.columns.ravel()
+        limits = self.limits.ravel()
+        values = features.ravel()
+        first = np.arange(trees) * questions
+        begun = np.arange(rows)[:, None] * width
         node = np.zeros((rows, trees), np.int64)
         for level in range((questions + 1).bit_length() - 1):
             places = first + (2**level - 1) + node
             node = 2 * node + (values.take(begun + asked.take(places)) > limits.take(places))
-        odds: npt.NDArray[np.float64] = self.base + self.leaves.ravel().take(np.arange(trees) * (questions + 1) + node).sum(axis=1)
+        odds: npt.NDArray[np.float64] = self.base + self.leaves.ravel().take(
+            np.arange(trees) * (questions + 1) + node
+        ).sum(axis=1)
         return odds
 
 
 @dataclass(frozen=True, slots=True)
 class MessageScorer:
     """Linear score of one message by itself.
-    ``weights``: one for each column of a vector, one for each cue, and the base."""
+
+    ``weights``: one for each column of a vector, one for each cue, and the base.
+    """
 
     weights: npt.NDArray[np.float64]
 
     def score(self, rows: Floats, cues: Floats) -> tuple[float, float]:
         """Return the scores of the whole message and its best clause.
-        ``rows``, ``cues``: of ``describe_message``."""
+
+        ``rows``, ``cues``: of ``describe_message``.
+        """
         width = rows.shape[1]
         found = rows @ self.weights[:width] + cues @ self.weights[width:-1] + self.weights[-1]
         return float(found[0]), float(found[1:].max())
@@ -77,8 +93,10 @@ class ScoredMessage:
 class ChangeDetectionModel:
     """Trained trees for pairs, scorers of single messages, rarity of words.
 
-    ``states``: if an older message says something that can end; ``news``: if a newer one tells a change, which below ``floor`` it never
-    does. ``scale`` and ``shift`` make log odds a calibrated probability."""
+    ``states``: if an older message says something that can end; ``news``: if a newer one tells a
+    change, which below ``floor`` it never does. ``scale`` and ``shift`` make log odds a calibrated
+    probability.
+    """
 
     trees: BoostedTrees
     states: MessageScorer
@@ -97,9 +115,13 @@ class ChangeDetectionModel:
         """True unless a message by itself is no news of a change."""
         return max(new.news) >= self.floor
 
-    def judge(self, pairs: Sequence[tuple[Sequence[ScoredMessage], ScoredMessage]]) -> list[list[float]]:
+    def judge(
+        self, pairs: Sequence[tuple[Sequence[ScoredMessage], ScoredMessage]]
+    ) -> list[list[float]]:
         """Return the probability that each earlier message is outdated, 0..1.
-        ``pairs``: the earlier messages of each new one."""
+
+        ``pairs``: the earlier messages of each new one.
+        """
         import numpy as np
 
         both = [(old, new) for earlier, new in pairs for old in earlier]
@@ -109,13 +131,21 @@ class ChangeDetectionModel:
         alone = np.array([(*old.states, *new.news) for old, new in both])
         ends = np.cumsum([len(earlier) for earlier, _ in pairs])[:-1]
         scored = np.split(self.trees.score(np.hstack([described, alone])), ends)
-        return [[1 / (1 + math.exp(-(self.scale * value + self.shift))) for value in compete(odds).tolist()] for odds in scored]
+        return [
+            [
+                1 / (1 + math.exp(-(self.scale * value + self.shift)))
+                for value in compete(odds).tolist()
+            ]
+            for odds in scored
+        ]
 
 
 def compete(odds: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Lower each candidate's log odds by those of its rivals.
 
-    A new message ends one thing: where it looks as if it ended many, it is chatter that the trees know nothing of."""
+    A new message ends one thing: where it looks as if it ended many, it is chatter that the trees
+    know nothing of.
+    """
     import numpy as np
 
     each = np.exp(np.minimum(odds, 8))
@@ -132,10 +162,19 @@ def load_model() -> ChangeDetectionModel:
         words = bytes(held["words"]).decode().split("\n")
         rarity = dict(zip(words, held["rarity"].astype(float).tolist(), strict=True))
         trees = BoostedTrees(
-            held["columns"].astype(np.int64), held["limits"].astype(np.float64), held["leaves"].astype(np.float64), float(held["base"])
+            held["columns"].astype(np.int64),
+            held["limits"].astype(np.float64),
+            held["leaves"].astype(np.float64),
+            float(held["base"]),
         )
         states, news = (MessageScorer(held[name]) for name in ("states", "news"))
-        return ChangeDetectionModel(trees, states, news, rarity, *(float(held[name]) for name in ("floor", "scale", "shift")))
+        return ChangeDetectionModel(
+            trees,
+            states,
+            news,
+            rarity,
+            *(float(held[name]) for name in ("floor", "scale", "shift")),
+        )
 
 
 def nearest_clause(old: MessageFeatures, new: MessageFeatures) -> str:

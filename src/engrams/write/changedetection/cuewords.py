@@ -13,7 +13,8 @@ from engrams.frozendata import dataclass
 from engrams.text.textcaches import text_cache
 
 _Words: TypeAlias = dict[str, dict[str, list[str]]]
-# By cue or topic: words of Latin scripts, folded (``*`` stands for any ending), and strings of Chinese and Japanese.
+# By cue or topic: words of Latin scripts, folded (``*`` stands for any ending), and strings of
+# Chinese and Japanese.
 _CUES: _Words = json.loads(Path(__file__).with_name("cues.json").read_text("utf-8"))
 _TOPICS: _Words = json.loads(Path(__file__).with_name("topics.json").read_text("utf-8"))
 NAMES = tuple(_CUES)
@@ -28,8 +29,9 @@ LONGEST = 2000
 class _CueTable:
     """Lookup of cue words by word, stem, phrase and string.
 
-    ``lengths``: numbers of words of the phrases that begin with a word; ``widest``: characters of the longest string.
-    ``gapped``: patterns, each with the longest letters that it needs."""
+    ``lengths``: numbers of words of the phrases that begin with a word; ``widest``: characters of
+    the longest string. ``gapped``: patterns, each with the longest letters that it needs.
+    """
 
     words: Mapping[str, tuple[int, ...]]
     stems: Mapping[str, tuple[int, ...]]
@@ -49,9 +51,22 @@ def _load_table() -> _CueTable:
         for word in cue["words"]:
             if " " in word and ("*" in word or "?" in word):
                 needed = max(re.split(r"[ *?]", word), key=len)
-                gapped.append((place, needed, re.compile(r"\b" + word.replace(" * ", r" \S+ (?:\S+ )?").replace("*", r"\w*"))))
+                gapped.append(
+                    (
+                        place,
+                        needed,
+                        re.compile(
+                            r"\b" + word.replace(" * ", r" \S+ (?:\S+ )?").replace("*", r"\w*")
+                        ),
+                    )
+                )
                 continue
-            table, key = (phrases, word) if " " in word else (stems, word[:-1]) if word.endswith("*") else (words, word)
+            if " " in word:
+                table, key = (phrases, word)
+            elif word.endswith("*"):
+                table, key = (stems, word[:-1])
+            else:
+                table, key = (words, word)
             table[key] = (*table.get(key, ()), place)
         for text in cue["strings"]:
             strings[text] = (*strings.get(text, ()), place)
@@ -60,7 +75,15 @@ def _load_table() -> _CueTable:
         first, *more = phrase.split(" ")
         lengths.setdefault(first, set()).add(1 + len(more))
     following = {word: tuple(sorted(some)) for word, some in lengths.items()}
-    return _CueTable(words, stems, phrases, strings, tuple(gapped), following, max(map(len, strings)))
+    return _CueTable(
+        words=words,
+        stems=stems,
+        phrases=phrases,
+        strings=strings,
+        gapped=tuple(gapped),
+        lengths=following,
+        widest=max(map(len, strings)),
+    )
 
 
 @text_cache(1 << 14)
@@ -77,8 +100,9 @@ def _find_word(word: str) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
 def count_cues(folded: str) -> list[int]:
     """Count each cue and each topic in a folded text.
 
-    Cues in the order of ``NAMES``, then topics: home, job, diet … A string at the very end of a text counts about two thousand times: the
-    weights were trained on such counts."""
+    Cues in the order of ``NAMES``, then topics: home, job, diet … A string at the very end of a
+    text counts about two thousand times: the weights were trained on such counts.
+    """
     counts = [0] * (len(_CUES) + len(_TOPICS))
     table = _load_table()
     words = _WORD.findall(folded)[:_MOST_WORDS]
@@ -88,7 +112,11 @@ def count_cues(folded: str) -> list[int]:
         for place in known[0]:
             counts[place] += 1
         for length in known[1]:
-            for place in table.phrases.get(" ".join(words[at : at + length]), ()) if at + length <= len(words) else ():
+            for place in (
+                table.phrases.get(" ".join(words[at : at + length]), ())
+                if at + length <= len(words)
+                else ()
+            ):
                 counts[place] += 1
     for place, needed, pattern in table.gapped:
         if needed in folded and pattern.search(folded):

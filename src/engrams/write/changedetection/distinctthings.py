@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from engrams.text.normalize import fold
 from engrams.text.terms import terms
 from engrams.text.textcaches import text_cache
+from engrams.text.vocabulary import read_vocabulary
 from engrams.write.changedetection import identifiers
 from engrams.write.changedetection.cuewords import NAMES
 from engrams.write.changedetection.pairfeatures import PEOPLE
@@ -15,15 +16,31 @@ from engrams.write.changedetection.pairfeatures import PEOPLE
 if TYPE_CHECKING:
     from engrams.write.changedetection.pairfeatures import MessageFeatures
 
-_ARTICLE = r"(?i:the|our|my|der|die|das|unser\w*|mein\w*|el|la|los|las|mi|nuestr\w+|le|les|mon|ma|notre)"
+_ARTICLE = (
+    r"(?i:the|our|my|der|die|das|unser\w*|mein\w*|el|la|los|las|mi|nuestr\w+|le|les|mon|ma|notre)"
+)
 _SUBJECT = re.compile(
     rf"\W*(?:{_ARTICLE}\s+(?P<there>[^\W\d]+)\s+(?:in|at|of|von|aus|en|de|à)\s+(?P<place>[A-ZÄÖÜÉ]\w+)"
     rf"|(?:{_ARTICLE}\s+)?(?P<kind>[^\W\d]+)\s+(?:no\.?\s*|number\s+|nr\.?\s*|#)?(?P<number>\d+|[A-Z]))(?=[\s:])"
 )
 # Of these a later one takes the place of the one before.
-_FOLLOWING = frozenset(("version", "release", "draft", "update", "build", "edition", "entwurf", "fassung", "borrador"))
+_FOLLOWING = frozenset(
+    ("version", "release", "draft", "update", "build", "edition", "entwurf", "fassung", "borrador")
+)
 _CHANGES = tuple(
-    NAMES.index(name) for name in ("switch", "no_more", "now", "correction", "new", "instead", "from_now", "finally", "back", "old")
+    NAMES.index(name)
+    for name in (
+        "switch",
+        "no_more",
+        "now",
+        "correction",
+        "new",
+        "instead",
+        "from_now",
+        "finally",
+        "back",
+        "old",
+    )
 )
 
 
@@ -31,51 +48,40 @@ _CHANGES = tuple(
 _MEMBERS = tuple(
     tuple(frozenset(line.split()) for line in kind.strip().splitlines())
     for kind in (
-        """
-        mother mum mom mama mutter madre mere maman
-        father dad papa vater padre pere
-        sister schwester hermana soeur
-        brother bruder hermano frere
-        son sohn hijo fils
-        daughter tochter hija fille
-        wife frau esposa femme
-        husband mann marido mari
-        """,
-        """
-        mon monday montag lunes lundi
-        tue tues tuesday dienstag martes mardi
-        wed wednesday mittwoch miercoles mercredi
-        thu thur thurs thursday donnerstag jueves jeudi
-        fri friday freitag viernes vendredi
-        sat saturday samstag sabado samedi
-        sun sunday sonntag domingo dimanche
-        """,
+        read_vocabulary(__file__, "members_relatives"),
+        read_vocabulary(__file__, "members_days"),
     )
 )
-_VERB_WORDS = """
-    is are was were has have had runs run lives live works work uses use needs need holds hold opens closes listens costs stands sits lies
-    meets starts begins ends lands leaves takes gets goes belongs contains serves keeps wants likes expires
-    ist sind war hat haben lauft liegt steht wohnt arbeitet nutzt braucht kostet offnet schliesst beginnt endet gehort
-    es son esta estan tiene vive trabaja usa abre cierra cuesta empieza termina necesita
-    est sont habite travaille utilise ouvre ferme coute commence finit tourne
-"""
+_VERB_WORDS = read_vocabulary(__file__, "verb_words")
 _VERBS = frozenset(_VERB_WORDS.split())
 _WORDS = re.compile(r"[^\W_]+(?:'s)?")
 _LEADING = re.compile(rf"\W*(?:(?:on|in|at|am|im|el|los) )?(?:{_ARTICLE} )?", re.IGNORECASE)
 _MOST_APART = 2
-_SELF, _OTHER = NAMES.index("self"), NAMES.index("other")
+_SELF = NAMES.index("self")
+_OTHER = NAMES.index("other")
 _PARTNER_WORDS = """
     husband wife girlfriend boyfriend partner frau mann freund mujer marido novi femme mari copin copine 老公 老婆 夫 妻
 """
 _PARTNERS = frozenset(_PARTNER_WORDS.split())
 
 
+_PLACED = re.compile(
+    r"\s(?:is|are|sits|stands|lies|ist|liegt|steht|est|esta) (?:in|at|on|im|am|auf|en|a|dans|sur) "
+)
+
+
+# In folded text. English has no need of it.
+_MOVED = re.compile(r"\bnach \w+ (?:um)?gezogen\b|\bdemenag|\bmud(?:o|ado)\b|に引っ越")
+
+
 def is_about_another(old: MessageFeatures, new: MessageFeatures) -> bool:
     """True where two sentences tell of two things of one kind.
 
-    "Crate 0 holds ropes" and "Crate 1 holds lamps", "our depot in Lille …" and "our depot in Metz …", "the staging DB is …" and "the
-    production DB is …", "my number is …" and "mum's number is …". Not where the newer one names the older thing, speaks of a change, or
-    says the very same of another ("Room 12 is ours", "Room 14 is ours")."""
+    "Crate 0 holds ropes" and "Crate 1 holds lamps", "our depot in Lille …" and "our depot in Metz
+    …", "the staging DB is …" and "the production DB is …", "my number is …" and "mum's number is
+    …". Not where the newer one names the older thing, speaks of a change, or says the very same of
+    another ("Room 12 is ours", "Room 14 is ours").
+    """
     changes = any(new.whole.cues[place] for place in _CHANGES)
     if identifiers.tell_apart(old.text, new.text, changes=changes):
         return True
@@ -87,7 +93,8 @@ def is_about_another(old: MessageFeatures, new: MessageFeatures) -> bool:
         return False
     if _tells_of_another_person(old, new):
         return True
-    one, other = _find_subject(old.text), _find_subject(new.text)
+    one = _find_subject(old.text)
+    other = _find_subject(new.text)
     if not one or not other:
         return _are_told_apart(_split_words(old.text), _split_words(new.text))
     if one[0] != other[0] or one[1] == other[1] or one[0] in _FOLLOWING:
@@ -95,43 +102,55 @@ def is_about_another(old: MessageFeatures, new: MessageFeatures) -> bool:
     return one[2] != other[2] and not re.search(rf"\b{re.escape(one[1])}\b", fold(new.text))
 
 
-_PLACED = re.compile(r"\s(?:is|are|sits|stands|lies|ist|liegt|steht|est|esta) (?:in|at|on|im|am|auf|en|a|dans|sur) ")
-
-
 def is_placed_anew(old: MessageFeatures, new: MessageFeatures) -> bool:
     """Test if a labelled thing is in another place.
 
-    "Crate 0 is in the cellar", "crate 0 is in the attic"."""
+    "Crate 0 is in the cellar", "crate 0 is in the attic".
+    """
     if len(old.clauses) > 1 or len(new.clauses) > 1:
         return False
-    one, other = _find_subject(old.text), _find_subject(new.text)
+    one = _find_subject(old.text)
+    other = _find_subject(new.text)
     if not one or not other or one[:2] != other[:2]:
         return False
-    return one[2] != other[2] and bool(_PLACED.search(fold(old.text)) and _PLACED.search(fold(new.text)))
+    return one[2] != other[2] and bool(
+        _PLACED.search(fold(old.text)) and _PLACED.search(fold(new.text))
+    )
 
 
 def _tells_of_another_person(old: MessageFeatures, new: MessageFeatures) -> bool:
     """Test if the subject is somebody whom the older sentence leaves out.
 
-    "My flight is …", "my brother's flight is …". Not with the partner, nor where the speaker is told of
-    too: with both, something of the speaker's may have changed."""
+    "My flight is …", "my brother's flight is …". Not with the partner, nor where the speaker is
+    told of too: with both, something of the speaker's may have changed.
+    """
     found = PEOPLE.match(fold(new.text))
-    if found is None or old.people or not new.people.isdisjoint(_PARTNERS) or new.whole.cues[_SELF] > (found["who"] is not None):
+    if (
+        found is None
+        or old.people
+        or not new.people.isdisjoint(_PARTNERS)
+        or new.whole.cues[_SELF] > (found["who"] is not None)
+    ):
         return False
-    return old.whole.cues[_SELF] > 0 and not new.people & {word for name in old.names for word in (name, name[:-1])}
-
-
-# In folded text. English has no need of it.
-_MOVED = re.compile(r"\bnach \w+ (?:um)?gezogen\b|\bdemenag|\bmud(?:o|ado)\b|に引っ越")
+    return old.whole.cues[_SELF] > 0 and not new.people & {
+        word for name in old.names for word in (name, name[:-1])
+    }
 
 
 def _tells_of_a_move(old: MessageFeatures, new: MessageFeatures) -> bool:
     """Test if somebody of whom the older sentence does not tell moved.
 
-    "Meine Schwester ist nach Hamburg gezogen", "妹が大阪に引っ越しました"."""
+    "Meine Schwester ist nach Hamburg gezogen", "妹が大阪に引っ越しました".
+    """
     text = fold(new.text)
     found = PEOPLE.match(text)
-    if found is None or found[0].endswith("の") or not _MOVED.search(text) or old.people or old.whole.cues[_OTHER]:
+    if (
+        found is None
+        or found[0].endswith("の")
+        or not _MOVED.search(text)
+        or old.people
+        or old.whole.cues[_OTHER]
+    ):
         return False
     return new.whole.cues[_SELF] <= (found["who"] is not None) and new.people.isdisjoint(_PARTNERS)
 
@@ -144,22 +163,43 @@ def _split_words(text: str) -> list[str]:
 def _are_told_apart(old: list[str], new: list[str]) -> bool:
     """True where subjects differ before a shared word, and rests differ.
 
-    "staging DB is …" and "production DB is …"; members of a kind ("my mother", "my father") need share no word."""
-    start = next((at for at, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), 0)
-    ends = ((i, j) for i in range(start + 1, start + _MOST_APART + 1) for j in range(start + 1, start + _MOST_APART + 1))
+    "staging DB is …" and "production DB is …"; members of a kind ("my mother", "my father") need
+    share no word.
+    """
+    start = next(
+        (at for at, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), 0
+    )
+    ends = (
+        (i, j)
+        for i in range(start + 1, start + _MOST_APART + 1)
+        for j in range(start + 1, start + _MOST_APART + 1)
+    )
     end = next(((i, j) for i, j in ends if old[i : i + 1] == new[j : j + 1] != []), None)
     if start > 1 or end is None:
         return False
-    was, now = old[start : end[0]], new[start : end[1]]
-    rest, told = old[end[0] :], new[end[1] :]
-    if set(rest) <= set(told) or set(told) <= set(rest) or set(was) & set(new) or rest[0] in _FOLLOWING:
+    was = old[start : end[0]]
+    now = new[start : end[1]]
+    rest = old[end[0] :]
+    told = new[end[1] :]
+    if (
+        set(rest) <= set(told)
+        or set(told) <= set(rest)
+        or set(was) & set(new)
+        or rest[0] in _FOLLOWING
+    ):
         return False
-    return _are_members(was[-1], now[-1]) or (rest[0] not in _VERBS and not _VERBS.isdisjoint(rest[1:3]))
+    return _are_members(was[-1], now[-1]) or (
+        rest[0] not in _VERBS and not _VERBS.isdisjoint(rest[1:3])
+    )
 
 
 def _are_members(one: str, other: str) -> bool:
     """True for two members of one kind."""
-    return any(one in line and any(other in also for also in kind if also is not line) for kind in _MEMBERS for line in kind)
+    return any(
+        one in line and any(other in also for also in kind if also is not line)
+        for kind in _MEMBERS
+        for line in kind
+    )
 
 
 @text_cache(1 << 12)
@@ -168,4 +208,8 @@ def _find_subject(text: str) -> tuple[str, str, tuple[str, ...]] | None:
     found = _SUBJECT.match(text)
     if found is None:
         return None
-    return fold(found["there"] or found["kind"]), fold(found["place"] or found["number"]), tuple(terms(text[found.end() :]))
+    return (
+        fold(found["there"] or found["kind"]),
+        fold(found["place"] or found["number"]),
+        tuple(terms(text[found.end() :])),
+    )

@@ -22,12 +22,18 @@ _MOST_READ = 1024
 """Messages that are remembered: those of the parts under way, and their neighbours."""
 
 
+_PLACED_ANEW = 0.5
+"""Least probability that a labelled thing is no longer where it was said to be."""
+
+
 class MessageReader:
     """Reader of messages for the detector; caches the last ones."""
 
     def __init__(self, plain: Embedder) -> None:
         """Set up the reader.
-        ``plain``: the embedder that the weights were trained with."""
+
+        ``plain``: the embedder that the weights were trained with.
+        """
         self._plain = plain
         self._read: OrderedDict[Message, ScoredMessage] = OrderedDict()
         self._lock = Lock()
@@ -67,7 +73,9 @@ def share_reader(plain: Embedder) -> MessageReader:
 
 class JudgedMessage(NamedTuple):
     """Earlier message that a new one probably ends.
-    ``probability``: 0..1. ``clause``: what ends of it; ``partly``: it says something else besides."""
+
+    ``probability``: 0..1. ``clause``: what ends of it; ``partly``: it says something else besides.
+    """
 
     probability: float
     clause: str
@@ -77,7 +85,9 @@ class JudgedMessage(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class MessageTask:
     """New messages, each with earlier ones to compare it with.
-    ``mark_at``: probability from which one is named."""
+
+    ``mark_at``: probability from which one is named.
+    """
 
     reader: MessageReader
     pairs: Sequence[tuple[Message, Sequence[Message]]]
@@ -86,12 +96,9 @@ class MessageTask:
 
 def find_news(task: MessageTask) -> list[bool]:
     """Tell which new messages may be news of a change."""
-    model, read = load_model(), task.reader.read([new for new, _ in task.pairs])
+    model = load_model()
+    read = task.reader.read([new for new, _ in task.pairs])
     return [model.is_news(read[new]) for new, _ in task.pairs]
-
-
-_PLACED_ANEW = 0.5
-"""Least probability that a labelled thing is no longer where it was said to be."""
 
 
 def judge_messages(task: MessageTask) -> list[list[JudgedMessage | None]]:
@@ -100,14 +107,21 @@ def judge_messages(task: MessageTask) -> list[list[JudgedMessage | None]]:
     read = task.reader.read([one for new, earlier in task.pairs for one in (new, *earlier)])
     pairs = [([read[old] for old in earlier], read[new]) for new, earlier in task.pairs]
     return [
-        [_judge(old, new, chance, task.mark_at) for old, chance in zip(earlier, chances, strict=True)]
+        [
+            _judge(old, new, chance, task.mark_at)
+            for old, chance in zip(earlier, chances, strict=True)
+        ]
         for (earlier, new), chances in zip(pairs, model.judge(pairs), strict=True)
     ]
 
 
-def _judge(old: ScoredMessage, new: ScoredMessage, chance: float, mark_at: float) -> JudgedMessage | None:
+def _judge(
+    old: ScoredMessage, new: ScoredMessage, chance: float, mark_at: float
+) -> JudgedMessage | None:
     if is_placed_anew(old.features, new.features):
         chance = max(chance, _PLACED_ANEW)
     if chance < mark_at or is_about_another(old.features, new.features):
         return None
-    return JudgedMessage(chance, nearest_clause(old.features, new.features), len(old.features.clauses) > 1)
+    return JudgedMessage(
+        chance, nearest_clause(old.features, new.features), len(old.features.clauses) > 1
+    )

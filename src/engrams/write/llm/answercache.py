@@ -15,12 +15,19 @@ from engrams.ports import ChatAnswer, ChatModel, ChatRequest
 class AnswerCachingChat:
     """Chat model that answers each question once, for all processes.
 
-    Answers are stored before they are used, but for those that were cut; failures are remembered in this process only."""
+    Answers are stored before they are used, but for those that were cut; failures are remembered in
+    this process only.
+    """
 
-    def __init__(self, chat: ChatModel, kept: Mapping[str, Any], save: Callable[[Mapping[str, Any]], None]) -> None:
+    def __init__(
+        self, chat: ChatModel, kept: Mapping[str, Any], save: Callable[[Mapping[str, Any]], None]
+    ) -> None:
         """Set up the model with the answers of an earlier run.
-        ``save``: stores answers, and the ids of what they may quote."""
-        self._chat, self._save = chat, save
+
+        ``save``: stores answers, and the ids of what they may quote.
+        """
+        self._chat = chat
+        self._save = save
         self._answers: dict[str, Any] = dict(kept.get("answers", {}))
         self._about: set[str] = set(kept.get("about", ()))
         self._failed: dict[str, ModelError | BudgetError] = {}
@@ -52,5 +59,11 @@ class AnswerCachingChat:
 
 
 def _hash_question(ask: ChatRequest) -> str:
-    said = [str(len(ask.messages)), ask.key] if ask.key else [f"{one.role} {one.content}" for one in ask.messages]
-    return hashlib.blake2b("\x1f".join([ask.purpose, *said]).encode("utf-8", "surrogatepass"), digest_size=12).hexdigest()
+    said = (
+        [str(len(ask.messages)), ask.key]
+        if ask.key
+        else [f"{one.role} {one.content}" for one in ask.messages]
+    )
+    return hashlib.blake2b(
+        "\x1f".join([ask.purpose, *said]).encode("utf-8", "surrogatepass"), digest_size=12
+    ).hexdigest()

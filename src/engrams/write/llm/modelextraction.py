@@ -21,7 +21,11 @@ from engrams.text.normalize import fold
 from engrams.text.stems import differ_in_language
 from engrams.text.tagremoval import remove_tagged
 from engrams.types import LAYER_OF, Evidence, Kind, Layer, ModelCost, Record, StageDecision
-from engrams.write.candidatestatement import CandidateStatement, canonical_subject, normalize_category
+from engrams.write.candidatestatement import (
+    CandidateStatement,
+    canonical_subject,
+    normalize_category,
+)
 from engrams.write.predicateslots import canonical_predicate, is_contrary, is_single
 from engrams.write.rules import is_explicit
 
@@ -30,42 +34,20 @@ _CHARACTERS = 24_000
 _LONG = 1000
 _CONTEXT = 600
 _KNOWN = 80
-_MOST, _GAPS = 24, 20
+_MOST = 24
+_GAPS = 20
 _RETRIES = 2
 _UPLOAD = re.compile(r"<(uploaded_files?|attachments?|file_contents?)>", re.IGNORECASE)
 _WORDS = {"low": 0.3, "medium": 0.6, "high": 0.9}
-_QUOTE, _WHOLE = 280, 12
+_QUOTE = 280
+_WHOLE = 12
 """Longest quote; characters from which one can stand for its statement."""
 _FUTURE = timedelta(days=50 * 365)
 """Longest time ahead at which something may begin; a later date is a mistake."""
 
 
-class ExtractedStatement(BaseModel):
-    """One statement as a model returns it."""
-
-    turn: int = Field(ge=1)
-    text: str = Field(min_length=3, max_length=600)
-    quote: str = Field(min_length=1, max_length=_QUOTE)
-    subject: str = Field("", max_length=200)
-    predicate: str = Field("", max_length=200)
-    object: str = Field("", max_length=400)
-    kind: str = "fact"
-    category: str = Field("", max_length=60)
-    avoid: str = Field("", max_length=400)
-    negative: bool = False
-    effect: Literal["states", "changes", "ends", "corrects"] = "states"
-    confidence: float | Literal["low", "medium", "high"] = 0.8
-    importance: float | Literal["low", "medium", "high"] = 0.5
-    since: str | None = Field(None, alias="from")
-    triggers: tuple[str, ...] = ()
-    steps: tuple[str, ...] = ()
-    prerequisites: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
-
-
-# Loose on purpose: a bad row is skipped later and does not invalidate the others. The quote comes first: a small model that has copied
-# the words says better what they mean.
+# Loose on purpose: a bad row is skipped later and does not invalidate the others. The quote comes
+# first: a small model that has copied the words says better what they mean.
 _TEXTS = {"type": "array", "items": {"type": "string"}}
 SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -102,11 +84,61 @@ SCHEMA: dict[str, Any] = {
 }
 
 
+_ASSISTANT = frozenset(
+    (
+        "assistant",
+        "the assistant",
+        "ai",
+        "the ai",
+        "chatbot",
+        "the chatbot",
+        "language model",
+        "the language model",
+    )
+)
+_PASTED = re.compile(r"```.*?(?:```|\Z)|^[ \t]{0,8}>[^\n]*", re.DOTALL | re.MULTILINE)
+_CITED = re.compile(r'"[^"\n]{20,}"|“[^“”]{20,}”|„[^„“”]{20,}[“”]|«[^«»]{20,}»|「[^「」]{10,}」')
+_TAG = re.compile(r"<(\w{1,40})>")
+
+
+_KINDS = frozenset(("fact", "preference", "rule", "negative", "procedure", "correction"))
+
+
+LANES = ("facts", "rules")
+"""Names of the lanes and of their prompts."""
+
+
+class ExtractedStatement(BaseModel):
+    """One statement as a model returns it."""
+
+    turn: int = Field(ge=1)
+    text: str = Field(min_length=3, max_length=600)
+    quote: str = Field(min_length=1, max_length=_QUOTE)
+    subject: str = Field("", max_length=200)
+    predicate: str = Field("", max_length=200)
+    object: str = Field("", max_length=400)
+    kind: str = "fact"
+    category: str = Field("", max_length=60)
+    avoid: str = Field("", max_length=400)
+    negative: bool = False
+    effect: Literal["states", "changes", "ends", "corrects"] = "states"
+    confidence: float | Literal["low", "medium", "high"] = 0.8
+    importance: float | Literal["low", "medium", "high"] = 0.5
+    since: str | None = Field(None, alias="from")
+    triggers: tuple[str, ...] = ()
+    steps: tuple[str, ...] = ()
+    prerequisites: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class ExtractionContext:
     """Context of an extraction besides the messages.
-    ``prompt``: by name. ``known``: not to be repeated. ``gaps``: questions that memory could not answer. ``context``: turns that are shown
-    only to understand the others."""
+
+    ``prompt``: by name. ``known``: not to be repeated. ``gaps``: questions that memory could not
+    answer. ``context``: turns that are shown only to understand the others.
+    """
 
     known: Sequence[Record] = ()
     gaps: Sequence[str] = ()
@@ -116,13 +148,18 @@ class ExtractionContext:
 
 
 def extract_by_model(
-    records: Sequence[Record], briefing: ExtractionContext, chat: ChatModel, batch: int, decisions: list[StageDecision]
+    records: Sequence[Record],
+    briefing: ExtractionContext,
+    chat: ChatModel,
+    batch: int,
+    decisions: list[StageDecision],
 ) -> tuple[dict[str, list[CandidateStatement]], ModelCost]:
     """Extract candidates by record, with the cost.
 
-    At most 40 messages and 24,000 characters a call; a message over 1,000 characters is shortened to its two ends. A statement whose quote
-    is not literally in a message is dropped with a decision; a wrong number is corrected by the quote. ModelError where the model fails for
-    good."""
+    At most 40 messages and 24,000 characters a call; a message over 1,000 characters is shortened
+    to its two ends. A statement whose quote is not literally in a message is dropped with a
+    decision; a wrong number is corrected by the quote. ModelError where the model fails for good.
+    """
     found: dict[str, list[CandidateStatement]] = {}
     cost = ModelCost()
     groups = _group_records(records, batch)
@@ -132,26 +169,40 @@ def extract_by_model(
         cost += spent
         if cut and len(group) > 1:
             decisions.append(
-                StageDecision("extract", "repair", f"the answer about {len(group)} messages was cut off: asked again in two parts")
+                StageDecision(
+                    "extract",
+                    "repair",
+                    f"the answer about {len(group)} messages was cut off: asked again in two parts",
+                )
             )
             groups[:0] = [group[: len(group) // 2], group[len(group) // 2 :]]
             continue
         for statement in statements:
-            candidate = _to_candidate(statement, group, (chat.name, load(briefing.prompt).hash), decisions)
+            candidate = _to_candidate(
+                statement, group, (chat.name, load(briefing.prompt).hash), decisions
+            )
             if candidate is None:
                 continue
             others = found.setdefault(candidate.sources[0], [])
             if any(fold(one.text) == fold(candidate.text) for one in others):
-                decisions.append(StageDecision("extract", "skip", "said twice in one answer", candidate.text[:200]))
+                decisions.append(
+                    StageDecision(
+                        "extract", "skip", "said twice in one answer", candidate.text[:200]
+                    )
+                )
             elif len(others) < _MOST:
                 others.append(candidate)
         if cut and not found.get(group[0].id):
-            raise ModelError(f"{chat.name} was cut off before it gave one statement.", hint="Choose a model that can give longer answers.")
+            raise ModelError(
+                f"{chat.name} was cut off before it gave one statement.",
+                hint="Choose a model that can give longer answers.",
+            )
     return found, cost
 
 
 def _group_records(records: Sequence[Record], batch: int) -> list[list[Record]]:
-    rest, groups = list(records), []
+    rest = list(records)
+    groups = []
     while rest:
         size = count_together(rest, batch)
         groups.append(rest[:size])
@@ -170,27 +221,53 @@ def count_together(records: Sequence[Record], batch: int) -> int:
 
 
 def _ask_statements(
-    group: list[Record], briefing: ExtractionContext, chat: ChatModel, decisions: list[StageDecision]
+    group: list[Record],
+    briefing: ExtractionContext,
+    chat: ChatModel,
+    decisions: list[StageDecision],
 ) -> tuple[list[ExtractedStatement], ModelCost, bool]:
     prompt = load(briefing.prompt)
     known = briefing.known[:_KNOWN]
-    text = prompt.render(turns=_format_messages(group, briefing.context), known=_format_known(known, briefing.gaps)) + briefing.also
+    text = (
+        prompt.render(
+            turns=_format_messages(group, briefing.context),
+            known=_format_known(known, briefing.gaps),
+        )
+        + briefing.also
+    )
     messages = [ChatMessage("user", text)]
-    key, about = " ".join(record.id for record in group), tuple(record.id for record in (*group, *known, *briefing.context))
+    key = " ".join(record.id for record in group)
+    about = tuple(record.id for record in (*group, *known, *briefing.context))
     cost = ModelCost()
     problems: list[str] = []
     for attempt in range(1 + _RETRIES):
-        answer = chat.ask(ChatRequest(tuple(messages), briefing.prompt, SCHEMA, max_tokens=4096, key=key, about=about))
+        answer = chat.ask(
+            ChatRequest(
+                tuple(messages), briefing.prompt, SCHEMA, max_tokens=4096, key=key, about=about
+            )
+        )
         cost += ModelCost(answer.calls, answer.tokens)
         decisions.extend(StageDecision("extract", "repair", note) for note in answer.notes)
         statements, problems = _parse_statements(answer.data)
         if statements or not problems:
-            decisions.extend(StageDecision("extract", "skip", f"malformed: {problem}"[:200]) for problem in problems)
+            decisions.extend(
+                StageDecision("extract", "skip", f"malformed: {problem}"[:200])
+                for problem in problems
+            )
             return statements, cost, answer.cut
         if attempt < _RETRIES:
-            complaint = f"That answer cannot be used: {'; '.join(problems)[:600]}. Answer again with JSON in the form asked for."
-            messages = [messages[0], ChatMessage("assistant", answer.text[:4000]), ChatMessage("user", complaint)]
-    decisions.append(StageDecision("extract", "skip", f"no usable answer: {'; '.join(problems)}"[:200]))
+            complaint = (
+                f"That answer cannot be used: {'; '.join(problems)[:600]}. Answer again with JSON"
+                " in the form asked for."
+            )
+            messages = [
+                messages[0],
+                ChatMessage("assistant", answer.text[:4000]),
+                ChatMessage("user", complaint),
+            ]
+    decisions.append(
+        StageDecision("extract", "skip", f"no usable answer: {'; '.join(problems)}"[:200])
+    )
     return [], cost, False
 
 
@@ -210,15 +287,30 @@ def _parse_statements(data: Any) -> tuple[list[ExtractedStatement], list[str]]:
 
 
 def _to_candidate(
-    statement: ExtractedStatement, group: list[Record], model: tuple[str, str], decisions: list[StageDecision]
+    statement: ExtractedStatement,
+    group: list[Record],
+    model: tuple[str, str],
+    decisions: list[StageDecision],
 ) -> CandidateStatement | None:
     source, literal = _locate_quote(statement, group)
     if source is None:
-        decisions.append(StageDecision("extract", "drop", "its quote is not in the message", statement.text[:200]))
+        decisions.append(
+            StageDecision(
+                "extract", "drop", "its quote is not in the message", statement.text[:200]
+            )
+        )
         return None
     kind = Kind(statement.kind) if statement.kind in _KINDS else Kind.FACT
     if (fault := _find_fault(statement, kind, literal, source.text)) is not None:
-        decisions.append(StageDecision("extract", "drop", fault, statement.text[:200], source.id))
+        decisions.append(
+            StageDecision(
+                stage="extract",
+                verdict="drop",
+                reason=fault,
+                text=statement.text[:200],
+                record=source.id,
+            )
+        )
         return None
     named = source.speaker.strip()
     predicate = canonical_predicate(statement.predicate)
@@ -227,11 +319,23 @@ def _to_candidate(
         subject = canonical_subject(named, source.scope)
     begun = _parse_start(statement.since, source.recorded_at)
     if statement.since and begun is None:
-        decisions.append(StageDecision("extract", "repair", f"no such date: {statement.since}"[:200], statement.text[:200], source.id))
+        decisions.append(
+            StageDecision(
+                stage="extract",
+                verdict="repair",
+                reason=f"no such date: {statement.since}"[:200],
+                text=statement.text[:200],
+                record=source.id,
+            )
+        )
     text = " ".join(statement.text.split())
     if len(literal) >= _WHOLE and differ_in_language(text, source.text):
         told = "in another language than its message: kept in the words of its quote"
-        decisions.append(StageDecision("extract", "repair", told, text[:200], source.id))
+        decisions.append(
+            StageDecision(
+                stage="extract", verdict="repair", reason=told, text=text[:200], record=source.id
+            )
+        )
         text = literal
     candidate = CandidateStatement(
         text=text,
@@ -251,22 +355,28 @@ def _to_candidate(
         said_at=source.recorded_at,
         valid_from=begun,
         effective_at=source.recorded_at,
-        triggers=tuple(trigger.strip()[:200] for trigger in statement.triggers if trigger.strip())[:8],
+        triggers=tuple(trigger.strip()[:200] for trigger in statement.triggers if trigger.strip())[
+            :8
+        ],
         steps=tuple(step.strip()[:400] for step in statement.steps if step.strip())[:30],
-        prerequisites=tuple(one.strip()[:300] for one in statement.prerequisites if one.strip())[:12],
+        prerequisites=tuple(one.strip()[:300] for one in statement.prerequisites if one.strip())[
+            :12
+        ],
         warnings=tuple(one.strip()[:300] for one in statement.warnings if one.strip())[:12],
-        tags=tuple(dict.fromkeys(" ".join(tag.split()).lower()[:40] for tag in statement.tags if tag.strip()))[:5],
+        tags=tuple(
+            dict.fromkeys(
+                " ".join(tag.split()).lower()[:40] for tag in statement.tags if tag.strip()
+            )
+        )[:5],
         extractor=model[0],
         prompt=model[1],
         reason="model",
     )
-    return candidate if begun or candidate.effect not in ("changes", "ends") else replace(candidate, valid_from=source.recorded_at)
-
-
-_ASSISTANT = frozenset(("assistant", "the assistant", "ai", "the ai", "chatbot", "the chatbot", "language model", "the language model"))
-_PASTED = re.compile(r"```.*?(?:```|\Z)|^[ \t]{0,8}>[^\n]*", re.DOTALL | re.MULTILINE)
-_CITED = re.compile(r'"[^"\n]{20,}"|“[^“”]{20,}”|„[^„“”]{20,}[“”]|«[^«»]{20,}»|「[^「」]{10,}」')
-_TAG = re.compile(r"<(\w{1,40})>")
+    return (
+        candidate
+        if begun or candidate.effect not in ("changes", "ends")
+        else replace(candidate, valid_from=source.recorded_at)
+    )
 
 
 def _find_fault(statement: ExtractedStatement, kind: Kind, literal: str, text: str) -> str | None:
@@ -281,9 +391,6 @@ def _find_fault(statement: ExtractedStatement, kind: Kind, literal: str, text: s
     return None
 
 
-_KINDS = frozenset(("fact", "preference", "rule", "negative", "procedure", "correction"))
-
-
 def _locate_quote(statement: ExtractedStatement, group: list[Record]) -> tuple[Record | None, str]:
     """Find the record that holds the quote, the named one first."""
     named = group[statement.turn - 1 : statement.turn]
@@ -296,10 +403,15 @@ def _locate_quote(statement: ExtractedStatement, group: list[Record]) -> tuple[R
 
 def find_literal(words: str, text: str) -> str:
     """Find ``words`` in ``text``, ignoring case, blanks and typographic quotes.
-    Returns them as they stand there; empty if they do not occur."""
+
+    Returns them as they stand there; empty if they do not occur.
+    """
     if words in text:
         return words
-    pieces = [re.escape(fold(piece)).replace("'", "['’‘]").replace('"', '["“”„«»]') for piece in words.strip(" \t\n\"“”'").split()]
+    pieces = [
+        re.escape(fold(piece)).replace("'", "['’‘]").replace('"', '["“”„«»]')
+        for piece in words.strip(" \t\n\"“”'").split()
+    ]
     if not pieces:
         return ""
     match = re.search(r"\s+".join(pieces), text, re.IGNORECASE)
@@ -326,11 +438,17 @@ def _format_messages(group: Sequence[Record], context: Sequence[Record]) -> str:
     lines = []
     for record in sorted((*group, *context), key=lambda one: one.telling_key):
         number = numbers.get(record.id)
-        speaker = quote(record.speaker or (record.role if number is None and record.role != "user" else "the user"))
+        speaker = quote(
+            record.speaker
+            or (record.role if number is None and record.role != "user" else "the user")
+        )
         if number is None:
             lines.append(f"(context) {speaker}: {quote(_shorten(record.text, _CONTEXT))}")
         else:
-            lines.append(f"[{number}] {speaker} on {record.recorded_at:%A %Y-%m-%d}: {quote(_shorten(record.text))}")
+            lines.append(
+                f"[{number}] {speaker} on {record.recorded_at:%A %Y-%m-%d}:"
+                f" {quote(_shorten(record.text))}"
+            )
     return "\n".join(lines)
 
 
@@ -347,10 +465,6 @@ def _shorten(text: str, longest: int = _LONG) -> str:
     return plain if len(plain) <= longest else f"{plain[: longest // 2]} … {plain[-longest // 2 :]}"
 
 
-LANES = ("facts", "rules")
-"""Names of the lanes and of their prompts."""
-
-
 @dataclass(frozen=True, slots=True)
 class _LaneResult:
     found: dict[str, list[CandidateStatement]]
@@ -360,17 +474,31 @@ class _LaneResult:
 
 
 def extract_in_lanes(
-    records: Sequence[Record], briefing: ExtractionContext, chat: ChatModel, batch: int, decisions: list[StageDecision], only: str = ""
+    records: Sequence[Record],
+    briefing: ExtractionContext,
+    chat: ChatModel,
+    batch: int,
+    decisions: list[StageDecision],
+    only: str = "",
 ) -> tuple[dict[str, list[CandidateStatement]], ModelCost, str]:
     """Extract facts and rules by two parallel model calls (lanes).
 
-    Returns candidates by record, the cost, and the lane that failed (empty: none). Decisions carry the lane's name. A lane that fails finds
-    nothing; ModelError or BudgetError where no lane is left. What both found of one message counts as a rule."""
+    Returns candidates by record, the cost, and the lane that failed (empty: none). Decisions carry
+    the lane's name. A lane that fails finds nothing; ModelError or BudgetError where no lane is
+    left. What both found of one message counts as a rule.
+    """
     names = (only,) if only else LANES
     with ThreadPoolExecutor(len(names), "engrams-lane") as pool:
-        lanes = [pool.submit(copy_context().run, _run_lane, name, records, briefing, chat, batch) for name in names]
+        lanes = [
+            pool.submit(copy_context().run, _run_lane, name, records, briefing, chat, batch)
+            for name in names
+        ]
     done = [lane.result() for lane in lanes]
-    failed = [(name, lane.problem) for name, lane in zip(names, done, strict=True) if lane.problem is not None]
+    failed = [
+        (name, lane.problem)
+        for name, lane in zip(names, done, strict=True)
+        if lane.problem is not None
+    ]
     if len(failed) == len(names):
         _, problem = failed[0]
         if problem is not None:
@@ -382,19 +510,42 @@ def extract_in_lanes(
         cost += lane.cost
         for source, candidates in lane.found.items():
             found.setdefault(source, []).extend(candidates)
-    return {source: _drop_repeated_facts(candidates) for source, candidates in found.items()}, cost, failed[0][0] if failed else ""
+    return (
+        {source: _drop_repeated_facts(candidates) for source, candidates in found.items()},
+        cost,
+        failed[0][0] if failed else "",
+    )
 
 
-def _run_lane(name: str, records: Sequence[Record], briefing: ExtractionContext, chat: ChatModel, batch: int) -> _LaneResult:
+def _run_lane(
+    name: str, records: Sequence[Record], briefing: ExtractionContext, chat: ChatModel, batch: int
+) -> _LaneResult:
     own_decisions: list[StageDecision] = []
     try:
-        found, cost = extract_by_model(records, replace(briefing, prompt=name), chat, batch, own_decisions)
+        found, cost = extract_by_model(
+            records, replace(briefing, prompt=name), chat, batch, own_decisions
+        )
     except (ModelError, BudgetError) as problem:
-        return _LaneResult({}, ModelCost(calls=1), [*own_decisions, StageDecision("extract", "failed", problem.message[:200])], problem)
+        return _LaneResult(
+            {},
+            ModelCost(calls=1),
+            [*own_decisions, StageDecision("extract", "failed", problem.message[:200])],
+            problem,
+        )
     return _LaneResult(found, cost, own_decisions)
 
 
 def _drop_repeated_facts(candidates: list[CandidateStatement]) -> list[CandidateStatement]:
-    ruled = {item.quote for one in candidates if LAYER_OF[one.kind] is Layer.PROCEDURAL for item in one.evidence}
-    kept = [one for one in candidates if LAYER_OF[one.kind] is Layer.PROCEDURAL or not ruled & {item.quote for item in one.evidence}]
+    ruled = {
+        item.quote
+        for one in candidates
+        if LAYER_OF[one.kind] is Layer.PROCEDURAL
+        for item in one.evidence
+    }
+    kept = [
+        one
+        for one in candidates
+        if LAYER_OF[one.kind] is Layer.PROCEDURAL
+        or not ruled & {item.quote for item in one.evidence}
+    ]
     return list(dict.fromkeys(kept))

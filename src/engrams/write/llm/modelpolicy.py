@@ -14,8 +14,29 @@ from engrams.types import ModelCost, Record
 from engrams.write import storagepolicy
 from engrams.write.candidatestatement import CandidateStatement
 
-_HELD = storagepolicy.StoragePolicyDecision("commit_at_session_end", "awaits review", awaits_review=True)
+_HELD = storagepolicy.StoragePolicyDecision(
+    "commit_at_session_end", "awaits review", awaits_review=True
+)
 _REASON = 240
+
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "rulings": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "id": {"type": "integer"},
+                    "action": {"type": "string"},
+                    "reason": {"type": "string"},
+                },
+            },
+        }
+    },
+    "required": ["rulings"],
+}
 
 
 class ModelPolicyDecision(BaseModel):
@@ -26,29 +47,19 @@ class ModelPolicyDecision(BaseModel):
     reason: str = ""
 
 
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "rulings": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {"id": {"type": "integer"}, "action": {"type": "string"}, "reason": {"type": "string"}},
-            },
-        }
-    },
-    "required": ["rulings"],
-}
-
-
 def decide_by_model(
     record: Record, candidates: Sequence[CandidateStatement], chat: ChatModel, floor: float = 0.0
 ) -> tuple[list[storagepolicy.StoragePolicyDecision], ModelCost]:
     """Decide on each candidate by a model.
-    What is less sure than ``floor`` is not stored at once. Whatever the model leaves out, gets wrong or fails at is held."""
+
+    What is less sure than ``floor`` is not stored at once. Whatever the model leaves out, gets
+    wrong or fails at is held.
+    """
     if not candidates:
         return [], ModelCost()
-    listed = "\n".join(f"{number}. {quote(candidate.text)}" for number, candidate in enumerate(candidates, 1))
+    listed = "\n".join(
+        f"{number}. {quote(candidate.text)}" for number, candidate in enumerate(candidates, 1)
+    )
     text = load("policy").render(turn=quote(record.text[:4000]), candidates=listed)
     rows: dict[int, storagepolicy.StoragePolicyDecision] = {}
     cost = ModelCost(calls=1)
@@ -58,10 +69,15 @@ def decide_by_model(
         rows = _parse_rows(answer.data)
     except (ModelError, BudgetError) as problem:
         held = storagepolicy.StoragePolicyDecision(
-            "commit_at_session_end", f"awaits review: {problem.message}"[:_REASON], awaits_review=True
+            "commit_at_session_end",
+            f"awaits review: {problem.message}"[:_REASON],
+            awaits_review=True,
         )
         return [storagepolicy.clamp_decision(candidate, held) for candidate in candidates], cost
-    return [storagepolicy.clamp_decision(candidate, rows.get(number, _HELD), floor) for number, candidate in enumerate(candidates, 1)], cost
+    return [
+        storagepolicy.clamp_decision(candidate, rows.get(number, _HELD), floor)
+        for number, candidate in enumerate(candidates, 1)
+    ], cost
 
 
 def _parse_rows(data: Any) -> dict[int, storagepolicy.StoragePolicyDecision]:
@@ -72,5 +88,7 @@ def _parse_rows(data: Any) -> dict[int, storagepolicy.StoragePolicyDecision]:
             one = ModelPolicyDecision.model_validate(row)
         except ValidationError:
             continue
-        found[one.id] = storagepolicy.StoragePolicyDecision(one.action, f"llm_policy: {one.reason}"[:_REASON])
+        found[one.id] = storagepolicy.StoragePolicyDecision(
+            one.action, f"llm_policy: {one.reason}"[:_REASON]
+        )
     return found

@@ -16,20 +16,10 @@ from engrams.write.candidatestatement import CandidateStatement
 from engrams.write.rulereconciliation import MARGIN, ReconciliationResult, find_conflict
 
 _RETRIES = 3
-_ANSWER, _ROW = 512, 128
+_ANSWER = 512
+_ROW = 128
 """Tokens of an answer, and for each decision in it."""
 NO_COST = ModelCost()
-
-
-class ModelReconcileDecision(BaseModel):
-    """Decision on one new statement, as a model returns it."""
-
-    new: int = Field(ge=0)
-    verdict: Literal["add", "keep", "refine", "replace", "remove", "conflict"]
-    known: tuple[int, ...] = ()
-    earlier: tuple[int, ...] = ()
-    confidence: Literal["low", "medium", "high"] = "medium"
-    reason: str = ""
 
 
 # A small model decides better after it has given its reason.
@@ -55,10 +45,23 @@ SCHEMA: dict[str, Any] = {
 }
 
 
+class ModelReconcileDecision(BaseModel):
+    """Decision on one new statement, as a model returns it."""
+
+    new: int = Field(ge=0)
+    verdict: Literal["add", "keep", "refine", "replace", "remove", "conflict"]
+    known: tuple[int, ...] = ()
+    earlier: tuple[int, ...] = ()
+    confidence: Literal["low", "medium", "high"] = "medium"
+    reason: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class NumberedReconcileDecisions:
     """Decisions of a model about new statements, by their number from 1.
-    ``removed``: known ones that are to go. ``failed``: the model gave none."""
+
+    ``removed``: known ones that are to go. ``failed``: the model gave none.
+    """
 
     rows: Mapping[int, ModelReconcileDecision]
     removed: tuple[Record, ...] = ()
@@ -76,36 +79,49 @@ def ask_verdicts(
 ) -> NumberedReconcileDecisions:
     """Ask a model how new statements change known ones, in one question.
 
-    The model sees short numbers. A number that is not in the list is pointed out and asked again, three times. ``patient``: a failure that
-    may pass raises its ModelError."""
+    The model sees short numbers. A number that is not in the list is pointed out and asked again,
+    three times. ``patient``: a failure that may pass raises its ModelError.
+    """
     try:
         rows, cost = _ask_rows(candidates, known, chat, decisions)
     except (ModelError, BudgetError) as problem:
         if patient and isinstance(problem, ModelError) and problem.retryable:
             raise
-        decisions.append(StageDecision("reconcile", "failed", f"the model failed: {problem.message}"[:200]))
+        decisions.append(
+            StageDecision("reconcile", "failed", f"the model failed: {problem.message}"[:200])
+        )
         return NumberedReconcileDecisions({}, (), ModelCost(calls=1), failed=True)
     kept = {row.new: row for row in rows if row.new and row.verdict != "remove"}
     named = {number for row in kept.values() for number in row.known}
     gone = {number for row in rows if row.verdict == "remove" for number in row.known} - named
     trusted = min(candidate.trust for candidate in candidates)
-    removed = tuple(known[number - 1] for number in sorted(gone) if known[number - 1].trust <= trusted + MARGIN)
+    removed = tuple(
+        known[number - 1] for number in sorted(gone) if known[number - 1].trust <= trusted + MARGIN
+    )
     return NumberedReconcileDecisions(kept, removed, cost)
 
 
 def judge_candidate(
-    candidate: CandidateStatement, row: ModelReconcileDecision | None, targets: Sequence[Record], by_rules: ReconciliationResult
+    candidate: CandidateStatement,
+    row: ModelReconcileDecision | None,
+    targets: Sequence[Record],
+    by_rules: ReconciliationResult,
 ) -> ReconciliationResult:
     """Turn a model's decision into a reconciliation; rules limit it.
 
-    ``targets``: the statements that the row names, as they are now. An answer that only removes, or none, leaves the decision to the rules.
-    A decision of low confidence coexists."""
+    ``targets``: the statements that the row names, as they are now. An answer that only removes, or
+    none, leaves the decision to the rules. A decision of low confidence coexists.
+    """
     if row is None or candidate.modality != "asserted":
         return by_rules
     reason = f"model: {row.reason}"[:200]
     if row.verdict == "add" or not targets:
         # A model that adds does not overrule what the rules are certain of.
-        return by_rules if by_rules.verdict in ("replace", "keep", "conflict") else ReconciliationResult("add", candidate, reason=reason)
+        return (
+            by_rules
+            if by_rules.verdict in ("replace", "keep", "conflict")
+            else ReconciliationResult("add", candidate, reason=reason)
+        )
     if row.verdict == "keep":
         return ReconciliationResult("keep", candidate, tuple(targets[:1]), reason=reason)
     if row.verdict == "conflict" or row.confidence == "low":
@@ -119,17 +135,40 @@ def judge_candidate(
 
 
 def _ask_rows(
-    candidates: Sequence[CandidateStatement], known: Sequence[Record], chat: ChatModel, decisions: list[StageDecision]
+    candidates: Sequence[CandidateStatement],
+    known: Sequence[Record],
+    chat: ChatModel,
+    decisions: list[StageDecision],
 ) -> tuple[list[ModelReconcileDecision], ModelCost]:
     text = load("reconcile").render(
-        new="\n".join(_format_new(number, candidate) for number, candidate in enumerate(candidates, 1)),
-        known="\n".join(f"{number}. {quote(record.text)} (said {record.recorded_at:%Y-%m-%d})" for number, record in enumerate(known, 1)),
+        new="\n".join(
+            _format_new(number, candidate) for number, candidate in enumerate(candidates, 1)
+        ),
+        known="\n".join(
+            f"{number}. {quote(record.text)} (said {record.recorded_at:%Y-%m-%d})"
+            for number, record in enumerate(known, 1)
+        ),
     )
     messages = [ChatMessage("user", text)]
-    about = tuple(dict.fromkeys([*(record.id for record in known), *(name for candidate in candidates for name in candidate.sources)]))
+    about = tuple(
+        dict.fromkeys(
+            [
+                *(record.id for record in known),
+                *(name for candidate in candidates for name in candidate.sources),
+            ]
+        )
+    )
     cost = ModelCost()
     for _ in range(1 + _RETRIES):
-        answer = chat.ask(ChatRequest(tuple(messages), "reconcile", SCHEMA, max_tokens=_ANSWER + _ROW * len(candidates), about=about))
+        answer = chat.ask(
+            ChatRequest(
+                tuple(messages),
+                "reconcile",
+                SCHEMA,
+                max_tokens=_ANSWER + _ROW * len(candidates),
+                about=about,
+            )
+        )
         cost += ModelCost(answer.calls, answer.tokens)
         decisions.extend(StageDecision("reconcile", "repair", note) for note in answer.notes)
         rows, problem = _parse_rows(answer.data, len(candidates), len(known))
@@ -137,10 +176,14 @@ def _ask_rows(
             return rows, cost
         decisions.append(StageDecision("reconcile", "repair", f"asked again: {problem}"[:200]))
         complaint = (
-            f"That answer cannot be used: {problem}. The new statements are 1 to {len(candidates)}, the known ones 1 to"
-            f" {len(known)}. Answer again."
+            f"That answer cannot be used: {problem}. The new statements are 1 to {len(candidates)},"
+            f" the known ones 1 to {len(known)}. Answer again."
         )
-        messages = [messages[0], ChatMessage("assistant", answer.text[:4000]), ChatMessage("user", complaint)]
+        messages = [
+            messages[0],
+            ChatMessage("assistant", answer.text[:4000]),
+            ChatMessage("user", complaint),
+        ]
     raise ModelError("Its decisions named statements that do not exist.", retryable=False)
 
 

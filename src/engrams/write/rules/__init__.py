@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from engrams.write.rules.clausemeaning import UtteranceContext as UtteranceContext
-from engrams.write.rules.ruleextraction import extract_statements as extract_statements
-from engrams.write.rules.ruleextraction import is_explicit as is_explicit
+from engrams.write.rules.clausemeaning import UtteranceContext
+from engrams.write.rules.ruleextraction import extract_statements, is_explicit
+
+__all__ = ["UtteranceContext", "extract_statements", "is_explicit"]

@@ -16,8 +16,8 @@ from engrams.write.rules.sentencesegmenter import ClauseToken
 from engrams.write.wordlist import word_set
 
 _TRAILING = word_set(
-    "too though sorry lol haha btw well now again lately recently ever either yet anymore longer instead especially and or but so"
-    " as for to with in on at of the a an my i really"
+    "too though sorry lol haha btw well now again lately recently ever either yet anymore longer"
+    " instead especially and or but so as for to with in on at of the a an my i really"
 )
 _OTHERS = word_set("you your yours yourself u ya")
 
@@ -26,8 +26,10 @@ _OTHERS = word_set("you your yours yourself u ya")
 class UtteranceContext:
     """Speaker, time and source of a text.
 
-    ``speaker``: the name for sentences ("the user" where there is none). ``subject``: canonical. ``names``: people known by name, lower
-    case. ``is_lowercase``: the text has no capitals, so they cannot mark names."""
+    ``speaker``: the name for sentences ("the user" where there is none). ``subject``: canonical.
+    ``names``: people known by name, lower case. ``is_lowercase``: the text has no capitals, so they
+    cannot mark names.
+    """
 
     speaker: str
     subject: str
@@ -39,13 +41,17 @@ class UtteranceContext:
 
     def evidence(self, quote: str) -> Evidence:
         """Return the literal quote with source and speaker."""
-        return Evidence(quote.strip(" \t\n,，"), self.source, "" if self.speaker == "the user" else self.speaker)
+        return Evidence(
+            quote.strip(" \t\n,，"), self.source, "" if self.speaker == "the user" else self.speaker
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class ClauseMeaning:
     """Predicate, object, polarity and time read from one clause.
-    ``object``: its tokens; ``value``: its text where that is not just the tokens."""
+
+    ``object``: its tokens; ``value``: its text where that is not just the tokens.
+    """
 
     predicate: str
     category: str
@@ -66,7 +72,8 @@ def trim_trailing(words: Sequence[ClauseToken]) -> tuple[ClauseToken, ...]:
     """Drop trailing fillers: too, though, lol, a lone preposition or article."""
     end = len(words)
     while end and (
-        words[end - 1].lower in _TRAILING or (not words[end - 1].text[-1].isalnum() and words[end - 1].text[-1] not in "%+#\"'”)")
+        words[end - 1].lower in _TRAILING
+        or (not words[end - 1].text[-1].isalnum() and words[end - 1].text[-1] not in "%+#\"'”)")
     ):
         end -= 1
     return tuple(words[:end])
@@ -74,8 +81,13 @@ def trim_trailing(words: Sequence[ClauseToken]) -> tuple[ClauseToken, ...]:
 
 def is_concrete(words: Sequence[ClauseToken]) -> bool:
     """True if the tokens name something a fact can be about.
-    A word with content, no ``it`` at the head, no ``you`` in it."""
-    if not words or (words[0].lower in EMPTY and not (len(words) > 1 and (words[0].lower in ("one", "so", "all") or _is_pointed(words)))):
+
+    A word with content, no ``it`` at the head, no ``you`` in it.
+    """
+    if not words or (
+        words[0].lower in EMPTY
+        and not (len(words) > 1 and (words[0].lower in ("one", "so", "all") or _is_pointed(words)))
+    ):
         return False
     if any(word.lower in _OTHERS for word in words):
         return False
@@ -84,7 +96,10 @@ def is_concrete(words: Sequence[ClauseToken]) -> bool:
 
 def _is_pointed(words: Sequence[ClauseToken]) -> bool:
     """True for objects that point at a concrete thing: ``these old notebooks``."""
-    return words[0].lower in ("this", "these", "that", "those") and sum(is_content(word) for word in words[1:]) > 1
+    return (
+        words[0].lower in ("this", "these", "that", "those")
+        and sum(is_content(word) for word in words[1:]) > 1
+    )
 
 
 def has_leading_content(words: Sequence[ClauseToken]) -> bool:
@@ -96,7 +111,13 @@ def has_leading_content(words: Sequence[ClauseToken]) -> bool:
 def is_content(word: ClauseToken) -> bool:
     """True for a word that means something by itself."""
     lower = word.lower
-    return lower[0].isalnum() and (len(lower) > 1 or lower.isdigit()) and lower not in STOP and lower not in VAGUE and lower not in EMPTY
+    return (
+        lower[0].isalnum()
+        and (len(lower) > 1 or lower.isdigit())
+        and lower not in STOP
+        and lower not in VAGUE
+        and lower not in EMPTY
+    )
 
 
 def head_noun(words: Sequence[ClauseToken]) -> str:
@@ -105,7 +126,18 @@ def head_noun(words: Sequence[ClauseToken]) -> str:
     for word in words:
         if not word.text[0].isalnum() and word.lower != ",":
             continue
-        if word.lower in PREPOSITIONS or word.lower in ("that", "who", "which", "where", "to", "and", ",", "named", "called", "because"):
+        if word.lower in PREPOSITIONS or word.lower in (
+            "that",
+            "who",
+            "which",
+            "where",
+            "to",
+            "and",
+            ",",
+            "named",
+            "called",
+            "because",
+        ):
             if last:
                 break
             continue
@@ -116,7 +148,9 @@ def head_noun(words: Sequence[ClauseToken]) -> str:
 
 def match_proper_name(words: Sequence[ClauseToken], lower: bool = False) -> tuple[ClauseToken, ...]:
     """Match the leading capitalised words, without an article.
-    ``lower``: in text without capitals, up to two words."""
+
+    ``lower``: in text without capitals, up to two words.
+    """
     at = 0
     while at < len(words) and words[at].lower in (
         "the",
@@ -144,7 +178,13 @@ def match_proper_name(words: Sequence[ClauseToken], lower: bool = False) -> tupl
             and words[at + 1].text[0].isupper()
             and words[at].lower not in ("and", ",")
         )
-        or (words[at].text == "," and at > start and at + 1 < len(words) and words[at + 1].text[0].isupper() and at + 2 >= len(words))
+        or (
+            words[at].text == ","
+            and at > start
+            and at + 1 < len(words)
+            and words[at + 1].text[0].isupper()
+            and at + 2 >= len(words)
+        )
         or (words[at].text[0].isdigit() and at > start)
     ):
         at += 1

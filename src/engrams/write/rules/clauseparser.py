@@ -8,17 +8,29 @@ from dataclasses import replace
 from engrams.frozendata import dataclass
 from engrams.write.rules.clauseend import find_clause_end, is_work
 from engrams.write.rules.clausesubject import LEAD, MARKERS, find_subject
-from engrams.write.rules.englishlexicon import ADVERBS, BE, DETERMINERS, FORMS, PREPOSITIONS, VerbForm, find_lemma
+from engrams.write.rules.englishlexicon import (
+    ADVERBS,
+    BE,
+    DETERMINERS,
+    FORMS,
+    PREPOSITIONS,
+    VerbForm,
+    find_lemma,
+)
 from engrams.write.rules.sentencesegmenter import ClauseToken, Person, Tense
 from engrams.write.rules.verbgroupparser import parse_verb_group
+
+_NONE = -1
+_OTHERS_VERB = frozenset(("to", "help", "helps", "let", "lets", "make", "makes"))
 
 
 @dataclass(frozen=True, slots=True)
 class EnglishClause:
     """One clause of an English sentence.
 
-    ``rest``: the tokens after the verb. ``verb``: its lemma; ``surface``: as it stood. ``owner``: tokens of a subject other than the
-    speaker. ``lasting``: it says since when or for how long."""
+    ``rest``: the tokens after the verb. ``verb``: its lemma; ``surface``: as it stood. ``owner``:
+    tokens of a subject other than the speaker. ``lasting``: it says since when or for how long.
+    """
 
     person: Person
     owner: tuple[ClauseToken, ...]
@@ -36,9 +48,13 @@ class EnglishClause:
     lasting: bool = False
 
 
-def parse_clauses(words: Sequence[ClauseToken], names: frozenset[str] = frozenset(), *, elide: bool = True) -> list[EnglishClause]:
+def parse_clauses(
+    words: Sequence[ClauseToken], names: frozenset[str] = frozenset(), *, elide: bool = True
+) -> list[EnglishClause]:
     """Parse the clauses about the speaker, their relations or ``names``.
-    ``elide``: a verb at the head may lack its "I" (Went to the gym)."""
+
+    ``elide``: a verb at the head may lack its "I" (Went to the gym).
+    """
     found: list[EnglishClause] = []
     at = floor = 0
     elided = _find_elided_verb(words) if elide else _NONE
@@ -61,10 +77,16 @@ def parse_clauses(words: Sequence[ClauseToken], names: frozenset[str] = frozense
     return found
 
 
-def _add_lead(clause: EnglishClause, words: Sequence[ClauseToken], at: int, floor: int) -> EnglishClause:
+def _add_lead(
+    clause: EnglishClause, words: Sequence[ClauseToken], at: int, floor: int
+) -> EnglishClause:
     """Add the time words before the subject, from ``floor`` on."""
     first = at
-    while first > floor and (words[first - 1].lower in LEAD or words[first - 1].lower == "," or words[first - 1].text[0].isdigit()):
+    while first > floor and (
+        words[first - 1].lower in LEAD
+        or words[first - 1].lower == ","
+        or words[first - 1].text[0].isdigit()
+    ):
         first -= 1
     return replace(clause, lead=tuple(words[first:at]))
 
@@ -74,7 +96,10 @@ def _find_elided_verb(words: Sequence[ClauseToken]) -> int:
     at = 0
     while (
         at < len(words)
-        and (words[at].lower in MARKERS or words[at].lower in (",", "just", "been", "still", "already", "only"))
+        and (
+            words[at].lower in MARKERS
+            or words[at].lower in (",", "just", "been", "still", "already", "only")
+        )
         and words[at].lower != "like"
     ):
         if words[at].lower == "been":
@@ -92,34 +117,58 @@ def _find_elided_verb(words: Sequence[ClauseToken]) -> int:
     if (
         known is None
         or lower in ADVERBS
-        or lower in ("used", "based", "left", "thought", "saw", "heard", "said", "put", "let", "cut", "set", "read", "shut")
+        or lower
+        in (
+            "used",
+            "based",
+            "left",
+            "thought",
+            "saw",
+            "heard",
+            "said",
+            "put",
+            "let",
+            "cut",
+            "set",
+            "read",
+            "shut",
+        )
     ):
         return at if lower == "used" and words[at + 1].lower == "to" else _NONE
     if (
-        "past" in known[1] and "base" not in known[1] and words[at + 1].lower not in ("by", "to", "on", "in", "at") | BE.keys()
+        "past" in known[1]
+        and "base" not in known[1]
+        and words[at + 1].lower not in ("by", "to", "on", "in", "at") | BE.keys()
     ) or lower in ("went", "moved"):
         return at
     return _NONE
 
 
-_NONE = -1
-_OTHERS_VERB = frozenset(("to", "help", "helps", "let", "lets", "make", "makes"))
-
-
-def _parse_coordinated(words: Sequence[ClauseToken], at: int, found: list[EnglishClause], names: frozenset[str]) -> int:
+def _parse_coordinated(
+    words: Sequence[ClauseToken], at: int, found: list[EnglishClause], names: frozenset[str]
+) -> int:
     """Parse further verbs of the same subject: ``… and sold my bike``."""
     while found and at + 2 < len(words) and words[at].lower in ("and", "then", "but", ","):
         if words[at].lower == "," and words[at + 1].lower == "like":
             return at
         after = at + 1
-        while after < len(words) - 1 and (words[after].lower in ("and", "then", "also") or words[after].lower in ADVERBS):
+        while after < len(words) - 1 and (
+            words[after].lower in ("and", "then", "also") or words[after].lower in ADVERBS
+        ):
             after += 1
         known = find_lemma(words[after].lower)
-        last, works = found[-1], is_work(words, after)
+        last = found[-1]
+        works = is_work(words, after)
         if known is None or not (works or _is_parallel(last, known[1], words, after)):
             return at
         clause, end = _parse_verb_phrase(
-            words, after, last.person, last.owner, words[after].start, names, like=None if works else last.tense
+            words,
+            after,
+            last.person,
+            last.owner,
+            words[after].start,
+            names,
+            like=None if works else last.tense,
         )
         if clause is None:
             return at
@@ -128,10 +177,15 @@ def _parse_coordinated(words: Sequence[ClauseToken], at: int, found: list[Englis
     return at
 
 
-def _is_parallel(last: EnglishClause, forms: frozenset[VerbForm], words: Sequence[ClauseToken], at: int) -> bool:
+def _is_parallel(
+    last: EnglishClause, forms: frozenset[VerbForm], words: Sequence[ClauseToken], at: int
+) -> bool:
     following = words[at + 1].lower if at + 1 < len(words) else ""
     open_ended = (
-        following in DETERMINERS or following in PREPOSITIONS or following in ("to", "married", "engaged") or following[:1].isdigit()
+        following in DETERMINERS
+        or following in PREPOSITIONS
+        or following in ("to", "married", "engaged")
+        or following[:1].isdigit()
     )
     match last.tense:
         case "past" | "used":
@@ -169,12 +223,26 @@ def _parse_verb_phrase(
     rest = tuple(words[read.after : end])
     stop = rest[-1].end if rest else words[read.after - 1].end
     clause = EnglishClause(
-        person, owner, read.verb, read.surface, read.tense, read.negated, read.hedged, read.adverbs, rest, start, stop, (), read.infinitive
+        person=person,
+        owner=owner,
+        verb=read.verb,
+        surface=read.surface,
+        tense=read.tense,
+        negated=read.negated,
+        hedged=read.hedged,
+        adverbs=read.adverbs,
+        rest=rest,
+        start=start,
+        end=stop,
+        lead=(),
+        infinitive=read.infinitive,
     )
     return clause, end
 
 
-def drop_addressee(words: tuple[ClauseToken, ...], names: frozenset[str]) -> tuple[ClauseToken, ...]:
+def drop_addressee(
+    words: tuple[ClauseToken, ...], names: frozenset[str]
+) -> tuple[ClauseToken, ...]:
     """Drop the addressee at the end: ``I love the thought Nate``."""
     if (
         len(words) > 2

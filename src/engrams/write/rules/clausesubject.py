@@ -4,51 +4,66 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from engrams.write.rules.englishlexicon import ADVERBS, BE, DETERMINERS, MODALS, PREPOSITIONS, find_lemma
+from engrams.text.vocabulary import read_vocabulary
+from engrams.write.rules.englishlexicon import (
+    ADVERBS,
+    BE,
+    DETERMINERS,
+    MODALS,
+    PREPOSITIONS,
+    find_lemma,
+)
 from engrams.write.rules.sentencesegmenter import ClauseToken, Person
 from engrams.write.wordlist import word_set
 
-CUT = word_set("because although though but which whereas if unless when while whenever until till except so:")
-PRONOUN = word_set("i we he she it they you this that there it's these those what who everyone everybody")
-MARKERS = word_set("""
-    yeah yes yep yup no nope nah oh ooh wow hey hi hello well so and but plus also btw anyway anyways okay ok sure thanks thank right
-    haha lol hmm um uh ah man dude like honestly actually basically fun fact guess what remember note fyi speaking update correction sorry
-    then now today yesterday tomorrow tonight recently lately finally currently luckily unfortunately sadly fortunately personally
-    great good nice cool awesome amazing totally absolutely definitely exactly true agreed same
-    because or yet turns out
-    """)
-LEAD = word_set("""
-    last next this past on in at the other a an few couple of some days day week weeks weekend month months year years morning afternoon
-    evening night summer winter spring fall autumn ago earlier later before after since during for by around about time times back then once
-    two three four five six seven eight nine ten many monday tuesday wednesday thursday friday saturday sunday january february march
-    april may june
-    july august september october november december mon tue wed thu fri sat sun jan feb mar apr jun jul aug sep sept oct nov dec
-    first second third end beginning start half hour hours minute minutes every each now today yesterday tomorrow tonight age lunch dinner
-    """)
-_SUBORDINATE = word_set(
-    "when while where how what why if that which who whom whose as than whenever wherever whether until till after before"
-    " once since unless like"
+CUT = word_set(
+    "because although though but which whereas if unless when while whenever until till except so:"
 )
-_PERSONAL = word_set("""
-    lives lived works worked moved married studies studied loves loved likes liked hates plays played adopted bought graduated joined
-    quit retired
-    speaks teaches taught drives prefers enjoys owns started runs manages leads reports wants plans lost got divorced visited sold built
-    wrote
-    """)
+PRONOUN = word_set(
+    "i we he she it they you this that there it's these those what who everyone everybody"
+)
+MARKERS = word_set(read_vocabulary(__file__, "markers"))
+LEAD = word_set(read_vocabulary(__file__, "lead"))
+_SUBORDINATE = word_set(
+    "when while where how what why if that which who whom whose as than whenever wherever whether"
+    " until till after before once since unless like"
+)
+_PERSONAL = word_set(read_vocabulary(__file__, "personal"))
 
 # In brief talk they stand without an article: "deadline got pushed to May 17".
-_BARE = word_set("appointment budget deadline exam fee interview launch meeting price release rent salary standup")
+_BARE = word_set(
+    "appointment budget deadline exam fee interview launch meeting price release rent salary"
+    " standup"
+)
 _MOST_LEAD = 60
 """Maximum words of markers, times and names before a clause."""
 
 
-def find_subject(words: Sequence[ClauseToken], at: int, names: frozenset[str]) -> tuple[Person, tuple[ClauseToken, ...], int] | None:
+_NO_NAMES = MARKERS | LEAD | ADVERBS | DETERMINERS | PREPOSITIONS | PRONOUN | _SUBORDINATE
+
+
+def find_subject(
+    words: Sequence[ClauseToken], at: int, names: frozenset[str]
+) -> tuple[Person, tuple[ClauseToken, ...], int] | None:
     """Find the subject of a clause that begins at ``at``.
-    Returns the person, the subject's tokens and the place of the verb group; None: no clause begins here."""
+
+    Returns the person, the subject's tokens and the place of the verb group; None: no clause begins
+    here.
+    """
     word = words[at]
     if not _can_begin(words, at, names):
         return None
-    if word.lower in ("i", "we") and word.text in ("I", "i", "We", "we", "Im", "im", "Ive", "ive", "I'm"):
+    if word.lower in ("i", "we") and word.text in (
+        "I",
+        "i",
+        "We",
+        "we",
+        "Im",
+        "im",
+        "Ive",
+        "ive",
+        "I'm",
+    ):
         return ("self" if word.lower == "i" else "group"), (), at + 1
     if word.lower in ("my", "our"):
         return match_possessed(words, at)
@@ -58,7 +73,9 @@ def find_subject(words: Sequence[ClauseToken], at: int, names: frozenset[str]) -
         return match_possessed(words, at)
     if word.lower in _BARE and _is_changed(words, at + 1):
         return "other", (ClauseToken("the", "the", word.start, word.start), word), at + 1
-    if word.text[0].isupper() and (word.lower in names or at == 0 or words[at - 1].lower in (",", "and", "but")):
+    if word.text[0].isupper() and (
+        word.lower in names or at == 0 or words[at - 1].lower in (",", "and", "but")
+    ):
         return _match_named(words, at, names)
     return None
 
@@ -66,16 +83,25 @@ def find_subject(words: Sequence[ClauseToken], at: int, names: frozenset[str]) -
 def _is_changed(words: Sequence[ClauseToken], at: int) -> bool:
     """True for ``was moved``, ``got pushed``, ``is now``."""
     said = " ".join(word.lower for word in words[at : at + 2])
-    return said.partition(" ")[0] in ("moved", "changed", "was", "got", "has") or said in ("is now", "'s now", "went up", "went down")
+    return said.partition(" ")[0] in ("moved", "changed", "was", "got", "has") or said in (
+        "is now",
+        "'s now",
+        "went up",
+        "went down",
+    )
 
 
 def _can_begin(words: Sequence[ClauseToken], at: int, names: frozenset[str]) -> bool:
     """True if only markers, times and names precede the clause."""
-    place, first = at - 1, max(0, at - _MOST_LEAD)
+    place = at - 1
+    first = max(0, at - _MOST_LEAD)
     while place >= first:
         lower = words[place].lower
         if lower in (",", ":", ";", "(", "-", "and", "but", "so", "because", "plus", "or", "then"):
-            return place == at - 1 or not any(words[i].lower in _SUBORDINATE and words[i].lower not in LEAD for i in range(place, at))
+            return place == at - 1 or not any(
+                words[i].lower in _SUBORDINATE and words[i].lower not in LEAD
+                for i in range(place, at)
+            )
         if lower in _SUBORDINATE and lower not in LEAD:
             return False
         if not (
@@ -91,16 +117,26 @@ def _can_begin(words: Sequence[ClauseToken], at: int, names: frozenset[str]) -> 
     return not first
 
 
-def match_possessed(words: Sequence[ClauseToken], at: int) -> tuple[Person, tuple[ClauseToken, ...], int] | None:
+def match_possessed(
+    words: Sequence[ClauseToken], at: int
+) -> tuple[Person, tuple[ClauseToken, ...], int] | None:
     """Match ``my sister Anna`` up to its verb, within six words."""
     for end in range(at + 2, min(at + 8, len(words))):
         lower = words[end].lower
         if lower == "'s" and not (end + 1 < len(words) and _is_verb_after(words[end + 1])):
             continue
-        if lower in BE or lower in MODALS or lower in ("has", "have", "had", "will", "does", "did", "'ll", "can", "do", "'s"):
+        if (
+            lower in BE
+            or lower in MODALS
+            or lower in ("has", "have", "had", "will", "does", "did", "'ll", "can", "do", "'s")
+        ):
             return "other", tuple(words[at:end]), end
         known = find_lemma(lower) if words[end].text.islower() else None
-        if known and known[1] & {"s", "past"} and not (end + 1 < len(words) and words[end + 1].lower in BE):
+        if (
+            known
+            and known[1] & {"s", "past"}
+            and not (end + 1 < len(words) and words[end + 1].lower in BE)
+        ):
             return "other", tuple(words[at:end]), end
         if lower in ADVERBS and end + 1 < len(words):
             following = find_lemma(words[end + 1].lower)
@@ -129,17 +165,25 @@ def _is_verb_after(word: ClauseToken) -> bool:
     )
 
 
-_NO_NAMES = MARKERS | LEAD | ADVERBS | DETERMINERS | PREPOSITIONS | PRONOUN | _SUBORDINATE
-
-
-def _match_named(words: Sequence[ClauseToken], at: int, names: frozenset[str]) -> tuple[Person, tuple[ClauseToken, ...], int] | None:
+def _match_named(
+    words: Sequence[ClauseToken], at: int, names: frozenset[str]
+) -> tuple[Person, tuple[ClauseToken, ...], int] | None:
     end = at + 1
-    while end < len(words) and end < at + 3 and words[end].text[0].isupper() and words[end].text.isalpha():
+    while (
+        end < len(words)
+        and end < at + 3
+        and words[end].text[0].isupper()
+        and words[end].text.isalpha()
+    ):
         end += 1
     head = words[at].lower
     if end >= len(words) or head in _NO_NAMES or not words[at].text.isalpha():
         return None
-    if (known := find_lemma(head)) and (head.endswith("ing") or known[1] & {"base", "past"}) and head not in names:
+    if (
+        (known := find_lemma(head))
+        and (head.endswith("ing") or known[1] & {"base", "past"})
+        and head not in names
+    ):
         return None
     verb = end
     while verb < len(words) and words[verb].lower in ADVERBS:
@@ -147,10 +191,18 @@ def _match_named(words: Sequence[ClauseToken], at: int, names: frozenset[str]) -
     if verb >= len(words):
         return None
     lower = words[verb].lower
-    mine = lower in ("is", "'s") and verb + 1 < len(words) and words[verb + 1].lower in ("my", "our")
-    if head not in names and not (lower in _PERSONAL or mine or (lower in ("is", "was", "has", "'s") and end - at > 1)):
+    mine = (
+        lower in ("is", "'s") and verb + 1 < len(words) and words[verb + 1].lower in ("my", "our")
+    )
+    if head not in names and not (
+        lower in _PERSONAL or mine or (lower in ("is", "was", "has", "'s") and end - at > 1)
+    ):
         return None
     form = find_lemma(lower)
-    if lower in BE or lower in ("has", "had", "will", "'ll", "does", "did") or (form and form[1] & {"s", "past"}):
+    if (
+        lower in BE
+        or lower in ("has", "had", "will", "'ll", "does", "did")
+        or (form and form[1] & {"s", "past"})
+    ):
         return "other", tuple(words[at:end]), end
     return None

@@ -4,12 +4,28 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from engrams.text.vocabulary import read_vocabulary
 from engrams.types import Kind
-from engrams.write.rules.clausemeaning import ClauseMeaning, UtteranceContext, head_noun, is_concrete, match_proper_name, trim_trailing
+from engrams.write.rules.clausemeaning import (
+    ClauseMeaning,
+    UtteranceContext,
+    head_noun,
+    is_concrete,
+    match_proper_name,
+    trim_trailing,
+)
 from engrams.write.rules.clauseparser import EnglishClause
 from engrams.write.rules.englishlexicon import ADVERBS, find_lemma
 from engrams.write.rules.lifeevents import is_dismissal
-from engrams.write.rules.predicatetable import CONDITIONS, DIETS, FAITHS, JOBS, MARITAL, NATIONS, WORDS_OF_SELF
+from engrams.write.rules.predicatetable import (
+    CONDITIONS,
+    DIETS,
+    FAITHS,
+    JOBS,
+    MARITAL,
+    NATIONS,
+    WORDS_OF_SELF,
+)
 from engrams.write.rules.sentencesegmenter import ClauseToken
 from engrams.write.wordlist import word_set
 
@@ -59,24 +75,27 @@ _WITH = {
 }
 
 _PASSIVE = word_set(
-    "invited diagnosed promoted hired fired accepted admitted awarded selected chosen nominated offered elected injured"
-    " featured published robbed rejected approved sponsored evicted"
+    "invited diagnosed promoted hired fired accepted admitted awarded selected chosen nominated"
+    " offered elected injured featured published robbed rejected approved sponsored evicted"
 )
 _ONE_VALUED = {"lives_in", "works_at", "from", "born_in", "grew_up_in", "studies_at"}
 # Of these somebody has another later: in the past they are no value of today.
-_PASSING = word_set("job lives_in works_at studies_at is_a is_named diet marital_status married_to engaged_to trait")
-_PRAISE = word_set("good great terrible bad decent amazing awful lousy pretty natural born huge big fast slow picky heavy light early")
+_PASSING = word_set(
+    "job lives_in works_at studies_at is_a is_named diet marital_status married_to engaged_to trait"
+)
+_PRAISE = word_set(
+    "good great terrible bad decent amazing awful lousy pretty natural born huge big fast slow"
+    " picky heavy light early"
+)
 _ROLES = ("a", "an", "the", "my", "our", "this", "that")
-_EMPTY_HEADS = word_set("""
-    ride fan mix one lot bit person people way thing mess man woman guy girl part kid adult human mom dad mother father parent believer
-    fighter friend
-    idea shame pleasure fool wreck disaster failure loser winner mood huge big total reminder journey experience good great bad
-    """)
+_EMPTY_HEADS = word_set(read_vocabulary(__file__, "empty_heads"))
 
 
 def interpret_copula(clause: EnglishClause, speech: UtteranceContext) -> ClauseMeaning | None:
     """Interpret ``I am …``.
-    None for moods, praise and whatever is no lasting fact."""
+
+    None for moods, praise and whatever is no lasting fact.
+    """
     words = trim_trailing(clause.rest)
     if not words:
         return None
@@ -106,7 +125,15 @@ def interpret_copula(clause: EnglishClause, speech: UtteranceContext) -> ClauseM
     ):
         return replace(reading, effect="ends", polarity=True)
     if past and reading.predicate in _PASSING and not reading.event:
-        return ClauseMeaning(f"was_{reading.predicate}", reading.category, reading.object, reading.value, "states", reading.polarity, 0.7)
+        return ClauseMeaning(
+            predicate=f"was_{reading.predicate}",
+            category=reading.category,
+            object=reading.object,
+            value=reading.value,
+            effect="states",
+            polarity=reading.polarity,
+            confidence=0.7,
+        )
     return reading
 
 
@@ -115,12 +142,17 @@ def _interpret_age(words: tuple[ClauseToken, ...], clause: EnglishClause) -> Cla
     if not number.isdigit() or not 1 <= int(number) <= 120 or clause.tense != "present":
         return None
     following = words[1].lower if len(words) > 1 else ""
-    if following not in ("", "years", "year", "now", "yo", "and", ",", "today") and words[1].text[0].isalnum():
+    if (
+        following not in ("", "years", "year", "now", "yo", "and", ",", "today")
+        and words[1].text[0].isalnum()
+    ):
         return None
     return ClauseMeaning("age", "identity", words[:1], number, confidence=0.95, importance=0.7)
 
 
-def _interpret_relation(words: tuple[ClauseToken, ...], clause: EnglishClause, speech: UtteranceContext) -> ClauseMeaning | None:
+def _interpret_relation(
+    words: tuple[ClauseToken, ...], clause: EnglishClause, speech: UtteranceContext
+) -> ClauseMeaning | None:
     """Interpret be with a preposition: allergic to, interested in."""
     if fond := _interpret_membership(words, clause):
         return fond
@@ -128,12 +160,22 @@ def _interpret_relation(words: tuple[ClauseToken, ...], clause: EnglishClause, s
     if _is_lucky(words) and is_concrete(words[3:]):
         return ClauseMeaning("has", "family", words[3:], confidence=0.75)
     if clause.tense == "perfect" and words[0].lower == "to" and is_concrete(words[1:]):
-        return ClauseMeaning("visited", "event", words[1:], polarity=not clause.negated, confidence=0.85, event=True)
-    found, rest = _WITH.get((words[0].lower, second)), words[2:]
+        return ClauseMeaning(
+            "visited", "event", words[1:], polarity=not clause.negated, confidence=0.85, event=True
+        )
+    found = _WITH.get((words[0].lower, second))
+    rest = words[2:]
     if found is None:
-        found, rest = _WITH.get((words[0].lower, "")), words[1:]
+        found = _WITH.get((words[0].lower, ""))
+        rest = words[1:]
     if found is None and words[0].lower == "in" and second in ("love", "charge") and len(words) > 3:
-        found, rest = (f"in_{second}_{words[2].lower}", "work" if second == "charge" else "family", True, 0.75), words[3:]
+        found = (
+            f"in_{second}_{words[2].lower}",
+            "work" if second == "charge" else "family",
+            True,
+            0.75,
+        )
+        rest = words[3:]
     target = _find_target(found[0], rest, speech) if found is not None else ()
     if found is None or not target:
         return None
@@ -146,12 +188,18 @@ def _interpret_relation(words: tuple[ClauseToken, ...], clause: EnglishClause, s
         polarity=polarity != clause.negated,
         confidence=confidence,
         importance=0.8 if category in ("health", "home", "work", "family") else 0.6,
-        kind=Kind.PREFERENCE if predicate in ("likes", "interested_in", "passionate_about") else Kind.FACT,
+        kind=(
+            Kind.PREFERENCE
+            if predicate in ("likes", "interested_in", "passionate_about")
+            else Kind.FACT
+        ),
         event=words[0].lower in _PASSIVE,
     )
 
 
-def _find_target(predicate: str, rest: tuple[ClauseToken, ...], speech: UtteranceContext) -> tuple[ClauseToken, ...]:
+def _find_target(
+    predicate: str, rest: tuple[ClauseToken, ...], speech: UtteranceContext
+) -> tuple[ClauseToken, ...]:
     """Find the object that a predicate takes, or nothing."""
     if not is_concrete(rest) or (predicate == "is_named" and not rest[0].text[0].isupper()):
         return ()
@@ -160,7 +208,9 @@ def _find_target(predicate: str, rest: tuple[ClauseToken, ...], speech: Utteranc
     return rest[1:] if predicate == "job" and rest[0].lower in ("a", "an", "the") else rest
 
 
-def _interpret_membership(words: tuple[ClauseToken, ...], clause: EnglishClause) -> ClauseMeaning | None:
+def _interpret_membership(
+    words: tuple[ClauseToken, ...], clause: EnglishClause
+) -> ClauseMeaning | None:
     """Interpret ``a big fan of jazz``, ``a member of the choir``."""
     at = next((i for i, word in enumerate(words[:4]) if word.lower in ("fan", "member")), None)
     if (
@@ -172,8 +222,17 @@ def _interpret_membership(words: tuple[ClauseToken, ...], clause: EnglishClause)
     ):
         return None
     if words[at].lower == "fan":
-        return ClauseMeaning("likes", "preference", words[at + 2 :], polarity=not clause.negated, confidence=0.85, kind=Kind.PREFERENCE)
-    return ClauseMeaning("member_of", "activity", words[at + 2 :], polarity=not clause.negated, confidence=0.85)
+        return ClauseMeaning(
+            "likes",
+            "preference",
+            words[at + 2 :],
+            polarity=not clause.negated,
+            confidence=0.85,
+            kind=Kind.PREFERENCE,
+        )
+    return ClauseMeaning(
+        "member_of", "activity", words[at + 2 :], polarity=not clause.negated, confidence=0.85
+    )
 
 
 def _is_lucky(words: tuple[ClauseToken, ...]) -> bool:
@@ -185,12 +244,21 @@ def _is_lucky(words: tuple[ClauseToken, ...]) -> bool:
     )
 
 
-def _interpret_origin(words: tuple[ClauseToken, ...], speech: UtteranceContext) -> ClauseMeaning | None:
-    at = 1 if words[0].lower == "from" else 2 if words[0].lower == "originally" and len(words) > 2 and words[1].lower == "from" else 0
+def _interpret_origin(
+    words: tuple[ClauseToken, ...], speech: UtteranceContext
+) -> ClauseMeaning | None:
+    if words[0].lower == "from":
+        at = 1
+    elif words[0].lower == "originally" and len(words) > 2 and words[1].lower == "from":
+        at = 2
+    else:
+        at = 0
     if not at:
         return None
     place = match_proper_name(words[at:], speech.is_lowercase)
-    return ClauseMeaning("from", "identity", place, confidence=0.9, importance=0.7) if place else None
+    return (
+        ClauseMeaning("from", "identity", place, confidence=0.9, importance=0.7) if place else None
+    )
 
 
 def _interpret_trait(words: tuple[ClauseToken, ...], clause: EnglishClause) -> ClauseMeaning | None:
@@ -241,11 +309,20 @@ def _interpret_trait(words: tuple[ClauseToken, ...], clause: EnglishClause) -> C
             if word == "engaged" and after in ("in", "with", "to"):
                 return None
             end = at + 2 if after in ("intolerant", "person", "woman", "man") else at + 1
-            return ClauseMeaning(predicate, category, tuple(words[at:end]), polarity=not clause.negated, confidence=0.9, importance=0.8)
+            return ClauseMeaning(
+                predicate,
+                category,
+                tuple(words[at:end]),
+                polarity=not clause.negated,
+                confidence=0.9,
+                importance=0.8,
+            )
     return None
 
 
-def _interpret_passive(words: tuple[ClauseToken, ...], clause: EnglishClause) -> ClauseMeaning | None:
+def _interpret_passive(
+    words: tuple[ClauseToken, ...], clause: EnglishClause
+) -> ClauseMeaning | None:
     word = words[0].lower
     if word == "laid" and len(words) > 1 and words[1].lower == "off":
         return ClauseMeaning(
@@ -266,11 +343,20 @@ def _interpret_passive(words: tuple[ClauseToken, ...], clause: EnglishClause) ->
             importance=0.8,
         )
     if word in _PASSIVE and clause.tense in ("past", "perfect") and is_concrete(words[1:]):
-        return ClauseMeaning(f"was_{word}", "event", words[1:], confidence=0.8, event=True, polarity=not clause.negated)
+        return ClauseMeaning(
+            f"was_{word}",
+            "event",
+            words[1:],
+            confidence=0.8,
+            event=True,
+            polarity=not clause.negated,
+        )
     return None
 
 
-def _interpret_noun(words: tuple[ClauseToken, ...], clause: EnglishClause, speech: UtteranceContext) -> ClauseMeaning | None:
+def _interpret_noun(
+    words: tuple[ClauseToken, ...], clause: EnglishClause, speech: UtteranceContext
+) -> ClauseMeaning | None:
     """Interpret ``I'm a nurse``, ``I'm the lead engineer at X``."""
     if words[0].lower in ("this", "that", "my", "our") and clause.person != "other":
         return None
@@ -279,26 +365,52 @@ def _interpret_noun(words: tuple[ClauseToken, ...], clause: EnglishClause, speec
         return None
     noun = head_noun(body)
     praised = any(word.lower in _PRAISE for word in body[:2])
-    job = (not praised and noun in JOBS) or (noun.endswith(("ologist", "ographer", "ician", "tician")) and len(noun) > 6)
+    job = (not praised and noun in JOBS) or (
+        noun.endswith(("ologist", "ographer", "ician", "tician")) and len(noun) > 6
+    )
     if clause.person == "other" and not job:
         return None
     if job:
-        at = next((i for i, word in enumerate(body) if word.lower in ("at", "for", "with") and i), None)
+        at = next(
+            (i for i, word in enumerate(body) if word.lower in ("at", "for", "with") and i), None
+        )
         extra: tuple[ClauseMeaning, ...] = ()
         if at is not None and (firm := match_proper_name(body[at + 1 :], speech.is_lowercase)):
             extra = (ClauseMeaning("works_at", "work", firm, confidence=0.85, importance=0.8),)
         end = next((i for i, word in enumerate(body) if word.lower == noun), len(body) - 1) + 1
-        return ClauseMeaning("job", "work", tuple(body[:end]), polarity=not clause.negated, confidence=0.9, importance=0.8, extra=extra)
-    if noun in _EMPTY_HEADS or any(word.lower in ("good", "great", "huge", "big", "best", "lucky") for word in body[:2]):
+        return ClauseMeaning(
+            "job",
+            "work",
+            tuple(body[:end]),
+            polarity=not clause.negated,
+            confidence=0.9,
+            importance=0.8,
+            extra=extra,
+        )
+    if noun in _EMPTY_HEADS or any(
+        word.lower in ("good", "great", "huge", "big", "best", "lucky") for word in body[:2]
+    ):
         return None
-    return ClauseMeaning("is_a", "identity", tuple(body), polarity=not clause.negated, confidence=0.65)
+    return ClauseMeaning(
+        "is_a", "identity", tuple(body), polarity=not clause.negated, confidence=0.65
+    )
 
 
 def _interpret_name(words: tuple[ClauseToken, ...], clause: EnglishClause) -> ClauseMeaning | None:
-    if clause.person != "self" or clause.tense != "present" or clause.negated or not words[0].text.istitle() or words[0].lower in ADVERBS:
+    if (
+        clause.person != "self"
+        or clause.tense != "present"
+        or clause.negated
+        or not words[0].text.istitle()
+        or words[0].lower in ADVERBS
+    ):
         return None
     name = match_proper_name(words)
     rest = words[len(name) :]
-    if len(name) > 3 or (rest and rest[0].lower not in (",", "and", "from", "by", "here")) or find_lemma(name[0].lower):
+    if (
+        len(name) > 3
+        or (rest and rest[0].lower not in (",", "and", "from", "by", "here"))
+        or find_lemma(name[0].lower)
+    ):
         return None
     return ClauseMeaning("is_named", "identity", name, confidence=0.85, importance=0.9)

@@ -7,14 +7,26 @@ import re
 from engrams.types import Kind
 from engrams.write.candidatestatement import CandidateStatement
 
-_MARKUP = re.compile(r"[-=]+>|<[-=/a-z]|&\w+;?$|&(?:gt|lt|amp|quot|nbsp)\b|[{}|\\]|^\W*$", re.IGNORECASE)
-_NUMBERS = {word: number for number, word in enumerate(("two", "three", "four", "five", "six", "seven", "eight", "nine"), 2)}
-_LISTED = re.compile(rf"\b({'|'.join(_NUMBERS)}|[2-9]) [a-z]+(?: [a-z]+)?,\s*((?:[A-Z][\w'-]+(?:,? and |, |$))+)$")
+_MARKUP = re.compile(
+    r"[-=]+>|<[-=/a-z]|&\w+;?$|&(?:gt|lt|amp|quot|nbsp)\b|[{}|\\]|^\W*$", re.IGNORECASE
+)
+_NUMBERS = {
+    word: number
+    for number, word in enumerate(
+        ("two", "three", "four", "five", "six", "seven", "eight", "nine"), 2
+    )
+}
+_LISTED = re.compile(
+    rf"\b({'|'.join(_NUMBERS)}|[2-9]) [a-z]+(?: [a-z]+)?,\s*((?:[A-Z][\w'-]+(?:,? and |, |$))+)$"
+)
 _WISHES = re.compile(
     r"^(?:always |never )?"
-    r"(?:keep (?:up|going|it up|on|shining|smiling|pushing|being|rocking|doing|believing|chasing)|quit on|have (?:a|fun)|take care"
+    r"(?:keep (?:up|going|it"
+    r" up|on|shining|smiling|pushing|being|rocking|doing|believing|chasing)|quit on|have"
+    r" (?:a|fun)|take care"
     r"|stay (?:safe|strong|positive|true|well)"
-    r"|be (?:yourself|safe|happy|kind|proud)|give up|stop (?:dreaming|believing|smiling|being)|say never"
+    r"|be (?:yourself|safe|happy|kind|proud)|give up|stop (?:dreaming|believing|smiling|being)|say"
+    r" never"
     r"|remember (?:to be|that you)|lose (?:hope|faith|sight))\b",
     re.IGNORECASE,
 )
@@ -30,7 +42,8 @@ _TIMES = re.compile(
 
 def is_sound(candidate: CandidateStatement) -> bool:
     """Check that a statement is a whole one, free of markup."""
-    text, value = candidate.text.strip(), candidate.object.strip()
+    text = candidate.text.strip()
+    value = candidate.object.strip()
     if _MARKUP.search(text) or (value and _MARKUP.search(value)):
         return False
     if candidate.kind in (Kind.RULE, Kind.NEGATIVE) and candidate.subject == "assistant":
@@ -40,7 +53,11 @@ def is_sound(candidate: CandidateStatement) -> bool:
 
 def _is_cut(text: str) -> bool:
     """True for a piece of a quotation, bracket or list."""
-    if text.count('"') % 2 or text.count("“") != text.count("”") or text.count("(") != text.count(")"):
+    if (
+        text.count('"') % 2
+        or text.count("“") != text.count("”")
+        or text.count("(") != text.count(")")
+    ):
         return True
     return (text.count("'") == 1 and text.endswith("'")) or _is_cut_list(text) or _is_bare(text)
 

@@ -24,7 +24,8 @@ from engrams.write.rules.sentencesegmenter import ClauseToken
 from engrams.write.wordlist import word_set
 
 _SELF = re.compile(
-    r"\b(?:I'm|I am|I was|I've|I'd|I'll|we're|we are|we were|we've|we'd|we'll|myself|ourselves|mine|ours|my|our|me|us|I|we)\b(?!-)",
+    r"\b(?:I'm|I am|I was|I've|I'd|I'll|we're|we are|we"
+    r" were|we've|we'd|we'll|myself|ourselves|mine|ours|my|our|me|us|I|we)\b(?!-)",
     re.IGNORECASE,
 )
 _THEY = {
@@ -36,15 +37,75 @@ _THEY = {
 }  # fmt: skip
 _ABOUT = re.compile(r"\babout in (?=(?:\w+ )?\d{4}\b)")
 _MANY = frozenset(("kids", "children", "people", "parents", "twins", "folks", "family"))
-_DANGLING = re.compile(r"\b(?:in|on|at|since|by|of)\s+(?=(?:in|on|at|for|with|to|by|from)\b)", re.IGNORECASE)
+_DANGLING = re.compile(
+    r"\b(?:in|on|at|since|by|of)\s+(?=(?:in|on|at|for|with|to|by|from)\b)", re.IGNORECASE
+)
 _AGREE = {"is": "are", "was": "were", "has": "have"}
-_FULL = {"'em": "them", "'cause": "because", "gonna": "going to", "wanna": "want to", "gotta": "have to"}
+_FULL = {
+    "'em": "them",
+    "'cause": "because",
+    "gonna": "going to",
+    "wanna": "want to",
+    "gotta": "have to",
+}
 _COLLOQUIAL = re.compile(r"(?<!\w)(?:'em|'cause|gonna|wanna|gotta)(?!\w)", re.IGNORECASE)
 
 
-def to_third_person(text: str, start: int, end: int, found: Sequence[TimeSpan], name: str = "") -> str:
+_TAKEN = re.compile(
+    r"\b(sp(?:en[dt]|ending|ends)|t(?:ake|akes|aking|ook)) (?:in|on) (?=\d|the week)"
+)
+
+
+_DOUBLED = re.compile(r" the (?=the )|(?<= on) the (?=\d{1,2} [A-Z])")
+
+
+_STOP = "a|an|and|as|at|by|called|for|from|in|is|like|named|of|on|or|so|that|the|they|to|we|where|which|while|who|with"
+_POINTER = re.compile(
+    rf"\b(this|these)\s+((?:(?!(?:{_STOP})\b)[\w'-]+\s+){{0,5}}?(?!(?:{_STOP})\b)[\w'-]+)(?=\s+(?:{_STOP})\b|\s+[\"\d]|[,;]|$)",
+    re.IGNORECASE,
+)
+_ASIDE = re.compile(
+    r" (?:at|for|in|on) (?:this|these) (?:\w+ )?"
+    r"(?:app|case|chapter|context|journey|process|project|purpose|regard|stage|task|times?|world)\b",
+    re.IGNORECASE,
+)
+_MAKES = word_set(
+    "adopt bake bring build buy cook create design discover draw find finish get make paint play"
+    " read see sew take watch whip write"
+)
+_MAKING = re.compile(
+    r"\b(?:bak|build|cook|creat|draw|mak|paint|play|read|watch|writ)ing $", re.IGNORECASE
+)
+_EXACT = frozenset(
+    (
+        "current",
+        "entire",
+        "exact",
+        "first",
+        "last",
+        "next",
+        "particular",
+        "past",
+        "same",
+        "specific",
+        "whole",
+    )
+)
+_PLACED = word_set(
+    "app approach area bug case city code component country error feature file function issue"
+    " journey method module page place problem project purpose query script setup spot state step"
+    " table task topic town way website"
+)
+
+
+def to_third_person(
+    text: str, start: int, end: int, found: Sequence[TimeSpan], name: str = ""
+) -> str:
     """Rewrite ``text[start:end]`` in the third person, times spelled out.
-    ``name``: of the speaker, where the sentence is about somebody else; empty: the sentence is about the speaker (they)."""
+
+    ``name``: of the speaker, where the sentence is about somebody else; empty: the sentence is
+    about the speaker (they).
+    """
     parts: list[str] = []
     at = start
     for span in found:
@@ -59,11 +120,14 @@ def to_third_person(text: str, start: int, end: int, found: Sequence[TimeSpan], 
     return " ".join(whole.split()).strip(" ,;:-")
 
 
-def render_value(words: Sequence[ClauseToken], text: str, found: Sequence[TimeSpan], name: str) -> str:
+def render_value(
+    words: Sequence[ClauseToken], text: str, found: Sequence[TimeSpan], name: str
+) -> str:
     """Render the object's words without the times among them."""
     if not words:
         return ""
-    start, end = words[0].start, words[-1].end
+    start = words[0].start
+    end = words[-1].end
     parts: list[str] = []
     at = start
     for span in found:
@@ -75,7 +139,9 @@ def render_value(words: Sequence[ClauseToken], text: str, found: Sequence[TimeSp
     bare = to_third_person(joined, 0, len(joined), (), name)
     pieces = bare.split()
     while len(pieces) > 1 and (
-        pieces[-1].lower() in PREPOSITIONS or pieces[-1].lower() in DETERMINERS or pieces[-1].lower() in ("and", "to", ",")
+        pieces[-1].lower() in PREPOSITIONS
+        or pieces[-1].lower() in DETERMINERS
+        or pieces[-1].lower() in ("and", "to", ",")
     ):
         pieces.pop()
     while len(pieces) > 1 and pieces[0].lower() in ("a", "an", "the", "to", "some"):
@@ -85,10 +151,15 @@ def render_value(words: Sequence[ClauseToken], text: str, found: Sequence[TimeSp
 
 def render_verb(clause: EnglishClause) -> str:
     """Render the verb group for he or she: ``does not eat``."""
-    word, surface = clause.verb, clause.surface.lower()
-    often = next((f"{adverb} " for adverb in clause.adverbs if adverb in FREQUENCY and adverb != "never"), "")
+    word = clause.verb
+    surface = clause.surface.lower()
+    often = next(
+        (f"{adverb} " for adverb in clause.adverbs if adverb in FREQUENCY and adverb != "never"), ""
+    )
     never = "never" in clause.adverbs
-    no_longer = "no longer" in clause.adverbs or ("anymore" in (token.lower for token in clause.rest) and clause.negated)
+    no_longer = "no longer" in clause.adverbs or (
+        "anymore" in (token.lower for token in clause.rest) and clause.negated
+    )
     no = "never " if never else ""
     negated = clause.negated and not never and not no_longer
     if no_longer:
@@ -130,7 +201,9 @@ def _spell_gerund(clause: EnglishClause) -> str:
     return said if said.endswith("ing") else gerund(clause.verb)
 
 
-def _render_past_verb(clause: EnglishClause, surface: str, often: str, no: str, negated: bool) -> str:
+def _render_past_verb(
+    clause: EnglishClause, surface: str, often: str, no: str, negated: bool
+) -> str:
     """Render a past verb group: ``did not move``, ``used to live``."""
     known = find_lemma(surface)
     if clause.tense == "perfect":
@@ -147,13 +220,21 @@ def _is_plural(clause: EnglishClause) -> bool:
     if clause.person != "other" or not clause.owner or clause.owner[0].lower in ("he", "she"):
         return False
     noun = clause.owner[-1].lower
-    return (noun.endswith("s") and not noun.endswith(("ss", "us", "is")) and clause.owner[-1].text.islower()) or noun in _MANY
+    return (
+        noun.endswith("s")
+        and not noun.endswith(("ss", "us", "is"))
+        and clause.owner[-1].text.islower()
+    ) or noun in _MANY
 
 
 def _agree_in_number(group: str, clause: EnglishClause) -> str:
     """Turn ``is``, ``was`` and ``has`` into the plural where needed."""
     head, _, rest = group.partition(" ")
-    return " ".join(part for part in (_AGREE.get(head, head), rest) if part) if _is_plural(clause) else group
+    return (
+        " ".join(part for part in (_AGREE.get(head, head), rest) if part)
+        if _is_plural(clause)
+        else group
+    )
 
 
 def build_sentence(subject: str, *parts: str) -> str:
@@ -179,12 +260,6 @@ def _render_be(clause: EnglishClause, often: str, negated: bool) -> str:
             return f"is {no}{often}".rstrip()
 
 
-_TAKEN = re.compile(r"\b(sp(?:en[dt]|ending|ends)|t(?:ake|akes|aking|ook)) (?:in|on) (?=\d|the week)")
-
-
-_DOUBLED = re.compile(r" the (?=the )|(?<= on) the (?=\d{1,2} [A-Z])")
-
-
 def smooth(sentence: str) -> str:
     """Mend a time that is the object: ``took on 10 May off``."""
     return _DOUBLED.sub(" ", _TAKEN.sub(r"\1 ", sentence))
@@ -199,42 +274,39 @@ def _replace_pronoun(word: str, name: str) -> str:
     if lower in ("me", "us", "i", "we", "myself", "ourselves"):
         return name
     head, _, tail = lower.replace("'", " '").partition(" ")
-    verbs = {"'m": "is", "am": "is", "was": "was", "'ve": "has", "'d": "would", "'ll": "will", "'re": "is", "are": "is", "were": "was"}
+    verbs = {
+        "'m": "is",
+        "am": "is",
+        "was": "was",
+        "'ve": "has",
+        "'d": "would",
+        "'ll": "will",
+        "'re": "is",
+        "are": "is",
+        "were": "was",
+    }
     return f"{name} {verbs.get(tail, tail)}" if head in ("i", "we") else word
-
-
-_STOP = "a|an|and|as|at|by|called|for|from|in|is|like|named|of|on|or|so|that|the|they|to|we|where|which|while|who|with"
-_POINTER = re.compile(
-    rf"\b(this|these)\s+((?:(?!(?:{_STOP})\b)[\w'-]+\s+){{0,5}}?(?!(?:{_STOP})\b)[\w'-]+)(?=\s+(?:{_STOP})\b|\s+[\"\d]|[,;]|$)",
-    re.IGNORECASE,
-)
-_ASIDE = re.compile(
-    r" (?:at|for|in|on) (?:this|these) (?:\w+ )?"
-    r"(?:app|case|chapter|context|journey|process|project|purpose|regard|stage|task|times?|world)\b",
-    re.IGNORECASE,
-)
-_MAKES = word_set(
-    "adopt bake bring build buy cook create design discover draw find finish get make paint play read see sew take watch whip write"
-)
-_MAKING = re.compile(r"\b(?:bak|build|cook|creat|draw|mak|paint|play|read|watch|writ)ing $", re.IGNORECASE)
-_EXACT = frozenset(("current", "entire", "exact", "first", "last", "next", "particular", "past", "same", "specific", "whole"))
-_PLACED = word_set(
-    "app approach area bug case city code component country error feature file function issue journey method module page place problem"
-    " project purpose query script setup spot state step table task topic town way website"
-)
 
 
 def loosen_pointers(said: str, verb: str) -> str:
     """Say "a bowl" for "this bowl", and drop "for this purpose".
-    ``said``: what follows ``verb`` (a lemma) in a positive statement."""
+
+    ``said``: what follows ``verb`` (a lemma) in a positive statement.
+    """
     return _POINTER.sub(lambda match: _loosen(match, verb), _ASIDE.sub("", said))
 
 
 def _loosen(match: re.Match[str], verb: str) -> str:
-    thing, first = match[2], match.start() == 0
+    thing = match[2]
+    first = match.start() == 0
     names = thing.split()
     made = _MAKING.search(match.string[: match.start()]) or (first and verb in _MAKES)
-    if names[0].lower() in _EXACT or names[-1].lower() in _PLACED or (first and verb in OPINIONS) or (len(names) == 1 and not made):
+    if (
+        names[0].lower() in _EXACT
+        or names[-1].lower() in _PLACED
+        or (first and verb in OPINIONS)
+        or (len(names) == 1 and not made)
+    ):
         return match[0]
     if match[1].lower() == "these":
         return thing

@@ -14,18 +14,33 @@ from engrams.write.predicateslots import canonical_predicate, is_single
 from engrams.write.rules import clausedates, factsentences
 from engrams.write.rules.actionverbs import interpret_action
 from engrams.write.rules.announcements import blank_announcements
-from engrams.write.rules.attributefacts import extract_attribute, extract_changed_attribute, extract_inverse_attribute
+from engrams.write.rules.attributefacts import (
+    extract_attribute,
+    extract_changed_attribute,
+    extract_inverse_attribute,
+)
 from engrams.write.rules.clausemeaning import ClauseMeaning, UtteranceContext, trim_trailing
 from engrams.write.rules.clauseparser import EnglishClause, drop_addressee, parse_clauses
 from engrams.write.rules.copulaverbs import interpret_copula
 from engrams.write.rules.corrections import extract_correction
-from engrams.write.rules.deniedevents import drop_emphasis, is_joke_over, is_plain_denial, reword_denial
+from engrams.write.rules.deniedevents import (
+    drop_emphasis,
+    is_joke_over,
+    is_plain_denial,
+    reword_denial,
+)
 from engrams.write.rules.englishlexicon import DETERMINERS, PREPOSITIONS
 from engrams.write.rules.factgate import is_sound
 from engrams.write.rules.instructions import extract_command, extract_procedure, parse_remember
 from engrams.write.rules.languages.sentencematcher import extract_foreign
 from engrams.write.rules.lifeevents import is_brief_leave, name_tool
-from engrams.write.rules.sentencesegmenter import ClauseToken, Tense, TextSentence, split_sentences, tokens
+from engrams.write.rules.sentencesegmenter import (
+    ClauseToken,
+    Tense,
+    TextSentence,
+    split_sentences,
+    tokens,
+)
 from engrams.write.rules.standalone import stands_alone
 from engrams.write.rules.subjectlookup import ClauseSubject, resolve_subject
 from engrams.write.rules.thingfacts import extract_thing, split_thing
@@ -33,9 +48,56 @@ from engrams.write.rules.thingfacts import extract_thing, split_thing
 _MOST = 24
 
 
+_OWN = re.compile(r"\b(?:I|my|me|we|our|us)\b|\d|(?<![.!] )(?<!  )\b[A-Z]")
+_PRAISE = ("that's", "that is", "it's", "sounds", "what a", "is ")
+_RECENT = timedelta(days=62)
+_CLOSES = re.compile(r'[.,!?]*"')
+_BEFORE = re.compile(r"\b(on|in|at|since|until|by|during|around|after|before)\s+$", re.IGNORECASE)
+
+
+_LASTING = frozenset(("present", "future", "progressive"))
+_AS_IF: tuple[Tense, ...] = ("past", "present")
+_STATES_TO_COME = {"lives_in": "live in", "works_at": "work at", "studies_at": "study at"}
+_AFTER_ALL = re.compile(r",? after all\b", re.IGNORECASE)
+
+
+_GUESSED = re.compile(
+    r"\b(?:I (?:assume|bet|guess|suppose|suspect|think)|it"
+    r" seems|may|maybe|might|perhaps|probably)\b[^.]{0,60}\bbecause\s*$",
+    re.IGNORECASE,
+)
+_COMING = re.compile(r"\b(?:as soon as|before|by the time|once|until)\s+$", re.IGNORECASE)
+_PURPOSE = re.compile(r"\S\s+so(?:\s+that)?\s+$", re.IGNORECASE)
+
+
+_CLOSING = frozenset((",", "lately", "now", "today", "too"))
+_CLAUSAL = frozenset(("he", "i", "she", "that", "they", "we", "what", "which", "who"))
+
+
+# "I got an offer, not sure yet": rejects no value.
+_NO_VALUE = frozenset(
+    (
+        "bad",
+        "because",
+        "even",
+        "happy",
+        "just",
+        "only",
+        "really",
+        "so",
+        "sure",
+        "that",
+        "too",
+        "yet",
+    )
+)
+
+
 def extract_statements(text: str, speech: UtteranceContext) -> tuple[CandidateStatement, ...]:
     """Extract the distinct statements of ``text`` in order, at most 24.
-    Never raises for any text; under 1 ms for an ordinary turn."""
+
+    Never raises for any text; under 1 ms for an ordinary turn.
+    """
     request = parse_remember(text)
     if not any(char.isupper() for char in text):
         speech = replace(speech, is_lowercase=True)
@@ -48,14 +110,23 @@ def extract_statements(text: str, speech: UtteranceContext) -> tuple[CandidateSt
             rule = extract_command(sentence, text, speech)
             if rule is None and sentence.modality == "asserted":
                 told = any(fact.evidence[0].quote in sentence.text for fact in facts)
-                rule = extract_thing(sentence, text, speech, request.at, told) or extract_correction(sentence, text, speech)
+                rule = extract_thing(
+                    sentence, text, speech, request.at, told
+                ) or extract_correction(sentence, text, speech)
             if rule is not None:
                 found.append(rule)
     covered = [item.quote for candidate in found for item in candidate.evidence]
-    found += [fact for fact in facts if not any(fact.evidence[0].quote in quote for quote in covered)]
+    found += [
+        fact for fact in facts if not any(fact.evidence[0].quote in quote for quote in covered)
+    ]
     found = [one for one in found if is_sound(one)]
     if request.explicit:
-        found = [replace(one, confidence=min(1.0, one.confidence + 0.1), importance=max(one.importance, 0.8)) for one in found]
+        found = [
+            replace(
+                one, confidence=min(1.0, one.confidence + 0.1), importance=max(one.importance, 0.8)
+            )
+            for one in found
+        ]
         found = found or _build_verbatim(request.text, speech)
     return tuple({(one.key, one.predicate, one.object): one for one in found}.values())[:_MOST]
 
@@ -73,7 +144,9 @@ def _build_verbatim(text: str, speech: UtteranceContext) -> list[CandidateStatem
     if (
         len(line.split()) < 2
         or line.endswith("?")
-        or line.lower().startswith(("to ", "me ", "when ", "how ", "what ", "the time", "my request"))
+        or line.lower().startswith(
+            ("to ", "me ", "when ", "how ", "what ", "the time", "my request")
+        )
     ):
         return []
     if speech.speaker != "the user" and not _OWN.search(line[1:]):
@@ -82,30 +155,29 @@ def _build_verbatim(text: str, speech: UtteranceContext) -> list[CandidateStatem
     if addressed and head.lower() in speech.names:
         return []
     words = to_third_person(line, 0, len(line), (), speech.speaker)
-    evidence, (subject, predicate, thing) = (speech.evidence(line),), split_thing(line, speech)
+    evidence = (speech.evidence(line),)
+    subject, predicate, thing = split_thing(line, speech)
     return [
         CandidateStatement(
-            text=build_sentence(words), kind=Kind.FACT, subject=subject, predicate=predicate, object=thing, evidence=evidence,
-            confidence=0.9, importance=0.8, trust=speech.trust, said_at=speech.said_at, effective_at=speech.said_at,
+            text=build_sentence(words),
+            kind=Kind.FACT,
+            subject=subject,
+            predicate=predicate,
+            object=thing,
+            evidence=evidence,
+            confidence=0.9,
+            importance=0.8,
+            trust=speech.trust,
+            said_at=speech.said_at,
+            effective_at=speech.said_at,
             reason="asked to remember",
         )
-    ]  # fmt: skip
+    ]
 
 
-_OWN = re.compile(r"\b(?:I|my|me|we|our|us)\b|\d|(?<![.!] )(?<!  )\b[A-Z]")
-_PRAISE = ("that's", "that is", "it's", "sounds", "what a", "is ")
-_RECENT = timedelta(days=62)
-_CLOSES = re.compile(r'[.,!?]*"')
-_BEFORE = re.compile(r"\b(on|in|at|since|until|by|during|around|after|before)\s+$", re.IGNORECASE)
-
-
-_LASTING = frozenset(("present", "future", "progressive"))
-_AS_IF: tuple[Tense, ...] = ("past", "present")
-_STATES_TO_COME = {"lives_in": "live in", "works_at": "work at", "studies_at": "study at"}
-_AFTER_ALL = re.compile(r",? after all\b", re.IGNORECASE)
-
-
-def extract_english(text: str, speech: UtteranceContext, begin: int = 0) -> list[CandidateStatement]:
+def extract_english(
+    text: str, speech: UtteranceContext, begin: int = 0
+) -> list[CandidateStatement]:
     """Extract statements of an English text from ``begin`` on, in order."""
     found: list[CandidateStatement] = []
     times = clausedates.find_spans(text, speech.said_at)
@@ -123,22 +195,36 @@ def extract_english(text: str, speech: UtteranceContext, begin: int = 0) -> list
         found += [] if joke else _read_given_up(sentence, text, speech)
         words = reword_denial(tokens(blank_announcements(sentence.text), sentence.start))
         for whole in parse_clauses(words, names, elide=_may_elide(sentence, following, speech)):
-            if whole.hedged or is_brief_leave(whole) or _is_supposed(text[sentence.start : whole.start], whole):
+            if (
+                whole.hedged
+                or is_brief_leave(whole)
+                or _is_supposed(text[sentence.start : whole.start], whole)
+            ):
                 continue
-            clause = name_tool(replace(whole, rest=drop_emphasis(drop_addressee(whole.rest, names), whole)))
+            clause = name_tool(
+                replace(whole, rest=drop_emphasis(drop_addressee(whole.rest, names), whole))
+            )
             subject = resolve_subject(clause, text, speech, last)
             if subject is None:
                 continue
             if clause.person == "other":
                 last = subject
             made = _read_clause(clause, text, subject, speech, times)
-            told = [one for one in made if (one.denies_event or not joke) and _is_told(one, clause, words, text, times)]
+            told = [
+                one
+                for one in made
+                if (one.denies_event or not joke) and _is_told(one, clause, words, text, times)
+            ]
             found += [_apply_correction(one, clause, words, text) for one in told]
     return found
 
 
 def _is_told(
-    candidate: CandidateStatement, clause: EnglishClause, words: Sequence[ClauseToken], text: str, times: Sequence[TimeSpan]
+    candidate: CandidateStatement,
+    clause: EnglishClause,
+    words: Sequence[ClauseToken],
+    text: str,
+    times: Sequence[TimeSpan],
 ) -> bool:
     """True for a plain denial, and what stands alone."""
     if candidate.denies_event:
@@ -149,18 +235,13 @@ def _is_told(
     return stands_alone(candidate, clause, words, text, times)
 
 
-_GUESSED = re.compile(
-    r"\b(?:I (?:assume|bet|guess|suppose|suspect|think)|it seems|may|maybe|might|perhaps|probably)\b[^.]{0,60}\bbecause\s*$", re.IGNORECASE
-)
-_COMING = re.compile(r"\b(?:as soon as|before|by the time|once|until)\s+$", re.IGNORECASE)
-_PURPOSE = re.compile(r"\S\s+so(?:\s+that)?\s+$", re.IGNORECASE)
-
-
 def _is_supposed(before: str, clause: EnglishClause) -> bool:
     """True for a guess, purpose or later time: ``so I can draw``."""
     if clause.tense in ("present", "perfect", "progressive", "future") and _COMING.search(before):
         return True
-    return _GUESSED.search(before) is not None or (clause.tense == "can" and _PURPOSE.search(before) is not None)
+    return _GUESSED.search(before) is not None or (
+        clause.tense == "can" and _PURPOSE.search(before) is not None
+    )
 
 
 def _read_planned(
@@ -171,46 +252,85 @@ def _read_planned(
     bare = f"{sentence.text[:begin]}{' ' * (end - begin)}{sentence.text[end:]}"
     found: list[CandidateStatement] = []
     for clause in parse_clauses(tokens(bare, sentence.start), speech.names):
-        subject = None if clause.hedged or clause.tense not in _LASTING else resolve_subject(clause, text, speech, None)
+        subject = (
+            None
+            if clause.hedged or clause.tense not in _LASTING
+            else resolve_subject(clause, text, speech, None)
+        )
         if subject is not None:
             # "I will work there from March" is a state, which begins then.
             found += _read_clause(replace(clause, tense="present"), text, subject, speech, ())
-    if not found or not all(one.single and one.effect == "states" and one.modality == "asserted" for one in found):
+    if not found or not all(
+        one.single and one.effect == "states" and one.modality == "asserted" for one in found
+    ):
         return []
     day = clausedates.spell_out(when, "from ")
     quote = (speech.evidence(sentence.text.strip()),)
-    return [replace(one, text=f"{one.text} from {day}", valid_from=when.start, effective_at=when.start, evidence=quote) for one in found]
+    return [
+        replace(
+            one,
+            text=f"{one.text} from {day}",
+            valid_from=when.start,
+            effective_at=when.start,
+            evidence=quote,
+        )
+        for one in found
+    ]
 
 
-def _read_given_up(sentence: TextSentence, text: str, speech: UtteranceContext) -> list[CandidateStatement]:
+def _read_given_up(
+    sentence: TextSentence, text: str, speech: UtteranceContext
+) -> list[CandidateStatement]:
     """Extract denials of a plan: ``I won't move to Rome after all``.
 
-    Of the plan itself, and of the state that it would have brought."""
+    Of the plan itself, and of the state that it would have brought.
+    """
     given_up = _AFTER_ALL.search(sentence.text)
     found: list[CandidateStatement] = []
-    for clause in parse_clauses(tokens(sentence.text[: given_up.start()], sentence.start), speech.names) if given_up else ():
-        subject = resolve_subject(clause, text, speech, None) if clause.negated and not clause.hedged else None
+    for clause in (
+        parse_clauses(tokens(sentence.text[: given_up.start()], sentence.start), speech.names)
+        if given_up
+        else ()
+    ):
+        subject = (
+            resolve_subject(clause, text, speech, None)
+            if clause.negated and not clause.hedged
+            else None
+        )
         if subject is None or clause.tense not in ("future", "progressive"):
             continue
         if clause.tense == "future":
-            found += [one for one in _read_clause(clause, text, subject, speech, ()) if one.predicate == "plans_to"]
+            found += [
+                one
+                for one in _read_clause(clause, text, subject, speech, ())
+                if one.predicate == "plans_to"
+            ]
         states = [
             one
             for tense in _AS_IF
-            for one in _read_clause(replace(clause, tense=tense, negated=False), text, subject, speech, ())
+            for one in _read_clause(
+                replace(clause, tense=tense, negated=False), text, subject, speech, ()
+            )
             if one.predicate in _STATES_TO_COME
         ]
         for one in states[:1]:
-            shown = factsentences.build_sentence(subject.shown, f"will not {_STATES_TO_COME[one.predicate]} {one.object} after all")
+            shown = factsentences.build_sentence(
+                subject.shown, f"will not {_STATES_TO_COME[one.predicate]} {one.object} after all"
+            )
             denied = replace(one, text=shown, category="plan", polarity=False, effect="states")
             found.append(replace(denied, valid_from=None, effective_at=speech.said_at))
     return found
 
 
 def _read_clause(
-    clause: EnglishClause, text: str, subject: ClauseSubject, speech: UtteranceContext, times: Sequence[TimeSpan]
+    clause: EnglishClause,
+    text: str,
+    subject: ClauseSubject,
+    speech: UtteranceContext,
+    times: Sequence[TimeSpan],
 ) -> list[CandidateStatement]:
-    told, times = times, clausedates.orient_times(times, speech.said_at, clause.tense, clause.verb)
+    told = times
+    times = clausedates.orient_times(times, speech.said_at, clause.tense, clause.verb)
     if (
         clause.person == "other"
         and clause.owner[0].lower in ("my", "our", "the")
@@ -218,15 +338,25 @@ def _read_clause(
         and (owned := extract_attribute(clause, text, speech, times))
     ):
         return [owned]
-    if clause.person == "other" and (renewed := extract_changed_attribute(clause, text, speech, told)):
+    if clause.person == "other" and (
+        renewed := extract_changed_attribute(clause, text, speech, told)
+    ):
         return [renewed]
     if clause.person == "other" and clause.owner[0].lower == "the":
         return []
-    if clause.person == "other" and clause.verb == "be" and (held := extract_inverse_attribute(clause, text, speech)):
+    if (
+        clause.person == "other"
+        and clause.verb == "be"
+        and (held := extract_inverse_attribute(clause, text, speech))
+    ):
         return [held]
     lasting = any(word.lower in ("since", "for") for word in clause.rest)
     untimed = replace(clause, rest=_drop_times(clause.rest, times), lasting=lasting)
-    reading = interpret_copula(untimed, speech) if clause.verb == "be" else interpret_action(untimed, speech)
+    reading = (
+        interpret_copula(untimed, speech)
+        if clause.verb == "be"
+        else interpret_action(untimed, speech)
+    )
     if reading is None:
         return []
     within = clausedates.filter_within(times, clause.start, clause.end)
@@ -237,28 +367,47 @@ def _read_clause(
     return [main, *extra, *subject.extra]
 
 
-def _may_elide(sentence: TextSentence, following: TextSentence | None, speech: UtteranceContext) -> bool:
+def _may_elide(
+    sentence: TextSentence, following: TextSentence | None, speech: UtteranceContext
+) -> bool:
     if sentence.text[:1].islower() and sentence.start > 0 and not speech.is_lowercase:
         return False
     return following is None or not following.text.lower().startswith(_PRAISE)
 
 
-def _drop_times(words: tuple[ClauseToken, ...], times: Sequence[TimeSpan]) -> tuple[ClauseToken, ...]:
+def _drop_times(
+    words: tuple[ClauseToken, ...], times: Sequence[TimeSpan]
+) -> tuple[ClauseToken, ...]:
     if not times:
         return words
-    return tuple(word for word in words if not any(span.at <= word.start < span.at + len(span.text) for span in times))
+    return tuple(
+        word
+        for word in words
+        if not any(span.at <= word.start < span.at + len(span.text) for span in times)
+    )
 
 
 def _to_candidate(
-    reading: ClauseMeaning, clause: EnglishClause, text: str, subject: ClauseSubject, speech: UtteranceContext, times: Sequence[TimeSpan]
+    reading: ClauseMeaning,
+    clause: EnglishClause,
+    text: str,
+    subject: ClauseSubject,
+    speech: UtteranceContext,
+    times: Sequence[TimeSpan],
 ) -> CandidateStatement:
     rest = _keep_stranded(trim_trailing(clause.rest), clause.rest)
     start = min([clause.start, *(word.start for word in clause.lead)])
     found = clausedates.filter_within(times, start, clause.end)
     if reading.kind is Kind.PREFERENCE:
-        found = tuple(span for span in found if clausedates.names_year(span))  # "I love the sea in June" is of every June
+        found = tuple(
+            span for span in found if clausedates.names_year(span)
+        )  # "I love the sea in June" is of every June
     name = "" if clause.person != "other" else speech.speaker
-    words = factsentences.to_third_person(text, rest[0].start, rest[-1].end, found, name) if rest else ""
+    words = (
+        factsentences.to_third_person(text, rest[0].start, rest[-1].end, found, name)
+        if rest
+        else ""
+    )
     if clause.infinitive and rest and rest[0].lower != "to":
         words = f"to {words}"
     if words.count('"') % 2 and _CLOSES.match(text, rest[-1].end):
@@ -269,10 +418,13 @@ def _to_candidate(
     effect = reading.effect
     value = reading.value or factsentences.render_value(reading.object, text, found, name)
     if not clause.negated:
-        words, value = factsentences.loosen_pointers(words, clause.verb), factsentences.loosen_pointers(value, clause.verb)
+        words = factsentences.loosen_pointers(words, clause.verb)
+        value = factsentences.loosen_pointers(value, clause.verb)
     quote = text[clause.start : clause.end]
     begun, settled = _resolve_validity(reading, found, when, quote, speech.said_at, clause.tense)
-    ended = clausedates.find_end(quote, when, speech.said_at) if reading.effect == "changes" else None
+    ended = (
+        clausedates.find_end(quote, when, speech.said_at) if reading.effect == "changes" else None
+    )
     predicate = canonical_predicate(reading.predicate)
     if reading.predicate == "nationality_is":
         predicate = "nationality_is"
@@ -300,26 +452,34 @@ def _to_candidate(
     )
 
 
-def _keep_stranded(trimmed: tuple[ClauseToken, ...], whole: tuple[ClauseToken, ...]) -> tuple[ClauseToken, ...]:
+def _keep_stranded(
+    trimmed: tuple[ClauseToken, ...], whole: tuple[ClauseToken, ...]
+) -> tuple[ClauseToken, ...]:
     """Keep the preposition of a relative clause: ``a fund I pay into``."""
     last = len(trimmed)
-    if not 2 < last < len(whole) or any(word.lower not in _CLOSING for word in whole[last + 1 :]) or whole[last].lower not in PREPOSITIONS:
+    if (
+        not 2 < last < len(whole)
+        or any(word.lower not in _CLOSING for word in whole[last + 1 :])
+        or whole[last].lower not in PREPOSITIONS
+    ):
         return trimmed
     return whole[: last + 1] if any(word.lower in _CLAUSAL for word in trimmed[1:-1]) else trimmed
-
-
-_CLOSING = frozenset((",", "lately", "now", "today", "too"))
-_CLAUSAL = frozenset(("he", "i", "she", "that", "they", "we", "what", "which", "who"))
 
 
 def _spell_leading_time(text: str, when: TimeSpan) -> str:
     """Spell out a time that stood before the subject."""
     before = _BEFORE.search(text[: when.at])
     spelled = factsentences.to_third_person(text, when.at, when.at + len(when.text), (when,))
-    return f"{before[1].lower()} {spelled}" if before and not spelled.split(" ")[0].islower() else spelled
+    return (
+        f"{before[1].lower()} {spelled}"
+        if before and not spelled.split(" ")[0].islower()
+        else spelled
+    )
 
 
-def _build_secondary(reading: ClauseMeaning, clause: EnglishClause, subject: ClauseSubject, main: CandidateStatement) -> CandidateStatement:
+def _build_secondary(
+    reading: ClauseMeaning, clause: EnglishClause, subject: ClauseSubject, main: CandidateStatement
+) -> CandidateStatement:
     """Build a second fact: ``works as an engineer`` is a job."""
     value = " ".join(word.text for word in reading.object)
     article = "an" if value[:1].lower() in "aeiou" else "a"
@@ -342,10 +502,18 @@ def _build_secondary(reading: ClauseMeaning, clause: EnglishClause, subject: Cla
 
 
 def _resolve_validity(
-    reading: ClauseMeaning, found: Sequence[TimeSpan], when: TimeSpan | None, quote: str, said: datetime, tense: Tense
+    reading: ClauseMeaning,
+    found: Sequence[TimeSpan],
+    when: TimeSpan | None,
+    quote: str,
+    said: datetime,
+    tense: Tense,
 ) -> tuple[datetime | None, datetime | None]:
     """Return the start of validity, and the effective time."""
-    lasting = next((span for span in found if span.text.lower().startswith("since") and span.start <= said), None)
+    lasting = next(
+        (span for span in found if span.text.lower().startswith("since") and span.start <= said),
+        None,
+    )
     if lasting:
         return lasting.start, said
     if reading.event or reading.effect in ("changes", "ends"):
@@ -356,17 +524,23 @@ def _resolve_validity(
         if tense == "used" or (reading.effect == "ends" and reading.event):
             return None, said
         return (said, said) if reading.effect in ("changes", "ends") else (None, said)
-    return (None if tense in ("past", "was", "used") else clausedates.duration_start(quote, said)), said
+    return (
+        None if tense in ("past", "was", "used") else clausedates.duration_start(quote, said)
+    ), said
 
 
-# "I got an offer, not sure yet": rejects no value.
-_NO_VALUE = frozenset(("bad", "because", "even", "happy", "just", "only", "really", "so", "sure", "that", "too", "yet"))
-
-
-def _apply_correction(candidate: CandidateStatement, clause: EnglishClause, words: Sequence[ClauseToken], text: str) -> CandidateStatement:
+def _apply_correction(
+    candidate: CandidateStatement, clause: EnglishClause, words: Sequence[ClauseToken], text: str
+) -> CandidateStatement:
     """Read the rejected value of ``I live in Berlin, not Paris``."""
     after = [] if candidate.denies_event else [word for word in words if word.start >= clause.end]
-    if len(after) > 2 and after[0].lower == "," and after[1].lower == "not" and after[2].lower not in _NO_VALUE and candidate.object:
+    if (
+        len(after) > 2
+        and after[0].lower == ","
+        and after[1].lower == "not"
+        and after[2].lower not in _NO_VALUE
+        and candidate.object
+    ):
         body = after[2:]
         if body and body[0].lower in PREPOSITIONS | DETERMINERS:
             body = body[1:]
@@ -374,6 +548,9 @@ def _apply_correction(candidate: CandidateStatement, clause: EnglishClause, word
         if 0 < end <= 4:
             wrong = text[body[0].start : body[end - 1].end]
             return replace(
-                candidate, effect="corrects", wrong_value=wrong, kind=Kind.CORRECTION if candidate.kind is Kind.FACT else candidate.kind
+                candidate,
+                effect="corrects",
+                wrong_value=wrong,
+                kind=Kind.CORRECTION if candidate.kind is Kind.FACT else candidate.kind,
             )
     return candidate

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 from engrams.frozendata import dataclass
 from engrams.text.timephrases import TimeSpan
+from engrams.text.vocabulary import read_vocabulary
 from engrams.types import Kind
 from engrams.write.candidatestatement import CandidateStatement
 from engrams.write.predicateslots import ATTRIBUTES
@@ -15,48 +16,96 @@ from engrams.write.rules import clausedates
 from engrams.write.rules.clausemeaning import is_content, trim_trailing
 from engrams.write.rules.clauseparser import EnglishClause
 from engrams.write.rules.clausesubject import LEAD, MARKERS, PRONOUN
-from engrams.write.rules.englishlexicon import ADVERBS, BE, DETERMINERS, HEDGES, MODALS, PREPOSITIONS, find_lemma
-from engrams.write.rules.predicatetable import ACRONYMS, HOLLOW, KNOWN_THINGS, PROPER, RELATIONS, VERBS
+from engrams.write.rules.englishlexicon import (
+    ADVERBS,
+    BE,
+    DETERMINERS,
+    HEDGES,
+    MODALS,
+    PREPOSITIONS,
+    find_lemma,
+)
+from engrams.write.rules.predicatetable import (
+    ACRONYMS,
+    HOLLOW,
+    KNOWN_THINGS,
+    PROPER,
+    RELATIONS,
+    VERBS,
+)
 from engrams.write.rules.sentencesegmenter import ClauseToken
 from engrams.write.wordlist import word_set
 
-_LASTING = frozenset(("home", "family", "health", "identity", "language", "education", "preference"))
-_STATES = frozenset(sense.predicate for sense in (*PROPER.values(), *VERBS.values()) if sense.category in ("technical", "activity", "work"))
-_OPEN = frozenset(("works_on", "works_with", "focuses_on", "looking_for", "cares_for", "hangs_out", "organizes", "tries_out"))
-_POINTERS = word_set("""
-    it its itself they them their theirs 'em he him his himself she her hers herself this these those here there one ones
-    others other same such both everything something anything everyone everybody someone somebody anybody eachother each thing things
-    stuff else similar instead otherwise together latter former above below following previous likewise accordingly shared mentioned
-    described discussed later afterward afterwards earlier you your yours
-    """)
+_LASTING = frozenset(
+    ("home", "family", "health", "identity", "language", "education", "preference")
+)
+_STATES = frozenset(
+    sense.predicate
+    for sense in (*PROPER.values(), *VERBS.values())
+    if sense.category in ("technical", "activity", "work")
+)
+_OPEN = frozenset(
+    (
+        "works_on",
+        "works_with",
+        "focuses_on",
+        "looking_for",
+        "cares_for",
+        "hangs_out",
+        "organizes",
+        "tries_out",
+    )
+)
+_POINTERS = word_set(read_vocabulary(__file__, "pointers"))
 _FILLERS = word_set(
-    "too though lol haha btw well now lately recently ever either yet anymore longer really today currently already also just sorry right"
+    "too though lol haha btw well now lately recently ever either yet anymore longer really today"
+    " currently already also just sorry right"
 )
 _TALKS = word_set("chat chats conversation conversations catchup message messages talk")
-_OBJECTLESS = word_set("celebrate check cover discuss explore get give handle help improve include make provide support use")
+_OBJECTLESS = word_set(
+    "celebrate check cover discuss explore get give handle help improve include make provide"
+    " support use"
+)
 _DONE_TO = word_set("add adjust apply change fix include insert modify set update")
 _UNFINISHED = word_set("even than like as since before after with of for to from because if")
-_ENDS = word_set("and but or so because since though although yet then plus also which who , ; ! ? )")
-_CONDITIONS = word_set(
-    "after although as before during if in on at for from of once since than that though until unless when whenever where while with"
-    " without to by about despite like whether how why what who which"
+_ENDS = word_set(
+    "and but or so because since though although yet then plus also which who , ; ! ? )"
 )
-_EDGES = word_set("and or but , ( ) : ; to that which who where when while because so if as than i we")
-_ASIDES = frozenset(("when", "while", "because", "since", "as", "if", "where", "than", "that", "so"))
+_CONDITIONS = word_set(
+    "after although as before during if in on at for from of once since than that though until"
+    " unless when whenever where while with without to by about despite like whether how why what"
+    " who which"
+)
+_EDGES = word_set(
+    "and or but , ( ) : ; to that which who where when while because so if as than i we"
+)
+_ASIDES = frozenset(
+    ("when", "while", "because", "since", "as", "if", "where", "than", "that", "so")
+)
 _COMPLEMENTS = frozenset(("of", "for", "with", "between", "about"))
 _BELONGS = frozenset(("of", "for"))
 _PLACED = frozenset(("in", "at", "on", "to", "from", "by", "near", "behind", "between"))
 _STARTERS = frozenset(("can", "had", "has", "have", "will"))
 _INDEFINITE = word_set("a an another this these two three four five six seven eight nine ten dozen")
 _HARMLESS = frozenset(
-    (("one", "of"), ("such", "as"), ("instead", "of"), ("each", "day"), ("each", "week"), ("each", "month"), ("each", "year"))
+    (
+        ("one", "of"),
+        ("such", "as"),
+        ("instead", "of"),
+        ("each", "day"),
+        ("each", "week"),
+        ("each", "month"),
+        ("each", "year"),
+    )
 )
 _MAKING = frozenset(("make", "makes", "making", "keep", "keeping", "ensure"))
 _PEOPLE = frozenset(("people", "children", "folks", "women", "men", "family", "team"))
 _PLURAL = ("ts", "rs", "ns", "ds", "ls", "ms", "ks", "ps", "es", "hs", "ys")
 _RELATIVE = frozenset(("that", "who", "which"))
 _IDIOMS = re.compile(
-    r"(?:by the way|on (?:another|a different) note|as for me|for me|in my (?:free|spare) time|what can i say)\W*$", re.IGNORECASE
+    r"(?:by the way|on (?:another|a different) note|as for me|for me|in my (?:free|spare) time|what"
+    r" can i say)\W*$",
+    re.IGNORECASE,
 )
 _REGULAR = frozenset(("every", "daily", "weekly", "monthly"))
 _PLANS = frozenset(("plan", "preference", "need"))
@@ -69,7 +118,10 @@ _BROKEN = re.compile(r"\s*(?:[`\"“<(\[{]|https?:)")
 @dataclass(frozen=True, slots=True)
 class NounPhrase:
     """Words between two edges.
-    ``link``: the preposition before them; ``opener``: their determiner, empty for none; ``start``: the place behind it."""
+
+    ``link``: the preposition before them; ``opener``: their determiner, empty for none; ``start``:
+    the place behind it.
+    """
 
     link: str
     opener: str
@@ -78,40 +130,71 @@ class NounPhrase:
 
 
 def stands_alone(
-    candidate: CandidateStatement, clause: EnglishClause, sentence: Sequence[ClauseToken], text: str, times: Sequence[TimeSpan]
+    candidate: CandidateStatement,
+    clause: EnglishClause,
+    sentence: Sequence[ClauseToken],
+    text: str,
+    times: Sequence[TimeSpan],
 ) -> bool:
     """Check that a clause is whole and names its things.
-    A lasting state needs no more; an event also a name, number, date, own or new thing."""
-    if candidate.kind not in (Kind.FACT, Kind.PREFERENCE) or candidate.reason.endswith((" aside", " relation")):
+
+    A lasting state needs no more; an event also a name, number, date, own or new thing.
+    """
+    if candidate.kind not in (Kind.FACT, Kind.PREFERENCE) or candidate.reason.endswith(
+        (" aside", " relation")
+    ):
         return True
     rest = tuple(word for word in clause.rest if not _is_timed(word, times))
     loosened = frozenset(("this", "these")) - set(candidate.text.lower().split())
     if clause.owner and not _is_known_owner(clause):
         return False
-    if _points_away((*clause.owner[1:], *(word for word in rest if word.lower not in loosened)), text):
+    if _points_away(
+        (*clause.owner[1:], *(word for word in rest if word.lower not in loosened)), text
+    ):
         return False
     changed = candidate.reason.endswith(" changed")
-    if (candidate.single and (changed or not (rest and rest[0].lower == "to"))) or candidate.predicate == "turns":
+    if (
+        candidate.single and (changed or not (rest and rest[0].lower == "to"))
+    ) or candidate.predicate == "turns":
         return True
     if clause.verb == "play" and len(rest) == 2 and rest[0].lower == "the":
         rest = rest[1:]  # the oboe
     phrases = tuple(_split_phrases(rest))
-    dated = clausedates.pick_most_exact(clausedates.filter_within(times, clause.start, clause.end)) is not None
+    dated = (
+        clausedates.pick_most_exact(clausedates.filter_within(times, clause.start, clause.end))
+        is not None
+    )
     if not _is_whole(clause, sentence, text, times) or not _is_known(phrases, text, dated=dated):
         return False
     if candidate.kind is Kind.PREFERENCE:
         return True
-    return not _hangs_on(clause, sentence) and _is_substantial(candidate, clause, phrases, text, dated=dated)
+    return not _hangs_on(clause, sentence) and _is_substantial(
+        candidate, clause, phrases, text, dated=dated
+    )
 
 
-def _is_substantial(candidate: CandidateStatement, clause: EnglishClause, phrases: Sequence[NounPhrase], text: str, *, dated: bool) -> bool:
+def _is_substantial(
+    candidate: CandidateStatement,
+    clause: EnglishClause,
+    phrases: Sequence[NounPhrase],
+    text: str,
+    *,
+    dated: bool,
+) -> bool:
     """True for lasting states, anchored events, and plans in several words."""
     if clause.tense == "future":
         return dated
     anchored = dated or any(_is_anchor(phrase, text) for phrase in phrases)
     if clause.verb in _DONE_TO:  # something was done to a thing: it has to be told which
-        anchored = any(phrase.opener in ("my", "our") or any(_is_proper(word) for word in phrase.words) for phrase in phrases)
-    lasting = candidate.category in _LASTING or candidate.predicate in _STATES - _OPEN or candidate.effect == "ends"
+        anchored = any(
+            phrase.opener in ("my", "our") or any(_is_proper(word) for word in phrase.words)
+            for phrase in phrases
+        )
+    lasting = (
+        candidate.category in _LASTING
+        or candidate.predicate in _STATES - _OPEN
+        or candidate.effect == "ends"
+    )
     if anchored or lasting:
         return True
     told = sum(_is_telling(word) for phrase in phrases for word in phrase.words)
@@ -124,7 +207,8 @@ def _is_substantial(candidate: CandidateStatement, clause: EnglishClause, phrase
 
 def _is_known_owner(clause: EnglishClause) -> bool:
     """True unless only the talk tells the subject: ``the goal``, ``my dudes``."""
-    head, first = clause.owner[-1].lower, clause.owner[0].lower
+    head = clause.owner[-1].lower
+    first = clause.owner[0].lower
     if first == "the":
         return head in ATTRIBUTES and any(word.lower not in HOLLOW for word in clause.owner[1:])
     related = any(word.lower in RELATIONS or word.text[0].isupper() for word in clause.owner[1:])
@@ -157,7 +241,11 @@ def _names_before(words: Sequence[ClauseToken], pointer: str, text: str) -> bool
     """True for a pronoun explained before: ``my app to make it faster``."""
     before = words[-1].lower if words else ""
     if pointer in ("them", "their", "they"):
-        return any(_is_telling(word) and (word.lower in _PEOPLE or word.lower.endswith(_PLURAL)) for word in words if word.text.islower())
+        return any(
+            _is_telling(word) and (word.lower in _PEOPLE or word.lower.endswith(_PLURAL))
+            for word in words
+            if word.text.islower()
+        )
     if pointer == "others":
         return find_lemma(before) is not None
     if pointer not in ("it", "its") or (pointer == "it" and before not in _MAKING):
@@ -169,17 +257,34 @@ def _begins_clause(before: str, word: str) -> bool:
     """True for a word behind a relative "that"."""
     if word in PRONOUN | {"my", "our"}:
         return before not in PREPOSITIONS
-    known, said = find_lemma(word), find_lemma(before)
+    known = find_lemma(word)
+    said = find_lemma(before)
     if before in PREPOSITIONS or (said is not None and "base" in said[1]):
         return False
-    return word in BE or word in MODALS or word in ADVERBS or word in _STARTERS or (known is not None and "ing" not in known[1])
+    return (
+        word in BE
+        or word in MODALS
+        or word in ADVERBS
+        or word in _STARTERS
+        or (known is not None and "ing" not in known[1])
+    )
 
 
-def _is_whole(clause: EnglishClause, sentence: Sequence[ClauseToken], text: str, times: Sequence[TimeSpan]) -> bool:
+def _is_whole(
+    clause: EnglishClause, sentence: Sequence[ClauseToken], text: str, times: Sequence[TimeSpan]
+) -> bool:
     """True if nothing of the clause was cut off or is missing."""
     kept = trim_trailing(clause.rest)
-    lost = [word.lower for word in clause.rest[len(kept) :] if word.lower not in _FILLERS and word.text[0].isalnum()]
-    stranded = len(lost) == 1 and lost[0] in PREPOSITIONS and any(word.lower in ("i", "we") for word in kept)
+    lost = [
+        word.lower
+        for word in clause.rest[len(kept) :]
+        if word.lower not in _FILLERS and word.text[0].isalnum()
+    ]
+    stranded = (
+        len(lost) == 1
+        and lost[0] in PREPOSITIONS
+        and any(word.lower in ("i", "we") for word in kept)
+    )
     if (lost and not stranded) or _is_broken(kept):
         return False
     behind = next((word.lower for word in sentence if word.start >= clause.end), "")
@@ -187,16 +292,28 @@ def _is_whole(clause: EnglishClause, sentence: Sequence[ClauseToken], text: str,
     if _BROKEN.match(text, clause.end) or (behind and behind not in ends):
         return False
     last = clause.lead[-1] if clause.lead else None
-    return last is None or _is_timed(last, times) or last.lower not in _CONDITIONS | {"time", "times"}
+    return (
+        last is None or _is_timed(last, times) or last.lower not in _CONDITIONS | {"time", "times"}
+    )
 
 
 def _is_broken(words: Sequence[ClauseToken]) -> bool:
     """True for words that lack another: ``an on``, ``some to``, ``more than``."""
-    if words and (words[-1].lower in _UNFINISHED or (len(words) > 2 and words[-2].lower == "to" and words[-1].lower in _OBJECTLESS)):
+    if words and (
+        words[-1].lower in _UNFINISHED
+        or (len(words) > 2 and words[-2].lower == "to" and words[-1].lower in _OBJECTLESS)
+    ):
         return True
     return any(
-        (word.lower in DETERMINERS and (after.lower in PREPOSITIONS - {"like"} or after.lower in ("to", "and", ",")))
-        or (word.lower in PREPOSITIONS and after.lower == "of" and word.lower not in ("out", "inside", "outside"))
+        (
+            word.lower in DETERMINERS
+            and (after.lower in PREPOSITIONS - {"like"} or after.lower in ("to", "and", ","))
+        )
+        or (
+            word.lower in PREPOSITIONS
+            and after.lower == "of"
+            and word.lower not in ("out", "inside", "outside")
+        )
         for word, after in pairwise(words)
     )
 
@@ -207,10 +324,15 @@ def _hangs_on(clause: EnglishClause, sentence: Sequence[ClauseToken]) -> bool:
     before = [word for word in sentence if word.end <= first]
     if _IDIOMS.search(" ".join(word.lower for word in before)):
         return False
-    start = max((i + 1 for i, word in enumerate(before[:-1]) if word.lower in (",", ";")), default=0)
+    start = max(
+        (i + 1 for i, word in enumerate(before[:-1]) if word.lower in (",", ";")), default=0
+    )
     if any(word.lower in HEDGES for word in before[start:]):
         return True
-    edge = max((i + 1 for i, word in enumerate(before) if word.lower in (",", ";", "and", "but", "so")), default=0)
+    edge = max(
+        (i + 1 for i, word in enumerate(before) if word.lower in (",", ";", "and", "but", "so")),
+        default=0,
+    )
     if any(word.lower in _CONDITIONS for word in before[edge:]):
         return True
     opening = [word.lower for word in before[start:-1] if word.lower not in MARKERS]
@@ -228,14 +350,24 @@ def _split_phrases(words: Sequence[ClauseToken]) -> Iterator[NounPhrase]:
         lower = word.lower
         known = find_lemma(lower) if link == "to" and not body and not opener else None
         edge = lower in PREPOSITIONS or lower in _EDGES or not lower[0].isalnum()
-        if not edge and lower not in DETERMINERS and lower not in _INDEFINITE and not (known and "base" in known[1]):
+        if (
+            not edge
+            and lower not in DETERMINERS
+            and lower not in _INDEFINITE
+            and not (known and "base" in known[1])
+        ):
             body.append(word)
             continue
         if body:
             yield NounPhrase(link, opener, tuple(body), start)
-            link, body = "", []
-        opener, start = lower if lower in DETERMINERS or lower in _INDEFINITE else "", word.end
-        link = lower if edge else "" if known else link
+            link = ""
+            body = []
+        opener = lower if lower in DETERMINERS or lower in _INDEFINITE else ""
+        start = word.end
+        if edge:
+            link = lower
+        elif known:
+            link = ""
     if body:
         yield NounPhrase(link, opener, tuple(body), start)
 
@@ -244,13 +376,18 @@ def _is_known(phrases: Sequence[NounPhrase], text: str, *, dated: bool) -> bool:
     """True unless only the talk tells what a phrase is: ``the setup``."""
     if not phrases or phrases[0].link in _ASIDES:
         return False
-    named, anchored = False, dated or any(_is_anchor(phrase, text) for phrase in phrases)
+    named = False
+    anchored = dated or any(_is_anchor(phrase, text) for phrase in phrases)
     for at, phrase in enumerate(phrases):
         following = phrases[at + 1] if at + 1 < len(phrases) else None
         if at == 0 and not _says_what(phrase, following):
             return False
         named = named or _has_name(phrase, text)
-        if phrase.opener == "the" and not named and not _is_definite(phrase, following, text, anchored=anchored):
+        if (
+            phrase.opener == "the"
+            and not named
+            and not _is_definite(phrase, following, text, anchored=anchored)
+        ):
             return False
     return True
 
@@ -262,16 +399,22 @@ def _says_what(phrase: NounPhrase, following: NounPhrase | None) -> bool:
         told
         and following is not None
         and (
-            following.link in (_COMPLEMENTS if phrase.opener else _COMPLEMENTS - {"with"}) | _RELATIVE
+            following.link
+            in (_COMPLEMENTS if phrase.opener else _COMPLEMENTS - {"with"}) | _RELATIVE
             or (following.link in _PLACED and following.opener in ("my", "our"))
         )
     )
-    doing = next((i for i, word in enumerate(phrase.words) if i and word.lower.endswith("ing")), len(phrase.words))
+    doing = next(
+        (i for i, word in enumerate(phrase.words) if i and word.lower.endswith("ing")),
+        len(phrase.words),
+    )
     hollow = phrase.words[doing - 1].lower in HOLLOW and phrase.opener in _INDEFINITE
     return more or (_has_telling(phrase) and not hollow)
 
 
-def _is_definite(phrase: NounPhrase, following: NounPhrase | None, text: str, *, anchored: bool) -> bool:
+def _is_definite(
+    phrase: NounPhrase, following: NounPhrase | None, text: str, *, anchored: bool
+) -> bool:
     """True for "the …" described, completed or one of a kind."""
     if len(phrase.words) == 1 and phrase.words[0].lower in KNOWN_THINGS:
         return True
@@ -281,7 +424,11 @@ def _is_definite(phrase: NounPhrase, following: NounPhrase | None, text: str, *,
         return False
     owned = following.opener in ("my", "our") or _has_name(following, text)
     hollow = phrase.words[-1].lower in HOLLOW
-    return following.link in _BELONGS or (following.link in _PLACED and owned) or (following.link in ("i", "we") and not hollow)
+    return (
+        following.link in _BELONGS
+        or (following.link in _PLACED and owned)
+        or (following.link in ("i", "we") and not hollow)
+    )
 
 
 def _is_telling(word: ClauseToken) -> bool:
@@ -297,13 +444,17 @@ def _has_telling(phrase: NounPhrase) -> bool:
 
 def _has_name(phrase: NounPhrase, text: str) -> bool:
     """True for a proper name, number, title or piece of code."""
-    return any(_is_name(word) for word in phrase.words) or bool(_QUOTED.search(text, phrase.start, phrase.words[-1].end + 1))
+    return any(_is_name(word) for word in phrase.words) or bool(
+        _QUOTED.search(text, phrase.start, phrase.words[-1].end + 1)
+    )
 
 
 def _is_name(word: ClauseToken) -> bool:
     if word.lower in ACRONYMS:
         return False
-    return any(char.isupper() or char.isdigit() for char in word.text) or any(mark in word.text[1:-1] for mark in "._/@")
+    return any(char.isupper() or char.isdigit() for char in word.text) or any(
+        mark in word.text[1:-1] for mark in "._/@"
+    )
 
 
 def _is_proper(word: ClauseToken) -> bool:

@@ -16,7 +16,10 @@ from engrams.write.rules.predicatetable import RELATIONS
 @dataclass(frozen=True, slots=True)
 class ClauseSubject:
     """Subject of a clause: speaker, named person or relation.
-    ``key``: canonical; ``shown``: as it stands at the head of a sentence; ``hearsay``: another speaker."""
+
+    ``key``: canonical; ``shown``: as it stands at the head of a sentence; ``hearsay``: another
+    speaker.
+    """
 
     key: str
     shown: str
@@ -24,16 +27,21 @@ class ClauseSubject:
     extra: tuple[CandidateStatement, ...] = ()
 
 
-def resolve_subject(clause: EnglishClause, text: str, speech: UtteranceContext, last: ClauseSubject | None) -> ClauseSubject | None:
+def resolve_subject(
+    clause: EnglishClause, text: str, speech: UtteranceContext, last: ClauseSubject | None
+) -> ClauseSubject | None:
     """Resolve a clause's subject; None where only the talk tells it.
 
-    ``last``: the person of the clause before, for "he" and "she"."""
+    ``last``: the person of the clause before, for "he" and "she".
+    """
     if clause.person != "other":
         return ClauseSubject(speech.subject, speech.speaker)
     first = clause.owner[0].lower
     if first in ("he", "she"):
         return replace(last, extra=()) if last and not last.key.startswith("the ") else None
-    shown = factsentences.to_third_person(text, clause.owner[0].start, clause.owner[-1].end, (), speech.speaker)
+    shown = factsentences.to_third_person(
+        text, clause.owner[0].start, clause.owner[-1].end, (), speech.speaker
+    )
     if first == "the":
         return ClauseSubject(shown.partition(" ")[2], shown)
     if first not in ("my", "our"):
@@ -42,15 +50,29 @@ def resolve_subject(clause: EnglishClause, text: str, speech: UtteranceContext, 
     words = clause.owner[1:]
     at = next((i for i, word in enumerate(words) if word.lower in RELATIONS), None)
     owner = "user" if speech.subject == "user" else speech.subject
-    if at is not None and at + 1 < len(words) and words[at + 1].text[0].isupper() and words[at + 1].text.isalpha():
+    if (
+        at is not None
+        and at + 1 < len(words)
+        and words[at + 1].text[0].isupper()
+        and words[at + 1].text.isalpha()
+    ):
         name = " ".join(word.text for word in words[at + 1 : at + 3] if word.text[0].isupper())
         relation = words[at].lower
         known = CandidateStatement(
-            text=factsentences.build_sentence(speech.speaker + "'s", relation, "is", name), subject=speech.subject,
-            predicate=relation, object=name, category="family",
-            evidence=(Evidence(text[clause.owner[0].start : clause.owner[-1].end], speech.source, ""),), confidence=0.8, importance=0.7,
-            trust=speech.trust, said_at=speech.said_at, reason="rule relation",
-        )  # fmt: skip
+            text=factsentences.build_sentence(speech.speaker + "'s", relation, "is", name),
+            subject=speech.subject,
+            predicate=relation,
+            object=name,
+            category="family",
+            evidence=(
+                Evidence(text[clause.owner[0].start : clause.owner[-1].end], speech.source, ""),
+            ),
+            confidence=0.8,
+            importance=0.7,
+            trust=speech.trust,
+            said_at=speech.said_at,
+            reason="rule relation",
+        )
         return ClauseSubject(name, shown, extra=(known,))
     noun = " ".join(word.lower for word in words)
     return ClauseSubject(f"{owner}'s {noun}", shown)

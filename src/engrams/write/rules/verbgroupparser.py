@@ -6,7 +6,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from engrams.frozendata import dataclass
-from engrams.write.rules.englishlexicon import ADVERBS, BE, DETERMINERS, FORMS, FREQUENCY, HEDGES, MODALS, PREPOSITIONS, find_lemma
+from engrams.write.rules.englishlexicon import (
+    ADVERBS,
+    BE,
+    DETERMINERS,
+    FORMS,
+    FREQUENCY,
+    HEDGES,
+    MODALS,
+    PREPOSITIONS,
+    find_lemma,
+)
 from engrams.write.rules.sentencesegmenter import ClauseToken, Tense
 
 _NOT = frozenset(("not", "n't", "never"))
@@ -25,7 +35,10 @@ _AUXILIARIES: dict[str, Tense] = {
 @dataclass(frozen=True, slots=True)
 class VerbGroup:
     """Auxiliaries, negation, tense and main verb of a clause.
-    ``after``: the place behind the verb. ``infinitive``: the verb that follows want to, plan to and the like."""
+
+    ``after``: the place behind the verb. ``infinitive``: the verb that follows want to, plan to and
+    the like.
+    """
 
     verb: str
     surface: str
@@ -58,10 +71,13 @@ class _VerbReader:
             word = self.lower
             if word in _NOT:
                 self.negated = not self.negated or word == "never"
-            elif word in HEDGES or (word in ("almost", "nearly") and not self.following[:1].isdigit()):
+            elif word in HEDGES or (
+                word in ("almost", "nearly") and not self.following[:1].isdigit()
+            ):
                 self.hedged = True
             elif word == "no" and self.following == "longer":
-                self.adverbs, self.at = (*self.adverbs, "no longer"), self.at + 2
+                self.adverbs = (*self.adverbs, "no longer")
+                self.at = self.at + 2
                 continue
             elif not self._is_adverb(word):
                 return
@@ -77,14 +93,32 @@ class _VerbReader:
         surface = self.words[self.at].text
         self.at += 1
         infinitive = ""
-        if self.lower == "to" and self.following and (known := find_lemma(self.following)) and "base" in known[1]:
+        if (
+            self.lower == "to"
+            and self.following
+            and (known := find_lemma(self.following))
+            and "base" in known[1]
+        ):
             infinitive = known[0]
-        return VerbGroup(verb, surface, tense, self.negated, self.hedged, self.adverbs, self.at, infinitive)
+        return VerbGroup(
+            verb=verb,
+            surface=surface,
+            tense=tense,
+            negated=self.negated,
+            hedged=self.hedged,
+            adverbs=self.adverbs,
+            after=self.at,
+            infinitive=infinitive,
+        )
 
 
-def parse_verb_group(words: Sequence[ClauseToken], at: int, like: Tense | None = None) -> VerbGroup | None:
+def parse_verb_group(
+    words: Sequence[ClauseToken], at: int, like: Tense | None = None
+) -> VerbGroup | None:
     """Parse the verb group that begins at ``at``.
-    ``like``: the tense of a verb it is joined to (and sold, and studying)."""
+
+    ``like``: the tense of a verb it is joined to (and sold, and studying).
+    """
     read = _VerbReader(words, at)
     read.skip_adverbs()
     word = read.lower
@@ -98,15 +132,23 @@ def parse_verb_group(words: Sequence[ClauseToken], at: int, like: Tense | None =
         return _parse_be(read, "present")
     if word in ("have", "'ve", "has", "had"):
         return _parse_have(read)
-    if word == "'d" and (read.following in ("been", "had") or (read.following == "never" and _has_participle(read))):
+    if word == "'d" and (
+        read.following in ("been", "had") or (read.following == "never" and _has_participle(read))
+    ):
         read.at += 1
         return _parse_have(read, moved=True)
     tense = "would" if read.hedged and word == "can" else _AUXILIARIES.get(word)
     if tense is not None:
         read.at += 1
         return _parse_bare(read, tense)
-    if word in ("do", "does", "did") and (read.following in _NOT or read.following in ADVERBS or _is_base(read.following)):
-        if read.following in ADVERBS and (whole := _parse_main(replace(read), like)) and _is_determined(read):
+    if word in ("do", "does", "did") and (
+        read.following in _NOT or read.following in ADVERBS or _is_base(read.following)
+    ):
+        if (
+            read.following in ADVERBS
+            and (whole := _parse_main(replace(read), like))
+            and _is_determined(read)
+        ):
             return whole  # "does all the cooking"
         read.at += 1
         return _parse_bare(read, "past" if word == "did" else "present")
@@ -121,7 +163,11 @@ def parse_verb_group(words: Sequence[ClauseToken], at: int, like: Tense | None =
 def _reads_once(read: _VerbReader) -> bool:
     """True for ``I read the first scene``, not ``I read the news``."""
     rest = [one.lower for one in read.words[read.at + 1 :]]
-    if len(rest) < 2 or rest[0] not in ("a", "an", "my", "that", "the", "this") or FREQUENCY.intersection(read.adverbs):
+    if (
+        len(rest) < 2
+        or rest[0] not in ("a", "an", "my", "that", "the", "this")
+        or FREQUENCY.intersection(read.adverbs)
+    ):
         return False
     return not read.words[read.at + 2].text[0].isupper() and not _REPEATED.intersection(rest)
 
@@ -146,10 +192,22 @@ def _parse_bare(read: _VerbReader, tense: Tense) -> VerbGroup | None:
         read.skip_adverbs()
         if (known := find_lemma(read.lower)) and known[1] & {"ing"}:
             return read.build_group(known[0], tense)
-        return VerbGroup("be", "be", tense, read.negated, read.hedged, read.adverbs, read.at)
+        return VerbGroup(
+            verb="be",
+            surface="be",
+            tense=tense,
+            negated=read.negated,
+            hedged=read.hedged,
+            adverbs=read.adverbs,
+            after=read.at,
+        )
     known = find_lemma(read.lower)
     if known is None:
-        return read.build_group(read.lower, tense) if read.lower.isalpha() and read.lower not in PREPOSITIONS | DETERMINERS else None
+        return (
+            read.build_group(read.lower, tense)
+            if read.lower.isalpha() and read.lower not in PREPOSITIONS | DETERMINERS
+            else None
+        )
     return read.build_group(known[0], tense) if "base" in known[1] else None
 
 
@@ -169,17 +227,20 @@ def _parse_be(read: _VerbReader, tense: str) -> VerbGroup | None:
         known
         and "ing" in known[1]
         and (word in FORMS or read.following)
-        and word not in ("interesting", "amazing", "exciting", "boring", "willing", "outgoing", "living")
+        and word
+        not in ("interesting", "amazing", "exciting", "boring", "willing", "outgoing", "living")
     ) or word == "living":
-        return read.build_group(known[0] if known else "live", "progressive" if tense == "present" else "was")
+        return read.build_group(
+            known[0] if known else "live", "progressive" if tense == "present" else "was"
+        )
     return VerbGroup(
-        "be",
-        "is" if tense == "present" else "was",
-        "present" if tense == "present" else "past",
-        read.negated,
-        read.hedged,
-        read.adverbs,
-        read.at,
+        verb="be",
+        surface="is" if tense == "present" else "was",
+        tense="present" if tense == "present" else "past",
+        negated=read.negated,
+        hedged=read.hedged,
+        adverbs=read.adverbs,
+        after=read.at,
     )
 
 
@@ -193,7 +254,11 @@ def _has_infinitive(read: _VerbReader) -> bool:
     return bool(
         after == "be"
         or (
-            (known and "base" in known[1] and after not in ("school", "church", "work", "camp", "dance", "practice", "bed"))
+            (
+                known
+                and "base" in known[1]
+                and after not in ("school", "church", "work", "camp", "dance", "practice", "bed")
+            )
             or (after == "work" and third in PREPOSITIONS)
         )
     )
@@ -223,11 +288,25 @@ def _parse_have(read: _VerbReader, *, moved: bool = False) -> VerbGroup | None:
         read.at += 1
         return _parse_bare(read, "must")
     known = find_lemma(read.lower)
-    if known and "part" in known[1] and word != "'s" and read.lower not in ("cost", "cast") and not (word == "had" and known[1] & {"base"}):
+    if (
+        known
+        and "part" in known[1]
+        and word != "'s"
+        and read.lower not in ("cost", "cast")
+        and not (word == "had" and known[1] & {"base"})
+    ):
         return read.build_group(known[0], "perfect")
     if word == "'ve":
         return None
-    return VerbGroup("have", read.words[at].text, "past" if word == "had" else "present", read.negated, read.hedged, read.adverbs, read.at)
+    return VerbGroup(
+        verb="have",
+        surface=read.words[at].text,
+        tense="past" if word == "had" else "present",
+        negated=read.negated,
+        hedged=read.hedged,
+        adverbs=read.adverbs,
+        after=read.at,
+    )
 
 
 def _parse_been(read: _VerbReader) -> VerbGroup | None:
@@ -238,7 +317,15 @@ def _parse_been(read: _VerbReader) -> VerbGroup | None:
         return read.build_group(known[0], "been")
     if not read.lower:
         return None
-    return VerbGroup("be", "been", "perfect", read.negated, read.hedged, read.adverbs, read.at)
+    return VerbGroup(
+        verb="be",
+        surface="been",
+        tense="perfect",
+        negated=read.negated,
+        hedged=read.hedged,
+        adverbs=read.adverbs,
+        after=read.at,
+    )
 
 
 def _parse_main(read: _VerbReader, like: Tense | None) -> VerbGroup | None:
@@ -247,7 +334,16 @@ def _parse_main(read: _VerbReader, like: Tense | None) -> VerbGroup | None:
     if word == "wanna":
         read.at += 1
         if (inner := find_lemma(read.lower)) and "base" in inner[1]:
-            return VerbGroup("want", "want", "present", read.negated, read.hedged, read.adverbs, read.at, inner[0])
+            return VerbGroup(
+                verb="want",
+                surface="want",
+                tense="present",
+                negated=read.negated,
+                hedged=read.hedged,
+                adverbs=read.adverbs,
+                after=read.at,
+                infinitive=inner[0],
+            )
         return None
     if known is None:
         return None
@@ -258,10 +354,24 @@ def _parse_main(read: _VerbReader, like: Tense | None) -> VerbGroup | None:
         return read.build_group(verb, "past")
     if forms == {"ing"}:
         return read.build_group(verb, "progressive")
-    if "past" in forms and word in ("quit", "set", "put", "cut", "hit", "shut", "split", "hurt", "spread", "burst", "beat"):
+    if "past" in forms and word in (
+        "quit",
+        "set",
+        "put",
+        "cut",
+        "hit",
+        "shut",
+        "split",
+        "hurt",
+        "spread",
+        "burst",
+        "beat",
+    ):
         return read.build_group(verb, "past")
     if word == "read" and (
-        _reads_once(read) or _JUST.intersection(read.adverbs) or any(one.lower in _AGO for one in read.words[read.at :])
+        _reads_once(read)
+        or _JUST.intersection(read.adverbs)
+        or any(one.lower in _AGO for one in read.words[read.at :])
     ):
         return read.build_group(verb, "past")
     if forms & {"base", "s"}:

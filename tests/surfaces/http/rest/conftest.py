@@ -24,7 +24,9 @@ class Served:
 
 @pytest.fixture(scope="module")
 def served() -> Iterator[Served]:
-    with temp_engine(user="nobody", limits__text_bytes=70_000, limits__meta_bytes=2000, limits__results=100) as engine:
+    with temp_engine(
+        user="nobody", limits__text_bytes=70_000, limits__meta_bytes=2000, limits__results=100
+    ) as engine:
         app = create_app(engine, engine.settings, [RestMount(engine, engine.settings)])
         with running(app) as url:
             yield Served(url, engine)

@@ -9,8 +9,15 @@ from tests.surfaces.http.rest.conftest import Served
 def test_every_route_declares_its_answers(served: Served) -> None:
     """Each route has a summary, a model for its success, and problem bodies for every failure."""
     described = httpx2.get(served.url + "/openapi.json").json()
-    routes = {(path, method): told for path, held in described["paths"].items() for method, told in held.items() if path.startswith("/v1/")}
-    routes = {(path, method): told for (path, method), told in routes.items() if not path.endswith("/")}
+    routes = {
+        (path, method): told
+        for path, held in described["paths"].items()
+        for method, told in held.items()
+        if path.startswith("/v1/")
+    }
+    routes = {
+        (path, method): told for (path, method), told in routes.items() if not path.endswith("/")
+    }
     assert len(routes) >= 27
     for name, told in routes.items():
         answers = told["responses"]
@@ -21,7 +28,10 @@ def test_every_route_declares_its_answers(served: Served) -> None:
             if status in ("200", "201", "202"):
                 every = {"application/json", "application/jsonl", "application/zip", "text/csv"}
                 assert kinds in ({"application/json"}, {"application/jsonl"}, every), name
-                assert "application/jsonl" in kinds or {"$ref", "anyOf"} & answer["content"]["application/json"]["schema"].keys(), name
+                assert (
+                    "application/jsonl" in kinds
+                    or {"$ref", "anyOf"} & answer["content"]["application/json"]["schema"].keys()
+                ), name
             elif status not in ("204", "304"):
                 assert kinds == {"application/problem+json"}, (name, status)
 
@@ -30,5 +40,7 @@ def test_the_whole_server_has_the_api(served: Served) -> None:
     """The server's own list of parts has the API before the proxy, which takes every path left."""
     from engrams.surfaces.http.loadmounts import MODULES, load_mounts
 
-    assert list(MODULES).index("engrams.surfaces.http.rest.mount") < list(MODULES).index("engrams.surfaces.proxy.mount")
+    assert list(MODULES).index("engrams.surfaces.http.rest.mount") < list(MODULES).index(
+        "engrams.surfaces.proxy.mount"
+    )
     assert len(load_mounts(served.engine, served.engine.settings)) == len(MODULES)

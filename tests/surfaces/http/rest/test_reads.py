@@ -11,14 +11,18 @@ from engrams.ports import EXTRACT, JobClaim, JobFailure, JobSpec
 
 
 def test_explain_tells_all_and_changes_nothing(api: httpx2.Client) -> None:
-    """Every candidate with its scores and the reason it was dropped; no memory is different afterwards."""
+    """Every candidate with its scores and the reason it was dropped;
+    no memory is different afterwards.
+    """
     for number in range(12):
         add(api, f"Crate {number} is stored in hall {number % 3}.")
     before = api.get("/export").text
     told = api.post("/explain", json={"query": "which crate is in hall 2?", "limit": 3}).json()
     assert len(told["hits"]) == 3
     assert told["rows"]
-    assert {row["id"] for row in told["rows"] if not row["dropped"]} == {hit["memory"]["id"] for hit in told["hits"]}
+    assert {row["id"] for row in told["rows"] if not row["dropped"]} == {
+        hit["memory"]["id"] for hit in told["hits"]
+    }
     assert all(row["parts"] for row in told["rows"][:3])
     assert api.get("/export").text == before
 
@@ -27,25 +31,54 @@ def test_search_takes_tests_kinds_and_times(api: httpx2.Client) -> None:
     """Only what passes every test, of these kinds, as it was at that time."""
     one = add(api, "The red kayak hangs in the barn.", tags=["boat"])
     add(api, "The blue kayak lies at the pier.")
-    asked = {"query": "where is the kayak?", "where": [{"field": "tags", "op": "contains", "value": "boat"}]}
+    asked = {
+        "query": "where is the kayak?",
+        "where": [{"field": "tags", "op": "contains", "value": "boat"}],
+    }
     assert [hit["memory"]["id"] for hit in api.post("/search", json=asked).json()["hits"]] == [one]
     assert api.post("/search", json={"query": "kayak", "kinds": ["procedure"]}).json()["hits"] == []
     assert api.post("/search", json={"query": "kayak", "as_of": "2001-01-01"}).json()["hits"] == []
     assert api.post("/search", json={"query": "kayak", "limit": 0}).json()["hits"] == []
-    problem(api.post("/search", json={"query": "kayak", "where": [{"field": "no_such", "value": 1}]}), 400)
-    problem(api.post("/search", json={"query": "kayak", "where": [{"field": "tags", "op": "like", "value": 1}]}), 422)
-    problem(api.post("/search", json={"query": "kayak", "where": [{"field": "scope", "op": "in", "value": [1]}]}), 422)
+    problem(
+        api.post("/search", json={"query": "kayak", "where": [{"field": "no_such", "value": 1}]}),
+        400,
+    )
+    problem(
+        api.post(
+            "/search",
+            json={"query": "kayak", "where": [{"field": "tags", "op": "like", "value": 1}]},
+        ),
+        422,
+    )
+    problem(
+        api.post(
+            "/search",
+            json={"query": "kayak", "where": [{"field": "scope", "op": "in", "value": [1]}]},
+        ),
+        422,
+    )
     problem(api.post("/search", json={}), 422)
 
 
 def test_the_same_words_in_another_order_are_both_found(api: httpx2.Client) -> None:
     """Who lent to whom is told apart; the same statement with its words moved is found once."""
-    texts = ["Tilda lent Ruth her red bicycle.", "Ruth lent Tilda her red bicycle.", "Now I live in Bergen.", "I live in Bergen now."]
+    texts = [
+        "Tilda lent Ruth her red bicycle.",
+        "Ruth lent Tilda her red bicycle.",
+        "Now I live in Bergen.",
+        "I live in Bergen now.",
+    ]
     for text in texts:
         api.post("/memories", json={"text": text})
-    found = [hit["memory"]["text"] for hit in api.post("/search", json={"query": "who lent the red bicycle?"}).json()["hits"]]
+    found = [
+        hit["memory"]["text"]
+        for hit in api.post("/search", json={"query": "who lent the red bicycle?"}).json()["hits"]
+    ]
     assert set(texts[:2]) <= set(found)
-    found = [hit["memory"]["text"] for hit in api.post("/search", json={"query": "where do I live, in Bergen?"}).json()["hits"]]
+    found = [
+        hit["memory"]["text"]
+        for hit in api.post("/search", json={"query": "where do I live, in Bergen?"}).json()["hits"]
+    ]
     assert len(set(texts[2:]) & set(found)) == 1
 
 
@@ -60,7 +93,9 @@ def test_context_keeps_its_budget(api: httpx2.Client) -> None:
 
 
 def test_out_and_in_again(api: httpx2.Client, person: Person) -> None:
-    """An export imports into another person's empty memory as it was, and a second time stores nothing."""
+    """An export imports into another person's empty memory as it was, and a second time stores
+    nothing.
+    """
     one = add(api, "The spare key hangs in the shed.", tags=["key"])
     api.delete(f"/memories/{add(api, 'The old lock is broken.')}")
     out = api.get("/export")
@@ -70,16 +105,29 @@ def test_out_and_in_again(api: httpx2.Client, person: Person) -> None:
     assert first["stored"] >= 2
     assert not first["bad"]
     assert other.get(f"/memories/{one}").json()["tags"] == ["key"]
-    assert other.post("/import", content=out.content, params={"format": "engrams"}).json()["stored"] == 0
+    assert (
+        other.post("/import", content=out.content, params={"format": "engrams"}).json()["stored"]
+        == 0
+    )
     assert other.get("/memories", params={"status": "forgotten"}).json()["memories"]
 
 
 def test_imports_report_what_is_unreadable(api: httpx2.Client) -> None:
-    """A broken line is named, and with skip_bad the rest imported; an unknown format is a problem."""
-    lines = [json.dumps({"role": "user", "content": "I keep bees."}), "{broken", json.dumps({"role": "user", "content": "I sell honey."})]
+    """A broken line is named, and with skip_bad the rest imported;
+    an unknown format is a problem.
+    """
+    lines = [
+        json.dumps({"role": "user", "content": "I keep bees."}),
+        "{broken",
+        json.dumps({"role": "user", "content": "I sell honey."}),
+    ]
     body = "\n".join(lines).encode()
-    assert "Line 2" in api.post("/import", content=body, params={"format": "turns"}).json()["detail"]
-    report = api.post("/import", content=body, params={"format": "turns", "skip_bad": "true"}).json()
+    assert (
+        "Line 2" in api.post("/import", content=body, params={"format": "turns"}).json()["detail"]
+    )
+    report = api.post(
+        "/import", content=body, params={"format": "turns", "skip_bad": "true"}
+    ).json()
     assert (report["stored"], len(report["bad"])) == (2, 1)
     problem(api.post("/import", content=b"x", params={"format": "zip"}), 422)
 
@@ -93,14 +141,18 @@ def test_numbers(api: httpx2.Client) -> None:
 
 def test_jobs_that_failed(served: Served, person: Person) -> None:
     """A failed job shows to its owner alone, who may retry it; nobody else can."""
-    ann, bob = person(), person()
-    store, now = served.engine.store, served.engine.now()
+    ann = person()
+    bob = person()
+    store = served.engine.store
+    now = served.engine.now()
     scope = f"user/{ann.headers['x-engrams-user']}"
     store.enqueue((JobSpec(EXTRACT + "-x", scope + "|1", {"scope": scope, "items": []}),), now)
     job = store.claim(JobClaim("test", now, kinds=(EXTRACT + "-x",)))
     assert job
     store.fail(JobFailure(job.lease, "the plum tree failed", now, None))
-    assert [(each["id"], each["error"]) for each in ann.get("/jobs").json()["dead"]] == [(job.id, "the plum tree failed")]
+    assert [(each["id"], each["error"]) for each in ann.get("/jobs").json()["dead"]] == [
+        (job.id, "the plum tree failed")
+    ]
     assert "plum" not in bob.get("/jobs").text
     problem(bob.post("/jobs/retry", json={"ids": [job.id]}), 404)
     assert bob.post("/jobs/retry", json={}).json()["retried"] == 0
@@ -109,7 +161,8 @@ def test_jobs_that_failed(served: Served, person: Person) -> None:
 
 def test_two_owners_never_meet(served: Served, person: Person) -> None:
     """On every route, with the other's ids and cursors, nobody sees or changes what is another's."""
-    ann, bob = person(), person()
+    ann = person()
+    bob = person()
     hers = add(ann, "Ann hid the xylophone in the cellar.", tags=["secret"])
     add(ann, "Ann hid the xylophone twice.")
     add(bob, "Bob has no instrument.")
@@ -126,7 +179,10 @@ def test_two_owners_never_meet(served: Served, person: Person) -> None:
     ask = {"query": "where is the xylophone hidden?"}
     answers += [bob.post(path, json=ask) for path in ("/search", "/explain", "/context")]
     answers += [bob.post("/search", json={**ask, "where": [{"field": "id", "value": hers}]})]
-    answers += [bob.get("/memories", params=sent) for sent in ({}, {"after": hers}, {"tag": "secret"}, {"text": "xylophone"})]
+    answers += [
+        bob.get("/memories", params=sent)
+        for sent in ({}, {"after": hers}, {"tag": "secret"}, {"text": "xylophone"})
+    ]
     answers += [bob.get(path) for path in ("/export", "/scopes", "/stats", "/jobs")]
     answers += [bob.get("/memories", params={"project": "x/../" + ann.headers["x-engrams-user"]})]
     for answer in answers:

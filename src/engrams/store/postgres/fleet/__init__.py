@@ -14,12 +14,17 @@ from engrams.store.postgres.fleet.uploadpieces import PostgresUploads
 
 class PostgresFleetTables:
     """Every table of ``ports.FleetTables`` in one database.
-    ``is_shared``: the database belongs to a store, which closes it."""
+
+    ``is_shared``: the database belongs to a store, which closes it.
+    """
 
     def __init__(self, database: PostgresDatabase, *, is_shared: bool = False) -> None:
         close = _do_nothing if is_shared else database.close
-        self.keys, self.events = PostgresApiKeys(database, close), PostgresAuditEvents(database, close)
-        self.logs = {name: PostgresSessionLog(name, database, close) for name in get_args(SessionLogName)}
+        self.keys = PostgresApiKeys(database, close)
+        self.events = PostgresAuditEvents(database, close)
+        self.logs = {
+            name: PostgresSessionLog(name, database, close) for name in get_args(SessionLogName)
+        }
         self.uploads = PostgresUploads(database)
 
 

@@ -22,12 +22,14 @@ _TOGETHER = 5_000
 class PostgresAuditEvents:
     """Events of a fleet, a row each.
 
-    An owner's are listed with the right of that owner, everything else with that of the fleet."""
+    An owner's are listed with the right of that owner, everything else with that of the fleet.
+    """
 
     is_remote = True
 
     def __init__(self, database: PostgresDatabase, close: Callable[[], None]) -> None:
-        self._database, self.close = database, close
+        self._database = database
+        self.close = close
         self._queries = load_queries(__package__)
 
     def append_events(self, batch: AuditEventBatch) -> None:
@@ -49,21 +51,27 @@ class PostgresAuditEvents:
 
     def list_days(self) -> tuple[date, ...]:
         with self._database.asking(None) as connection:
-            return tuple(to_datetime(at).date() for (at,) in connection.execute(self._queries["list_event_days"]).fetchall())
+            return tuple(
+                to_datetime(at).date()
+                for (at,) in connection.execute(self._queries["list_event_days"]).fetchall()
+            )
 
     def iter_day(self, day: date) -> Iterator[AuditLogEntry]:
         place: tuple[Any, ...] = (_start(day) - 1, _LATEST, "")
         full = True
         while full:
             with self._database.asking(None) as connection:
-                rows = connection.execute(self._queries["read_events"], (*place, _start(day) + _DAY, _TOGETHER)).fetchall()
+                rows = connection.execute(
+                    self._queries["read_events"], (*place, _start(day) + _DAY, _TOGETHER)
+                ).fetchall()
             yield from map(_to_entry, rows)
             full = len(rows) == _TOGETHER
             if full:
                 place = rows[-1][0], rows[-1][8], rows[-1][3]
 
     def drop_events(self, before: date) -> int:
-        dropped, number = 0, _TOGETHER
+        dropped = 0
+        number = _TOGETHER
         while number >= _TOGETHER:
             number = self._database.write(None, self._drop_some, _start(before))
             dropped += number

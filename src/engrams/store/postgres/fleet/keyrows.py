@@ -20,7 +20,8 @@ class PostgresApiKeys:
     is_remote = True
 
     def __init__(self, database: PostgresDatabase, close: Callable[[], None]) -> None:
-        self._database, self.close = database, close
+        self._database = database
+        self.close = close
         self._queries = load_queries(__package__)
 
     def find_key(self, id: str) -> ApiKey | None:
@@ -34,9 +35,17 @@ class PostgresApiKeys:
 
     def save_key(self, key: ApiKey) -> ApiKey:
         values = (
-            key.id, key.name, key.owner.key, ",".join(key.rights), key.digest, micros(key.created_at), _to_micros(key.expires_at),
-            _to_micros(key.revoked_at), key.minute_requests, key.daily_requests,
-        )  # fmt: skip
+            key.id,
+            key.name,
+            key.owner.key,
+            ",".join(key.rights),
+            key.digest,
+            micros(key.created_at),
+            _to_micros(key.expires_at),
+            _to_micros(key.revoked_at),
+            key.minute_requests,
+            key.daily_requests,
+        )
 
         def save(connection: SqlConnection) -> ApiKey:
             return _to_key(connection.execute(self._queries["save_key"], values).fetchall()[0])
@@ -47,7 +56,9 @@ class PostgresApiKeys:
 def _to_key(row: tuple[Any, ...]) -> ApiKey:
     id, name, owner, rights, digest, created, expires, revoked, minute, daily = row
     times = to_datetime(created), decode_time(expires), decode_time(revoked)
-    return ApiKey(id, name, Scope.parse(owner), tuple(rights.split(",")), digest, *times, minute, daily)
+    return ApiKey(
+        id, name, Scope.parse(owner), tuple(rights.split(",")), digest, *times, minute, daily
+    )
 
 
 def _to_micros(moment: datetime | None) -> int | None:

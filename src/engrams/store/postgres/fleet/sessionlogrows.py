@@ -18,12 +18,16 @@ _KEY = 32
 class PostgresSessionLog:
     """One log of a fleet; all share one hash key.
 
-    An owner's records are written and listed with the right of that owner, everything else with that of the fleet."""
+    An owner's records are written and listed with the right of that owner, everything else with
+    that of the fleet.
+    """
 
     exists = True
 
     def __init__(self, name: str, database: PostgresDatabase, close: Callable[[], None]) -> None:
-        self._name, self._database, self.close = name, database, close
+        self._name = name
+        self._database = database
+        self.close = close
         self._queries = load_queries(__package__)
         self._key = b""
 
@@ -42,7 +46,15 @@ class PostgresSessionLog:
 
     def add(self, row: SessionLogRow) -> bool:
         owner = _find_owner(row.owner or "")
-        values = (self._name, "" if owner is None else owner.key, row.id, row.at, row.owner or "", row.session, row.data)
+        values = (
+            self._name,
+            "" if owner is None else owner.key,
+            row.id,
+            row.at,
+            row.owner or "",
+            row.session,
+            row.data,
+        )
         return self._change(owner, "add_session_log", *values) > 0
 
     def find(self, query: SessionLogSearch) -> list[SessionLogRow]:

@@ -23,7 +23,8 @@ _TOGETHER = 16
 class PostgresUploads:
     """Uploads of a fleet: any machine receives, and any machine imports them.
 
-    The database's clock says when one was touched."""
+    The database's clock says when one was touched.
+    """
 
     is_shared = True
 
@@ -56,7 +57,10 @@ class PostgresUploads:
             return True
 
         if not self._database.write(owner, append):
-            raise ConflictError(f"The file has {self.measure(owner, id)} bytes, not {offset}.", hint="Continue at that offset.")
+            raise ConflictError(
+                f"The file has {self.measure(owner, id)} bytes, not {offset}.",
+                hint="Continue at that offset.",
+            )
 
     @contextmanager
     def open(self, owner: Scope, id: str) -> Iterator[Path]:

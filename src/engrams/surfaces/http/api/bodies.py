@@ -35,9 +35,11 @@ class AgentServiceInfoResponse(BaseModel):
 
 class AgentTraceCandidateResponse(BaseModel):
     """Candidate of a read.
+
     ``dropped``: why it was not selected, "below_sim_threshold" where it was under the floor.
 
-    ``sim``, ``recency`` and ``importance`` are 0..1; ``parts`` add up to ``score``."""
+    ``sim``, ``recency`` and ``importance`` are 0..1; ``parts`` add up to ``score``.
+    """
 
     id: str
     text: str
@@ -97,7 +99,9 @@ class TopicGraphResponse(BaseModel):
 class AgentMemoryCountsResponse(BaseModel):
     """Number of memories by tier.
 
-    ``l0``: the working tier, ``l1``: recent, ``registry``: long term; ``hot``: cached in this process; ``kg``: size of the graph."""
+    ``l0``: the working tier, ``l1``: recent, ``registry``: long term; ``hot``: cached in this
+    process; ``kg``: size of the graph.
+    """
 
     l0: int
     l1: int

@@ -13,8 +13,20 @@ from engrams.surfaces.http.rest.requests import Count, Measure, RequestBody
 from engrams.types import HistoryEntry, Receipt, Record
 
 _LABELS = {"user": "user_id", "agent": "agent_id", "project": "app_id", "conversation": "run_id"}
-_EVENTS = {"stored": "ADD", "redacted": "ADD", "incognito": "ADD", "duplicate": "NONE", "refused": "NONE", "unsaved": "NONE"}
+_EVENTS = {
+    "stored": "ADD",
+    "redacted": "ADD",
+    "incognito": "ADD",
+    "duplicate": "NONE",
+    "refused": "NONE",
+    "unsaved": "NONE",
+}
 _CHANGES = {"add": "ADD", "forget": "DELETE", "purge": "DELETE"}
+
+
+MOST = 1000
+
+Name = Annotated[str, Field(max_length=200)]
 
 
 class Mem0MemoryResponse(BaseModel):
@@ -104,7 +116,11 @@ class Mem0PingResponse(BaseModel):
 def to_memory(record: Record, score: float | None, changed_at: datetime) -> Mem0MemoryResponse:
     """Convert a memory; of two labels of one name the innermost counts."""
     labels = record.scope.labels
-    pairs = {name: value for name, value in zip(labels[::2], labels[1::2], strict=False) if name in _LABELS}
+    pairs = {
+        name: value
+        for name, value in zip(labels[::2], labels[1::2], strict=False)
+        if name in _LABELS
+    }
     named: dict[str, Any] = {_LABELS[name]: value for name, value in pairs.items()}
     at = record.recorded_at
     return Mem0MemoryResponse(
@@ -114,7 +130,9 @@ def to_memory(record: Record, score: float | None, changed_at: datetime) -> Mem0
         categories=list(record.tags),
         created_at=at,
         updated_at=changed_at,
-        expiration_date=str((record.valid_to - timedelta(days=1)).date()) if record.valid_to else None,
+        expiration_date=str((record.valid_to - timedelta(days=1)).date())
+        if record.valid_to
+        else None,
         score=None if score is None else round(float(score), 6),
         **named,
     )
@@ -124,11 +142,15 @@ def to_events(receipt: Receipt, text: str) -> list[Mem0AddEventResponse]:
     """Convert a receipt: the text itself and the memories derived from it."""
     own = [
         Mem0AddEventResponse(
-            id=receipt.id, memory=text if receipt.id and receipt.outcome != "refused" else "", event=_EVENTS[receipt.outcome]
+            id=receipt.id,
+            memory=text if receipt.id and receipt.outcome != "refused" else "",
+            event=_EVENTS[receipt.outcome],
         )
     ]
     return own + [
-        Mem0AddEventResponse(id=each.id, memory=each.text, event="UPDATE" if each.replaces else "ADD")
+        Mem0AddEventResponse(
+            id=each.id, memory=each.text, event="UPDATE" if each.replaces else "ADD"
+        )
         for each in receipt.derived
         if each.id
     ]
@@ -149,11 +171,6 @@ def to_change(record: Record, entry: HistoryEntry) -> Mem0HistoryEntryResponse:
 def _text(side: Mapping[str, Any]) -> str | None:
     value = side.get("text")
     return value if isinstance(value, str) else None
-
-
-MOST = 1000
-
-Name = Annotated[str, Field(max_length=200)]
 
 
 class Mem0RequestBody(RequestBody):
@@ -185,7 +202,9 @@ class Mem0AddRequest(Mem0ScopedRequest):
     metadata: dict[str, Any] | None = None
     infer: StrictBool = True
     timestamp: Measure | None = Field(None, description="Seconds since 1970.")
-    expiration_date: str | None = Field(None, description="Last day on which it is found: 2027-01-31.")
+    expiration_date: str | None = Field(
+        None, description="Last day on which it is found: 2027-01-31."
+    )
 
 
 class Mem0SearchRequest(Mem0ScopedRequest):
@@ -221,8 +240,12 @@ class Mem0OpenSourceUpdateRequest(Mem0UpdateRequest):
 
     def to_update(self) -> Mem0UpdateRequest:
         """Return the update with its text by one name."""
-        text = next((given for given in (self.text, self.data, self.memory) if given is not None), None)
-        return Mem0UpdateRequest(text=text, metadata=self.metadata, expiration_date=self.expiration_date)
+        text = next(
+            (given for given in (self.text, self.data, self.memory) if given is not None), None
+        )
+        return Mem0UpdateRequest(
+            text=text, metadata=self.metadata, expiration_date=self.expiration_date
+        )
 
 
 class Mem0FeedbackRequest(Mem0RequestBody):

@@ -19,7 +19,13 @@ from engrams.types import Scope
 
 LABELS = {"user_id": "user", "agent_id": "agent", "app_id": "project", "run_id": "conversation"}
 _DEEPEST = 8
-_FIELDS = {"created_at": "recorded_at", "updated_at": "recorded_at", "timestamp": "recorded_at", "categories": "tags", "memory_ids": "id"}
+_FIELDS = {
+    "created_at": "recorded_at",
+    "updated_at": "recorded_at",
+    "timestamp": "recorded_at",
+    "categories": "tags",
+    "memory_ids": "id",
+}
 _OPS: dict[str, Literal["eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "contains"]] = {
     "eq": "eq",
     "ne": "ne",
@@ -45,11 +51,15 @@ class Mem0ScopeFilter:
     where: Where | None
 
 
-def find_target(request: Request, ids: Mapping[str, str], filters: Mapping[str, Any] | None = None) -> Mem0ScopeFilter:
+def find_target(
+    request: Request, ids: Mapping[str, str], filters: Mapping[str, Any] | None = None
+) -> Mem0ScopeFilter:
     """Find the part of the caller's memory that ids and filters name.
 
-    mem0 clients name no user where they name a memory by its id, so their users are parts of one owner's memory, with a key and without.
-    InputError: the filters name several users, or something unknown."""
+    mem0 clients name no user where they name a memory by its id, so their users are parts of one
+    owner's memory, with a key and without. InputError: the filters name several users, or something
+    unknown.
+    """
     tree = dict(filters or {})
     given = {**_find_ids(tree, 0), **ids}
     caller = find_caller(request, "")
@@ -58,14 +68,21 @@ def find_target(request: Request, ids: Mapping[str, str], filters: Mapping[str, 
         if given.get(name):
             scope = scope.within(LABELS[name], given[name])
     places = _IdPlaces(caller.engine, caller.owner, frozenset(given.items()))
-    tests = [*_scope_conditions(caller.engine, caller.owner, user, given), *_to_conditions(tree, 0, places)]
-    return Mem0ScopeFilter(caller.engine, caller.owner, scope, Where("and", tuple(tests)) if tests else None)
+    tests = [
+        *_scope_conditions(caller.engine, caller.owner, user, given),
+        *_to_conditions(tree, 0, places),
+    ]
+    return Mem0ScopeFilter(
+        caller.engine, caller.owner, scope, Where("and", tuple(tests)) if tests else None
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class _IdPlaces:
     """Places of user, agent, app and run ids in one owner's memory.
-    ``given``: those that limit everything already."""
+
+    ``given``: those that limit everything already.
+    """
 
     engine: MemoryEngine
     owner: Scope
@@ -75,7 +92,11 @@ class _IdPlaces:
         """Yield the conditions that match an id, or any of several."""
         if isinstance(value, Mapping):
             value = value.get("eq") or value.get("in")
-        ids = [str(each) for each in (value if isinstance(value, list) else [value]) if each not in (None, "", "*")]
+        ids = [
+            str(each)
+            for each in (value if isinstance(value, list) else [value])
+            if each not in (None, "", "*")
+        ]
         if not ids or (len(ids) == 1 and (name, ids[0]) in self.given):
             return
         parts = [part for id in ids for part in self._find_one(name, id)]
@@ -85,7 +106,9 @@ class _IdPlaces:
 
     def _find_one(self, name: str, id: str) -> Iterator[Condition | Where]:
         user = user_scope(self.owner, id if name == "user_id" else "")
-        yield from _scope_conditions(self.engine, self.owner, user, {} if name == "user_id" else {name: id})
+        yield from _scope_conditions(
+            self.engine, self.owner, user, {} if name == "user_id" else {name: id}
+        )
 
 
 def parse_filters(text: str) -> dict[str, Any]:
@@ -131,14 +154,25 @@ def _single_id(value: Any) -> str:
     return "" if value in (None, "*") else str(value)
 
 
-def _scope_conditions(engine: MemoryEngine, owner: Scope, user: Scope, given: Mapping[str, str]) -> Iterator[Condition | Where]:
+def _scope_conditions(
+    engine: MemoryEngine, owner: Scope, user: Scope, given: Mapping[str, str]
+) -> Iterator[Condition | Where]:
     """Yield conditions for every part named; none for a whole owner."""
-    wanted = [(LABELS[name], given[name]) for name in ("agent_id", "app_id", "run_id") if given.get(name)]
+    wanted = [
+        (LABELS[name], given[name]) for name in ("agent_id", "app_id", "run_id") if given.get(name)
+    ]
     if wanted:
-        yield Condition("scope", "in", [scope.key for scope in engine.scopes(owner) if _has_labels(scope, user, wanted)])
+        yield Condition(
+            "scope",
+            "in",
+            [scope.key for scope in engine.scopes(owner) if _has_labels(scope, user, wanted)],
+        )
     elif user != owner:
         # Everything below "a/b" sorts between "a/b/" and "a/b0": "0" is the character after "/".
-        under = Where("and", (Condition("scope", "gte", f"{user.key}/"), Condition("scope", "lt", f"{user.key}0")))
+        under = Where(
+            "and",
+            (Condition("scope", "gte", f"{user.key}/"), Condition("scope", "lt", f"{user.key}0")),
+        )
         yield Where("or", (Condition("scope", "eq", user.key), under))
 
 
@@ -148,17 +182,25 @@ def _has_labels(scope: Scope, user: Scope, wanted: list[tuple[str, str]]) -> boo
     return scope.labels[: len(user.labels)] == user.labels and pairs.issuperset(wanted)
 
 
-def _to_conditions(tree: Mapping[str, Any], depth: int, places: _IdPlaces) -> Iterator[Condition | Where]:
+def _to_conditions(
+    tree: Mapping[str, Any], depth: int, places: _IdPlaces
+) -> Iterator[Condition | Where]:
     for name, value in _filter_items(tree, depth):
         match name:
             case "AND" | "OR" | "NOT":
                 given = value if isinstance(value, list) else [value]
-                parts = [list(_to_conditions(_require_object(each), depth + 1, places)) for each in given]
+                parts = [
+                    list(_to_conditions(_require_object(each), depth + 1, places)) for each in given
+                ]
                 if name == "OR" and not all(parts):
                     continue
                 kept = tuple(Where("and", tuple(each)) for each in parts if each)
                 if kept:
-                    yield Where("not", (Where("or", kept),)) if name == "NOT" else Where("and" if name == "AND" else "or", kept)
+                    yield (
+                        Where("not", (Where("or", kept),))
+                        if name == "NOT"
+                        else Where("and" if name == "AND" else "or", kept)
+                    )
             case "metadata":
                 for key, held in _require_object(value).items():
                     yield from _field_conditions(f"meta.{key}", held)
@@ -173,13 +215,16 @@ def _to_conditions(tree: Mapping[str, Any], depth: int, places: _IdPlaces) -> It
 def _field_conditions(field: str, value: Any) -> Iterator[Condition]:
     """Yield conditions of one field.
 
-    ``{"gte": 1, "lt": 5}`` gives two, a plain value equality, ``*`` existence."""
+    ``{"gte": 1, "lt": 5}`` gives two, a plain value equality, ``*`` existence.
+    """
     if value == "*":
         yield Condition(field, "exists", True)
     elif isinstance(value, Mapping):
         for op, wanted in value.items():
             if op not in _OPS:
-                raise InputError(f"There is no operator {str(op)[:40]!r}.", hint=f"Operators: {', '.join(_OPS)}.")
+                raise InputError(
+                    f"There is no operator {str(op)[:40]!r}.", hint=f"Operators: {', '.join(_OPS)}."
+                )
             yield Condition(field, _OPS[op], _condition_value(field, wanted))
     elif field == "tags":
         yield Condition(field, "contains", value)
@@ -201,7 +246,10 @@ def _condition_value(field: str, value: Any) -> Any:
 def _filter_items(tree: Mapping[str, Any], depth: int) -> Iterator[tuple[str, Any]]:
     if depth > _DEEPEST:
         raise InputError(f"The filters are nested deeper than {_DEEPEST} levels.")
-    yield from ((name.upper() if name.upper() in ("AND", "OR", "NOT") else name, value) for name, value in tree.items())
+    yield from (
+        (name.upper() if name.upper() in ("AND", "OR", "NOT") else name, value)
+        for name, value in tree.items()
+    )
 
 
 def _require_object(value: Any) -> Mapping[str, Any]:

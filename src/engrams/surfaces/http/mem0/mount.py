@@ -11,7 +11,13 @@ from engrams.engine import MemoryEngine
 from engrams.errors import InputError
 from engrams.settings import Settings
 from engrams.surfaces.http.loadmounts import RouterMount
-from engrams.surfaces.http.mem0 import bodies, opensourcepaths, operations, projectpaths, webhookpaths
+from engrams.surfaces.http.mem0 import (
+    bodies,
+    opensourcepaths,
+    operations,
+    projectpaths,
+    webhookpaths,
+)
 from engrams.surfaces.http.mem0.filters import LABELS, find_target, parse_filters
 from engrams.surfaces.http.rest.calleridentity import find_caller
 from engrams.surfaces.http.rest.errors import error_responses, limited_route
@@ -25,7 +31,8 @@ def _add_write_routes(routes: APIRouter, settings: Settings) -> None:
     def add(request: Request, body: bodies.Mem0AddRequest) -> bodies.Mem0AddResponse:
         """Store the messages of a conversation.
 
-        Each event is a stored message or a memory derived from one."""
+        Each event is a stored message or a memory derived from one.
+        """
         return operations.add_messages(request, body, settings)
 
 
@@ -55,8 +62,13 @@ def _add_read_routes(routes: APIRouter, settings: Settings) -> None:
     def entities(request: Request) -> bodies.Mem0EntityListResponse:
         """List users, agents, apps and runs that have memories."""
         caller = find_caller(request, "")
-        found = dict.fromkeys(pair for scope in caller.engine.scopes(caller.owner) for pair in _entity_pairs(scope))
-        rows = [bodies.Mem0EntityResponse(id=f"{kind}:{name}", name=name, type=kind) for kind, name in found]
+        found = dict.fromkeys(
+            pair for scope in caller.engine.scopes(caller.owner) for pair in _entity_pairs(scope)
+        )
+        rows = [
+            bodies.Mem0EntityResponse(id=f"{kind}:{name}", name=name, type=kind)
+            for kind, name in found
+        ]
         return bodies.Mem0EntityListResponse(results=rows, count=len(rows))
 
 
@@ -67,13 +79,19 @@ def _add_memory_routes(routes: APIRouter, settings: Settings) -> None:
         return operations.read_memory(request, id)
 
     @routes.put("/v1/memories/{id}/", responses=error_responses(404, 409))
-    def change(request: Request, id: str, body: bodies.Mem0UpdateRequest) -> bodies.Mem0MemoryResponse:
+    def change(
+        request: Request, id: str, body: bodies.Mem0UpdateRequest
+    ) -> bodies.Mem0MemoryResponse:
         """Change a memory's text or metadata."""
         return operations.edit_memory(request, id, body, settings)
 
     @routes.delete("/v1/memories/{id}/", responses=error_responses(404, 409))
     def forget(
-        request: Request, id: str, delete_linked: Annotated[bool, Query(description="Also what it superseded, and what that did.")] = False
+        request: Request,
+        id: str,
+        delete_linked: Annotated[
+            bool, Query(description="Also what it superseded, and what that did.")
+        ] = False,
     ) -> bodies.Mem0MessageResponse:
         """Forget a memory; it can be restored."""
         operations.forget_memory(request, id, delete_linked)
@@ -85,7 +103,9 @@ def _add_memory_routes(routes: APIRouter, settings: Settings) -> None:
         return operations.list_changes(request, id)
 
     @routes.post("/v1/feedback/", responses=error_responses(404))
-    def give_feedback(request: Request, body: bodies.Mem0FeedbackRequest) -> bodies.Mem0FeedbackResponse:
+    def give_feedback(
+        request: Request, body: bodies.Mem0FeedbackRequest
+    ) -> bodies.Mem0FeedbackResponse:
         """Say if a memory was helpful."""
         return operations.give_feedback(request, body)
 
@@ -97,7 +117,9 @@ def _add_batch_routes(routes: APIRouter, settings: Settings) -> None:
         operations.check_live(request, [each.memory_id for each in body.memories])
         for each in body.memories:
             operations.edit_memory(request, each.memory_id, each, settings)
-        return bodies.Mem0MessageResponse(message=f"Successfully updated {len(body.memories)} memories")
+        return bodies.Mem0MessageResponse(
+            message=f"Successfully updated {len(body.memories)} memories"
+        )
 
     @routes.delete("/v1/batch/", responses=error_responses(404, 409))
     def forget(request: Request, body: bodies.Mem0BatchUpdateRequest) -> bodies.Mem0MessageResponse:
@@ -105,7 +127,9 @@ def _add_batch_routes(routes: APIRouter, settings: Settings) -> None:
         operations.check_live(request, [each.memory_id for each in body.memories])
         for each in body.memories:
             operations.forget_memory(request, each.memory_id)
-        return bodies.Mem0MessageResponse(message=f"Successfully deleted {len(body.memories)} memories")
+        return bodies.Mem0MessageResponse(
+            message=f"Successfully deleted {len(body.memories)} memories"
+        )
 
     @routes.delete("/v1/memories/", responses=error_responses(409))
     def forget_all(
@@ -121,7 +145,9 @@ def _add_batch_routes(routes: APIRouter, settings: Settings) -> None:
         ids = {name: value for name, value in given.items() if value}
         tree = parse_filters(filters)
         if not ids and not tree:
-            raise InputError("Say whose memories.", hint="Give user_id, agent_id, app_id or run_id.")
+            raise InputError(
+                "Say whose memories.", hint="Give user_id, agent_id, app_id or run_id."
+            )
         operations.forget_all(find_target(request, ids, tree))
         return bodies.Mem0MessageResponse(message="Memories deleted successfully!")
 
@@ -136,7 +162,11 @@ def _add_batch_routes(routes: APIRouter, settings: Settings) -> None:
 
 def _entity_pairs(scope: Scope) -> list[tuple[str, str]]:
     kinds = {label: name.removesuffix("_id") for name, label in LABELS.items()}
-    return [(kinds[label], name) for label, name in zip(scope.labels[::2], scope.labels[1::2], strict=False) if label in kinds]
+    return [
+        (kinds[label], name)
+        for label, name in zip(scope.labels[::2], scope.labels[1::2], strict=False)
+        if label in kinds
+    ]
 
 
 class Mem0Mount(RouterMount):
@@ -152,6 +182,11 @@ def create_mount(engine: MemoryEngine, settings: Settings) -> RouterMount:
     """Create the mount of the mem0 paths."""
     routes = APIRouter(tags=["mem0"], route_class=limited_route(settings.limits.text_bytes))
     own = (_add_write_routes, _add_read_routes, _add_memory_routes, _add_batch_routes)
-    for add_routes in (*own, projectpaths.add_routes, webhookpaths.add_routes, opensourcepaths.add_routes):
+    for add_routes in (
+        *own,
+        projectpaths.add_routes,
+        webhookpaths.add_routes,
+        opensourcepaths.add_routes,
+    ):
         add_routes(routes, settings)
     return Mem0Mount(engine, (routes,))

@@ -31,14 +31,20 @@ def _add_collection_routes(routes: APIRouter, settings: Settings) -> None:
         return operations.add_messages(request, body, settings)
 
     @routes.get("/memories", responses=error_responses())
-    def get_memories(request: Request, user_id: _Id = "", agent_id: _Id = "", run_id: _Id = "") -> bodies.Mem0MemoryListResponse:
+    def get_memories(
+        request: Request, user_id: _Id = "", agent_id: _Id = "", run_id: _Id = ""
+    ) -> bodies.Mem0MemoryListResponse:
         """List memories of a user, agent or run, newest first."""
         body = bodies.Mem0ListRequest(user_id=user_id, agent_id=agent_id, run_id=run_id)
         _require_ids(body.ids())
-        return bodies.Mem0MemoryListResponse(results=operations.list_page(request, body, 1, _PAGE, settings).results)
+        return bodies.Mem0MemoryListResponse(
+            results=operations.list_page(request, body, 1, _PAGE, settings).results
+        )
 
     @routes.delete("/memories", responses=error_responses(409))
-    def delete_memories(request: Request, user_id: _Id = "", agent_id: _Id = "", run_id: _Id = "") -> bodies.Mem0MessageResponse:
+    def delete_memories(
+        request: Request, user_id: _Id = "", agent_id: _Id = "", run_id: _Id = ""
+    ) -> bodies.Mem0MessageResponse:
         """Forget all memories of a user, agent or run; restorable."""
         ids = bodies.Mem0ListRequest(user_id=user_id, agent_id=agent_id, run_id=run_id).ids()
         _require_ids(ids)
@@ -55,21 +61,33 @@ def _add_collection_routes(routes: APIRouter, settings: Settings) -> None:
     def read_configuration(request: Request) -> dict[str, Any]:
         """Name the models in use; the server's settings choose them."""
         engine = find_caller(request, "").engine
-        chat = {"provider": settings.chat.provider, "config": {"model": engine.chat_model.name}} if engine.chat_model else None
+        chat = (
+            {"provider": settings.chat.provider, "config": {"model": engine.chat_model.name}}
+            if engine.chat_model
+            else None
+        )
         return {
             "version": "v1.1",
             "llm": chat,
-            "embedder": {"provider": settings.embed.provider, "config": {"model": engine.embedder.card.id}},
+            "embedder": {
+                "provider": settings.embed.provider,
+                "config": {"model": engine.embedder.card.id},
+            },
         }
 
     @routes.post("/configure", responses=error_responses())
     def refuse_configuration(request: Request) -> bodies.Mem0MessageResponse:
         """Refused: settings choose stores and models, not clients."""
         find_caller(request, "")
-        raise RefusedError("A client does not choose stores and models.", hint="config.toml does: `engrams init` writes it.")
+        raise RefusedError(
+            "A client does not choose stores and models.",
+            hint="config.toml does: `engrams init` writes it.",
+        )
 
     @routes.post("/search", responses=error_responses())
-    def search_memories(request: Request, body: bodies.Mem0SearchRequest) -> bodies.Mem0MemoryListResponse:
+    def search_memories(
+        request: Request, body: bodies.Mem0SearchRequest
+    ) -> bodies.Mem0MemoryListResponse:
         """Find the memories that answer a question, best first."""
         return operations.search(request, body)
 
@@ -81,7 +99,9 @@ def _add_item_routes(routes: APIRouter, settings: Settings) -> None:
         return operations.read_memory(request, id)
 
     @routes.put("/memories/{id}", responses=error_responses(404, 409))
-    def update_memory(request: Request, id: str, body: bodies.Mem0OpenSourceUpdateRequest) -> bodies.Mem0MessageResponse:
+    def update_memory(
+        request: Request, id: str, body: bodies.Mem0OpenSourceUpdateRequest
+    ) -> bodies.Mem0MessageResponse:
         """Change a memory's text or metadata."""
         operations.edit_memory(request, id, body.to_update(), settings)
         return bodies.Mem0MessageResponse(message="Memory updated successfully!")
@@ -100,4 +120,6 @@ def _add_item_routes(routes: APIRouter, settings: Settings) -> None:
 
 def _require_ids(ids: dict[str, str]) -> None:
     if not ids:
-        raise InputError("At least one identifier is required.", hint="Give user_id, agent_id or run_id.")
+        raise InputError(
+            "At least one identifier is required.", hint="Give user_id, agent_id or run_id."
+        )

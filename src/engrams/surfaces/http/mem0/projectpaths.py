@@ -13,7 +13,12 @@ from engrams.errors import InputError, NotFoundError, RefusedError
 from engrams.frozendata import dataclass
 from engrams.ports import ChatMessage, ChatRequest, ProcessPeers
 from engrams.settings import Settings
-from engrams.surfaces.http.mem0.bodies import Mem0MessageResponse, Mem0ProjectResponse, Mem0RequestBody, Mem0ScopedRequest
+from engrams.surfaces.http.mem0.bodies import (
+    Mem0MessageResponse,
+    Mem0ProjectResponse,
+    Mem0RequestBody,
+    Mem0ScopedRequest,
+)
 from engrams.surfaces.http.mem0.filters import Mem0ScopeFilter, find_target
 from engrams.surfaces.http.rest.calleridentity import find_caller, user_scope
 from engrams.surfaces.http.rest.errors import error_responses
@@ -24,7 +29,9 @@ _MOST = 500
 _TOKENS = 6000
 _SCHEMA_CHARS = 50_000
 _SETTINGS = "Settings say how memory is kept: `engrams config` lists them, config.toml sets them."
-_KEYS = "A key is a memory of its own: `engrams keys add` makes one, `engrams keys revoke` ends one."
+_KEYS = (
+    "A key is a memory of its own: `engrams keys add` makes one, `engrams keys revoke` ends one."
+)
 _FEW = "Give the ids of users, agents, apps or runs as filters."
 
 
@@ -87,7 +94,13 @@ class Mem0ExportRegistry:
         schema = _parse_schema(body.export_schema)
         held: list[Mem0Export] = self._held.get(owner, [])
         last = int(held[-1].id.rpartition("-")[2]) if held else 0
-        made = Mem0Export(f"export-{last + 1}", schema, body.export_instructions, body.ids(), body.filters or {})
+        made = Mem0Export(
+            id=f"export-{last + 1}",
+            schema=schema,
+            instructions=body.export_instructions,
+            ids=body.ids(),
+            filters=body.filters or {},
+        )
         self._held.put(owner, [*held[-19:], made])
         return made
 
@@ -96,10 +109,19 @@ class Mem0ExportRegistry:
         held: list[Mem0Export] = self._held.get(owner, [])
         asked = (body.ids(), body.filters or {})
         found = [
-            each for each in held if (each.id == body.memory_export_id if body.memory_export_id else (each.ids, each.filters) == asked)
+            each
+            for each in held
+            if (
+                each.id == body.memory_export_id
+                if body.memory_export_id
+                else (each.ids, each.filters) == asked
+            )
         ]
         if not found:
-            raise NotFoundError("There is no such export.", hint="Create it first, with the same filters; a restart forgets exports.")
+            raise NotFoundError(
+                "There is no such export.",
+                hint="Create it first, with the same filters; a restart forgets exports.",
+            )
         return found[-1]
 
 
@@ -119,9 +141,15 @@ def _add_project_routes(routes: APIRouter) -> None:
 
     refusals = {
         ("PATCH", _PROJECT): ("A client does not change how memory is kept.", _SETTINGS),
-        ("DELETE", _PROJECT): ("The one project cannot be deleted.", f"`client.reset()` forgets everything in it. {_KEYS}"),
+        ("DELETE", _PROJECT): (
+            "The one project cannot be deleted.",
+            f"`client.reset()` forgets everything in it. {_KEYS}",
+        ),
         ("POST", "/api/v1/orgs/organizations/{org_id}/projects/"): ("There is one project.", _KEYS),
-        **{(method, f"{_PROJECT}members/"): ("A project has no members here.", _KEYS) for method in ("POST", "PUT", "DELETE")},
+        **{
+            (method, f"{_PROJECT}members/"): ("A project has no members here.", _KEYS)
+            for method in ("POST", "PUT", "DELETE")
+        },
         ("POST", "/v2/profiles/settings/"): (
             "A client does not change what a profile holds.",
             "It lists what is believed most; an export takes a schema.",
@@ -143,7 +171,14 @@ def _add_refusal(routes: APIRouter, method: str, path: str, reason: str, hint: s
         raise RefusedError(reason, hint=hint)
 
     name = f"refuse_{method.lower()}_{path.strip('/').rpartition('/')[2].strip('{}')}"
-    routes.add_api_route(path, refuse, methods=[method], name=name, summary=f"Refused: {reason}", responses=error_responses())
+    routes.add_api_route(
+        path,
+        refuse,
+        methods=[method],
+        name=name,
+        summary=f"Refused: {reason}",
+        responses=error_responses(),
+    )
 
 
 def _add_export_routes(routes: APIRouter, settings: Settings) -> None:
@@ -153,10 +188,14 @@ def _add_export_routes(routes: APIRouter, settings: Settings) -> None:
         target = find_target(request, body.ids(), body.filters)
         if target.engine.chat_model is None:
             raise RefusedError(
-                "An export by a schema needs a chat model.", hint="Set `chat.provider`, or take GET /v1/export for memory as it is."
+                "An export by a schema needs a chat model.",
+                hint="Set `chat.provider`, or take GET /v1/export for memory as it is.",
             )
         made = Mem0ExportRegistry(target.engine.peers).put(target.owner.key, body)
-        return Mem0ExportResponse(id=made.id, message="Memory export request received. The export will be ready in a few seconds.")
+        return Mem0ExportResponse(
+            id=made.id,
+            message="Memory export request received. The export will be ready in a few seconds.",
+        )
 
     @routes.post("/v1/exports/get/", responses=error_responses(404))
     def get_export(request: Request, body: Mem0ExportGetRequest) -> dict[str, Any]:
@@ -165,7 +204,9 @@ def _add_export_routes(routes: APIRouter, settings: Settings) -> None:
         made = Mem0ExportRegistry(caller.engine.peers).find(caller.owner.key, body)
         target = find_target(request, made.ids, made.filters)
         texts = _list_texts(target, _find_current(target, settings), quoted=True)
-        prompt = prompts.load("export").render(instructions=prompts.quote(made.instructions) or "(none)", memories=texts or "(none)")
+        prompt = prompts.load("export").render(
+            instructions=prompts.quote(made.instructions) or "(none)", memories=texts or "(none)"
+        )
         found = _ask(target, prompt, made.schema)
         return found if isinstance(found, dict) else {"data": found}
 
@@ -177,7 +218,9 @@ def _add_export_routes(routes: APIRouter, settings: Settings) -> None:
         texts = _list_texts(target, _find_current(target, settings), quoted=asked)
         if not asked or not texts:
             return Mem0SummaryResponse(summary=texts)
-        prompt = prompts.load("export").render(instructions="Summarise them in a few sentences.", memories=texts)
+        prompt = prompts.load("export").render(
+            instructions="Summarise them in a few sentences.", memories=texts
+        )
         return Mem0SummaryResponse(summary=str(_ask(target, prompt, None)))
 
 
@@ -187,29 +230,59 @@ def _add_profile_routes(routes: APIRouter, settings: Settings) -> None:
         """Return what is believed most of a user."""
         caller = find_caller(request, "")
         scope = user_scope(caller.owner, name)
-        if not any(each.labels[: len(scope.labels)] == scope.labels for each in caller.engine.scopes(caller.owner)):
-            raise NotFoundError(f"There is no user {name!r:.80}.", hint="`client.users()` lists those that there are.")
+        if not any(
+            each.labels[: len(scope.labels)] == scope.labels
+            for each in caller.engine.scopes(caller.owner)
+        ):
+            raise NotFoundError(
+                f"There is no user {name!r:.80}.",
+                hint="`client.users()` lists those that there are.",
+            )
         where = find_target(request, {"user_id": name})
-        records = tuple(each for each in _find_current(where, settings) if each.kind is not Kind.TURN)
+        records = tuple(
+            each for each in _find_current(where, settings) if each.kind is not Kind.TURN
+        )
         text = _list_texts(where, records, quoted=False)
         return Mem0ProfileResponse(
-            entity_id=name, status="succeeded" if text else "insufficient_data", profile={"text": text} if text else None
+            entity_id=name,
+            status="succeeded" if text else "insufficient_data",
+            profile={"text": text} if text else None,
         )
 
     @routes.get("/v2/profiles/settings/", responses=error_responses())
     def read_profile_settings(request: Request) -> dict[str, Any]:
         """Say that profiles are on; the server's settings shape them."""
         find_caller(request, "")
-        return {"enabled": True, "capabilities": {"schema": False}, "entities": {"user": {"schema": None, "custom_instructions": None}}}
+        return {
+            "enabled": True,
+            "capabilities": {"schema": False},
+            "entities": {"user": {"schema": None, "custom_instructions": None}},
+        }
 
     @routes.post("/v2/profiles/jobs/", responses=error_responses())
     def generate_profiles(request: Request, body: Mem0ProfileJobRequest) -> dict[str, Any]:
         """Answer that it is done: profiles are made when read."""
         caller = find_caller(request, "")
-        names = [value for each in caller.engine.scopes(caller.owner) for label, value in _pairs(each.labels) if label == "user"]
+        names = [
+            value
+            for each in caller.engine.scopes(caller.owner)
+            for label, value in _pairs(each.labels)
+            if label == "user"
+        ]
         chosen = [body.entity_id] if body.entity_id else list(dict.fromkeys(names))[: body.limit]
-        job = {"job_id": "now", "status": "succeeded", "status_url": "/v2/profiles/jobs/now/", "entity_type": "user"}
-        return {**job, "entity_ids": chosen, "sampled": len(chosen), "entity_count_reserved": len(chosen), "replayed": False}
+        job = {
+            "job_id": "now",
+            "status": "succeeded",
+            "status_url": "/v2/profiles/jobs/now/",
+            "entity_type": "user",
+        }
+        return {
+            **job,
+            "entity_ids": chosen,
+            "sampled": len(chosen),
+            "entity_count_reserved": len(chosen),
+            "replayed": False,
+        }
 
     @routes.get("/v2/profiles/jobs/{id}/", responses=error_responses())
     def read_profile_job(request: Request, id: str) -> dict[str, Any]:
@@ -225,15 +298,23 @@ def _parse_schema(given: dict[str, Any] | str) -> dict[str, Any]:
     except (ValueError, RecursionError):
         schema = None
     if not isinstance(schema, dict) or not schema:
-        raise InputError("The schema of an export is a JSON schema.", hint='Give {"type": "object", "properties": {…}}.')
+        raise InputError(
+            "The schema of an export is a JSON schema.",
+            hint='Give {"type": "object", "properties": {…}}.',
+        )
     if len(json.dumps(schema)) > _SCHEMA_CHARS:
-        raise InputError(f"The schema of an export has more than {_SCHEMA_CHARS:,} characters.", hint="Ask for less in one export.")
+        raise InputError(
+            f"The schema of an export has more than {_SCHEMA_CHARS:,} characters.",
+            hint="Ask for less in one export.",
+        )
     return schema
 
 
 def _find_current(target: Mem0ScopeFilter, settings: Settings) -> tuple[Record, ...]:
     limit = min(_MOST, settings.limits.results)
-    return target.engine.list(scope=target.owner, where=target.where, order="believed", limit=limit).records
+    return target.engine.list(
+        scope=target.owner, where=target.where, order="believed", limit=limit
+    ).records
 
 
 def _list_texts(target: Mem0ScopeFilter, records: tuple[Record, ...], *, quoted: bool) -> str:
@@ -251,7 +332,9 @@ def _list_texts(target: Mem0ScopeFilter, records: tuple[Record, ...], *, quoted:
 
 def _ask(target: Mem0ScopeFilter, prompt: str, schema: dict[str, Any] | None) -> Any:
     assert target.engine.chat_model is not None
-    answer = target.engine.chat_model.ask(ChatRequest((ChatMessage("user", prompt),), "export", schema, max_tokens=4096))
+    answer = target.engine.chat_model.ask(
+        ChatRequest((ChatMessage("user", prompt),), "export", schema, max_tokens=4096)
+    )
     return answer.text if schema is None else answer.data
 
 

@@ -18,7 +18,9 @@ from engrams.surfaces.http.rest.errors import error_responses
 if TYPE_CHECKING:
     from engrams.build import Webhook, WebhookEvent
 
-Mem0EventName = Literal["memory_add", "memory_update", "memory_delete", "memory:add", "memory:update", "memory:delete"]
+Mem0EventName = Literal[
+    "memory_add", "memory_update", "memory_delete", "memory:add", "memory:update", "memory:delete"
+]
 _EVENTS: dict[str, WebhookEvent] = {"add": "ADD", "update": "UPDATE", "delete": "DELETE"}
 _Url = Annotated[str, Field(max_length=2000)]
 _Events = Annotated[list[Mem0EventName], Field(min_length=1, max_length=6)]
@@ -61,15 +63,23 @@ def add_routes(routes: APIRouter, _settings: Settings) -> None:
         return [_to_response(each) for each in webhooks(caller.engine).list(caller.owner)]
 
     @routes.post("/api/v1/webhooks/projects/{project_id}/", responses=error_responses(409))
-    def create_webhook(request: Request, project_id: str, body: Mem0WebhookRequest) -> Mem0WebhookResponse:  # noqa: ARG001 - there is one
+    def create_webhook(
+        request: Request,
+        project_id: str,  # noqa: ARG001
+        body: Mem0WebhookRequest,
+    ) -> Mem0WebhookResponse:
         """Register an address that is told of memories from now on."""
         caller = _find_trusted(request)
-        made = webhooks(caller.engine).add(caller.owner, body.url, body.name, _to_events(body.event_types))
+        made = webhooks(caller.engine).add(
+            caller.owner, body.url, body.name, _to_events(body.event_types)
+        )
         caller.engine.work.wake()
         return _to_response(made).model_copy(update={"secret": made.secret})
 
     @routes.put("/api/v1/webhooks/{id}/", responses=error_responses(404, 409))
-    def change_webhook(request: Request, id: int, body: Mem0WebhookUpdateRequest) -> Mem0WebhookResponse:
+    def change_webhook(
+        request: Request, id: int, body: Mem0WebhookUpdateRequest
+    ) -> Mem0WebhookResponse:
         """Change a web hook; what could not be delivered is tried again."""
         caller = _find_trusted(request)
         events = None if body.event_types is None else _to_events(body.event_types)
@@ -89,17 +99,29 @@ def _find_trusted(request: Request) -> IdentifiedCaller:
     """Find the caller, who must have the right to read too."""
     caller = find_caller(request, "")
     if caller.key is not None and not caller.key.allows("read"):
-        raise RefusedError("A web hook is sent memories, and this key may not read.", hint="Use a key with the rights read and write.")
+        raise RefusedError(
+            "A web hook is sent memories, and this key may not read.",
+            hint="Use a key with the rights read and write.",
+        )
     return caller
 
 
 def _to_events(names: list[Mem0EventName]) -> list[WebhookEvent]:
-    return list(dict.fromkeys(_EVENTS[name.replace(":", "_").removeprefix("memory_")] for name in names))
+    return list(
+        dict.fromkeys(_EVENTS[name.replace(":", "_").removeprefix("memory_")] for name in names)
+    )
 
 
 def _to_response(hook: Webhook) -> Mem0WebhookResponse:
     names = [f"memory_{event.lower()}" for event in hook.events]
-    created, updated = datetime.fromisoformat(hook.created_at), datetime.fromisoformat(hook.updated_at)
+    created = datetime.fromisoformat(hook.created_at)
+    updated = datetime.fromisoformat(hook.updated_at)
     return Mem0WebhookResponse(
-        id=hook.id, webhook_id=hook.id, name=hook.name, url=hook.url, event_types=names, created_at=created, updated_at=updated
+        id=hook.id,
+        webhook_id=hook.id,
+        name=hook.name,
+        url=hook.url,
+        event_types=names,
+        created_at=created,
+        updated_at=updated,
     )

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 class AuditEntryResponse(BaseModel):
     """One audited operation: when, who, on what, with which outcome.
 
-    ``actor``: a key's id, or local. ``owner``: a scope's key, empty where it was nobody's. ``target``: the id of a memory. ``request``: the
-    X-Request-Id of the answer."""
+    ``actor``: a key's id, or local. ``owner``: a scope's key, empty where it was nobody's.
+    ``target``: the id of a memory. ``request``: the X-Request-Id of the answer.
+    """
 
     at: datetime
     action: str
@@ -40,22 +41,40 @@ class AuditListResponse(BaseModel):
 
 
 def router(settings: Settings) -> APIRouter:
-    routes = APIRouter(prefix="/v1", tags=["audit"], route_class=limited_route(settings.limits.text_bytes))
+    routes = APIRouter(
+        prefix="/v1", tags=["audit"], route_class=limited_route(settings.limits.text_bytes)
+    )
 
     @routes.get("/audit", responses=error_responses())
     def audit(
         request: Request,
         caller: ScopedCaller,
-        action: Annotated[str, Query(description="Only actions that begin so, as `memory.` does.")] = "",
-        day: Annotated[date | None, BeforeValidator(require_date_text), Query(description="Only this day, UTC.")] = None,
-        everyone: Annotated[bool, Query(description="Everybody's, for those who may see it.")] = False,
+        action: Annotated[
+            str, Query(description="Only actions that begin so, as `memory.` does.")
+        ] = "",
+        day: Annotated[
+            date | None,
+            BeforeValidator(require_date_text),
+            Query(description="Only this day, UTC."),
+        ] = None,
+        everyone: Annotated[
+            bool, Query(description="Everybody's, for those who may see it.")
+        ] = False,
         limit: Annotated[int, Query(ge=1, le=1000, description="At most so many.")] = 100,
     ) -> AuditListResponse:
         """List operations on this person's memory, newest first, without texts."""
         log: AuditLog = request.app.state.audit
-        found = log.entries(owner=caller.owner_filter(caller.owner, everyone, "audit log"), action=action, day=day, limit=limit)
+        found = log.entries(
+            owner=caller.owner_filter(caller.owner, everyone, "audit log"),
+            action=action,
+            day=day,
+            limit=limit,
+        )
         return AuditListResponse(
-            days=list(log.days()), entries=[AuditEntryResponse.model_validate(entry, from_attributes=True) for entry in found]
+            days=list(log.days()),
+            entries=[
+                AuditEntryResponse.model_validate(entry, from_attributes=True) for entry in found
+            ],
         )
 
     return routes

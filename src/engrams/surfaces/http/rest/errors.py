@@ -58,11 +58,28 @@ _WHY = {
 }
 
 
+_TOP = 2
+_MEANT: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("content", "memory", "value", "fact", "message"), ("text", "messages")),
+    **dict.fromkeys(("q", "question", "prompt", "text"), ("query", "text")),
+    **dict.fromkeys(("top_k", "k", "n", "max", "count", "size", "max_results"), ("limit",)),
+    **dict.fromkeys(("max_tokens", "budget"), ("tokens",)),
+    **dict.fromkeys(("kind", "type", "types"), ("kinds", "kind")),
+    **dict.fromkeys(("filter", "filters"), ("where",)),
+    **dict.fromkeys(("session_id", "thread_id", "run_id"), ("session",)),
+}
+"""Fields of other systems -> ours."""
+
+
+_HINT = "GET /openapi.json describes every request."
+
+
 def error_responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
     """Declare a route's error statuses for the API description."""
     body = {MEDIA: {"schema": _SCHEMA}}
     named: dict[int | str, dict[str, Any]] = {
-        status: {"description": _WHY[status]} | ({} if status == 304 else {"content": body}) for status in sorted({*statuses, *_ALWAYS})
+        status: {"description": _WHY[status]} | ({} if status == 304 else {"content": body})
+        for status in sorted({*statuses, *_ALWAYS})
     }
     return {**named, "default": {"description": "The store or a model failed.", "content": body}}
 
@@ -77,8 +94,15 @@ async def handle_invalid_request(request: Request, fault: Exception) -> Response
     """Answer 422 for a malformed request, without repeating its content."""
     assert isinstance(fault, RequestValidationError)
     found = sorted(fault.errors()[:5], key=lambda each: each["type"] != "extra_forbidden")
-    if any(each["loc"] == ("body",) and each["type"].endswith("_attributes_type") for each in found) and not _is_json(request):
-        return make_problem(422, "InputError", "The body is not marked as JSON.", "Send the header `Content-Type: application/json`.")
+    if any(
+        each["loc"] == ("body",) and each["type"].endswith("_attributes_type") for each in found
+    ) and not _is_json(request):
+        return make_problem(
+            422,
+            "InputError",
+            "The body is not marked as JSON.",
+            "Send the header `Content-Type: application/json`.",
+        )
     told = "; ".join(_explain(each, _body_fields(request)) for each in found)
     return make_problem(422, "InputError", told, "GET /openapi.json describes every request.")
 
@@ -90,40 +114,40 @@ def _is_json(request: Request) -> bool:
 def _body_fields(request: Request) -> tuple[str, ...]:
     """List the fields of the body that the route takes."""
     body = getattr(request.scope.get("route"), "body_field", None)
-    return tuple(getattr(getattr(getattr(body, "field_info", None), "annotation", None), "model_fields", ()))
+    return tuple(
+        getattr(getattr(getattr(body, "field_info", None), "annotation", None), "model_fields", ())
+    )
 
 
 def _explain(each: Mapping[str, Any], known: Sequence[str]) -> str:
-    where, name = ".".join(map(str, each["loc"])), str(each["loc"][-1])
+    where = ".".join(map(str, each["loc"]))
+    name = str(each["loc"][-1])
     match each["type"]:
         case "extra_forbidden" if len(each["loc"]) == _TOP:
             near = next((one for one in _MEANT.get(name, ()) if one in known), "")
             tip = f"Did you mean {near}?" if near else suggest(name, list(known))
-            return f"{where} is no field of this request. {tip} It takes {', '.join(known)}".replace("  ", " ")
+            return (
+                f"{where} is no field of this request. {tip} It takes {', '.join(known)}".replace(
+                    "  ", " "
+                )
+            )
         case "json_invalid":
-            return f"The body is not JSON: {each.get('ctx', {}).get('error', 'it breaks off')} at character {name}"
+            return (
+                f"The body is not JSON: {each.get('ctx', {}).get('error', 'it breaks off')} at"
+                f" character {name}"
+            )
         case _:
             return f"{where}: {each['msg']}"
-
-
-_TOP = 2
-_MEANT: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("content", "memory", "value", "fact", "message"), ("text", "messages")),
-    **dict.fromkeys(("q", "question", "prompt", "text"), ("query", "text")),
-    **dict.fromkeys(("top_k", "k", "n", "max", "count", "size", "max_results"), ("limit",)),
-    **dict.fromkeys(("max_tokens", "budget"), ("tokens",)),
-    **dict.fromkeys(("kind", "type", "types"), ("kinds", "kind")),
-    **dict.fromkeys(("filter", "filters"), ("where",)),
-    **dict.fromkeys(("session_id", "thread_id", "run_id"), ("session",)),
-}
-"""Fields of other systems -> ours."""
 
 
 async def handle_http_error(_: Request, fault: Exception) -> Response:
     """Answer errors of the framework: no JSON, unknown path or method."""
     assert isinstance(fault, HTTPException)
     answer = make_problem(
-        fault.status_code, HTTPStatus(fault.status_code).phrase, str(fault.detail), "GET /openapi.json describes every request."
+        fault.status_code,
+        HTTPStatus(fault.status_code).phrase,
+        str(fault.detail),
+        "GET /openapi.json describes every request.",
     )
     answer.headers.update(fault.headers or {})
     return answer
@@ -132,14 +156,20 @@ async def handle_http_error(_: Request, fault: Exception) -> Response:
 def limited_route(text_bytes: int, threads: Executor | None = None) -> type[APIRoute]:
     """Create a route class that limits the size of bodies.
 
-    What its functions answer is written as JSON in their own thread; the framework would check it first, in another one. ``threads``: where
-    they run; None: in those of all requests. With threads of their own, requests without a fault go round the framework."""
+    What its functions answer is written as JSON in their own thread; the framework would check it
+    first, in another one. ``threads``: where they run; None: in those of all requests. With threads
+    of their own, requests without a fault go round the framework.
+    """
     most = max(_MIN_BODY_BYTES, _TEXTS_PER_BODY * text_bytes)
 
     class SizeLimitedRoute(APIRoute):
         def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
             status = options.get("status_code") or 200
-            super().__init__(path, endpoint if is_async(endpoint) else _answer_in_thread(endpoint, status, threads), **options)
+            super().__init__(
+                path,
+                endpoint if is_async(endpoint) else _answer_in_thread(endpoint, status, threads),
+                **options,
+            )
             if threads is not None:
                 self.app = _make_direct(self.endpoint, self.app, most) or self.app
 
@@ -156,9 +186,14 @@ def limited_route(text_bytes: int, threads: Executor | None = None) -> type[APIR
     return SizeLimitedRoute
 
 
-def _answer_in_thread(endpoint: Callable[..., Any], status: int, threads: Executor | None) -> Callable[..., Any]:
+def _answer_in_thread(
+    endpoint: Callable[..., Any], status: int, threads: Executor | None
+) -> Callable[..., Any]:
     """Write an endpoint's answer as JSON, unless it sets headers itself."""
-    if any(each.annotation in (Response, "Response") for each in signature(endpoint).parameters.values()):
+    if any(
+        each.annotation in (Response, "Response")
+        for each in signature(endpoint).parameters.values()
+    ):
         return endpoint
 
     @wraps(endpoint)
@@ -166,11 +201,17 @@ def _answer_in_thread(endpoint: Callable[..., Any], status: int, threads: Execut
         found = endpoint(*args, **values)
         if not isinstance(found, BaseModel):
             return found
-        return Response(found.__pydantic_serializer__.to_json(found, by_alias=True), status, media_type="application/json")
+        return Response(
+            found.__pydantic_serializer__.to_json(found, by_alias=True),
+            status,
+            media_type="application/json",
+        )
 
     @wraps(endpoint)
     async def answer_in_own(*args: Any, **values: Any) -> Any:
-        return await asyncio.get_running_loop().run_in_executor(threads, partial(answer, *args, **values))
+        return await asyncio.get_running_loop().run_in_executor(
+            threads, partial(answer, *args, **values)
+        )
 
     return answer if threads is None else answer_in_own
 
@@ -178,22 +219,34 @@ def _answer_in_thread(endpoint: Callable[..., Any], status: int, threads: Execut
 def _make_direct(endpoint: Callable[..., Any], framework: ASGIApp, most: int) -> ASGIApp | None:
     """Make an application for an endpoint with a body and its caller.
 
-    It leaves a body with a fault, or more than ``most`` bytes, to the framework's own, which explains it."""
+    It leaves a body with a fault, or more than ``most`` bytes, to the framework's own, which
+    explains it.
+    """
     hints = get_type_hints(endpoint, include_extras=True)
     if hints.keys() - {"return"} != {"body", "caller"} or hints["caller"] != ScopedCaller:
         return None
     model: type[BaseModel] = hints["body"]
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
-        request, heard = Request(scope, receive), list[Message]()
-        headers, asked, body = request.headers, request.query_params, None
-        if headers.get("content-type", "").startswith("application/json") and not _is_announced_larger(request, most):
+        request = Request(scope, receive)
+        heard = list[Message]()
+        headers = request.headers
+        asked = request.query_params
+        body = None
+        if headers.get("content-type", "").startswith(
+            "application/json"
+        ) and not _is_announced_larger(request, most):
             with suppress(ValueError, RecursionError):
                 body = model.model_validate(json.loads(await _hear_body(receive, heard, most)))
         if body is None:
             await framework(scope, _repeat(heard, receive), send)
             return
-        caller = await get_caller(request, asked.get("project", ""), asked.get("conversation", ""), headers.get("x-engrams-user", ""))
+        caller = await get_caller(
+            request,
+            asked.get("project", ""),
+            asked.get("conversation", ""),
+            headers.get("x-engrams-user", ""),
+        )
         await (await endpoint(body=body, caller=caller))(scope, receive, send)
 
     return answer
@@ -201,7 +254,8 @@ def _make_direct(endpoint: Callable[..., Any], framework: ASGIApp, most: int) ->
 
 async def _hear_body(receive: Receive, heard: list[Message], most: int) -> bytearray:
     """Hear a body; empty where it breaks off or is larger."""
-    body, more = bytearray(), True
+    body = bytearray()
+    more = True
     while more and len(body) <= most:
         message = await receive()
         heard.append(message)
@@ -241,7 +295,9 @@ def _limit_stream(request: Request, most: int) -> Callable[[], Coroutine[Any, An
 
 
 def _too_large(most: int) -> HTTPException:
-    return HTTPException(413, f"The body has more than {most:,} bytes; POST /v1/import takes files of any size.")
+    return HTTPException(
+        413, f"The body has more than {most:,} bytes; POST /v1/import takes files of any size."
+    )
 
 
 def etag(version: int) -> str:
@@ -251,7 +307,10 @@ def etag(version: int) -> str:
 
 def matches_etag(header: str, version: int) -> bool:
     """Return True if a tag list holds this version (``*``: any)."""
-    return any(tag in ("*", etag(version)) for tag in (part.strip().removeprefix("W/") for part in header.split(",")))
+    return any(
+        tag in ("*", etag(version))
+        for tag in (part.strip().removeprefix("W/") for part in header.split(","))
+    )
 
 
 def to_json(value: Json) -> Json:
@@ -277,9 +336,6 @@ def to_json(value: Json) -> Json:
             return str(value)
 
 
-_HINT = "GET /openapi.json describes every request."
-
-
 class MethodNotAllowedRoutes:
     """Answer 405 with the allowed methods for paths of ``routes``, else 404."""
 
@@ -289,8 +345,12 @@ class MethodNotAllowedRoutes:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         matching = [route for route in self._routes if route.matches(scope)[0] is Match.PARTIAL]
         if matching:
-            answer = make_problem(405, "Method Not Allowed", f"{scope['method']} is not for this path.", _HINT)
-            answer.headers["allow"] = ", ".join(sorted({method for route in matching for method in route.methods or ()}))
+            answer = make_problem(
+                405, "Method Not Allowed", f"{scope['method']} is not for this path.", _HINT
+            )
+            answer.headers["allow"] = ", ".join(
+                sorted({method for route in matching for method in route.methods or ()})
+            )
         else:
             answer = make_problem(404, "Not Found", "There is nothing at this path.", _HINT)
         await answer(scope, receive, send)

@@ -14,7 +14,14 @@ from engrams.surfaces.http.rest.calleridentity import AnyCaller, IdentifiedCalle
 from engrams.surfaces.http.rest.errors import error_responses, limited_route
 from engrams.surfaces.http.rest.memories import KeyHeader
 from engrams.surfaces.http.rest.requests import Moment, RequestBody, require_date_text
-from engrams.types.logenums import CrisisDetectionSource, CrisisSeverity, FeedbackLabel, FeedbackSource, LogWriteOutcome, SessionMedium
+from engrams.types.logenums import (
+    CrisisDetectionSource,
+    CrisisSeverity,
+    FeedbackLabel,
+    FeedbackSource,
+    LogWriteOutcome,
+    SessionMedium,
+)
 
 if TYPE_CHECKING:
     from engrams.build import CrisisLog, FeedbackLog
@@ -53,7 +60,8 @@ class SessionLogQuery(BaseModel):
 class SessionLogEntryResponse(BaseModel):
     """Fields shared by feedback and crisis entries.
 
-    ``owner``: a scope's key; null where nobody is named."""
+    ``owner``: a scope's key; null where nobody is named.
+    """
 
     id: str
     at: datetime
@@ -61,11 +69,27 @@ class SessionLogEntryResponse(BaseModel):
     owner: str | None
 
 
-def log_router(settings: Settings, name: str, outcome: type[BaseModel], add: Callable[..., Any], find: Callable[..., Any]) -> APIRouter:
+def log_router(
+    settings: Settings,
+    name: str,
+    outcome: type[BaseModel],
+    add: Callable[..., Any],
+    find: Callable[..., Any],
+) -> APIRouter:
     """Create the router of the log ``name`` from its two handlers."""
-    routes = APIRouter(prefix="/v1", tags=[name], route_class=limited_route(settings.limits.text_bytes))
-    unwritten: dict[int | str, dict[str, Any]] = {200: {"model": outcome, "description": "Nothing new was written; `outcome` says why."}}
-    routes.add_api_route(f"/{name}", add, methods=["POST"], status_code=201, responses={**unwritten, **error_responses()})
+    routes = APIRouter(
+        prefix="/v1", tags=[name], route_class=limited_route(settings.limits.text_bytes)
+    )
+    unwritten: dict[int | str, dict[str, Any]] = {
+        200: {"model": outcome, "description": "Nothing new was written; `outcome` says why."}
+    }
+    routes.add_api_route(
+        f"/{name}",
+        add,
+        methods=["POST"],
+        status_code=201,
+        responses={**unwritten, **error_responses()},
+    )
     routes.add_api_route(f"/{name}", find, methods=["GET"], responses=error_responses())
     return routes
 
@@ -77,7 +101,9 @@ def set_status(response: Response, outcome: LogWriteOutcome | None) -> None:
 class SessionFeedbackRequest(SessionLogRequest):
     """Opinion of somebody on one of their sessions."""
 
-    label: FeedbackLabel | None = Field(description="null: they dismissed the question, and nothing is kept.")
+    label: FeedbackLabel | None = Field(
+        description="null: they dismissed the question, and nothing is kept."
+    )
     source: FeedbackSource = FeedbackSource.API
     modality: SessionMedium = SessionMedium.TEXT
 
@@ -85,7 +111,9 @@ class SessionFeedbackRequest(SessionLogRequest):
 class FeedbackLogWriteResponse(BaseModel):
     """Outcome: stored, known, lost or dismissed.
 
-    known: its key was there. lost: it could not be written; `/health` counts those. dismissed: nothing is kept."""
+    known: its key was there. lost: it could not be written; `/health` counts those. dismissed:
+    nothing is kept.
+    """
 
     outcome: LogWriteOutcome | Literal["dismissed"]
 
@@ -113,20 +141,32 @@ def feedback_router(settings: Settings) -> APIRouter:
 
 
 def add_feedback(
-    body: SessionFeedbackRequest, request: Request, response: Response, caller: AnyCaller, idempotency_key: KeyHeader = ""
+    body: SessionFeedbackRequest,
+    request: Request,
+    response: Response,
+    caller: AnyCaller,
+    idempotency_key: KeyHeader = "",
 ) -> FeedbackLogWriteResponse:
     """Store this person's opinion of one of their sessions."""
     options = body.options(caller, idempotency_key)
-    outcome = _feedback_log(request).add(body.session, body.label, source=body.source, modality=body.modality, **options)
+    outcome = _feedback_log(request).add(
+        body.session, body.label, source=body.source, modality=body.modality, **options
+    )
     set_status(response, outcome)
     return FeedbackLogWriteResponse(outcome=outcome or "dismissed")
 
 
-def list_feedback(request: Request, caller: AnyCaller, asked: Annotated[FeedbackQuery, Query()]) -> FeedbackListResponse:
+def list_feedback(
+    request: Request, caller: AnyCaller, asked: Annotated[FeedbackQuery, Query()]
+) -> FeedbackListResponse:
     """List this person's feedback, newest first."""
     owner = caller.owner_filter(caller.scope, asked.everyone or not caller.is_named, "feedback")
     found = _feedback_log(request).list(owner=owner, **asked.options())
-    return FeedbackListResponse(records=[FeedbackEntryResponse.model_validate(record, from_attributes=True) for record in found])
+    return FeedbackListResponse(
+        records=[
+            FeedbackEntryResponse.model_validate(record, from_attributes=True) for record in found
+        ]
+    )
 
 
 def _feedback_log(request: Request) -> FeedbackLog:
@@ -139,7 +179,9 @@ class CrisisReportRequest(SessionLogRequest):
 
     classifier: CrisisDetectionSource
     severity: CrisisSeverity
-    reason: str = Field("", description="The classifier's own words, never the person's; cut at 500 characters.")
+    reason: str = Field(
+        "", description="The classifier's own words, never the person's; cut at 500 characters."
+    )
 
 
 class CrisisLogWriteResponse(BaseModel):
@@ -177,12 +219,20 @@ def safety_router(settings: Settings) -> APIRouter:
 
 
 def add_crisis(
-    body: CrisisReportRequest, request: Request, response: Response, caller: AnyCaller, idempotency_key: KeyHeader = ""
+    body: CrisisReportRequest,
+    request: Request,
+    response: Response,
+    caller: AnyCaller,
+    idempotency_key: KeyHeader = "",
 ) -> CrisisLogWriteResponse:
     """Store a crisis once; a failed write is an outcome, no error."""
     options = body.options(caller, idempotency_key)
     outcome = _safety_log(request).append_once(
-        body.session, classifier=body.classifier, severity=body.severity, reason=body.reason, **options
+        body.session,
+        classifier=body.classifier,
+        severity=body.severity,
+        reason=body.reason,
+        **options,
     )
     set_status(response, outcome)
     return CrisisLogWriteResponse(outcome=outcome)
@@ -195,7 +245,11 @@ def list_crises(
 ) -> CrisisListResponse:
     """List everybody's crises, newest first."""
     found = _safety_log(request).list(owner=asked.owner, **asked.options())
-    return CrisisListResponse(records=[CrisisEntryResponse.model_validate(record, from_attributes=True) for record in found])
+    return CrisisListResponse(
+        records=[
+            CrisisEntryResponse.model_validate(record, from_attributes=True) for record in found
+        ]
+    )
 
 
 def purge_crises(

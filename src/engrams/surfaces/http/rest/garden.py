@@ -18,21 +18,32 @@ from engrams.surfaces.http.rest.requests import RequestBody
 if TYPE_CHECKING:
     from engrams.build import StatementConflict
 
-JobsParam = Annotated[list[str], Query(description="Only these jobs; an unknown one is answered with those there are.")]
+JobsParam = Annotated[
+    list[str],
+    Query(description="Only these jobs; an unknown one is answered with those there are."),
+]
 
 
 class GardenRunRequest(RequestBody):
-    jobs: list[str] = Field(default_factory=list, max_length=32, description="Only these jobs; none: as set.")
+    jobs: list[str] = Field(
+        default_factory=list, max_length=32, description="Only these jobs; none: as set."
+    )
 
 
 class GardenUndoRequest(RequestBody):
-    cycle: str = Field("", max_length=64, description="Its id; empty: the last that changed something.")
+    cycle: str = Field(
+        "", max_length=64, description="Its id; empty: the last that changed something."
+    )
 
 
 class GardenDecideRequest(RequestBody):
     one: str = Field(max_length=200)
     other: str = Field(max_length=200)
-    keep: str = Field("", max_length=200, description="The one that holds; empty: both stay, and are not asked about again.")
+    keep: str = Field(
+        "",
+        max_length=200,
+        description="The one that holds; empty: both stay, and are not asked about again.",
+    )
 
 
 class GardenWakeRequest(RequestBody):
@@ -48,7 +59,8 @@ class GardenPauseRequest(RequestBody):
 class GardenCycleResponse(BaseModel):
     """Report of one upkeep cycle.
 
-    `modified`: memories that changed; `compactions`: how many were merged into others."""
+    `modified`: memories that changed; `compactions`: how many were merged into others.
+    """
 
     id: str
     why: str
@@ -81,7 +93,8 @@ class QueuedGardenCycleResponse(BaseModel):
 class GardenStatusResponse(BaseModel):
     """Status of the upkeep cycles: state, queue, last report, usage.
 
-    `usage`: tokens and calls of the last day. `undo`: cycles that can be undone."""
+    `usage`: tokens and calls of the last day. `undo`: cycles that can be undone.
+    """
 
     state: Literal["running", "interrupted", "paused", "scheduled", "idle", "disabled"]
     next: datetime | None
@@ -146,7 +159,9 @@ class GardenCancelResponse(BaseModel):
 
 
 def router(settings: Settings) -> APIRouter:
-    routes = APIRouter(prefix="/v1/garden", tags=["garden"], route_class=limited_route(settings.limits.text_bytes))
+    routes = APIRouter(
+        prefix="/v1/garden", tags=["garden"], route_class=limited_route(settings.limits.text_bytes)
+    )
 
     @routes.get("", responses=error_responses())
     def status(caller: PersonCaller) -> GardenStatusResponse:
@@ -158,41 +173,56 @@ def router(settings: Settings) -> APIRouter:
         """Plan a cycle without changing anything."""
         made = caller.engine.garden.plan(caller.owner, job)
         steps = [GardenStepResponse.model_validate(step.to_dict()) for step in made.steps]
-        return GardenPlanResponse(steps=steps, conflicts=_to_conflicts(made.conflicts), notes=list(made.notes))
+        return GardenPlanResponse(
+            steps=steps, conflicts=_to_conflicts(made.conflicts), notes=list(made.notes)
+        )
 
     @routes.get("/reports", responses=error_responses())
     def reports(caller: PersonCaller) -> GardenCycleListResponse:
         """List the last cycles, oldest first."""
         return GardenCycleListResponse(
-            reports=[GardenCycleResponse.model_validate(asdict(report)) for report in caller.engine.garden.reports(caller.owner)]
+            reports=[
+                GardenCycleResponse.model_validate(asdict(report))
+                for report in caller.engine.garden.reports(caller.owner)
+            ]
         )
 
     @routes.post("/run", responses=error_responses(409))
     def run(body: GardenRunRequest, caller: PersonCaller) -> GardenCycleResponse:
         """Run a cycle now and wait for its end."""
-        return GardenCycleResponse.model_validate(asdict(caller.engine.garden.run(caller.owner, body.jobs)))
+        return GardenCycleResponse.model_validate(
+            asdict(caller.engine.garden.run(caller.owner, body.jobs))
+        )
 
     @routes.post("/undo", responses=error_responses(404, 409))
     def undo(body: GardenUndoRequest, caller: PersonCaller) -> GardenUndoResponse:
         """Undo a cycle, except for memories that changed since."""
-        return GardenUndoResponse.model_validate(asdict(caller.engine.garden.undo(caller.owner, body.cycle)))
+        return GardenUndoResponse.model_validate(
+            asdict(caller.engine.garden.undo(caller.owner, body.cycle))
+        )
 
     @routes.get("/conflicts", responses=error_responses())
     def conflicts(caller: PersonCaller) -> StatementConflictListResponse:
         """List contradicting statements, newest first."""
-        return StatementConflictListResponse(conflicts=_to_conflicts(caller.engine.garden.conflicts(caller.owner)))
+        return StatementConflictListResponse(
+            conflicts=_to_conflicts(caller.engine.garden.conflicts(caller.owner))
+        )
 
     @routes.post("/decide", responses=error_responses(404, 409))
     def decide(body: GardenDecideRequest, caller: PersonCaller) -> ConflictDecisionResponse:
         """Decide a conflict."""
-        dropped = caller.engine.garden.decide(body.one, body.other, scope=caller.owner, keep=body.keep)
+        dropped = caller.engine.garden.decide(
+            body.one, body.other, scope=caller.owner, keep=body.keep
+        )
         return ConflictDecisionResponse(dropped=dropped.id if dropped else None)
 
     @routes.post("/queue", responses=error_responses())
     def wake(body: GardenWakeRequest, caller: PersonCaller) -> GardenWakeResponse:
         """Schedule a cycle."""
         at = caller.engine.now() + timedelta(minutes=body.minutes)
-        return GardenWakeResponse(id=caller.engine.garden.wake(caller.owner, at, priority=body.priority, why=body.why))
+        return GardenWakeResponse(
+            id=caller.engine.garden.wake(caller.owner, at, priority=body.priority, why=body.why)
+        )
 
     @routes.delete("/queue/{id}", responses=error_responses())
     def cancel(id: str, caller: PersonCaller) -> GardenCancelResponse:
@@ -202,7 +232,9 @@ def router(settings: Settings) -> APIRouter:
     @routes.post("/pause", responses=error_responses())
     def pause(body: GardenPauseRequest, caller: PersonCaller) -> GardenStatusResponse:
         """Pause or resume scheduled cycles."""
-        return GardenStatusResponse.model_validate(caller.engine.garden.pause(caller.owner, on=body.on))
+        return GardenStatusResponse.model_validate(
+            caller.engine.garden.pause(caller.owner, on=body.on)
+        )
 
     return routes
 

@@ -23,7 +23,9 @@ _FEW = 2
 """Times as many jobs as are wanted are looked through first."""
 
 State = Literal["waiting", "running", "dead", "done"]
-StateParam = Annotated[list[State], Query(description="Also list the jobs in these states, last changed first.")]
+StateParam = Annotated[
+    list[State], Query(description="Also list the jobs in these states, last changed first.")
+]
 LimitParam = Annotated[int, Query(ge=1, le=1000, description="At most so many of them.")]
 
 
@@ -36,7 +38,9 @@ class FailedJobResponse(BaseModel):
 
 class ListedJobResponse(FailedJobResponse):
     """Job in the list; ``doing``: its work now.
-    ``due``: its next run; null: when more of its conversation is there."""
+
+    ``due``: its next run; null: when more of its conversation is there.
+    """
 
     state: str
     due: datetime | None
@@ -56,9 +60,11 @@ class ModelLatencyResponse(BaseModel):
 class JobListResponse(BaseModel):
     """Background jobs: counts, delay, failures, and the model's pace.
 
-    For the right `admin` ``jobs`` counts everybody's by kind and state, and the lists hold the owner's and the server's own, these
-    without their errors; else all of it is the owner's. ``pace``: of the chat model; ``queue_seconds``: what waits for it takes about
-    so long (for an admin). ``judge``: how many judgements of relevance ended how, since the server started."""
+    For the right `admin` ``jobs`` counts everybody's by kind and state, and the lists hold the
+    owner's and the server's own, these without their errors; else all of it is the owner's.
+    ``pace``: of the chat model; ``queue_seconds``: what waits for it takes about so long (for an
+    admin). ``judge``: how many judgements of relevance ended how, since the server started.
+    """
 
     jobs: dict[str, dict[str, int]]
     lag_seconds: float
@@ -74,19 +80,27 @@ class JobRetryResponse(BaseModel):
 
 
 def router(settings: Settings) -> APIRouter:
-    routes = APIRouter(prefix="/v1", tags=["jobs"], route_class=limited_route(settings.limits.text_bytes))
+    routes = APIRouter(
+        prefix="/v1", tags=["jobs"], route_class=limited_route(settings.limits.text_bytes)
+    )
 
     @routes.get("/jobs", responses=error_responses())
     def jobs(caller: AnyCaller, state: StateParam = [], limit: LimitParam = 100) -> JobListResponse:  # noqa: B006 - FastAPI copies defaults
         """Count jobs, and list failed ones and those of `state`."""
         work = caller.engine.status()
-        numbers = {kind: dict(states) for kind, states in work["jobs"].items()} if caller.is_admin else _count_own_jobs(caller)
+        numbers = (
+            {kind: dict(states) for kind, states in work["jobs"].items()}
+            if caller.is_admin
+            else _count_own_jobs(caller)
+        )
         listed = _list_own_jobs(caller, state, limit) if state else []
         return JobListResponse(
             jobs=numbers,
             lag_seconds=work["lag_seconds"] if caller.is_admin else _own_lag(caller),
             dead=[
-                FailedJobResponse(id=job.id, kind=job.kind, attempt=job.attempt, error=_visible_error(job))
+                FailedJobResponse(
+                    id=job.id, kind=job.kind, attempt=job.attempt, error=_visible_error(job)
+                )
                 for job in _list_own_jobs(caller, ["dead"])
             ],
             items=[_to_job(job, caller.engine.inspect.describe_job(job)) for job in listed],
@@ -101,7 +115,9 @@ def router(settings: Settings) -> APIRouter:
         own = {job.id for job in _list_own_jobs(caller, ["dead"])}
         unknown = [one for one in body.ids if one not in own]
         if unknown:
-            raise NotFoundError("There is no failed job of that id here.", hint="GET /v1/jobs lists them.")
+            raise NotFoundError(
+                "There is no failed job of that id here.", hint="GET /v1/jobs lists them."
+            )
         chosen = body.ids or sorted(own)
         return JobRetryResponse(retried=caller.engine.retry(chosen) if chosen else 0)
 
@@ -122,7 +138,11 @@ def _list_own_jobs(caller: IdentifiedCaller, states: list[State], most: int = _A
 def _own_lag(caller: IdentifiedCaller) -> float:
     """Return how long the owner's oldest due job has waited, in seconds."""
     now = caller.engine.now()
-    due = [max(job.created_at, job.due) for job in _list_own_jobs(caller, ["waiting", "running"]) if job.created_at]
+    due = [
+        max(job.created_at, job.due)
+        for job in _list_own_jobs(caller, ["waiting", "running"])
+        if job.created_at
+    ]
     return max(0.0, (now - min(due)).total_seconds()) if due else 0.0
 
 
@@ -146,6 +166,13 @@ def _visible_error(job: Job) -> str:
 
 def _to_job(job: Job, told: Mapping[str, Any]) -> ListedJobResponse:
     return ListedJobResponse(
-        id=job.id, kind=job.kind, attempt=job.attempt, error=_visible_error(job), state=job.state, due=told["due"],
-        created_at=job.created_at, doing=told["doing"], age_seconds=told["age_seconds"],
-    )  # fmt: skip
+        id=job.id,
+        kind=job.kind,
+        attempt=job.attempt,
+        error=_visible_error(job),
+        state=job.state,
+        due=told["due"],
+        created_at=job.created_at,
+        doing=told["doing"],
+        age_seconds=told["age_seconds"],
+    )

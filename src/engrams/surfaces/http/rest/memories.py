@@ -11,19 +11,33 @@ from engrams.ports import Condition, Where
 from engrams.settings import Settings
 from engrams.surfaces.http.rest import requests, responses
 from engrams.surfaces.http.rest.calleridentity import IdentifiedCaller, ScopedCaller
-from engrams.surfaces.http.rest.errors import error_responses, etag, limited_route, make_problem, matches_etag
+from engrams.surfaces.http.rest.errors import (
+    error_responses,
+    etag,
+    limited_route,
+    make_problem,
+    matches_etag,
+)
 from engrams.types import Receipt, Turn
 
 _MAX_KEY = 150
 """Longest idempotency key: with a message's place behind it, it must fit an external id."""
 
-KeyHeader = Annotated[str, Header(max_length=_MAX_KEY, description="The same key stores nothing twice; the answer names what is there.")]
+KeyHeader = Annotated[
+    str,
+    Header(
+        max_length=_MAX_KEY,
+        description="The same key stores nothing twice; the answer names what is there.",
+    ),
+]
 TagHeader = Annotated[str, Header(description="Entity tags as ETag gave them.")]
 ReasonParam = Annotated[str, Query(description="Why, for its history.")]
 
 
 def router(settings: Settings) -> APIRouter:
-    routes = APIRouter(prefix="/v1", tags=["memories"], route_class=limited_route(settings.limits.text_bytes))
+    routes = APIRouter(
+        prefix="/v1", tags=["memories"], route_class=limited_route(settings.limits.text_bytes)
+    )
     _add_collection_routes(routes, settings)
     _add_memory_routes(routes, settings)
     _add_history_routes(routes)
@@ -34,14 +48,21 @@ def _add_collection_routes(routes: APIRouter, settings: Settings) -> None:
     @routes.post(
         "/memories",
         status_code=201,
-        responses={200: {"model": responses.MemoryAddResponse, "description": "It was there."}, **error_responses(409)},
+        responses={
+            200: {"model": responses.MemoryAddResponse, "description": "It was there."},
+            **error_responses(409),
+        },
     )
     def add(
-        body: requests.MemoryAddRequest, response: Response, caller: ScopedCaller, idempotency_key: KeyHeader = ""
+        body: requests.MemoryAddRequest,
+        response: Response,
+        caller: ScopedCaller,
+        idempotency_key: KeyHeader = "",
     ) -> responses.MemoryAddResponse:
         """Store a text, or the messages of a conversation.
 
-        It is durable and found by the next search."""
+        It is durable and found by the next search.
+        """
         receipts = (
             _add_messages(body, caller, idempotency_key, settings)
             if body.messages
@@ -49,15 +70,22 @@ def _add_collection_routes(routes: APIRouter, settings: Settings) -> None:
         )
         if all(receipt.outcome == "duplicate" for receipt in receipts):
             response.status_code = 200
-        return responses.MemoryAddResponse(results=[responses.to_receipt(receipt) for receipt in receipts])
+        return responses.MemoryAddResponse(
+            results=[responses.to_receipt(receipt) for receipt in receipts]
+        )
 
     @routes.get("/memories", responses=error_responses())
-    def find(asked: Annotated[requests.MemoryListQuery, Query()], caller: ScopedCaller) -> responses.MemoryPageResponse:
+    def find(
+        asked: Annotated[requests.MemoryListQuery, Query()], caller: ScopedCaller
+    ) -> responses.MemoryPageResponse:
         """List memories by their fields, a page at a time.
 
-        `next` is empty on the last page."""
+        `next` is empty on the last page.
+        """
         tests = [Condition("tags", "contains", tag) for tag in asked.tag]
-        tests += [Condition("tier", "in", [tier.value for tier in asked.tier])] if asked.tier else []
+        tests += (
+            [Condition("tier", "in", [tier.value for tier in asked.tier])] if asked.tier else []
+        )
         page = caller.engine.list(
             scope=caller.scope,
             kinds=tuple(asked.kind),
@@ -70,37 +98,66 @@ def _add_collection_routes(routes: APIRouter, settings: Settings) -> None:
             after=asked.after,
             limit=min(asked.limit, settings.limits.results),
         )
-        return responses.MemoryPageResponse(memories=[responses.to_memory(record) for record in page.records], next=page.next)
+        return responses.MemoryPageResponse(
+            memories=[responses.to_memory(record) for record in page.records], next=page.next
+        )
 
 
 def _add_memory_routes(routes: APIRouter, settings: Settings) -> None:
-    @routes.get("/memories/{id}", responses=error_responses(304, 404), response_model=responses.MemoryResponse)
-    def read(id: str, response: Response, caller: ScopedCaller, if_none_match: TagHeader = "") -> responses.MemoryResponse | Response:
+    @routes.get(
+        "/memories/{id}",
+        responses=error_responses(304, 404),
+        response_model=responses.MemoryResponse,
+    )
+    def read(
+        id: str, response: Response, caller: ScopedCaller, if_none_match: TagHeader = ""
+    ) -> responses.MemoryResponse | Response:
         """Read a memory by its id or the first characters of it.
 
-        Six characters at least. Its ETag is its version."""
+        Six characters at least. Its ETag is its version.
+        """
         record = caller.engine.get(id, scope=caller.owner)
         if if_none_match and matches_etag(if_none_match, record.version):
             return Response(status_code=304, headers={"etag": etag(record.version)})
         response.headers["etag"] = etag(record.version)
         return responses.to_memory(record)
 
-    @routes.patch("/memories/{id}", responses=error_responses(404, 409, 412), response_model=responses.ChangedMemoryResponse)
+    @routes.patch(
+        "/memories/{id}",
+        responses=error_responses(404, 409, 412),
+        response_model=responses.ChangedMemoryResponse,
+    )
     def change(
-        id: str, body: requests.MemoryEditRequest, response: Response, caller: ScopedCaller, if_match: TagHeader = ""
+        id: str,
+        body: requests.MemoryEditRequest,
+        response: Response,
+        caller: ScopedCaller,
+        if_match: TagHeader = "",
     ) -> responses.ChangedMemoryResponse | Response:
         """Change the fields of a memory that are sent.
 
-        A new text also reaches what was said (`sources`). With If-Match only while it still has that version."""
+        A new text also reaches what was said (`sources`). With If-Match only while it still has
+        that version.
+        """
         sent = body.sent_fields()
         if "meta" in sent:
             requests.check_meta(sent["meta"], settings.limits.meta_bytes)
         record = caller.engine.get(id, scope=caller.owner)
         if if_match and not matches_etag(if_match, record.version):
             return _version_problem(ConflictError())
-        report = caller.engine.preview([record.id], "edit", caller.owner) if sent.get("text", record.text) != record.text else None
+        report = (
+            caller.engine.preview([record.id], "edit", caller.owner)
+            if sent.get("text", record.text) != record.text
+            else None
+        )
         try:
-            edited = caller.engine.edit(record.id, scope=caller.owner, fields=sent, expect=record.version, reason=body.reason)
+            edited = caller.engine.edit(
+                record.id,
+                scope=caller.owner,
+                fields=sent,
+                expect=record.version,
+                reason=body.reason,
+            )
         except ConflictError as fault:
             if if_match:
                 return _version_problem(fault)
@@ -109,7 +166,9 @@ def _add_memory_routes(routes: APIRouter, settings: Settings) -> None:
         return responses.to_changed(edited, report)
 
     @routes.delete("/memories/{id}", responses=error_responses(404, 409))
-    def forget(id: str, response: Response, caller: ScopedCaller, reason: ReasonParam = "") -> responses.ChangedMemoryResponse:
+    def forget(
+        id: str, response: Response, caller: ScopedCaller, reason: ReasonParam = ""
+    ) -> responses.ChangedMemoryResponse:
         """Forget a memory and what said only it, until it is restored."""
         report = caller.engine.preview([id], "forget", caller.owner)
         record = caller.engine.forget(id, scope=caller.owner, reason=reason)
@@ -122,7 +181,10 @@ def _add_history_routes(routes: APIRouter) -> None:
     def history(id: str, caller: ScopedCaller) -> responses.MemoryHistoryResponse:
         """List the changes of one memory, oldest first."""
         return responses.MemoryHistoryResponse(
-            changes=[responses.to_change(entry) for entry in caller.engine.history(id, scope=caller.owner)]
+            changes=[
+                responses.to_change(entry)
+                for entry in caller.engine.history(id, scope=caller.owner)
+            ]
         )
 
     @routes.post("/memories/{id}/restore", responses=error_responses(404, 409))
@@ -136,38 +198,53 @@ def _add_history_routes(routes: APIRouter) -> None:
     def used(body: requests.UsedRequest, caller: ScopedCaller) -> responses.MemoryPageResponse:
         """Report that recalled memories were used, and whether they helped.
 
-        Their strength and confidence follow."""
+        Their strength and confidence follow.
+        """
         ids = list(dict.fromkeys(body.ids))
         caller.engine.used(ids, scope=caller.owner, helpful=body.helpful)
         return responses.MemoryPageResponse(
-            memories=[responses.to_memory(caller.engine.get(id, scope=caller.owner)) for id in ids], next=""
+            memories=[responses.to_memory(caller.engine.get(id, scope=caller.owner)) for id in ids],
+            next="",
         )
 
     @routes.post("/purge", responses=error_responses(404))
     def purge(body: requests.PurgeRequest, caller: ScopedCaller) -> responses.PurgeResponse:
         """Erase memories for good, with their words wherever they stand.
 
-        The answer lists the places that were looked at again, and is proven where none holds anything."""
+        The answer lists the places that were looked at again, and is proven where none holds
+        anything.
+        """
         ids = list(dict.fromkeys(body.ids))
         reach = caller.engine.preview(ids, "purge", caller.owner)
-        return responses.PurgeResponse.of(caller.engine.purge(ids, scope=caller.owner, git=body.git), reach)
+        return responses.PurgeResponse.of(
+            caller.engine.purge(ids, scope=caller.owner, git=body.git), reach
+        )
 
     @routes.post("/purge/about", responses=error_responses())
-    def about(body: requests.PurgeCandidatesRequest, caller: ScopedCaller) -> responses.PurgeCandidatesResponse:
+    def about(
+        body: requests.PurgeCandidatesRequest, caller: ScopedCaller
+    ) -> responses.PurgeCandidatesResponse:
         """List memories about somebody or something, to choose what to purge.
 
-        Nothing is changed; `POST /v1/purge` erases the chosen ids."""
+        Nothing is changed; `POST /v1/purge` erases the chosen ids.
+        """
         found = caller.engine.find_about(body.about, scope=caller.scope)
-        return responses.PurgeCandidatesResponse(memories=[responses.to_choice(one) for one in found])
+        return responses.PurgeCandidatesResponse(
+            memories=[responses.to_choice(one) for one in found]
+        )
 
     @routes.post("/preview", responses=error_responses(404))
-    def preview(body: requests.ChangePreviewRequest, caller: ScopedCaller) -> responses.ChangeReportResponse:
+    def preview(
+        body: requests.ChangePreviewRequest, caller: ScopedCaller
+    ) -> responses.ChangeReportResponse:
         """Tell what edit, forget or purge would reach; nothing is changed."""
         report = caller.engine.preview(list(dict.fromkeys(body.ids)), body.action, caller.owner)
         return responses.ChangeReportResponse.model_validate(report)
 
 
-def _add_text(body: requests.MemoryAddRequest, caller: IdentifiedCaller, key: str, settings: Settings) -> Receipt:
+def _add_text(
+    body: requests.MemoryAddRequest, caller: IdentifiedCaller, key: str, settings: Settings
+) -> Receipt:
     meta = requests.check_meta(body.meta, settings.limits.meta_bytes)
     turn = Turn(body.text or "", at=body.at, session=body.session, external_id=key, meta=meta)
     receipt = caller.engine.add(turn, scope=caller.scope, kind=body.kind)
@@ -180,19 +257,24 @@ def _add_text(body: requests.MemoryAddRequest, caller: IdentifiedCaller, key: st
     return receipt
 
 
-def _add_messages(body: requests.MemoryAddRequest, caller: IdentifiedCaller, key: str, settings: Settings) -> tuple[Receipt, ...]:
+def _add_messages(
+    body: requests.MemoryAddRequest, caller: IdentifiedCaller, key: str, settings: Settings
+) -> tuple[Receipt, ...]:
     if body.tags or body.triggers or body.at or body.meta:
-        raise RefusedError("tags, triggers, at and meta belong to a text.", hint="Give each message its own `at` and `meta`.")
+        raise RefusedError(
+            "tags, triggers, at and meta belong to a text.",
+            hint="Give each message its own `at` and `meta`.",
+        )
     turns = [
         Turn(
-            each.content,
-            each.role,
-            each.name,
-            each.at,
-            body.session,
-            each.external_id or (f"{key}:{place}" if key else ""),
-            each.caption,
-            requests.check_meta(each.meta, settings.limits.meta_bytes),
+            text=each.content,
+            role=each.role,
+            speaker=each.name,
+            at=each.at,
+            session=body.session,
+            external_id=each.external_id or (f"{key}:{place}" if key else ""),
+            caption=each.caption,
+            meta=requests.check_meta(each.meta, settings.limits.meta_bytes),
         )
         for place, each in enumerate(body.messages or ())
     ]

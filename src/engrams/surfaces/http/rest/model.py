@@ -15,7 +15,9 @@ from engrams.settings import ChatSettings, LoadedSettings, Settings, load
 from engrams.surfaces.http.rest.calleridentity import AnyCaller, IdentifiedCaller
 from engrams.surfaces.http.rest.errors import error_responses, limited_route
 
-_URL, _NAME, _KEY = 2000, 200, 1000
+_URL = 2000
+_NAME = 200
+_KEY = 1000
 
 
 class ModelServersRequest(BaseModel):
@@ -23,7 +25,9 @@ class ModelServersRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     url: str = Field("", max_length=_URL)
-    api_key: str | None = Field(None, max_length=_KEY, description="Null: the stored one, if it is for this server.")
+    api_key: str | None = Field(
+        None, max_length=_KEY, description="Null: the stored one, if it is for this server."
+    )
 
 
 class FoundModelServer(BaseModel):
@@ -44,19 +48,32 @@ class ModelConnectionRequest(BaseModel):
     provider: Literal["none", "openai", "ollama"]
     url: str = Field("", max_length=_URL)
     model: str = Field("", max_length=_NAME)
-    api_key: str | None = Field(None, max_length=_KEY, description="Null: the stored one, if it is for this server. Empty: none.")
+    api_key: str | None = Field(
+        None,
+        max_length=_KEY,
+        description="Null: the stored one, if it is for this server. Empty: none.",
+    )
 
-    timeout_seconds: float | None = Field(None, gt=0, le=3600, description="Seconds an answer may take in all. Null: as it was.")
+    timeout_seconds: float | None = Field(
+        None, gt=0, le=3600, description="Seconds an answer may take in all. Null: as it was."
+    )
 
     def to_connection(self) -> connection.ModelConnectionParameters:
-        return connection.ModelConnectionParameters(self.provider, self.url.strip(), self.model.strip(), self.api_key, self.timeout_seconds)
+        return connection.ModelConnectionParameters(
+            provider=self.provider,
+            url=self.url.strip(),
+            model=self.model.strip(),
+            api_key=self.api_key,
+            timeout_seconds=self.timeout_seconds,
+        )
 
 
 class ModelTestResponse(BaseModel):
     """Answers of a model, measured.
 
-    ``json_by``: how it answered in JSON (empty: not at all). ``context_tokens``: 0 where the server does not tell. ``destination``: what
-    memory would send, and where to."""
+    ``json_by``: how it answered in JSON (empty: not at all). ``context_tokens``: 0 where the server
+    does not tell. ``destination``: what memory would send, and where to.
+    """
 
     state: Literal["ok", "info", "warn", "fail"]
     detail: str
@@ -71,9 +88,11 @@ class ModelTestResponse(BaseModel):
 class ModelResponse(BaseModel):
     """The model that is set in config.toml.
 
-    ``in_use``: the model that the running server learns by (empty: rules). ``restart``: the file was changed since the server started.
-    ``fixed_by``: settings that the environment gives, which count for more than the file. ``destination``: what the running server sends,
-    and where to; after a change, what the next start will."""
+    ``in_use``: the model that the running server learns by (empty: rules). ``restart``: the file
+    was changed since the server started. ``fixed_by``: settings that the environment gives, which
+    count for more than the file. ``destination``: what the running server sends, and where to;
+    after a change, what the next start will.
+    """
 
     provider: str
     url: str
@@ -88,8 +107,13 @@ class ModelResponse(BaseModel):
 
 
 def router(settings: Settings) -> APIRouter:
-    routes = APIRouter(prefix="/v1/settings", tags=["upkeep"], route_class=limited_route(settings.limits.text_bytes))
-    started, trial = _load_file(settings).settings.chat, connection.ModelTrial()
+    routes = APIRouter(
+        prefix="/v1/settings",
+        tags=["upkeep"],
+        route_class=limited_route(settings.limits.text_bytes),
+    )
+    started = _load_file(settings).settings.chat
+    trial = connection.ModelTrial()
 
     @routes.get("/model", responses=error_responses())
     def find(caller: AnyCaller) -> ModelResponse:
@@ -100,10 +124,16 @@ def router(settings: Settings) -> APIRouter:
     def find_servers(body: ModelServersRequest, caller: AnyCaller) -> ModelServersResponse:
         """Find model servers on this machine, or at an address."""
         if not body.url.strip():
-            return ModelServersResponse(servers=[_to_server(one) for one in build.find_model_servers()])
-        chat = _connect(caller, connection.ModelConnectionParameters("openai", body.url, "", body.api_key))
+            return ModelServersResponse(
+                servers=[_to_server(one) for one in build.find_model_servers()]
+            )
+        chat = _connect(
+            caller, connection.ModelConnectionParameters("openai", body.url, "", body.api_key)
+        )
         try:
-            return ModelServersResponse(servers=[_to_server(build.find_model_server_at(body.url, chat.api_key))])
+            return ModelServersResponse(
+                servers=[_to_server(build.find_model_server_at(body.url, chat.api_key))]
+            )
         except (ModelError, SettingsError) as problem:
             raise RefusedError(problem.message, hint=problem.hint) from None
 
@@ -111,7 +141,8 @@ def router(settings: Settings) -> APIRouter:
     def test(body: ModelConnectionRequest, caller: AnyCaller) -> ModelTestResponse:
         """Ask a model two short questions and measure its answers.
 
-        Nothing of memory is sent, and nothing is stored. A newer test ends the last."""
+        Nothing of memory is sent, and nothing is stored. A newer test ends the last.
+        """
         chat = _connect(caller, body.to_connection())
         found = trial.run(chat, caller.engine.now, caller.engine.store)
         measured = found.measured
@@ -131,7 +162,10 @@ def router(settings: Settings) -> APIRouter:
         """Write the model into config.toml; a restart makes it count."""
         own = caller.engine.settings
         if own.incognito:
-            raise RefusedError("Incognito leaves no trace on disk.", hint="Give the model as `--set chat.model=…` at the start.")
+            raise RefusedError(
+                "Incognito leaves no trace on disk.",
+                hint="Give the model as `--set chat.model=…` at the start.",
+            )
         chosen = body.to_connection()
         if (problem := connection.find_chat_problem(_connect(caller, chosen))) is not None:
             raise problem
@@ -146,14 +180,17 @@ def _load_file(settings: Settings) -> LoadedSettings:
     return load({"home": str(settings.config_file.parent), "preset": settings.preset})
 
 
-def _connect(caller: IdentifiedCaller, chosen: connection.ModelConnectionParameters) -> ChatSettings:
+def _connect(
+    caller: IdentifiedCaller, chosen: connection.ModelConnectionParameters
+) -> ChatSettings:
     return connection.connect(_load_file(caller.engine.settings).settings.chat, chosen)
 
 
 def _to_response(caller: IdentifiedCaller, started: ChatSettings) -> ModelResponse:
     own = caller.engine.settings
     loaded = _load_file(own)
-    chat, model = loaded.settings.chat, caller.engine.chat_model
+    chat = loaded.settings.chat
+    model = caller.engine.chat_model
     restart = chat != started and {chat.provider, started.provider} != {"none"}
     return ModelResponse(
         provider=chat.provider,
@@ -163,11 +200,17 @@ def _to_response(caller: IdentifiedCaller, started: ChatSettings) -> ModelRespon
         timeout_seconds=chat.timeout_seconds,
         in_use=model.name if model else "",
         restart=restart,
-        fixed_by=sorted(name for name, source in loaded.origin.items() if name.startswith("chat.") and source == "environment"),
+        fixed_by=sorted(
+            name
+            for name, source in loaded.origin.items()
+            if name.startswith("chat.") and source == "environment"
+        ),
         file=str(own.config_file),
         destination=connection.describe_destination(chat if restart else own.chat),
     )
 
 
 def _to_server(server: DiscoveredModelServer) -> FoundModelServer:
-    return FoundModelServer(name=server.name, provider=server.provider, url=server.url, models=list(server.models))
+    return FoundModelServer(
+        name=server.name, provider=server.provider, url=server.url, models=list(server.models)
+    )

@@ -26,7 +26,11 @@ from engrams.surfaces.http.rest import (
     sessions,
     stats,
 )
-from engrams.surfaces.http.rest.errors import MethodNotAllowedRoutes, handle_http_error, handle_invalid_request
+from engrams.surfaces.http.rest.errors import (
+    MethodNotAllowedRoutes,
+    handle_http_error,
+    handle_invalid_request,
+)
 from engrams.types import Json
 
 _ROUTERS = (
@@ -48,7 +52,8 @@ class RestMount:
     """Routes under /v1, before the proxy's: our paths never reach an upstream."""
 
     def __init__(self, engine: MemoryEngine, settings: Settings) -> None:
-        self._engine, self._settings = engine, settings
+        self._engine = engine
+        self._settings = settings
         self._uploads = None if settings.incognito else build.uploads(engine)
 
     def install(self, app: FastAPI) -> None:
@@ -60,8 +65,14 @@ class RestMount:
         for routes in routers:
             app.router.routes.extend(routes.routes)
         fallback = MethodNotAllowedRoutes([route for routes in routers for route in routes.routes])
-        own = sorted({path.split("/")[2] for path in fallback.paths})  # every other segment under /v1 is the proxy's
-        app.router.routes.extend(fallback.routes_for(path for name in own for path in (f"/v1/{name}", f"/v1/{name}/{{rest:path}}")))
+        own = sorted(
+            {path.split("/")[2] for path in fallback.paths}
+        )  # every other segment under /v1 is the proxy's
+        app.router.routes.extend(
+            fallback.routes_for(
+                path for name in own for path in (f"/v1/{name}", f"/v1/{name}/{{rest:path}}")
+            )
+        )
 
     async def start(self) -> None:
         """Resume unfinished imports."""

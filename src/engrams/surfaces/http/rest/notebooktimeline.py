@@ -19,22 +19,38 @@ from engrams.types import LAYER_OF, PRODUCT, EdgeType, Entity, Kind, Layer, Reco
 
 _RAW_KINDS = (Kind.TURN, Kind.EXCHANGE, Kind.GAP)
 """Kinds that memory works from; people read what it made of them."""
-_NOT_HIDDEN = Where("not", (Where("or", (Condition("meta.hidden", "eq", True), Condition(f"meta.{NOTE_PIECE}", "exists", True))),))
+_NOT_HIDDEN = Where(
+    "not",
+    (
+        Where(
+            "or",
+            (Condition("meta.hidden", "eq", True), Condition(f"meta.{NOTE_PIECE}", "exists", True)),
+        ),
+    ),
+)
 _LEAST_MEMBERS = 2
 """Memories that make a person, place or thing a topic."""
 _PAGE = 1000
 _MOST = 20_000
 _STATUSES = tuple(status for status in Status if status is not Status.PURGED)
 
-LayerParam = Annotated[Layer | None, Query(description="Only this layer: semantic (facts), episodic (sessions) or procedural (rules).")]
+LayerParam = Annotated[
+    Layer | None,
+    Query(
+        description="Only this layer: semantic (facts), episodic (sessions) or procedural (rules)."
+    ),
+]
 LimitParam = Annotated[int, Query(ge=1, le=1000, description="At most so many memories.")]
-BucketsParam = Annotated[int, Query(ge=1, le=366, description="Into how many pieces the time is cut.")]
+BucketsParam = Annotated[
+    int, Query(ge=1, le=366, description="Into how many pieces the time is cut.")
+]
 
 
 class NotebookTopicResponse(BaseModel):
     """Topic with its memories; ``product``: display name of its layer.
 
-    ``entity``: id of the person, place or thing that it is about; empty: a cluster, or a category."""
+    ``entity``: id of the person, place or thing that it is about; empty: a cluster, or a category.
+    """
 
     topic: str
     entity: str = ""
@@ -61,17 +77,29 @@ class TimelineResponse(BaseModel):
 
 
 def router(settings: Settings) -> APIRouter:
-    routes = APIRouter(prefix="/v1", tags=["views"], route_class=limited_route(settings.limits.text_bytes))
+    routes = APIRouter(
+        prefix="/v1", tags=["views"], route_class=limited_route(settings.limits.text_bytes)
+    )
 
     @routes.get("/notebook", responses=error_responses())
-    def notebook(caller: ScopedCaller, layer: LayerParam = None, limit: LimitParam = 200) -> NotebookResponse:
+    def notebook(
+        caller: ScopedCaller, layer: LayerParam = None, limit: LimitParam = 200
+    ) -> NotebookResponse:
         """List known memories by topic, with their sources.
 
-        A topic is a cluster, or whom or what several memories are about, or a category. Held and archived memories, pieces of note files
-        and memories marked `meta.hidden` do not count."""
-        kinds = tuple(kind for kind in Kind if kind not in _RAW_KINDS and layer in (None, LAYER_OF[kind]))
+        A topic is a cluster, or whom or what several memories are about, or a category. Held and
+        archived memories, pieces of note files and memories marked `meta.hidden` do not count.
+        """
+        kinds = tuple(
+            kind for kind in Kind if kind not in _RAW_KINDS and layer in (None, LAYER_OF[kind])
+        )
         found = (
-            caller.engine.list(scope=caller.scope, kinds=kinds, where=_NOT_HIDDEN, limit=min(limit, settings.limits.results)).records
+            caller.engine.list(
+                scope=caller.scope,
+                kinds=kinds,
+                where=_NOT_HIDDEN,
+                limit=min(limit, settings.limits.results),
+            ).records
             if kinds
             else ()
         )
@@ -89,7 +117,8 @@ def router(settings: Settings) -> APIRouter:
     def timeline(caller: ScopedCaller, buckets: BucketsParam = 60) -> TimelineResponse:
         """Count memories in equal periods from the first to now.
 
-        Of at most the newest 20,000."""
+        Of at most the newest 20,000.
+        """
         times = list(_list_times(caller, _MOST + 1))
         more = len(times) > _MOST
         del times[_MOST:]
@@ -103,7 +132,11 @@ def router(settings: Settings) -> APIRouter:
             place = int((at - first) / piece) if piece else 0
             counted[max(0, min(place, buckets - 1))][layer] += 1
         return TimelineResponse(
-            points=[TimelinePeriodResponse(at=first + piece * place, added=dict(added)) for place, added in enumerate(counted)], more=more
+            points=[
+                TimelinePeriodResponse(at=first + piece * place, added=dict(added))
+                for place, added in enumerate(counted)
+            ],
+            more=more,
         )
 
     return routes
@@ -111,7 +144,10 @@ def router(settings: Settings) -> APIRouter:
 
 def _to_topic(name: str, entity: str, records: Sequence[Record]) -> NotebookTopicResponse:
     return NotebookTopicResponse(
-        topic=name, entity=entity, product=PRODUCT[records[0].layer], memories=[responses.to_memory(record) for record in records]
+        topic=name,
+        entity=entity,
+        product=PRODUCT[records[0].layer],
+        memories=[responses.to_memory(record) for record in records],
     )
 
 
@@ -120,7 +156,11 @@ def _topic_names(caller: IdentifiedCaller, records: Sequence[Record]) -> Mapping
     ids = [record.id for record in records]
     links = caller.engine.inspect.edges(caller.owner, ids, (EdgeType.IN_TOPIC,)) if ids else ()
     own = frozenset(ids)
-    inside = {link.source: link.target for link in sorted(links, key=lambda link: link.weight) if link.source in own}
+    inside = {
+        link.source: link.target
+        for link in sorted(links, key=lambda link: link.weight)
+        if link.source in own
+    }
     labels = caller.engine.topics.labels(caller.scope, set(inside.values()))
     return {id: labels[topic] for id, topic in inside.items() if topic in labels}
 
@@ -128,10 +168,16 @@ def _topic_names(caller: IdentifiedCaller, records: Sequence[Record]) -> Mapping
 def _main_entities(caller: IdentifiedCaller, ids: Sequence[str]) -> Mapping[str, Entity]:
     """Map memory ids to what several of them are about.
 
-    Who is in half of all, as the user is, tells nothing."""
-    net, listed = caller.engine.inspect.entities(caller.scope), frozenset(ids)
+    Who is in half of all, as the user is, tells nothing.
+    """
+    net = caller.engine.inspect.entities(caller.scope)
+    listed = frozenset(ids)
     members = {entity.id: listed.intersection(entity.memories) for entity in net.entities}
-    telling = [entity for entity in net.entities if _LEAST_MEMBERS <= len(members[entity.id]) <= len(ids) / 2]
+    telling = [
+        entity
+        for entity in net.entities
+        if _LEAST_MEMBERS <= len(members[entity.id]) <= len(ids) / 2
+    ]
     found: dict[str, Entity] = {}
     for entity in sorted(telling, key=lambda entity: (-len(members[entity.id]), entity.name)):
         fresh = members[entity.id] - found.keys()
@@ -144,7 +190,9 @@ def _list_times(caller: IdentifiedCaller, most: int) -> Iterator[tuple[datetime,
     """Yield time and layer of memories, newest first."""
     after = ""
     while most > 0:
-        page = caller.engine.list(scope=caller.scope, statuses=_STATUSES, after=after, limit=min(_PAGE, most))
+        page = caller.engine.list(
+            scope=caller.scope, statuses=_STATUSES, after=after, limit=min(_PAGE, most)
+        )
         yield from ((record.recorded_at, record.layer) for record in page.records)
         most -= len(page.records)
         after = page.next

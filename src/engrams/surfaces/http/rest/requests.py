@@ -6,13 +6,24 @@ import json
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictBool,
+    model_validator,
+)
 
 from engrams.errors import InputError
 from engrams.types import TAG_CHARS, EdgeType, Json, Kind, Status, Tier
 
 MAX_IDS = 1000
 _MAX_DEPTH = 64
+
+Tag = Annotated[str, Field(max_length=TAG_CHARS)]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
 def to_utc(moment: datetime) -> datetime:
@@ -41,8 +52,6 @@ def require_number(value: Any) -> Any:
 Moment = Annotated[datetime, BeforeValidator(require_date_text), AfterValidator(to_utc)]
 Count = Annotated[int, BeforeValidator(require_number)]
 Measure = Annotated[float, BeforeValidator(require_number)]
-Tag = Annotated[str, Field(max_length=TAG_CHARS)]
-Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
 class RequestBody(BaseModel):
@@ -64,7 +73,11 @@ class AddedMessage(RequestBody):
     name: str = ""
     at: Moment | None = None
     caption: str = ""
-    external_id: str = Field("", max_length=200, description="The sender's own id; the same one in a scope is stored once.")
+    external_id: str = Field(
+        "",
+        max_length=200,
+        description="The sender's own id; the same one in a scope is stored once.",
+    )
     meta: dict[str, Any] = Field(default_factory=dict)
 
 
@@ -76,7 +89,9 @@ class MemoryAddRequest(RequestBody):
     kind: Kind = Field(Kind.NOTE, description="What `text` is; messages are turns.")
     tags: list[Tag] = Field(default_factory=list, description="Labels of `text`.", max_length=100)
     triggers: list[str] = Field(
-        default_factory=list, description="Phrases that surface `text`, a rule, procedure or negative.", max_length=100
+        default_factory=list,
+        description="Phrases that surface `text`, a rule, procedure or negative.",
+        max_length=100,
     )
     session: str = Field("", description="The conversation it was said in.")
     at: Moment | None = Field(None, description="When `text` was said; without it, now.")
@@ -114,10 +129,15 @@ class MemoryEditRequest(RequestBody):
     def sent_fields(self) -> dict[str, Any]:
         """Return the fields sent. InputError: none, or null where not allowed."""
         sent = {name: getattr(self, name) for name in self.model_fields_set if name != "reason"}
-        wrong = sorted(name for name, value in sent.items() if value is None and name not in ("valid_from", "valid_to"))
+        wrong = sorted(
+            name
+            for name, value in sent.items()
+            if value is None and name not in ("valid_from", "valid_to")
+        )
         if wrong or not sent:
             raise InputError(
-                f"{', '.join(wrong) or 'The edit'} is empty.", hint="Send the fields that are to change, with their new values."
+                f"{', '.join(wrong) or 'The edit'} is empty.",
+                hint="Send the fields that are to change, with their new values.",
             )
         return sent
 
@@ -132,8 +152,16 @@ class FieldConditionInput(RequestBody):
     @model_validator(mode="after")
     def check_scope(self) -> FieldConditionInput:
         """Require a text or list of labels as the value of `scope`."""
-        some = self.value if self.op in ("in", "nin") and isinstance(self.value, list) else [self.value]
-        if self.field == "scope" and self.op != "exists" and not all(isinstance(one, str | list) for one in some):
+        some = (
+            self.value
+            if self.op in ("in", "nin") and isinstance(self.value, list)
+            else [self.value]
+        )
+        if (
+            self.field == "scope"
+            and self.op != "exists"
+            and not all(isinstance(one, str | list) for one in some)
+        ):
             raise ValueError("a scope is a text or a list of labels")
         return self
 
@@ -142,24 +170,34 @@ class MemoryQuestionRequest(RequestBody):
     """Fields shared by search and context requests."""
 
     query: str
-    limit: Count | None = Field(None, ge=0, description="At most so many; the setting `limits.results` is the most there are.")
+    limit: Count | None = Field(
+        None,
+        ge=0,
+        description="At most so many; the setting `limits.results` is the most there are.",
+    )
     as_of: Moment | None = Field(None, description="As it was, and was known, at this time.")
 
 
 class SearchRequest(MemoryQuestionRequest):
     kinds: list[Kind] = Field(default_factory=list)
-    where: list[FieldConditionInput] = Field(default_factory=list, max_length=50, description="Tests that must all hold.")
+    where: list[FieldConditionInput] = Field(
+        default_factory=list, max_length=50, description="Tests that must all hold."
+    )
     history: StrictBool = Field(False, description="Also what was superseded or archived.")
 
 
 class ContextRequest(MemoryQuestionRequest):
-    tokens: Count | None = Field(None, ge=0, description="The most the text may cost; without it `read.context_tokens`.")
+    tokens: Count | None = Field(
+        None, ge=0, description="The most the text may cost; without it `read.context_tokens`."
+    )
     session: str = Field("", description="The conversation that it is a turn of.")
 
 
 class UsedRequest(RequestBody):
     ids: list[str] = Field(min_length=1, max_length=MAX_IDS)
-    helpful: bool = Field(default=True, description="Whether they helped; false lowers their confidence.")
+    helpful: bool = Field(
+        default=True, description="Whether they helped; false lowers their confidence."
+    )
 
 
 class ExportRequest(RequestBody):
@@ -168,7 +206,12 @@ class ExportRequest(RequestBody):
 
 class PurgeRequest(RequestBody):
     ids: list[str] = Field(min_length=1, max_length=MAX_IDS)
-    git: bool = Field(default=False, description="Also remove their words from the git history of the files, which is rewritten.")
+    git: bool = Field(
+        default=False,
+        description=(
+            "Also remove their words from the git history of the files, which is rewritten."
+        ),
+    )
 
 
 class PurgeCandidatesRequest(RequestBody):
@@ -180,7 +223,9 @@ class ChangePreviewRequest(PurgeRequest):
 
 
 class JobRetryRequest(RequestBody):
-    ids: list[str] = Field(default_factory=list, max_length=MAX_IDS, description="Which; none means all of yours.")
+    ids: list[str] = Field(
+        default_factory=list, max_length=MAX_IDS, description="Which; none means all of yours."
+    )
 
 
 class MemoryListQuery(BaseModel):
@@ -206,11 +251,17 @@ class MemoryGraphQuery(BaseModel):
     model_config = ConfigDict(extra="ignore")
 
     focus: list[str] = Field(
-        default_factory=list, max_length=100, description="Around these: ids of memories, `entity:x`, `tag:x`, `topic:x`."
+        default_factory=list,
+        max_length=100,
+        description="Around these: ids of memories, `entity:x`, `tag:x`, `topic:x`.",
     )
     depth: int = Field(1, ge=0, le=3, description="Steps along the links.")
-    view: Literal["memories", "entities"] = Field("memories", description="Without `focus`: newest memories, or entities mentioned most.")
-    type: list[EdgeType | Literal["mentions"]] = Field(default_factory=list, description="Only links of these types.")
+    view: Literal["memories", "entities"] = Field(
+        "memories", description="Without `focus`: newest memories, or entities mentioned most."
+    )
+    type: list[EdgeType | Literal["mentions"]] = Field(
+        default_factory=list, description="Only links of these types."
+    )
     kind: list[Kind] = Field(default_factory=list)
     status: list[Status] = Field(default_factory=lambda: [Status.ACTIVE, Status.SUPERSEDED])
     tag: list[str] = Field(default_factory=list, max_length=100)
@@ -224,7 +275,10 @@ def _replace_surrogates(value: Json, depth: int = 0) -> Json:
         case str():
             return value.encode("utf-8", "replace").decode("utf-8")
         case dict():
-            return {_replace_surrogates(name): _replace_surrogates(held, depth + 1) for name, held in value.items()}
+            return {
+                _replace_surrogates(name): _replace_surrogates(held, depth + 1)
+                for name, held in value.items()
+            }
         case list():
             return [_replace_surrogates(held, depth + 1) for held in value]
         case _:
@@ -234,11 +288,17 @@ def _replace_surrogates(value: Json, depth: int = 0) -> Json:
 def check_meta(value: dict[str, Any], most: int) -> dict[str, Any]:
     """Return metadata unchanged if it may be stored.
 
-    InputError: larger than ``most`` bytes of JSON, or no JSON."""
+    InputError: larger than ``most`` bytes of JSON, or no JSON.
+    """
     try:
-        size = len(json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace"))
+        size = len(
+            json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
+        )
     except (ValueError, RecursionError) as problem:
         raise InputError(f"The metadata is not JSON: {problem}.") from None
     if size > most:
-        raise InputError(f"The metadata has {size:,} bytes; the limit is {most:,}.", hint="Keep large data elsewhere and store a link.")
+        raise InputError(
+            f"The metadata has {size:,} bytes; the limit is {most:,}.",
+            hint="Keep large data elsewhere and store a link.",
+        )
     return value

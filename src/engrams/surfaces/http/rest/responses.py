@@ -31,7 +31,14 @@ if TYPE_CHECKING:
     from engrams.build import PurgeCandidate, SourceChangeReport
 
 JsonObject = Annotated[dict[str, Any], BeforeValidator(lambda held: to_json(dict(held)))]
-ScopeLabels = Annotated[list[str], BeforeValidator(lambda scope: list(getattr(scope, "labels", scope)))]
+ScopeLabels = Annotated[
+    list[str], BeforeValidator(lambda scope: list(getattr(scope, "labels", scope)))
+]
+
+
+_ENUMS = ("kind", "layer", "tier", "status")
+_PROVENANCE = ("channel", "extractor", "prompt", "reason", "files")
+_read_provenance = attrgetter(*_PROVENANCE)
 
 
 class EvidenceQuoteResponse(BaseModel):
@@ -42,7 +49,9 @@ class EvidenceQuoteResponse(BaseModel):
 
 class MemoryResponse(BaseModel):
     """Memory with all its fields.
-    ``basis``: the ground on which it is believed."""
+
+    ``basis``: the ground on which it is believed.
+    """
 
     id: str
     scope: list[str]
@@ -121,7 +130,8 @@ class MemoryPageResponse(BaseModel):
 class OutdatedMarkResponse(BaseModel):
     """Later statement that ends a memory; or, unless ``closed``, may end it.
 
-    ``by``: its id; ``said_at``: when it was said; ``probability``: 0 to 1."""
+    ``by``: its id; ``said_at``: when it was said; ``probability``: 0 to 1.
+    """
 
     by: str
     said_at: datetime
@@ -132,7 +142,8 @@ class OutdatedMarkResponse(BaseModel):
 class HitResponse(BaseModel):
     """Found memory; ``parts``: what each source added to the score.
 
-    ``status`` may differ from the record's."""
+    ``status`` may differ from the record's.
+    """
 
     memory: MemoryResponse
     score: float
@@ -253,7 +264,8 @@ class PurgePlaceResponse(BaseModel):
 class PurgeResponse(AffectedMessagesResponse):
     """Removed and remaining rows and files by place.
 
-    ``proven``: every place was looked at again, and holds nothing."""
+    ``proven``: every place was looked at again, and holds nothing.
+    """
 
     removed: dict[str, int]
     remaining: dict[str, int]
@@ -262,23 +274,32 @@ class PurgeResponse(AffectedMessagesResponse):
 
     @classmethod
     def of(cls, erased: PurgeReport, report: SourceChangeReport) -> PurgeResponse:
-        places = [PurgePlaceResponse(name=p.name, looked=p.looked, left=p.left, advice=p.advice) for p in erased.places]
+        places = [
+            PurgePlaceResponse(name=p.name, looked=p.looked, left=p.left, advice=p.advice)
+            for p in erased.places
+        ]
         # The answer of an erasure does not repeat what was said.
-        sources = [SourceEffectResponse(id=one.id, effect=one.effect, quotes=[]) for one in report.sources]
-        told = {"removed": dict(erased.removed), "remaining": dict(erased.remaining), "proven": erased.proven}
+        sources = [
+            SourceEffectResponse(id=one.id, effect=one.effect, quotes=[]) for one in report.sources
+        ]
+        told = {
+            "removed": dict(erased.removed),
+            "remaining": dict(erased.remaining),
+            "proven": erased.proven,
+        }
         return cls(**told, places=places, sources=sources, also_said_in=list(report.also_said_in))
 
 
 def to_choice(found: PurgeCandidate) -> PurgeCandidateResponse:
     report = found.report
     values = {"memory": to_memory(found.record), "certain": found.certain}
-    return PurgeCandidateResponse.model_validate({**values, "sources": report.sources, "also_said_in": report.also_said_in})
+    return PurgeCandidateResponse.model_validate(
+        {**values, "sources": report.sources, "also_said_in": report.also_said_in}
+    )
 
 
-_ENUMS = ("kind", "layer", "tier", "status")
 _NAMES = tuple(name for name in MemoryResponse.model_fields if name != "basis")
-_PROVENANCE = ("channel", "extractor", "prompt", "reason", "files")
-_read_fields, _read_provenance = attrgetter(*_NAMES), attrgetter(*_PROVENANCE)
+_read_fields = attrgetter(*_NAMES)
 
 
 def to_memory(record: Record) -> MemoryResponse:
@@ -291,7 +312,10 @@ def _to_fields(record: Record) -> dict[str, Any]:
     for name in _ENUMS:
         values[name] = str(values[name])
     values["scope"] = record.scope.labels
-    values["evidence"] = [{"quote": each.quote, "source": each.source, "speaker": each.speaker} for each in record.evidence]
+    values["evidence"] = [
+        {"quote": each.quote, "source": each.source, "speaker": each.speaker}
+        for each in record.evidence
+    ]
     values["provenance"] = dict(zip(_PROVENANCE, _read_provenance(record.provenance), strict=True))
     values["meta"] = to_json(dict(record.meta)) if record.meta else {}
     values["basis"] = find_basis(record)
@@ -299,7 +323,9 @@ def _to_fields(record: Record) -> dict[str, Any]:
 
 
 def to_changed(record: Record, report: SourceChangeReport | None) -> ChangedMemoryResponse:
-    reach = AffectedMessagesResponse.model_validate(report) if report else AffectedMessagesResponse()
+    reach = (
+        AffectedMessagesResponse.model_validate(report) if report else AffectedMessagesResponse()
+    )
     return ChangedMemoryResponse(**to_memory(record).model_dump(), **reach.model_dump())
 
 
@@ -316,13 +342,16 @@ def to_hit(hit: Hit) -> HitResponse:
 
 
 def _to_outdated(mark: OutdatedMark) -> OutdatedMarkResponse:
-    return OutdatedMarkResponse(by=mark.by, said_at=mark.said_at, probability=_round(mark.probability), closed=mark.closed)
+    return OutdatedMarkResponse(
+        by=mark.by, said_at=mark.said_at, probability=_round(mark.probability), closed=mark.closed
+    )
 
 
 def write_search(found: SearchResult) -> bytes:
     """Write a SearchResponse as JSON.
 
-    Straight from the records: a model of each hit takes longer than its JSON."""
+    Straight from the records: a model of each hit takes longer than its JSON.
+    """
     hits = [
         {
             "memory": _to_fields(hit.record),
@@ -344,10 +373,17 @@ def to_explanation(found: SearchResult) -> ExplainResponse:
         abstain=found.abstain,
         query=trace.query,
         understood=to_json(dict(trace.understood)),
-        stages=[SearchStageResponse(name=name, milliseconds=_round(ms), count=count) for name, ms, count in trace.stages],
+        stages=[
+            SearchStageResponse(name=name, milliseconds=_round(ms), count=count)
+            for name, ms, count in trace.stages
+        ],
         rows=[
             ExplainedCandidateResponse(
-                id=row.id, text=row.text, score=_round(row.score), parts=_round_parts(row.parts), dropped=row.dropped
+                id=row.id,
+                text=row.text,
+                score=_round(row.score),
+                parts=_round_parts(row.parts),
+                dropped=row.dropped,
             )
             for row in trace.rows
         ],
@@ -362,9 +398,15 @@ def to_receipt(receipt: Receipt) -> WriteReceiptResponse:
         outcome=receipt.outcome,
         recorded_at=receipt.recorded_at,
         searchable=list(receipt.searchable),
-        learned=[DerivedMemoryResponse.model_validate(made, from_attributes=True) for made in receipt.derived],
+        learned=[
+            DerivedMemoryResponse.model_validate(made, from_attributes=True)
+            for made in receipt.derived
+        ],
         pending=list(receipt.pending),
-        decisions=[StageDecisionResponse.model_validate(each, from_attributes=True) for each in receipt.decisions],
+        decisions=[
+            StageDecisionResponse.model_validate(each, from_attributes=True)
+            for each in receipt.decisions
+        ],
     )
 
 

@@ -19,8 +19,9 @@ LimitParam = Annotated[int, Query(ge=1, le=1000, description="At most so many.")
 class SessionResponse(BaseModel):
     """One conversation with its state, times and last end.
 
-    ``state``: absent, active, expired_unfinalized, interrupted or rotation_required. ``turns``: how many were finalised before this part of
-    it. ``ended``: the result of its last end."""
+    ``state``: absent, active, expired_unfinalized, interrupted or rotation_required. ``turns``: how
+    many were finalised before this part of it. ``ended``: the result of its last end.
+    """
 
     id: str
     owner: ScopeLabels
@@ -38,12 +39,19 @@ class SessionListResponse(BaseModel):
 
 
 def router(settings: Settings) -> APIRouter:
-    routes = APIRouter(prefix="/v1", tags=["sessions"], route_class=limited_route(settings.limits.text_bytes))
+    routes = APIRouter(
+        prefix="/v1", tags=["sessions"], route_class=limited_route(settings.limits.text_bytes)
+    )
 
     @routes.get("/sessions", responses=error_responses())
     def sessions(caller: ScopedCaller, limit: LimitParam = 100) -> SessionListResponse:
         """List conversations, newest first."""
-        return SessionListResponse(sessions=[_to_response(each) for each in caller.engine.sessions.list(scope=caller.scope, limit=limit)])
+        return SessionListResponse(
+            sessions=[
+                _to_response(each)
+                for each in caller.engine.sessions.list(scope=caller.scope, limit=limit)
+            ]
+        )
 
     @routes.get("/sessions/{id}", responses=error_responses(404))
     def session(id: str, caller: ScopedCaller) -> SessionResponse:
@@ -54,7 +62,8 @@ def router(settings: Settings) -> APIRouter:
     def end(id: str, caller: ScopedCaller) -> SessionResponse:
         """End a conversation: learn from the rest, decide held memories.
 
-        Ending it twice changes nothing."""
+        Ending it twice changes nothing.
+        """
         return _to_response(caller.engine.sessions.end(id, scope=caller.scope))
 
     return routes

@@ -31,9 +31,11 @@ class QuotaUseResponse(BaseModel):
 class MemoryStatsResponse(BaseModel):
     """Counts of memories by status, kind, layer, tier and scope.
 
-    ``product``: by display name of the layer. ``scope``: by scope key, the first hundred scopes. ``embedded``: the share (0..1) of memories
-    not purged that have a vector of the current model. ``quota``: use of each limit of this person, by its setting; requests are counted
-    where they are limited."""
+    ``product``: by display name of the layer. ``scope``: by scope key, the first hundred scopes.
+    ``embedded``: the share (0..1) of memories not purged that have a vector of the current model.
+    ``quota``: use of each limit of this person, by its setting; requests are counted where they are
+    limited.
+    """
 
     status: dict[str, int]
     kind: dict[str, int]
@@ -60,7 +62,8 @@ class WorkingTierItemResponse(BaseModel):
 class TierCountsResponse(BaseModel):
     """Counts of memories by tier and layer.
 
-    ``detail``: what this process caches, by tier; ``working``: its working tier, oldest first."""
+    ``detail``: what this process caches, by tier; ``working``: its working tier, oldest first.
+    """
 
     tiers: dict[str, int]
     layers: dict[str, int]
@@ -108,7 +111,9 @@ class ActivitySeriesResponse(BaseModel):
 
 
 def router(settings: Settings) -> APIRouter:
-    routes = APIRouter(prefix="/v1", tags=["upkeep"], route_class=limited_route(settings.limits.text_bytes))
+    routes = APIRouter(
+        prefix="/v1", tags=["upkeep"], route_class=limited_route(settings.limits.text_bytes)
+    )
     _add_count_routes(routes)
     _add_process_routes(routes)
     return routes
@@ -118,7 +123,9 @@ def _add_count_routes(routes: APIRouter) -> None:
     @routes.get("/scopes", responses=error_responses())
     def scopes(caller: ScopedCaller) -> ScopeListResponse:
         """List the scopes that hold this person's memories."""
-        return ScopeListResponse(scopes=[list(scope.labels) for scope in caller.engine.scopes(caller.owner)])
+        return ScopeListResponse(
+            scopes=[list(scope.labels) for scope in caller.engine.scopes(caller.owner)]
+        )
 
     @routes.get("/stats", responses=error_responses())
     def stats(caller: ScopedCaller) -> MemoryStatsResponse:
@@ -140,16 +147,24 @@ def _add_count_routes(routes: APIRouter) -> None:
 
     @routes.get("/stats/series", responses=error_responses())
     def series(
-        request: Request, caller: ScopedCaller, minutes: Annotated[int, Query(ge=1, le=MINUTES, description="How far back.")] = 60
+        request: Request,
+        caller: ScopedCaller,
+        minutes: Annotated[int, Query(ge=1, le=MINUTES, description="How far back.")] = 60,
     ) -> ActivitySeriesResponse:
         """List requests and search times by minute, and model usage.
 
-        Since the server started."""
+        Since the server started.
+        """
         chart: OwnerActivityChart = request.app.state.activity
         now = int(caller.engine.now().timestamp() // 60)
-        points = [_to_point(minute) for minute in chart.minutes_since(caller.owner.key, now - minutes + 1)]
+        points = [
+            _to_point(minute) for minute in chart.minutes_since(caller.owner.key, now - minutes + 1)
+        ]
         spent = caller.engine.stats(caller.scope)["spent"] if caller.is_admin else {}
-        return ActivitySeriesResponse(points=points, spent=ModelUsageResponse(calls=spent.get("calls", 0), tokens=spent.get("tokens", 0)))
+        return ActivitySeriesResponse(
+            points=points,
+            spent=ModelUsageResponse(calls=spent.get("calls", 0), tokens=spent.get("tokens", 0)),
+        )
 
 
 def _add_process_routes(routes: APIRouter) -> None:
@@ -158,14 +173,23 @@ def _add_process_routes(routes: APIRouter) -> None:
         """Count memories by tier, with what this process caches."""
         held = caller.engine.stats(caller.scope)
         detail = caller.engine.tiers.state(caller.scope)
-        working = [WorkingTierItemResponse(**item) for item in caller.engine.tiers.working(caller.scope)]
-        return TierCountsResponse(tiers=dict(held["active"]), layers=dict(held["active_layers"]), detail=to_json(detail), working=working)
+        working = [
+            WorkingTierItemResponse(**item) for item in caller.engine.tiers.working(caller.scope)
+        ]
+        return TierCountsResponse(
+            tiers=dict(held["active"]),
+            layers=dict(held["active_layers"]),
+            detail=to_json(detail),
+            working=working,
+        )
 
     @routes.get("/settings", responses=error_responses())
     def settings(caller: AnyCaller) -> SettingsListResponse:
         """List all settings; keys and passwords are hidden."""
         own = caller.engine.settings
-        return SettingsListResponse(preset=own.preset, settings=[_to_setting(own, info) for info in describe()])
+        return SettingsListResponse(
+            preset=own.preset, settings=[_to_setting(own, info) for info in describe()]
+        )
 
 
 def _count_by_scope(caller: IdentifiedCaller) -> dict[str, int]:
@@ -180,10 +204,15 @@ def _to_setting(settings: Settings, info: SettingInfo) -> SettingResponse:
     for part in info.name.split("."):
         value = getattr(value, part)
     if info.secret:
-        value, default = bool(value), bool(default)
+        value = bool(value)
+        default = bool(default)
     text = f"{info.text} ({info.range})" if info.range else info.text
     return SettingResponse(
-        name=info.name, value=_hide_password(value), default=_hide_password(default), description=text, secret=info.secret
+        name=info.name,
+        value=_hide_password(value),
+        default=_hide_password(default),
+        description=text,
+        secret=info.secret,
     )
 
 

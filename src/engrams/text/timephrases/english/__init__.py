@@ -1,3 +1,5 @@
 """Grammar of English times."""
 
-from engrams.text.timephrases.english.rules import GRAMMAR as GRAMMAR
+from engrams.text.timephrases.english.rules import GRAMMAR
+
+__all__ = ["GRAMMAR"]

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import re
 
-from engrams.text.timephrases.grammar import DatePart, Piece, TimeModifier, TimeRuleMatch, phrase_key, word_set
+from engrams.text.timephrases.grammar import (
+    DatePart,
+    Piece,
+    TimeModifier,
+    TimeRuleMatch,
+    phrase_key,
+    word_set,
+)
 from engrams.text.timephrases.numericdates import full_year
 from engrams.text.timephrases.timewords import load_lexicon
 
 ENGLISH = load_lexicon("english")
 
 STRONG = word_set(
-    "in since until till til by before after during of around circa from to early late mid year summer spring fall autumn winter"
+    "in since until till til by before after during of around circa from to early late mid year"
+    " summer spring fall autumn winter"
 )
 FUTURE = (
     r"\b(?:will|shall|won't|gonna|going\s+to|upcoming|plan(?:s|ned|ning)?|scheduled|due|deadline|looking\s+forward|can'?t\s+wait|see\s+you"
@@ -22,14 +30,16 @@ _FUTURE = re.compile(FUTURE)
 _VERBS = ("may", "march")
 _NAMES = word_set("april may june march august jan feb mar apr jun jul aug sept sep oct nov dec")
 _MONTH_AFTER = word_set(
-    "in since until till til by before after during early late mid between of through around next last this back throughout"
+    "in since until till til by before after during early late mid between of through around next"
+    " last this back throughout"
 )
 _SHORT_DAY_AFTER = word_set("on by until till since next last this from before after")
 _HABIT = word_set("every each any a another most some many alternate per")
 _NOT_DAY = word_set("black good cyber ruby ash palm fat shrove super casual freaky throwback")
 _DAY_THING = word_set("addams school roast times service")
 _DOM_NEXT = word_set(
-    "and at for we i he she they it with in to but so because there was is will of by or until through when from this last next if as"
+    "and at for we i he she they it with in to but so because there was is will of by or until"
+    " through when from this last next if as"
 )
 _STOP = re.compile(r"[.!?;\n]")
 _OF_MONTH = re.compile(r"\s+of\s+(?:last|this|next)\s+month")
@@ -50,7 +60,8 @@ def on_ago(m: TimeRuleMatch) -> Piece | None:
     part = ENGLISH.on_ago(m)
     if not isinstance(part, DatePart) or not (m["half"] or m["u2"]) or part.offset is None:
         return part
-    sign, count = (1 if part.offset > 0 else -1), abs(part.offset)
+    sign = 1 if part.offset > 0 else -1
+    count = abs(part.offset)
     extra = ENGLISH.parse_number(m["n2"]) if m["u2"] else None
     smaller = {
         "year": ("month", 12, 6),
@@ -64,11 +75,23 @@ def on_ago(m: TimeRuleMatch) -> Piece | None:
     unit, size, half = smaller[part.unit]
     if extra is not None and ENGLISH.units[m["u2"]] != unit:
         return DatePart("unit", m.start(), m.end(), unit=part.unit, offset=part.offset)
-    return DatePart("unit", m.start(), m.end(), unit=unit, offset=sign * (count * size + (half if extra is None else extra)))
+    return DatePart(
+        "unit",
+        m.start(),
+        m.end(),
+        unit=unit,
+        offset=sign * (count * size + (half if extra is None else extra)),
+    )
 
 
 def on_half_ago(m: TimeRuleMatch) -> Piece | None:
-    halves = {"year": ("month", 6), "hour": ("minute", 30), "decade": ("year", 5), "month": ("week", 2), "century": ("year", 50)}
+    halves = {
+        "year": ("month", 6),
+        "hour": ("minute", 30),
+        "decade": ("year", 5),
+        "month": ("week", 2),
+        "century": ("year", 50),
+    }
     unit, count = halves[m["u"]]
     return DatePart("unit", m.start(), m.end(), unit=unit, offset=-count)
 
@@ -79,10 +102,13 @@ def on_in_units(m: TimeRuleMatch) -> Piece | None:
 
 
 def _looks_ahead(m: TimeRuleMatch) -> bool:
-    low, first = m.low, max(0, m.start() - 80)
+    low = m.low
+    first = max(0, m.start() - 80)
     start = max(low.rfind(stop, first, m.start()) for stop in ".!?;\n")
     stop = _STOP.search(low, m.end(), m.end() + 80)
-    return _FUTURE.search(low, max(start, first), stop.start() if stop else m.end() + 80) is not None
+    return (
+        _FUTURE.search(low, max(start, first), stop.start() if stop else m.end() + 80) is not None
+    )
 
 
 def on_recent(m: TimeRuleMatch) -> Piece | None:
@@ -93,11 +119,14 @@ def on_recent(m: TimeRuleMatch) -> Piece | None:
 
 def on_other_day(m: TimeRuleMatch) -> Piece | None:
     unit = ENGLISH.units[m["u"]]
-    return DatePart("about", m.start(), m.end(), unit=unit, offset=-1, count=(1, 7 if unit == "day" else 3))
+    return DatePart(
+        "about", m.start(), m.end(), unit=unit, offset=-1, count=(1, 7 if unit == "day" else 3)
+    )
 
 
 def on_rel(m: TimeRuleMatch) -> Piece | None:
-    what, at = phrase_key(m["u"]), m.start("u")
+    what = phrase_key(m["u"])
+    at = m.start("u")
     lean = ENGLISH.leans[phrase_key(m["w"])]
     if what in _VERBS and not m.is_capital(at) and (lean == 0 or m.word_before(m.start()) == "the"):
         return None
@@ -110,25 +139,45 @@ def on_rel(m: TimeRuleMatch) -> Piece | None:
 
 def on_before_last(m: TimeRuleMatch) -> Piece | None:
     """Read "the week before last" and "the Friday after next"."""
-    sign, what = (1 if m["f"] else -1), m["u"]
+    sign = 1 if m["f"] else -1
+    what = m["u"]
     if what in ENGLISH.weekdays:
-        return DatePart("weekday", m.start(), m.end(), index=ENGLISH.weekdays[what], lean=sign, count=(2, 2))
+        return DatePart(
+            "weekday", m.start(), m.end(), index=ENGLISH.weekdays[what], lean=sign, count=(2, 2)
+        )
     if what in ENGLISH.seasons:
-        return DatePart("season", m.start(), m.end(), index=ENGLISH.seasons[what], lean=sign, count=(2, 2))
-    return DatePart("unit", m.start(), m.end(), unit=ENGLISH.units[what], offset=2 * sign, hours=(1080, 1800) if what == "night" else None)
+        return DatePart(
+            "season", m.start(), m.end(), index=ENGLISH.seasons[what], lean=sign, count=(2, 2)
+        )
+    return DatePart(
+        "unit",
+        m.start(),
+        m.end(),
+        unit=ENGLISH.units[what],
+        offset=2 * sign,
+        hours=(1080, 1800) if what == "night" else None,
+    )
 
 
 def on_month(m: TimeRuleMatch) -> Piece | None:
     """Read a bare month, unless it is a word such as "may".
 
-    Names that are also people or verbs need a capital and a preposition before them."""
-    name, at = m["m"], m.start()
+    Names that are also people or verbs need a capital and a preposition before them.
+    """
+    name = m["m"]
+    at = m.start()
     if name in _NAMES:
-        before, capital = m.word_before(at), m.is_capital(at)
-        linked = before in ("and", "to") and re.search(r"\b(?:between|from)\b", m.low[max(0, at - 30) : at])
+        before = m.word_before(at)
+        capital = m.is_capital(at)
+        linked = before in ("and", "to") and re.search(
+            r"\b(?:between|from)\b", m.low[max(0, at - 30) : at]
+        )
         if not (before in _MONTH_AFTER or linked or (capital and _YEAR_NEXT.match(m.low, m.end()))):
             return None
-        if not capital and (name not in ("april", "may", "june", "march", "august") or before in ("this", "of", "back", "around", "to")):
+        if not capital and (
+            name not in ("april", "may", "june", "march", "august")
+            or before in ("this", "of", "back", "around", "to")
+        ):
             return None
         if not capital and name in _VERBS and m.word_after(m.end()) in _VERB_NEXT:
             return None
@@ -142,17 +191,34 @@ def on_day_month(m: TimeRuleMatch) -> Piece | None:
 
 
 def on_month_day(m: TimeRuleMatch) -> Piece | None:
-    plain = m["m"] in ("may", "march", "mar", "jun", "dec", "sep") and not m.is_capital(m.start("m")) and not (m["s"] or m["y"])
-    return None if plain and m.word_before(m.start()) not in ("on", "by", "since", "until", "of") else ENGLISH.on_date(m)
+    plain = (
+        m["m"] in ("may", "march", "mar", "jun", "dec", "sep")
+        and not m.is_capital(m.start("m"))
+        and not (m["s"] or m["y"])
+    )
+    return (
+        None
+        if plain and m.word_before(m.start()) not in ("on", "by", "since", "until", "of")
+        else ENGLISH.on_date(m)
+    )
 
 
 def on_month_year(m: TimeRuleMatch) -> Piece | None:
-    return DatePart("month", m.start(), m.end(), month=ENGLISH.months[m["m"]], year=full_year(m["y"]))
+    return DatePart(
+        "month", m.start(), m.end(), month=ENGLISH.months[m["m"]], year=full_year(m["y"])
+    )
 
 
 def on_weekday(m: TimeRuleMatch) -> Piece | None:
-    before, name, end = m.word_before(m.start()), m["d"], m.end()
-    if before in _HABIT or before in _NOT_DAY or m.word_after(end) in _DAY_THING or m.low.startswith(" night live", end):
+    before = m.word_before(m.start())
+    name = m["d"]
+    end = m.end()
+    if (
+        before in _HABIT
+        or before in _NOT_DAY
+        or m.word_after(end) in _DAY_THING
+        or m.low.startswith(" night live", end)
+    ):
         return None
     dated = re.match(r"\.?,?\s+\S*\d", m.text[end : end + 8])
     if len(name) < 6 and not (m.is_capital(m.start()) and (before in _SHORT_DAY_AFTER or dated)):
@@ -162,11 +228,24 @@ def on_weekday(m: TimeRuleMatch) -> Piece | None:
 
 def on_season(m: TimeRuleMatch) -> Piece | None:
     """Read a season only with a preposition or year."""
-    return ENGLISH.on_season(m) if m["p"] or _YEAR_NEXT.match(m.low, m.end()) or _leading_word(m, m.start("s")) in STRONG - {"by"} else None
+    return (
+        ENGLISH.on_season(m)
+        if m["p"]
+        or _YEAR_NEXT.match(m.low, m.end())
+        or _leading_word(m, m.start("s")) in STRONG - {"by"}
+        else None
+    )
 
 
 def on_quarter(m: TimeRuleMatch) -> Piece | None:
-    named = m["o"] or m["y"] or (m.is_capital(m.start()) and m.word_before(m.start()) in STRONG | {"this", "last", "next"})
+    named = (
+        m["o"]
+        or m["y"]
+        or (
+            m.is_capital(m.start())
+            and m.word_before(m.start()) in STRONG | {"this", "last", "next"}
+        )
+    )
     return ENGLISH.on_quarter(m) if named else None
 
 
@@ -175,7 +254,11 @@ def on_dom(m: TimeRuleMatch) -> Piece | None:
     if _leading_word(m, m.start("d")) not in _DOM_AFTER and not _OF_MONTH.match(m.low, m.end()):
         return None
     follows = _WORD_NEXT.match(m.low, m.end())
-    return None if follows and m.word_after(m.end()) not in _DOM_NEXT else DatePart("dom", m.start("d"), m.end(), day=int(m["d"]))
+    return (
+        None
+        if follows and m.word_after(m.end()) not in _DOM_NEXT
+        else DatePart("dom", m.start("d"), m.end(), day=int(m["d"]))
+    )
 
 
 def on_nth(m: TimeRuleMatch) -> Piece | None:
@@ -184,13 +267,23 @@ def on_nth(m: TimeRuleMatch) -> Piece | None:
     if not isinstance(mod, TimeModifier) or m["o"] != "last" or mod.unit == "day":
         return mod
     lone = DatePart(
-        "weekday" if mod.index >= 0 else "unit", m.start("o"), m.end("u"), index=max(0, mod.index), unit=mod.unit, offset=-1, lean=-1
+        "weekday" if mod.index >= 0 else "unit",
+        m.start("o"),
+        m.end("u"),
+        index=max(0, mod.index),
+        unit=mod.unit,
+        offset=-1,
+        lean=-1,
     )
-    return TimeModifier("nth", mod.at, mod.end, unit=mod.unit, index=mod.index, count=mod.count, instead=lone)
+    return TimeModifier(
+        "nth", mod.at, mod.end, unit=mod.unit, index=mod.index, count=mod.count, instead=lone
+    )
 
 
 def on_half(m: TimeRuleMatch) -> Piece | None:
-    return TimeModifier("nth", m.start(), m.end(), unit="half", count=0 if m["o"] in ("first", "1st") else -1)
+    return TimeModifier(
+        "nth", m.start(), m.end(), unit="half", count=0 if m["o"] in ("first", "1st") else -1
+    )
 
 
 def on_decade_word(m: TimeRuleMatch) -> Piece | None:

@@ -26,7 +26,9 @@ _GREAT = "week|weekend|month|quarter|year|decade|century"
 _UNITS = any_of(EN.units)
 _AND = rf"(?P<half>\s+and\s+a\s+half)?(?:\s+and\s+(?P<n2>\d{{1,3}}|{any_of(EN.numbers)})\s+(?P<u2>{_UNITS}))?"
 _STEP = "days?|weeks?|weekends?|months?|years?|hours?|minutes?|night|evening|morning"
-_WHICH = r"this\s+past|this\s+last|this\s+coming|this\s+upcoming|last|past|this|next|coming|upcoming"
+_WHICH = (
+    r"this\s+past|this\s+last|this\s+coming|this\s+upcoming|last|past|this|next|coming|upcoming"
+)
 _THING = f"week-?end|wk|yr|{_GREAT}|night|evening|morning|afternoon|{_SEA}|{any_of(EN.months)}|{any_of(EN.holidays)}|{_DAY}"
 
 _RULES: tuple[Rule, ...] = (
@@ -36,14 +38,26 @@ _RULES: tuple[Rule, ...] = (
         rf"(?:the\s+)?(?P<u>day|night|week|weekend|month|year|{_DAY}|{_SEA})\s+(?:before\s+last|(?P<f>after\s+next))\b",
         exclusions.on_before_last,
     ),
-    (r"half\s+an?\s+(?P<u>year|hour|decade|month|century)\s+(?:ago|back)\b", exclusions.on_half_ago),
-    (rf"{_NV}\s+(?P<u>{_UNITS}|{_DAY}|{_SEA}){_AND}\s+(?:ago|back|(?P<f>from\s+(?:now|today)|hence))\b", exclusions.on_ago),
-    (rf"(?P<f>in)\s+(?:(?:about|around|just|like)\s+)?{_NV}\s+(?P<u>{any_of(EN.units)})(?P<t>'?\s+time)?\b", exclusions.on_in_units),
+    (
+        r"half\s+an?\s+(?P<u>year|hour|decade|month|century)\s+(?:ago|back)\b",
+        exclusions.on_half_ago,
+    ),
+    (
+        rf"{_NV}\s+(?P<u>{_UNITS}|{_DAY}|{_SEA}){_AND}\s+(?:ago|back|(?P<f>from\s+(?:now|today)|hence))\b",
+        exclusions.on_ago,
+    ),
+    (
+        rf"(?P<f>in)\s+(?:(?:about|around|just|like)\s+)?{_NV}\s+(?P<u>{any_of(EN.units)})(?P<t>'?\s+time)?\b",
+        exclusions.on_in_units,
+    ),
     (
         rf"(?:(?:the|these|my|our)\s+)?(?P<w>this\s+past|last|past|next|coming|following|previous)\s+{_NV}\s+{_U}(?!\s+(?:ago|of))",
         EN.on_stretch,
     ),
-    (rf"(?:over|in|during|for|within|throughout|all)\s+the\s+(?P<w>last|past|next|coming)\s+{_U}(?!\s+(?:of|in)\b)", EN.on_stretch),
+    (
+        rf"(?:over|in|during|for|within|throughout|all)\s+the\s+(?P<w>last|past|next|coming)\s+{_U}(?!\s+(?:of|in)\b)",
+        EN.on_stretch,
+    ),
     (rf"the\s+(?P<w>past)\s+{_U}", EN.on_stretch),
     (r"recent\s+(?P<u>days|weeks|months|years)\b", exclusions.on_recent),
     (r"(?:recently|lately|of\s+late|these\s+days|nowadays)\b", EN.on_lately),
@@ -53,10 +67,22 @@ _RULES: tuple[Rule, ...] = (
         exclusions.on_nth,
     ),
     (r"(?:the\s+)?(?P<o>first|second|1st|2nd|last)\s+half\s+of\s+(?:the\s+)?", exclusions.on_half),
-    (rf"(?:the\s+)?(?:very\s+)?(?P<e>beginning|start|middle|end)\s+of\s+(?:the|this)\s+(?P<u>{_GREAT}|day|{_SEA})\b", EN.on_edge_unit),
-    (r"(?:the\s+)?(?:very\s+)?(?P<e>beginning|start|early\s+part|middle|end)\s+of\s+(?:the\s+)?", EN.on_edge),
-    (r"(?P<e>early|mid|late|earlier|later)(?:\s+(?:in|on)\s+(?:the\s+)?|[\s-]+(?:the\s+)?)", EN.on_edge),
-    (r"(?:the\s+)?(?P<u>week|weekend|month)\s+(?:of|starting|beginning)\s+(?:the\s+)?", EN.on_within),
+    (
+        rf"(?:the\s+)?(?:very\s+)?(?P<e>beginning|start|middle|end)\s+of\s+(?:the|this)\s+(?P<u>{_GREAT}|day|{_SEA})\b",
+        EN.on_edge_unit,
+    ),
+    (
+        r"(?:the\s+)?(?:very\s+)?(?P<e>beginning|start|early\s+part|middle|end)\s+of\s+(?:the\s+)?",
+        EN.on_edge,
+    ),
+    (
+        r"(?P<e>early|mid|late|earlier|later)(?:\s+(?:in|on)\s+(?:the\s+)?|[\s-]+(?:the\s+)?)",
+        EN.on_edge,
+    ),
+    (
+        r"(?:the\s+)?(?P<u>week|weekend|month)\s+(?:of|starting|beginning)\s+(?:the\s+)?",
+        EN.on_within,
+    ),
     (
         rf"(?:the\s+|{_NV}\s+)?(?P<u>{_DAY}|{_STEP})\s+(?:before|prior\s+to|preceding|(?P<f>after|following|from))\s+(?:the\s+)?",
         EN.on_shift,
@@ -83,8 +109,14 @@ _RULES: tuple[Rule, ...] = (
     ),
     (r"(?:the\s+|(?<=mid-)|(?<=early\s)|(?<=late\s))?(?P<y>(?:1[5-9]|20)\d0)'?s\b", on_decade),
     (r"(?:the\s+)'?(?P<y>[3-9]0)'?s\b", on_decade),
-    (r"the\s+(?P<u>thirties|forties|fifties|sixties|seventies|eighties|nineties)\b", exclusions.on_decade_word),
-    (rf"(?P<d>{any_of(day for day in EN.weekdays if not day.endswith('days'))})\b", exclusions.on_weekday),
+    (
+        r"the\s+(?P<u>thirties|forties|fifties|sixties|seventies|eighties|nineties)\b",
+        exclusions.on_decade_word,
+    ),
+    (
+        rf"(?P<d>{any_of(day for day in EN.weekdays if not day.endswith('days'))})\b",
+        exclusions.on_weekday,
+    ),
     (rf"(?P<m>{any_of(EN.months)})\b", exclusions.on_month),
     (r"(?:the\s+)?(?P<d>\d{1,2})(?:st|nd|rd|th)\b", exclusions.on_dom),
     (
@@ -92,7 +124,10 @@ _RULES: tuple[Rule, ...] = (
         EN.on_time,
     ),
     (r"(?P<h>\d{1,2})(?::(?P<n>\d\d))?\s?(?:(?P<p>p\.?m\b\.?)|(?P<a>a\.?m\b\.?))", EN.on_time),
-    (r"(?:at\s+|in\s+the\s+|(?:early\s+|late\s+)(?:in\s+the\s+)?)?(?P<u>morning|afternoon|evening|night|noon|midnight)\b", EN.on_time),
+    (
+        r"(?:at\s+|in\s+the\s+|(?:early\s+|late\s+)(?:in\s+the\s+)?)?(?P<u>morning|afternoon|evening|night|noon|midnight)\b",
+        EN.on_time,
+    ),
     (rf"(?P<b>{any_of(EN.bounds)})\s", EN.on_bound),
     numericdates.year_rule(exclusions.STRONG),
 )
@@ -100,7 +135,10 @@ _RULES: tuple[Rule, ...] = (
 GRAMMAR = compile_grammar(
     _RULES,
     join=r"\s*,?\s*(?:of|in|on|at|,)?\s*(?:the\s+)?",
-    links=(r"\s*(?:-|–|—|to|through|thru|until|till)\s*(?:the\s+)?", r"\s*,?\s*(?:and|to|-|–|&)\s*(?:the\s+)?"),
+    links=(
+        r"\s*(?:-|–|—|to|through|thru|until|till)\s*(?:the\s+)?",
+        r"\s*,?\s*(?:and|to|-|–|&)\s*(?:the\s+)?",
+    ),
     touch=r"\s*(?:in\s+|on\s+)?(?:the\s+)?",
     future=exclusions.FUTURE,
     tenses=(

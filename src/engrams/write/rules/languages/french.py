@@ -10,7 +10,10 @@ _FORMS: list[tuple[str, ...]] = [
     (
         "lives_in",
         "home",
-        r"\bje n['’](?:habite|vis) plus (?:à|en|au|aux) (?P<o>.+)|\bje ne vis plus (?:à|en|au) (?P<n>.+)",
+        (
+            r"\bje n['’](?:habite|vis) plus (?:à|en|au|aux) (?P<o>.+)|\bje ne vis plus (?:à|en|au)"
+            r" (?P<n>.+)"
+        ),
         "{s} n'habite plus à {o}",
         "ends",
     ),
@@ -24,40 +27,114 @@ _FORMS: list[tuple[str, ...]] = [
     (
         "lives_in",
         "home",
-        r"\b(?:j['’]ai déménagé|nous avons déménagé|je viens de déménager|je me suis installée?)\b.{0,20}?\b(?:à|en|au) (?P<o>.+)",
+        (
+            r"\b(?:j['’]ai déménagé|nous avons déménagé|je viens de déménager|je me suis"
+            r" installée?)\b.{0,20}?\b(?:à|en|au) (?P<o>.+)"
+        ),
         "{s} a déménagé à {o}",
         "changes",
     ),
-    ("lives_in", "home", rf"\b(?:j['’]habite|je vis) {_ADVERBS}(?:à|en|au|aux) (?P<o>.+)", "{s} habite à {o}"),
-    ("works_at", "work", rf"\bje travaille {_ADVERBS}(?:chez|pour) (?P<o>.+)", "{s} travaille chez {o}"),
+    (
+        "lives_in",
+        "home",
+        rf"\b(?:j['’]habite|je vis) {_ADVERBS}(?:à|en|au|aux) (?P<o>.+)",
+        "{s} habite à {o}",
+    ),
+    (
+        "works_at",
+        "work",
+        rf"\bje travaille {_ADVERBS}(?:chez|pour) (?P<o>.+)",
+        "{s} travaille chez {o}",
+    ),
     ("job", "work", rf"\bje travaille {_ADVERBS}comme (?P<o>.+)", "{s} travaille comme {o}"),
-    ("works_at", "work", r"\bj['’]ai commencé (?:à travailler )?chez (?P<o>.+)", "{s} a commencé chez {o}", "changes"),
-    ("is_named", "identity", r"\bje m['’]appelle (?P<o>.+)|\bmon nom est (?P<n>.+)", "{s} s'appelle {o}"),
+    (
+        "works_at",
+        "work",
+        r"\bj['’]ai commencé (?:à travailler )?chez (?P<o>.+)",
+        "{s} a commencé chez {o}",
+        "changes",
+    ),
+    (
+        "is_named",
+        "identity",
+        r"\bje m['’]appelle (?P<o>.+)|\bmon nom est (?P<n>.+)",
+        "{s} s'appelle {o}",
+    ),
     ("age", "identity", r"\bj['’]ai (?:maintenant )?(?P<o>\d{1,3}) ans", "{s} a {o} ans"),
-    ("favorite", "preference", r"\bm(?:on|a) (?P<f>\w+) préférée? (?:est|c['’]est) (?:maintenant )?(?P<o>.+)", "{f} préféré de {s} : {o}"),
-    ("likes", "preference", r"\b(?:je n['’]aime (?:pas|plus)(?: du tout)?|je déteste) (?P<o>.+)", "{s} n'aime pas {o}", "no"),
-    ("likes", "preference", r"\bj['’](?:aime|adore) (?:bien |beaucoup |aussi )?(?P<o>.+)", "{s} aime {o}"),
+    (
+        "favorite",
+        "preference",
+        r"\bm(?:on|a) (?P<f>\w+) préférée? (?:est|c['’]est) (?:maintenant )?(?P<o>.+)",
+        "{f} préféré de {s} : {o}",
+    ),
+    (
+        "likes",
+        "preference",
+        r"\b(?:je n['’]aime (?:pas|plus)(?: du tout)?|je déteste) (?P<o>.+)",
+        "{s} n'aime pas {o}",
+        "no",
+    ),
+    (
+        "likes",
+        "preference",
+        r"\bj['’](?:aime|adore) (?:bien |beaucoup |aussi )?(?P<o>.+)",
+        "{s} aime {o}",
+    ),
     ("speaks", "language", r"\bje parle (?:aussi |couramment )*(?P<o>.+)", "{s} parle {o}"),
     ("from", "identity", r"\bje viens d(?:e |u |['’])(?P<o>[A-ZÀ-Ý].+)", "{s} vient de {o}"),
-    ("allergic_to", "health", r"\bje suis allergique (?:à |aux |au )(?P<o>.+)", "{s} est allergique à {o}"),
-    ("diet", "health", r"\bje suis (?:maintenant )?(?P<o>végane?|végétarien(?:ne)?|végétalien(?:ne)?)\b", "{s} est {o}"),
-    ("married_to", "family", r"\bje suis mariée? (?:à|avec) (?P<o>.+)|\bj['’]ai épousé (?P<n>.+)", "{s} est marié à {o}"),
+    (
+        "allergic_to",
+        "health",
+        r"\bje suis allergique (?:à |aux |au )(?P<o>.+)",
+        "{s} est allergique à {o}",
+    ),
+    (
+        "diet",
+        "health",
+        r"\bje suis (?:maintenant )?(?P<o>végane?|végétarien(?:ne)?|végétalien(?:ne)?)\b",
+        "{s} est {o}",
+    ),
+    (
+        "married_to",
+        "family",
+        r"\bje suis mariée? (?:à|avec) (?P<o>.+)|\bj['’]ai épousé (?P<n>.+)",
+        "{s} est marié à {o}",
+    ),
     ("studies", "education", r"\bj['’]étudie (?P<o>.+)", "{s} étudie {o}"),
-    ("lives_in", "home", r"\bm(?:on|a) <rel>(?: \w+)? (?:habite|vit) (?:maintenant )?(?:à|en|au) (?P<o>.+)", "{s} habite à {o}"),
-    ("works_at", "work", r"\bm(?:on|a) <rel>(?: \w+)? travaille (?:maintenant )?chez (?P<o>.+)", "{s} travaille chez {o}"),
+    (
+        "lives_in",
+        "home",
+        r"\bm(?:on|a) <rel>(?: \w+)? (?:habite|vit) (?:maintenant )?(?:à|en|au) (?P<o>.+)",
+        "{s} habite à {o}",
+    ),
+    (
+        "works_at",
+        "work",
+        r"\bm(?:on|a) <rel>(?: \w+)? travaille (?:maintenant )?chez (?P<o>.+)",
+        "{s} travaille chez {o}",
+    ),
     ("is_named", "identity", r"\bm(?:on|a) <rel> s['’]appelle (?P<o>.+)", "{s} s'appelle {o}"),
     (
         "has",
         "possession",
-        r"\bj['’]ai (?P<o>(?:une?|deux|trois|quatre) (?:chiens?|chats?|fils|filles?|enfants?|frères?|sœurs?|voiture|maison|vélo|moto)\b.*)",
+        (
+            r"\bj['’]ai (?P<o>(?:une?|deux|trois|quatre)"
+            r" (?:chiens?|chats?|fils|filles?|enfants?|frères?|sœurs?|voiture|maison|vélo|moto)\b.*)"
+        ),
         "{s} a {o}",
     ),
-    ("attribute", "identity", r"\bm(?:on|a) (?:nouve(?:au|l|lle) )?<prop> (?:est|c['’]est) (?P<o>.+)", "{f} ({s}) : {o}"),
+    (
+        "attribute",
+        "identity",
+        r"\bm(?:on|a) (?:nouve(?:au|l|lle) )?<prop> (?:est|c['’]est) (?P<o>.+)",
+        "{f} ({s}) : {o}",
+    ),
     (
         "job",
         "work",
         (
-            r"\bje suis (?:maintenant |une? )?(?P<o>professeure?|médecin|infirmi(?:er|ère)|ingénieure?|avocate?|développeu(?:r"
+            r"\bje suis (?:maintenant |une?"
+            r" )?(?P<o>professeure?|médecin|infirmi(?:er|ère)|ingénieure?|avocate?|développeu(?:r"
             r"|se)|étudiante?|designer|architecte"
             r"|journaliste|cuisini(?:er|ère)|serveu(?:r|se)|artiste|musicien(?:ne)?|comptable|traduct(?:eur|rice)|enseignante?)\b"
         ),

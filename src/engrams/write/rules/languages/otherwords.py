@@ -22,8 +22,10 @@ _TASKS = (
 _TELLS = (
     r"sagte?|meinte?|schreibt|schrieb|erzählte?|behauptete?|ruft|rief|fragte?|antwortete|(?:gesagt|gemeint|geschrieben) hat"
     r"|hat\b[^.!?\n:]{0,40}\b(?:gesagt|gemeint|geschrieben|erzählt|behauptet)"
-    r"|dit|disait|écrit|écrivait|raconte|racontait|affirme|répond|répondit|a (?:écrit|affirmé|raconté|répondu)"
-    r"|dice|dijo|decía|cuenta|contó|escribe|escribió|comenta|comentó|respondió|afirma|afirmó|ha dicho"
+    r"|dit|disait|écrit|écrivait|raconte|racontait|affirme|répond|répondit|a"
+    r" (?:écrit|affirmé|raconté|répondu)"
+    r"|dice|dijo|decía|cuenta|contó|escribe|escribió|comenta|comentó|respondió|afirma|afirmó|ha"
+    r" dicho"
 )
 # What follows is to the end of the text.
 _TASK = re.compile(
@@ -36,36 +38,46 @@ _HAN_TASK = re.compile(
 )
 _FICTION = re.compile(
     r"(?:^|\n)\W{0,8}(?:(?:roman|kapitel|traum|songtext|liedtext|gedicht|drehbuch|szene|rollenspiel|beispiel(?:satz|sätze)?|zitat|diktat"
-    r"|übung|(?:kurz)?geschichte|krimi|witz|spiel|märchen|chapitre|rêve|chanson|paroles|poème|scène|jeu de rôle|exemple|citation|dictée"
-    r"|exercice|conte|blague|novela|capítulo|sueño|canción|letra|poema|escena|juego de rol|ejemplo|cita|dictado|ejercicio|cuento|chiste)"
+    r"|übung|(?:kurz)?geschichte|krimi|witz|spiel|märchen|chapitre|rêve|chanson|paroles|poème|scène|jeu"
+    r" de rôle|exemple|citation|dictée"
+    r"|exercice|conte|blague|novela|capítulo|sueño|canción|letra|poema|escena|juego de"
+    r" rol|ejemplo|cita|dictado|ejercicio|cuento|chiste)"
     r"(?: \w{1,20}){0,2} ?[:.–—]"
-    r"|stell(?:t|en sie)? (?:dir|euch|sich)[^.!?\n]{0,20} vor\b|spielen wir\b|lass(?:t)? uns\b[^.!?\n:]{0,40}\bspielen\b"
+    r"|stell(?:t|en sie)? (?:dir|euch|sich)[^.!?\n]{0,20} vor\b|spielen wir\b|lass(?:t)?"
+    r" uns\b[^.!?\n:]{0,40}\bspielen\b"
     r"|tun wir (?:mal )?so\b|angenommen\b"
     r"|(?:imagine|imaginons|imaginez|supposons|jouons|imagina|imaginemos|imagínate|juguemos|jugamos|finjamos|supongamos)\b"
-    r"|(?:小说|梦|第[\d一二三四五六七八九十]{1,3}[章回]|歌词|诗|剧本|台词|例句|引用|故事|角色扮演|笑话)[^。！？\n：:]{0,8}[：:。]"
+    r"|(?:小说|梦|第[\d一二三四五六七八九十]{1,3}[章回]|歌词|诗|剧本|台词|例句|引用|故事|角色扮演|笑话)[^。"
+    r"！？\n：:]{0,8}[：:。]"
     r"|(?:想象|假装|假设|假如|我们来玩|来玩|扮演))",
     re.IGNORECASE,
 )
 # To the end of the line.
 _TOLD = re.compile(rf"{_OWN}\b(?:{_TELLS})\b{_KEPT}[^.!?\n:]{{0,60}}:", re.IGNORECASE)
-_HAN_TOLD = re.compile(r"(?<![我会想来再你话实])(?:说|表示|写道|问|告诉我|喊|发消息)[道过了]?[^。！？\n：:我]{0,6}[：:]")
+_HAN_TOLD = re.compile(
+    r"(?<![我会想来再你话实])(?:说|表示|写道|问|告诉我|喊|发消息)[道过了]?[^。！？\n：:我]{0,6}[：:]"
+)
 # To the end of the sentence.
 _HEARD = re.compile(
     rf"{_OWN}\b(?:{_TELLS})\b[^.!?\n:,]{{0,40}},\s"
     r"|\b(?:angeblich|es hei(?:ß|ss)t|man sagt|il paraît que|on dit que|se dice que|dicen que)\b"
-    r"|\b(?:im|in (?:meinem|dem|diesem|einem)) (?:traum|roman|spiel|film|buch)\b|\b(?:habe|hab) geträumt\b|\bmir träumte\b"
-    r"|\b(?:dans|en) (?:mon|le|ce|un|mi|el|este) (?:rêve|roman|jeu|film|livre|sueño|juego|libro)\b|\bj['’]ai rêvé\b|\b(?:soñé|he soñado)\b"
+    r"|\b(?:im|in (?:meinem|dem|diesem|einem)) (?:traum|roman|spiel|film|buch)\b|\b(?:habe|hab)"
+    r" geträumt\b|\bmir träumte\b"
+    r"|\b(?:dans|en) (?:mon|le|ce|un|mi|el|este)"
+    r" (?:rêve|roman|jeu|film|livre|sueño|juego|libro)\b|\bj['’]ai rêvé\b|\b(?:soñé|he soñado)\b"
     r"|(?:[他她]们?|同事|朋友|老板|妈妈?|爸爸?|姐姐?|妹妹?|哥哥?|弟弟?|老师|同学|邻居|医生|经理|上司)说|听说|据说|梦见|梦到|(?:梦|游戏|小说|电影)[里中]",
     re.IGNORECASE,
 )
 # What stands before it, from the beginning of the sentence.
 _TRAILING = re.compile(
-    r",\s?(?:sagte?|meinte?|schrieb|erzählte?|behauptete?|rief|(?:a )?dit|(?:m')?a-t-(?:il|elle) dit|dijo|dice|escribió|contó)\b(?! ich\b)",
+    r",\s?(?:sagte?|meinte?|schrieb|erzählte?|behauptete?|rief|(?:a )?dit|(?:m')?a-t-(?:il|elle)"
+    r" dit|dijo|dice|escribió|contó)\b(?! ich\b)",
     re.IGNORECASE,
 )
 # All before it: "J'habite à Paris. Traduis en anglais."
 _LAST_TASK = re.compile(
-    r"(?:^|[.!?\n–—] ?)(?:bitte )?(?:übersetz(?:e|en)?|korrigier(?:e|en)?|traduis|traduisez|traduce|traduzca|corrige|corrígeme)"
+    r"(?:^|[.!?\n–—] ?)(?:bitte"
+    r" )?(?:übersetz(?:e|en)?|korrigier(?:e|en)?|traduis|traduisez|traduce|traduzca|corrige|corrígeme)"
     r"\b[^.!?\n:]{0,60}[.!]?\Z|翻译(?:成|为|一下)[^。！？\n：:]{0,12}[。！]?\Z",
     re.IGNORECASE,
 )
@@ -75,14 +87,25 @@ _SENTENCE_END = re.compile(r"[.!?。！？\n]")
 def find_others(text: str) -> tuple[Span, ...]:
     """Find parts of a text that tell no fact of the speaker.
 
-    Tasks ("Übersetze: …"), quotations, what others are said to have said, fiction and games; German, French, Spanish and Chinese."""
+    Tasks ("Übersetze: …"), quotations, what others are said to have said, fiction and games;
+    German, French, Spanish and Chinese.
+    """
     text = text[:_LONGEST]
-    end, whole = len(text), text.strip()
+    end = len(text)
+    whole = text.strip()
     if _LAST_TASK.search(whole[-_LAST:]):
         return ((0, end),)
     found = [match.span() for match in _QUOTED.finditer(text) if match[0] != whole]
-    found += [(match.end(), end) for pattern in (_TASK, _HAN_TASK, _FICTION) if (match := pattern.search(text))]
-    found += [(match.end(), _find_line_end(text, match.end())) for pattern in (_TOLD, _HAN_TOLD) for match in pattern.finditer(text)]
+    found += [
+        (match.end(), end)
+        for pattern in (_TASK, _HAN_TASK, _FICTION)
+        if (match := pattern.search(text))
+    ]
+    found += [
+        (match.end(), _find_line_end(text, match.end()))
+        for pattern in (_TOLD, _HAN_TOLD)
+        for match in pattern.finditer(text)
+    ]
     for match in _HEARD.finditer(text):
         stop = _SENTENCE_END.search(text, match.end())
         found.append((match.start(), stop.start() if stop else end))

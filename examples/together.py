@@ -3,7 +3,7 @@
 import asyncio
 
 import engrams
-from engrams.aio import AsyncMemoryEngine
+from engrams.engine.async_engine import AsyncMemoryEngine
 
 TEAM = ("team", "kitchen")
 

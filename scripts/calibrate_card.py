@@ -28,9 +28,9 @@ from typing import Any
 
 import numpy as np
 
-from engrams.models.embed.cosinescales import PLACES
+from engrams.models.embed.cosine_scales import PLACES
 from engrams.models.embed.onnx import OnnxEmbedder
-from engrams.models.embed.staticembedder import BuiltinEmbedder
+from engrams.models.embed.static import BuiltinEmbedder
 from engrams.ports import Embedder
 from engrams.settings import EmbedSettings
 

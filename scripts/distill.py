@@ -36,7 +36,7 @@ import numpy as np
 from sentences import invent  # type: ignore[import-not-found]
 
 from engrams.models.embed.onnx import OnnxEmbedder
-from engrams.models.embed.staticembedder import WordPieceTokenizer
+from engrams.models.embed.static import WordPieceTokenizer
 from engrams.settings import EmbedSettings
 
 DIMENSION = 256

@@ -22,12 +22,12 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
+from engrams.core import Turn
 from engrams.engine import MemoryEngine
 from engrams.settings import ServeSettings
 from engrams.surfaces.http.app import create_app
 from engrams.surfaces.http.server import address, create_server, listen
 from engrams.testing import ScriptedModel, temp_engine
-from engrams.types import Turn
 
 OUT = Path(__file__).resolve().parents[1] / "docs" / "pictures"
 ALL = OUT.parents[1] / "build" / "pictures"

@@ -11,13 +11,13 @@ import sys
 from pathlib import Path
 from typing import Any, get_args
 
-from pythonpage import python_page
-from shellfiles import completion, man_page
+from python_page import python_page
+from shell_files import completion, man_page
 from tstypes import client_types
 
 from engrams.settings import SettingInfo, describe, presets
-from engrams.surfaces.cli.globaloptions import GlobalOptions
 from engrams.surfaces.cli.main import COMMANDS, LazyCommandGroup
+from engrams.surfaces.cli.options import GlobalOptions
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs" / "reference"

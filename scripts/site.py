@@ -39,7 +39,7 @@ def on_files(files: Any, config: Any) -> Any:
     from mkdocs.structure.files import File
 
     sys.path.insert(0, str(ROOT / "scripts"))
-    from httppage import http_page
+    from http_page import http_page
 
     changelog = (ROOT / "CHANGELOG.md").read_text("utf-8").replace("](docs/", "](")
     for name, text in (("changelog.md", changelog), ("reference/http.md", http_page())):

@@ -36,17 +36,10 @@ from bench.changes.data import (  # noqa: E402
 )
 
 from engrams.text.terms import terms  # noqa: E402
-from engrams.write.changedetection.boostedtrees import (  # noqa: E402
-    BoostedTrees,
-    MessageScorer,
-    compete,
-)
-from engrams.write.changedetection.pairfeatures import (  # noqa: E402
-    MessageFeatures,
-    describe_message,
-)
+from engrams.write.change_detection.boosted_trees import BoostedTrees, MessageScorer, compete  # noqa: E402
+from engrams.write.change_detection.features import MessageFeatures, describe_message  # noqa: E402
 
-WEIGHTS = ROOT / "src/engrams/write/changedetection/weights.npz"
+WEIGHTS = ROOT / "src/engrams/write/change_detection/weights.npz"
 FOLDS = 4
 BINS = 15
 LEAST_CASES = 4

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from engrams import build
+from engrams import composition
 from engrams.settings import load
 from engrams.surfaces.http.app import create_app
 
@@ -38,7 +38,7 @@ def client_types() -> str:
 def server_schema() -> dict[str, Any]:
     """The OpenAPI schema of a server with default settings."""
     settings = load({"store.url": ":memory:"}).settings
-    with build.open(settings) as engine:
+    with composition.open(settings) as engine:
         return create_app(engine, settings).openapi()
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 from _pytest.faulthandler import fault_handler_stderr_fd_key
-from tests.fleetplaces import place
+from tests.fleet_places import place
 
 __all__ = ["place"]
 
@@ -27,11 +27,11 @@ _QUICK = {
         "search",
         "jobs",
         "sessions",
-        "ownerstate",
+        "owner_state",
         "quota",
         "fleet",
         "roundtrips",
-        "ownerplans",
+        "owner_plans",
         "spoken",
         "webhooks",
     )

@@ -15,7 +15,7 @@ from pathlib import Path
 from bench.answers.sample import Asked
 from bench.quality.data import Item
 from bench.quality.systems import RrfSystem
-from engrams.models.tokens.tokenestimate import estimate_tokens
+from engrams.models.tokens.estimate import estimate_tokens
 from engrams.ports import Embedder
 
 ROOT = Path(__file__).parents[2]

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.answers.sample import Asked
-from engrams.models.tokens.tokenestimate import estimate_tokens
+from engrams.models.tokens.estimate import estimate_tokens
 
 KEY = "key.json"
 SHEET = "judge.jsonl"

@@ -20,7 +20,7 @@ from typing import Any
 
 import engrams
 from bench.changes.data import FILES, Case, holds_any, parse_moment, read_cases
-from engrams.types import Hit, Kind, Status, Turn
+from engrams.core import Hit, Kind, Status, Turn
 
 SCOPE = ("user", "tester")
 _SAID = (Kind.TURN, Kind.EXCHANGE)

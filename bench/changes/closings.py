@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 from bench.quality.data import Talk, load_dataset
 from bench.quality.systems import OWNER, EngramsSystem, make_embedder
 from engrams import MemoryEngine
-from engrams.types import EdgeType, Kind, Record, Status
+from engrams.core import EdgeType, Kind, Record, Status
 
 OUT = Path("bench/out/closings.tsv")
 _ENDS = (EdgeType.SUPERSEDES, EdgeType.MAY_OUTDATE)

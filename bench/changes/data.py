@@ -14,15 +14,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
-from engrams.models.embed.staticembedder import BuiltinEmbedder
-from engrams.write.changedetection.pairfeatures import (
-    MessageFeatures,
-    describe_pairs,
-    read_messages,
-)
+from engrams.models.embed.static import BuiltinEmbedder
+from engrams.write.change_detection.features import MessageFeatures, describe_pairs, read_messages
 
 if TYPE_CHECKING:
-    from engrams.write.changedetection.pairfeatures import Embed
+    from engrams.write.change_detection.features import Embed
 
 FOLDER = Path(__file__).with_name("scenarios")
 FILES = ("daily", "work", "chats", "assistants", "people")

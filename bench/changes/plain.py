@@ -15,8 +15,8 @@ from collections import defaultdict
 import engrams
 from bench.changes.__main__ import SCOPE, interval
 from bench.changes.data import Case, read_plain_cases
-from engrams.read.promptrendering import is_doubtful
-from engrams.types import Hit, Status, Turn
+from engrams.core import Hit, Status, Turn
+from engrams.read.render import is_doubtful
 
 
 def find_told(case: Case) -> set[int]:

@@ -111,8 +111,8 @@ SUITES = (
     ),
     Suite(
         "OpenAI Agents session",
-        "replace_openaiagents",
-        ("[openaiagents]", "openai-agents==0.24.0", "inline-snapshot", "pytest-mock"),
+        "replace_openai_agents",
+        ("[openai-agents]", "openai-agents==0.24.0", "inline-snapshot", "pytest-mock"),
         "openai-agents==0.24.0",
         tests=("tests/memory/test_session.py", "tests/memory/test_session_limit.py"),
         deselected={

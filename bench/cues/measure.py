@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from engrams.read.cues import QueryCues, parse_query, score_dates
-from engrams.text.timephrases import EARLIEST, LATEST, find_times
+from engrams.text.times import EARLIEST, LATEST, find_times
 
 SLACKS = (0, 7, 14, 30)
 

@@ -27,7 +27,7 @@ from tokenizers import Tokenizer
 
 from engrams.read.cues import QueryCues, parse_query, score_dates, score_speakers
 from engrams.text.terms import terms
-from engrams.text.timephrases import find_times
+from engrams.text.times import find_times
 
 Floats = npt.NDArray[np.float32]
 

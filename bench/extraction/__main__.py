@@ -20,9 +20,9 @@ from pathlib import Path
 
 from engrams.settings import WriteSettings
 from engrams.text.terms import terms, tokens
-from engrams.write import storagepolicy
-from engrams.write.candidatestatement import CandidateStatement
-from engrams.write.contentfilter import gate_text
+from engrams.write import storage_policy
+from engrams.write.candidate import CandidateStatement
+from engrams.write.content_filter import gate_text
 from engrams.write.rules import UtteranceContext, extract_statements, is_explicit
 
 HERE = Path(__file__).parent
@@ -116,7 +116,7 @@ def extract_candidates(
     explicit = is_explicit(item["text"])
     kept = []
     for candidate in extract_statements(item["text"], speech):
-        ruling = storagepolicy.decide(
+        ruling = storage_policy.decide(
             candidate, mode="rules", explicit=explicit, floor=settings.min_confidence
         )
         if ruling.action != "drop" and (candidate.predicate or candidate.effect != "corrects"):

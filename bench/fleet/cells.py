@@ -19,7 +19,7 @@ Owner: TypeAlias = tuple[str, str]
 ROOT = Path(__file__).resolve().parents[2]
 HOME = "FLEET_HOME"
 """Variable of the environment that tells parts where everything is kept."""
-OURS = "engramspostgres"
+OURS = "engrams_postgres"
 RIVALS = {
     OURS: "engrams on Postgres",
     "langgraphpostgres": "LangGraph PostgresStore",

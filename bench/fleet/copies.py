@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import psycopg
 from psycopg.sql import SQL, Composable, Identifier, Literal
 
-from engrams.types import Scope
+from engrams.core import Scope
 
 _PER_OWNER = ("records", "vectors", "history")
 """Tables of turns as they are observed; the counts of records follow by triggers."""

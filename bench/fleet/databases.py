@@ -54,7 +54,7 @@ def make_database(server: str, name: str) -> str:
 
 def prepare_memory(url: str) -> int:
     """Make or update the tables; bytes of the database while it is empty, else 0."""
-    from engrams.store.postgres.schemasetup import migrate
+    from engrams.store.postgres.schema_setup import migrate
 
     migrate(url)
     with psycopg.connect(url, autocommit=True) as connection:

@@ -22,12 +22,12 @@ import psycopg
 
 from bench.fleet.cells import WARMING, GridCell, Owner, make_lines, name_owner, open_engine
 from bench.fleet.copies import copy_owner, list_owners
-from bench.fleet.sidebyside import SideBySideTimer
+from bench.fleet.side_by_side import SideBySideTimer
 from bench.speed.corpus import Corpus
 from bench.speed.large import resident_mb
 from bench.speed.timing import to_turn
 from engrams import MemoryEngine
-from engrams.types import Scope
+from engrams.core import Scope
 
 ROOT = Path(__file__).resolve().parents[2]
 _BATCH = 500

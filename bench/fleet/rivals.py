@@ -24,7 +24,7 @@ from bench.fleet.databases import (
     settle_database,
     sum_server_seconds,
 )
-from bench.fleet.sidebyside import SideBySideTimer
+from bench.fleet.side_by_side import SideBySideTimer
 from bench.peers.envs import PeerError, prepare_python
 from bench.peers.remote import PeerProcess
 from bench.speed.corpus import Corpus
@@ -45,7 +45,7 @@ class RivalProcess(PeerProcess):
 
     def __init__(self, name: str, url: str) -> None:
         super().__init__(
-            [str(prepare_python(name)), "-m", "bench.fleet.peerworker", name, url], _SECONDS
+            [str(prepare_python(name)), "-m", "bench.fleet.peer_worker", name, url], _SECONDS
         )
 
     def open(self) -> tuple[str, float]:

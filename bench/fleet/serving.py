@@ -30,7 +30,7 @@ from bench.fleet.databases import (
     read_process_seconds,
     sum_server_seconds,
 )
-from bench.fleet.sidebyside import SideBySideTimer
+from bench.fleet.side_by_side import SideBySideTimer
 from bench.speed.corpus import Corpus
 
 _START_SECONDS = 60.0

@@ -8,8 +8,8 @@ from datetime import datetime
 
 from bench.model.data import Conversation
 from bench.model.recorded import RecordedModel
+from engrams.core import Kind, Record, Status
 from engrams.testing import ScriptedModel, SettableClock, temp_engine
-from engrams.types import Kind, Record, Status
 
 STATEMENTS = (Kind.FACT, Kind.PREFERENCE, Kind.PROCEDURE, Kind.CORRECTION, Kind.NEGATIVE, Kind.RULE)
 _PATIENCE = 120.0

@@ -9,7 +9,7 @@ import numpy as np
 
 from bench.model.data import Conversation, GoldFact
 from bench.model.replay import Learned
-from engrams.types import Record
+from engrams.core import Record
 
 FIGURES = ("precision", "recall", "updates", "dates", "calls_per_turn", "tokens_per_turn")
 _ROUNDS = 2000

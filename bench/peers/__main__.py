@@ -121,7 +121,7 @@ class _EngramsSystem:
 
     def __init__(self, minilm: Path | None) -> None:
         from bench.quality.systems import EngramsSystem
-        from engrams.models.embed.embedderfactory import choose_embedder
+        from engrams.models.embed.factory import choose_embedder
         from engrams.settings import EmbedSettings
 
         self._embedder = choose_embedder(

@@ -18,9 +18,9 @@ import engrams
 from bench.quality.data import Dataset, Question, Talk
 from bench.quality.metrics import KS, ResultRow, mean, paired_difference, score_ranking
 from bench.quality.systems import OWNER, EngramsSystem, search_turn_ids
-from engrams.clock import parse_time
+from engrams.core.clock import parse_time
 from engrams.ports import Embedder
-from engrams.read import querypreparation, searchpipeline
+from engrams.read import query_preparation, search_pipeline
 
 LEFT_OUT: Mapping[str, Mapping[str, object]] = {
     "speaker cue": {"read__weights__speaker": 0.0},
@@ -58,18 +58,18 @@ LEFT_OUT: Mapping[str, Mapping[str, object]] = {
 
 WITHOUT: Mapping[str, tuple[ModuleType, str, Callable[..., Any]]] = {
     "time that a turn tells of": (
-        searchpipeline,
+        search_pipeline,
         "raise_spoken_dates",
         lambda hits, *_: list(hits),
     ),
     "question in the first person": (
-        querypreparation,
+        query_preparation,
         "parse_query",
         lambda *given: replace(_parse_query(*given), dense_text=given[0]),
     ),
 }
 """Stages without a setting: module, function and replacement."""
-_parse_query = querypreparation.parse_query
+_parse_query = query_preparation.parse_query
 
 INSTEAD: Mapping[str, Mapping[str, object]] = {
     "MMR, lambda 0.7": {"read__mmr_lambda": 0.7},

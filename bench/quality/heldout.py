@@ -22,9 +22,9 @@ from bench.quality.data import Dataset, Talk
 from bench.quality.metrics import KS, ResultRow, bootstrap_interval, mean, score_ranking
 from bench.quality.systems import OWNER, EngramsSystem, search_turn_ids
 from engrams.ports import Embedder
-from engrams.read.querypreparation import prepare_query
-from engrams.read.readrequest import ReadDeps, ReadRequest
-from engrams.read.scorefusion import WEIGHTS, score_pool
+from engrams.read.query_preparation import prepare_query
+from engrams.read.request import ReadDeps, ReadRequest
+from engrams.read.score_fusion import WEIGHTS, score_pool
 from engrams.settings import ScoreWeightSettings
 
 FEATURES = (

@@ -13,11 +13,11 @@ import numpy as np
 
 import engrams
 from bench.quality.data import Item
-from engrams.formats import ParsedTurn
-from engrams.models.embed.embedderfactory import choose_embedder
+from engrams.core import Kind, Scope, Turn
+from engrams.models.embed.factory import choose_embedder
 from engrams.ports import Embedder
 from engrams.settings import EmbedSettings
-from engrams.types import Kind, Scope, Turn
+from engrams.transfer.formats import ParsedTurn
 
 OWNER = Scope(("user", "bench"))
 
@@ -72,7 +72,7 @@ def search_turn_ids(engine: engrams.MemoryEngine, query: str, limit: int) -> lis
 
 
 def _turn(item: Item) -> Turn:
-    from engrams.clock import parse_time
+    from engrams.core.clock import parse_time
 
     role = item.speaker.lower() if item.speaker.lower() in ("user", "assistant") else "user"
     speaker = "" if item.speaker.lower() in ("user", "assistant") else item.speaker

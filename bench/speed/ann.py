@@ -17,10 +17,10 @@ import numpy as np
 
 from bench.speed.corpus import Corpus
 from bench.speed.timing import quantiles
-from engrams.models.embed.embedderfactory import choose_embedder
+from engrams.index.ann import AnnIndex
+from engrams.index.columns import IndexColumns
+from engrams.models.embed.factory import choose_embedder
 from engrams.settings import EmbedSettings, ReadSettings
-from engrams.store.index.annsearch import AnnIndex
-from engrams.store.index.indexcolumns import IndexColumns
 
 KS = (10, 50, 100)
 _TIE = 1e-4

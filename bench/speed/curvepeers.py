@@ -19,7 +19,7 @@ from bench.speed.curvestages import WARMING, pick_owners, read_memory
 from bench.speed.timing import CallTimes, take_medians
 
 if TYPE_CHECKING:
-    from engrams.ports.modelports import Floats
+    from engrams.ports.models import Floats
 
 PEERS = {"chroma": "Chroma", "langgraph": "LangGraph store", "fts5": "SQLite FTS5"}
 _WORDS_ONLY = frozenset({"fts5"})

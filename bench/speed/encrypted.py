@@ -14,7 +14,7 @@ from pathlib import Path
 
 import engrams
 from bench.speed import corpus
-from engrams.types import Turn
+from engrams.core import Turn
 
 ROUNDS = 6
 REPEATS = 40

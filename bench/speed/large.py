@@ -24,12 +24,12 @@ import engrams
 from bench.speed import machine
 from bench.speed.corpus import Corpus
 from bench.speed.timing import quantiles, time_call, to_turn
-from engrams.models.embed.embedderfactory import choose_embedder
+from engrams.models.embed.factory import choose_embedder
 from engrams.ports import EmbedderCard
 from engrams.settings import EmbedSettings
 
 if TYPE_CHECKING:
-    from engrams.ports.modelports import Floats
+    from engrams.ports.models import Floats
 
 ROOT = Path(__file__).resolve().parents[2]
 HOME = ROOT / "bench" / "out" / "large"

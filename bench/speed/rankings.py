@@ -18,8 +18,8 @@ from typing import Any
 import engrams
 from bench.speed.corpus import Corpus
 from bench.speed.timing import OWNER
+from engrams.core import Kind
 from engrams.testing import SettableClock
-from engrams.types import Kind
 
 _NOW = datetime(2026, 3, 1, 9, tzinfo=UTC)
 _DEEPER = (*OWNER, "project", "garden")

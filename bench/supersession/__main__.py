@@ -16,12 +16,12 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from engrams.core import Record, Scope, Status, Turn
 from engrams.ports import RecordQuery, ScopeReach, WriteBatch
 from engrams.settings import Settings, StoreSettings
 from engrams.store.sqlite import SqliteStore
-from engrams.types import Record, Scope, Status, Turn
-from engrams.write import writepipeline
-from engrams.write.turnconversion import journal_turns
+from engrams.write import write_pipeline
+from engrams.write.turn_conversion import journal_turns
 
 HERE = Path(__file__).parent
 OUT = HERE.parent / "out" / "supersession.json"
@@ -42,15 +42,15 @@ def run_pair(older: str, newer: str) -> tuple[bool, list[Record]]:
     now = START
     settings = Settings()
     store = SqliteStore.open(":memory:", StoreSettings(), lambda: now)
-    deps = writepipeline.WriteDeps(
+    deps = write_pipeline.WriteDeps(
         store, settings.write, settings.limits, lambda: now, search=store
     )
     first: set[str] = set()
     for text in (older, newer):
         journaled = journal_turns([Turn(text, session="s")], SCOPE, deps)
         store.commit(WriteBatch("bench", "journal", now, puts=journaled.puts))
-        learned = writepipeline.reconcile_extraction(
-            writepipeline.extract_candidates(journaled.records, deps), deps
+        learned = write_pipeline.reconcile_extraction(
+            write_pipeline.extract_candidates(journaled.records, deps), deps
         )
         store.commit(learned.batch)
         first = first or {derived.id for derived in learned.derived}
@@ -62,7 +62,9 @@ def run_pair(older: str, newer: str) -> tuple[bool, list[Record]]:
         }
         now += timedelta(days=10)
     records = store.find(
-        RecordQuery(ScopeReach(SCOPE, (SCOPE,)), writepipeline.STATEMENTS, tuple(Status), limit=100)
+        RecordQuery(
+            ScopeReach(SCOPE, (SCOPE,)), write_pipeline.STATEMENTS, tuple(Status), limit=100
+        )
     ).records
     store.close()
     gone = {

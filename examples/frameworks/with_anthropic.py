@@ -8,7 +8,7 @@ The commands of a model are played here; with a key:
 import tempfile
 
 import engrams
-from engrams.surfaces.adapters import AnthropicMemoryTool
+from engrams.adapters import AnthropicMemoryTool
 
 ANN = ("user", "ann")
 

@@ -16,7 +16,7 @@ from claude_agent_sdk import (
 )
 
 import engrams
-from engrams.surfaces.adapters import ClaudeSessionStore
+from engrams.adapters import ClaudeSessionStore
 
 ANN = ("user", "ann")
 FOLDER = str(Path.cwd())

@@ -3,7 +3,7 @@
 from crewai.memory import Memory
 
 import engrams
-from engrams.surfaces.adapters import CrewAIStorage
+from engrams.adapters import CrewAIStorage
 
 ALICE = ("user", "alice")
 

@@ -6,7 +6,7 @@ from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnablePassthrough
 
 import engrams
-from engrams.surfaces.adapters import LangChainRetriever
+from engrams.adapters import LangChainRetriever
 
 ALICE = ("user", "alice")
 

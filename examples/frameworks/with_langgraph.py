@@ -10,7 +10,7 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.store.base import BaseStore
 
 import engrams
-from engrams.surfaces.adapters import LangGraphStore
+from engrams.adapters import LangGraphStore
 
 ANN = ("user", "ann")
 

@@ -7,7 +7,7 @@ import asyncio
 from strands.memory import MemoryManager
 
 import engrams
-from engrams.surfaces.adapters import StrandsMemoryStore
+from engrams.adapters import StrandsMemoryStore
 
 ALICE = ("user", "alice")
 

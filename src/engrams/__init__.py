@@ -5,26 +5,26 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from engrams.build import open  # noqa: A004
+    from engrams.composition import open  # noqa: A004
+    from engrams.core import Record, Scope, Turn
     from engrams.engine import MemoryEngine
     from engrams.errors import EngramsError
     from engrams.ports import AsOf, Condition, Where
     from engrams.settings import Settings
-    from engrams.types import Record, Scope, Turn
 
 __version__ = "0.1.0"
 
 _PLACES = {
-    "open": "build",
+    "open": "composition",
     "MemoryEngine": "engine",
     "EngramsError": "errors",
-    "AsOf": "ports.recordstore",
-    "Condition": "ports.recordstore",
-    "Where": "ports.recordstore",
+    "AsOf": "ports.record_store",
+    "Condition": "ports.record_store",
+    "Where": "ports.record_store",
     "Settings": "settings",
-    "Record": "types",
-    "Scope": "types",
-    "Turn": "types",
+    "Record": "core",
+    "Scope": "core",
+    "Turn": "core",
 }
 
 __all__ = [

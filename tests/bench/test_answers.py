@@ -15,7 +15,7 @@ from bench.answers.contexts import fill_tokens
 from bench.answers.report import cover_evidence
 from bench.quality.data import Item
 
-from engrams.models.tokens.tokenestimate import estimate_tokens
+from engrams.models.tokens.estimate import estimate_tokens
 
 TURNS = (
     "I adopted a goat called Bella.",

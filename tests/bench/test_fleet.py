@@ -49,7 +49,7 @@ def cell(owners: int, each: int, **changed: float) -> dict[str, Any]:
         },
         "costs": {**costs, "api_connections": 4.0, "api_idle_per_second": 0.5, **changed},
         "rivals": {
-            "engramspostgres": {
+            "engrams_postgres": {
                 "about": "ours",
                 "search": times(3.0),
                 "add": times(4.0),

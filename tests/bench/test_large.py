@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from bench.speed.large import WideEmbedder, fill, format_table, scope, visits
 
-from engrams.models.embed.embedderfactory import choose_embedder
+from engrams.models.embed.factory import choose_embedder
 from engrams.settings import EmbedSettings
 
 MACHINE = {"cpu": "a processor", "cores": 2, "memory_gb": 8.0, "load": 0.1}

@@ -106,7 +106,7 @@ def test_peers_get_the_vectors_that_engrams_gets() -> None:
     pytest.importorskip("onnxruntime")
     from bench.peers.encoder import Encoder
 
-    from engrams.models.embed.embedderfactory import choose_embedder
+    from engrams.models.embed.factory import choose_embedder
     from engrams.settings import EmbedSettings
 
     texts = ["Ann: we went sailing", "short", "a much longer text " * 80, "שלום 你好 😀"]

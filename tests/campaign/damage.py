@@ -14,7 +14,7 @@ from tests.campaign.ledger import KEY, Expected, text_of
 from tests.campaign.process import ask, command
 from tests.campaign.world import Findings, World, judge, look
 
-from engrams.store.sqlite.btreepagedecoder import RawDatabasePages, list_cells
+from engrams.store.sqlite.rescue.btree_page_decoder import RawDatabasePages, list_cells
 
 PAGE = 4096
 STORE = ("memory.db", "memory.db-wal")

@@ -9,9 +9,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from engrams.store import segmentfolder
-from engrams.store.index import segmentfile
-from engrams.store.sqlite.indexfiles import SqliteIndexFiles
+from engrams.index import segment_file
+from engrams.store import segment_folder
+from engrams.store.sqlite.index_files import SqliteIndexFiles
 
 _ENDINGS = (".new", ".segment")
 
@@ -68,12 +68,12 @@ def _is_index_file(path: Path, *_: object) -> bool:
 
 
 _POINTS: dict[str, Callable[[_Countdown, bool], None]] = {
-    "a file": lambda die, late: _wrap(segmentfile, "write_segment", die, late),
-    "an array": lambda die, late: _wrap(segmentfile, "_to_bytes", die, late),
+    "a file": lambda die, late: _wrap(segment_file, "write_segment", die, late),
+    "an array": lambda die, late: _wrap(segment_file, "_to_bytes", die, late),
     "its place": lambda die, late: _wrap(Path, "replace", die, late, _is_index_file),
     "its removal": lambda die, late: _wrap(Path, "unlink", die, late, _is_index_file),
     "its mark": lambda die, late: _wrap(SqliteIndexFiles, "read_epoch", die, late),
     "a purge's mark": lambda die, late: _wrap(SqliteIndexFiles, "unmark", die, late),
-    "a purge": lambda die, late: _wrap(segmentfolder.SegmentFolder, "drop", die, late),
-    "a map": lambda die, late: _wrap(segmentfile, "map_segment", die, late),
+    "a purge": lambda die, late: _wrap(segment_folder.SegmentFolder, "drop", die, late),
+    "a map": lambda die, late: _wrap(segment_file, "map_segment", die, late),
 }

@@ -18,8 +18,8 @@ from tests.campaign.process import Ended, command, run_line
 from tests.campaign.world import World, scope
 
 from engrams import Turn
+from engrams.core import Kind, Status
 from engrams.errors import NotFoundError, RefusedError
-from engrams.types import Kind, Status
 
 
 def use_engine(world: World) -> None:

@@ -23,7 +23,7 @@ from tests.campaign.process import ask
 from tests.campaign.world import World, scope
 
 import engrams
-from engrams.clock import now
+from engrams.core.clock import now
 from engrams.errors import EngramsError, StoreError
 
 _ACTS = 25

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from tests.campaign import crowd, deadlypoints, doors, odd, segmentdamage, segmentlook, staleness
+from tests.campaign import crowd, deadlypoints, doors, odd, segment_damage, segment_look, staleness
 from tests.campaign.ledger import OWNERS, Ledger, text_of
 from tests.campaign.process import PATIENCE, ask, command, kill, nap, spawn, wait
 from tests.campaign.series import Result, Series
@@ -24,8 +24,8 @@ from tests.campaign.world import QUIET, VAULT, World, scope
 
 from engrams import Turn
 from engrams.errors import EngramsError
-from engrams.store.index import annsearch
-from engrams.store.sql import indexcache
+from engrams.index import ann
+from engrams.store.sql import index_cache
 
 _ROUNDS = 14
 _EVENTS = {
@@ -47,7 +47,7 @@ _CODED = 0.2
 """Share of the series whose vectors are coded from a hundred records on."""
 _NOBODY = 65534
 _PASSPHRASE = "correct horse battery"  # of homes that hold parcels
-_WHOLE = indexcache._CachedIndex
+_WHOLE = index_cache._CachedIndex
 _MOST = 400
 """Memories beyond the first ones after which a home is left in peace."""
 
@@ -110,7 +110,7 @@ class SegmentSeries(Series):
         ask(lambda: fill(other, self.rows + 10))
 
     def _judged(self, kind: str, what: str, errors: list[str] | None = None) -> Result:
-        found = segmentlook.verify(self.world, self.place, exact=not self.coded)
+        found = segment_look.verify(self.world, self.place, exact=not self.coded)
         return super()._judged(kind, what, [*(errors or ()), *found])
 
     def _failed(self, what: str) -> Callable[[str], None]:
@@ -151,7 +151,7 @@ class SegmentSeries(Series):
     def _damage(self) -> Result:
         """Damage files of a home that nobody uses."""
         self._next("damage")
-        what = segmentdamage.damage_files(self.dice, self.world.home, self.earlier)
+        what = segment_damage.damage_files(self.dice, self.world.home, self.earlier)
         return self._judged("segments: damage", what)
 
     def _damage_while_open(self) -> Result:
@@ -164,10 +164,10 @@ class SegmentSeries(Series):
             done = []
             with world.open() as memory:
                 for _ in range(4):
-                    problems = segmentlook.ask_for_keys(world, memory, world.ledger.expect())
+                    problems = segment_look.ask_for_keys(world, memory, world.ledger.expect())
                     if found := [*problems]:
                         return [f"{found} after {done}"]
-                    done.append(segmentdamage.damage_files(dice, world.home, self.earlier))
+                    done.append(segment_damage.damage_files(dice, world.home, self.earlier))
                     for _ in range(6):
                         doors.act(world, memory)
             return []
@@ -208,10 +208,10 @@ class SegmentSeries(Series):
         user without privileges.
         """
         world = self._next("permission")
-        place = segmentlook.folder_of(self.world.home)
+        place = segment_look.folder_of(self.world.home)
         chosen = [
             path
-            for path in (place, *segmentlook.files_of(world.home))
+            for path in (place, *segment_look.files_of(world.home))
             if path.exists() and not path.is_symlink()
         ]
         if not chosen:
@@ -256,10 +256,10 @@ class SegmentSeries(Series):
             with world.open() as memory:
                 for _ in range(20):
                     doors.act(world, memory)
-                return [*segmentlook.ask_for_keys(world, memory, world.ledger.expect())]
+                return [*segment_look.ask_for_keys(world, memory, world.ledger.expect())]
 
         errors += _problems(ask(work))
-        errors += [f"{path} in an encrypted home" for path in segmentlook.files_of(world.home)]
+        errors += [f"{path} in an encrypted home" for path in segment_look.files_of(world.home)]
         result = self._judged("segments: encryption", "", errors)
         done = command(world.home, "encrypt", "--off", *world.set)
         return replace(
@@ -302,9 +302,9 @@ def _keep_files_from(rows: int, coded: int) -> None:
     """Set from how many records on an index is kept in a file, and vectors are coded;
     for this process and its children.
     """
-    indexcache._MIN_ROWS = rows
-    annsearch.MIN_CODED = coded
-    indexcache._CachedIndex = functools.partial(_WHOLE, due=rows)  # type: ignore[misc,assignment]
+    index_cache._MIN_ROWS = rows
+    ann.MIN_CODED = coded
+    index_cache._CachedIndex = functools.partial(_WHOLE, due=rows)  # type: ignore[misc,assignment]
 
 
 def run_series(

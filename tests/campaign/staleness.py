@@ -17,7 +17,7 @@ from tests.campaign.process import kill, spawn
 from tests.campaign.world import World, scope
 
 from engrams import Turn
-from engrams.types import Kind, Status
+from engrams.core import Kind, Status
 
 _STEPS = 10
 _CHANGES = {"add": 3, "observe": 2, "forget": 3, "restore": 2, "purge": 3, "correct": 3, "many": 1}

@@ -14,8 +14,8 @@ from typing import Any
 from tests.campaign.ledger import KEY, OWNERS, Expected, Ledger, owner_of, query_for
 
 import engrams
+from engrams.core import Kind, Status
 from engrams.errors import EngramsError
-from engrams.types import Kind, Status
 
 QUIET: dict[str, Any] = {
     "jobs__workers": 0,

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 import engrams
-from engrams.clock import now
+from engrams.core import Kind, Record, Scope, Status
+from engrams.core.clock import now
 from engrams.ports import SWEEP, ScopeReach
-from engrams.types import Kind, Record, Scope, Status
 
 STORM = Path(__file__).with_name("storm.py")
 OWNER = ("user", "storm")

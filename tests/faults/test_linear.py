@@ -24,13 +24,13 @@ from tests.surfaces.http.running import running
 
 import engrams
 from engrams import MemoryEngine
+from engrams.core import Turn
 from engrams.errors import EngramsError, InputError
 from engrams.ports import Condition, Where
 from engrams.surfaces.http.app import create_app
 from engrams.surfaces.mcp.server import create_server
 from engrams.testing import ScriptedModel
-from engrams.types import Turn
-from engrams.vault.memoryfilecommands import MemoryFileCommandTool
+from engrams.vault.files.memory_file_commands import MemoryFileCommandTool
 
 OWNER = ("user", "ada")
 SMALL = 10_000

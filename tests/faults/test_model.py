@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import engrams
+from engrams.core import Kind, Status, Turn
 from engrams.testing import ReceivedModelRequest, ScriptedFault, ScriptedModel, SettableClock
-from engrams.types import Kind, Status, Turn
 
 OWNER = ("user", "ada")
 FIRST = "I live in Paris near the river"

@@ -11,8 +11,8 @@ import apsw
 import pytest
 
 import engrams
+from engrams.core import Kind
 from engrams.testing import SettableClock
-from engrams.types import Kind
 
 ANN = ("user", "ann")
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)

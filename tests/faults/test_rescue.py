@@ -15,7 +15,7 @@ import pytest
 from tests.faults.test_damage import OWNER, run
 
 import engrams
-from engrams.types import Status
+from engrams.core import Status
 
 NOTES = 60
 FRAME = 4096 + 24
@@ -152,7 +152,7 @@ def test_a_file_is_taken_in_once(tmp_path: Path) -> None:
     (facts / "mine.md").write_text(said(1) + "\n", "utf-8")
     child = os.fork()
     if not child:
-        from engrams.vault.syncstate import VaultStateDatabase
+        from engrams.vault.files.sync_state import VaultStateDatabase
 
         VaultStateDatabase.put = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
         with engrams.open(home=home, vault__enabled=True, jobs__workers=0) as memory:

@@ -12,21 +12,21 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from tests.campaign import segmentdamage, segmentlook, segments, staleness
+from tests.campaign import segment_damage, segment_look, segments, staleness
 from tests.campaign.ledger import OWNERS, Ledger
 from tests.campaign.process import ask
 from tests.campaign.world import QUIET, World
 from tests.store.make import ALICE, START
-from tests.store.test_indexfiles import SIZE, files, fill, opened
-from tests.store.test_indexfiles import ask as find_scores
+from tests.store.test_index_files import SIZE, files, fill, opened
+from tests.store.test_index_files import ask as find_scores
 
 import engrams
+from engrams.index import segment_file
 from engrams.ports import CandidatePool
-from engrams.store import segmentfolder
-from engrams.store.index import segmentfile
-from engrams.store.sql import indexcache
-from engrams.store.sqlite.indexfiles import SqliteIndexFiles
-from engrams.vault.purgedwords import PurgedWordSearcher
+from engrams.store import segment_folder
+from engrams.store.sql import index_cache
+from engrams.store.sqlite.index_files import SqliteIndexFiles
+from engrams.vault.purge.purged_words import PurgedWordSearcher
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 
@@ -34,8 +34,8 @@ pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.fixture(autouse=True)
 def small_files(monkeypatch: pytest.MonkeyPatch) -> None:
     """Indexes are kept in files from forty records on."""
-    monkeypatch.setattr(indexcache, "_MIN_ROWS", 40)
-    monkeypatch.setattr(indexcache, "_CachedIndex", partial(indexcache._CachedIndex, due=40))
+    monkeypatch.setattr(index_cache, "_MIN_ROWS", 40)
+    monkeypatch.setattr(index_cache, "_CachedIndex", partial(index_cache._CachedIndex, due=40))
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def world(tmp_path: Path) -> World:
         random.Random(5),
     )
     segments.fill(made, 60)
-    assert len(segmentlook.files_of(made.home)) == 2
+    assert len(segment_look.files_of(made.home)) == 2
     return made
 
 
@@ -57,7 +57,7 @@ def test_changes_are_seen_by_every_process_at_once(world: World) -> None:
     of all of them.
     """
     assert ask(lambda: staleness.look(world.life(1, "stale"), "")) == []
-    assert segmentlook.verify(world, world.home.parent, exact=True) == []
+    assert segment_look.verify(world, world.home.parent, exact=True) == []
 
 
 def test_damage_changes_no_answer(world: World) -> None:
@@ -72,26 +72,26 @@ def test_damage_changes_no_answer(world: World) -> None:
         7,
     )
     segments.fill(stranger, 60)
-    whole = segmentlook.folder_of(world.home)
+    whole = segment_look.folder_of(world.home)
     shutil.copytree(whole, whole.with_name("whole"))
-    segmentlook.remove_files(world.home)
+    segment_look.remove_files(world.home)
     right = find_pools(world)
     with world.open() as memory:
-        for name, damage in segmentdamage.DAMAGES.items():
-            segmentlook.remove_files(world.home)
+        for name, damage in segment_damage.DAMAGES.items():
+            segment_look.remove_files(world.home)
             shutil.copytree(whole.with_name("whole"), whole)
             path = next(
-                path for path in segmentlook.files_of(world.home) if path.suffix == ".segment"
+                path for path in segment_look.files_of(world.home) if path.suffix == ".segment"
             )
             damage(world.dice, path, (stranger.home,))
             # A pipe would be waited for.
-            assert ask(lambda: segmentlook.differences(find_pools(world), right), 20) == [], name
-            assert [*segmentlook.ask_for_keys(world, memory, world.ledger.expect())] == [], name
+            assert ask(lambda: segment_look.differences(find_pools(world), right), 20) == [], name
+            assert [*segment_look.ask_for_keys(world, memory, world.ledger.expect())] == [], name
 
 
 def find_pools(world: World) -> list[CandidatePool]:
     world.dice.seed(1)
-    return [pool for owner in OWNERS for pool in segmentlook.pools(world, owner)]
+    return [pool for owner in OWNERS for pool in segment_look.pools(world, owner)]
 
 
 def test_no_two_pages_can_change_places(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_no_two_pages_can_change_places(tmp_path: Path) -> None:
     store.close()
     (path,) = files(tmp_path)
     data = path.read_bytes()
-    segmentfile.map_segment(path)
+    segment_file.map_segment(path)
     for size in (4096, 512):
         for place in range(4096, len(data) - 2 * size, 7 * size):
             one = data[place : place + size]
@@ -113,8 +113,8 @@ def test_no_two_pages_can_change_places(tmp_path: Path) -> None:
             if one != other and any(one) and any(other):
                 path.unlink()  # A file in its place was not looked at yet.
                 path.write_bytes(data[:place] + other + one + data[place + 2 * size :])
-                with pytest.raises(segmentfile.SegmentFileError):
-                    segmentfile.map_segment(path)
+                with pytest.raises(segment_file.SegmentFileError):
+                    segment_file.map_segment(path)
 
 
 def test_what_was_purged_is_not_even_written_for_a_moment(
@@ -134,15 +134,15 @@ def test_what_was_purged_is_not_even_written_for_a_moment(
             one.purge(ALICE, [gone], START)
             return whole(self, *given)
 
-        def keep(path: Path, content: segmentfile.SegmentContent) -> None:
+        def keep(path: Path, content: segment_file.SegmentContent) -> None:
             put(path, content)
             written.append(path.read_bytes())
 
         whole = SqliteIndexFiles.write
-        put = segmentfile.write_segment
+        put = segment_file.write_segment
         fill(one, ALICE, 200, seed=3)
         monkeypatch.setattr(SqliteIndexFiles, "write", write)
-        monkeypatch.setattr(segmentfile, "write_segment", keep)
+        monkeypatch.setattr(segment_file, "write_segment", keep)
         find_scores(other, ALICE, 0)
         other._index_cache.close()
     assert not [data for data in written if gone.encode() in data]
@@ -164,7 +164,7 @@ def test_a_purge_tells_what_it_could_not_remove(
         raise PermissionError(13, "Permission denied")
 
     with monkeypatch.context() as held:
-        held.setattr(segmentfolder, "lock_folder", refuse)
+        held.setattr(segment_folder, "lock_folder", refuse)
         assert store.purge(ALICE, [first], START).remaining["index"] == 0
     assert not files(tmp_path)
     find_scores(store, ALICE, 0)
@@ -231,7 +231,7 @@ def test_room_for_later_rows_is_taken_when_the_file_is_written(world: World) -> 
     """A file has no holes:
     on a disk in memory that is full, to fill one later would end the process.
     """
-    for path in segmentlook.files_of(world.home):
+    for path in segment_look.files_of(world.home):
         found = path.stat()
         assert found.st_blocks * 512 >= found.st_size
 
@@ -263,10 +263,10 @@ def check_scores(home: Path, memory: engrams.MemoryEngine) -> None:
     made = World(home, Ledger(home.with_name("none.acks")), {}, random.Random(1))
     bare = made.copy(home.with_name(f"bare{random.random()}"))
     bare.dice = random.Random(1)
-    segmentlook.remove_files(bare.home)
+    segment_look.remove_files(bare.home)
     assert (
-        segmentlook.differences(
-            segmentlook.pools(made, "ada", memory.store), segmentlook.pools(bare, "ada")
+        segment_look.differences(
+            segment_look.pools(made, "ada", memory.store), segment_look.pools(bare, "ada")
         )
         == []
     )

@@ -18,6 +18,7 @@ from tests.faults.test_model import FAULTS
 
 import engrams
 from engrams import MemoryEngine
+from engrams.core import Kind, Scope, Turn
 from engrams.ports import CONDENSE, JUDGE, ROLL
 from engrams.testing import (
     HashEmbedder,
@@ -26,7 +27,6 @@ from engrams.testing import (
     ScriptedModel,
     SettableClock,
 )
-from engrams.types import Kind, Scope, Turn
 
 OWNER = ("user", "ada")
 SAID = (

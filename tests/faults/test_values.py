@@ -15,8 +15,8 @@ from tests.faults.test_damage import OWNER, run
 
 import engrams
 from engrams import Turn
+from engrams.core import EdgeType
 from engrams.errors import StoreError
-from engrams.types import EdgeType
 
 BOAT = "The boat Swallow lies in the harbour of Kiel."
 GOAT = "A goat called Greta lives behind the house."

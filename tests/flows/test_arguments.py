@@ -9,8 +9,8 @@ import pytest
 
 import engrams
 from engrams import Turn
+from engrams.core import Kind
 from engrams.errors import InputError
-from engrams.types import Kind
 
 ALICE = ("user", "alice")
 

@@ -18,77 +18,77 @@ import pytest
 
 import engrams
 from engrams import MemoryEngine, Turn
-from engrams.models.embed.querycache import QueryCachingEmbedder
+from engrams.core import Context, Kind, Scope
+from engrams.models.embed.query_cache import QueryCachingEmbedder
 from engrams.models.rerank.listwise import ListwiseReranker, RelevanceJudgementRequest
-from engrams.session.contextfingerprints import InjectedContextFingerprints
+from engrams.session.fingerprints import InjectedContextFingerprints
 from engrams.testing import HashEmbedder, SettableClock
-from engrams.text.textcaches import registered_caches, text_cache
-from engrams.types import Context, Kind, Scope
+from engrams.text.text_caches import registered_caches, text_cache
 
 SOURCE = Path(engrams.__file__).parent
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
 BOUNDS = {
-    "apikeys._MOST": 10_000,
-    "logs.auditfiles._HELD": 1_000,
-    "logs.auditlog._MOST_WAITING": 10_000,
+    "api_keys._MOST": 10_000,
+    "logs.audit_files._HELD": 1_000,
+    "logs.audit_log._MOST_WAITING": 10_000,
     "models.rerank.listwise._SESSIONS": 1_000,
-    "read.entities.entityindex._MOST": 50_000,
-    "read.entities.entityindex._NETS": 16,
-    "read.entities.entityindex._OWNERS": 8,
-    "read.profilecache._KEPT": 64,
-    "session.contextdelivery._CONVERSATIONS": 10_000,
-    "session.contextfingerprints._EACH": 2_000,
-    "session.contextfingerprints._OWNERS": 1_000,
-    "session.contextprefetch._MOST": 10_000,
-    "session.turningest.MINE": 10_000,
-    "session.sessionregistry.MINE": 10_000,
-    "session.contextdelivery._MOST": 10_000,
-    "session.workingtier._MOST": 1_000,
-    "store.index.ownerindex._VIEWS": 8,
-    "store.sql.indexcache._WORDS": 4_096,
-    "store.sqlite.committedreads._CHANGED": 1_000,
-    "store.sqlite.committedreads._CONNECTIONS": 64,
-    "store.sqlite.committedreads._KEPT": 8_192,
-    "store.sqlite.committedreads._OWNERS": 64,
-    "store.sqlite.recordcache._KEPT": 8_192,
+    "read.entities.entity_index._MOST": 50_000,
+    "read.entities.entity_index._NETS": 16,
+    "read.entities.entity_index._OWNERS": 8,
+    "read.profile_cache._KEPT": 64,
+    "session.delivery._CONVERSATIONS": 10_000,
+    "session.fingerprints._EACH": 2_000,
+    "session.fingerprints._OWNERS": 1_000,
+    "session.prefetch._MOST": 10_000,
+    "session.turn_ingest.MINE": 10_000,
+    "session.registry.MINE": 10_000,
+    "session.delivery._MOST": 10_000,
+    "session.working_tier._MOST": 1_000,
+    "index.owner_index._VIEWS": 8,
+    "store.sql.index_cache._WORDS": 4_096,
+    "store.sqlite.committed_reads._CHANGED": 1_000,
+    "store.sqlite.committed_reads._CONNECTIONS": 64,
+    "store.sqlite.committed_reads._KEPT": 8_192,
+    "store.sqlite.committed_reads._OWNERS": 64,
+    "store.sqlite.record_cache._KEPT": 8_192,
     "store.sqlite.dialect._LARGEST": 200_000,
-    "surfaces.http.apikeyauth._MAX_CALLERS": 10_000,
-    "surfaces.http.requestobservers._OWNERS": 1_000,
-    "surfaces.proxy.memorydeadlines._OWNERS": 10_000,
-    "surfaces.proxy.chatrequest._MOST": 10_000,
-    "tend.usagelearning._MOST": 1_000,
-    "tend.usagelearning._OWNERS": 10_000,
-    "vault.outboxjobs._OWNERS": 10_000,
-    "vault.skillfiles._MOST": 1_000,
-    "write.changedetection.messagejudge._MOST_READ": 1024,
+    "surfaces.http.auth._MAX_CALLERS": 10_000,
+    "surfaces.http.request_observers._OWNERS": 1_000,
+    "surfaces.proxy.memory_deadlines._OWNERS": 10_000,
+    "surfaces.proxy.chat_request._MOST": 10_000,
+    "upkeep.usage_learning._MOST": 1_000,
+    "upkeep.usage_learning._OWNERS": 10_000,
+    "vault.outbox_jobs._OWNERS": 10_000,
+    "vault.files.skills._MOST": 1_000,
+    "write.change_detection.message_judge._MOST_READ": 1024,
 }
 """Entries that each of them keeps at most, and no test may find more."""
 
 REMEMBERED = {
-    "models.embed.staticembedder._hash_signs": 4_096,
-    "models.embed.staticembedder.WordPieceTokenizer._spell": 1 << 15,
-    "models.tokens.counterfactory._estimate_cached": 512,
-    "read.cues.namementions._speaker_names": 64,
-    "session.contextfingerprints._fingerprint_line": 2_048,
-    "read.scorefusion._find_spans": 8_192,
-    "read.hitdiversity._cached_words": 2_048,
-    "text.nameorder._cached_names": 512,
-    "store.sql.rowconversion._decode_cached": 8_192,
-    "store.sql.rowconversion._decode_provenance": 1_024,
+    "models.embed.static._hash_signs": 4_096,
+    "models.embed.static.WordPieceTokenizer._spell": 1 << 15,
+    "models.tokens.factory._estimate_cached": 512,
+    "read.cues.name_mentions._speaker_names": 64,
+    "session.fingerprints._fingerprint_line": 2_048,
+    "read.score_fusion._find_spans": 8_192,
+    "read.diversify._cached_words": 2_048,
+    "text.name_order._cached_names": 512,
+    "store.sql.row_conversion._decode_cached": 8_192,
+    "store.sql.row_conversion._decode_provenance": 1_024,
     "text.normalize._fold_cached": 1_024,
     "text.stems.stem_word": 1 << 16,
     "text.terms._terms_cached": 4_096,
-    "text.timephrases.timefinder._scan_cached": 2_048,
-    "write.changedetection.distinctthings._find_subject": 1 << 12,
-    "write.changedetection.cuewords._find_word": 1 << 14,
-    "write.changedetection.pairfeatures._read_clause": 1 << 13,
-    "write.rules.sentencesegmenter._split": 64,
+    "text.times.finder._scan_cached": 2_048,
+    "write.change_detection.distinct_things._find_subject": 1 << 12,
+    "write.change_detection.cue_words._find_word": 1 << 14,
+    "write.change_detection.features._read_clause": 1 << 13,
+    "write.rules.sentence_segmenter._split": 64,
     "text.terms._to_term": 1 << 16,
-    "write.rulereconciliation._hash_text": 16_384,
-    "write.rulereconciliation._tokens": 16_384,
-    "write.rulereconciliation.object_terms": 16_384,
-    "write.predicateslots.canonical_predicate": 4_096,
+    "write.reconcile._hash_text": 16_384,
+    "write.reconcile._tokens": 16_384,
+    "write.reconcile.object_terms": 16_384,
+    "write.predicate_slots.canonical_predicate": 4_096,
 }
 """What is worked out of texts: how many of each, and a purge leaves none."""
 
@@ -96,23 +96,23 @@ NAMES = {
     "encryption.homekeys._name_header": 256,
     "encryption.homekeys._name_lock": 256,
     "encryption.homekeys._name_own_lock": 256,
-    "store.postgres.sqltranslation.translate": 2_000,
-    "store.sqlite.walreader._weigh_steps": 8,
-    "types.datamodel._parsed": 4_096,
-    "write.ignoredfiles._compile_rule": 4_096,
+    "store.postgres.sql_translation.translate": 2_000,
+    "store.sqlite.rescue.wal_reader._weigh_steps": 8,
+    "core.records._parsed": 4_096,
+    "write.ignored_files._compile_rule": 4_096,
 }
 """What is worked out of what is no memory's text: keys of scopes, rules for files."""
 
 CLOSED = {
-    "errors._find_source", "models.embed.cosinescales.load_scale", "store.index.segmentfile._weights",
-    "store.sqlite.recordcache._select_marked", "store.sqlite.schemasetup.expected_columns",
-    "models.embed.staticembedder.share_embedder", "write.changedetection.messagejudge.share_reader",
-    "write.changedetection.cuewords._load_table", "write.changedetection.boostedtrees.load_model",
-    "models.httpclient._load_certificates", "prompts.load",
+    "errors._find_source", "models.embed.cosine_scales.load_scale", "index.segment_file._weights",
+    "store.sqlite.record_cache._select_marked", "store.sqlite.schema_setup.expected_columns",
+    "models.embed.static.share_embedder", "write.change_detection.message_judge.share_reader",
+    "write.change_detection.cue_words._load_table", "write.change_detection.boosted_trees.load_model",
+    "models.http_client._load_certificates", "prompts.load",
     "surfaces.cli.main._load_one", "surfaces.cli.main.load_command",
-    "store.sql.migrationfiles.load_migrations", "store.sql.namedqueries.load_queries", "text.terms._script_patterns",
-    "text.timephrases.grammar.compile_rule", "text.timephrases.timewords.load_lexicon", "text.timephrases.timefinder._load_grammar",
-    "write.rules.languages.sentencematcher._compile_forms", "write.secrets._compile_pattern",
+    "store.sql.migration_files.load_migrations", "store.sql.named_queries.load_queries", "text.terms._script_patterns",
+    "text.times.grammar.compile_rule", "text.times.lexicon.load_lexicon", "text.times.finder._load_grammar",
+    "write.rules.languages.sentence_matcher._compile_forms", "write.secrets._compile_pattern",
 }  # fmt: skip
 """Kept for ever, for there are no more of them than stand in the source: patterns, prompts,
 queries, grammars.
@@ -163,9 +163,7 @@ def test_a_function_remembers_so_much_and_no_more(name: str) -> None:
     """Its bound is the one that stands here."""
     most = (REMEMBERED | NAMES)[name]
     if name.endswith("WordPieceTokenizer._spell"):
-        call = (
-            import_module("engrams.models.embed.staticembedder").WordPieceTokenizer({"a": 1}).spell
-        )
+        call = import_module("engrams.models.embed.static").WordPieceTokenizer({"a": 1}).spell
     else:
         module, _, function = name.rpartition(".")
         call = getattr(import_module(f"engrams.{module}"), function)
@@ -187,7 +185,7 @@ def test_what_remembers_is_bounded_and_forgets() -> None:
     assert length.cache_info().currsize == 10  # type: ignore[attr-defined]
     length("text 999")
     assert len(asked) == 1_000
-    engrams.text.textcaches.clear_caches()
+    engrams.text.text_caches.clear_caches()
     assert length.cache_info().currsize == 0  # type: ignore[attr-defined]
 
 
@@ -313,11 +311,11 @@ def test_what_is_at_hand_of_one_owner_is_bounded_too() -> None:
         tiers = engine.settings.tiers
         assert 0 < len(engine._components.working.ring(scope)) <= tiers.working_size == 20
         assert 0 < len(engine._components.working.hot(scope).ids()) <= tiers.hot_size == 20
-        assert len(engine._components.read_deps.profiles._kept) <= BOUNDS["read.profilecache._KEPT"]
-        indexes = [cached.index for cached in engine.store._index_cache._indexes.values()]  # type: ignore[attr-defined]
         assert (
-            max(len(index._views) for index in indexes) <= BOUNDS["store.index.ownerindex._VIEWS"]
+            len(engine._components.read_deps.profiles._kept) <= BOUNDS["read.profile_cache._KEPT"]
         )
+        indexes = [cached.index for cached in engine.store._index_cache._indexes.values()]  # type: ignore[attr-defined]
+        assert max(len(index._views) for index in indexes) <= BOUNDS["index.owner_index._VIEWS"]
 
 
 @pytest.mark.covers("S3.70")
@@ -333,12 +331,12 @@ def test_marks_of_what_was_shown_are_bounded() -> None:
         echoes.add_context(
             Scope(("user", f"owner{number}")), Context("", line.format(number, number), 0, "")
         )
-    assert len(echoes._owners) == BOUNDS["session.contextfingerprints._OWNERS"]
+    assert len(echoes._owners) == BOUNDS["session.fingerprints._OWNERS"]
     echoes.add_context(
         Scope(("user", "ann")),
         Context("", "\n".join(line.format(n, n) for n in range(3_000)), 0, ""),
     )
-    assert len(echoes._owners["user/ann"]) == BOUNDS["session.contextfingerprints._EACH"]
+    assert len(echoes._owners["user/ann"]) == BOUNDS["session.fingerprints._EACH"]
 
 
 @pytest.mark.covers("S3.70")

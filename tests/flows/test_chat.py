@@ -10,8 +10,8 @@ import pytest
 
 import engrams
 from engrams import MemoryEngine
+from engrams.core import Kind, Status
 from engrams.testing import SettableClock
-from engrams.types import Kind, Status
 
 ANN = ("user", "ann")
 _KINDS = (Kind.FACT, Kind.PREFERENCE)

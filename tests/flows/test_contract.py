@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from engrams.core import Evidence, Kind, Layer, Provenance, Record, Scope, Status, Tier, Vector
 from engrams.errors import SettingsError
 from engrams.ports import NewRecord, WriteBatch
 from engrams.settings import Settings, load
 from engrams.testing import HashEmbedder, SettableClock, temp_engine
-from engrams.types import Evidence, Kind, Layer, Provenance, Record, Scope, Status, Tier, Vector
 
 ANN = ("user", "ann")
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)

@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from engrams import MemoryEngine, Turn
+from engrams.core import Kind, Record, Scope, Status
 from engrams.errors import InputError
 from engrams.testing import ScriptedModel, temp_engine
-from engrams.types import Kind, Record, Scope, Status
 
 ANN = ("user", "ann")
 ANN_SCOPE = Scope(ANN)

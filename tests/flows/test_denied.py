@@ -9,9 +9,9 @@ import pytest
 
 import engrams
 from engrams import AsOf, MemoryEngine
+from engrams.core import Kind, Record, Status
 from engrams.surfaces.cli.main import main
 from engrams.testing import SettableClock
-from engrams.types import Kind, Record, Status
 
 ANN = ("user", "ann")
 

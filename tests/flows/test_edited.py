@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import pytest
 
 from engrams import MemoryEngine, Turn
+from engrams.core import Kind, Status
 from engrams.testing import temp_engine
-from engrams.types import Kind, Status
 
 ANN = ("user", "ann")
 

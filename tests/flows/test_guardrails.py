@@ -24,7 +24,7 @@ import pytest
 
 import engrams
 from engrams import MemoryEngine, Turn
-from engrams.store.index.indexcolumns import IndexColumns
+from engrams.index.columns import IndexColumns
 from engrams.testing import ScriptedModel, SettableClock
 
 ANN = ("user", "ann")

@@ -10,8 +10,8 @@ import pytest
 
 import engrams
 from engrams import MemoryEngine, Turn
+from engrams.core import Kind, Status
 from engrams.testing import ReceivedModelRequest, ScriptedModel, SettableClock
-from engrams.types import Kind, Status
 
 ANN = ("user", "ann")
 

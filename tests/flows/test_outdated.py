@@ -11,9 +11,9 @@ from starlette.testclient import TestClient
 
 import engrams
 from engrams import MemoryEngine, Turn
+from engrams.core import Hit, Kind, Status
 from engrams.surfaces.cli.main import main
 from engrams.surfaces.http.app import create_app
-from engrams.types import Hit, Kind, Status
 
 ME = ("user", "alice")
 DENTIST = "Mein Zahnarzt ist Dr. Pohl."

@@ -9,8 +9,8 @@ import pytest
 
 import engrams
 from engrams import AsOf, MemoryEngine
+from engrams.core import Kind, Status
 from engrams.testing import SettableClock
-from engrams.types import Kind, Status
 
 ANN = ("user", "ann")
 NOW = "2026-11-20T09:00"

@@ -12,9 +12,9 @@ from typer.testing import CliRunner
 
 import engrams
 from engrams import AsOf, MemoryEngine, Turn
+from engrams.core import Kind, Status
 from engrams.surfaces.cli.main import app
 from engrams.testing import ReceivedModelRequest, ScriptedModel, SettableClock
-from engrams.types import Kind, Status
 
 ANN = ("user", "ann")
 ASK = "Where does Ann work?"

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import engrams
 from engrams import Turn
+from engrams.core import Kind, StatedFields, Status
 from engrams.errors import ClosedError, ConflictError, InputError, NotFoundError, ScopeError
-from engrams.types import Kind, StatedFields, Status
 
 ALICE = ("user", "alice")
 BOB = ("user", "bob")

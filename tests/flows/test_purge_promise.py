@@ -26,8 +26,8 @@ from tests.flows.traces import holders, secret
 
 import engrams
 from engrams import MemoryEngine, Turn
+from engrams.core import Kind, Record, Status
 from engrams.testing import ReceivedModelRequest, ScriptedModel
-from engrams.types import Kind, Record, Status
 
 ANN = ("user", "ann")
 ENGRAMS = (sys.executable, "-m", "engrams.surfaces.cli.entry")

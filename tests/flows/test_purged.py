@@ -13,9 +13,9 @@ import pytest
 
 import engrams
 from engrams import MemoryEngine, Turn
+from engrams.core import Kind
 from engrams.settings import presets
 from engrams.testing import SettableClock, temp_engine
-from engrams.types import Kind
 
 ANN = ("user", "ann")
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)

@@ -11,11 +11,11 @@ import pytest
 
 import engrams
 from engrams import MemoryEngine, Turn
+from engrams.core import Kind, Status
 from engrams.ports import ChatAnswer, ChatRequest, PurgeOrder
-from engrams.session import sessionfinaliser
-from engrams.tend import memorypurge
-from engrams.types import Kind, Status
-from engrams.write import purgeplan
+from engrams.session import finaliser
+from engrams.upkeep import memory_purge
+from engrams.write import purge_plan
 
 ANN = ("user", "ann")
 SECRET = "zanzibar"
@@ -101,7 +101,7 @@ def test_an_account_written_between_plan_and_erasure_goes_too(
     one, other = engines
     after(
         monkeypatch,
-        memorypurge,
+        memory_purge,
         "plan_purge",
         lambda: other.sessions.end("s", scope=ANN, wait=True),
     )
@@ -123,7 +123,7 @@ def test_an_account_of_what_was_purged_meanwhile_is_not_stored(
     reports = []
     after(
         monkeypatch,
-        sessionfinaliser,
+        finaliser,
         "build_arc",
         lambda: reports.append(one.purge(find(one, kind), scope=ANN)),
     )
@@ -159,8 +159,8 @@ def test_a_proof_fails_while_others_go_on_deriving(
     """Where each look finds something new, the report says so and proves nothing."""
     with engrams.open(home=str(home), jobs__workers=0) as one:
         id = one.add("I live in Zanzibar", scope=ANN).id
-        real = purgeplan.plan_late
+        real = purge_plan.plan_late
         found = PurgeOrder(engrams.Scope(ANN), ("unknown",), {})
-        monkeypatch.setattr(memorypurge, "plan_late", lambda *some: real(*some) or found)
+        monkeypatch.setattr(memory_purge, "plan_late", lambda *some: real(*some) or found)
         report = one.purge(id, scope=ANN)
         assert report.remaining["derived"] == 1 and not report.proven

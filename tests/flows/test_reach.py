@@ -16,10 +16,10 @@ from tests.surfaces.cli.test_serve import served
 from tests.surfaces.mcp.conftest import call
 
 from engrams import MemoryEngine, Turn
+from engrams.core import Kind, Scope, Status
 from engrams.surfaces.mcp.server import create_server
 from engrams.testing import temp_engine
 from engrams.text.questions import is_asking
-from engrams.types import Kind, Scope, Status
 
 ANN = ("user", "ann")
 ALONE = "I'm allergic to cashews."

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from engrams import MemoryEngine
+from engrams.core import Status
 from engrams.errors import RefusedError
 from engrams.testing import temp_engine
-from engrams.types import Status
 
 ANN = ("user", "ann")
 

@@ -13,11 +13,11 @@ import pytest
 
 import engrams
 from engrams import MemoryEngine
+from engrams.core import Kind, Scope, Status, Turn
 from engrams.ports import ROLL, JobSpec
-from engrams.session.runningsummary import summary_id
+from engrams.session.running_summary import summary_id
 from engrams.settings import load
 from engrams.testing import ScriptedModel, SettableClock, temp_engine
-from engrams.types import Kind, Scope, Status, Turn
 
 ANN = ("user", "ann")
 TALK = (*ANN, "conversation", "c1")

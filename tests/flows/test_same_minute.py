@@ -11,7 +11,7 @@ from tests.ipc.serving import command
 
 import engrams
 from engrams import MemoryEngine, Turn
-from engrams.types import Kind, Status
+from engrams.core import Kind, Status
 
 ANN = ("user", "ann")
 MINUTE = datetime(2025, 6, 12, 12, 1, tzinfo=UTC)

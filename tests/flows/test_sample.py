@@ -10,7 +10,7 @@ import pytest
 
 import engrams
 from engrams import demo
-from engrams.types import Kind, Status
+from engrams.core import Kind, Status
 
 HOME = ("user", "mina")
 

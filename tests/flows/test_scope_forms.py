@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from engrams.core import Scope
 from engrams.errors import ScopeError
 from engrams.testing import temp_engine
-from engrams.types import Scope
 
 ODD: tuple[Any, ...] = (
     "user/alice",

@@ -21,8 +21,8 @@ import pytest
 
 import engrams
 from engrams import MemoryEngine, Turn
+from engrams.core import Kind
 from engrams.testing import ReceivedModelRequest, ScriptedModel, SettableClock
-from engrams.types import Kind
 
 ANN = ("user", "ann")
 SAIL = {

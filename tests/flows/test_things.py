@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 import engrams
-from engrams.surfaces.hook.agentevents import AgentHookEvent
-from engrams.surfaces.hook.hookrun import HookCallOptions, answer_event
-from engrams.types import Kind, Status, Turn
+from engrams.core import Kind, Status, Turn
+from engrams.surfaces.hook.events import AgentHookEvent
+from engrams.surfaces.hook.run import HookCallOptions, answer_event
 
 ANN = ("user", "ann")
 OLD = "Remember: the staging DB is on port 5433."

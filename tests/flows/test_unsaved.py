@@ -20,7 +20,7 @@ from tests.surfaces.mcp.conftest import call
 import engrams
 from engrams import Turn
 from engrams.testing import ScriptedModel
-from engrams.write.memoryrequests import forbids_storage
+from engrams.write.memory_requests import forbids_storage
 
 ANN = ("user", "ann")
 SECRET = "zanzibarquokka"

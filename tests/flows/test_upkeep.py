@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 import engrams
 from engrams import MemoryEngine
-from engrams.models.chat.upkeepschedule import find_opening
+from engrams.models.chat.upkeep_schedule import find_opening
 from engrams.ports import ChatMessage, ChatRequest, JobSpec
 from engrams.surfaces.cli.main import app
 from engrams.testing import ScriptedModel, SettableClock

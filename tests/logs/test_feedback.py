@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from engrams import build
+from engrams import composition
+from engrams.core.log_enums import FeedbackLabel, FeedbackSource, LogWriteOutcome, SessionMedium
 from engrams.errors import InputError
 from engrams.logs import FeedbackLogRecord
 from engrams.settings import Settings
 from engrams.testing import SettableClock
-from engrams.types.logenums import FeedbackLabel, FeedbackSource, LogWriteOutcome, SessionMedium
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def test_a_label_with_source_and_modality(home: Path, clock: SettableClock) -> N
     """Positive, negative or skip, with where it was said and how the session was held;
     the session is a hash, the user optional.
     """
-    log = build.feedback(Settings(home=home), clock)
+    log = composition.feedback(Settings(home=home), clock)
     assert [label.value for label in FeedbackLabel] == ["positive", "negative", "skip"]
     for label in FeedbackLabel:
         assert (
@@ -60,7 +60,7 @@ def test_a_label_with_source_and_modality(home: Path, clock: SettableClock) -> N
 @pytest.mark.covers("S4.57")
 def test_dismissing_records_nothing(home: Path, clock: SettableClock) -> None:
     """Where nothing was chosen there is no record, no file, and no failure; `skip` is a choice."""
-    log = build.feedback(Settings(home=home), clock)
+    log = composition.feedback(Settings(home=home), clock)
     assert log.add("s1", None, source="prompt") is None
     assert log.list() == () and not home.exists()
     assert log.add("s1", "skip", source="prompt") is LogWriteOutcome.STORED
@@ -73,7 +73,7 @@ def test_records_last_a_hundred_and_eighty_days(home: Path, clock: SettableClock
     """
     settings = Settings(home=home)
     assert settings.feedback.days == 180
-    log = build.feedback(settings, clock)
+    log = composition.feedback(settings, clock)
     log.add("s1", "positive")
     clock.set("2026-09-06T23:59")
     assert len(log.list()) == 1
@@ -88,7 +88,7 @@ def test_records_last_a_hundred_and_eighty_days(home: Path, clock: SettableClock
 )
 def test_words_are_closed(home: Path, clock: SettableClock, bad: dict[str, str]) -> None:
     """Another label, source or modality is refused, and an empty label is none of them."""
-    log = build.feedback(Settings(home=home), clock)
+    log = composition.feedback(Settings(home=home), clock)
     given = {"label": "positive", **bad}
     with pytest.raises(InputError, match="There is no"):
         log.add("s1", given.pop("label"), **given)
@@ -100,8 +100,8 @@ def test_the_same_session_has_the_same_hash_in_both_logs(home: Path, clock: Sett
     crisis.
     """
     settings = Settings(home=home)
-    safety = build.safety(settings, clock)
-    feedback = build.feedback(settings, clock)
+    safety = composition.safety(settings, clock)
+    feedback = composition.feedback(settings, clock)
     safety.append_once("s1", classifier="rules", severity="low")
     feedback.add("s1", "negative")
     assert safety.list()[0].session == feedback.list()[0].session

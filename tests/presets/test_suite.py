@@ -11,9 +11,9 @@ import pytest
 
 import engrams
 from engrams import MemoryEngine
+from engrams.core import Status
 from engrams.settings import Settings, load, names, presets
 from engrams.testing import HashEmbedder, SettableClock, temp_engine
-from engrams.types import Status
 
 ANN = ("user", "ann")
 BOB = ("user", "bob")

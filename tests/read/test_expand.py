@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import pytest
 
+from engrams.core import Edge, EdgeType, Scope, Status
 from engrams.ports import RecordChange, WriteBatch
-from engrams.read.linkexpansion import FACTORS, NodeEdgeCache, cascade_scores, link_bonuses
+from engrams.read.link_expansion import FACTORS, NodeEdgeCache, cascade_scores, link_bonuses
 from engrams.settings import LinkExpansionSettings, load
 from engrams.testing import temp_engine
-from engrams.types import Edge, EdgeType, Scope, Status
 
 OWNER = Scope(("user", "ann"))
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 import engrams
+from engrams.core import Turn
 from engrams.engine import MemoryEngine
 from engrams.errors import InputError
 from engrams.testing import temp_engine
-from engrams.types import Turn
 
 ANN = ("user", "ann")
 
@@ -69,7 +69,7 @@ def test_a_list_takes_the_names_that_people_try(memory: MemoryEngine) -> None:
     assert len(memory.list(scope=ANN, tags=["harbour"]).records) == 1
     assert len(memory.list(scope=ANN, tags="harbour", where={"speaker": "Ann"}).records) == 0
     assert {record.kind for record in memory.list(scope=ANN, kind="turn").records} == {
-        engrams.types.Kind.TURN
+        engrams.core.Kind.TURN
     }
     assert memory.list(scope=ANN, kinds="turn", status="active").records
     for wrong in ({"colour": "red"}, {"kinds": "memo"}, {"limits": 3}):

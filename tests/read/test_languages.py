@@ -13,7 +13,7 @@ from engrams.ports import EmbedderCard
 from engrams.testing import temp_engine
 
 if TYPE_CHECKING:
-    from engrams.ports.modelports import Floats
+    from engrams.ports.models import Floats
 
 ANN = ("user", "ann")
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from engrams import MemoryEngine
+from engrams.core import Evidence, Kind, Layer, Record, Scope, Turn
 from engrams.errors import ModelError
 from engrams.ports import EmbedderCard, NewRecord, WriteBatch
 from engrams.testing import HashEmbedder, SettableClock, temp_engine
-from engrams.types import Evidence, Kind, Layer, Record, Scope, Turn
 
 ANN = ("user", "ann")
 OWNER = Scope(ANN)

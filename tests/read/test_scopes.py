@@ -9,10 +9,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from engrams import MemoryEngine
+from engrams.core import Kind, Record, Scope, Status, Turn
 from engrams.errors import InputError
 from engrams.ports import Condition, NewRecord, Where, WriteBatch
 from engrams.testing import SettableClock, temp_engine
-from engrams.types import Kind, Record, Scope, Status, Turn
 
 ANN = ("user", "ann")
 GLOBAL = Scope(ANN)

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from engrams import MemoryEngine
+from engrams.core import Kind, Record, Scope, Status
 from engrams.ports import EmbedderCard, NewRecord, RecordChange, WriteBatch
-from engrams.read.triggerrules import match_trigger
+from engrams.read.trigger_rules import match_trigger
 from engrams.testing import HashEmbedder, SettableClock, temp_engine
 from engrams.text.terms import terms, tokens
-from engrams.types import Kind, Record, Scope, Status
 
 ANN = ("user", "ann")
 OWNER = Scope(ANN)

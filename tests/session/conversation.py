@@ -6,9 +6,9 @@ from typing import Any
 
 import engrams
 from engrams import Turn
-from engrams.session.sessionlifecycle import SessionInfo
+from engrams.core import Kind, Record, Status
+from engrams.session.lifecycle import SessionInfo
 from engrams.testing import SettableClock
-from engrams.types import Kind, Record, Status
 
 ALICE = ("user", "alice")
 CLIMBING = (

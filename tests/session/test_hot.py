@@ -7,8 +7,8 @@ from datetime import UTC, datetime
 import numpy as np
 import pytest
 
-from engrams.session.ringbuffer import HotMemoryCache
-from engrams.types import Hit, Kind, Record, Scope
+from engrams.core import Hit, Kind, Record, Scope
+from engrams.session.ring_buffer import HotMemoryCache
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

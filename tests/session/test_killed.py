@@ -15,8 +15,8 @@ from tests.session.ending import OWNER
 
 import engrams
 from engrams import Turn
+from engrams.core import Kind, Status
 from engrams.testing import SettableClock
-from engrams.types import Kind, Status
 
 ENDING = Path(__file__).with_name("ending.py")
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from engrams.core import Kind, Turn
 from engrams.testing import temp_engine
-from engrams.types import Kind, Turn
 
 ANN = ("user", "ann")
 

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from engrams.session.contextdelivery import RecentlyShownMemories
+from engrams.session.delivery import RecentlyShownMemories
 from engrams.testing import SettableClock
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)

@@ -11,13 +11,13 @@ import pytest
 from starlette.testclient import TestClient
 
 import engrams
-from engrams.apikeys import ApiKeyStore
-from engrams.build import audit, uploads
+from engrams.api_keys import ApiKeyStore
+from engrams.composition import audit, uploads
+from engrams.core import ImportOptions, Kind, Scope
 from engrams.settings import TEST_FOLDER as FOLDER
 from engrams.settings import Settings, in_test_mode, load
 from engrams.surfaces.cli.main import main
 from engrams.surfaces.http.app import create_app
-from engrams.types import ImportOptions, Kind, Scope
 
 ANN = ("user", "ann")
 

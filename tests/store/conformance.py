@@ -14,7 +14,7 @@ from tests.store.make import Time
 from engrams.ports import Clock, Store
 
 MODULES = (
-    "change", "commit", "filters", "jobs", "ledger", "listing", "ownerstate", "purge", "search", "sessions", "spoken", "webhooks",
+    "change", "commit", "filters", "jobs", "ledger", "listing", "owner_state", "purge", "search", "sessions", "spoken", "webhooks",
 )  # fmt: skip
 """Modules of ``tests/store`` that know a store by its ports only."""
 

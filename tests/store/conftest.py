@@ -9,10 +9,10 @@ import pytest
 from tests.store import postgres
 from tests.store.make import BOB, Time, add, at, record
 
+from engrams.core import Kind, Provenance
 from engrams.ports import Clock, Store
 from engrams.settings import StoreSettings
 from engrams.store.sqlite import SqliteStore
-from engrams.types import Kind, Provenance
 
 
 def _file(home: Path, clock: Clock) -> Store:

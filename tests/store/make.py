@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from engrams.clock import new_id
+from engrams.core import Kind, Record, Scope, Vector
+from engrams.core.clock import new_id
 from engrams.ports import (
     CandidateSearchQuery,
     CommitResult,
@@ -20,7 +21,6 @@ from engrams.ports import (
     WriteBatch,
 )
 from engrams.text.terms import terms
-from engrams.types import Kind, Record, Scope, Vector
 
 START = datetime(2025, 3, 1, 12, tzinfo=UTC)
 ALICE = Scope(("user", "alice"))

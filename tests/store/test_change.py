@@ -22,9 +22,9 @@ from tests.store.make import (
     vector,
 )
 
+from engrams.core import Evidence, Kind, Scope, Status, Tier
 from engrams.errors import ConflictError, InputError, NotFoundError
 from engrams.ports import NewRecord, RecordChange, RecordQuery, RecordUse, Store
-from engrams.types import Evidence, Kind, Scope, Status, Tier
 
 
 def test_a_change_is_one_version_up(store: Store) -> None:

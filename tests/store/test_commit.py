@@ -27,10 +27,7 @@ from tests.store.make import (
     vector,
 )
 
-from engrams.clock import new_id
-from engrams.errors import ConflictError, EngramsError, InputError, NotFoundError
-from engrams.ports import JobSpec, NewRecord, RecordChange, RecordQuery, Store
-from engrams.types import (
+from engrams.core import (
     Edge,
     EdgeType,
     Evidence,
@@ -43,6 +40,9 @@ from engrams.types import (
     Tier,
     Vector,
 )
+from engrams.core.clock import new_id
+from engrams.errors import ConflictError, EngramsError, InputError, NotFoundError
+from engrams.ports import JobSpec, NewRecord, RecordChange, RecordQuery, Store
 
 FULL = Record(
     id="01full",

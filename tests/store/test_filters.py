@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.store.make import ALICE, BOB, START, add, at, reach, record, seek, texts
 
+from engrams.core import Kind
 from engrams.errors import InputError
 from engrams.ports import Condition, RecordQuery, Store, Where
-from engrams.types import Kind
 
 
 def only(field: str, op: Any, value: Any) -> Where:

@@ -14,7 +14,8 @@ import pytest
 from tests.store import postgres
 from tests.store.make import ALICE, BOB, MODEL, START, Time, add, found, get, record, turn, vector
 
-from engrams import build
+from engrams import composition
+from engrams.core import Edge, EdgeType, Evidence, Topic
 from engrams.errors import SettingsError, StoreError
 from engrams.ports import (
     ApiKey,
@@ -30,7 +31,6 @@ from engrams.ports import (
     WriteBatch,
 )
 from engrams.settings import StoreSettings, load
-from engrams.types import Edge, EdgeType, Evidence, Topic
 
 pytestmark = [
     pytest.mark.postgres,
@@ -197,9 +197,9 @@ def test_the_user_of_the_service_sees_nothing_by_itself(url: str, home: Path, cl
     assert user != url
     settings = load({"home": str(home), "store.url": user, "jobs.workers": 0}).settings
     with (
-        build.open(settings) as memory,
-        closing(build.keys(settings)) as keys,
-        closing(build.audit(settings)) as log,
+        composition.open(settings) as memory,
+        closing(composition.keys(settings)) as keys,
+        closing(composition.audit(settings)) as log,
     ):
         memory.add("I keep bees.", scope=ALICE)
         assert [hit.record.text for hit in memory.search("bees", scope=ALICE).hits] == [
@@ -266,7 +266,7 @@ def search_between(two: tuple[Any, Any], seconds: float) -> tuple[set[str], set[
     """Ids that a reader finds after a write that began first and committed last, with a search of
     it in between; both ids.
     """
-    from engrams.store.sql.batchcommit import BatchCommitter
+    from engrams.store.sql.batch_commit import BatchCommitter
 
     writer, reader = two
     # Of two kinds: their counts are two rows, so that nothing but the owner parts the writes.
@@ -312,21 +312,21 @@ def test_a_global_counter_would_lose_it(
     """
     import psycopg
 
-    from engrams.store.postgres import sqltranslation
+    from engrams.store.postgres import sql_translation
 
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("CREATE SEQUENCE IF NOT EXISTS engrams.all_changes")
         connection.execute("GRANT USAGE ON SEQUENCE engrams.all_changes TO engrams_service")
-    own = sqltranslation.load_queries("engrams.store.postgres")
+    own = sql_translation.load_queries("engrams.store.postgres")
     monkeypatch.setitem(own, "lock_owner", "SELECT 1000 * nextval('all_changes')")
     monkeypatch.setitem(own, "set_changes", "SELECT ?::bigint")
     monkeypatch.setitem(own, "last_change", "SELECT max(changed) FROM records WHERE owner = ?")
-    sqltranslation.translate.cache_clear()
+    sql_translation.translate.cache_clear()
     try:
         seen, both = search_between(two, 5)
         assert len(seen) == 1 and seen < both
     finally:
-        sqltranslation.translate.cache_clear()
+        sql_translation.translate.cache_clear()
 
 
 def test_many_ask_for_one_job(two: tuple[Any, Any]) -> None:
@@ -360,7 +360,7 @@ def test_a_database_without_tables_is_refused(url: str, clock: Time) -> None:
     """A process starts on a schema that it knows, and on nothing else; it says what to do."""
     import psycopg
 
-    from engrams.store.postgres.schemasetup import migrate
+    from engrams.store.postgres.schema_setup import migrate
     from engrams.store.postgres.store import PostgresStore
 
     with psycopg.connect(url, autocommit=True) as connection:

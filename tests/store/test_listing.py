@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from tests.store.make import ALICE, BOB, START, add, at, change, get, reach, record, texts, turn
 
+from engrams.core import Evidence, Kind, Layer, Scope, Status, Tier
 from engrams.errors import InputError
 from engrams.ports import AsOf, RecordQuery, ScopeReach, Store
-from engrams.types import Evidence, Kind, Layer, Scope, Status, Tier
 
 PROJECT = ALICE.within("project", "x")
 DEEP = PROJECT.within("conversation", "c1")

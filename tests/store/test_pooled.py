@@ -14,8 +14,8 @@ from tests.store.pooler import CONNECTIONS
 
 import engrams
 from engrams import Turn
+from engrams.core import Kind
 from engrams.errors import StoreError
-from engrams.types import Kind
 
 pytestmark = [
     pytest.mark.postgres,

@@ -21,9 +21,9 @@ from tests.store.make import (
     vector,
 )
 
+from engrams.core import Edge, EdgeType, Evidence, Status
 from engrams.errors import ConflictError, InputError, NotFoundError
 from engrams.ports import JobClaim, JobSpec, NewRecord, RecordQuery, Store
-from engrams.types import Edge, EdgeType, Evidence, Status
 
 SECRET = "Zanzibarquux is my password"
 

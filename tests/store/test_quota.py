@@ -10,11 +10,11 @@ from datetime import timedelta
 import pytest
 from tests.store.make import ALICE, BOB, START, Time, add, change, record
 
-from engrams.apikeys import RequestQuotaCounter
+from engrams.api_keys import RequestQuotaCounter
+from engrams.core import Scope, Status
 from engrams.errors import BudgetError
 from engrams.ports import NewRecord, StorageUse, Store, WriteBatch
-from engrams.store.sql.rowconversion import encode_json
-from engrams.types import Scope, Status
+from engrams.store.sql.row_conversion import encode_json
 
 
 def put(store: Store, id: str, quota: StorageUse, scope: Scope = ALICE, **fields: object) -> None:

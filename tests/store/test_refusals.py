@@ -64,7 +64,7 @@ def test_a_pooler_without_prepared_statements() -> None:
     """
     from psycopg import errors
 
-    from engrams.store.postgres.errormapping import to_engrams_error
+    from engrams.store.postgres.error_mapping import to_engrams_error
 
     for kind in (errors.DuplicatePreparedStatement, errors.InvalidSqlStatementName):
         found = to_engrams_error(kind('prepared statement "_pg3_0" already exists'), "the database")

@@ -20,6 +20,7 @@ from tests.store.make import (
     vector,
 )
 
+from engrams.core import Kind, Status
 from engrams.errors import ClosedError, InputError
 from engrams.ports import (
     AsOf,
@@ -31,7 +32,6 @@ from engrams.ports import (
     Store,
     WriteBatch,
 )
-from engrams.types import Kind, Status
 
 
 @pytest.mark.covers("S4.58")

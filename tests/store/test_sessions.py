@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from tests.store.make import ALICE, BOB, START, add, at, reach
 
+from engrams.core import Edge, EdgeType
 from engrams.errors import ConflictError
 from engrams.ports import ScopeReach, SessionRow, Store
-from engrams.types import Edge, EdgeType
 
 CONVERSATION = ALICE.within("conversation", "c1")
 

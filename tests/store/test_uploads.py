@@ -9,11 +9,11 @@ import pytest
 from tests.store import postgres
 from tests.store.make import ALICE, BOB
 
-from engrams.clock import new_id, now
+from engrams.core.clock import new_id, now
 from engrams.errors import ConflictError, NotFoundError
 from engrams.ports import UploadStorage
 from engrams.settings import StoreSettings
-from engrams.tend.uploadfolder import UploadFolder
+from engrams.transfer.upload_folder import UploadFolder
 
 _SERVED = (
     pytest.mark.postgres,

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from tests.store.make import Time
 
+from engrams.core import Kind, Record, Scope
 from engrams.errors import NotFoundError
 from engrams.ports import WEBHOOK, NewRecord, Store, WriteBatch
-from engrams.tend.webhookdelivery import WebhookDeliverer
-from engrams.tend.webhookregistry import WebhookRegistry
-from engrams.types import Kind, Record, Scope
+from engrams.transfer.webhook_delivery import WebhookDeliverer
+from engrams.transfer.webhook_registry import WebhookRegistry
 
 ANN = Scope(("user", "ann"))
 BOB = Scope(("user", "bob"))

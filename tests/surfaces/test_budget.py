@@ -11,12 +11,12 @@ import pytest
 from mcp import Client
 from tests.surfaces.http.running import running
 
+from engrams.core import Scope
 from engrams.engine import MemoryEngine
 from engrams.surfaces.cli.main import main
 from engrams.surfaces.http.app import create_app
 from engrams.surfaces.mcp.server import create_server
 from engrams.testing import ScriptedModel, temp_engine
-from engrams.types import Scope
 
 ANN = Scope(("user", "ann"))
 CUT = "cut after 1e-09 s (read.budget_seconds): without links"

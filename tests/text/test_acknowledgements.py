@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import engrams
+from engrams.core import Turn
 from engrams.text.acknowledgements import is_acknowledgement
-from engrams.types import Turn
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 import engrams
-from engrams.types import Record, Status
-from engrams.vault import recordmarkdown
-from engrams.vault.vaultpaths import is_away
+from engrams.core import Record, Status
+from engrams.vault.files import record_markdown
+from engrams.vault.files.vault_paths import is_away
 
 ALICE = ("user", "alice")
 
@@ -140,7 +140,7 @@ def converged(desk: Desk) -> None:
     records = {record.id: record for record in desk.everything()}
     held = {}
     for path in desk.files():
-        found = recordmarkdown.parse_entry(path.read_text("utf-8"))
+        found = record_markdown.parse_entry(path.read_text("utf-8"))
         record = found.to_record({})
         assert record.id not in held
         assert says_same(record, records[record.id])

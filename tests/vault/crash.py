@@ -21,9 +21,9 @@ from pathlib import Path
 from typing import Any
 
 import engrams
+from engrams.core import Scope, Status
 from engrams.store.sqlite import SqliteStore
-from engrams.types import Scope, Status
-from engrams.vault.syncstate import VaultStateDatabase
+from engrams.vault.files.sync_state import VaultStateDatabase
 
 OWNER = ("user", "alice")
 STEPS = ("replace", "link", "unlink", "fsync", "sync", "open", "rmdir", "mkdir", "rename")

@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 from tests.vault.conftest import ALICE, Desk
 
-from engrams.build import backup, recover
+from engrams.composition import backup, recover
+from engrams.core import HistoryEntry, Record
 from engrams.errors import ConflictError, InputError, RefusedError, StoreError
-from engrams.types import HistoryEntry, Record
 
 
 def everything(desk: Desk) -> tuple[list[Record], list[object], list[tuple[HistoryEntry, ...]]]:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from tests.vault.conftest import Desk, converged, nothing_lost, opened, says_same
 
-from engrams.types import Status
+from engrams.core import Status
 
 CRASH = Path(__file__).with_name("crash.py")
 

@@ -10,9 +10,9 @@ import pytest
 from tests.vault.conftest import ALICE, Desk
 
 from engrams import Turn
+from engrams.core import Kind, Record, Scope, Status
 from engrams.errors import NotFoundError, StoreError
-from engrams.types import Kind, Record, Scope, Status
-from engrams.vault import vaultpaths as paths
+from engrams.vault.files import vault_paths as paths
 
 
 def made(

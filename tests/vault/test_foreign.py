@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from tests.vault.conftest import Desk
 
+from engrams.core import Scope
 from engrams.errors import InputError
-from engrams.types import Scope
-from engrams.vault.memoryfilecommands import MemoryFileCommandTool
+from engrams.vault.files.memory_file_commands import MemoryFileCommandTool
 
 BOB = Scope(("user", "bob"))
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from tests.vault.conftest import ALICE, Desk
 
-from engrams.types import EdgeType, Kind, Status, Turn
-from engrams.vault.filechangetypes import BY_HAND
+from engrams.core import EdgeType, Kind, Status, Turn
+from engrams.vault.files.changes import BY_HAND
 
 
 def found(desk: Desk, query: str) -> list[str]:

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.vault.conftest import ALICE, Desk, converged, nothing_lost
 
-from engrams.types import Status
+from engrams.core import Status
 
 STEPS = ("replace", "link", "unlink", "fsync", "mkdir", "rename", "rmdir")
 QUIET = {"write__extract": "off", "vault__max_missing_share": 1.0, "jobs__lease_seconds": 0.05}

@@ -11,7 +11,7 @@ from pathlib import Path
 import yaml
 from tests.vault.conftest import ALICE, Desk
 
-from engrams.types import Kind, Status
+from engrams.core import Kind, Status
 
 LINK = re.compile(r"\[\[([^\]|]+)(?:\|[^\]]*)?\]\]")
 

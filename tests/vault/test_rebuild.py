@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from tests.vault.conftest import ALICE, Desk, converged
 
-from engrams.build import reindex
+from engrams.composition import reindex
+from engrams.core import Edge, EdgeType, Scope, Status, Turn
 from engrams.errors import StoreError
-from engrams.types import Edge, EdgeType, Scope, Status, Turn
-from engrams.vault.vaultdependencies import MARK
+from engrams.vault.dependencies import MARK
 
 
 def lived(desk: Desk) -> None:

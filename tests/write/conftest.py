@@ -9,23 +9,23 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from engrams.core import Kind, Record, Scope, Status, Turn
 from engrams.ports import ChatModel, Embedder, RecordQuery, ScopeReach, WriteBatch
 from engrams.settings import Settings, StoreSettings
 from engrams.store.sqlite import SqliteStore
-from engrams.types import Kind, Record, Scope, Status, Turn
-from engrams.write import writepipeline
-from engrams.write.turnconversion import TurnIngestRecords, journal_turns
-from engrams.write.writedependencies import WriteDeps
+from engrams.write import write_pipeline
+from engrams.write.dependencies import WriteDeps
+from engrams.write.turn_conversion import TurnIngestRecords, journal_turns
 
 ALICE = Scope.of(("user", "alice"))
 
 
 def digest_records(
     records: Sequence[Record], deps: WriteDeps, *, echoes: Collection[str] = ()
-) -> writepipeline.ExtractionBatch:
+) -> write_pipeline.ExtractionBatch:
     """Learn from journaled records: one batch to commit."""
-    return writepipeline.reconcile_extraction(
-        writepipeline.extract_candidates(records, deps, echoes=echoes), deps
+    return write_pipeline.reconcile_extraction(
+        write_pipeline.extract_candidates(records, deps, echoes=echoes), deps
     )
 
 
@@ -42,7 +42,7 @@ class Talk:
         )
         self.chat: ChatModel | None = None
         self.embedder: Embedder | None = None
-        self.last: writepipeline.ExtractionBatch | None = None
+        self.last: write_pipeline.ExtractionBatch | None = None
         self.journaled: TurnIngestRecords | None = None
 
     @property
@@ -68,7 +68,7 @@ class Talk:
 
     def say(
         self, *turns: Turn | str, scope: Scope = ALICE, kind: Kind = Kind.TURN, channel: str = ""
-    ) -> writepipeline.ExtractionBatch:
+    ) -> write_pipeline.ExtractionBatch:
         """Journal, learn, and let ten days pass."""
         journaled = self.put(*turns, scope=scope, kind=kind, channel=channel)
         self.last = digest_records(journaled.records, self.deps)
@@ -83,7 +83,7 @@ class Talk:
             self.store.find(
                 RecordQuery(
                     reach,
-                    writepipeline.STATEMENTS,
+                    write_pipeline.STATEMENTS,
                     statuses or (Status.ACTIVE,),
                     order="oldest",
                     limit=500,

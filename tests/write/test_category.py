@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from engrams import MemoryEngine
-from engrams.read.profileselection import fits_profile
+from engrams.core import Kind, Record, Scope, Turn
+from engrams.read.profile_selection import fits_profile
 from engrams.settings import load
 from engrams.testing import ScriptedModel, SettableClock, temp_engine
-from engrams.types import Kind, Record, Scope, Turn
-from engrams.write.candidatestatement import normalize_category
+from engrams.write.candidate import normalize_category
 
 ANN = ("user", "ann")
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)

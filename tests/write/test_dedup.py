@@ -6,14 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from engrams.types import Kind, Record, Scope
-from engrams.write.candidatestatement import CandidateStatement
-from engrams.write.rulereconciliation import (
-    find_exact,
-    find_near_duplicate,
-    has_distinct_detail,
-    jaccard,
-)
+from engrams.core import Kind, Record, Scope
+from engrams.write.candidate import CandidateStatement
+from engrams.write.reconcile import find_exact, find_near_duplicate, has_distinct_detail, jaccard
 
 SAID = datetime(2023, 5, 8, tzinfo=UTC)
 

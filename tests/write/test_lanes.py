@@ -10,11 +10,11 @@ from tests.write.conftest import Talk, digest_records
 
 import engrams
 from engrams import Turn
+from engrams.core import EdgeType, Kind, Status
 from engrams.errors import ModelError
-from engrams.models.chat.chatfactory import choose_chat
+from engrams.models.chat.factory import choose_chat
 from engrams.settings import ChatSettings
 from engrams.testing import ScriptedModel
-from engrams.types import EdgeType, Kind, Status
 
 FACTS = "as long-term memory of an assistant|Take: who people are"
 RULES = "Take: what it must always"

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from tests.write.conftest import Talk, digest_records
 
+from engrams.core import Kind, Status, Turn
 from engrams.errors import ModelError
-from engrams.models.chat.chatfactory import choose_chat
+from engrams.models.chat.factory import choose_chat
 from engrams.prompts import load
 from engrams.settings import ChatSettings
 from engrams.testing import ScriptedModel
-from engrams.types import Kind, Status, Turn
 
 
 def statement(text: str, quote: str, turn: int = 1, **fields: Any) -> dict[str, Any]:

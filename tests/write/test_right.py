@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from engrams.core import Kind
 from engrams.testing import SettableClock, temp_engine
-from engrams.types import Kind
 
 ANN = ("user", "ann")
 SAID = "2024-03-10T12:00"

@@ -13,11 +13,11 @@ import numpy.typing as npt
 import pytest
 from tests.write.conftest import ALICE, Talk, digest_records
 
-from engrams.models.chat.chatfactory import choose_chat
+from engrams.core import EdgeType, Status
+from engrams.models.chat.factory import choose_chat
 from engrams.ports import EmbedderCard
 from engrams.settings import ChatSettings, load
 from engrams.testing import ScriptedModel
-from engrams.types import EdgeType, Status
 
 MEETS = "how it meets what is known"
 

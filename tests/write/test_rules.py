@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engrams.types import Kind
-from engrams.write.candidatestatement import CandidateStatement
+from engrams.core import Kind
+from engrams.write.candidate import CandidateStatement
 from engrams.write.rules import UtteranceContext, extract_statements
 
 SAID = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)

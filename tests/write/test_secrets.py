@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engrams.write import piidetection, secrets
+from engrams.write import pii_detection, secrets
 
 HERE = Path(__file__).parent
 HEX = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
@@ -200,7 +200,7 @@ def test_personal_data_is_found_by_family(text: str, family: str) -> None:
     """Mail and network addresses, cards, accounts, phones and social security numbers are found and
     can be taken out.
     """
-    findings = piidetection.scan(text)
+    findings = pii_detection.scan(text)
     redacted = secrets.replace_findings(text, findings)
     assert [finding.rule for finding in findings] == [family]
     assert f"[redacted:{family}]" in redacted
@@ -221,14 +221,14 @@ def test_personal_data_is_found_by_family(text: str, family: str) -> None:
 )
 def test_numbers_that_do_not_add_up_are_left_alone(text: str) -> None:
     """A number with a wrong check digit, a date, a time, a version is not personal data."""
-    assert piidetection.scan(text) == ()
+    assert pii_detection.scan(text) == ()
 
 
 def test_check_digits() -> None:
     """Luhn and mod-97 accept the standard's own examples and reject a changed digit."""
-    assert piidetection.is_luhn_valid("79927398713")
-    assert not piidetection.is_luhn_valid("79927398710")
-    assert not piidetection.is_luhn_valid("")
-    assert piidetection.is_mod97_valid("GB82 WEST 1234 5698 7654 32")
-    assert not piidetection.is_mod97_valid("GB82 WEST 1234 5698 7654 33")
-    assert not piidetection.is_mod97_valid("é")
+    assert pii_detection.is_luhn_valid("79927398713")
+    assert not pii_detection.is_luhn_valid("79927398710")
+    assert not pii_detection.is_luhn_valid("")
+    assert pii_detection.is_mod97_valid("GB82 WEST 1234 5698 7654 32")
+    assert not pii_detection.is_mod97_valid("GB82 WEST 1234 5698 7654 33")
+    assert not pii_detection.is_mod97_valid("é")

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
+from engrams.core import Status, Turn
 from engrams.testing import temp_engine
-from engrams.types import Status, Turn
-from engrams.write.candidatestatement import CandidateStatement
+from engrams.write.candidate import CandidateStatement
 from engrams.write.rules import UtteranceContext, extract_statements
 
 ME = ("user", "alice")

@@ -10,7 +10,7 @@ import pytest
 from claude_agent_sdk.testing import run_session_store_conformance, session_store_conformance
 
 import engrams
-from engrams.surfaces.adapters import ClaudeSessionStore
+from engrams.adapters import ClaudeSessionStore
 
 CONTRACTS = re.findall(r"# (\d+)\. ", getsource(session_store_conformance))
 CHECKED: list[str] = []

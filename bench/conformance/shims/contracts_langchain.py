@@ -15,7 +15,7 @@ from langchain_tests.integration_tests import (
 )
 
 import engrams
-from engrams.surfaces.adapters import LangChainRetriever, LangChainStore
+from engrams.adapters import LangChainRetriever, LangChainStore
 
 ANN = ("user", "ann")
 

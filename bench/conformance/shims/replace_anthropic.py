@@ -14,8 +14,8 @@ import anthropic.lib.tools._beta_builtin_memory_tool as original
 from anyio import Path as AsyncPath
 
 import engrams
-from engrams.surfaces.adapters import AnthropicMemoryTool, AsyncAnthropicMemoryTool
-from engrams.vault.memoryfilecommands import MemoryFileCommandTool
+from engrams.adapters import AnthropicMemoryTool, AsyncAnthropicMemoryTool
+from engrams.vault.files.memory_file_commands import MemoryFileCommandTool
 
 
 def open_memory(base_path: str) -> engrams.MemoryEngine:

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 
-from engrams.surfaces.adapters import AsyncLangGraphStore, LangGraphStore
+from engrams.adapters import AsyncLangGraphStore, LangGraphStore
 
 INTERNALS = {
     "SqliteIndexConfig": dict, "BaseSqliteStore": object, "NS_MATCH_FUNCTION": "",

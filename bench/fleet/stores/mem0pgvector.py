@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from bench.fleet.tablevectors import DIMENSION, embed
+from bench.fleet.table_vectors import DIMENSION, embed
 
 _BATCH = 500
 

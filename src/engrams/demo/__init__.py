@@ -12,7 +12,7 @@ import json
 from importlib import resources
 from pathlib import Path
 
-from engrams.frozendata import dataclass
+from engrams.frozen_data import dataclass
 
 
 @dataclass(frozen=True, slots=True)

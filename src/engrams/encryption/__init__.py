@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from engrams.encryption.besidereader import open_beside, peek
-from engrams.encryption.homedatabase import HomeDatabase, close_replaced, identify
-from engrams.encryption.homekeys import (
+from engrams.encryption.beside_reader import open_beside, peek
+from engrams.encryption.header import HEADER
+from engrams.encryption.home_database import HomeDatabase, close_replaced, identify
+from engrams.encryption.home_keys import (
     HomeKeyring,
     connect,
     connect_copy,
@@ -18,9 +19,8 @@ from engrams.encryption.homekeys import (
     unlock_home,
     write_backup_header,
 )
-from engrams.encryption.keyheader import HEADER
-from engrams.encryption.keysources import remember_passphrases, typed_passphrases
-from engrams.encryption.pagereader import RESERVED, decrypt_any, is_plain
+from engrams.encryption.key_sources import remember_passphrases, typed_passphrases
+from engrams.encryption.page_reader import RESERVED, decrypt_any, is_plain
 
 __all__ = [
     "HEADER",

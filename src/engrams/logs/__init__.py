@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from engrams.logs.auditfiles import AuditEventFiles, AuditEventMemory
-from engrams.logs.auditlog import AuditLog
-from engrams.logs.crisisfeedback import CrisisLog, CrisisLogRecord, FeedbackLog, FeedbackLogRecord
-from engrams.logs.logdatabase import LogDatabase, home_folder
+from engrams.logs.audit_files import AuditEventFiles, AuditEventMemory
+from engrams.logs.audit_log import AuditLog
+from engrams.logs.crisis_feedback import CrisisLog, CrisisLogRecord, FeedbackLog, FeedbackLogRecord
+from engrams.logs.log_database import LogDatabase, home_folder
 from engrams.ports import SessionLogName, SessionLogTable
 from engrams.settings import Settings
 

@@ -11,10 +11,10 @@ from datetime import UTC
 from threading import Event
 from typing import TypeVar
 
+from engrams.core import Json
 from engrams.errors import ModelError
-from engrams.frozendata import dataclass
+from engrams.frozen_data import dataclass
 from engrams.ports import Clock
-from engrams.types import Json
 
 _Result = TypeVar("_Result")
 _WORTH_WAITING = {408, 409, 423, 425, 429}

@@ -11,14 +11,14 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from engrams.ports.apikeytable import ApiKey, ApiKeyTable
-from engrams.ports.auditeventtable import (
+from engrams.ports.api_key_table import ApiKey, ApiKeyTable
+from engrams.ports.audit_event_table import (
     AuditEventBatch,
     AuditEventQuery,
     AuditEventTable,
     AuditLogEntry,
 )
-from engrams.ports.candidatesearch import (
+from engrams.ports.candidate_search import (
     SKILL,
     CandidatePool,
     CandidateSearch,
@@ -29,8 +29,8 @@ from engrams.ports.candidatesearch import (
     find_in_sound_index,
     is_skill,
 )
-from engrams.ports.fleettables import FleetTables
-from engrams.ports.jobqueue import (
+from engrams.ports.fleet_tables import FleetTables
+from engrams.ports.job_queue import (
     BEGIN,
     CHANGES,
     CONDENSE,
@@ -63,8 +63,8 @@ from engrams.ports.jobqueue import (
     UpkeepObstacle,
     name_account,
 )
-from engrams.ports.memoryapi import MemoryApi, MemoryReader
-from engrams.ports.memoryfiles import (
+from engrams.ports.memory_api import MemoryApi, MemoryReader
+from engrams.ports.memory_files import (
     CORE_PIECE,
     DAILY,
     DREAM,
@@ -74,7 +74,7 @@ from engrams.ports.memoryfiles import (
     NoteFlushRequest,
     Reason,
 )
-from engrams.ports.modelports import (
+from engrams.ports.models import (
     CHARGED_OWNER,
     ChatAnswer,
     ChatMessage,
@@ -93,15 +93,15 @@ from engrams.ports.modelports import (
     RerankRequest,
     TokenCounter,
 )
-from engrams.ports.processpeers import ProcessPeers, SharedTable
-from engrams.ports.purgetypes import (
+from engrams.ports.process_peers import ProcessPeers, SharedTable
+from engrams.ports.purge_types import (
     HomeFileCleaner,
     LiveWords,
     PurgeOrder,
     PurgePlaceCheck,
     PurgeReport,
 )
-from engrams.ports.recordstore import (
+from engrams.ports.record_store import (
     AsOf,
     ChangedRecords,
     CommitResult,
@@ -123,13 +123,13 @@ from engrams.ports.recordstore import (
     Where,
     WriteBatch,
 )
-from engrams.ports.sessionlogs import (
+from engrams.ports.session_logs import (
     SessionLogName,
     SessionLogRow,
     SessionLogSearch,
     SessionLogTable,
 )
-from engrams.ports.sessionstore import (
+from engrams.ports.session_store import (
     CALIBRATION,
     GARDEN_STATE,
     IMPORTS,
@@ -140,8 +140,8 @@ from engrams.ports.sessionstore import (
     OwnerStateStore,
     SessionStore,
 )
-from engrams.ports.skillrecords import SkillRecordSource
-from engrams.ports.uploadstorage import (
+from engrams.ports.skills import SkillRecordSource
+from engrams.ports.upload_storage import (
     StoredUpload,
     UploadPieceStorage,
     UploadStorage,

@@ -13,7 +13,7 @@ from functools import cache
 from importlib import resources
 
 from engrams.errors import InputError
-from engrams.frozendata import dataclass
+from engrams.frozen_data import dataclass
 
 _PLACE = re.compile(r"\{\{(\w+)\}\}")
 _NAME = re.compile(r"[a-z][a-z0-9-]{0,40}")

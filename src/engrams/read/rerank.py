@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from engrams.core import Hit
 from engrams.errors import ModelError
 from engrams.ports import Reranker, RerankRequest
-from engrams.read.readrequest import ReadRequest
+from engrams.read.request import ReadRequest
 from engrams.settings import RerankSettings
-from engrams.types import Hit
 
 
 def rerank(

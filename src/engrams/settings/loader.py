@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field, PrivateAttr, ValidationError
 from pydantic.fields import FieldInfo
 
 from engrams.errors import ScopeError, SettingsError
-from engrams.frozendata import dataclass
+from engrams.frozen_data import dataclass
 from engrams.settings.background import (
     GardenSettings,
     JobSettings,

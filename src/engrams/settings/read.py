@@ -51,15 +51,15 @@ class RerankSettings(SettingsSection):
         False,
         description="Judge only what is delivered to a turn of a conversation, not plain searches.",
     )
-    provider: Literal["none", "crossencoder", "http", "listwise"] = Field(
+    provider: Literal["none", "cross_encoder", "http", "listwise"] = Field(
         "none",
         description=(
-            "crossencoder: a model file. http: a /rerank server. listwise: the chat model orders"
+            "cross_encoder: a model file. http: a /rerank server. listwise: the chat model orders"
             " them."
         ),
     )
     model: str = Field(
-        "", description="crossencoder: a folder or hub name. http: the model's name."
+        "", description="cross_encoder: a folder or hub name. http: the model's name."
     )
     url: str = Field("", description="http: base URL of the /rerank server.")
     api_key: str = Field("", description="Key for that server.", json_schema_extra={"secret": True})

@@ -10,14 +10,14 @@ chat__url=model.url) as engine:
 
 from engrams.testing.clock import SettableClock
 from engrams.testing.embedder import HashEmbedder
-from engrams.testing.modelscript import (
+from engrams.testing.model_script import (
     ReceivedModelRequest,
     ScriptedFault,
     ScriptedReply,
     ScriptedToolCall,
 )
 from engrams.testing.server import ScriptedModel
-from engrams.testing.temporaryengine import temp_engine
+from engrams.testing.temporary_engine import temp_engine
 
 __all__ = [
     "HashEmbedder",

@@ -14,7 +14,7 @@ from engrams.errors import InputError
 from engrams.ports import EmbedderCard
 
 if TYPE_CHECKING:
-    from engrams.ports.modelports import Floats
+    from engrams.ports.models import Floats
 
 # Words; single characters in scripts without blanks.
 _UNSPACED = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"

@@ -14,8 +14,9 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar, Literal, Self
 
+from engrams.core import Json
 from engrams.testing import wireformats
-from engrams.testing.modelscript import (
+from engrams.testing.model_script import (
     Answering,
     Answers,
     ReceivedModelRequest,
@@ -28,7 +29,6 @@ from engrams.testing.modelscript import (
     arguments_text,
     spoil_text,
 )
-from engrams.types import Json
 
 _ROUTES: dict[str, Route] = {
     "/chat/completions": "chat",

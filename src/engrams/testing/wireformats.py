@@ -8,9 +8,9 @@ import struct
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from engrams.testing import messagesformat
+from engrams.testing import messages_format
 from engrams.testing.embedder import hash_vector
-from engrams.testing.modelscript import (
+from engrams.testing.model_script import (
     ReceivedModelRequest,
     ScriptedExchange,
     arguments_text,
@@ -28,7 +28,7 @@ def to_body(speech: ScriptedExchange) -> dict[str, Any]:
         case "responses":
             return _response_body(speech, "completed")
         case "messages":
-            return messagesformat.to_message(speech)
+            return messages_format.to_message(speech)
         case "ollama":
             return _ollama_body(speech, _ollama_message(speech), done=True)
         case _:
@@ -59,7 +59,7 @@ def to_stream(speech: ScriptedExchange) -> Iterator[bytes]:
                     f" {to_json(event | {'sequence_number': number})}\n\n".encode()
                 )
         case "messages":
-            for event in messagesformat.to_events(speech):
+            for event in messages_format.to_events(speech):
                 yield f"event: {event['type']}\ndata: {to_json(event)}\n\n".encode()
         case "ollama":
             for piece in split_words(speech.reply.text):
@@ -82,7 +82,7 @@ def error_body(request: ReceivedModelRequest, message: str, status: int) -> dict
     if request.route in ("ollama", "embed", "tags"):
         return {"error": message}
     if request.route in ("messages", "tokens"):
-        return messagesformat.to_error(message, status)
+        return messages_format.to_error(message, status)
     kinds = {401: "invalid_api_key", 404: "model_not_found", 429: "rate_limit_exceeded"}
     return {
         "error": {
@@ -107,9 +107,7 @@ def stream_error(request: ReceivedModelRequest, message: str) -> bytes:
             }
             return f"event: error\ndata: {to_json(event)}\n\n".encode()
         case "messages":
-            return (
-                f"event: error\ndata: {to_json(messagesformat.to_error(message, 500))}\n\n".encode()
-            )
+            return f"event: error\ndata: {to_json(messages_format.to_error(message, 500))}\n\n".encode()
         case "ollama":
             return to_json({"error": message}).encode() + b"\n"
         case _:

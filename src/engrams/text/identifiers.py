@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engrams.text.latepatterns import late_pattern
+from engrams.text.late_patterns import late_pattern
 from engrams.text.normalize import fold
 
 WORD = late_pattern(r"[^\W_]+(?:[-_][^\W_]+)*")

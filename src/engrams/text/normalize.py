@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from engrams.text.textcaches import text_cache
+from engrams.text.text_caches import text_cache
 
 _MAX_CACHED = 2_000
 """Characters of the longest text whose folded form is cached."""

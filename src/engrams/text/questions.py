@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from engrams.text.latepatterns import late_pattern
+from engrams.text.late_patterns import late_pattern
 from engrams.text.measures import is_question, word_count
 from engrams.text.normalize import fold
 

@@ -11,7 +11,7 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from engrams.text.normalize import fold
-from engrams.text.textcaches import text_cache
+from engrams.text.text_caches import text_cache
 from engrams.text.vocabulary import read_vocabulary
 
 if TYPE_CHECKING:

@@ -13,12 +13,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field
 from functools import cache
 
-from engrams.frozendata import dataclass
-from engrams.text.latepatterns import late_pattern
+from engrams.frozen_data import dataclass
+from engrams.text.late_patterns import late_pattern
 from engrams.text.normalize import fold
 from engrams.text.stems import LANGUAGES, find_languages, is_frequent, stem_all, stem_word
 from engrams.text.stopwords import HAN_FUNCTION, STOP
-from engrams.text.textcaches import text_cache
+from engrams.text.text_caches import text_cache
 
 TERM_SCHEME = 2
 """Version of what ``index_terms`` gives: an index of an older one is built anew when it is opened.

@@ -26,7 +26,7 @@ from engrams.errors import (
     StoreError,
     install_hint,
 )
-from engrams.frozendata import dataclass
+from engrams.frozen_data import dataclass
 
 FORMAT = 1
 _MANIFEST = "manifest.json"

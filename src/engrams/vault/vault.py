@@ -9,26 +9,26 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Protocol
 
+from engrams.core import Json, Kind, Record, Scope
 from engrams.errors import ClosedError, EngramsError, NotFoundError, StoreError
 from engrams.ports import ChatModel, Job, JobSpec, NoteFlushRequest, PurgeOrder, PurgeReport
-from engrams.types import Json, Kind, Record, Scope
-from engrams.vault import gitremotesync
 from engrams.vault.backup import BackupResult, backup
-from engrams.vault.commitrevert import CommitRevertResult, revert
-from engrams.vault.filechangetypes import FileChangeCause
-from engrams.vault.fileerasure import VaultMemoryEraser
-from engrams.vault.fileimport import VaultFileImporter
-from engrams.vault.filewatcher import VaultWatcher
-from engrams.vault.folderaccess import make_private
-from engrams.vault.githistory import IGNORE, GitHistoryRepository
-from engrams.vault.gitremotesync import RemoteSyncResult
-from engrams.vault.historyrewrite import rewrite_history
-from engrams.vault.memoryfilecommands import MemoryFileCommandTool
-from engrams.vault.outboxjobs import BATCH, COMPLETE, DailyNoteJobHandlers, VaultOutboxWriter
-from engrams.vault.storecomparison import drop_stale_rows
-from engrams.vault.storewrapper import TOPIC
-from engrams.vault.vaultdependencies import MARK, VaultDeps, VaultSyncReport
-from engrams.vault.vaultpaths import CONFLICTS, DOCUMENTS, ENTRIES, parse_place, scope_folder
+from engrams.vault.dependencies import MARK, VaultDeps, VaultSyncReport
+from engrams.vault.files.changes import FileChangeCause
+from engrams.vault.files.folder_access import make_private
+from engrams.vault.files.memory_file_commands import MemoryFileCommandTool
+from engrams.vault.files.reader import VaultFileImporter
+from engrams.vault.files.store_comparison import drop_stale_rows
+from engrams.vault.files.vault_paths import CONFLICTS, DOCUMENTS, ENTRIES, parse_place, scope_folder
+from engrams.vault.files.watcher import VaultWatcher
+from engrams.vault.history import remote_sync
+from engrams.vault.history.commit_revert import CommitRevertResult, revert
+from engrams.vault.history.git import IGNORE, GitHistoryRepository
+from engrams.vault.history.remote_sync import RemoteSyncResult
+from engrams.vault.outbox_jobs import BATCH, COMPLETE, DailyNoteJobHandlers, VaultOutboxWriter
+from engrams.vault.purge.erasure import VaultMemoryEraser
+from engrams.vault.purge.history_rewrite import rewrite_history
+from engrams.vault.store_wrapper import TOPIC
 
 _AWAKE = 1.0
 """Seconds for which woken workers need not be woken again."""
@@ -216,13 +216,13 @@ class Vault:
             if not self.git.exists:
                 self.git.commit({IGNORE: {"does": "begin"}}, parts.clock())
         for _ in range(tries):
-            theirs = gitremotesync.fetch(parts, self.git)
+            theirs = remote_sync.fetch(parts, self.git)
             if theirs:
                 with parts.lock:
                     # Changes made meanwhile are part of ours.
                     self.sync()
                     self.commit()
-                    notes, some, more = gitremotesync.merge(parts, self.git, theirs)
+                    notes, some, more = remote_sync.merge(parts, self.git, theirs)
                     if more:
                         pulled = pulled + len(notes)
                         conflicts = (*conflicts, *some)
@@ -233,7 +233,7 @@ class Vault:
                             {**parts.state.touched_notes(), **notes}, parts.clock(), (theirs,)
                         )
                         parts.state.untouch(parts.state.touched_notes().items())
-            if gitremotesync.push(parts, self.git):
+            if remote_sync.push(parts, self.git):
                 return RemoteSyncResult(pulled, True, conflicts)
         return RemoteSyncResult(pulled, False, conflicts)
 
@@ -348,7 +348,7 @@ class Vault:
         with self.parts.lock:
             done = rewrite_history(self.parts.disk.root, order) if self.git.exists else 0
             if done and self.parts.settings.remote:
-                self.parts.state.set_fact(gitremotesync.REWRITTEN, "1")
+                self.parts.state.set_fact(remote_sync.REWRITTEN, "1")
             return done
 
     def check(self, repair: bool, found: Mapping[str, Json]) -> Mapping[str, Json]:

@@ -13,9 +13,9 @@ from collections import Counter
 from collections.abc import Callable
 from functools import cache
 
-from engrams.frozendata import dataclass
-from engrams.text.latepatterns import late_pattern
-from engrams.write.secretpatterns import PASSWORD_WORDS, PLAIN, PROSE, RULES
+from engrams.frozen_data import dataclass
+from engrams.text.late_patterns import late_pattern
+from engrams.write.secret_patterns import PASSWORD_WORDS, PLAIN, PROSE, RULES
 
 _SHORTEST = 6
 # Every key with a fixed prefix has this many characters in a row; ordinary text seldom does.

@@ -17,6 +17,7 @@ from tests.acceptance.process import Door, eventually, run, served
 
 import engrams
 from engrams import Turn
+from engrams.core import Kind, Scope, Tier
 from engrams.settings import load
 from engrams.testing import (
     HashEmbedder,
@@ -25,7 +26,6 @@ from engrams.testing import (
     ScriptedReply,
     SettableClock,
 )
-from engrams.types import Kind, Scope, Tier
 
 AGENT = "implementation"
 ANN = ("user", "ann")

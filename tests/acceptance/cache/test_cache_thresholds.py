@@ -15,10 +15,10 @@ from tests.acceptance.process import run
 
 import engrams
 from engrams import MemoryEngine, Turn
+from engrams.core import EdgeType, Kind, Scope
 from engrams.ports import EmbedderCard
 from engrams.settings import load, preset_cosines, presets
 from engrams.testing import HashEmbedder
-from engrams.types import EdgeType, Kind, Scope
 
 ANN = ("user", "ann")
 POTTERY = (

@@ -16,8 +16,8 @@ from tests.read.vectors import Angles
 
 import engrams
 from engrams import MemoryEngine, Turn
+from engrams.core import EdgeType, Scope, Status, Tier
 from engrams.testing import ScriptedModel, SettableClock
-from engrams.types import EdgeType, Scope, Status, Tier
 
 ANN = ("user", "ann")
 OWNER = Scope(ANN)

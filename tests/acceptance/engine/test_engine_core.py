@@ -12,8 +12,8 @@ import pytest
 
 import engrams
 from engrams import MemoryEngine, Turn
+from engrams.adapters import AgentMemory
 from engrams.errors import InputError
-from engrams.surfaces.adapters import AgentMemory
 from engrams.testing import ScriptedModel, SettableClock
 
 ANN = ("user", "ann")

@@ -12,7 +12,7 @@ import pytest
 
 import engrams
 from engrams import MemoryEngine
-from engrams.surfaces.adapters import AgentMemory
+from engrams.adapters import AgentMemory
 from engrams.surfaces.cli.main import main
 from engrams.testing import SettableClock
 

@@ -15,10 +15,10 @@ from tests.acceptance.process import run
 
 import engrams
 from engrams import MemoryEngine
+from engrams.adapters import AgentMemory
+from engrams.core import Kind
 from engrams.errors import ModelError
-from engrams.surfaces.adapters import AgentMemory
 from engrams.testing import SettableClock
-from engrams.types import Kind
 
 ANN = ("user", "ann")
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)

@@ -13,9 +13,9 @@ import pytest
 
 import engrams
 from engrams import MemoryEngine, Turn
+from engrams.core import Kind, Status
 from engrams.errors import BudgetError
 from engrams.testing import ScriptedModel, SettableClock
-from engrams.types import Kind, Status
 
 ANN = ("user", "ann")
 BOB = ("user", "bob")

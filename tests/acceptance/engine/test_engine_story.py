@@ -16,10 +16,10 @@ from tests.acceptance.process import run
 
 import engrams
 from engrams import MemoryEngine, Turn
+from engrams.adapters import AgentMemory
+from engrams.core import Kind
 from engrams.errors import EngramsError, InputError, SettingsError
-from engrams.surfaces.adapters import AgentMemory
 from engrams.testing import ScriptedModel, SettableClock
-from engrams.types import Kind
 
 ANN = ("user", "ann")
 BOB = ("user", "bob")

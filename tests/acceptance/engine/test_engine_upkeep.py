@@ -16,11 +16,11 @@ from tests.acceptance.process import run
 
 import engrams
 from engrams import MemoryEngine, Turn
-from engrams import clock as clocks
+from engrams.core import Kind, Status
+from engrams.core import clock as clocks
 from engrams.errors import ClosedError, InputError, RefusedError
 from engrams.ports import Clock
 from engrams.testing import ReceivedModelRequest, ScriptedModel, SettableClock
-from engrams.types import Kind, Status
 
 ANN = ("user", "ann")
 BOB = ("user", "bob")

@@ -13,9 +13,9 @@ from tests.acceptance.process import eventually
 
 import engrams
 from engrams import MemoryEngine, Turn
+from engrams.core import Kind
 from engrams.errors import EngramsError
 from engrams.testing import ScriptedModel, SettableClock
-from engrams.types import Kind
 
 JUDGE = "Someone is talking with an assistant that has long-term memory"
 ANN = ("user", "ann")

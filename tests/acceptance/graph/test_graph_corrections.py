@@ -13,8 +13,8 @@ from tests.acceptance.process import Door, eventually, run, served
 
 import engrams
 from engrams import Turn
+from engrams.core import Kind
 from engrams.testing import ScriptedModel
-from engrams.types import Kind
 
 HOME_AND_WORK = "I live in Tromso and I work as a welder at the shipyard down at the harbour."
 SISTER = (

@@ -20,10 +20,10 @@ from tests.read.vectors import Angles
 
 import engrams
 from engrams import MemoryEngine, Turn
+from engrams.core import EdgeType, Kind, Status
 from engrams.errors import ModelError
 from engrams.ports import EmbedderCard
 from engrams.testing import HashEmbedder, ScriptedModel, SettableClock
-from engrams.types import EdgeType, Kind, Status
 
 ANN = ("user", "ann")
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)

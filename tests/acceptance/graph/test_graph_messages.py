@@ -14,8 +14,8 @@ from tests.acceptance.process import Door, eventually, run, served
 
 import engrams
 from engrams import Turn
+from engrams.core import Kind, find_basis
 from engrams.testing import ReceivedModelRequest, ScriptedModel, ScriptedReply
-from engrams.types import Kind, find_basis
 
 REMINDER = "<system-reminder>Zebras graze on the savannah. I live in Oslo.</system-reminder>"
 RESULT = "<tool_result>The walrus file has nine lines</tool_result>"

@@ -16,9 +16,9 @@ from tests.acceptance.process import Door, eventually, served
 
 import engrams
 from engrams import MemoryEngine, Turn
+from engrams.core import EdgeType, Kind, Status
 from engrams.errors import EngramsError
 from engrams.testing import ReceivedModelRequest, ScriptedModel, ScriptedReply, SettableClock
-from engrams.types import EdgeType, Kind, Status
 
 JUDGE = "Someone is talking with an assistant that has long-term memory"
 ANN = ("user", "ann")

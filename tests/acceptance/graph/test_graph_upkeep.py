@@ -12,9 +12,9 @@ import pytest
 
 import engrams
 from engrams import MemoryEngine, Turn
+from engrams.core import EdgeType, Kind, Status
 from engrams.errors import EngramsError
 from engrams.testing import SettableClock
-from engrams.types import EdgeType, Kind, Status
 
 ANN = ("user", "ann")
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)

@@ -12,9 +12,9 @@ import pytest
 
 import engrams
 from engrams import MemoryEngine, Turn
+from engrams.core import Kind, Status
 from engrams.errors import ClosedError, RefusedError
 from engrams.testing import HashEmbedder, ScriptedModel, SettableClock
-from engrams.types import Kind, Status
 
 ANN = ("user", "ann")
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)

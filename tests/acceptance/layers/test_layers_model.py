@@ -15,9 +15,9 @@ import pytest
 
 import engrams
 from engrams import MemoryEngine, Turn
+from engrams.core import EdgeType, Kind, Record, Status
 from engrams.errors import ConflictError, NotFoundError
 from engrams.testing import HashEmbedder, ReceivedModelRequest, ScriptedModel, SettableClock
-from engrams.types import EdgeType, Kind, Record, Status
 
 ANN = ("user", "ann")
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)

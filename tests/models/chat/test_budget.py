@@ -9,7 +9,7 @@ import pytest
 from tests.models.conftest import spent_today
 
 from engrams.errors import BudgetError, ModelError
-from engrams.models.chat.usagemeter import (
+from engrams.models.chat.usage_meter import (
     DailyModelBudget,
     InMemoryModelUsageLedger,
     ModelUsageMeter,

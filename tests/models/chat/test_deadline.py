@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import pytest
 
 from engrams.errors import ModelError, SettingsError
-from engrams.models.httpclient import HttpClient
+from engrams.models.http_client import HttpClient
 
 
 @contextmanager

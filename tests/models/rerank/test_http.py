@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import pytest
 
 from engrams.errors import ModelError, SettingsError
+from engrams.models.rerank.factory import RerankerChoice, choose_reranker
 from engrams.models.rerank.http import HttpReranker
-from engrams.models.rerank.rerankerfactory import RerankerChoice, choose_reranker
 from engrams.ports import RerankRequest
 from engrams.testing import ScriptedModel, SettableClock
 
@@ -157,8 +157,8 @@ def test_a_choice_becomes_a_reranker(server: ScriptedModel, tmp_path) -> None:
     assert choose_reranker(RerankerChoice(), CLOCK) is None
     assert choose_reranker(RerankerChoice("listwise"), CLOCK).name == "listwise:none"
     assert (
-        choose_reranker(RerankerChoice("crossencoder", model=str(tmp_path / "tiny")), CLOCK).name
-        == "crossencoder:tiny"
+        choose_reranker(RerankerChoice("cross_encoder", model=str(tmp_path / "tiny")), CLOCK).name
+        == "cross_encoder:tiny"
     )
     for url in (server.url, f"{server.url}/rerank", f"{server.url}/v1/"):
         assert None not in choose_reranker(RerankerChoice("http", url=url), CLOCK).rank(
@@ -167,7 +167,7 @@ def test_a_choice_becomes_a_reranker(server: ScriptedModel, tmp_path) -> None:
     assert server.requests[1].path == "/rerank"
     for choice in (
         RerankerChoice("http"),
-        RerankerChoice("crossencoder"),
+        RerankerChoice("cross_encoder"),
         RerankerChoice("http", url="nonsense"),
     ):
         with pytest.raises(SettingsError) as caught:

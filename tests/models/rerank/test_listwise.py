@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from engrams.models.chat.openai import OpenAIChatServer
-from engrams.models.chat.retryingchat import ChatAnswerLimits, RetryingServerChat
-from engrams.models.chat.usagemeter import DailyModelBudget
+from engrams.models.chat.retrying import ChatAnswerLimits, RetryingServerChat
+from engrams.models.chat.usage_meter import DailyModelBudget
 from engrams.models.rerank.listwise import (
     ListwiseReranker,
     RelevanceJudgementRequest,

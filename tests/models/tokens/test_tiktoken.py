@@ -8,9 +8,9 @@ from types import ModuleType
 import pytest
 
 from engrams.errors import SettingsError
-from engrams.models.tokens.counterfactory import choose_counter
+from engrams.models.tokens.estimate import estimate_tokens
+from engrams.models.tokens.factory import choose_counter
 from engrams.models.tokens.tiktoken import ENCODINGS, TiktokenTokenCounter
-from engrams.models.tokens.tokenestimate import estimate_tokens
 from engrams.testing import SettableClock
 
 TEXT = "The cat sat on the mat."

@@ -375,7 +375,7 @@ def test_indexes_in_memory_are_bounded(home: Path, clock: Time) -> None:
     """Searching for many owners drops the indexes that were used longest ago, and finds the same
     afterwards.
     """
-    from engrams.types import Scope
+    from engrams.core import Scope
 
     store = opened(home / "memory.db", clock, cache_bytes=1_000_000)
     owners = [Scope(("user", f"u{number}")) for number in range(200)]

@@ -11,11 +11,11 @@ import apsw
 import pytest
 from tests.store.make import ALICE, START, Time, add, at, reach, record, turn
 
+from engrams.core import Evidence, Kind
 from engrams.ports import Condition, RecordQuery, ScopeReach, Where
 from engrams.settings import StoreSettings
-from engrams.store.sql import namedqueries, recordqueries
+from engrams.store.sql import named_queries, record_queries
 from engrams.store.sqlite import SqliteStore
-from engrams.types import Evidence, Kind
 
 
 @pytest.fixture
@@ -118,7 +118,7 @@ def test_lists(connection: apsw.Connection, name: str) -> None:
     if asked.after:
         first = connection.execute("SELECT id FROM records LIMIT 1").fetchall()[0][0]
         asked = RecordQuery(asked.reach, after=str(first))
-    statement = recordqueries.build_statement(connection, asked, START)
+    statement = record_queries.build_statement(connection, asked, START)
     assert statement is not None
     found = plan(connection, statement.text, statement.values)
     assert index in found, found
@@ -154,7 +154,7 @@ QUERIES = {
 @pytest.mark.parametrize("name", QUERIES)
 def test_named_queries(connection: apsw.Connection, name: str) -> None:
     """Each query on the path of a write, a read or a worker searches the index made for it."""
-    text = namedqueries.query(name)
+    text = named_queries.query(name)
     marks = set(re.findall(r"\?\d", text)) or re.findall(r"\?", text)
     found = plan(connection, text, [None] * len(marks))
     assert QUERIES[name] in found, found
@@ -163,7 +163,7 @@ def test_named_queries(connection: apsw.Connection, name: str) -> None:
 
 def test_edges_use_both_indexes(connection: apsw.Connection) -> None:
     """Links are looked up by their source and by their target."""
-    found = plan(connection, namedqueries.query("edges"), [None, "[]"])
+    found = plan(connection, named_queries.query("edges"), [None, "[]"])
     assert "PRIMARY KEY (owner=? AND source=?)" in found, found
     assert "edges_target (owner=? AND target=?)" in found, found
 
@@ -172,7 +172,7 @@ def test_backfill_walks_the_ids(connection: apsw.Connection) -> None:
     """The records without a vector are read in the order of their ids, not sorted."""
     found = plan(
         connection,
-        f"{namedqueries.query('select_records')} {namedqueries.query('missing_tail')}",
+        f"{named_queries.query('select_records')} {named_queries.query('missing_tail')}",
         ["", "m", 10],
     )
     assert "records_id (id>?)" in found, found
@@ -181,7 +181,7 @@ def test_backfill_walks_the_ids(connection: apsw.Connection) -> None:
 
 def test_loading_does_not_sort_what_it_loads(connection: apsw.Connection) -> None:
     """Only numbers are sorted when an owner's rows are loaded, never texts and vectors."""
-    lines = plan(connection, namedqueries.query("load_rows"), [1, "user/alice"]).splitlines()
+    lines = plan(connection, named_queries.query("load_rows"), [1, "user/alice"]).splitlines()
     sorting = [place for place, line in enumerate(lines) if "TEMP B-TREE" in line]
     loading = [place for place, line in enumerate(lines) if "SEARCH r " in line]
     assert sorting

@@ -13,11 +13,11 @@ import pytest
 from tests.store.make import ALICE, Time, add, found, get, reach, record, texts
 
 import engrams
-from engrams import build
+from engrams import composition
+from engrams.core import Scope
 from engrams.ports import RecordQuery
 from engrams.settings import StoreSettings
 from engrams.store.sqlite import SqliteStore
-from engrams.types import Scope
 
 START = """
 import os, sys
@@ -25,7 +25,7 @@ from pathlib import Path
 from engrams.ports import JobClaim, JobFailure, JobSpec
 from engrams.settings import StoreSettings
 from engrams.store.sqlite import SqliteStore
-from engrams.types import Scope
+from engrams.core import Scope
 from tests.store.make import ALICE, START, Time, add, found, reach, record, texts, turn
 store = SqliteStore.open(Path(sys.argv[1]), StoreSettings(), Time())
 name = sys.argv[2]
@@ -176,7 +176,7 @@ def test_a_purge_keeps_the_locks_of_its_process(tmp_path: Path, vault: bool) -> 
         kept = [path for path in home.glob("*.db-*") if not path.name.endswith("journal")]
         before = {path: path.stat().st_ino for path in kept}
         assert memory.purge(gone, scope=owner).proven
-        build.encryption_status(memory.settings)
+        composition.encryption_status(memory.settings)
         with engrams.open(
             home=home, jobs__workers=0, vault__enabled=vault
         ) as second:  # of this process too

@@ -10,14 +10,14 @@ import apsw
 import pytest
 from tests.store.make import Time, add, get, record
 
+from engrams.core import Record
 from engrams.errors import StoreError
 from engrams.settings import StoreSettings
 from engrams.store import sqlite
-from engrams.store.sql import migrationfiles, namedqueries
-from engrams.store.sql.migrationfiles import SchemaMigration
-from engrams.store.sql.rowconversion import FIELDS
-from engrams.store.sqlite import SqliteStore, connections, schemasetup
-from engrams.types import Record
+from engrams.store.sql import migration_files, named_queries
+from engrams.store.sql.migration_files import SchemaMigration
+from engrams.store.sql.row_conversion import FIELDS
+from engrams.store.sqlite import SqliteStore, connections, schema_setup
 
 SOURCE = Path(sqlite.__file__).parent
 
@@ -32,13 +32,13 @@ def test_migrations_lead_to_the_schema() -> None:
     """Applying every migration in order gives exactly the schema that a new store gets."""
     stepped = apsw.Connection(":memory:")
     made = apsw.Connection(":memory:")
-    for step in migrationfiles.load_migrations("engrams.store.sqlite"):
+    for step in migration_files.load_migrations("engrams.store.sqlite"):
         stepped.execute(step.script)
-    made.execute(schemasetup.load_schema())
+    made.execute(schema_setup.load_schema())
     assert shape(stepped) == shape(made)
-    assert [step.number for step in migrationfiles.load_migrations("engrams.store.sqlite")] == list(
-        range(1, len(migrationfiles.load_migrations("engrams.store.sqlite")) + 1)
-    )
+    assert [
+        step.number for step in migration_files.load_migrations("engrams.store.sqlite")
+    ] == list(range(1, len(migration_files.load_migrations("engrams.store.sqlite")) + 1))
 
 
 def test_states_of_owners_move_out_of_the_sessions() -> None:
@@ -47,7 +47,7 @@ def test_states_of_owners_move_out_of_the_sessions() -> None:
     """
     database = apsw.Connection(":memory:")
     *earlier, last = [
-        step for step in migrationfiles.load_migrations("engrams.store.sqlite") if step.number <= 5
+        step for step in migration_files.load_migrations("engrams.store.sqlite") if step.number <= 5
     ]
     for step in earlier:
         database.execute(step.script)
@@ -70,21 +70,21 @@ def test_every_query_is_valid_and_used() -> None:
     """Each named query compiles against the schema, is used somewhere, and every name used exists."""
     empty = connections.open_memory(StoreSettings())
     connection = connections.open_memory(StoreSettings())
-    connection.execute(schemasetup.load_schema())
+    connection.execute(schema_setup.load_schema())
     connection.config(
         apsw.SQLITE_DBCONFIG_DEFENSIVE, 0
     )  # one of them mends the table of the full-text index
-    where = f"{namedqueries.query('select_records')} WHERE "
+    where = f"{named_queries.query('select_records')} WHERE "
     fragments = {
         **dict.fromkeys(
-            ("missing_tail", "named_records"), namedqueries.query("select_records") + " "
+            ("missing_tail", "named_records"), named_queries.query("select_records") + " "
         ),
         **dict.fromkeys(
             ("quoting_numbers", "about_names", "folded_text", "saying", "saying_formerly"), where
         ),
     }
     fragments["once"] = "INSERT INTO records (id) VALUES ('x') "
-    for name, body in namedqueries.load_queries().items():
+    for name, body in named_queries.load_queries().items():
         text = f"{fragments.get(name, '')}{body}"
         marks = set(re.findall(r"\?\d", text)) or re.findall(r"\?", text)
         (empty if name == "make_postings" else connection).execute(
@@ -93,14 +93,14 @@ def test_every_query_is_valid_and_used() -> None:
     code = "\n".join(
         path.read_text("utf-8")
         for folder in (SOURCE, SOURCE.parent / "sql")
-        for path in folder.glob("*.py")
+        for path in folder.rglob("*.py")
     )
     words = set(re.findall(r'"(\w+)"', code)) | set(re.findall(r"'(\w+)'", code))
-    assert set(namedqueries.load_queries()) <= words
+    assert set(named_queries.load_queries()) <= words
     called = set(
         re.findall(r'(?:query\(|(?:every|first|one|run|stream)\([\w.]+, )["\'](\w+)["\']', code)
     )
-    assert called <= set(namedqueries.load_queries())
+    assert called <= set(named_queries.load_queries())
 
 
 def test_columns_are_read_in_the_order_of_the_fields() -> None:
@@ -108,7 +108,7 @@ def test_columns_are_read_in_the_order_of_the_fields() -> None:
     missing.
     """
     columns = (
-        namedqueries.query("select_records").removeprefix("SELECT").removesuffix("FROM records")
+        named_queries.query("select_records").removeprefix("SELECT").removesuffix("FROM records")
     )
     assert tuple(name.strip() for name in columns.split(",")) == FIELDS
     assert set(FIELDS) == {field.name for field in fields(Record)}
@@ -122,10 +122,10 @@ def test_a_new_file_is_marked(home: Path, clock: Time) -> None:
     add(store, record("x"))
     raw = apsw.Connection(str(home / "memory.db"))
     assert (raw.pragma("application_id"), raw.pragma("user_version")) == (
-        schemasetup.APPLICATION,
-        schemasetup.newest_version(),
+        schema_setup.APPLICATION,
+        schema_setup.newest_version(),
     )
-    assert schemasetup.find_drift(raw) == []
+    assert schema_setup.find_drift(raw) == []
     assert raw.pragma("journal_mode") == "wal"
     store.close()
 
@@ -140,23 +140,26 @@ def test_an_older_file_is_brought_up_with_a_backup(home: Path, clock: Time) -> N
     add(store, one)
     store.close()
     steps = (
-        *migrationfiles.load_migrations("engrams.store.sqlite"),
+        *migration_files.load_migrations("engrams.store.sqlite"),
         SchemaMigration(
-            schemasetup.newest_version() + 1,
+            schema_setup.newest_version() + 1,
             "colour",
             "ALTER TABLE records ADD COLUMN colour TEXT NOT NULL DEFAULT ''",
         ),
     )
     connection = connections.open_writer(home / "memory.db", StoreSettings())
-    schemasetup.prepare(connection, "here", home / "backup", steps)
-    schemasetup.prepare(connection, "here", home / "backup", steps)
-    assert connection.pragma("user_version") == schemasetup.newest_version() + 1
+    schema_setup.prepare(connection, "here", home / "backup", steps)
+    schema_setup.prepare(connection, "here", home / "backup", steps)
+    assert connection.pragma("user_version") == schema_setup.newest_version() + 1
     assert connection.execute("SELECT text, colour FROM records").fetchall() == [
         ("Alice likes tea", "")
     ]
     assert connection.execute("SELECT number, name FROM migrations").fetchall() == [
-        *((one.number, one.name) for one in migrationfiles.load_migrations("engrams.store.sqlite")),
-        (schemasetup.newest_version() + 1, "colour"),
+        *(
+            (one.number, one.name)
+            for one in migration_files.load_migrations("engrams.store.sqlite")
+        ),
+        (schema_setup.newest_version() + 1, "colour"),
     ]
     connection.close()
     older = SqliteStore.open(home / "backup", StoreSettings(), clock)
@@ -170,9 +173,9 @@ def test_a_failing_step_leaves_the_file_as_it_was(home: Path, clock: Time) -> No
     add(store, record("x"))
     store.close()
     steps = (
-        *migrationfiles.load_migrations("engrams.store.sqlite"),
+        *migration_files.load_migrations("engrams.store.sqlite"),
         SchemaMigration(
-            schemasetup.newest_version() + 1,
+            schema_setup.newest_version() + 1,
             "bad",
             "CREATE TABLE half (x); INSERT INTO nowhere VALUES (1)",
         ),
@@ -180,10 +183,10 @@ def test_a_failing_step_leaves_the_file_as_it_was(home: Path, clock: Time) -> No
     connection = connections.open_writer(home / "memory.db", StoreSettings())
     before = shape(connection)
     with pytest.raises(apsw.SQLError):
-        schemasetup.prepare(connection, "here", home / "backup", steps)
+        schema_setup.prepare(connection, "here", home / "backup", steps)
     assert (shape(connection), connection.pragma("user_version")) == (
         before,
-        schemasetup.newest_version(),
+        schema_setup.newest_version(),
     )
     connection.close()
 

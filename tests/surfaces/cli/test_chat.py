@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from engrams import build
+from engrams import composition
+from engrams.core import Kind
 from engrams.settings import load
 from engrams.testing import ScriptedModel
-from engrams.types import Kind
 
 DENTIST = "The dentist is Dr. Okafor in Mill Lane"
 
@@ -205,7 +205,7 @@ def test_a_signal_ends_the_conversation_as_control_c_does(
         process.send_signal(number)
         assert process.wait(30) == 128 + number
         assert process.stderr.read() == ""
-    with build.open(load({"home": str(home)}).settings, background=False) as engine:
+    with composition.open(load({"home": str(home)}).settings, background=False) as engine:
         (turn,) = engine.list(scope=("user", "ann"), kinds=(Kind.TURN,)).records
         assert engine.sessions.state(turn.session, scope=("user", "ann")) == "rotation_required"
 

@@ -12,7 +12,7 @@ import pytest
 import typer
 
 from engrams import __version__
-from engrams.surfaces.cli.commandhelp import format_overview
+from engrams.surfaces.cli.command_help import format_overview
 from engrams.surfaces.cli.main import app
 
 SCRIPT = """import sys
@@ -56,7 +56,7 @@ def test_the_version_and_the_overview_load_little() -> None:
         "apsw",
         "dataclasses",
         "engrams.settings",
-        "engrams.build",
+        "engrams.composition",
     }
     version = loaded("--version")
     overview = loaded("--help")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from engrams.models import serverdiscovery
+from engrams.models import server_discovery
 from engrams.ports import DiscoveredModelServer
 from engrams.surfaces.cli import init
 from engrams.surfaces.cli.main import main
@@ -84,7 +84,7 @@ def test_three_answers(
             DiscoveredModelServer("llama.cpp", "openai", f"{model.url}/v1"),
             DiscoveredModelServer("vLLM", "openai", "http://127.0.0.1:9/v1"),
         )
-        monkeypatch.setattr(serverdiscovery.find_model_servers, "__defaults__", (places, 2.0))
+        monkeypatch.setattr(server_discovery.find_model_servers, "__defaults__", (places, 2.0))
         monkeypatch.setattr("sys.stdin", _Terminal())
         monkeypatch.setattr(init.typer, "prompt", lambda *_, **__: next(answers))
         monkeypatch.setattr(init.typer, "confirm", lambda *_, **__: True)
@@ -103,7 +103,7 @@ def test_without_a_server_the_rules_are_explained(
 ) -> None:
     """No model, no failure: it says what the rules do."""
     monkeypatch.setattr(
-        serverdiscovery.find_model_servers,
+        server_discovery.find_model_servers,
         "__defaults__",
         ((DiscoveredModelServer("vLLM", "openai", "http://127.0.0.1:9/v1"),), 1.0),
     )
@@ -163,7 +163,7 @@ def test_another_server_is_asked_for_its_key(
     """
     with ScriptedModel(models=("small", "scripted")) as model:
         answers = iter([model.url, "sk-typed", "2"])
-        monkeypatch.setattr(serverdiscovery.find_model_servers, "__defaults__", ((), 1.0))
+        monkeypatch.setattr(server_discovery.find_model_servers, "__defaults__", ((), 1.0))
         monkeypatch.setattr("sys.stdin", _Terminal())
         monkeypatch.setattr(init.typer, "prompt", lambda *_, **__: next(answers))
         asked: list[str] = []

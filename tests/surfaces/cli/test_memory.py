@@ -11,11 +11,7 @@ from typing import Any
 import pytest
 
 from engrams import open as opened
-from engrams.surfaces.adapters.itemjournal import (
-    FrameworkItem,
-    FrameworkItemJournal,
-    make_silent_item,
-)
+from engrams.adapters.item_journal import FrameworkItem, FrameworkItemJournal, make_silent_item
 
 HIT = {
     "id", "text", "kind", "status", "score", "valid_from", "valid_to", "recorded_at", "speaker", "scope", "session",

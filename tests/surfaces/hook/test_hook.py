@@ -16,14 +16,9 @@ from typing import Any
 import pytest
 
 import engrams
-from engrams.surfaces.hook.agentevents import (
-    AgentHookEvent,
-    format_reply,
-    parse_event,
-    read_entries,
-)
-from engrams.surfaces.hook.hookrun import HookCallOptions, answer_event, parse_arguments
-from engrams.types import Kind, Status, Turn
+from engrams.core import Kind, Status, Turn
+from engrams.surfaces.hook.events import AgentHookEvent, format_reply, parse_event, read_entries
+from engrams.surfaces.hook.run import HookCallOptions, answer_event, parse_arguments
 
 START = [sys.executable, "-m", "engrams.surfaces.cli.entry", "hook"]
 REX = "My dog is called Rex and he is a greyhound."
@@ -282,9 +277,14 @@ def test_as_a_command(home: Path) -> None:
         timeout=60,
     )
     assert quiet.returncode == 0
-    assert not {"typer", "numpy", "pydantic", "apsw", "engrams.engine", "engrams.settings"} & set(
-        quiet.stderr.decode().split()
-    )
+    assert not {
+        "typer",
+        "numpy",
+        "pydantic",
+        "apsw",
+        "engrams.engine.engine",
+        "engrams.settings",
+    } & set(quiet.stderr.decode().split())
 
 
 @pytest.mark.parametrize(

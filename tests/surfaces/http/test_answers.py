@@ -10,7 +10,7 @@ from tests.surfaces.http.running import running
 
 from engrams.ports import JobClaim, JobFailure, JobSpec
 from engrams.surfaces.http.app import create_app
-from engrams.surfaces.http.permissiontable import list_operations
+from engrams.surfaces.http.permissions import list_operations
 from engrams.testing import ScriptedModel, temp_engine
 
 SAFE = {
@@ -114,8 +114,8 @@ def test_jobs_tell_nobody_of_others(tmp_path: object) -> None:
     """A key without the right admin sees no job of another owner or of none:
     no count, no item, no lag.
     """
-    from engrams.apikeys import ApiKeyStore
-    from engrams.types import Scope
+    from engrams.api_keys import ApiKeyStore
+    from engrams.core import Scope
 
     with (
         temp_engine(user="ann", jobs__workers=0) as engine,

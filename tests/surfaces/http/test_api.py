@@ -10,10 +10,10 @@ import httpx2
 import pytest
 from tests.surfaces.http.running import running
 
+from engrams.core import PRODUCT, Layer
 from engrams.ports import JobSpec
 from engrams.surfaces.http.app import create_app
 from engrams.testing import ScriptedModel, temp_engine
-from engrams.types import PRODUCT, Layer
 
 
 @pytest.fixture

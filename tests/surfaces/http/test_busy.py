@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 import engrams
-from engrams.types import Turn
+from engrams.core import Turn
 
 START = [
     sys.executable,

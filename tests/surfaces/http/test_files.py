@@ -16,13 +16,13 @@ from pathlib import Path
 import httpx2
 import pytest
 from tests.flows.traces import holders, secret
-from tests.formats.samples import SAMPLES
 from tests.surfaces.http.running import running
+from tests.transfer.formats.samples import SAMPLES
 
 from engrams.engine import MemoryEngine
-from engrams.formats import EXPORT_FORMATS
 from engrams.surfaces.http.app import create_app
 from engrams.testing import temp_engine
+from engrams.transfer.formats import EXPORT_FORMATS
 
 LINES = "\n".join(
     json.dumps({"role": "user", "content": f"Crate {number} stands in hall {number % 3}."})
@@ -112,10 +112,10 @@ def test_the_next_process_goes_on() -> None:
                 url + "/v1/imports", content=LINES, params={"format": "turns"}, timeout=30
             ).json()["id"]
             assert httpx2.get(url + f"/v1/imports/{id}").json()["state"] == "waiting"
-        from engrams import build
+        from engrams import composition
 
         with (
-            build.open(engine.settings, jobs__workers=2) as other,
+            composition.open(engine.settings, jobs__workers=2) as other,
             running(create_app(other, other.settings)) as url,
         ):
             with httpx2.Client(base_url=url + "/v1") as api:
@@ -141,10 +141,10 @@ def test_cut_short_at_the_end(cut: str) -> None:
         (place / "about.json").write_text(json.dumps(about))
         if cut != "file":
             (place / "file").unlink()
-        from engrams import build
+        from engrams import composition
 
         with (
-            build.open(engine.settings, jobs__workers=2) as other,
+            composition.open(engine.settings, jobs__workers=2) as other,
             running(create_app(other, other.settings)) as url,
         ):
             with httpx2.Client(base_url=url + "/v1") as api:

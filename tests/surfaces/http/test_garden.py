@@ -8,10 +8,10 @@ import httpx2
 import pytest
 from tests.surfaces.http.running import running
 
+from engrams.core import Status
 from engrams.engine import MemoryEngine
 from engrams.surfaces.http.app import create_app
 from engrams.testing import temp_engine
-from engrams.types import Status
 
 
 @pytest.fixture(scope="module")

@@ -13,12 +13,12 @@ import pytest
 from tests.surfaces.http.running import running
 from tests.surfaces.proxy.harness import patient
 
-from engrams.apikeys import ApiKeyStore
+from engrams.api_keys import ApiKeyStore
+from engrams.core import Scope
 from engrams.engine import MemoryEngine
 from engrams.settings import ServeSettings
 from engrams.surfaces.http.server import address, create_server, listen
 from engrams.testing import ScriptedModel, temp_engine
-from engrams.types import Scope
 
 SIDEWAYS = (
     "//",

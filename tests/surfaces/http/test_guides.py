@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 from tests.surfaces.http.running import running
 
-from engrams.apikeys import ApiKeyStore
+from engrams.api_keys import ApiKeyStore
+from engrams.core import Scope
 from engrams.surfaces.http.app import create_app
 from engrams.testing import temp_engine
-from engrams.types import Scope
 
 GUIDES = Path(__file__).resolve().parents[3] / "docs" / "guides"
 COMMANDS = [

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.surfaces.http.running import running
 
-from engrams import __version__, build
+from engrams import __version__, composition
 from engrams.settings import load
 from engrams.surfaces.http.app import create_app
 
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(not shutil.which("node"), reason="needs node")
 def url(home: Path) -> Iterator[str]:
     """The address of a server with an empty home."""
     settings = load({"home": str(home), "user": "me"}).settings
-    with build.open(settings) as engine, running(create_app(engine, settings)) as address:
+    with composition.open(settings) as engine, running(create_app(engine, settings)) as address:
         yield address
 
 

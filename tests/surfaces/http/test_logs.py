@@ -13,13 +13,13 @@ import httpx2
 import pytest
 from tests.surfaces.http.running import running
 
-from engrams import build
-from engrams.apikeys import ApiKeyStore
+from engrams import composition
+from engrams.api_keys import ApiKeyStore
+from engrams.core import Scope
 from engrams.engine import MemoryEngine
 from engrams.settings import CrisisLogSettings, FeedbackSettings
 from engrams.surfaces.http.app import create_app
 from engrams.testing import SettableClock, temp_engine
-from engrams.types import Scope
 
 CRISIS = {"session": "s1", "classifier": "rules", "severity": "high"}
 LIKED = {"session": "s1", "label": "positive", "source": "button", "modality": "voice"}
@@ -213,7 +213,11 @@ def test_an_incognito_session_is_nobodys_and_on_no_disk(
         record["owner"]
         for record in api.get("/feedback", params={"everyone": True}).json()["records"]
     ] == [None]
-    assert build.safety(engine.settings).list() == build.feedback(engine.settings).list() == ()
+    assert (
+        composition.safety(engine.settings).list()
+        == composition.feedback(engine.settings).list()
+        == ()
+    )
     assert not (engine.settings.home / "ledgers").exists()
 
 
@@ -247,8 +251,8 @@ def test_a_server_drops_what_is_too_old(engine: MemoryEngine, clock: SettableClo
     """It does so by itself, without a new record:
     ninety days after a crisis, a hundred and eighty after feedback.
     """
-    build.safety(engine.settings, clock).append_once("s1", classifier="rules", severity="low")
-    build.feedback(engine.settings, clock).add("s1", "skip")
+    composition.safety(engine.settings, clock).append_once("s1", classifier="rules", severity="low")
+    composition.feedback(engine.settings, clock).add("s1", "skip")
     ever = engine.settings.model_copy(
         update={"safety": CrisisLogSettings(days=9999), "feedback": FeedbackSettings(days=9999)},
     )
@@ -260,8 +264,8 @@ def test_a_server_drops_what_is_too_old(engine: MemoryEngine, clock: SettableClo
         with running(create_app(engine, engine.settings)):
             for _ in range(100):
                 found = (
-                    len(build.safety(ever, clock).list()),
-                    len(build.feedback(ever, clock).list()),
+                    len(composition.safety(ever, clock).list()),
+                    len(composition.feedback(ever, clock).list()),
                 )
                 if found == expected:
                     break

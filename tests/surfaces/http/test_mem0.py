@@ -15,11 +15,11 @@ import httpx2
 import pytest
 from tests.surfaces.http.running import running
 
-from engrams.apikeys import ApiKeyStore
+from engrams.api_keys import ApiKeyStore
+from engrams.core import Scope
 from engrams.engine import MemoryEngine
 from engrams.surfaces.http.app import create_app
 from engrams.testing import temp_engine
-from engrams.types import Scope
 
 
 @pytest.fixture(scope="module")

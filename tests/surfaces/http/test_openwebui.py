@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 from tests.surfaces.http.running import running
 
-from engrams import MemoryEngine, __version__, build
-from engrams.apikeys import ApiKeyStore
+from engrams import MemoryEngine, __version__, composition
+from engrams.api_keys import ApiKeyStore
+from engrams.core import Scope
 from engrams.settings import load
 from engrams.surfaces.http.app import create_app
-from engrams.types import Scope
 
 FILE = Path(__file__).resolve().parents[3] / "integrations" / "openwebui" / "engrams.py"
 ANN = {"id": "ann-1", "name": "Ann", "role": "user"}
@@ -78,7 +78,7 @@ def chat(*said: str, **more: Any) -> dict[str, Any]:
 @pytest.fixture
 async def served(home: Path) -> AsyncIterator[tuple[MemoryEngine, str]]:
     settings = load({"home": str(home)}).settings
-    with build.open(settings) as engine, running(create_app(engine, settings)) as url:
+    with composition.open(settings) as engine, running(create_app(engine, settings)) as url:
         yield engine, url
 
 
@@ -161,7 +161,7 @@ async def test_a_server_that_is_away_or_refuses(
     webui = OpenWebUI(url=url, key="engrams_wrong")
     await webui.call("inlet", chat("What am I allergic to?"))
     assert "key" in webui.shown[0]
-    from engrams import clock
+    from engrams.core import clock
 
     _, secret = ApiKeyStore.open(home).add(
         "webui", Scope(("team", "x")), ("read", "write"), clock.now(), 1

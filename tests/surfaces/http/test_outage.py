@@ -11,10 +11,10 @@ import pytest
 from tests.store import postgres
 from tests.surfaces.fleet import KeptConnections, ask, eventually, server
 
-from engrams import build
-from engrams.clock import now
+from engrams import composition
+from engrams.core import Scope
+from engrams.core.clock import now
 from engrams.settings import load
-from engrams.types import Scope
 
 pytestmark = [
     pytest.mark.postgres,
@@ -58,7 +58,7 @@ def test_an_outage_is_told_soon_and_in_one_form(tmp_path: Path, keyed: bool) -> 
     secret = ""
     if keyed:
         with closing(
-            build.keys(load({"home": str(home), "store.url": relay.address}).settings)
+            composition.keys(load({"home": str(home), "store.url": relay.address}).settings)
         ) as keys:
             secret = keys.add("app", Scope(("user", "ann")), ("read", "write"), now())[1]
     with server(home, relay.address) as address, closing(KeptConnections()) as connections:

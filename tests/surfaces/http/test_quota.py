@@ -13,10 +13,10 @@ import pytest
 from tests.store import postgres
 from tests.surfaces.fleet import eventually, send, server
 
-from engrams import build, clock
+from engrams import composition
+from engrams.core import Scope, clock
 from engrams.settings import load
 from engrams.testing import ScriptedModel
-from engrams.types import Scope
 
 Answer: TypeAlias = tuple[int, dict[str, str], Any]
 _SERVED = (
@@ -46,7 +46,7 @@ class TwoServers:
         owner = Scope(("user", user))
         rights = ("read", "write")
         with closing(
-            build.keys(load({"home": self._home, "store.url": self._url}).settings)
+            composition.keys(load({"home": self._home, "store.url": self._url}).settings)
         ) as keys:
             return keys.add("test", owner, rights, clock.now(), requests=requests)[1]
 

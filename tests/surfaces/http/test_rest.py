@@ -11,11 +11,11 @@ import pytest
 from tests.surfaces.http.running import running
 from tests.surfaces.proxy.harness import eventually, patient
 
+from engrams.core import Edge, EdgeType, Kind, Scope, Turn
 from engrams.engine import MemoryEngine
 from engrams.ports import WriteBatch
 from engrams.surfaces.http.app import create_app
 from engrams.testing import ScriptedModel, temp_engine
-from engrams.types import Edge, EdgeType, Kind, Scope, Turn
 
 ANN = Scope(("user", "ann"))
 

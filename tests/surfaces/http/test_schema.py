@@ -16,7 +16,7 @@ from schemathesis.checks import CHECKS
 from tests.surfaces.http.running import running
 
 from engrams.surfaces.http.app import create_app
-from engrams.surfaces.http.permissiontable import list_operations
+from engrams.surfaces.http.permissions import list_operations
 from engrams.testing import temp_engine
 
 OWNER = "schema"

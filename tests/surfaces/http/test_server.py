@@ -26,7 +26,7 @@ from engrams.surfaces.http.server import address, check_settings, listen, serve
 from engrams.testing import HashEmbedder, temp_engine
 
 if TYPE_CHECKING:
-    from engrams.ports.modelports import Floats
+    from engrams.ports.models import Floats
 
 RUN = (
     "from engrams.settings import load; from engrams.surfaces.http.server import serve;"

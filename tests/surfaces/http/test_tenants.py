@@ -15,13 +15,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 from tests.surfaces.http.running import running
 
-from engrams.apikeys import ApiKeyStore
+from engrams.api_keys import ApiKeyStore
+from engrams.core import Scope
 from engrams.engine import MemoryEngine
 from engrams.ports import JobClaim, JobFailure, JobSpec
 from engrams.surfaces.http.app import create_app
-from engrams.surfaces.http.permissiontable import list_operations
+from engrams.surfaces.http.permissions import list_operations
 from engrams.testing import temp_engine
-from engrams.types import Scope
 
 WORD = "zyzzyva"
 """In everything the victim ever said, and in nothing else."""

@@ -10,10 +10,10 @@ from typing import Any, Literal
 import pytest
 from mcp import Client
 
+from engrams.core import Scope
 from engrams.engine import MemoryEngine
 from engrams.surfaces.mcp.server import create_server
 from engrams.testing import temp_engine
-from engrams.types import Scope
 
 Open = Callable[..., AbstractAsyncContextManager[Client]]
 

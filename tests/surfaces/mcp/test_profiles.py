@@ -7,8 +7,8 @@ import json
 import pytest
 from tests.surfaces.mcp.conftest import Open, call, refused
 
+from engrams.core import Scope
 from engrams.engine import MemoryEngine
-from engrams.types import Scope
 
 
 async def test_mem0(client: Open, root: Scope, era: str) -> None:

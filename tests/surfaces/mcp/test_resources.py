@@ -20,10 +20,10 @@ from tests.surfaces.http.running import running
 from tests.surfaces.mcp.conftest import Open, call
 
 import engrams
+from engrams.core import Scope, Turn
 from engrams.engine import MemoryEngine
 from engrams.surfaces.http.app import create_app
 from engrams.surfaces.mcp.server import create_server
-from engrams.types import Scope, Turn
 
 _WAIT = 60
 

@@ -14,10 +14,10 @@ from tests.surfaces.http.running import running
 from tests.surfaces.mcp.conftest import call, refused
 
 import engrams
-from engrams.apikeys import ApiKeyStore
-from engrams.clock import now
+from engrams.api_keys import ApiKeyStore
+from engrams.core import Scope
+from engrams.core.clock import now
 from engrams.surfaces.http.app import create_app
-from engrams.types import Scope
 
 
 @asynccontextmanager

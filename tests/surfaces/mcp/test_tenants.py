@@ -12,9 +12,9 @@ import pytest
 from mcp.shared.exceptions import MCPError
 from tests.surfaces.mcp.conftest import Open, call
 
+from engrams.core import Scope
 from engrams.engine import MemoryEngine
 from engrams.surfaces.mcp.server import PROFILES
-from engrams.types import Scope
 
 WORD = "quixotry"
 """In everything the victim ever said, and in nothing else."""

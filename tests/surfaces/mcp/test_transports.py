@@ -15,10 +15,10 @@ import pytest
 from mcp import Client, StdioServerParameters
 from tests.surfaces.mcp.conftest import call
 
+from engrams.core import Scope
 from engrams.errors import InputError, SettingsError
 from engrams.surfaces.mcp.server import create_server, listen
 from engrams.testing import temp_engine
-from engrams.types import Scope
 
 ENGRAMS = [sys.executable, "-c", "from engrams.surfaces.cli.main import run; run()"]
 Era = Literal["auto", "legacy"]
@@ -232,5 +232,5 @@ def test_the_greeting_waits_for_no_memory(home: Path) -> None:
             timeout=60,
         )
         assert '"protocolVersion"' in done.stdout, done.stderr[-500:]
-        assert not {"numpy", "apsw", "engrams.build"} & set(done.stderr.split())
+        assert not {"numpy", "apsw", "engrams.composition"} & set(done.stderr.split())
     assert not home.exists()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from tests.surfaces.mcp.conftest import Open, call, refused
 
+from engrams.core import Scope
 from engrams.engine import MemoryEngine
 from engrams.surfaces.mcp.server import PROFILES
-from engrams.types import Scope
 
 
 @pytest.mark.parametrize("profile", PROFILES)

@@ -12,16 +12,16 @@ import httpx2
 from fastapi import FastAPI
 from tests.surfaces.proxy.raw import Raw
 
+from engrams.core import Kind, Record, Scope, Status
 from engrams.engine import MemoryEngine
 from engrams.surfaces.http.app import create_app
-from engrams.surfaces.http.loadmounts import load_mounts
-from engrams.surfaces.proxy.answerrelay import StreamedAnswerRecorder
-from engrams.surfaces.proxy.calleridentity import ChatCaller
-from engrams.surfaces.proxy.chatprotocols import CHAT, ChatDialect, sse_event
-from engrams.surfaces.proxy.chatrequest import ParsedProxyRequest
-from engrams.surfaces.proxy.memorydeadlines import MemoryDeadlines
+from engrams.surfaces.http.load_mounts import load_mounts
+from engrams.surfaces.proxy.caller_identity import ChatCaller
+from engrams.surfaces.proxy.chat_protocols import CHAT, ChatDialect, sse_event
+from engrams.surfaces.proxy.chat_request import ParsedProxyRequest
+from engrams.surfaces.proxy.memory_deadlines import MemoryDeadlines
 from engrams.surfaces.proxy.mount import ProxyMount
-from engrams.types import Kind, Record, Scope, Status
+from engrams.surfaces.proxy.relay import StreamedAnswerRecorder
 
 PATIENCE = MemoryDeadlines(lookup=30, cold=30, journal=30)
 """What a request may wait for memory here, where other work shares the machine: what is tested is

@@ -9,11 +9,11 @@ import pytest
 from tests.surfaces.http.running import running
 from tests.surfaces.proxy.harness import PATIENCE, eventually
 
+from engrams.core import Kind
 from engrams.engine import MemoryEngine
 from engrams.surfaces.http.app import create_app
 from engrams.surfaces.proxy.mount import ProxyMount
 from engrams.testing import ScriptedModel, ScriptedReply, ScriptedToolCall, temp_engine
-from engrams.types import Kind
 
 
 @pytest.fixture

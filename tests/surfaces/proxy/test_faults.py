@@ -19,13 +19,13 @@ from tests.surfaces.proxy.raw import Raw, opening, piece, raw_upstream, reply
 
 from engrams.engine import MemoryEngine
 from engrams.surfaces.http.app import create_app
-from engrams.surfaces.proxy.chatrequest import parse_request
-from engrams.surfaces.proxy.memorydeadlines import MemoryDeadlines, TimeLimitedEngine
+from engrams.surfaces.proxy.chat_request import parse_request
+from engrams.surfaces.proxy.memory_deadlines import MemoryDeadlines, TimeLimitedEngine
 from engrams.surfaces.proxy.mount import ProxyMount
 from engrams.testing import HashEmbedder, temp_engine
 
 if TYPE_CHECKING:
-    from engrams.ports.modelports import Floats
+    from engrams.ports.models import Floats
 
 REX = "My dog is called Rex and he is a greyhound."
 

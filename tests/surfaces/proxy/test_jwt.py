@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from starlette.datastructures import Headers
 
-from engrams import clock
+from engrams.core import clock
 from engrams.settings import ServeSettings, Settings
-from engrams.surfaces.proxy.calleridentity import verify_subject
-from engrams.surfaces.proxy.chatrequest import ParsedProxyRequest, parse_request
+from engrams.surfaces.proxy.caller_identity import verify_subject
+from engrams.surfaces.proxy.chat_request import ParsedProxyRequest, parse_request
 
 NOW = 1_790_000_000.0
 SECRET = "a secret of thirty-two bytes, more"

@@ -12,13 +12,12 @@ from tests.surfaces.http.running import running
 from tests.surfaces.proxy.harness import Harness, eventually, observer, patient
 from tests.surfaces.proxy.raw import Drop, opening, piece, reply
 
-from engrams import clock
-from engrams.apikeys import ApiKeyStore
+from engrams.api_keys import ApiKeyStore
+from engrams.core import Kind, Scope, clock
 from engrams.engine import MemoryEngine
-from engrams.surfaces.proxy.chatprotocols import ANTHROPIC, sse_event
-from engrams.surfaces.proxy.jsonsplice import BLOCKS, parse_envelope
+from engrams.surfaces.proxy.chat_protocols import ANTHROPIC, sse_event
+from engrams.surfaces.proxy.json_splice import BLOCKS, parse_envelope
 from engrams.testing import ScriptedModel, ScriptedReply, ScriptedToolCall, temp_engine
-from engrams.types import Kind, Scope
 
 REX = "My dog is called Rex and he is a greyhound."
 ASK = "What is my dog called?"

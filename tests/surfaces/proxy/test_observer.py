@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.surfaces.proxy.harness import observer
 
-from engrams.surfaces.proxy.chatprotocols import parse_chat_answer as answer_of
-from engrams.surfaces.proxy.chatprotocols import sse_event
+from engrams.surfaces.proxy.chat_protocols import parse_chat_answer as answer_of
+from engrams.surfaces.proxy.chat_protocols import sse_event
 
 
 def chunk(text: object, **more: object) -> bytes:

@@ -18,10 +18,10 @@ from tests.surfaces.http.running import running
 from tests.surfaces.proxy.harness import patient
 
 import engrams
+from engrams.core import Kind
 from engrams.engine import MemoryEngine
 from engrams.surfaces.http.app import create_app
 from engrams.testing import HashEmbedder, temp_engine
-from engrams.types import Kind
 
 REX = "My dog is called Rex."
 ASK = "What is my dog called?"

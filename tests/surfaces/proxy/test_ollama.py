@@ -11,11 +11,11 @@ from tests.surfaces.http.running import running
 from tests.surfaces.proxy.harness import PATIENCE, Harness, eventually
 from tests.surfaces.proxy.raw import Drop, opening, piece, reply
 
+from engrams.core import Kind
 from engrams.engine import MemoryEngine
 from engrams.surfaces.http.app import create_app
 from engrams.surfaces.proxy.mount import ProxyMount
 from engrams.testing import ScriptedModel, ScriptedReply, temp_engine
-from engrams.types import Kind
 
 REX = "My dog is called Rex and he is a greyhound."
 ASK = "What is my dog called?"

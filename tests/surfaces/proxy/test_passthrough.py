@@ -13,7 +13,7 @@ from tests.surfaces.proxy.harness import Harness
 from tests.surfaces.proxy.raw import Drop, opening, piece, reply
 
 from engrams.errors import SettingsError
-from engrams.surfaces.proxy.upstreamservers import UpstreamServer
+from engrams.surfaces.proxy.upstream_servers import UpstreamServer
 
 
 @pytest.mark.covers("S2.6")

@@ -11,13 +11,13 @@ from tests.surfaces.http.running import running
 from tests.surfaces.proxy.harness import PATIENCE, Harness, eventually, observer
 from tests.surfaces.proxy.raw import Drop, opening, piece, reply
 
+from engrams.core import Kind, Record
 from engrams.engine import MemoryEngine
 from engrams.surfaces.http.app import create_app
-from engrams.surfaces.proxy.chatprotocols import RESPONSES, sse_event
-from engrams.surfaces.proxy.jsonsplice import INPUT, parse_envelope
+from engrams.surfaces.proxy.chat_protocols import RESPONSES, sse_event
+from engrams.surfaces.proxy.json_splice import INPUT, parse_envelope
 from engrams.surfaces.proxy.mount import ProxyMount
 from engrams.testing import ScriptedModel, ScriptedReply, ScriptedToolCall, temp_engine
-from engrams.types import Kind, Record
 
 REX = "My dog is called Rex and he is a greyhound."
 ASK = "What is my dog called?"

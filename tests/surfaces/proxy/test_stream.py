@@ -10,7 +10,7 @@ import pytest
 from tests.surfaces.proxy.harness import ANSWER, DONE, Harness, completion, eventually
 from tests.surfaces.proxy.raw import Drop, opening, piece, reply
 
-from engrams.surfaces.proxy.chatprotocols import sse_event
+from engrams.surfaces.proxy.chat_protocols import sse_event
 
 REX = "My dog is called Rex and he is a greyhound."
 

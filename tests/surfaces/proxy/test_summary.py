@@ -11,10 +11,10 @@ from tests.surfaces.http.running import running
 from tests.surfaces.proxy.harness import PATIENCE, Harness, completion, eventually
 from tests.surfaces.proxy.raw import raw_upstream, reply
 
+from engrams.core import Kind
 from engrams.surfaces.http.app import create_app
 from engrams.surfaces.proxy.mount import ProxyMount
 from engrams.testing import ReceivedModelRequest, ScriptedModel, temp_engine
-from engrams.types import Kind
 
 SAID = "Kim plays the oboe in Ghent"
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from engrams.surfaces.proxy.chatrequest import is_client_task
-from engrams.surfaces.proxy.jsonsplice import parse_envelope
+from engrams.surfaces.proxy.chat_request import is_client_task
+from engrams.surfaces.proxy.json_splice import parse_envelope
 
 TITLE = """### Task:
 Generate a concise, 3-5 word title with an emoji summarizing the chat history.

@@ -17,10 +17,10 @@ import pytest
 from tests.surfaces.http.running import running
 from tests.surfaces.proxy.harness import patient
 
-from engrams.apikeys import RIGHTS, ApiKeyStore
+from engrams.api_keys import RIGHTS, ApiKeyStore
+from engrams.core import Scope, Turn
 from engrams.engine import MemoryEngine
 from engrams.testing import ScriptedModel, temp_engine
-from engrams.types import Scope, Turn
 
 ROOT = Path(__file__).resolve().parents[3]
 SCREENS = ROOT / "build" / "screens"

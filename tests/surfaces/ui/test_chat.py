@@ -8,7 +8,7 @@ import pytest
 from tests.acceptance.process import eventually
 from tests.surfaces.ui.conftest import Window
 
-from engrams.types import Json, Kind
+from engrams.core import Json, Kind
 
 expect = pytest.importorskip(
     "playwright.sync_api", reason="the tests of the page need the package playwright"

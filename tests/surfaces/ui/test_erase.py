@@ -11,9 +11,9 @@ from tests.surfaces.http.running import running
 from tests.surfaces.proxy.harness import patient
 from tests.surfaces.ui.conftest import Served, Window, opened
 
-from engrams import build
+from engrams import composition
+from engrams.core import Status
 from engrams.testing import temp_engine
-from engrams.types import Status
 
 pytest.importorskip("dulwich")
 api = pytest.importorskip("playwright.sync_api")
@@ -40,7 +40,7 @@ def tell(window: Window) -> str:
     engine = window.served.engine
     id = engine.add(HERON, scope=window.scope).id
     engine.drain()
-    build.vault(engine).commit()
+    composition.vault(engine).commit()
     assert HERON in history(window)
     window.go("memories")
     return id

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.surfaces.ui.conftest import Window
 
-from engrams.types import Status
+from engrams.core import Status
 
 pytestmark = pytest.mark.slow
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from tests.surfaces.ui.conftest import Window
 
+from engrams.core import Kind, Status, Turn
 from engrams.testing import temp_engine
-from engrams.types import Kind, Status, Turn
 
 pytestmark = pytest.mark.slow
 

@@ -12,14 +12,14 @@ import pytest
 from tests.surfaces.http.running import running
 from tests.surfaces.ui.conftest import Served, Window, opened
 
-from engrams.apikeys import ApiKeyStore
-from engrams.build import open as open_engine
-from engrams.models import serverdiscovery
+from engrams.api_keys import ApiKeyStore
+from engrams.composition import open as open_engine
+from engrams.core import Scope
+from engrams.models import server_discovery
 from engrams.ports import DiscoveredModelServer
 from engrams.settings import load
 from engrams.surfaces.http.app import create_app
 from engrams.testing import ScriptedModel, temp_engine
-from engrams.types import Scope
 
 pytestmark = pytest.mark.slow
 
@@ -67,7 +67,7 @@ def test_a_model_that_was_found_is_tried_and_written(
             DiscoveredModelServer("LM Studio", "openai", f"{model.url}/v1"),
             DiscoveredModelServer("vLLM", "openai", "http://127.0.0.1:9/v1"),
         )
-        monkeypatch.setattr(serverdiscovery.find_model_servers, "__defaults__", (places, 2.0))
+        monkeypatch.setattr(server_discovery.find_model_servers, "__defaults__", (places, 2.0))
         fresh.go("settings")
         card = fresh.page.get_by_role("region", name="Language model")
         expect(card).to_contain_text("Learns by rules")

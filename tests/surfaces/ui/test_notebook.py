@@ -8,7 +8,7 @@ import httpx2
 import pytest
 from tests.surfaces.ui.conftest import Served
 
-from engrams.types import Kind, Turn
+from engrams.core import Kind, Turn
 
 pytestmark = pytest.mark.slow
 

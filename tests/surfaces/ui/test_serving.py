@@ -9,9 +9,9 @@ import httpx2
 import pytest
 from tests.surfaces.ui.conftest import Served
 
+from engrams.core import PRODUCT, Layer
 from engrams.surfaces.cli.main import main
 from engrams.surfaces.ui.mount import ROOT, PageFileCollection, WebPageMount
-from engrams.types import PRODUCT, Layer
 
 MARKUP = re.compile(
     r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|import\(`"

@@ -7,8 +7,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from tests.surfaces.ui.conftest import Window
 
+from engrams.core import Kind, Turn
 from engrams.ports import JobClaim, JobFailure, JobSpec
-from engrams.types import Kind, Turn
 
 pytestmark = pytest.mark.slow
 

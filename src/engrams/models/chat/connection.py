@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
-from engrams.clock import now
+from engrams.core.clock import now
 from engrams.errors import EngramsError, SettingsError
-from engrams.frozendata import dataclass
-from engrams.models.chat.chatfactory import choose_chat
+from engrams.frozen_data import dataclass
+from engrams.models.chat.factory import choose_chat
 from engrams.ports import ChatModel, ChatModelMeasurement, Clock, MeasurableChat, ModelUsageLedger
 from engrams.settings import ChatSettings
 
 if TYPE_CHECKING:
-    from engrams.models.chat.retryingchat import RetryingServerChat
+    from engrams.models.chat.retrying import RetryingServerChat
 
 _CONTEXT = 8192
 
@@ -142,7 +142,7 @@ def save_connection(file: Path, connection: ModelConnectionParameters) -> None:
 
     Without a model the rest of [chat] stays as it was. SettingsError: the file cannot be parsed.
     """
-    from engrams.settings.configeditor import set_values
+    from engrams.settings.config_editor import set_values
 
     if connection.provider == "none":
         set_values(file, "chat", {"provider": "none"})
@@ -169,7 +169,7 @@ def save_connection(file: Path, connection: ModelConnectionParameters) -> None:
 
 def save_upstream(file: Path, url: str) -> None:
     """Write the proxy's upstream into config.toml, and nothing else of it."""
-    from engrams.settings.configeditor import set_values
+    from engrams.settings.config_editor import set_values
 
     set_values(file, "serve", {"upstream": url})
 
@@ -179,7 +179,7 @@ def describe_destination(chat: ChatSettings) -> str:
     if chat.provider == "none":
         return "Nothing is sent to a language model."
     scheme, host = _server_of(chat)
-    from engrams.models.httpclient import is_local
+    from engrams.models.http_client import is_local
 
     machine = "which is this machine"
     if not is_local(host):

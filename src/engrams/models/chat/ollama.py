@@ -6,8 +6,9 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from engrams.core import Json
 from engrams.errors import ModelError
-from engrams.models.chat.chatserverport import (
+from engrams.models.chat.port import (
     PROBE,
     ChatServerProbe,
     ChatServerRefusal,
@@ -19,11 +20,10 @@ from engrams.models.chat.chatserverport import (
     mentions,
     to_messages,
 )
-from engrams.models.chat.usagemeter import estimate_tokens
-from engrams.models.httpclient import HttpClient, HttpTimeouts, parse_address
+from engrams.models.chat.usage_meter import estimate_tokens
+from engrams.models.http_client import HttpClient, HttpTimeouts, parse_address
 from engrams.models.retry import status_error
 from engrams.ports import Clock
-from engrams.types import Json
 
 DEFAULT_URL = "http://localhost:11434"
 _WINDOW = 4096

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from engrams.core import Json
 from engrams.errors import ModelError
-from engrams.frozendata import dataclass
-from engrams.models.chat.chatserverport import (
+from engrams.frozen_data import dataclass
+from engrams.models.chat.port import (
     PROBE,
     ChatServerProbe,
     ChatServerRefusal,
@@ -19,12 +20,11 @@ from engrams.models.chat.chatserverport import (
     mentions,
     to_messages,
 )
-from engrams.models.chat.schemacheck import is_strict
-from engrams.models.httpclient import HttpClient, HttpTimeouts, parse_address
+from engrams.models.chat.schema_check import is_strict
+from engrams.models.http_client import HttpClient, HttpTimeouts, parse_address
 from engrams.models.retry import status_error
-from engrams.models.serverdiscovery import may_chat
+from engrams.models.server_discovery import may_chat
 from engrams.ports import Clock
-from engrams.types import Json
 
 DEFAULT_URL = "https://api.openai.com"
 _REFUSALS = {400, 415, 422, 501}

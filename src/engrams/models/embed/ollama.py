@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from engrams.models.embed.modelfamilies import make_card
+from engrams.core import Json
+from engrams.models.embed.families import make_card
 from engrams.models.embed.remote import RemoteEmbedder, parse_list, parse_vector
-from engrams.models.httpclient import HttpClient, parse_address
+from engrams.models.http_client import HttpClient, parse_address
 from engrams.models.retry import RetryPolicy
 from engrams.ports import Clock
 from engrams.settings import EmbedSettings
-from engrams.types import Json
 
 if TYPE_CHECKING:
     import numpy as np

@@ -12,15 +12,9 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from engrams.errors import ModelError
-from engrams.frozendata import dataclass
-from engrams.models.embed.modelfamilies import (
-    Pooling,
-    Purpose,
-    add_prefixes,
-    find_family,
-    make_card,
-)
-from engrams.models.onnxloader import FULL, SMALL, LoadedOnnxModel, load_onnx
+from engrams.frozen_data import dataclass
+from engrams.models.embed.families import Pooling, Purpose, add_prefixes, find_family, make_card
+from engrams.models.onnx_loader import FULL, SMALL, LoadedOnnxModel, load_onnx
 from engrams.ports import EmbedderCard
 from engrams.settings import EmbedSettings
 
@@ -28,7 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from engrams.ports.modelports import Floats
+    from engrams.ports.models import Floats
 
 _EXTRAS = ("config.json", "config_sentence_transformers.json", "1_Pooling/config.json")
 _TOKENS = 256

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from engrams.core import Json
 from engrams.errors import ModelError
-from engrams.models.embed.modelfamilies import make_card
+from engrams.models.embed.families import make_card
 from engrams.models.embed.remote import NO_API, RemoteEmbedder, parse_list, parse_vector
-from engrams.models.httpclient import HttpClient, parse_address
+from engrams.models.http_client import HttpClient, parse_address
 from engrams.models.retry import RetryPolicy
 from engrams.ports import Clock
 from engrams.settings import EmbedSettings
-from engrams.types import Json
 
 if TYPE_CHECKING:
     import numpy as np

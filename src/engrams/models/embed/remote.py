@@ -7,20 +7,20 @@ from collections.abc import Mapping, Sequence
 from threading import Event, Lock
 from typing import TYPE_CHECKING, Protocol
 
+from engrams.core import Json
 from engrams.errors import ModelError
-from engrams.models.chat.chatserverport import mentions
-from engrams.models.embed.modelfamilies import UNKNOWN, Purpose, add_prefixes, with_dimension
-from engrams.models.httpclient import HttpClient, HttpResponse
+from engrams.models.chat.port import mentions
+from engrams.models.embed.families import UNKNOWN, Purpose, add_prefixes, with_dimension
+from engrams.models.http_client import HttpClient, HttpResponse
 from engrams.models.retry import RetryPolicy, status_error, with_retries
 from engrams.ports import Clock, EmbedderCard
 from engrams.settings import EmbedSettings
-from engrams.types import Json
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
-    from engrams.ports.modelports import Floats
+    from engrams.ports.models import Floats
 
 # About 5,000 tokens of any script: under the 8,191 of the usual servers, far over any single memory
 # worth one vector.

@@ -6,12 +6,12 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from engrams.core import Json
 from engrams.errors import ModelError
-from engrams.models.httpclient import HttpClient, parse_address
+from engrams.models.http_client import HttpClient, parse_address
 from engrams.models.rerank.score import CANDIDATE, QUERY_TAIL, sigmoid
 from engrams.models.retry import status_error
 from engrams.ports import Clock, RerankRequest
-from engrams.types import Json
 
 
 class HttpReranker:

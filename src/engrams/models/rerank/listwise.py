@@ -12,10 +12,10 @@ from enum import StrEnum
 from typing import Any, TypeAlias, assert_never
 
 from engrams.errors import BudgetError, ModelError
-from engrams.frozendata import dataclass
-from engrams.models.chat.jsonrepair import parse
-from engrams.models.chat.schemacheck import check
-from engrams.models.chat.structuredoutput import is_unusable
+from engrams.frozen_data import dataclass
+from engrams.models.chat.json_repair import parse
+from engrams.models.chat.schema_check import check
+from engrams.models.chat.structured_output import is_unusable
 from engrams.models.rerank.score import CANDIDATE, QUERY_TAIL
 from engrams.ports import ChatAnswer, ChatMessage, ChatModel, ChatRequest, Clock, RerankRequest
 from engrams.prompts import load, quote

@@ -10,7 +10,7 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from engrams.models.tokens.tokenestimate import estimate_tokens
+from engrams.models.tokens.estimate import estimate_tokens
 from engrams.ports import Clock
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import field
 
-from engrams.frozendata import dataclass
-from engrams.read.entities.cuewords import VAGUE
-from engrams.read.entities.namefinder import MemoryNames
+from engrams.frozen_data import dataclass
+from engrams.read.entities.cue_words import VAGUE
+from engrams.read.entities.name_finder import MemoryNames
 
 _LEAST = 2
 """Statements that make a theme."""

@@ -14,15 +14,15 @@ import psycopg_pool
 from psycopg import errors
 from psycopg_pool import ConnectionPool
 
+from engrams.core import Scope
 from engrams.errors import ClosedError
 from engrams.settings import StoreSettings
-from engrams.store.postgres.errormapping import map_errors, name_place, read_address
-from engrams.store.postgres.jobnotices import NOTICE
-from engrams.store.postgres.pipelinedconnection import PipelinedConnection, SentStatement
-from engrams.store.postgres.sqltranslation import translate
-from engrams.store.postgres.textescaping import make_adapters
-from engrams.store.processforks import register
-from engrams.types import Scope
+from engrams.store.postgres.error_mapping import map_errors, name_place, read_address
+from engrams.store.postgres.job_notices import NOTICE
+from engrams.store.postgres.pipelined_connection import PipelinedConnection, SentStatement
+from engrams.store.postgres.sql_translation import translate
+from engrams.store.postgres.text_escaping import make_adapters
+from engrams.store.process_forks import register
 
 T = TypeVar("T")
 P = ParamSpec("P")

@@ -8,11 +8,11 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from engrams.store.postgres.database import OwnerConnection
-from engrams.store.sql.namedqueries import SqlConnection, fetch_one, stream_rows
+from engrams.store.sql.named_queries import SqlConnection, fetch_one, stream_rows
 from engrams.text.normalize import fold
 
 if TYPE_CHECKING:
-    from engrams.store.index import OwnerSearchIndex
+    from engrams.index import OwnerSearchIndex
 
 
 class PostgresDialect:

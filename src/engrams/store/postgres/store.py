@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from engrams.core import Edge, EdgeType, Json, Record, Scope
 from engrams.ports import (
     Clock,
     CommitResult,
@@ -22,20 +23,19 @@ from engrams.settings import StoreSettings
 from engrams.store.postgres.database import KEEP_ALIVE, PostgresDatabase
 from engrams.store.postgres.dialect import PostgresDialect
 from engrams.store.postgres.fleet import PostgresFleetTables
-from engrams.store.postgres.jobnotices import JobNoticeListener
-from engrams.store.postgres.keptreads import MARK, MarkedReads, OwnerReadCache, read_commit
-from engrams.store.postgres.schemasetup import APPLIED, compare_schema, require_schema
-from engrams.store.sql import jobqueue, linkqueries, recordqueries
-from engrams.store.sql.namedqueries import (
+from engrams.store.postgres.job_notices import JobNoticeListener
+from engrams.store.postgres.kept_reads import MARK, MarkedReads, OwnerReadCache, read_commit
+from engrams.store.postgres.schema_setup import APPLIED, compare_schema, require_schema
+from engrams.store.sql import job_queue, link_queries, record_queries
+from engrams.store.sql.named_queries import (
     SqlConnection,
     execute,
     fetch_composed,
     fetch_first,
     fetch_one,
 )
-from engrams.store.sql.rowconversion import decode_record, is_short
+from engrams.store.sql.row_conversion import decode_record, is_short
 from engrams.store.sql.store import SqlStore
-from engrams.types import Edge, EdgeType, Json, Record, Scope
 
 _following = threading.Lock()
 _COUNTED_OWNERS = "SELECT owner FROM owners UNION SELECT owner FROM tallies ORDER BY owner"
@@ -113,7 +113,7 @@ class PostgresStore(SqlStore):
                 return kept
             reads = MarkedReads()
         marks, rows = self._database.ask_together(
-            reach.owner, (MARK, (key,)), recordqueries.build_speakers(reach)
+            reach.owner, (MARK, (key,)), record_queries.build_speakers(reach)
         )
         commit = read_commit(marks)
         if not self._reads.accept(key, reads, commit):
@@ -152,12 +152,14 @@ class PostgresStore(SqlStore):
         edges = list[Any]()
         rows = list[Any]()
         if needed or not commit or reads.commit != commit:
-            asked = linkqueries.build_surroundings(owner, fresh, [*needed], types) if needed else ()
+            asked = (
+                link_queries.build_surroundings(owner, fresh, [*needed], types) if needed else ()
+            )
             marks, *answers = self._database.ask_together(owner, (MARK, (owner.key,)), *asked)
             if not self._reads.accept(owner.key, reads, read_commit(marks)):
                 return None
             edges, rows = answers or (edges, rows)
-        added = reads.add_edges(fresh, linkqueries.decode_edges(owner, edges))
+        added = reads.add_edges(fresh, link_queries.decode_edges(owner, edges))
         records = {row[0]: decode_record(row, cached=False) for row in rows}
         around = reads.list_edges(ids)
         wanted = _list_leading(ids, around, types)
@@ -175,9 +177,9 @@ class PostgresStore(SqlStore):
     def claim(self, claim: JobClaim) -> Job | None:
         for _ in range(_CLAIMS):
             with self._database.asking(None) as connection:
-                if not jobqueue.is_claimable(connection, claim):
+                if not job_queue.is_claimable(connection, claim):
                     return None
-            job = self._database.write(None, jobqueue.claim, claim)
+            job = self._database.write(None, job_queue.claim, claim)
             if job is not None:
                 return job
             # Another one is taking a job, or adding to it: until that is done, nobody knows whether

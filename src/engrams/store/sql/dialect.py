@@ -6,11 +6,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
-from engrams.store.sql.namedqueries import SqlConnection
-from engrams.types import Scope
+from engrams.core import Scope
+from engrams.store.sql.named_queries import SqlConnection
 
 if TYPE_CHECKING:
-    from engrams.store.index import OwnerSearchIndex
+    from engrams.index import OwnerSearchIndex
 
 T = TypeVar("T")
 P = ParamSpec("P")

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from engrams.core import Edge, EdgeType, HistoryEntry, Meta, Record, Scope, Topic
 from engrams.ports import (
     CandidatePool,
     CandidateSearchQuery,
@@ -29,16 +30,15 @@ from engrams.ports import (
     WriteBatch,
 )
 from engrams.settings import StoreSettings
-from engrams.store.sql import jobqueue, linkqueries, modelusage, recordqueries, sessionstates
+from engrams.store.sql import job_queue, link_queries, model_usage, record_queries, session_states
 from engrams.store.sql.dialect import SqlDatabase, SqlDialect
-from engrams.store.sql.indexcache import IndexFileStore, OwnerIndexCache
-from engrams.store.sql.namedqueries import SqlConnection, execute, execute_counting
-from engrams.store.sql.rowconversion import encode_json
-from engrams.text.textcaches import clear_caches
-from engrams.types import Edge, EdgeType, HistoryEntry, Meta, Record, Scope, Topic
+from engrams.store.sql.index_cache import IndexFileStore, OwnerIndexCache
+from engrams.store.sql.named_queries import SqlConnection, execute, execute_counting
+from engrams.store.sql.row_conversion import encode_json
+from engrams.text.text_caches import clear_caches
 
 if TYPE_CHECKING:
-    from engrams.ports.candidatesearch import Floats
+    from engrams.ports.candidate_search import Floats
 
 
 class SqlStore:
@@ -70,7 +70,7 @@ class SqlStore:
 
     def commit(self, batch: WriteBatch) -> CommitResult:
         # Imported here: a process that only reads does not need it.
-        from engrams.store.sql.batchcommit import BatchCommitter
+        from engrams.store.sql.batch_commit import BatchCommitter
 
         first = next((put.record.scope.owner for put in batch.puts), None)
         run = BatchCommitter(batch, self._dialect).run
@@ -84,47 +84,47 @@ class SqlStore:
         if not ids:
             return ()
         with self._database.asking(owner) as connection:
-            return recordqueries.get_records(connection, owner, ids)
+            return record_queries.get_records(connection, owner, ids)
 
     def find(self, query: RecordQuery) -> RecordPage:
         now = self._clock()
         with (self._database.reading if query.after else self._database.asking)(
             query.reach.owner
         ) as connection:
-            return recordqueries.find_page(connection, query, now)
+            return record_queries.find_page(connection, query, now)
 
     def slots(self, query: RecordQuery) -> tuple[FactSlot, ...]:
         now = self._clock()
         with self._database.asking(query.reach.owner) as connection:
-            return recordqueries.find_slots(connection, query, now)
+            return record_queries.find_slots(connection, query, now)
 
     def history(self, owner: Scope, id: str) -> tuple[HistoryEntry, ...]:
         with self._database.reading(owner) as connection:
-            return recordqueries.read_history(connection, owner, id)
+            return record_queries.read_history(connection, owner, id)
 
     def changes(self, owner: Scope, after: int, limit: int) -> ChangedRecords:
         with self._database.reading(owner) as connection:
-            return recordqueries.find_changed(connection, owner, after, limit)
+            return record_queries.find_changed(connection, owner, after, limit)
 
     def find_change(self, owner: Scope, back: int) -> int:
         with self._database.asking(owner) as connection:
-            return recordqueries.find_change(connection, owner, back)
+            return record_queries.find_change(connection, owner, back)
 
     def scopes(self, owner: Scope | None) -> tuple[Scope, ...]:
         with self._database.asking(owner) as connection:
-            return recordqueries.list_scopes(connection, owner)
+            return record_queries.list_scopes(connection, owner)
 
     def count_scopes(self, owner: Scope) -> Mapping[Scope, int]:
         with self._database.asking(owner) as connection:
-            return recordqueries.count_scopes(connection, owner)
+            return record_queries.count_scopes(connection, owner)
 
     def storage(self, owner: Scope) -> StorageUse:
         with self._database.asking(owner) as connection:
-            return recordqueries.measure_storage(connection, owner)
+            return record_queries.measure_storage(connection, owner)
 
     def counts(self, reach: ScopeReach | None) -> Mapping[str, Mapping[str, int]]:
         with self._database.reading(reach.owner if reach else None) as connection:
-            return recordqueries.count_records(connection, reach)
+            return record_queries.count_records(connection, reach)
 
     def purge(
         self,
@@ -134,10 +134,10 @@ class SqlStore:
         rewrites: WriteBatch | None = None,
         words: Sequence[str] = (),
     ) -> PurgeReport:
-        from engrams.store.sql import recordpurge
-        from engrams.store.sql.batchcommit import BatchCommitter
+        from engrams.store.sql import record_purge
+        from engrams.store.sql.batch_commit import BatchCommitter
 
-        nothing = dict.fromkeys(recordpurge.PLACES, 0)
+        nothing = dict.fromkeys(record_purge.PLACES, 0)
         if not self._database.exists:
             return PurgeReport(removed=nothing, remaining=nothing)
 
@@ -145,15 +145,15 @@ class SqlStore:
             if rewrites is not None:
                 BatchCommitter(rewrites, self._dialect).run(connection)
 
-        given = recordpurge.PurgeRewritePlan(
+        given = record_purge.PurgeRewritePlan(
             [change.id for change in rewrites.changes] if rewrites else [], rewrite, words
         )
 
         def erase(
             connection: SqlConnection,
-        ) -> tuple[Mapping[str, int], recordpurge.PurgeVerificationData]:
+        ) -> tuple[Mapping[str, int], record_purge.PurgeVerificationData]:
             self._index_cache.unmark(connection, owner)
-            return recordpurge.erase_records(connection, self._dialect, owner, ids, at, given)
+            return record_purge.erase_records(connection, self._dialect, owner, ids, at, given)
 
         removed, traces = self._database.write(owner, erase)
         files = self._index_cache.drop(owner)
@@ -161,7 +161,7 @@ class SqlStore:
         # The log still holds earlier pages.
         log = 0 if self._database.checkpoint() else 1
         with self._database.reading(owner) as connection:
-            remaining = recordpurge.count_remaining(connection, self._dialect, traces)
+            remaining = record_purge.count_remaining(connection, self._dialect, traces)
         remaining = {**nothing, **remaining, "log": log, "index": files}
         return PurgeReport(
             {**nothing, **removed, "log": 1 - log}, remaining, unquoted=traces.unquoted
@@ -169,11 +169,11 @@ class SqlStore:
 
     def missing(self, model: str, after: str, limit: int) -> tuple[Record, ...]:
         with self._database.asking(None) as connection:
-            return recordqueries.find_unembedded(connection, model, after, limit)
+            return record_queries.find_unembedded(connection, model, after, limit)
 
     def outbox(self, limit: int) -> tuple[OutboxEntry, ...]:
         with self._database.asking(None) as connection:
-            return recordqueries.read_outbox(connection, limit)
+            return record_queries.read_outbox(connection, limit)
 
     def clear(self, ids: Sequence[int]) -> None:
         if ids and self._database.exists:
@@ -197,21 +197,21 @@ class SqlStore:
 
     def speakers(self, reach: ScopeReach) -> Mapping[str, int]:
         with self._database.asking(reach.owner) as connection:
-            return dict(recordqueries.find_speakers(connection, reach))
+            return dict(record_queries.find_speakers(connection, reach))
 
     def vectors(self, owner: Scope, ids: Sequence[str], model: str) -> Floats:
         with self._database.reading(owner) as connection:
-            return recordqueries.fetch_vectors(connection, owner, ids, model)
+            return record_queries.fetch_vectors(connection, owner, ids, model)
 
     def edges(
         self, owner: Scope, nodes: Sequence[str], types: Sequence[EdgeType] = ()
     ) -> tuple[Edge, ...]:
         with self._database.asking(owner) as connection:
-            return linkqueries.find_edges(connection, owner, nodes, types)
+            return link_queries.find_edges(connection, owner, nodes, types)
 
     def topics(self, reach: ScopeReach) -> tuple[Topic, ...]:
         with self._database.asking(reach.owner) as connection:
-            return linkqueries.list_topics(connection, reach)
+            return link_queries.list_topics(connection, reach)
 
     # ----------------------------------------------------------------------------------------------
     # jobs
@@ -220,51 +220,52 @@ class SqlStore:
         if not specs:
             return ()
         return self._database.write(
-            None, lambda connection: tuple(jobqueue.enqueue(connection, spec, at) for spec in specs)
+            None,
+            lambda connection: tuple(job_queue.enqueue(connection, spec, at) for spec in specs),
         )
 
     def claim(self, claim: JobClaim) -> Job | None:
         # Workers ask often, mostly in vain: check before taking the write lock.
         with self._database.asking(None) as connection:
-            if not jobqueue.is_claimable(connection, claim):
+            if not job_queue.is_claimable(connection, claim):
                 return None
         # A claim that a power failure undoes is a job that waits again: no disk need be waited for.
         return self._database.write_unsynced(
-            None, lambda connection: jobqueue.claim(connection, claim)
+            None, lambda connection: job_queue.claim(connection, claim)
         )
 
     def renew(self, lease: str, until: datetime) -> bool:
         return self._database.exists and self._database.write_unsynced(
-            None, lambda connection: jobqueue.renew(connection, lease, until)
+            None, lambda connection: job_queue.renew(connection, lease, until)
         )
 
     def keep(self, lease: str, payload: Meta) -> bool:
-        return self._database.exists and self._database.write(None, jobqueue.keep, lease, payload)
+        return self._database.exists and self._database.write(None, job_queue.keep, lease, payload)
 
     def finish(self, lease: str, at: datetime) -> bool:
-        return self._database.exists and self._database.write(None, jobqueue.finish, lease, at)
+        return self._database.exists and self._database.write(None, job_queue.finish, lease, at)
 
     def fail(self, failure: JobFailure) -> bool:
-        return self._database.exists and self._database.write(None, jobqueue.fail, failure)
+        return self._database.exists and self._database.write(None, job_queue.fail, failure)
 
     def queue(self, states: Sequence[str] = (), limit: int = 100) -> tuple[Job, ...]:
         with self._database.asking(None) as connection:
-            return jobqueue.list_jobs(connection, states, limit)
+            return job_queue.list_jobs(connection, states, limit)
 
     def waiting(self, kind: str, prefix: str) -> tuple[Job, ...]:
         with self._database.asking(None) as connection:
-            return jobqueue.find_waiting(connection, kind, prefix)
+            return job_queue.find_waiting(connection, kind, prefix)
 
     def workload(self) -> Mapping[str, Mapping[str, int]]:
         with self._database.asking(None) as connection:
-            return jobqueue.count_workload(connection)
+            return job_queue.count_workload(connection)
 
     def retry(self, ids: Sequence[str], at: datetime) -> int:
-        return self._database.write(None, jobqueue.retry, ids, at) if self._database.exists else 0
+        return self._database.write(None, job_queue.retry, ids, at) if self._database.exists else 0
 
     def next_due(self, kinds: Sequence[str] = ()) -> datetime | None:
         with self._database.asking(None) as connection:
-            return jobqueue.find_next_due(connection, kinds)
+            return job_queue.find_next_due(connection, kinds)
 
     def follow(self, wake: Callable[[], object]) -> None:
         """Do nothing: workers look by themselves."""
@@ -282,8 +283,8 @@ class SqlStore:
     def spend(self, day: str, calls: int, tokens: int) -> tuple[int, int]:
         if not calls and not tokens:
             with self._database.asking(None) as connection:
-                return modelusage.read_spend(connection, day)
-        return self._database.write(None, modelusage.add_spend, day, calls, tokens)
+                return model_usage.read_spend(connection, day)
+        return self._database.write(None, model_usage.add_spend, day, calls, tokens)
 
     def count_requests(
         self, window: RequestWindow, now: datetime, account: str, number: int
@@ -291,41 +292,41 @@ class SqlStore:
         if number:
             return self._database.write_unsynced(
                 None,
-                lambda connection: modelusage.add_requests(
+                lambda connection: model_usage.add_requests(
                     connection, window, now, account, number
                 ),
             )
         with self._database.asking(None) as connection:
-            return modelusage.read_requests(connection, window, now, account)
+            return model_usage.read_requests(connection, window, now, account)
 
     def record_pace(self, model: str, seconds: float) -> None:
-        self._database.write(None, modelusage.record_pace, model, seconds)
+        self._database.write(None, model_usage.record_pace, model, seconds)
 
     def load_pace(self, model: str) -> tuple[float, ...]:
         with self._database.asking(None) as connection:
-            return modelusage.load_pace(connection, model)
+            return model_usage.load_pace(connection, model)
 
     # ----------------------------------------------------------------------------------------------
     # sessions
 
     def load(self, owner: Scope, id: str) -> SessionRow | None:
         with self._database.asking(owner) as connection:
-            return sessionstates.load_session(connection, owner, id)
+            return session_states.load_session(connection, owner, id)
 
     def save(self, row: SessionRow, expect: int | None = None) -> SessionRow:
-        return self._database.write(row.scope.owner, sessionstates.save_session, row, expect)
+        return self._database.write(row.scope.owner, session_states.save_session, row, expect)
 
     def idle(self, before: datetime, limit: int = 100) -> tuple[SessionRow, ...]:
         with self._database.asking(None) as connection:
-            return sessionstates.find_idle(connection, before, limit)
+            return session_states.find_idle(connection, before, limit)
 
     def sessions(self, reach: ScopeReach, limit: int = 100) -> tuple[SessionRow, ...]:
         with self._database.asking(reach.owner) as connection:
-            return sessionstates.list_sessions(connection, reach, limit)
+            return session_states.list_sessions(connection, reach, limit)
 
     def load_state(self, owner: Scope, name: str) -> OwnerStateRow:
         with self._database.asking(owner) as connection:
-            return sessionstates.load_state(connection, owner, name)
+            return session_states.load_state(connection, owner, name)
 
     def save_state(self, row: OwnerStateRow, expect: int | None = None) -> OwnerStateRow:
-        return self._database.write(row.owner, sessionstates.save_state, row, expect)
+        return self._database.write(row.owner, session_states.save_state, row, expect)

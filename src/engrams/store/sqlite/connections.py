@@ -14,10 +14,10 @@ from urllib.parse import quote
 import apsw
 
 from engrams import encryption
-from engrams.encryption.keyheader import sync_folder
+from engrams.encryption.header import sync_folder
 from engrams.settings import StoreSettings
-from engrams.store.sql.namedqueries import query
-from engrams.store.sqlite.errormapping import is_full
+from engrams.store.sql.named_queries import query
+from engrams.store.sqlite.error_mapping import is_full
 from engrams.text.normalize import fold
 
 _BUSY_STEP = 0.004

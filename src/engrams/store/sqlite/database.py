@@ -13,16 +13,17 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 import apsw
 
 from engrams import encryption
+from engrams.core import Scope
 from engrams.errors import ClosedError, EngramsError
-from engrams.frozendata import dataclass
+from engrams.frozen_data import dataclass
 from engrams.ports import Clock
 from engrams.settings import StoreSettings
-from engrams.store.processforks import register
-from engrams.store.sql.namedqueries import query
-from engrams.store.sqlite import connections, databaserepair, schemasetup
+from engrams.store.process_forks import register
+from engrams.store.sql.named_queries import query
+from engrams.store.sqlite import connections, schema_setup
 from engrams.store.sqlite.connections import ReaderConnectionPool, WriteLock
-from engrams.store.sqlite.errormapping import MAPPED_ERRORS, to_engrams_error
-from engrams.types import Scope
+from engrams.store.sqlite.error_mapping import MAPPED_ERRORS, to_engrams_error
+from engrams.store.sqlite.rescue import database_repair
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -183,7 +184,7 @@ class SqliteDatabase:
 
     def _open_blank(self) -> apsw.Connection:
         connection = connections.open_memory(self.settings)
-        schemasetup.prepare(connection, self.label, None)
+        schema_setup.prepare(connection, self.label, None)
         return connection
 
     # ----------------------------------------------------------------------------------------------
@@ -302,10 +303,10 @@ class SqliteDatabase:
                 ticket.value = ticket.work(connection, *ticket.given, **ticket.options)
         except (apsw.CorruptError, apsw.ConstraintError, apsw.SQLError):
             # A damaged full-text index causes both, and can be rebuilt.
-            if databaserepair.has_working_index(self._connection()):
+            if database_repair.has_working_index(self._connection()):
                 raise
             with self._transaction() as connection:
-                self.notes.append(databaserepair.rebuild_index(connection))
+                self.notes.append(database_repair.rebuild_index(connection))
             with self._transaction() as connection:
                 ticket.value = ticket.work(connection, *ticket.given, **ticket.options)
         ticket.error = None
@@ -382,7 +383,9 @@ class SqliteDatabase:
                     self._pool.close()
                     self._pool = None
                 if identity is not None:
-                    self.notes.extend(databaserepair.prepare(self.path, self.settings, self._clock))
+                    self.notes.extend(
+                        database_repair.prepare(self.path, self.settings, self._clock)
+                    )
                 self._identity = _identity(self.path)
         return self._identity is not None
 

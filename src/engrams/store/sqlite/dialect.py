@@ -7,10 +7,16 @@ from array import array
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from engrams.store.sql.namedqueries import SqlConnection, execute, fetch_all, fetch_first, fetch_one
+from engrams.store.sql.named_queries import (
+    SqlConnection,
+    execute,
+    fetch_all,
+    fetch_first,
+    fetch_one,
+)
 
 if TYPE_CHECKING:
-    from engrams.store.index import OwnerSearchIndex
+    from engrams.index import OwnerSearchIndex
 
 
 _LARGEST = 200_000

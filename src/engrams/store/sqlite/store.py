@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from engrams.core import Edge, EdgeType, Json, Record, Scope
 from engrams.ports import Clock, ReachSurvey, RecordPage, RecordQuery, ScopeReach
 from engrams.settings import StoreSettings
-from engrams.store.sql import recordqueries
+from engrams.store.sql import record_queries
 from engrams.store.sql.store import SqlStore
-from engrams.store.sqlite.committedreads import CommittedReadCache, CommittedReads
+from engrams.store.sqlite.committed_reads import CommittedReadCache, CommittedReads
 from engrams.store.sqlite.database import SqliteDatabase
 from engrams.store.sqlite.dialect import SqliteDialect
-from engrams.store.sqlite.indexfiles import SqliteIndexFiles
-from engrams.types import Edge, EdgeType, Json, Record, Scope
+from engrams.store.sqlite.index_files import SqliteIndexFiles
 
 if TYPE_CHECKING:
     import apsw
@@ -55,7 +55,7 @@ class SqliteStore(SqlStore):
             reads = self._get_reads(connection, owner)
             if (kept := reads.surveys.get(reach)) is None:
                 kept = ReachSurvey(
-                    dict(recordqueries.find_speakers(connection, reach)), reads.last_change
+                    dict(record_queries.find_speakers(connection, reach)), reads.last_change
                 )
                 self._reads.keep_survey(reads, reach, kept)
             return kept
@@ -108,6 +108,6 @@ class SqliteStore(SqlStore):
         return self._reads.get(connection, self._database.generation, owner)
 
     def check(self, repair: bool) -> Mapping[str, Json]:
-        from engrams.store.sqlite import databasecheck
+        from engrams.store.sqlite import database_check
 
-        return databasecheck.check_database(self._database, repair, self._clock)
+        return database_check.check_database(self._database, repair, self._clock)

@@ -11,16 +11,16 @@ from contextlib import contextmanager
 from dataclasses import field
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from engrams import clock
+from engrams.core import clock
 from engrams.errors import EngramsError, InputError
-from engrams.frozendata import dataclass
-from engrams.surfaces.cli.globaloptions import GlobalOptions, flatten_options, new_app
-from engrams.surfaces.cli.memoryformat import hit_to_dict, speaker_name
-from engrams.surfaces.cli.resultoutput import clean, emit, fit_line, format_time, note, paint, say
+from engrams.frozen_data import dataclass
+from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
+from engrams.surfaces.cli.output import clean, emit, fit_line, format_time, note, paint, say
+from engrams.surfaces.cli.render import hit_to_dict, speaker_name
 
 if TYPE_CHECKING:
+    from engrams.core import Hit, Receipt, Record
     from engrams.engine import MemoryEngine
-    from engrams.types import Hit, Receipt, Record
 
 app = new_app()
 
@@ -89,7 +89,7 @@ class TerminalChatSession:
         return self._answer_and_keep(text)
 
     def _answer_and_keep(self, text: str) -> str:
-        from engrams.types import Turn
+        from engrams.core import Turn
 
         self.last_question = text
         if self.engine.chat_model is None:
@@ -143,7 +143,7 @@ class TerminalChatSession:
 
     def _end(self) -> str:
         """End the session and begin another; tell what became of it."""
-        from engrams.clock import new_id
+        from engrams.core.clock import new_id
 
         sessions = self.engine.sessions
         ended = self.session
@@ -214,7 +214,7 @@ class TerminalChatSession:
         return reply
 
     def _explain_last(self) -> str:
-        from engrams.surfaces.cli.memoryformat import explain_parts
+        from engrams.surfaces.cli.render import explain_parts
 
         if not self.hits:
             return (
@@ -228,7 +228,7 @@ class TerminalChatSession:
         )
 
     def _list_facts(self, words: str) -> str:
-        from engrams.types import Kind
+        from engrams.core import Kind
 
         kinds = (
             Kind.FACT,

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from engrams.surfaces.cli.globaloptions import GlobalOptions, flatten_options, new_app
-from engrams.surfaces.cli.resultoutput import clean, emit, fit_line, note, paint, say, show_progress
+from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
+from engrams.surfaces.cli.output import clean, emit, fit_line, note, paint, say, show_progress
 
 if TYPE_CHECKING:
+    from engrams.core import SearchResult
     from engrams.demo import DemoSampleQuestion
     from engrams.engine import MemoryEngine
-    from engrams.types import SearchResult
 
 app = new_app()
 

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from engrams.errors import EngramsError, StoreError, install_hint
-from engrams.frozendata import dataclass
+from engrams.frozen_data import dataclass
 from engrams.ports import EMBED, JobSpec
-from engrams.surfaces.cli.globaloptions import GlobalOptions, flatten_options, new_app
-from engrams.surfaces.cli.resultoutput import clean, emit, paint, say
-from engrams.surfaces.cli.runningserver import find_server
+from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
+from engrams.surfaces.cli.output import clean, emit, paint, say
+from engrams.surfaces.cli.running_server import find_server
 
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
@@ -103,7 +103,7 @@ def run_checks(
     yield from _check_encryption(settings)
     yield from _check_server(settings)
     yield from _check_upstream(settings, offline=offline)
-    from engrams.build import connection
+    from engrams.composition import connection
 
     if (wrong := connection.find_chat_problem(settings.chat)) is not None:
         yield DoctorCheckResult("chat", "fail", wrong.message, wrong.hint)
@@ -133,7 +133,7 @@ def _rescue(options: GlobalOptions, settings: Settings) -> Iterator[DoctorCheckR
     except StoreError as problem:
         if "damaged" not in problem.message:
             raise
-    from engrams.build import rescue
+    from engrams.composition import rescue
 
     yield DoctorCheckResult(
         "rescue",
@@ -226,7 +226,7 @@ def _check_server(settings: Settings) -> Iterator[DoctorCheckResult]:
 
 def _check_upstream(settings: Settings, *, offline: bool) -> Iterator[DoctorCheckResult]:
     """Tell if the model server behind the proxy takes connections."""
-    from engrams.build import find_connection_problem
+    from engrams.composition import find_connection_problem
 
     url = settings.serve.upstream
     if not url:
@@ -249,7 +249,7 @@ def _check_encryption(settings: Settings) -> Iterator[DoctorCheckResult]:
     """Tell how the home is encrypted, where the database is in it."""
     if settings.incognito or settings.store.url or not settings.home.expanduser().is_dir():
         return
-    from engrams.build import encryption_status
+    from engrams.composition import encryption_status
 
     try:
         found = encryption_status(settings)
@@ -405,7 +405,7 @@ def _check_embedder(engine: MemoryEngine) -> DoctorCheckResult:
 
 def _check_cosines(engine: MemoryEngine, settings: Settings) -> Iterator[DoctorCheckResult]:
     """Tell which model the preset's cosines are for, and their use."""
-    from engrams.build import translate_preset
+    from engrams.composition import translate_preset
 
     model = settings.embed.cosine_model
     card = engine.embedder.card
@@ -438,7 +438,7 @@ def _check_chat(engine: MemoryEngine, *, offline: bool) -> DoctorCheckResult:
         )
     if offline:
         return DoctorCheckResult("chat", "info", f"{model.name}, not called")
-    from engrams.build import connection
+    from engrams.composition import connection
 
     found = connection.check_model(model)
     return DoctorCheckResult("chat", found.state, found.detail, found.hint)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from engrams.errors import InputError
-from engrams.surfaces.cli.globaloptions import GlobalOptions, flatten_options, new_app
-from engrams.surfaces.cli.resultoutput import clean, emit, note, say, show_progress
+from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
+from engrams.surfaces.cli.output import clean, emit, note, say, show_progress
 
 if TYPE_CHECKING:
-    from engrams.build import HomeEncryptionStatus
+    from engrams.composition import HomeEncryptionStatus
     from engrams.settings import EncryptionSettings, Settings
 
 app = new_app()
@@ -58,7 +58,7 @@ def encrypt(
         raise InputError(
             "--status, --rekey and --off exclude each other.", hint="Give one of them."
         )
-    from engrams import build
+    from engrams import composition
 
     settings = options.load().settings
     written = 0
@@ -66,7 +66,7 @@ def encrypt(
         source = _choose_source(settings, key, key_file, rekey)
         with show_progress("encrypting", quiet=options.json) as bar:
             written = _change(settings, rekey, off, source, bar)
-    shown = _describe(build.encryption_status(settings))
+    shown = _describe(composition.encryption_status(settings))
     if options.json:
         emit(shown | ({} if status else {"written": written}))
         return
@@ -78,22 +78,22 @@ def encrypt(
 def _change(
     settings: Settings, rekey: bool, off: bool, source: EncryptionSettings, bar: Any
 ) -> int:
-    from engrams import build
+    from engrams import composition
 
     if off:
-        return build.decrypt(settings, report=bar)
+        return composition.decrypt(settings, report=bar)
     if rekey:
         passphrase = (
             (os.environ.get(_NEW) or _ask("New passphrase")) if source.key == "passphrase" else ""
         )
-        return build.rekey(settings, source, passphrase=passphrase, report=bar)
-    first = source.key == "passphrase" and not build.encryption_status(settings).source
+        return composition.rekey(settings, source, passphrase=passphrase, report=bar)
+    first = source.key == "passphrase" and not composition.encryption_status(settings).source
     passphrase = (
         (source.passphrase or os.environ.get("ENGRAMS_PASSPHRASE") or _ask("Passphrase"))
         if first
         else ""
     )
-    return build.encrypt(
+    return composition.encrypt(
         settings.model_copy(update={"encryption": source}), passphrase=passphrase, report=bar
     )
 
@@ -102,11 +102,11 @@ def _choose_source(
     settings: Settings, key: str | None, key_file: str | None, rekey: bool
 ) -> EncryptionSettings:
     """Choose the key's source; a new key has the old one's."""
-    from engrams import build
+    from engrams import composition
     from engrams.settings import EncryptionSettings
 
     if rekey and key is None and key_file is None:
-        told = build.encryption_status(settings)
+        told = composition.encryption_status(settings)
         key = told.source or None
         key_file = told.place if told.source == "file" else None
     key = key or ("file" if key_file else None)
@@ -117,7 +117,7 @@ def _choose_source(
 
 
 def _ask(prompt: str) -> str:
-    from engrams.encryption.keysources import ask_passphrase
+    from engrams.encryption.key_sources import ask_passphrase
 
     return ask_passphrase(prompt, twice=True)
 

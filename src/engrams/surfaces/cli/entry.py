@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import NoReturn
 
-from engrams.surfaces.cli.commandtable import SERVED, arrange
+from engrams.surfaces.cli.command_table import SERVED, arrange
 
 _HELP = frozenset({"-h", "--help"})
 _WAIT_SECONDS = 3600.0
@@ -29,12 +29,12 @@ def run() -> NoReturn:
         print(__version__)
         sys.exit(0)
     if arguments in (["--help"], ["-h"]):
-        from engrams.surfaces.cli.commandhelp import format_overview
+        from engrams.surfaces.cli.command_help import format_overview
 
         sys.stdout.write(format_overview())
         sys.exit(0)
     if arguments[:1] == ["hook"] and not _HELP & set(arguments):
-        sys.exit(import_module("engrams.surfaces.hook.hookentry").main(arguments[1:]))
+        sys.exit(import_module("engrams.surfaces.hook.entry").main(arguments[1:]))
     if arguments and arguments[0] in SERVED and not _HELP & set(arguments):
         try:
             code = ask_server(arguments)
@@ -57,7 +57,7 @@ def ask_server(arguments: Sequence[str]) -> int | None:
     """
     if any(word in _FILES or word.startswith(("--file=", "-f")) for word in arguments):
         return None  # what is read here is not sent around
-    from engrams.ipc.commandclient import MOST_SECONDS, CommandClient, find_option
+    from engrams.ipc.command_client import MOST_SECONDS, CommandClient, find_option
 
     seconds = _WAIT_SECONDS if "--wait" in arguments else MOST_SECONDS
     client = CommandClient(arguments, find_option(arguments, "--home"), seconds=seconds)
@@ -80,7 +80,7 @@ def _share_identity(key: str, at: float, reason: str) -> None:
     """Let the command that runs here know the call."""
     from datetime import UTC, datetime
 
-    from engrams.ipc.callidentity import IDENTITY, CallIdentity
+    from engrams.ipc.call_identity import IDENTITY, CallIdentity
 
     IDENTITY.set(CallIdentity(key, datetime.fromtimestamp(at, UTC), reason))
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from engrams.surfaces.cli.resultoutput import clean, fit_line, paint, print_table, say
+from engrams.surfaces.cli.output import clean, fit_line, paint, print_table, say
 
 if TYPE_CHECKING:
-    from engrams.types import Hit, SearchResult, SearchTraceRow, Trace
+    from engrams.core import Hit, SearchResult, SearchTraceRow, Trace
 
 _GROUPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("meaning", ("cos", "cosctx", "cosnext")),

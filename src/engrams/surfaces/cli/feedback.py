@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from engrams.surfaces.cli.globaloptions import GlobalOptions, flatten_options, new_app
-from engrams.surfaces.cli.logcommands import new_log_group, print_outcome
-from engrams.types.logenums import FeedbackLabel, FeedbackSource, SessionMedium
+from engrams.core.log_enums import FeedbackLabel, FeedbackSource, SessionMedium
+from engrams.surfaces.cli.logs import new_log_group, print_outcome
+from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 
 _COLUMNS = {
     "given": "at",
@@ -43,11 +43,11 @@ def add(
     ] = "",
 ) -> None:
     """Store one person's (--user) rating of a session. Memory does not change."""
-    from engrams import build
-    from engrams.types import Scope
+    from engrams import composition
+    from engrams.core import Scope
 
     settings = options.load().settings
     owner = Scope(options.scope(settings)).owner.key
-    with closing(build.feedback(settings)) as log:
+    with closing(composition.feedback(settings)) as log:
         outcome = log.add(session, label, source=source, modality=modality, owner=owner, id=id)
     print_outcome(options, outcome)

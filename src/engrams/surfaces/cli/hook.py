@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from engrams.surfaces.cli.globaloptions import HomeOptions, flatten_options, new_app
+from engrams.surfaces.cli.options import HomeOptions, flatten_options, new_app
 
 app = new_app()
 
@@ -56,6 +56,4 @@ def hook(
         word for name, value in named.items() if value is not None for word in (name, str(value))
     ]
     words += [word for pair in options.overrides for word in ("--set", pair)]
-    import_module("engrams.surfaces.hook.hookentry").main(
-        [*words, "--test"] if options.test else words
-    )
+    import_module("engrams.surfaces.hook.entry").main([*words, "--test"] if options.test else words)

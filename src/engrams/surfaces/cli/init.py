@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from engrams.errors import InputError, ModelError
-from engrams.surfaces.cli.globaloptions import GlobalOptions, flatten_options, new_app
-from engrams.surfaces.cli.resultoutput import clean, emit, note, say
+from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
+from engrams.surfaces.cli.output import clean, emit, note, say
 
 if TYPE_CHECKING:
     from engrams.ports import DiscoveredModelServer
@@ -67,7 +67,7 @@ def init(
     ] = False,
 ) -> None:
     """Set memory up: find a language model, try it, and write config.toml."""
-    from engrams.build import connection
+    from engrams.composition import connection
 
     settings = options.load().settings
     file = settings.config_file
@@ -123,7 +123,7 @@ def _choose_server(
     chat: ChatSettings, url: str | None, key: str | None, *, asks: bool
 ) -> tuple[DiscoveredModelServer | None, str | None]:
     """Return the server, None for rules alone, and the key for it."""
-    from engrams.build import connection, find_model_server_at, find_model_servers
+    from engrams.composition import connection, find_model_server_at, find_model_servers
 
     if url is not None:
         known = connection.connect(
@@ -179,8 +179,8 @@ def _choose_model(server: DiscoveredModelServer, model: str | None, *, asks: boo
 
 
 def _try_model(chat: ChatSettings) -> str:
-    from engrams.build import connection
-    from engrams.clock import now
+    from engrams.composition import connection
+    from engrams.core.clock import now
 
     note("Asking it… the first answer of a local model may take a while.")
     found = connection.ModelTrial().run(chat, now)

@@ -31,9 +31,9 @@ from engrams.errors import (
     RefusedError,
     StoreError,
 )
-from engrams.surfaces.cli.commandhelp import ABOUT, MORE
-from engrams.surfaces.cli.commandtable import COMMANDS, arrange
-from engrams.surfaces.cli.resultoutput import note
+from engrams.surfaces.cli.command_help import ABOUT, MORE
+from engrams.surfaces.cli.command_table import COMMANDS, arrange
+from engrams.surfaces.cli.output import note
 
 CODES: tuple[tuple[type[EngramsError], int], ...] = (
     (NotFoundError, 3),

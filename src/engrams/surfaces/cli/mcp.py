@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from engrams.errors import ExtraError, install_hint
-from engrams.surfaces.cli.globaloptions import GlobalOptions, flatten_options, new_app
+from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 
 app = new_app()
 
@@ -52,12 +52,12 @@ def mcp(
         raise ExtraError(
             f"The MCP server's parts are not installed ({problem.name}).", hint=install_hint("mcp")
         ) from None
-    from engrams.types import Scope
+    from engrams.core import Scope
 
     settings = options.load().settings
     if (settings.home.expanduser() / "encryption.json").is_file():
         # A wrong key is said at the start, not at a tool's first call.
-        from engrams.build import unlock
+        from engrams.composition import unlock
 
         unlock(settings)
     scope = Scope(options.scope(settings))

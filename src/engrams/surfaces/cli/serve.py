@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from engrams.errors import ExtraError, install_hint
-from engrams.frozendata import dataclass
-from engrams.surfaces.cli.globaloptions import GlobalOptions, flatten_options, new_app
+from engrams.frozen_data import dataclass
+from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 
 app = new_app()
 

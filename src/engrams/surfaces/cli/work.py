@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from engrams.errors import ExtraError, SettingsError, install_hint
-from engrams.surfaces.cli.globaloptions import GlobalOptions, flatten_options, new_app
+from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
@@ -61,7 +61,7 @@ def work(
     For processes beside `engrams serve` on the same memory. On SIGTERM running jobs end, or go back
     to the queue; exit code 0.
     """
-    from engrams import build
+    from engrams import composition
 
     settings = _choose_settings(
         options.load(), {"jobs.workers": concurrency, "serve.host": host, "serve.port": port}
@@ -70,7 +70,11 @@ def work(
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, lambda *_: ended.set())
     answering = partial(_answer, settings=settings) if port is not None else nullcontext
-    with build.open(settings, helped=True) as engine, answering(engine), _import_files(engine):
+    with (
+        composition.open(settings, helped=True) as engine,
+        answering(engine),
+        _import_files(engine),
+    ):
         engine.work.start()
         sys.stdout.write(
             f"engrams works on jobs, {settings.jobs.workers} at a time. Press Ctrl-C to stop.\n"
@@ -82,19 +86,19 @@ def work(
 @contextmanager
 def _import_files(engine: MemoryEngine) -> Iterator[None]:
     """Import the files that servers receive within the block."""
-    from engrams import build
+    from engrams import composition
 
     if engine.settings.incognito:
         yield
         return
-    with closing(build.uploads(engine)) as uploads:
+    with closing(composition.uploads(engine)) as uploads:
         uploads.work()
         yield
 
 
 def _answer(engine: MemoryEngine, settings: Settings) -> AbstractContextManager[str]:
     try:
-        from engrams.surfaces.http.workerhealth import answer_health
+        from engrams.surfaces.http.worker_health import answer_health
     except ImportError as problem:
         raise ExtraError(
             f"The server's parts are not installed ({problem.name}).", hint=install_hint("server")

@@ -10,18 +10,17 @@ from anyio.to_thread import current_default_thread_limiter
 from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
 
-from engrams import __version__, build
-from engrams.apikeys import RequestQuotaCounter
+from engrams import __version__, composition
+from engrams.api_keys import RequestQuotaCounter
 from engrams.engine import MemoryEngine
 from engrams.errors import EngramsError
 from engrams.settings import Settings
-from engrams.surfaces.http import healthchecks, telemetry
-from engrams.surfaces.http.apikeyauth import ApiKeyMiddleware, RequestRates
-from engrams.surfaces.http.fixedpaths import FixedPathRoute
-from engrams.surfaces.http.loadmounts import ServerMount, load_mounts
-from engrams.surfaces.http.logretention import sweep_logs
-from engrams.surfaces.http.originguard import OriginGuardMiddleware, is_loopback
-from engrams.surfaces.http.requestobservers import (
+from engrams.surfaces.http import health_checks, telemetry
+from engrams.surfaces.http.auth import ApiKeyMiddleware, RequestRates
+from engrams.surfaces.http.fixed_paths import FixedPathRoute
+from engrams.surfaces.http.load_mounts import ServerMount, load_mounts
+from engrams.surfaces.http.origin_guard import OriginGuardMiddleware, is_loopback
+from engrams.surfaces.http.request_observers import (
     OwnerActivityChart,
     RequestMetrics,
     audit_observer,
@@ -30,9 +29,10 @@ from engrams.surfaces.http.requestobservers import (
     trace_observer,
 )
 from engrams.surfaces.http.rest.errors import MethodNotAllowedRoutes
-from engrams.surfaces.http.serverrole import PeerMiddleware, ServerRole
+from engrams.surfaces.http.retention import sweep_logs
+from engrams.surfaces.http.server_role import PeerMiddleware, ServerRole
 from engrams.surfaces.http.telemetry import Observer, TelemetryMiddleware
-from engrams.surfaces.http.threadcounts import count_workers
+from engrams.surfaces.http.thread_counts import count_workers
 
 
 def create_app(
@@ -87,7 +87,7 @@ def create_app(
     if role.links is not None:
         app.add_middleware(PeerMiddleware, links=role.links)
     app.add_exception_handler(EngramsError, telemetry.handle_error)
-    routes = healthchecks.router(engine, settings, chosen, needs_keys(settings))
+    routes = health_checks.router(engine, settings, chosen, needs_keys(settings))
     app.router.routes.extend(routes.routes)
     fallback = MethodNotAllowedRoutes(routes.routes)
     app.router.routes.extend(fallback.routes_for(fallback.paths))
@@ -107,15 +107,15 @@ def needs_keys(settings: Settings) -> bool:
 def _add_middleware(app: FastAPI, engine: MemoryEngine, settings: Settings) -> None:
     """Add middleware: telemetry outermost, then origins, then API keys."""
     serve = settings.serve
-    log = build.audit(settings, engine.now, engine.store)
+    log = composition.audit(settings, engine.now, engine.store)
     activity = OwnerActivityChart(engine.peers)
     metrics = RequestMetrics(engine)
-    keys = build.keys(settings, engine.store)
+    keys = composition.keys(settings, engine.store)
     app.state.audit = log
     app.state.activity = activity
     app.state.keys = keys
-    app.state.safety = build.safety(settings, engine.now, engine.store)
-    app.state.feedback = build.feedback(settings, engine.now, engine.store)
+    app.state.safety = composition.safety(settings, engine.now, engine.store)
+    app.state.feedback = composition.feedback(settings, engine.now, engine.store)
     observers: list[Observer | None] = [
         metrics.record,
         chart_observer(activity, engine.now),

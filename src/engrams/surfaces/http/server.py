@@ -20,17 +20,17 @@ import uvicorn
 from fastapi import FastAPI
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-from engrams import build
-from engrams.clock import now
+from engrams import composition
+from engrams.core.clock import now
 from engrams.errors import SettingsError
-from engrams.ipc.workerlinks import WorkerLinks
+from engrams.ipc.worker_links import WorkerLinks
 from engrams.settings import ServeSettings, Settings
 from engrams.surfaces.http.app import create_app
-from engrams.surfaces.http.backlogreporter import BacklogReporter
-from engrams.surfaces.http.originguard import is_loopback
-from engrams.surfaces.http.requestobservers import start_export
-from engrams.surfaces.http.serverrole import ServerRole
-from engrams.surfaces.http.serverworkers import (
+from engrams.surfaces.http.backlog import BacklogReporter
+from engrams.surfaces.http.origin_guard import is_loopback
+from engrams.surfaces.http.request_observers import start_export
+from engrams.surfaces.http.server_role import ServerRole
+from engrams.surfaces.http.server_workers import (
     WorkerPlan,
     WorkerSupervisor,
     require_shareable,
@@ -59,7 +59,7 @@ def serve(settings: Settings, *, as_json: bool = False) -> None:
             hint="Name it: `engrams serve --openai-base-url http://localhost:11434/v1`.",
         )
     given = settings
-    settings = build.adopt_upstream(settings)
+    settings = composition.adopt_upstream(settings)
     with listen(settings.serve) as listener, ExitStack() as stack:
 
         def greet(workers: Sequence[int] = ()) -> None:
@@ -101,7 +101,7 @@ def serve_home(
     called when the home is open. ``worker``: which of several processes this is.
     """
     start_export()
-    with build.open(settings, helped=True) as engine, ExitStack() as stack:
+    with composition.open(settings, helped=True) as engine, ExitStack() as stack:
         links = (
             WorkerLinks(worker.folder, worker.number, settings.serve.workers, engine.peers)
             if worker
@@ -117,7 +117,7 @@ def serve_home(
         _exit_on_term()
         if role.leads:
             # Surfaces load each other by name.
-            commands = import_module("engrams.surfaces.cli.servedcommands")
+            commands = import_module("engrams.surfaces.cli.served_commands")
             stack.enter_context(commands.serve_commands(engine, settings, given))
             stack.enter_context(BacklogReporter(engine).running())
         stack.enter_context(suppress(KeyboardInterrupt))
@@ -267,7 +267,7 @@ def check_settings(settings: Settings) -> None:
 
 
 def _has_live_key(settings: Settings) -> bool:
-    with closing(build.keys(settings)) as keys:
+    with closing(composition.keys(settings)) as keys:
         return any(key.is_live(now()) for key in keys.list())
 
 
@@ -361,7 +361,7 @@ def greeting(settings: Settings, listener: socket.socket) -> str:
 def _report_upstreams(serve: ServeSettings) -> None:
     """Tell once, at the start, which upstreams cannot be reached."""
     for url in dict.fromkeys((serve.upstream, *(route.url for route in serve.routes))):
-        if url and (problem := build.find_connection_problem(url)):
+        if url and (problem := composition.find_connection_problem(url)):
             sys.stderr.write(
                 f"the upstream {url.rpartition('@')[2]} cannot be reached ({problem}); chats fail"
                 " until it can\n"

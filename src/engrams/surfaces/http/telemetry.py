@@ -15,14 +15,14 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from engrams import errors
-from engrams.clock import new_id
-from engrams.frozendata import dataclass
+from engrams.core.clock import new_id
+from engrams.frozen_data import dataclass
 from engrams.ports import Clock
-from engrams.surfaces.http.permissiontable import OperationPermission, find_permission
-from engrams.surfaces.http.rest.calleridentity import KEY, OWNER, REFUSED_KEY, RELAY
+from engrams.surfaces.http.permissions import OperationPermission, find_permission
+from engrams.surfaces.http.rest.caller import KEY, OWNER, REFUSED_KEY, RELAY
 
 if TYPE_CHECKING:
-    from engrams.apikeys import ApiKey
+    from engrams.api_keys import ApiKey
 
 _ID = re.compile(rb"[\w.:-]{1,128}")
 _HEADER = b"x-request-id"

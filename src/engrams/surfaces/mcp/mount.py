@@ -14,11 +14,11 @@ from starlette.routing import Route
 from starlette.types import Receive, Send
 from starlette.types import Scope as AsgiScope
 
+from engrams.core import Json, Scope
 from engrams.engine import MemoryEngine
 from engrams.errors import EngramsError, install_hint
-from engrams.frozendata import dataclass
+from engrams.frozen_data import dataclass
 from engrams.settings import Settings
-from engrams.types import Json, Scope
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager

@@ -12,11 +12,11 @@ from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ResourceNotFoundError
 from mcp_types import Completion, CompletionArgument
 
+from engrams.core import Record
 from engrams.errors import EngramsError, InputError, NotFoundError
 from engrams.ports import Condition, Where
-from engrams.surfaces.mcp import tooloutputs
-from engrams.surfaces.mcp.scopedengine import ScopedEngine
-from engrams.types import Record
+from engrams.surfaces.mcp import outputs
+from engrams.surfaces.mcp.scoped_engine import ScopedEngine
 
 _JSON = "application/json"
 _MOST = 100
@@ -66,14 +66,12 @@ class MemoryResources:
 
     def status(self) -> str:
         """Return counts of memories and of background jobs."""
-        return json.dumps(asdict(tooloutputs.to_status(self._bound)), ensure_ascii=False)
+        return json.dumps(asdict(outputs.to_status(self._bound)), ensure_ascii=False)
 
     def memory(self, id: str) -> str:
         """Return one memory by its id."""
         try:
-            return json.dumps(
-                asdict(tooloutputs.to_memory(self._bound.get(id))), ensure_ascii=False
-            )
+            return json.dumps(asdict(outputs.to_memory(self._bound.get(id))), ensure_ascii=False)
         except (NotFoundError, InputError) as fault:
             raise ResourceNotFoundError(f"{fault.message} {fault.hint}".strip()) from fault
 
@@ -147,4 +145,4 @@ class MemoryResources:
 
 
 def _to_json(records: Iterable[Record]) -> str:
-    return json.dumps([asdict(tooloutputs.to_memory(one)) for one in records], ensure_ascii=False)
+    return json.dumps([asdict(outputs.to_memory(one)) for one in records], ensure_ascii=False)

@@ -31,26 +31,26 @@ from pydantic import ValidationError
 from starlette.applications import Starlette
 
 from engrams import __version__
+from engrams.core import Scope
 from engrams.errors import EngramsError, InputError, SettingsError
 from engrams.settings import Settings, suggest
-from engrams.surfaces.mcp.forgettools import ForgetTools
+from engrams.surfaces.mcp.forget_tools import ForgetTools
+from engrams.surfaces.mcp.resource_watcher import ResourceWatcher
 from engrams.surfaces.mcp.resources import MemoryResources
-from engrams.surfaces.mcp.resourcewatcher import ResourceWatcher
-from engrams.surfaces.mcp.scopedengine import LazyEngine, ScopedEngine
-from engrams.surfaces.mcp.stdiotransport import open_stdio
-from engrams.types import Scope
+from engrams.surfaces.mcp.scoped_engine import LazyEngine, ScopedEngine
+from engrams.surfaces.mcp.stdio_transport import open_stdio
 
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
 
 PROFILES = {
-    "engrams": ("memorytools", "MemoryTools"),
-    "mem0": ("mem0tools", "Mem0Tools"),
-    "actions": ("plainverbtools", "PlainVerbTools"),
-    "graph": ("knowledgegraphtools", "KnowledgeGraphTools"),
-    "search": ("searchfetchtools", "SearchFetchTools"),
-    "garden": ("gardentools", "GardenTools"),
-    "erase": ("purgetools", "PurgeTools"),
+    "engrams": ("memory_tools", "MemoryTools"),
+    "mem0": ("mem0_tools", "Mem0Tools"),
+    "actions": ("plain_verb_tools", "PlainVerbTools"),
+    "graph": ("knowledge_graph_tools", "KnowledgeGraphTools"),
+    "search": ("search_fetch_tools", "SearchFetchTools"),
+    "garden": ("garden_tools", "GardenTools"),
+    "erase": ("purge_tools", "PurgeTools"),
 }
 """Profile -> module and class of its tools; only the chosen one is loaded."""
 
@@ -236,7 +236,7 @@ def _serve_commands(engine: MemoryEngine, settings: Settings) -> AbstractContext
     """Answer commands and hooks of this user meanwhile."""
     # Surfaces load each other by name.
     served: AbstractContextManager[None] = import_module(
-        "engrams.surfaces.cli.servedcommands"
+        "engrams.surfaces.cli.served_commands"
     ).serve_commands(engine, settings)
     return served
 

@@ -15,27 +15,27 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from engrams import types
+from engrams import core
+from engrams.core import Json
 from engrams.engine import MemoryEngine
 from engrams.settings import Settings
-from engrams.surfaces.proxy.answerrelay import RelayResponse, cancel_task, run_call, wait_disconnect
-from engrams.surfaces.proxy.apierrors import error_response
-from engrams.surfaces.proxy.chatendpoint import ProxyChatEndpoint, run_beside
-from engrams.surfaces.proxy.chatprotocols import DIALECTS
-from engrams.surfaces.proxy.localmodels import LocalModelEndpoint
-from engrams.surfaces.proxy.memorydeadlines import (
+from engrams.surfaces.proxy.api_errors import error_response
+from engrams.surfaces.proxy.chat_endpoint import ProxyChatEndpoint, run_beside
+from engrams.surfaces.proxy.chat_protocols import DIALECTS
+from engrams.surfaces.proxy.local_models import LocalModelEndpoint
+from engrams.surfaces.proxy.memory_deadlines import (
     DEFAULT_DEADLINES,
     MemoryDeadlines,
     TimeLimitedEngine,
 )
-from engrams.surfaces.proxy.quoteanswers import HOW, QuoteAnswerEndpoint
-from engrams.surfaces.proxy.upstreamservers import (
+from engrams.surfaces.proxy.quote_answers import HOW, QuoteAnswerEndpoint
+from engrams.surfaces.proxy.relay import RelayResponse, cancel_task, run_call, wait_disconnect
+from engrams.surfaces.proxy.upstream_servers import (
     UpstreamModelLister,
     UpstreamRouter,
     no_upstream_error,
     response_headers,
 )
-from engrams.types import Json
 
 _PARTS = (
     "chat",
@@ -116,7 +116,7 @@ class ProxyMount:
         self._interval = sys.getswitchinterval()
         sys.setswitchinterval(_SWITCH)
         if self._settings.enabled:
-            owner = types.Scope(self._settings.owner_labels("any"))
+            owner = core.Scope(self._settings.owner_labels("any"))
             self._warming = asyncio.create_task(self._memory.warm(owner))
 
     async def stop(self) -> None:

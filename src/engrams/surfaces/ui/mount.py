@@ -14,10 +14,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from engrams.core import LAYER_OF, PRODUCT, EdgeType, Json, Kind, Status, Tier
 from engrams.engine import MemoryEngine
-from engrams.frozendata import dataclass
+from engrams.frozen_data import dataclass
 from engrams.settings import Settings
-from engrams.types import LAYER_OF, PRODUCT, EdgeType, Json, Kind, Status, Tier
 
 POLICY = "; ".join(
     (

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from engrams.write.llm.answercache import AnswerCachingChat
-from engrams.write.llm.modelextraction import (
+from engrams.write.llm.answer_cache import AnswerCachingChat
+from engrams.write.llm.model_extraction import (
     ExtractionContext,
     count_together,
     extract_by_model,
     extract_in_lanes,
 )
-from engrams.write.llm.modelpolicy import decide_by_model
-from engrams.write.llm.modelreconciliation import (
+from engrams.write.llm.model_policy import decide_by_model
+from engrams.write.llm.model_reconciliation import (
     NumberedReconcileDecisions,
     ask_verdicts,
     judge_candidate,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engrams.write.rules.clausemeaning import UtteranceContext
-from engrams.write.rules.ruleextraction import extract_statements, is_explicit
+from engrams.write.rules.clause_meaning import UtteranceContext
+from engrams.write.rules.rule_extraction import extract_statements, is_explicit
 
 __all__ = ["UtteranceContext", "extract_statements", "is_explicit"]

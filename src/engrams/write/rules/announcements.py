@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from engrams.text.latepatterns import holds_any
+from engrams.text.late_patterns import holds_any
 
 # What matches holds one of these: looking for them is cheaper than matching, for each sentence of
 # each write.

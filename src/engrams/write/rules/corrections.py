@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from engrams.types import Kind
-from engrams.write.candidatestatement import CandidateStatement
-from engrams.write.rules import factsentences
-from engrams.write.rules.clausemeaning import UtteranceContext
-from engrams.write.rules.predicatetable import JOBS
-from engrams.write.rules.sentencesegmenter import TextSentence
+from engrams.core import Kind
+from engrams.write.candidate import CandidateStatement
+from engrams.write.rules import fact_sentences
+from engrams.write.rules.clause_meaning import UtteranceContext
+from engrams.write.rules.predicate_table import JOBS
+from engrams.write.rules.sentence_segmenter import TextSentence
 
 _OPENING = (
     r"^\W*(?:(?:oh|oops|sorry|wait|hmm|ah|my bad|my mistake|correction|no|nope|nah|actually|i"
@@ -57,10 +57,10 @@ def _correct_kind(match: re.Match[str], quote: str, speech: UtteranceContext) ->
     """Correct "Anna isn't a doctor, she's a dentist"."""
     who = match["s"]
     value = match["v"]
-    shown = factsentences.to_third_person(who, 0, len(who), (), speech.speaker)
+    shown = fact_sentences.to_third_person(who, 0, len(who), (), speech.speaker)
     job = value.split()[-1].lower() in JOBS
     return CandidateStatement(
-        text=factsentences.build_sentence(
+        text=fact_sentences.build_sentence(
             shown, "is", f"{match['va'] or ''}{value}, not {match['na'] or ''}{match['n']}"
         ),
         kind=Kind.CORRECTION,

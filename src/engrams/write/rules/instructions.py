@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from engrams.frozendata import dataclass
-from engrams.text.latepatterns import holds_any
+from engrams.core import Kind
+from engrams.frozen_data import dataclass
+from engrams.text.late_patterns import holds_any
 from engrams.text.terms import terms
 from engrams.text.vocabulary import read_vocabulary
-from engrams.types import Kind
-from engrams.write.candidatestatement import CandidateStatement
-from engrams.write.rules.clausemeaning import UtteranceContext
-from engrams.write.rules.englishlexicon import find_lemma, third_person
-from engrams.write.rules.factsentences import to_third_person
-from engrams.write.rules.sentencesegmenter import TextSentence
-from engrams.write.wordlist import word_set
+from engrams.text.word_list import word_set
+from engrams.write.candidate import CandidateStatement
+from engrams.write.rules.clause_meaning import UtteranceContext
+from engrams.write.rules.english_lexicon import find_lemma, third_person
+from engrams.write.rules.fact_sentences import to_third_person
+from engrams.write.rules.sentence_segmenter import TextSentence
 
 _REMEMBER = re.compile(
     r"^\W*(?:(?:please|pls|hey|also|and|ok|okay|oh)\W+)*(?:(?:can|could|would) you (?:please )?)?"

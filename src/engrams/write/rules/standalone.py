@@ -6,17 +6,18 @@ import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from engrams.frozendata import dataclass
-from engrams.text.timephrases import TimeSpan
+from engrams.core import Kind
+from engrams.frozen_data import dataclass
+from engrams.text.times import TimeSpan
 from engrams.text.vocabulary import read_vocabulary
-from engrams.types import Kind
-from engrams.write.candidatestatement import CandidateStatement
-from engrams.write.predicateslots import ATTRIBUTES
-from engrams.write.rules import clausedates
-from engrams.write.rules.clausemeaning import is_content, trim_trailing
-from engrams.write.rules.clauseparser import EnglishClause
-from engrams.write.rules.clausesubject import LEAD, MARKERS, PRONOUN
-from engrams.write.rules.englishlexicon import (
+from engrams.text.word_list import word_set
+from engrams.write.candidate import CandidateStatement
+from engrams.write.predicate_slots import ATTRIBUTES
+from engrams.write.rules import clause_dates
+from engrams.write.rules.clause_meaning import is_content, trim_trailing
+from engrams.write.rules.clause_parser import EnglishClause
+from engrams.write.rules.clause_subject import LEAD, MARKERS, PRONOUN
+from engrams.write.rules.english_lexicon import (
     ADVERBS,
     BE,
     DETERMINERS,
@@ -25,7 +26,7 @@ from engrams.write.rules.englishlexicon import (
     PREPOSITIONS,
     find_lemma,
 )
-from engrams.write.rules.predicatetable import (
+from engrams.write.rules.predicate_table import (
     ACRONYMS,
     HOLLOW,
     KNOWN_THINGS,
@@ -33,8 +34,7 @@ from engrams.write.rules.predicatetable import (
     RELATIONS,
     VERBS,
 )
-from engrams.write.rules.sentencesegmenter import ClauseToken
-from engrams.write.wordlist import word_set
+from engrams.write.rules.sentence_segmenter import ClauseToken
 
 _LASTING = frozenset(
     ("home", "family", "health", "identity", "language", "education", "preference")
@@ -161,7 +161,7 @@ def stands_alone(
         rest = rest[1:]  # the oboe
     phrases = tuple(_split_phrases(rest))
     dated = (
-        clausedates.pick_most_exact(clausedates.filter_within(times, clause.start, clause.end))
+        clause_dates.pick_most_exact(clause_dates.filter_within(times, clause.start, clause.end))
         is not None
     )
     if not _is_whole(clause, sentence, text, times) or not _is_known(phrases, text, dated=dated):

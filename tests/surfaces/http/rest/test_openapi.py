@@ -38,7 +38,7 @@ def test_every_route_declares_its_answers(served: Served) -> None:
 
 def test_the_whole_server_has_the_api(served: Served) -> None:
     """The server's own list of parts has the API before the proxy, which takes every path left."""
-    from engrams.surfaces.http.loadmounts import MODULES, load_mounts
+    from engrams.surfaces.http.load_mounts import MODULES, load_mounts
 
     assert list(MODULES).index("engrams.surfaces.http.rest.mount") < list(MODULES).index(
         "engrams.surfaces.proxy.mount"

@@ -6,10 +6,10 @@ from typing import get_args
 
 from engrams.ports import SessionLogName
 from engrams.store.postgres.database import PostgresDatabase
-from engrams.store.postgres.fleet.auditeventrows import PostgresAuditEvents
-from engrams.store.postgres.fleet.keyrows import PostgresApiKeys
-from engrams.store.postgres.fleet.sessionlogrows import PostgresSessionLog
-from engrams.store.postgres.fleet.uploadpieces import PostgresUploads
+from engrams.store.postgres.fleet.audit_event_rows import PostgresAuditEvents
+from engrams.store.postgres.fleet.key_rows import PostgresApiKeys
+from engrams.store.postgres.fleet.session_log_rows import PostgresSessionLog
+from engrams.store.postgres.fleet.upload_pieces import PostgresUploads
 
 
 class PostgresFleetTables:

@@ -7,8 +7,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, Field, StrictBool
 
+from engrams.core import Kind
 from engrams.surfaces.http.rest.requests import RequestBody
-from engrams.types import Kind
 
 
 class AgentChatRequest(RequestBody):

@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictFloat, StrictInt
 
+from engrams.core import HistoryEntry, Receipt, Record
 from engrams.surfaces.http.rest.errors import to_json
 from engrams.surfaces.http.rest.requests import Count, Measure, RequestBody
-from engrams.types import HistoryEntry, Receipt, Record
 
 _LABELS = {"user": "user_id", "agent": "agent_id", "project": "app_id", "conversation": "run_id"}
 _EVENTS = {

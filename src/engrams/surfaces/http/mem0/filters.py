@@ -9,13 +9,13 @@ from typing import Any, Literal
 
 from fastapi import Request
 
-from engrams.clock import parse_time
+from engrams.core import Scope
+from engrams.core.clock import parse_time
 from engrams.engine import MemoryEngine
 from engrams.errors import InputError
-from engrams.frozendata import dataclass
+from engrams.frozen_data import dataclass
 from engrams.ports import Condition, Where
-from engrams.surfaces.http.rest.calleridentity import find_caller, user_scope
-from engrams.types import Scope
+from engrams.surfaces.http.rest.caller import find_caller, user_scope
 
 LABELS = {"user_id": "user", "agent_id": "agent", "app_id": "project", "run_id": "conversation"}
 _DEEPEST = 8

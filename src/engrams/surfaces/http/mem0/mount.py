@@ -6,22 +6,22 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 
-from engrams.build import webhooks
+from engrams.composition import webhooks
+from engrams.core import Scope
 from engrams.engine import MemoryEngine
 from engrams.errors import InputError
 from engrams.settings import Settings
-from engrams.surfaces.http.loadmounts import RouterMount
+from engrams.surfaces.http.load_mounts import RouterMount
 from engrams.surfaces.http.mem0 import (
     bodies,
-    opensourcepaths,
+    open_source_paths,
     operations,
-    projectpaths,
-    webhookpaths,
+    project_paths,
+    webhook_paths,
 )
 from engrams.surfaces.http.mem0.filters import LABELS, find_target, parse_filters
-from engrams.surfaces.http.rest.calleridentity import find_caller
+from engrams.surfaces.http.rest.caller import find_caller
 from engrams.surfaces.http.rest.errors import error_responses, limited_route
-from engrams.types import Scope
 
 _PAGE = 100
 
@@ -184,9 +184,9 @@ def create_mount(engine: MemoryEngine, settings: Settings) -> RouterMount:
     own = (_add_write_routes, _add_read_routes, _add_memory_routes, _add_batch_routes)
     for add_routes in (
         *own,
-        projectpaths.add_routes,
-        webhookpaths.add_routes,
-        opensourcepaths.add_routes,
+        project_paths.add_routes,
+        webhook_paths.add_routes,
+        open_source_paths.add_routes,
     ):
         add_routes(routes, settings)
     return Mem0Mount(engine, (routes,))

@@ -8,16 +8,16 @@ from typing import Any
 
 from fastapi import Request
 
-from engrams.clock import parse_time
+from engrams.core import Kind, Record, Role, Status, Turn, is_blank
+from engrams.core.clock import parse_time
 from engrams.engine import MemoryEngine
 from engrams.errors import InputError, NotFoundError
 from engrams.ports import Condition, Where
 from engrams.settings import Settings
 from engrams.surfaces.http.mem0 import bodies
 from engrams.surfaces.http.mem0.filters import Mem0ScopeFilter, find_target
-from engrams.surfaces.http.rest.calleridentity import IdentifiedCaller, find_caller
+from engrams.surfaces.http.rest.caller import IdentifiedCaller, find_caller
 from engrams.surfaces.http.rest.requests import check_meta, to_utc
-from engrams.types import Kind, Record, Role, Status, Turn, is_blank
 
 _TOP = 10
 _PAGE = 100

@@ -9,12 +9,12 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, BeforeValidator
 
 from engrams.settings import Settings
-from engrams.surfaces.http.rest.calleridentity import ScopedCaller
+from engrams.surfaces.http.rest.caller import ScopedCaller
 from engrams.surfaces.http.rest.errors import error_responses, limited_route
 from engrams.surfaces.http.rest.requests import require_date_text
 
 if TYPE_CHECKING:
-    from engrams.build import AuditLog
+    from engrams.composition import AuditLog
 
 
 class AuditEntryResponse(BaseModel):

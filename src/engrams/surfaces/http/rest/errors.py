@@ -22,9 +22,9 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Match, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from engrams.core import Json
 from engrams.settings import suggest
-from engrams.surfaces.http.rest.calleridentity import ScopedCaller, get_caller
-from engrams.types import Json
+from engrams.surfaces.http.rest.caller import ScopedCaller, get_caller
 
 MEDIA = "application/problem+json"
 _TEXTS_PER_BODY = 16

@@ -11,12 +11,12 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field, StrictBool
 
 from engrams.settings import Settings
-from engrams.surfaces.http.rest.calleridentity import PersonCaller
+from engrams.surfaces.http.rest.caller import PersonCaller
 from engrams.surfaces.http.rest.errors import error_responses, limited_route
 from engrams.surfaces.http.rest.requests import RequestBody
 
 if TYPE_CHECKING:
-    from engrams.build import StatementConflict
+    from engrams.composition import StatementConflict
 
 JobsParam = Annotated[
     list[str],

@@ -9,13 +9,13 @@ from typing import Annotated, Literal, TypeAlias
 from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
-from engrams.frozendata import dataclass
+from engrams.core import EdgeType, Entity, EntityKind, EntityNet, Kind, Record, Status, Tier
+from engrams.frozen_data import dataclass
 from engrams.ports import Condition, Where
 from engrams.settings import Settings
 from engrams.surfaces.http.rest import requests
-from engrams.surfaces.http.rest.calleridentity import IdentifiedCaller, ScopedCaller
+from engrams.surfaces.http.rest.caller import IdentifiedCaller, ScopedCaller
 from engrams.surfaces.http.rest.errors import error_responses, limited_route
-from engrams.types import EdgeType, Entity, EntityKind, EntityNet, Kind, Record, Status, Tier
 
 _LABEL = 160
 _LINKS_EACH = 3

@@ -9,13 +9,13 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
+from engrams.core import Scope
 from engrams.errors import NotFoundError
 from engrams.ports import Job
 from engrams.settings import Settings
 from engrams.surfaces.http.rest import requests
-from engrams.surfaces.http.rest.calleridentity import AnyCaller, IdentifiedCaller
+from engrams.surfaces.http.rest.caller import AnyCaller, IdentifiedCaller
 from engrams.surfaces.http.rest.errors import error_responses, limited_route
-from engrams.types import Scope
 
 _ALL = 10_000
 """Jobs of everybody that are looked through for those of one owner."""

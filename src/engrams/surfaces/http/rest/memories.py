@@ -6,11 +6,12 @@ from typing import Annotated
 
 from fastapi import APIRouter, Header, Query, Response
 
+from engrams.core import Receipt, Turn
 from engrams.errors import ConflictError, RefusedError
 from engrams.ports import Condition, Where
 from engrams.settings import Settings
 from engrams.surfaces.http.rest import requests, responses
-from engrams.surfaces.http.rest.calleridentity import IdentifiedCaller, ScopedCaller
+from engrams.surfaces.http.rest.caller import IdentifiedCaller, ScopedCaller
 from engrams.surfaces.http.rest.errors import (
     error_responses,
     etag,
@@ -18,7 +19,6 @@ from engrams.surfaces.http.rest.errors import (
     make_problem,
     matches_etag,
 )
-from engrams.types import Receipt, Turn
 
 _MAX_KEY = 150
 """Longest idempotency key: with a message's place behind it, it must fit an external id."""

@@ -7,12 +7,12 @@ from typing import Literal
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
-from engrams import build
-from engrams.build import connection
+from engrams import composition
+from engrams.composition import connection
 from engrams.errors import ModelError, RefusedError, SettingsError
 from engrams.ports import DiscoveredModelServer
 from engrams.settings import ChatSettings, LoadedSettings, Settings, load
-from engrams.surfaces.http.rest.calleridentity import AnyCaller, IdentifiedCaller
+from engrams.surfaces.http.rest.caller import AnyCaller, IdentifiedCaller
 from engrams.surfaces.http.rest.errors import error_responses, limited_route
 
 _URL = 2000
@@ -125,14 +125,14 @@ def router(settings: Settings) -> APIRouter:
         """Find model servers on this machine, or at an address."""
         if not body.url.strip():
             return ModelServersResponse(
-                servers=[_to_server(one) for one in build.find_model_servers()]
+                servers=[_to_server(one) for one in composition.find_model_servers()]
             )
         chat = _connect(
             caller, connection.ModelConnectionParameters("openai", body.url, "", body.api_key)
         )
         try:
             return ModelServersResponse(
-                servers=[_to_server(build.find_model_server_at(body.url, chat.api_key))]
+                servers=[_to_server(composition.find_model_server_at(body.url, chat.api_key))]
             )
         except (ModelError, SettingsError) as problem:
             raise RefusedError(problem.message, hint=problem.hint) from None

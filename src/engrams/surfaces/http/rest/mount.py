@@ -9,19 +9,20 @@ from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from engrams import build
+from engrams import composition
+from engrams.core import Json
 from engrams.engine import MemoryEngine
 from engrams.settings import Settings
 from engrams.surfaces.http.rest import (
     audit,
-    feedbackcrisis,
+    feedback_crisis,
     garden,
     graph,
-    importexport,
+    import_export,
     jobs,
     memories,
     model,
-    notebooktimeline,
+    notebook_timeline,
     search,
     sessions,
     stats,
@@ -31,17 +32,16 @@ from engrams.surfaces.http.rest.errors import (
     handle_http_error,
     handle_invalid_request,
 )
-from engrams.types import Json
 
 _ROUTERS = (
-    *(memories.router, search.router, notebooktimeline.router, stats.router, sessions.router),
+    *(memories.router, search.router, notebook_timeline.router, stats.router, sessions.router),
     *(
         graph.router,
         jobs.router,
-        importexport.router,
+        import_export.router,
         audit.router,
-        feedbackcrisis.safety_router,
-        feedbackcrisis.feedback_router,
+        feedback_crisis.safety_router,
+        feedback_crisis.feedback_router,
         garden.router,
         model.router,
     ),
@@ -54,7 +54,7 @@ class RestMount:
     def __init__(self, engine: MemoryEngine, settings: Settings) -> None:
         self._engine = engine
         self._settings = settings
-        self._uploads = None if settings.incognito else build.uploads(engine)
+        self._uploads = None if settings.incognito else composition.uploads(engine)
 
     def install(self, app: FastAPI) -> None:
         app.state.engine = self._engine

@@ -16,8 +16,8 @@ from pydantic import (
     model_validator,
 )
 
+from engrams.core import TAG_CHARS, EdgeType, Json, Kind, Status, Tier
 from engrams.errors import InputError
-from engrams.types import TAG_CHARS, EdgeType, Json, Kind, Status, Tier
 
 MAX_IDS = 1000
 _MAX_DEPTH = 64

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 from pydantic_core import to_json as to_bytes
 
-from engrams.ports import PurgeReport
-from engrams.surfaces.http.rest.errors import to_json
-from engrams.types import (
+from engrams.core import (
     Basis,
     HistoryEntry,
     Hit,
@@ -26,9 +24,11 @@ from engrams.types import (
     Trace,
     find_basis,
 )
+from engrams.ports import PurgeReport
+from engrams.surfaces.http.rest.errors import to_json
 
 if TYPE_CHECKING:
-    from engrams.build import PurgeCandidate, SourceChangeReport
+    from engrams.composition import PurgeCandidate, SourceChangeReport
 
 JsonObject = Annotated[dict[str, Any], BeforeValidator(lambda held: to_json(dict(held)))]
 ScopeLabels = Annotated[

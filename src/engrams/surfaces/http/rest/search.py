@@ -10,9 +10,9 @@ from starlette.responses import Response
 from engrams.ports import Condition, Where
 from engrams.settings import Settings
 from engrams.surfaces.http.rest import requests, responses
-from engrams.surfaces.http.rest.calleridentity import ScopedCaller
+from engrams.surfaces.http.rest.caller import ScopedCaller
 from engrams.surfaces.http.rest.errors import error_responses, limited_route
-from engrams.surfaces.http.threadcounts import count_searches, waits_for_model
+from engrams.surfaces.http.thread_counts import count_searches, waits_for_model
 
 
 def router(settings: Settings) -> APIRouter:

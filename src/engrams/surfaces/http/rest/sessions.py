@@ -9,7 +9,7 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel
 
 from engrams.settings import Settings
-from engrams.surfaces.http.rest.calleridentity import ScopedCaller
+from engrams.surfaces.http.rest.caller import ScopedCaller
 from engrams.surfaces.http.rest.errors import error_responses, limited_route
 from engrams.surfaces.http.rest.responses import JsonObject, ScopeLabels
 

@@ -8,11 +8,15 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel
 
+from engrams.core import PRODUCT, Layer
 from engrams.settings import SettingInfo, Settings, describe
-from engrams.surfaces.http.requestobservers import MINUTES, ActivityMinuteCounts, OwnerActivityChart
-from engrams.surfaces.http.rest.calleridentity import AnyCaller, IdentifiedCaller, ScopedCaller
+from engrams.surfaces.http.request_observers import (
+    MINUTES,
+    ActivityMinuteCounts,
+    OwnerActivityChart,
+)
+from engrams.surfaces.http.rest.caller import AnyCaller, IdentifiedCaller, ScopedCaller
 from engrams.surfaces.http.rest.errors import error_responses, limited_route, to_json
-from engrams.types import PRODUCT, Layer
 
 _SCOPES = 100
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engrams.write.rules.languages.languagetable import LanguageTable
+from engrams.write.rules.languages.language_table import LanguageTable
 
 _ADVERBS = r"(?:现在|目前|已经|也|还|一直|就|刚|昨天|上周|上个月|去年|今年)*"
 

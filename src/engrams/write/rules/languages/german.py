@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engrams.write.rules.languages.languagetable import LanguageTable
+from engrams.write.rules.languages.language_table import LanguageTable
 
 _ADVERBS = (
     r"(?:jetzt |derzeit |momentan |aktuell |seit \w+(?: \w+)? |auch |immer noch |noch |gerade )*"

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from datetime import datetime
 
-from engrams.frozendata import dataclass
-from engrams.write.rules import clausedates
+from engrams.frozen_data import dataclass
+from engrams.write.rules import clause_dates
 
 _CUT = re.compile(r"[,;:，；、]|\b(?:und|aber|sondern|y|pero|sino|et|mais)\b", re.IGNORECASE)
 _SENTENCE = re.compile(r"[.!?。！？\n]")
@@ -99,7 +99,7 @@ def is_unsettled(
         return True
     if _COMING[code].search(whole):
         return True
-    spans = clausedates.find_spans(whole, said) if effect != "changes" else ()
+    spans = clause_dates.find_spans(whole, said) if effect != "changes" else ()
     return any(span.start > said and not _UNTIL.search(whole[: span.at]) for span in spans)
 
 

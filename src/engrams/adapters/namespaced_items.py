@@ -1,0 +1,423 @@
+"""JSON values under namespaces and keys, kept as memories."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from engrams.adapters.item_journal import ITEM, KEPT, hash_key, list_matching
+from engrams.adapters.item_vectors import Distance, encode_vectors, score_vectors
+from engrams.core import UNSEARCHED, Json, Kind, Record, Role, Scope, ScopeInput, Status, Turn
+from engrams.errors import InputError, RefusedError
+from engrams.frozen_data import dataclass
+from engrams.ports import Condition, Where
+
+if TYPE_CHECKING:
+    from engrams.engine import MemoryEngine
+
+Namespace: TypeAlias = tuple[str, ...]
+ScopeOf: TypeAlias = "ScopeInput | Callable[[Namespace], ScopeInput]"
+"""One scope below which every namespace has its own, or a function of a namespace (and of its
+beginnings) that gives its scope.
+"""
+
+_OPERATORS: Mapping[str, Any] = {
+    "$eq": "eq",
+    "$ne": "ne",
+    "$gt": "gt",
+    "$gte": "gte",
+    "$lt": "lt",
+    "$lte": "lte",
+}
+_FILTER_KEY = re.compile(r"[\w.-]+")
+_LONGEST = 150
+_ANY = tuple(status for status in Status if status is not Status.PURGED)
+_REFRESH_SHARE = 0.05
+"""Share of its time to live by which an item's end must move to be written again, if it lives for a
+minute or longer.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class NamespacedItemWrite:
+    """A value to keep under a key; None removes it.
+
+    ``text``: what searches find it by; empty: they do not. ``vectors``: embeddings of its indexed
+    fields. ``ttl``: minutes to live.
+    """
+
+    namespace: Namespace
+    key: str
+    value: Mapping[str, Any] | None
+    text: str = ""
+    vectors: Sequence[Sequence[float]] = ()
+    ttl: float | None = None
+
+
+class NamespacedItems:
+    """Key-value items under namespaces, stored as memories.
+
+    Each is one memory: the value in its metadata, the text as people read it, its end
+    (``valid_to``) by its time to live.
+    """
+
+    def __init__(
+        self,
+        engine: MemoryEngine,
+        scope: ScopeOf,
+        adapter: str,
+        ttl: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Keep items of an adapter in a scope.
+
+        ``ttl``: with ``omit_expired`` false in it, what outlived its time is listed until a sweep
+        purges it; searches never find it.
+        """
+        self._engine = engine
+        self._scope = scope if callable(scope) else Scope.of(scope)
+        self._adapter = adapter
+        self._ttl = ttl or {}
+
+    def get(self, namespace: Namespace, key: str) -> Record | None:
+        """Return an item's record.
+
+        None: there is none, or its time is over.
+        """
+        found = next(iter(self._find_kept(namespace, key)), None)
+        over = (
+            found is not None
+            and found.valid_to is not None
+            and found.valid_to <= self._engine.now()
+        )
+        return None if over and self._omits_expired else found
+
+    def write(self, writes: Sequence[NamespacedItemWrite]) -> None:
+        """Keep and remove items; a key's last write counts.
+
+        What is removed is purged. RefusedError: an item holds a secret and ``write.secrets`` is
+        ``refuse``.
+        """
+        gone: dict[Scope, list[str]] = {}
+        fresh: dict[tuple[Scope, Kind], list[tuple[NamespacedItemWrite, Turn]]] = {}
+        for write in {(each.namespace, each.key): each for each in writes}.values():
+            known = self._find_kept(write.namespace, write.key)
+            if write.value is not None and known and known[0].status is Status.ACTIVE:
+                self._edit(known.pop(0), write)
+            elif write.value is not None:
+                turn = self._make_turn(
+                    write,
+                    known[0].meta[ITEM]["created"] if known else self._engine.now().isoformat(),
+                )
+                fresh.setdefault((self._locate(write.namespace), _get_kind(write)), []).append(
+                    (write, turn)
+                )
+            for record in known:
+                gone.setdefault(record.scope.owner, []).append(record.id)
+        for (scope, kind), some in fresh.items():
+            self._write_fresh(scope, kind, some)
+        for owner, ids in gone.items():
+            self._engine.purge(ids, scope=owner, later=True)
+
+    def find(self, prefix: Namespace, where: Sequence[Condition | Where] = ()) -> Iterator[Record]:
+        """Yield the items below a namespace, newest first."""
+        return list_matching(
+            self._engine, self._get_owner(prefix), self._make_where(prefix, where), "newest"
+        )
+
+    def search(
+        self, prefix: Namespace, where: Sequence[Condition | Where], query: str, limit: int
+    ) -> list[tuple[Record, float]]:
+        """Find the items that answer a query by the engine's own ranking."""
+        found = self._engine.search(
+            query, scope=self._get_owner(prefix), where=self._make_where(prefix, where), limit=limit
+        )
+        return [(hit.record, hit.score) for hit in found.hits]
+
+    def rank(
+        self,
+        prefix: Namespace,
+        where: Sequence[Condition | Where],
+        vector: Sequence[float],
+        distance: Distance = "cosine",
+    ) -> list[tuple[Record, float]]:
+        """Rank the items that have vectors by their nearest one."""
+        indexed = Condition(f"meta.{ITEM}.vectors", "exists", True)
+        found = self.find(prefix, [*where, indexed])
+        scored = [(record, score_vectors(record.meta[ITEM], vector, distance)) for record in found]
+        return sorted(scored, key=lambda pair: -pair[1])
+
+    def list_namespaces(self, prefix: Namespace) -> set[Namespace]:
+        """List the namespaces below one, at any depth."""
+        return {tuple(record.meta[ITEM]["namespace"].split(".")) for record in self.find(prefix)}
+
+    def refresh(self, records: Sequence[Record]) -> None:
+        """Extend the time to live of items that were read."""
+        for record in records:
+            ttl = record.meta[ITEM]["ttl"]
+            if ttl is not None and record.valid_to is not None:
+                end = self._get_end(ttl)
+                if end - record.valid_to > timedelta(
+                    minutes=ttl * _REFRESH_SHARE if ttl >= 1 else 0
+                ):
+                    self._engine.edit(
+                        record.id, scope=record.scope, fields={"valid_to": end}, reason="read"
+                    )
+
+    def sweep(self) -> int:
+        """Purge the items whose time is over; return how many."""
+        over = Condition("valid_to", "lte", self._engine.now())
+        number = 0
+        every = (
+            dict.fromkeys(scope.owner for scope in self._engine.scopes())
+            if callable(self._scope)
+            else [self._scope.owner]
+        )
+        for owner in every:
+            where = Where(
+                "and",
+                (
+                    Condition(f"meta.{ITEM}.adapter", "eq", self._adapter),
+                    *self._bound_scope(),
+                    over,
+                ),
+            )
+            if ids := [record.id for record in list_matching(self._engine, owner, where, "oldest")]:
+                self._engine.purge(ids, scope=owner, later=True)
+                number += len(ids)
+        return number
+
+    def _edit(self, known: Record, write: NamespacedItemWrite) -> None:
+        fields = {
+            "kind": _get_kind(write),
+            "valid_to": None if write.ttl is None else self._get_end(write.ttl),
+            "meta": self._build_meta(write, known.meta[ITEM]["created"]),
+        }
+        self._engine.edit(
+            known.id,
+            scope=known.scope,
+            text=_get_label(write),
+            fields=fields,
+            reason=f"{self._adapter} put",
+        )
+
+    def _build_meta(self, write: NamespacedItemWrite, created: str) -> dict[str, Json]:
+        item = {
+            "adapter": self._adapter,
+            "namespace": ".".join(write.namespace),
+            "key": write.key,
+            "value": dict(write.value or {}),
+            "ttl": write.ttl,
+            "created": created,
+            "updated": self._engine.now().isoformat(),
+        }
+        vectors = encode_vectors(write.vectors) if write.vectors else {}
+        return (
+            {ITEM: {**item, **vectors, "text": write.text}}
+            if write.text
+            else {ITEM: {**item, **vectors}, UNSEARCHED: True}
+        )
+
+    def _write_fresh(
+        self, scope: Scope, kind: Kind, some: Sequence[tuple[NamespacedItemWrite, Turn]]
+    ) -> None:
+        receipts = self._engine.write_turns([turn for _, turn in some], scope, kind)
+        for (write, _), receipt in zip(some, receipts, strict=True):
+            if receipt.outcome == "refused" and self._engine.settings.enabled:
+                raise RefusedError(
+                    f"Not stored: {write.key!r:.80} holds a secret.",
+                    hint="Take it out, or set `write.secrets` to redact.",
+                )
+            if receipt.outcome == "duplicate":  # another process put it meanwhile
+                self._edit(self._engine.get(receipt.id, scope=scope), write)
+            elif write.ttl is not None and receipt.id:
+                self._engine.edit(
+                    receipt.id,
+                    scope=scope,
+                    fields={"valid_to": self._get_end(write.ttl)},
+                    reason="time to live",
+                )
+
+    def _make_turn(self, write: NamespacedItemWrite, created: str) -> Turn:
+        """Make a turn under a free one of a key's two ids.
+
+        A record that was forgotten, or that another statement ended, holds the other until it is
+        purged.
+        """
+        taken = self._find_records(write.namespace, write.key, _ANY)
+        free = [
+            id
+            for id in self._make_ids(write.namespace, write.key)
+            if id not in {record.external_id for record in taken}
+        ]
+        if not free:
+            over = [record for record in taken if record.status is Status.FORGOTTEN] or taken[1:]
+            self._engine.purge([record.id for record in over], scope=over[0].scope.owner)
+            free = [over[0].external_id]
+        role: Role = "user" if write.text else "tool"
+        return Turn(
+            _get_label(write), role=role, external_id=free[0], meta=self._build_meta(write, created)
+        )
+
+    def _find_kept(self, namespace: Namespace, key: str) -> list[Record]:
+        """Find an item's records, newest first; the first one counts."""
+        return self._find_records(namespace, key, KEPT)
+
+    def _find_records(
+        self, namespace: Namespace, key: str, statuses: Sequence[Status]
+    ) -> list[Record]:
+        scope = self._locate(namespace)
+        found = list[Record]()
+        for id in self._make_ids(namespace, key):
+            page = self._engine.list(scope=scope, external_id=id, statuses=statuses)
+            found += [record for record in page.records if record.scope == scope]
+        return sorted(found, key=lambda record: record.id, reverse=True)
+
+    def _make_ids(self, namespace: Namespace, key: str) -> tuple[str, str]:
+        name = hash_key(self._adapter, ".".join(namespace), key)
+        return name, f"{name}-2"
+
+    def _locate(self, namespace: Namespace) -> Scope:
+        """Return the scope of a namespace's items."""
+        if isinstance(self._scope, Scope):
+            return self._scope.within("namespace", _get_scope_label(namespace))
+        return _call_scope(self._scope, namespace)
+
+    def _get_owner(self, prefix: Namespace) -> Scope:
+        return (
+            self._scope if isinstance(self._scope, Scope) else _call_scope(self._scope, prefix)
+        ).owner
+
+    def _bound_scope(self) -> tuple[Condition, ...]:
+        """Conditions that hold below the one scope, where it is no owner's."""
+        if not isinstance(self._scope, Scope) or self._scope.is_owner:
+            return ()
+        return (
+            Condition("scope", "gte", f"{self._scope.key}/"),
+            Condition("scope", "lt", f"{self._scope.key}0"),
+        )
+
+    def _make_where(self, prefix: Namespace, more: Sequence[Condition | Where]) -> Where:
+        field = f"meta.{ITEM}.namespace"
+        name = ".".join(prefix)
+        below = Where(
+            "and", (Condition(field, "gte", f"{name}."), Condition(field, "lt", f"{name}/"))
+        )
+        inside = (Where("or", (Condition(field, "eq", name), below)),) if prefix else ()
+        until = Where(
+            "or",
+            (
+                Condition("valid_to", "exists", False),
+                Condition("valid_to", "gt", self._engine.now()),
+            ),
+        )
+        alive = (until,) if self._omits_expired else ()
+        return Where(
+            "and",
+            (
+                Condition(f"meta.{ITEM}.adapter", "eq", self._adapter),
+                *self._bound_scope(),
+                *inside,
+                *alive,
+                *more,
+            ),
+        )
+
+    @property
+    def _omits_expired(self) -> bool:
+        return self._ttl.get("omit_expired") is not False
+
+    def _get_end(self, ttl: float) -> datetime:
+        return self._engine.now() + timedelta(minutes=ttl)
+
+
+def to_conditions(
+    given: Mapping[str, Any], path: str = f"meta.{ITEM}.value"
+) -> list[Condition | Where]:
+    """Convert a filter such as ``{"score": {"$gt": 3}, "user.name": "Ann"}``.
+
+    InputError: an unknown operator, or a key with other signs than letters, digits, ``_``, ``.``
+    and ``-``.
+    """
+    found: list[Condition | Where] = []
+    for key, value in given.items():
+        if not isinstance(key, str) or not _FILTER_KEY.fullmatch(key):
+            raise InputError(
+                f"Invalid filter key: {key!r:.100}",
+                hint="Letters, digits, underscores, dots and hyphens make a key.",
+            )
+        field = f"{path}.{key}"
+        if not isinstance(value, Mapping) or not value:
+            found.append(_make_condition(field, "$eq", value))
+        elif any(isinstance(name, str) and name.startswith("$") for name in value):
+            found += [_make_condition(field, name, held) for name, held in value.items()]
+        else:
+            found += to_conditions(value, field)
+    return found
+
+
+def describe_value(value: Json) -> str:
+    """Write a value as people read it; empty without words."""
+    lines = list(_iter_lines(value, ""))
+    if not any(isinstance(held, str) and any(map(str.isalpha, held)) for _, held in lines):
+        return ""
+    return (
+        str(lines[0][1])
+        if len(lines) == 1
+        else "\n".join(f"{name}: {held}" for name, held in lines if name)
+    )
+
+
+def _iter_lines(value: Json, name: str) -> Iterator[tuple[str, Json]]:
+    match value:
+        case Mapping():
+            for key, held in value.items():
+                yield from _iter_lines(held, f"{name} {key}".strip())
+        case list() | tuple() if all(isinstance(held, str) for held in value):
+            yield name or "list", ", ".join(value)
+        case list() | tuple():
+            for held in value:
+                yield from _iter_lines(held, name)
+        case None:
+            return
+        case _:
+            yield name or "value", value
+
+
+def _make_condition(field: str, name: str, value: Json) -> Condition:
+    if name not in _OPERATORS:
+        raise InputError(
+            f"Unsupported operator: {name!r:.40}", hint=f"Operators: {', '.join(_OPERATORS)}."
+        )
+    if isinstance(value, float) and math.isnan(value):
+        return Condition(field, "nin" if name == "$ne" else "in", [])
+    big = isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 1 << 63
+    return Condition(field, _OPERATORS[name], float(value) if big else value)
+
+
+def _call_scope(scope_of: Callable[[Namespace], ScopeInput], namespace: Namespace) -> Scope:
+    try:
+        return Scope.of(scope_of(namespace))
+    except (IndexError, KeyError):
+        raise InputError(
+            f"The namespace {namespace!r} does not say whose memory it is.",
+            hint="Give more of its labels.",
+        ) from None
+
+
+def _get_scope_label(namespace: Namespace) -> str:
+    name = ".".join(namespace)
+    plain = name.strip() == name and name.isprintable() and len(name) <= _LONGEST
+    return (
+        name if plain else "".join(filter(str.isprintable, name))[:_LONGEST] + "~" + hash_key(name)
+    )
+
+
+def _get_kind(write: NamespacedItemWrite) -> Kind:
+    return Kind.NOTE if write.text else Kind.TURN
+
+
+def _get_label(write: NamespacedItemWrite) -> str:
+    return write.text or f"{'.'.join(write.namespace)}: {write.key}"

@@ -1,0 +1,189 @@
+"""Header of an encrypted home: its wrapped keys."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from engrams.errors import EncryptionError, ExtraError, install_hint
+from engrams.frozen_data import dataclass
+
+HEADER = "encryption.json"
+FORMAT = 1
+KEY_BYTES = 32
+_NONCE = 12
+_DRIVER = "pip install --force-reinstall --no-deps apsw-sqlite3mc"
+
+DataKey: TypeAlias = bytes | None
+"""Key of the files; None: they are plain."""
+
+
+_WRONG = {
+    "passphrase": "The passphrase is wrong.",
+    "file": "The key file does not fit this home.",
+    "keyring": "The key in the system's keyring does not fit this home.",
+}
+_WRONG_HINT = {
+    "passphrase": (
+        "Set ENGRAMS_PASSPHRASE to the passphrase of this home, or run the command on a terminal,"
+        " which asks for it."
+    ),
+    "file": "Point encryption.key_file at the file that this home was encrypted with.",
+    "keyring": (
+        "Unlock the keyring of the user who encrypted this home, or restore the entry that `engrams"
+        " encrypt --status` names."
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class EncryptionHeader:
+    """Encryption of a home, and its wrapped keys.
+
+    ``kind``: where its key comes from; ``place``: the key file, or the entry in the keyring.
+    ``now``: the wrapped key that files have. ``before``: the one of files that a change has not
+    reached yet; None where no change is under way. Empty stands for plain files.
+    """
+
+    kind: str
+    place: str
+    salt: str
+    now: str
+    before: str | None = None
+    format: int = FORMAT
+
+    @property
+    def is_changing(self) -> bool:
+        return self.before is not None
+
+
+def driver_hint() -> str:
+    """Say how to install what encryption needs."""
+    return f"{install_hint('encrypted')}, then {_DRIVER}"
+
+
+def new_header(kind: str, place: str) -> EncryptionHeader:
+    """Make a header without keys."""
+    return EncryptionHeader(kind, place, secrets.token_hex(16), "")
+
+
+def read_header(home: Path) -> EncryptionHeader | None:
+    """Read a home's header; None: the home is plain.
+
+    EncryptionError: it is damaged.
+    """
+    path = home / HEADER
+    try:
+        text = path.read_text("utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, UnicodeDecodeError) as problem:
+        raise EncryptionError(
+            f"{path} cannot be read: {problem}.", hint="Give this user the right to read it."
+        ) from None
+    try:
+        header = EncryptionHeader(**json.loads(text))
+        bytes.fromhex(header.salt + header.now + (header.before or ""))
+    except (ValueError, TypeError, AttributeError) as problem:
+        raise EncryptionError(
+            f"{path} is damaged: {problem}.",
+            hint="Put it back from a backup: without it, nothing here opens.",
+        ) from None
+    if header.format > FORMAT:
+        raise EncryptionError(
+            f"{path} was written by a newer engrams.", hint="Upgrade engrams on this machine."
+        )
+    return header
+
+
+def write_header(home: Path, header: EncryptionHeader, *, new: bool = False) -> bool:
+    """Write a header whole or not at all.
+
+    ``new``: only the first one; False if another process was first.
+    """
+    path = home / HEADER
+    fresh = home / f".{HEADER}.{os.getpid()}"
+    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(encode_header(header))
+        file.flush()
+        os.fsync(file.fileno())
+    try:
+        if new:
+            os.link(fresh, path)
+            fresh.unlink()
+        else:
+            fresh.replace(path)
+    except FileExistsError:
+        fresh.unlink()
+        return False
+    sync_folder(home)
+    return True
+
+
+def encode_header(header: EncryptionHeader) -> str:
+    """Encode a header as the text of its file."""
+    return json.dumps(asdict(header), indent=1)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make changed names durable, where folders can be synced."""
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def wrap_keys(
+    header: EncryptionHeader, outer: bytes, now: DataKey, *before: DataKey
+) -> EncryptionHeader:
+    """Set the keys of a header, wrapped with the ``outer`` one."""
+    return replace(
+        header, now=_wrap(outer, now), before=_wrap(outer, before[0]) if before else None
+    )
+
+
+def unwrap_keys(header: EncryptionHeader, outer: bytes) -> tuple[DataKey, ...]:
+    """Unwrap the keys of a header, the present one first.
+
+    EncryptionError: ``outer`` is wrong.
+    """
+    told = (header.now,) if header.before is None else (header.now, header.before)
+    return tuple(_unwrap(outer, bytes.fromhex(text), header) for text in told)
+
+
+def load_cipher() -> Any:
+    """Load AES-GCM. ExtraError: cryptography is not installed."""
+    try:
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+    except ImportError:
+        raise ExtraError("Encryption needs the package cryptography.", hint=driver_hint()) from None
+    return AESGCM
+
+
+def _wrap(outer: bytes, key: DataKey) -> str:
+    if key is None:
+        return ""
+    nonce = secrets.token_bytes(_NONCE)
+    wrapped: bytes = load_cipher()(outer).encrypt(nonce, key, b"engrams key")
+    return (nonce + wrapped).hex()
+
+
+def _unwrap(outer: bytes, wrapped: bytes, header: EncryptionHeader) -> DataKey:
+    if not wrapped:
+        return None
+    cipher = load_cipher()(outer)
+    from cryptography.exceptions import InvalidTag
+
+    try:
+        return bytes(cipher.decrypt(wrapped[:_NONCE], wrapped[_NONCE:], b"engrams key"))
+    except (InvalidTag, ValueError):
+        raise EncryptionError(
+            _WRONG[header.kind].format(header.place), hint=_WRONG_HINT[header.kind]
+        ) from None

@@ -1,0 +1,539 @@
+"""Components of an engine, each created on first access."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engrams.core import Context, Kind, Receipt, Record, Scope, SearchResult, Turn, conversation
+from engrams.engine.inspector import MemoryInspector
+from engrams.frozen_data import dataclass
+from engrams.ports import (
+    BEGIN,
+    CHANGES,
+    CONDENSE,
+    EMBED,
+    ENFORCE,
+    EXTRACT,
+    FINALISE,
+    GARDEN,
+    GARDEN_STATE,
+    JUDGE,
+    POLICY,
+    PREFERENCES,
+    PURGE,
+    REVIEW,
+    ROLL,
+    SWEEP,
+    TOPICS,
+    WAKE,
+    WEBHOOK,
+    ChatModel,
+    Clock,
+    Embedder,
+    HomeFileCleaner,
+    MemoryFiles,
+    ProcessPeers,
+    Reranker,
+    SkillRecordSource,
+    Store,
+    TokenCounter,
+    UpkeepGatekeeper,
+    is_skill,
+)
+from engrams.read import prompt_context, search_pipeline
+from engrams.read.request import ReadDeps, ReadRequest, check_count
+from engrams.session.delivery import ContextDeliverer
+from engrams.settings import Settings
+from engrams.upkeep.helper_processes import HelperProcesses
+from engrams.upkeep.job_worker import Handler, JobWorkerPool
+from engrams.upkeep.planned_fact_start import begin_planned
+from engrams.upkeep.usage_learning import MemoryUsageTracker
+from engrams.upkeep.vector_backfill import VectorBackfillJobHandler
+
+if TYPE_CHECKING:
+    from engrams.ports.candidate_search import Floats
+    from engrams.session.extraction_queue import ExtractionQueue
+    from engrams.session.finaliser import SessionFinaliser
+    from engrams.session.fingerprints import InjectedContextFingerprints
+    from engrams.session.privacy_modes import IncognitoSessions
+    from engrams.session.registry import SessionRegistry
+    from engrams.session.running_summary import ConversationSummariser
+    from engrams.session.turn_ingest import TurnIngester
+    from engrams.session.working_tier import WorkingTier
+    from engrams.transfer.import_runs import ImportRunRegistry, PurgeFunction
+    from engrams.transfer.webhook_delivery import WebhookDeliverer
+    from engrams.upkeep.calibration import ThresholdCalibrator
+    from engrams.upkeep.change_detection_job import ChangeDetectionJobHandler
+    from engrams.upkeep.extraction_job import ExtractionJobHandler
+    from engrams.upkeep.fact_review import FactReviewer
+    from engrams.upkeep.garden.garden import MemoryGarden
+    from engrams.upkeep.link_service import LinkService
+    from engrams.upkeep.memory_purge import MemoryPurger
+    from engrams.upkeep.tiers import MemoryTiers
+    from engrams.upkeep.topics import MemoryTopics
+
+
+@dataclass(frozen=True, slots=True)
+class EngineDeps:
+    """Ports that an engine works with; ``engrams.open`` puts them together.
+
+    ``files``: memory as files, where a vault is on. ``home``: what a purge cleans beside the store.
+    ``plain``: the embedder that the detector of changes was trained with. ``peers``: other
+    processes of the same server.
+    """
+
+    settings: Settings
+    store: Store
+    embedder: Embedder
+    chat: ChatModel | None
+    counter: TokenCounter
+    clock: Clock
+    upkeep: UpkeepGatekeeper
+    reranker: Reranker | None = None
+    handlers: Mapping[str, Handler] = field(default_factory=dict)
+    skills: SkillRecordSource | None = None
+    files: MemoryFiles | None = None
+    home: Callable[[], HomeFileCleaner] | None = None
+    plain: Embedder | None = None
+    helpers: HelperProcesses = field(default_factory=HelperProcesses)
+    peers: ProcessPeers = field(default_factory=ProcessPeers)
+
+
+class EngineComponents:
+    """Components of one engine (sessions, tiers, garden, …), imported when used."""
+
+    def __init__(self, deps: EngineDeps) -> None:
+        settings = deps.settings
+        store = deps.store
+        clock = deps.clock
+        embedder = deps.embedder
+        self.deps = deps
+        models = {"embedder": embedder.card.id, "chat": deps.chat.name if deps.chat else ""}
+        self.inspect = MemoryInspector(
+            store, clock, settings, models, deps.skills, deps.upkeep, deps.reranker
+        )
+        tiers = settings.tiers.enabled
+        self.read_deps = ReadDeps(
+            records=store,
+            search=store,
+            graph=store,
+            embedder=embedder,
+            counter=deps.counter,
+            settings=settings.read,
+            graph_settings=settings.graph,
+            rerank_settings=settings.rerank,
+            reranker=deps.reranker,
+            find_hot=self._find_hot if tiers else None,
+            skills=deps.skills,
+            query_chars=settings.limits.query_chars,
+            states=store,
+            is_silent=self.privacy.is_silent if settings.enabled else lambda _scope, _session: True,
+            hide_questions=settings.write.questions == "log",
+        )
+        self._backfill = VectorBackfillJobHandler(store, embedder, clock, settings.embed.batch_size)
+        handlers = {**self._make_handlers(), **deps.handlers}
+        self.runner = JobWorkerPool(
+            store, handlers, clock, settings.jobs, self._plan_work, self._make_timers(), deps.upkeep
+        )
+        self.usage = MemoryUsageTracker(
+            store, embedder, clock, settings, self._keep_recalled if tiers else None
+        )
+        self.delivery = ContextDeliverer(
+            settings.delivery, embedder, deps.counter, clock, deps.peers
+        )
+
+    # ----------------------------------------------------------------------------------------------
+    # reading
+
+    def search_by_text(self, query: str, scope: Scope, limit: int) -> SearchResult:
+        """Search and count the use of what was found."""
+        found = search_pipeline.search(
+            ReadRequest(query, scope, self.deps.clock(), limit), self.read_deps
+        )
+        self.usage.note(found, scope)
+        return found
+
+    def build_context(self, request: ReadRequest, tokens: int | None) -> Context:
+        """Render memory for a prompt.
+
+        Its use is counted, and it is fingerprinted so that its echo is not extracted again.
+        """
+        section = self.deps.settings.read
+        silent = self.read_deps.is_silent(request.scope, request.session)
+        if silent:
+            total = 0
+        elif tokens is None:
+            total = section.context_tokens
+        else:
+            total = check_count(tokens, "tokens")
+        share = section.prefix_share if request.text.strip() else 1.0
+        budget = prompt_context.ContextTokenBudget(
+            total, min(section.prefix_tokens, int(share * total)), self.deps.counter
+        )
+        made = prompt_context.build_context(
+            self._restrict_to_rules(request), self.read_deps, budget
+        )
+        if made.trace is not None and request.as_of is None:
+            self.usage.note(
+                SearchResult(made.hits, made.trace, made.abstain), request.scope, request.session
+            )
+        if made.prefix or made.tail:
+            self.injected.add_context(request.scope, made)
+        return made
+
+    def _restrict_to_rules(self, request: ReadRequest) -> ReadRequest:
+        """Limit a read to rules where its owner turned recall off."""
+        from engrams.session import owner_settings
+
+        if owner_settings.is_recall_on(
+            self.deps.store.load_state(request.scope.owner, PREFERENCES), self.deps.settings
+        ):
+            return request
+        return replace(request, kinds=owner_settings.RULE_KINDS, catch_up=False)
+
+    def find_tail(self, scope: Scope) -> tuple[Record, ...]:
+        """Return the last turns of a conversation, which every context shows."""
+        return self.working.tail(scope) if self._has_working else ()
+
+    def find_summary(self, scope: Scope, session: str) -> str:
+        """Return the rolling summary of a conversation; empty without one."""
+        if not self.deps.settings.summary.enabled:
+            return ""
+        from engrams.session.running_summary import find_summary
+
+        record = find_summary(self.deps.store, *conversation(scope, session))
+        return record.text if record else ""
+
+    # ----------------------------------------------------------------------------------------------
+    # writing
+
+    def write_turns(
+        self, turns: Sequence[Turn], scope: Scope, kind: Kind, channel: str = ""
+    ) -> tuple[Receipt, ...]:
+        """Journal turns in one write and wake the workers."""
+        written = self.ingest.write(turns, scope, kind, channel=channel)
+        self.runner.wake()
+        return written.receipts
+
+    def drop_from_tiers(self, owner: Scope, ids: Sequence[str]) -> None:
+        """Drop memories from this process's working tier and hot buffer."""
+        if self._has_working:
+            self.working.drop(owner, ids)
+
+    @cached_property
+    def purge(self) -> MemoryPurger:
+        from engrams.upkeep.memory_purge import MemoryPurger, PurgeDeps
+
+        deps = self.deps
+        return MemoryPurger(
+            PurgeDeps(
+                store=deps.store,
+                embedder=deps.embedder,
+                clock=deps.clock,
+                drop_cached=self._drop_purged,
+                home=deps.home,
+            )
+        )
+
+    def _drop_purged(self, owner: Scope, ids: Sequence[str]) -> None:
+        """Drop memories being purged, and garden reports that may quote them."""
+        self.drop_from_tiers(owner, ids)
+        if (
+            self.deps.store.load_state(owner, GARDEN_STATE).token
+            or WAKE in self.deps.store.workload()
+        ):
+            self.garden.clear_reports(owner)
+
+    def close(self, cut: Callable[[], object] | None) -> None:
+        """Stop jobs, end sessions, empty the working tier; ``cut`` stops models."""
+
+        def request_ends() -> Sequence[str]:
+            spoken = self.ingest.spoken if "ingest" in self.__dict__ else {}
+            return (
+                self.sessions.request_ends(spoken) if spoken or "sessions" in self.__dict__ else ()
+            )
+
+        self.runner.close(self.deps.settings.sessions.shutdown_seconds, cut, request_ends)
+        self.deps.helpers.close()
+        if "working" in self.__dict__:
+            self.working.close()
+
+    @cached_property
+    def ingest(self) -> TurnIngester:
+        from engrams.session.turn_ingest import TurnIngester
+
+        deps = self.deps
+        parts = (
+            deps.store,
+            deps.embedder,
+            deps.clock,
+            deps.settings,
+            self.working if self._has_limits else None,
+        )
+        return TurnIngester(
+            *parts, model=deps.chat is not None, incognito=self.privacy, injected=self.injected
+        )
+
+    @cached_property
+    def digest(self) -> ExtractionJobHandler:
+        from engrams.upkeep.extraction_job import ExtractionJobHandler
+
+        deps = self.deps
+        return ExtractionJobHandler(
+            deps.store, deps.embedder, deps.chat, deps.clock, deps.settings, deps.helpers
+        )
+
+    @cached_property
+    def changes(self) -> ChangeDetectionJobHandler:
+        from engrams.upkeep.change_detection_job import ChangeDetectionJobHandler
+
+        deps = self.deps
+        return ChangeDetectionJobHandler(
+            deps.store, deps.embedder, deps.clock, deps.settings.write, deps.plain, deps.helpers
+        )
+
+    @cached_property
+    def updates(self) -> ExtractionQueue:
+        from engrams.session.extraction_queue import ExtractionQueue
+
+        return ExtractionQueue(
+            self.ingest, self.deps.store, self.runner, self.deps.clock, self.deps.settings.jobs
+        )
+
+    # ----------------------------------------------------------------------------------------------
+    # sessions
+
+    @cached_property
+    def sessions(self) -> SessionRegistry:
+        from engrams.session.registry import SessionRegistry
+
+        deps = self.deps
+        model = self.deps.chat is not None
+        return SessionRegistry(
+            deps.store,
+            deps.clock,
+            deps.settings,
+            self.runner,
+            incognito=self.privacy,
+            journal=lambda: self.ingest,
+            model=model,
+        )
+
+    @cached_property
+    def finaliser(self) -> SessionFinaliser:
+        from engrams.session.finaliser import SessionFinaliser
+
+        deps = self.deps
+        return SessionFinaliser(
+            deps.store, deps.embedder, deps.chat, deps.clock, deps.settings, self.runner
+        )
+
+    @cached_property
+    def privacy(self) -> IncognitoSessions:
+        from engrams.session.privacy_modes import IncognitoSessions
+
+        return IncognitoSessions()
+
+    @cached_property
+    def injected(self) -> InjectedContextFingerprints:
+        from engrams.session.fingerprints import InjectedContextFingerprints
+
+        return InjectedContextFingerprints(self.deps.peers)
+
+    @cached_property
+    def summaries(self) -> ConversationSummariser:
+        from engrams.session.running_summary import ConversationSummariser, SummaryDeps
+
+        deps = self.deps
+        work = (self.write_turns, self.updates.hasten, self.deps.files is not None)
+        return ConversationSummariser(
+            SummaryDeps(deps.store, deps.chat, deps.counter, deps.clock, *work),
+            deps.settings.summary,
+        )
+
+    # ----------------------------------------------------------------------------------------------
+    # upkeep
+
+    @cached_property
+    def working(self) -> WorkingTier:
+        from engrams.session.working_tier import WorkingTier
+
+        deps = self.deps
+        return WorkingTier(
+            deps.store,
+            deps.embedder,
+            deps.clock,
+            deps.settings,
+            model=deps.chat is not None,
+            peers=deps.peers,
+        )
+
+    @cached_property
+    def nearness(self) -> ThresholdCalibrator:
+        from engrams.upkeep.calibration import ThresholdCalibrator
+
+        def measure(text: str, owner: Scope) -> float:
+            return search_pipeline.search(
+                ReadRequest(text, owner, deps.clock(), 1), self.read_deps
+            ).nearness
+
+        deps = self.deps
+        return ThresholdCalibrator(
+            deps.store, deps.embedder.card, deps.clock, deps.settings.read.abstain, measure
+        )
+
+    @cached_property
+    def tiers(self) -> MemoryTiers:
+        from engrams.upkeep.long_term_move import LongTermMover
+        from engrams.upkeep.tiers import MemoryTiers
+
+        deps = self.deps
+        mover = LongTermMover(
+            deps.store, deps.embedder, deps.clock, deps.settings, self.topics.refresh
+        )
+        return MemoryTiers(deps.store, deps.chat, deps.clock, deps.settings, self.working, mover)
+
+    @cached_property
+    def topics(self) -> MemoryTopics:
+        from engrams.upkeep.topics import MemoryTopics
+
+        return MemoryTopics(
+            self.deps.store,
+            self.deps.embedder,
+            self.deps.chat,
+            self.deps.clock,
+            self.deps.settings.topics,
+        )
+
+    @cached_property
+    def links(self) -> LinkService:
+        from engrams.upkeep.link_service import LinkService
+
+        return LinkService(
+            self.inspect,
+            self.search_by_text,
+            self.deps.store,
+            self.deps.clock,
+            self.deps.settings.graph,
+        )
+
+    @cached_property
+    def review(self) -> FactReviewer:
+        from engrams.upkeep.fact_review import FactReviewer
+
+        return FactReviewer(
+            self.deps.store,
+            self.deps.embedder,
+            self.deps.chat,
+            self.deps.clock,
+            self.deps.settings.review,
+        )
+
+    @cached_property
+    def webhooks(self) -> WebhookDeliverer:
+        from engrams.transfer.webhook_delivery import WebhookDeliverer
+
+        return WebhookDeliverer(
+            self.deps.store, self.deps.clock, self.deps.settings.serve.allow_private_webhooks
+        )
+
+    def make_imports(self, purge: PurgeFunction) -> ImportRunRegistry:
+        """Build the registry of imports, whose undo purges memories."""
+        from engrams.transfer.import_export import ImportTarget
+        from engrams.transfer.import_runs import ImportRunRegistry
+
+        root = Path(self.deps.settings.write.ignore_root or ".")
+        target = ImportTarget(
+            write_turns=self.write_turns,
+            store=self.deps.store,
+            clock=self.deps.clock,
+            ignore_root=root,
+            quota=self.deps.settings.quota,
+        )
+        return ImportRunRegistry(target, purge, self.privacy.is_silent)
+
+    @cached_property
+    def garden(self) -> MemoryGarden:
+        from engrams.session.lifecycle import IdleSessionSweeper
+        from engrams.upkeep.garden.cycle import Chore, GardenDeps
+        from engrams.upkeep.garden.garden import MemoryGarden
+
+        deps = self.deps
+        chores: dict[str, Chore] = {
+            "sessions": lambda _: IdleSessionSweeper(deps.store, deps.clock, deps.settings).sweep(),
+            "embed": lambda _: int(self._backfill.ask()),
+            "topics": self._refresh_topics,
+        }
+        parts = GardenDeps(
+            store=deps.store,
+            embedder=deps.embedder,
+            chat=deps.chat,
+            clock=deps.clock,
+            settings=deps.settings,
+            chores=chores,
+            search=self._find_ids,
+        )
+        return MemoryGarden(parts, self.runner.run)
+
+    def _refresh_topics(self, owner: Scope) -> int:
+        if not self.deps.settings.topics.enabled:
+            return 0
+        moved = self.topics.refresh(owner)
+        merged = self.topics.dedupe(owner)
+        return moved.joined + moved.left + merged.merged
+
+    def _find_ids(self, owner: Scope, query: str) -> list[str]:
+        found = search_pipeline.search(
+            ReadRequest(query, owner, self.deps.clock(), 20), self.read_deps
+        )
+        return [hit.record.id for hit in found.hits if not is_skill(hit.record.id)]
+
+    def _make_handlers(self) -> dict[str, Handler]:
+        """Map job kinds to handlers, loaded by their first job."""
+        return {
+            EMBED: self._backfill.run,
+            PURGE: lambda job: self.purge.run(job),  # noqa: PLW0108 - created by its first job
+            EXTRACT: lambda job: self.digest.run(job),  # noqa: PLW0108 - created by its first job
+            BEGIN: lambda job: begin_planned(job, self.deps.store, self.deps.clock),
+            CHANGES: lambda job: self.changes.run(job),  # noqa: PLW0108 - created by its first job
+            FINALISE: lambda job: self.finaliser.run(job),  # noqa: PLW0108 - created by its first job
+            TOPICS: lambda job: self.topics.run(job),  # noqa: PLW0108 - created by its first job
+            POLICY: lambda job: self.finaliser.review(job),  # noqa: PLW0108 - created by its first job
+            ROLL: lambda job: self.summaries.roll(job),  # noqa: PLW0108 - created by its first job
+            WEBHOOK: lambda job: self.webhooks.run(job),  # noqa: PLW0108 - created by its first job
+            REVIEW: lambda job: self.review.run(job),  # noqa: PLW0108 - created by its first job
+            **dict.fromkeys((GARDEN, WAKE), lambda job: self.garden.run_job(job)),  # noqa: PLW0108 - as these
+            **dict.fromkeys((JUDGE, CONDENSE, ENFORCE, SWEEP), lambda job: self.tiers.run(job)),  # noqa: PLW0108 - as these
+        }
+
+    def _make_timers(self) -> dict[Callable[[], object], float]:
+        """List periodic functions that look for work, with periods in seconds."""
+        from engrams.session.lifecycle import IdleSessionSweeper
+
+        sweep = IdleSessionSweeper(self.deps.store, self.deps.clock, self.deps.settings).sweep
+        return {sweep: self.deps.settings.sessions.sweep_seconds, self.webhooks.look: 2.0}
+
+    def _plan_work(self) -> None:
+        self._backfill.ask()
+        if self._has_limits:
+            self.tiers.schedule_sweep()
+
+    @property
+    def _has_limits(self) -> bool:
+        caps = self.deps.settings.caps
+        tiers = self.deps.settings.tiers
+        return bool(tiers.enabled or caps.facts or caps.rules or caps.entries > 0)
+
+    def _keep_recalled(self, scope: Scope, ids: Sequence[str]) -> None:
+        self.working.keep_recalled(scope, ids)
+
+    def _find_hot(self, scope: Scope, vector: Floats | None) -> Mapping[str, float]:
+        return self.working.find_near(scope, vector) if self._has_working else {}
+
+    @property
+    def _has_working(self) -> bool:
+        return "working" in self.__dict__ or self.deps.peers.is_waiting("working")

@@ -1,0 +1,656 @@
+"""MemoryEngine: the one door to memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from engrams.core import (
+    NO_META,
+    Context,
+    HistoryEntry,
+    ImportOptions,
+    Kind,
+    Meta,
+    Receipt,
+    Record,
+    Scope,
+    SearchResult,
+    Status,
+    Turn,
+)
+from engrams.engine.agent_actions import Action, FlushReason, check_action
+from engrams.engine.components import EngineComponents, EngineDeps
+from engrams.engine.inspector import MemoryInspector, Place
+from engrams.errors import ClosedError, RefusedError
+from engrams.ports import (
+    Closable,
+    JobSpec,
+    MemoryFiles,
+    PurgeReport,
+    RecordPage,
+    SkillRecordSource,
+    Store,
+    WriteBatch,
+)
+from engrams.read import search_pipeline
+from engrams.read.cues import extract_turn_query
+from engrams.read.request import (
+    Filter,
+    Moment,
+    ReadRequest,
+    check_count,
+    parse_request,
+    to_as_of,
+    visible_scopes,
+)
+from engrams.session.chat_answers import AnsweredChat, answer_chat
+from engrams.upkeep.job_worker import JobWorkerPool
+from engrams.write import manual_edits, source_changes
+
+if TYPE_CHECKING:
+    from engrams.session.commands import MemoryCommandHandler
+    from engrams.session.extraction_queue import ExtractionQueue
+    from engrams.session.registry import SessionRegistry
+    from engrams.session.running_summary import ConversationSummariser
+    from engrams.transfer.formats import ExportFormat
+    from engrams.transfer.import_export import ImportCounts
+    from engrams.transfer.import_runs import ImportRunRegistry
+    from engrams.upkeep.calibration import ThresholdCalibrator
+    from engrams.upkeep.fact_review import FactReviewer
+    from engrams.upkeep.garden.garden import MemoryGarden
+    from engrams.upkeep.link_service import LinkService
+    from engrams.upkeep.tiers import MemoryTiers
+    from engrams.upkeep.topics import MemoryTopics
+    from engrams.write.purge_plan import PurgeCandidate
+
+Progress: TypeAlias = Callable[[int, int], None]
+
+
+class MemoryEngine:
+    """Durable, layered, explainable memory for LLM agents.
+
+    Thread safe; several processes may work on one home. A ``scope`` is a Scope, a tuple such as
+    ``("user", "alice", "project", "x")``, or one string: an owner's reads everything of that owner,
+    a deeper one itself and those above it. ``as_of`` on any read is a time, its text
+    (``"2025-01-31"``), or an ``AsOf(valid=…, known=…)``.
+    """
+
+    def __init__(self, deps: EngineDeps) -> None:
+        self.settings = deps.settings
+        self.embedder = deps.embedder
+        self.counter = deps.counter
+        self.chat_model = deps.chat
+        self.peers = deps.peers
+        self._deps = deps
+        self._store = deps.store
+        self._clock = deps.clock
+        self._components = EngineComponents(deps)
+        self._closed = False
+
+    def add(
+        self, what: str | Turn, *, scope: Place, kind: Kind | None = None, settle: bool = True
+    ) -> Receipt:
+        """Remember a statement. It is durable and searchable when this returns.
+
+        With ``settle`` what rules can tell from it (facts, what they replace) is in the receipt
+        too; a model's part is always a job. InputError: empty, or over ``limits.text_bytes``.
+        RefusedError: it holds a secret and ``write.secrets`` is ``refuse``.
+        """
+        parts = self._open()
+        turn = Turn.of(what)
+        own = (
+            (parts.runner.make_lease(), parts.digest.hear)
+            if settle and parts.digest.inline
+            else None
+        )
+        written = parts.ingest.write(
+            [turn],
+            Scope.of(scope),
+            kind or (Kind.NOTE if isinstance(what, str) else Kind.TURN),
+            own=own,
+        )
+        (receipt,) = written.receipts
+        job = written.job
+        if job is None:
+            if written.learned:
+                parts.runner.start()
+            else:
+                parts.runner.wake()
+            return receipt
+        learned = parts.runner.run_leased(
+            job, partial(parts.digest.learn, job, written.records, found=written.found)
+        )
+        parts.runner.start()
+        return receipt if learned is None else learned.complete(receipt, job.kind)
+
+    def observe(self, turns: Turn | Sequence[Turn], *, scope: Place) -> tuple[Receipt, ...]:
+        """Journal turns in one durable write, without waiting for extraction."""
+        some = Turn.list_of(turns)
+        return self.write_turns(some, Scope.of(scope), Kind.TURN) if some else ()
+
+    def write_turns(
+        self, turns: Sequence[Turn], scope: Scope, kind: Kind, channel: str = ""
+    ) -> tuple[Receipt, ...]:
+        """Journal turns of another kind or channel, for imports and adapters."""
+        return self._open().write_turns(turns, scope, kind, channel)
+
+    def edit(
+        self,
+        id: str,
+        *,
+        scope: Place,
+        text: str | None = None,
+        fields: Meta | None = None,
+        expect: int | None = None,
+        reason: str = "",
+    ) -> Record:
+        """Change a memory's text or other fields.
+
+        Facts that a message no longer says end, and what it says now is learned, at once by rules.
+        InputError: a field that cannot be changed, or a value that does not fit it. ConflictError:
+        its version is no longer ``expect``.
+        """
+        record = self.inspect.get_editable(id, scope)
+        parts = self._open()
+        values = manual_edits.validate_fields(
+            record, dict(fields or {}) if text is None else {**(fields or {}), "text": text}
+        )
+        done = parts.ingest.edit(
+            record,
+            values,
+            reason,
+            expect,
+            parts.runner.make_lease() if parts.digest.inline else None,
+        )
+        parts.drop_from_tiers(record.scope.owner, done.changed[1:])
+        if done.job is not None:
+            parts.runner.run_leased(done.job, partial(parts.digest.learn, done.job, (done.record,)))
+        parts.runner.wake()
+        return self.get(record.id, scope=scope)
+
+    def forget(self, id: str, *, scope: Place, reason: str = "") -> Record:
+        """Put a memory away: no read finds it until ``restore``.
+
+        Memories derived from it alone go with it. RefusedError: it is purged already.
+        """
+        record = self.inspect.get_editable(id, scope)
+        if record.status is Status.PURGED:
+            raise RefusedError("It is purged already.")
+        self._put_away([record], record.scope.owner, reason)
+        return self.get(record.id, scope=scope)
+
+    def restore(self, id: str, *, scope: Place) -> Record:
+        """Undo ``forget``, archiving or, for good, the mark of being outdated."""
+        record = self.inspect.get_editable(id, scope)
+        self._store.commit(source_changes.build_restoration(record, self._store, self._clock()))
+        return self.get(record.id, scope=scope)
+
+    def purge(
+        self, ids: str | Sequence[str], *, scope: Place, git: bool = False, later: bool = False
+    ) -> PurgeReport:
+        """Erase memories for good, with their words wherever they stand.
+
+        What was derived from them alone goes too; a message that says more loses the quoted words.
+        ``git``: also from the files' history. ``proven``: a second look at every file found
+        nothing. ``later``: forgotten at once, purged by a job, without a report or git.
+        """
+        some = self.inspect.list_editable(ids, scope)
+        parts = self._open()
+        owner = Scope.of(scope).owner
+        words = self.settings.write.min_words
+        if later:
+            self._put_away(
+                [one for one in some if one.status is not Status.PURGED],
+                owner,
+                "",
+                parts.purge.make_job(some, owner, words),
+            )
+            parts.runner.wake()
+        return PurgeReport({}, {}) if later else parts.purge.purge(some, owner, words, git)
+
+    def find_about(self, about: str, *, scope: Place) -> tuple[PurgeCandidate, ...]:
+        """Find memories about somebody or something, to choose what to purge.
+
+        First those that mention it or are stated of it (``certain``), then what a search finds.
+        """
+        from engrams.write.purge_plan import find_candidates
+
+        found = [hit.record for hit in self.explain(about, scope=scope).hits]
+        return find_candidates(
+            about, Scope.of(scope), self._store, found, self.settings.write.min_words
+        )
+
+    def preview(
+        self, ids: Sequence[str], action: source_changes.ChangeAction, scope: Place
+    ) -> source_changes.SourceChangeReport:
+        """Report what edit, forget or purge reaches; nothing is changed."""
+        some = self.inspect.list_editable(ids, scope)
+        return source_changes.preview_change(
+            some, action, self._store, self.settings.write.min_words
+        )
+
+    def search(
+        self,
+        query: str,
+        *,
+        scope: Place,
+        limit: int | None = None,
+        as_of: Moment = None,
+        kinds: Sequence[Kind] = (),
+        where: Filter | None = None,
+        history: bool = False,
+    ) -> SearchResult:
+        """Find the memories that answer ``query``, best first.
+
+        ``kinds`` and ``where`` (``{"speaker": "Ann"}``) filter; ``history`` includes superseded and
+        archived ones. The trace explains.
+        """
+        found = self.explain(
+            query, scope=scope, limit=limit, as_of=as_of, kinds=kinds, where=where, history=history
+        )
+        if as_of is None:
+            self._components.usage.note(found, Scope.of(scope))
+        return found
+
+    def explain(
+        self,
+        query: str,
+        *,
+        scope: Place,
+        limit: int | None = None,
+        as_of: Moment = None,
+        kinds: Sequence[Kind] = (),
+        where: Filter | None = None,
+        history: bool = False,
+    ) -> SearchResult:
+        """Search with the same filters, without counting use."""
+        parts = self._open()
+        place = Scope.of(scope)
+        number = (
+            self.settings.read.limit
+            if limit is None
+            else min(check_count(limit, "limit"), self.settings.limits.results)
+        )
+        return search_pipeline.search(
+            parse_request(query, place, self._clock(), number, as_of, kinds, where, history),
+            parts.read_deps,
+        )
+
+    def used(self, ids: str | Sequence[str], *, scope: Place, helpful: bool = True) -> None:
+        """Report the memories an answer used: confidence and strength follow.
+
+        ``helpful``: they helped; False lowers their confidence.
+        """
+        some = self.inspect.list_editable(ids, scope)
+        self._open().usage.record_feedback(some, Scope.of(scope).owner, helpful)
+
+    def context(
+        self,
+        query: str,
+        *,
+        scope: Place,
+        tokens: int | None = None,
+        limit: int | None = None,
+        as_of: Moment = None,
+        session: str = "",
+        cut_ratio: float | None = None,
+    ) -> Context:
+        """Render memory as text for a prompt, within ``tokens`` of ``read.tokenizer``.
+
+        ``cut_ratio``: 0..1, share of the best score below which hits are cut (None:
+        ``read.cut_ratio``). Thanks and assent recall nothing. With ``summary.enabled`` the summary
+        of the conversation comes first: of ``scope``, if it is one, or of this session of it.
+        """
+        parts = self._open()
+        place = Scope.of(scope)
+        number = self.settings.read.most_in_context if limit is None else limit
+        latest, summary = (
+            (parts.find_tail(place), parts.find_summary(place, session))
+            if as_of is None
+            else ((), "")
+        )
+        asked = ReadRequest(
+            text=query,
+            scope=place,
+            now=self._clock(),
+            limit=number,
+            as_of=to_as_of(as_of),
+            last_turns=latest,
+            summary=summary,
+            cut_ratio=cut_ratio,
+        )
+        return parts.build_context(asked, tokens)
+
+    def deliver(
+        self,
+        query: str | Sequence[Turn | Meta],
+        *,
+        scope: Place,
+        session: str,
+        tokens: int | None = None,
+        limit: int | None = None,
+    ) -> Context:
+        """Render the context of one turn of a conversation.
+
+        ``query``: its text, or the messages so far. With ``delivery.mode`` ``sync`` at once, with
+        ``pending`` what was found during the turn before. Leaves out what this conversation was
+        shown lately or said itself (``delivery.shown_minutes``).
+        """
+        parts = self._open()
+        place = Scope.of(scope)
+        most = self.settings.read.most_in_context if limit is None else limit
+        silent = parts.privacy.is_silent(place, session)
+        key = f"{place.key}|{session}"
+        own = session if self.settings.delivery.shown_minutes or silent else ""
+        first = not silent and parts.delivery.is_first_turn(key)
+        text = extract_turn_query(query)
+
+        def read(known: frozenset[str], changed: bool) -> Context:
+            asked = ReadRequest(
+                text,
+                place,
+                self._clock(),
+                most,
+                already_shown=known,
+                session=own,
+                catch_up=first,
+                topic_changed=changed,
+            )
+            return parts.build_context(
+                asked if silent else replace(asked, summary=parts.find_summary(place, session)),
+                tokens,
+            )
+
+        return read(frozenset(), False) if silent else parts.delivery.deliver(key, text, read)
+
+    def chat(
+        self,
+        messages: str | Sequence[Meta],
+        *,
+        scope: Place,
+        session: str = "",
+        limit: int | None = None,
+    ) -> AnsweredChat:
+        """Answer by the chat model with what is recalled; store both messages.
+
+        ``messages``: a person's words, or the conversation so far. ``limit``: most memories; 0:
+        none. SettingsError: no chat model.
+        """
+        return answer_chat(self, messages, Scope.of(scope), session, limit)
+
+    def get(self, id: str, *, scope: Place) -> Record:
+        """Get one memory of this owner by its id.
+
+        The first characters of an id (six at least) will do where only one memory has them.
+        """
+        return self.inspect.get(id, scope=scope)
+
+    def list(self, *, scope: Place, **fields: Any) -> RecordPage:
+        """List memories by their fields, newest first.
+
+        ``fields``: ``kinds``, ``statuses``, ``tags``, ``text``, ``where``, ``as_of``, ``limit``,
+        ``after``: see ``ports.RecordQuery``. InputError: an unknown field.
+        """
+        return self.inspect.list(scope=scope, **fields)
+
+    def history(self, id: str, *, scope: Place) -> tuple[HistoryEntry, ...]:
+        """List every change of one memory, oldest first."""
+        return self.inspect.history(id, scope=scope)
+
+    def load(
+        self,
+        source: Path | str | Iterable[Any],
+        *,
+        scope: Place,
+        format: str = "auto",
+        skip_bad: bool = False,
+        ignored: bool = False,
+        user: str = "",
+        progress: Progress | None = None,
+    ) -> ImportCounts:
+        """Import a file, folder or zip; ``-`` is standard input.
+
+        ``user``: whose memories, of a file of several users (``*``: all). ``skip_bad``: import what
+        can be read of broken files, too; ``ignored``: those that an ignore file names. A repeated
+        import stores nothing twice; ``imports.undo`` takes the report's id.
+        """
+        return self.imports.load(
+            source,
+            Scope.of(scope),
+            ImportOptions(format, skip_bad, ignored=ignored, user=user),
+            progress,
+        )
+
+    def dump(
+        self,
+        path: Path,
+        *,
+        scope: Place,
+        format: ExportFormat = "jsonl",
+        progress: Progress | None = None,
+    ) -> int:
+        """Export the scope; returns the number of memories. InputError: unwritable place."""
+        from engrams.transfer.import_export import dump
+
+        return dump(path, visible_scopes(Scope.of(scope)), self.store, format, progress)
+
+    def scopes(self, owner: Place | None = None) -> tuple[Scope, ...]:
+        """List the scopes that hold memories; of every owner with None."""
+        return self.inspect.scopes(owner)
+
+    def stats(self, scope: Place | None = None) -> dict[str, Any]:
+        """Count memories by their fields, vectors by model, and today's model use."""
+        return self.inspect.stats(scope)
+
+    def status(self) -> dict[str, Any]:
+        """Count jobs by kind and state, and list dead ones.
+
+        ``lag_seconds``: of the oldest due job. ``active``: what running and failing jobs do.
+        ``pace``: seconds of the model's answers, ``queue_seconds``: of the work that waits for it.
+        ``upkeep``: what waits for its hours or budget. Also today's model use.
+        """
+        return self.inspect.status()
+
+    def retry(self, ids: Sequence[str] = ()) -> int:
+        """Queue dead jobs again, all of them without ids; returns how many."""
+        parts = self._open()
+        number = self._store.retry(ids, self._clock())
+        parts.runner.wake()
+        return number
+
+    def drain(self, timeout: float = 30, progress: Progress | None = None) -> bool:
+        """Run due jobs here and now. True: none is left."""
+        (parts := self._open()).usage.flush()
+        done = parts.runner.drain(timeout, progress)
+        if self.vault is not None:
+            self.vault.write()
+        return done
+
+    def check(self, repair: bool = False) -> Meta:
+        """Check the store's files; ``repair`` rebuilds what can be rebuilt."""
+        return self.store.check(repair)
+
+    def manage(
+        self,
+        content: str = "",
+        action: Action = "create",
+        id: str = "",
+        *,
+        scope: Place,
+        metadata: Meta = NO_META,
+    ) -> str:
+        """Create, change or forget a memory; return its id.
+
+        ``metadata``: kept as ``meta``, which filters see; an update adds to it. InputError:
+        ``create`` with an id, the others without one, no content, no such action; else as ``add``,
+        ``edit``, ``forget``.
+        """
+        check_action(content, action, id, metadata)
+        if action == "create":
+            return self.add(Turn(content, meta=metadata), scope=scope, kind=Kind.NOTE).id
+        if action == "update":
+            more = {"meta": {**self.get(id, scope=scope).meta, **metadata}} if metadata else {}
+            return self.edit(
+                id, scope=scope, text=content, fields=more, reason="an agent changed it"
+            ).id
+        return self.forget(id, scope=scope, reason="an agent put it away").id
+
+    def flush(
+        self,
+        messages: Sequence[Meta],
+        *,
+        scope: Place,
+        session: str = "",
+        reason: FlushReason = "trim",
+    ) -> bool:
+        """Store messages that leave the context; False: they hold nothing.
+
+        They are journaled, and written into the day's note if ``vault.enabled``.
+        """
+        return self.summaries.flush(messages, scope=scope, session=session, reason=reason)
+
+    def dream(self, days: int = 3, *, scope: Place, force: bool = False) -> bool:
+        """Summarise today, then move lasting facts from recent notes into MEMORY.md.
+
+        ``days``: at most 30. False: nothing new, or no notes because ``vault.enabled`` is off.
+        """
+        if self.vault is not None:
+            self.drain()
+        return self.vault is not None and self.vault.dream(Scope.of(scope).owner, days, force=force)
+
+    def format_for_injection(
+        self, query: str = "", *, scope: Place, max_tokens: int | None = None
+    ) -> str:
+        """Format memory as prompt text within a token budget (None: ``read.context_tokens``)."""
+        return self.context(query, scope=scope, tokens=max_tokens).text
+
+    def close(self) -> None:
+        """Let running jobs finish, end sessions, close the store. Idempotent.
+
+        ``sessions.end_on_close`` says which. Waiting jobs go on in the next process. A model that
+        takes longer than ``sessions.shutdown_seconds`` is cut off; its job waits.
+        """
+        if not self._closed:
+            self._closed = True
+            parts = self._components
+            parts.delivery.close()
+            parts.usage.close()
+            cut = self.chat_model.close if isinstance(self.chat_model, Closable) else None
+            parts.close(cut)
+            if cut is not None:
+                cut()
+            self._store.close()
+
+    def __enter__(self) -> MemoryEngine:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.close()
+
+    @property
+    def inspect(self) -> MemoryInspector:
+        """Read-only view of memories, links, topics, jobs and numbers."""
+        return self._open().inspect
+
+    @property
+    def links(self) -> LinkService:
+        """Links and tags by hand, and the memories they lead to."""
+        return self._components.links
+
+    @cached_property
+    def control(self) -> MemoryCommandHandler:
+        """Requests about memory itself, in words."""
+        from engrams.session.commands import MemoryCommandHandler
+
+        return MemoryCommandHandler(self, self.sessions)
+
+    @property
+    def sessions(self) -> SessionRegistry:
+        """Conversations with an end; privacy modes; preferences of an owner."""
+        return self._components.sessions
+
+    @property
+    def summaries(self) -> ConversationSummariser:
+        """Summaries of a prompt's older messages, and of what a conversation taught."""
+        return self._components.summaries
+
+    @property
+    def updates(self) -> ExtractionQueue:
+        """Queue of turns to extract from, for callers that steer it."""
+        return self._open().updates
+
+    @property
+    def nearness(self) -> ThresholdCalibrator:
+        """Floors of owners from which memories are near, and their calibration."""
+        return self._components.nearness
+
+    @property
+    def tiers(self) -> MemoryTiers:
+        """The working, recent and long-term tier, and what moves between them."""
+        return self._components.tiers
+
+    @property
+    def topics(self) -> MemoryTopics:
+        """Clusters of memories about one thing."""
+        return self._components.topics
+
+    @property
+    def garden(self) -> MemoryGarden:
+        """Upkeep of an owner's whole memory between conversations."""
+        return self._components.garden
+
+    @property
+    def review(self) -> FactReviewer:
+        """Review of old facts by the chat model."""
+        return self._components.review
+
+    @property
+    def skills(self) -> SkillRecordSource | None:
+        """Knowledge in files beside memory; None without a folder of it."""
+        return self._deps.skills
+
+    @property
+    def vault(self) -> MemoryFiles | None:
+        """Memory as files; None without ``vault.enabled``. See ``composition.vault``."""
+        return self._deps.files
+
+    @cached_property
+    def imports(self) -> ImportRunRegistry:
+        """Imports of an owner: listed, and undone as a whole."""
+        return self._components.make_imports(
+            lambda ids, scope, git: self.purge(ids, scope=scope, git=git)
+        )
+
+    @property
+    def store(self) -> Store:
+        """The store, for ``build`` and tests; surfaces read through ``inspect``."""
+        self._open()
+        return self._store
+
+    @property
+    def work(self) -> JobWorkerPool:
+        """The workers that run jobs."""
+        return self._components.runner
+
+    def now(self) -> datetime:
+        """The engine's time."""
+        return self._clock()
+
+    def _put_away(
+        self, records: Sequence[Record], owner: Scope, reason: str, *jobs: JobSpec
+    ) -> None:
+        asked = WriteBatch("", reason, self._clock(), jobs=jobs)
+        words = self.settings.write.min_words
+        self._components.drop_from_tiers(
+            owner, source_changes.forget_records(records, self._store, asked, words)
+        )
+
+    def _open(self) -> EngineComponents:
+        if self._closed:
+            raise ClosedError
+        return self._components

@@ -1,0 +1,312 @@
+"""Files of named arrays, checked by sums and mapped into memory.
+
+Layout: eight magic bytes with the version, length and CRC-32 of the head, the head (JSON), then
+each array from a page's start on. Behind an array that may grow the file has room: whoever maps it
+appends there, in pages of its own, so the file itself never changes.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import mmap
+import os
+import struct
+import sys
+import time
+import zlib
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from io import FileIO
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from engrams.frozen_data import dataclass
+
+MAGIC = b"ENGIDX02"
+"""Kind and version of the format: a file that starts otherwise is not read."""
+
+_START = struct.Struct("<8sII")
+_PAGE = 4096
+_BLOCK = 512
+"""Words of eight bytes that are summed at a time: a page."""
+_READ = 512 * 8 * _BLOCK
+"""Bytes that are read at a time, whole blocks."""
+_CHECKED = "user.engrams.checked"
+"""Attribute of a file whose sums were right: what it was then, and when."""
+_STARTED = Path("/proc/sys/kernel/random/boot_id")
+_SECOND = 1_000_000_000
+_DAY = 86_400 * _SECOND
+"""Time for which sums count as right, in nanoseconds."""
+
+Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
+
+
+class SegmentFileError(Exception):
+    """The file is damaged, or of another kind or version."""
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentContent:
+    """Named arrays of an index file, with metadata.
+
+    ``spare``: rows of room behind those arrays that ``growing`` names.
+    """
+
+    notes: Mapping[str, Any]
+    arrays: Arrays
+    growing: frozenset[str] = frozenset()
+    spare: int = 0
+
+
+def write_segment(path: Path, segment: SegmentContent) -> None:
+    """Write a new file (0600) that only its owner reads.
+
+    OSError: it exists, or the disk is full. Not synced: a file that a crash tore fails its sums.
+    The room behind arrays is taken too: on a disk in memory that is full, whoever touches a hole
+    dies.
+    """
+    places: dict[str, dict[str, Any]] = {}
+    at = 0
+    for name, array in segment.arrays.items():
+        rows = len(array) + (segment.spare if name in segment.growing else 0)
+        places[name] = {
+            "dtype": array.dtype.str,
+            "shape": array.shape,
+            "rows": rows,
+            "at": at,
+            "sum": sum_bytes(array),
+        }
+        at = _round_up(at + rows * array.dtype.itemsize * _multiply(array.shape[1:]))
+    head = json.dumps(
+        {"notes": segment.notes, "arrays": places, "size": at}, ensure_ascii=False
+    ).encode()
+    data = _round_up(_START.size + len(head))
+    flags = (
+        os.O_RDWR
+        | os.O_CREAT
+        | os.O_EXCL
+        | getattr(os, "O_CLOEXEC", 0)
+        | getattr(os, "O_BINARY", 0)
+    )
+    with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
+        _take_room(file.fileno(), data + at)
+        file.write(_START.pack(MAGIC, len(head), zlib.crc32(head)) + head)
+        for name, array in segment.arrays.items():
+            file.seek(data + places[name]["at"])
+            file.write(_to_bytes(array).data)
+
+
+def map_segment(path: Path) -> SegmentContent:
+    """Map an index file into memory; changes do not reach the file.
+
+    ``growing`` arrays come with their spare rows. OSError: there is none. SegmentFileError: it
+    cannot be trusted.
+    """
+    with _open(path) as file:
+        about, data = _read_head(file)
+        if not _was_checked(file):
+            _check_sums(file, about["arrays"], data)
+            _keep_checked(file)
+        whole = mmap.mmap(file.fileno(), data + about["size"], access=mmap.ACCESS_COPY)
+    arrays = {}
+    for name, place in about["arrays"].items():
+        inner = place["shape"][1:]
+        flat = np.frombuffer(
+            whole, np.dtype(place["dtype"]), place["rows"] * _multiply(inner), data + place["at"]
+        )
+        arrays[name] = flat.reshape(place["rows"], *inner)
+    return SegmentContent(about["notes"], arrays)
+
+
+def find_damage(path: Path) -> str:
+    """Check all sums of an index file, whatever was noted at it.
+
+    Empty: they are right, or nobody uses it, as it is of another kind or version or gone.
+    """
+    try:
+        with _open(path) as file:
+            try:
+                about, data = _read_head(file)
+            except SegmentFileError:
+                return ""
+            _check_sums(file, about["arrays"], data)
+    except OSError:
+        return ""
+    except SegmentFileError as problem:
+        return str(problem)
+    return ""
+
+
+def _open(path: Path) -> FileIO:
+    # A pipe in the file's place must not be waited for.
+    flags = (
+        os.O_RDONLY
+        | getattr(os, "O_NONBLOCK", 0)
+        | getattr(os, "O_CLOEXEC", 0)
+        | getattr(os, "O_BINARY", 0)
+    )
+    return FileIO(os.open(path, flags), "rb")
+
+
+def _read_head(file: FileIO) -> tuple[Any, int]:
+    """Read what a file holds, and where its arrays begin."""
+    start = file.read(_START.size) or b""
+    if len(start) < _START.size:
+        raise SegmentFileError("too short")
+    magic, length, told = _START.unpack(start)
+    head = (file.read(length) or b"") if magic == MAGIC else b""
+    if magic != MAGIC or len(head) != length or zlib.crc32(head) != told:
+        raise SegmentFileError("another kind, version, or a damaged head")
+    about = json.loads(head)
+    data = _round_up(_START.size + length)
+    if os.fstat(file.fileno()).st_size != data + about["size"]:
+        raise SegmentFileError("another size than when it was written")
+    return about, data
+
+
+def release_pages(array: npt.NDArray[Any]) -> None:
+    """Give the memory of a mapped array back, where possible.
+
+    It is read from the file again when it is asked for. Only for arrays that nobody changes: a
+    change would be lost.
+    """
+    whole = array.base
+    while isinstance(whole, np.ndarray):
+        whole = whole.base
+    if isinstance(whole, memoryview):
+        whole = whole.obj
+    if isinstance(whole, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        start = array.ctypes.data - np.frombuffer(whole, np.uint8, 1).ctypes.data
+        first = _round_up(start)
+        length = (start + array.nbytes) // _PAGE * _PAGE - first
+        if length > 0:
+            whole.madvise(mmap.MADV_DONTNEED, first, length)
+
+
+def _check_sums(file: FileIO, places: Mapping[str, Any], data: int) -> None:
+    """Compare the sums of all arrays; SegmentFileError: one is damaged.
+
+    Read in pieces, not through the map: what a process never asks for takes none of its memory.
+    """
+    buffer = memoryview(bytearray(_READ))
+    for name, place in places.items():
+        left = np.dtype(place["dtype"]).itemsize * _multiply(place["shape"])
+        file.seek(data + place["at"])
+        found = _SumOfBlocks()
+        while left:
+            count = file.readinto(buffer[: min(left, _READ)])
+            # The last read of an array may end anywhere, others at the end of a block.
+            if count != min(left, _READ):
+                raise SegmentFileError(f"{name} is cut")
+            found.add(np.frombuffer(buffer[:count], np.uint8))
+            left -= count
+        if found.finish() != place["sum"]:
+            raise SegmentFileError(f"{name} is damaged")
+
+
+def _was_checked(file: FileIO) -> bool:
+    """True if its sums were right today, since this machine started.
+
+    What was written to it or took its place since is checked again, whatever time it tells; what
+    rots in silence, a day later.
+    """
+    with suppress(OSError, ValueError):
+        state, _, noted = os.getxattr(file.fileno(), _CHECKED).rpartition(b" ")
+        since = time.time_ns() - int(noted)
+        # The note itself changed the file's state, and is the last that did.
+        untouched = abs(os.fstat(file.fileno()).st_ctime_ns - int(noted)) < _SECOND
+        return bool(state) and state == _describe_state(file) and untouched and 0 <= since < _DAY
+    return False
+
+
+def _keep_checked(file: FileIO) -> None:
+    """Note at the file that its sums were right, where possible."""
+    state = _describe_state(file)
+    with suppress(OSError):
+        if state:
+            os.setxattr(file.fileno(), _CHECKED, state + b" %d" % time.time_ns())
+
+
+def _describe_state(file: FileIO) -> bytes:
+    """Describe the machine's start, and the file's number, size and time.
+
+    Empty where that cannot be told.
+    """
+    if sys.platform != "linux":
+        return b""
+    try:
+        start = _STARTED.read_bytes().strip()
+    except OSError:
+        return b""
+    state = os.fstat(file.fileno())
+    return start + f" {state.st_ino} {state.st_size} {state.st_mtime_ns}".encode()
+
+
+class _SumOfBlocks:
+    """Checksum: a CRC over weighted sums of pages.
+
+    Nearly at the speed of memory. Any change within one word is found, and others, as of words that
+    changed places, but for one in four billion.
+    """
+
+    def __init__(self) -> None:
+        self._crc = 0
+        self._rest = b""
+
+    def add(self, data: npt.NDArray[np.uint8]) -> None:
+        """Add bytes; only the last ones may end within a block."""
+        blocks = len(data) // (8 * _BLOCK)
+        words = data[: blocks * 8 * _BLOCK].view(np.uint64).reshape(blocks, _BLOCK)
+        self._crc = zlib.crc32(np.vecdot(words, _weights()).data, self._crc)
+        self._rest = data[blocks * 8 * _BLOCK :].tobytes()
+
+    def finish(self) -> int:
+        """Sum of all that was added."""
+        return zlib.crc32(self._rest, self._crc)
+
+
+def sum_bytes(array: npt.NDArray[Any]) -> int:
+    """Checksum of an array's bytes."""
+    found = _SumOfBlocks()
+    found.add(_to_bytes(array))
+    return found.finish()
+
+
+@cache
+def _weights() -> npt.NDArray[np.uint64]:
+    """Make odd weights without a pattern (splitmix64), one a word."""
+    mixed = np.arange(1, _BLOCK + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+    return mixed ^ (mixed >> np.uint64(31)) | np.uint64(1)
+
+
+def _multiply(shape: Sequence[int]) -> int:
+    return int(np.prod(shape, dtype=np.int64))
+
+
+def _to_bytes(array: npt.NDArray[Any]) -> npt.NDArray[np.uint8]:
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+
+
+def _take_room(file: int, size: int) -> None:
+    """Make a new file this large.
+
+    Its zeros take their place on the disk, where the file system can do that.
+    """
+    os.ftruncate(file, size)
+    if hasattr(os, "posix_fallocate"):
+        try:
+            os.posix_fallocate(file, 0, size)
+        except OSError as problem:
+            if problem.errno not in (errno.EOPNOTSUPP, errno.EINVAL):
+                raise
+
+
+def _round_up(number: int) -> int:
+    return -(-number // _PAGE) * _PAGE

@@ -1,0 +1,170 @@
+"""Ask a running process of this home to run a command.
+
+Loaded by every quick command: only small modules of the standard library.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from engrams import __version__
+from engrams.ipc.framed_link import (
+    HEARTBEAT_SECONDS,
+    PROTOCOL,
+    is_own_folder,
+    is_own_peer,
+    is_supported,
+    open_socket,
+    receive_frame,
+    send_frame,
+    socket_address,
+)
+
+SOCKET_FOLDER = "run"
+"""Folder of a home with the sockets of the processes that serve it."""
+
+SOCKET_SUFFIX = ".sock"
+_SILENCE = 4 * HEARTBEAT_SECONDS
+MOST_SECONDS = 60.0
+"""Time for an answer, while there are heartbeats."""
+
+
+class CommandClient:
+    """Send one command to a process that has the home open.
+
+    ``reason``: why nobody answered it, for people. ``key`` and ``at`` name this call: who runs it
+    again after a broken link gives its writes the same ids, so that nothing is stored twice.
+    """
+
+    def __init__(
+        self, arguments: Sequence[str], home: str, stdin: str = "", seconds: float = MOST_SECONDS
+    ) -> None:
+        self.key = os.urandom(10).hex()
+        self.at = time.time()
+        self.reason = "no server runs for this home"
+        self.pid = 0
+        self._arguments = list(arguments)
+        self._stdin = stdin
+        self._seconds = seconds
+        self._patience = min(_SILENCE, seconds)
+        self._named = home
+        self._home = os.path.abspath(
+            os.path.expanduser(home or os.environ.get("ENGRAMS_HOME") or "~/.engrams")
+        )
+
+    def ask(self) -> dict[str, Any] | None:
+        """Return code, out and err of the command; None: nobody ran it.
+
+        It is safe to run the command here then, with the same ``key``.
+        """
+        if not is_supported():
+            self.reason = "this system has no Unix sockets"
+            return None
+        path = os.path.join(self._home, SOCKET_FOLDER)
+        try:
+            folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        except OSError:
+            return None
+        try:
+            if not is_own_folder(folder):
+                self.reason = f"{path} is open to others"
+                return None
+            names = sorted(name for name in os.listdir(folder) if name.endswith(SOCKET_SUFFIX))
+            answers = (self._ask_one(folder, os.path.join(path, name)) for name in names)
+            return next((answer for answer in answers if answer is not None), None)
+        finally:
+            os.close(folder)
+
+    def describe_answer(self, *, answered: bool) -> str:
+        """Return a line for `--verbose`."""
+        return (
+            f"engrams: a running server answered (process {self.pid})\n"
+            if answered
+            else describe_opening(self.reason)
+        )
+
+    def _ask_one(self, folder: int, path: str) -> dict[str, Any] | None:
+        if self._patience <= 0:
+            return None  # another server hung for as long as is waited for one
+        link = open_socket(self._patience)
+        try:
+            link.connect(socket_address(folder, path))
+            if not is_own_peer(link):
+                self.reason = "the server belongs to another user"
+                return None
+            send_frame(link, self._describe())
+            answer = self._await_answer(link)
+        except ConnectionRefusedError:
+            _remove_stale(path)
+            return None
+        except (OSError, ValueError) as problem:
+            if isinstance(problem, TimeoutError):
+                self._patience = 0.0
+            self.reason = f"the server gave no answer ({str(problem) or type(problem).__name__})"
+            return None
+        finally:
+            link.close()
+        if "declined" in answer:
+            self.reason = str(answer["declined"])
+            return None
+        return answer
+
+    def _await_answer(self, link: Any) -> dict[str, Any]:
+        """Wait for the answer, as long as there are heartbeats."""
+        end = time.monotonic() + self._seconds
+        while (answer := receive_frame(link)) is None:
+            if time.monotonic() > end:
+                raise TimeoutError("it takes too long")
+        if not isinstance(answer, dict):
+            raise ValueError("it is no answer")
+        self.pid = int(answer.get("pid", 0))
+        return answer
+
+    def _describe(self) -> dict[str, Any]:
+        terminal = sys.stdout.isatty()
+        return {
+            "protocol": PROTOCOL,
+            "version": __version__,
+            "arguments": self._arguments,
+            "home": self._home,
+            "named": self._named,
+            "folder": os.getcwd(),
+            "environ": dict(os.environ),
+            "stdin": self._stdin,
+            "encoding": sys.stdout.encoding or "",
+            "columns": os.get_terminal_size(sys.stdout.fileno()).columns if terminal else 0,
+            "key": self.key,
+            "at": self.at,
+        }
+
+
+def describe_opening(reason: str) -> str:
+    """Return a line for `--verbose` where no server answered."""
+    return f"engrams: this process opens the home: {reason}\n"
+
+
+def find_option(arguments: Sequence[str], name: str) -> str:
+    """Return the value of an option; empty: it is not given.
+
+    Read without the command's parser; a server reads the arguments itself, and declines where it
+    finds another home.
+    """
+    for place, word in enumerate(arguments):
+        if word == "--":
+            break
+        if word == name:
+            return arguments[place + 1] if place + 1 < len(arguments) else ""
+        if word.startswith(f"{name}="):
+            return word.partition("=")[2]
+    return ""
+
+
+def _remove_stale(path: str) -> None:
+    """Remove the socket of a process that is gone."""
+    with suppress(OSError):
+        os.unlink(path)

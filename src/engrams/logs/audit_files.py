@@ -1,0 +1,201 @@
+"""Audit events in files of a home, or in this process."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import date, datetime
+from pathlib import Path
+
+from engrams import encryption
+from engrams.encryption import file_encryption
+from engrams.errors import StoreError
+from engrams.logs.log_database import make_private
+from engrams.ports import AuditEventBatch, AuditEventQuery, AuditLogEntry
+
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_HELD = 1000
+_BLOCK = 64 * 1024
+
+
+class AuditEventFiles:
+    """Files ``YYYY-MM-DD.jsonl`` (UTC), readable by their owner alone.
+
+    Lines of one call are one append, so that several processes may write.
+    """
+
+    is_remote = False
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._home = folder.parent
+        self._file: int | None = None
+        self._path = Path()
+        """Path of the day's file, once it is open."""
+        self._day = ""
+
+    def append_events(self, batch: AuditEventBatch) -> None:
+        lines: dict[str, list[bytes]] = {}
+        for entry in batch.entries:
+            line = json.dumps(
+                {
+                    name: value
+                    for name in AuditLogEntry.__slots__
+                    if (value := getattr(entry, name)) not in ("", 0)
+                }
+            )
+            lines.setdefault(entry.at[:10], []).append(line.encode("utf-8"))
+        with self._map_errors():
+            for day, some in lines.items():
+                self._append(day, some)
+
+    def list_events(self, query: AuditEventQuery) -> tuple[AuditLogEntry, ...]:
+        with self._map_errors():
+            return _select(self._iter_newest(query.day), query)
+
+    def list_days(self) -> tuple[date, ...]:
+        if not self._folder.is_dir():
+            return ()
+        return tuple(
+            date.fromisoformat(name)
+            for name in sorted(path.stem for path in self._folder.glob("*.jsonl"))
+            if _DAY.fullmatch(name)
+        )
+
+    def iter_day(self, day: date) -> Iterator[AuditLogEntry]:
+        path = self._folder / f"{day}.jsonl"
+        if path.exists():
+            with self._map_errors(), path.open("rb") as file:
+                yield from self._parse_lines(line.rstrip(b"\n") for line in file)
+
+    def drop_events(self, before: date) -> int:
+        dropped = [day for day in self.list_days() if day < before]
+        with self._map_errors():
+            for day in dropped:
+                (self._folder / f"{day}.jsonl").unlink(missing_ok=True)
+        return len(dropped)
+
+    def close(self) -> None:
+        if self._file is not None:
+            os.close(self._file)
+        self._file = None
+        self._day = ""
+
+    def _append(self, day: str, lines: Sequence[bytes]) -> None:
+        if day != self._day:
+            self._path = self._folder / f"{day}.jsonl"
+        with encryption.share_home(self._path):
+            if self._file is None or day != self._day or not _is_same(self._file, self._path):
+                self._file = self._open_day(self._path)
+            os.write(
+                self._file,
+                b"".join([file_encryption.seal_line(self._home, line) + b"\n" for line in lines]),
+            )
+
+    def _open_day(self, path: Path) -> int:
+        make_private(self._folder)
+        self.close()
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        self._day = path.stem
+        return self._file
+
+    def _iter_newest(self, only: date | None) -> Iterator[AuditLogEntry]:
+        for day in reversed(self.list_days()):
+            if only is None or day == only:
+                yield from self._parse_lines(_read_lines_backwards(self._folder / f"{day}.jsonl"))
+
+    def _parse_lines(self, lines: Iterator[bytes]) -> Iterator[AuditLogEntry]:
+        for line in lines:
+            if (entry := _parse_line(file_encryption.open_line(self._home, line))) is not None:
+                yield entry
+
+    @contextmanager
+    def _map_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as problem:
+            raise StoreError(
+                f"{problem.strerror or problem}.", hint=f"Look at {self._folder}."
+            ) from problem
+
+
+class AuditEventMemory:
+    """The last thousand events, in this process only."""
+
+    is_remote = False
+
+    def __init__(self) -> None:
+        self._held: deque[AuditLogEntry] = deque(maxlen=_HELD)
+
+    def append_events(self, batch: AuditEventBatch) -> None:
+        self._held.extend(batch.entries)
+
+    def list_events(self, query: AuditEventQuery) -> tuple[AuditLogEntry, ...]:
+        held = list(self._held)
+        return _select(
+            (entry for entry in reversed(held) if query.day is None or _day_of(entry) == query.day),
+            query,
+        )
+
+    def list_days(self) -> tuple[date, ...]:
+        """List no day: nothing is kept."""
+        return ()
+
+    def iter_day(self, day: date) -> Iterator[AuditLogEntry]:
+        return iter([entry for entry in list(self._held) if _day_of(entry) == day])
+
+    def drop_events(self, before: date) -> int:  # noqa: ARG002
+        """Drop nothing: the oldest go by themselves."""
+        return 0
+
+    def close(self) -> None:
+        """Keep what is held; it ends with the process."""
+
+
+def _select(newest: Iterator[AuditLogEntry], query: AuditEventQuery) -> tuple[AuditLogEntry, ...]:
+    found = []
+    for entry in newest:
+        if (not query.owner or entry.owner == query.owner) and entry.action.startswith(
+            query.action
+        ):
+            found.append(entry)
+            if len(found) >= query.limit:
+                break
+    return tuple(found)
+
+
+def _day_of(entry: AuditLogEntry) -> date:
+    return datetime.fromisoformat(entry.at).date()
+
+
+def _read_lines_backwards(path: Path) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        left = file.seek(0, os.SEEK_END)
+        tail = b""
+        while left > 0:
+            size = min(_BLOCK, left)
+            left -= size
+            file.seek(left)
+            head, *lines = (file.read(size) + tail).split(b"\n")
+            yield from reversed(lines)
+            tail = head
+        yield tail
+
+
+def _is_same(handle: int, path: Path) -> bool:
+    """Test whether an open file still has this name."""
+    try:
+        return os.path.samestat(os.fstat(handle), path.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _parse_line(line: bytes) -> AuditLogEntry | None:
+    try:
+        return AuditLogEntry(**json.loads(line))
+    except (ValueError, TypeError):
+        return None  # a line that a crash cut off

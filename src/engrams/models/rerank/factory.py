@@ -1,0 +1,58 @@
+"""Build a reranker from a choice."""
+
+from __future__ import annotations
+
+from dataclasses import field
+from typing import Literal, assert_never
+
+from engrams.errors import SettingsError
+from engrams.frozen_data import dataclass
+from engrams.ports import ChatModel, Clock, Reranker
+
+
+@dataclass(frozen=True, slots=True)
+class RerankerChoice:
+    """Choice of a reranker.
+
+    ``model``: a folder or hub name (cross_encoder), or the server's name for it (http). ``url``,
+    ``key``: of the rerank server.
+    """
+
+    provider: Literal["none", "cross_encoder", "http", "listwise"] = "none"
+    model: str = ""
+    url: str = ""
+    key: str = field(default="", repr=False)
+
+
+def choose_reranker(
+    choice: RerankerChoice, clock: Clock, chat: ChatModel | None = None
+) -> Reranker | None:
+    """Build the chosen reranker, None for ``none``; calls nothing.
+
+    SettingsError: something is missing or wrong.
+    """
+    match choice.provider:
+        case "none":
+            return None
+        case "cross_encoder":
+            from engrams.models.rerank.cross_encoder import CrossEncoderReranker
+
+            if not choice.model:
+                raise SettingsError(
+                    "A cross-encoder needs a model.", hint="Name a folder, or a model on the hub."
+                )
+            return CrossEncoderReranker(choice.model)
+        case "http":
+            from engrams.models.rerank.http import HttpReranker
+
+            if not choice.url:
+                raise SettingsError(
+                    "A rerank server needs an address.", hint="Give it as https://host/v1."
+                )
+            return HttpReranker(choice.model, choice.url, clock, choice.key)
+        case "listwise":
+            from engrams.models.rerank.listwise import ListwiseReranker
+
+            return ListwiseReranker(chat, clock)
+        case _:
+            assert_never(choice.provider)

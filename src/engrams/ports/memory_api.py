@@ -1,0 +1,34 @@
+"""Memory as components below the engine see it."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from engrams.core import Kind, Receipt, Record, Scope, SearchResult
+from engrams.ports.record_store import RecordPage
+
+
+class MemoryReader(Protocol):
+    """Port of reading memories by id and page by page."""
+
+    def get(self, id: str, *, scope: Scope) -> Record: ...
+
+    def get_editable(self, id: str, scope: Scope) -> Record: ...
+
+    def list(self, *, scope: Scope, **fields: Any) -> RecordPage: ...
+
+
+class MemoryApi(Protocol):
+    """Port of the engine for components: add, forget, get, list, search."""
+
+    def add(self, what: str, *, scope: Scope, kind: Kind | None = None) -> Receipt: ...
+
+    def forget(self, id: str, *, scope: Scope, reason: str = "") -> Record: ...
+
+    def get(self, id: str, *, scope: Scope) -> Record: ...
+
+    def list(self, *, scope: Scope, **fields: Any) -> RecordPage: ...
+
+    def search(self, query: str, *, scope: Scope, limit: int | None = None) -> SearchResult: ...
+
+    def stats(self, scope: Scope | None = None) -> dict[str, Any]: ...

@@ -1,0 +1,98 @@
+"""Scores of record times and speakers against the cues of a query."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from engrams.read.cues.name_mentions import ROLES
+from engrams.read.cues.query_cues import QueryCues
+from engrams.text.times import EARLIEST, LATEST, TimeSpan
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+_DAY = 86_400.0
+_YEAR = 365.2425 * _DAY
+_EVER = 4e11
+"""Seconds: beyond the years 1 to 9999 on either side."""
+_EARLY = 0.5
+_OTHER_YEAR = 0.7
+
+
+def score_dates(
+    spans: Sequence[TimeSpan], times: npt.NDArray[np.float64]
+) -> npt.NDArray[np.float32]:
+    """Score times (seconds since 1970) by distance to the spans, 0..1.
+
+    1 inside; after it (people tell of things later) exp(-days / tau) with tau = 6 days + half the
+    span's length; before it (plans) half of exp(-days / tau) with tau = 5 days + 0.3 of its length,
+    at most 30. The figures are measured: people told of days within 4 days, of weeks within 7, of
+    months within 12 or up to 28 ahead, of years within 285. A span without a year counts in every
+    other year at 0.7. An open side has no slack. Zeros without spans.
+    """
+    import numpy as np
+
+    best = np.zeros(len(times), np.float32)
+    real = np.clip(np.asarray(times, np.float64), -_EVER, _EVER)
+    for span in spans:
+        best = np.maximum(best, _score_span(span, real))
+    return best
+
+
+def _score_span(span: TimeSpan, times: npt.NDArray[np.float64]) -> npt.NDArray[np.float32]:
+    import numpy as np
+
+    start = -2 * _EVER if span.start == EARLIEST else span.start.timestamp()
+    end = 2 * _EVER if span.end == LATEST else span.end.timestamp()
+    score = _distance_score(times, start, end)
+    if span.recurs and end - start < _YEAR / 2:
+        turns = np.round((times - (start + end) / 2) / _YEAR)
+        score = np.maximum(
+            score,
+            np.where(
+                turns != 0, _OTHER_YEAR * _distance_score(times - turns * _YEAR, start, end), 0
+            ),
+        )
+    return score.astype(np.float32)
+
+
+def _distance_score(
+    times: npt.NDArray[np.float64], start: float, end: float
+) -> npt.NDArray[np.float64]:
+    import numpy as np
+
+    length = (end - start) / _DAY if end - start < _EVER else 0.0
+    early = times < start
+    away = np.where(
+        early,
+        (start - times) / _DAY / min(5 + 0.3 * length, 30),
+        np.maximum(times - end, 0) / _DAY / (6 + length / 2),
+    )
+    near = np.exp(-away)
+    return np.where(early, _EARLY * near, near)
+
+
+def score_speakers(
+    cues: QueryCues, speakers: Sequence[str], roles: Sequence[str] = ()
+) -> npt.NDArray[np.float32]:
+    """Score 1 for speakers asked about by name or role, else 0.
+
+    By role: from ``roles``, or a speaker called user or assistant.
+    """
+    import numpy as np
+
+    wanted = set(cues.asked_about)
+    known: dict[str, float] = {}
+    for speaker in set(speakers):
+        own = (
+            speaker in wanted
+            if wanted
+            else bool(cues.role) and ROLES.get(speaker.casefold()) == cues.role
+        )
+        known[speaker] = float(own)
+    score = np.array([known[speaker] for speaker in speakers], np.float32)
+    if not wanted and cues.role and len(roles) == len(score):
+        score = np.maximum(score, np.array([role == cues.role for role in roles], np.float32))
+    return score

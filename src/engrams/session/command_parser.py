@@ -1,0 +1,207 @@
+"""Parser of requests about memory itself, by rules. Pure."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from engrams.frozen_data import dataclass
+
+Verb = Literal[
+    "list", "status", "recall_on", "recall_off", "save", "forget", "forget_last", "forget_all"
+]
+
+_ORDINALS = (
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "sixth",
+    "seventh",
+    "eighth",
+    "ninth",
+    "tenth",
+)
+_FLAGS = re.IGNORECASE | re.DOTALL
+
+# Parts of the patterns below.
+_THE = r"(?:your |the |my )?"
+_KNOWN = r"(?:know|remember|recall|have (?:stored|saved))"
+_RECALL = r"(?:memory|memories|recall)"
+_DROP = r"(?:forget|delete|erase|remove)"
+_PRONOUN = r"(?:it|them|that|this)"
+
+_POLITE = re.compile(
+    r"^(?:(?:please|pls|hey|ok(?:ay)?|so|and|now|actually|no|well|(?:can|could|would|will)"
+    r" you|i(?:'d| would) like you to|i want you to)"
+    r"\b[\s,]*)+",
+    _FLAGS,
+)
+_TAIL = re.compile(r"[\s,]*\b(?:please|thanks|thank you|for me|now|again)?[\s.!?]*$", _FLAGS)
+_LIST = re.compile(
+    rf"(?:what (?:do|did|can) you (?:still |currently )?{_KNOWN}"
+    r"|what have you (?:stored|saved|remembered|learned)"
+    r"|what(?:'s| is) in (?:your|my) memory"
+    rf"|(?:show|list|tell|give)(?: me)? (?:everything |all )?(?:what |that )?you {_KNOWN}"
+    rf"|(?:show|list|print|display)(?: me)? (?:all )?(?:of )?{_THE}(?:stored |saved"
+    r" )?memor(?:y|ies))"
+    r"(?:\s+(?:about|of|on|regarding)\s+(?P<about>.+))?$",
+    _FLAGS,
+)
+_STATUS = re.compile(
+    rf"(?:(?:what(?:'s| is) |show (?:me )?)?{_THE}memory status"
+    rf"|how (?:much|many (?:things|memories|facts)) (?:do|can) you {_KNOWN}(?: about me)?|how many"
+    r" memories do you have"
+    rf"|is {_THE}{_RECALL} (?:on|off|enabled|disabled))$",
+    _FLAGS,
+)
+_OFF = re.compile(
+    rf"(?:(?:turn|switch) off {_THE}{_RECALL}|(?:turn|switch) {_THE}{_RECALL} off"
+    rf"|(?:disable|stop using|don't use|do not use|pause) {_THE}{_RECALL})$",
+    _FLAGS,
+)
+_ON = re.compile(
+    rf"(?:(?:turn|switch) (?:back )?on {_THE}{_RECALL}|(?:turn|switch) {_THE}{_RECALL} (?:back )?on"
+    rf"|(?:enable|start using|use|resume) {_THE}{_RECALL})$",
+    _FLAGS,
+)
+_SAVE = re.compile(
+    r"(?:save|store|note|remember|record|add)(?: (?:this|that|it))?(?: as)?(?:"
+    r" (?:a|my|this|the))?(?: new)? preference\s*[:,-]?\s*"
+    r"(?:that\s+)?(?P<text>.+)$",
+    _FLAGS,
+)
+_ALL = re.compile(
+    rf"(?:{_DROP}|clear|wipe) (?:everything|all|all of it|(?:all )?(?:of )?{_THE}(?:whole"
+    r" )?memor(?:y|ies))"
+    r"(?: (?:you know|about me|you remember|you know about me))*$",
+    _FLAGS,
+)
+_LAST = re.compile(
+    rf"{_DROP} (?:that|this|it|what i (?:just )?said|(?:that|the) last"
+    r" (?:one|thing|message|memory))$"
+    r"|(?:do not|don't|dont|never) (?:save|store|remember|record|keep) (?:that|this|it)$",
+    _FLAGS,
+)
+_NUMBER = re.compile(
+    rf"(?:{_DROP} )?(?:the )?(?:number|no\.?|nr\.?|#|item|memory)? ?#?"
+    rf"(?:(?P<digits>\d{{1,4}})(?:st|nd|rd|th)?|(?P<word>{'|'.join(_ORDINALS)}))(?: one| memory|"
+    r" item)?$",
+    _FLAGS,
+)
+_FORGET = re.compile(
+    rf"{_DROP}(?: from (?:your )?memory)?(?: (?:the )?(?:memory|memories|fact|part|thing|note)s?)?"
+    r"(?: (?:about|of|on|that says|that|(?:what |everything |all )(?:you (?:know|remember) |i"
+    r" (?:said|told you) )?about))?"
+    r"\s+(?P<query>.+)$",
+    _FLAGS,
+)
+_NEVER = re.compile(
+    rf"\b(?:don't|dont|do not|never|didn't|can't|won't)\s+(?:ever\s+)?{_DROP}\b", _FLAGS
+)
+_OURS = re.compile(
+    r"\b(?:memor(?:y|ies)|you (?:know|remember)|i (?:said|told you)|about me)\b|^forget\b", _FLAGS
+)
+_OTHER = re.compile(r"^forget (?:to\b|about (?:it|that)$)", _FLAGS)
+
+_YES = re.compile(
+    r"(?:yes|yeah|yep|yup|sure|ok(?:ay)?|confirm(?:ed)?|do it|go ahead|please do|correct|right|of"
+    rf" course|{_DROP} {_PRONOUN})"
+    rf"(?:[\s,]+(?:please|do it|go ahead|{_DROP} {_PRONOUN}|i(?:'m| am) sure))*$",
+    _FLAGS,
+)
+_NO = re.compile(
+    rf"(?:no|nope|nah|cancel|stop|never ?mind|don't|do not|(?:keep|leave) {_PRONOUN}(?:"
+    r" alone)?|none(?: of them)?|forget about it)"
+    rf"(?:[\s,]+(?:cancel|thanks|thank you|keep {_PRONOUN}|don't|please|never ?mind))*$",
+    _FLAGS,
+)
+_EVERY = re.compile(r"(?:all|both)(?: of them)?$", _FLAGS)
+
+_GOES_ON = re.compile(r"[.!?;:,\n]\s+\S")
+"""Sign that a text goes on after its first sentence or clause."""
+_REMEMBERED = re.compile(r"remember|recall|stored|saved|learned|memor", _FLAGS)
+
+_LONGEST = 400
+"""Longest text, in characters, that can be a command."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedMemoryCommand:
+    """Command to memory.
+
+    ``about``: its subject or text; ``number``: position in the last list shown, from 1 (0: none).
+    """
+
+    verb: Verb
+    about: str = ""
+    number: int = 0
+
+
+def parse_command(text: str) -> ParsedMemoryCommand | None:
+    """Parse a request about memory; None: the text is none."""
+    plain = _strip_politeness(text)
+    if not plain or _NEVER.search(text) or _OTHER.match(plain):
+        return None
+    if match := _LIST.match(plain):
+        about = (match["about"] or "").strip(" ?.!\"'")
+        about = "" if about.lower() in ("me", "myself", "us") else about
+        # "What do you know about X" is an ordinary question; "what do you remember about X" asks
+        # memory.
+        return (
+            ParsedMemoryCommand("list", about) if not about or _REMEMBERED.search(plain) else None
+        )
+    for pattern, verb in (
+        (_STATUS, "status"),
+        (_OFF, "recall_off"),
+        (_ON, "recall_on"),
+        (_ALL, "forget_all"),
+        (_LAST, "forget_last"),
+    ):
+        if pattern.match(plain):
+            return ParsedMemoryCommand(verb)  # type: ignore[arg-type]  # the verbs of the table
+    if match := _SAVE.match(plain):
+        return ParsedMemoryCommand("save", match["text"].strip())
+    if plain.lower().startswith(("forget ", "delete ", "erase ", "remove ")):
+        if number := parse_number(plain):
+            return ParsedMemoryCommand("forget", number=number)
+        # "delete the temp files" is a task for the assistant; only "forget …" always means memory.
+        if (match := _FORGET.match(plain)) and _OURS.search(plain):
+            return ParsedMemoryCommand("forget", match["query"].strip(" ?.!\"'"))
+    return None
+
+
+def asks_to_forget(text: str) -> bool:
+    """True for a request to forget something that says no more."""
+    asked = None if _GOES_ON.search(_strip_politeness(text)) else parse_command(text)
+    return asked is not None and asked.verb in ("forget", "forget_last", "forget_all")
+
+
+def parse_number(text: str) -> int:
+    """Parse a position in a list, from 1; 0: none."""
+    match = _NUMBER.match(_strip_politeness(text))
+    if match is None:
+        return 0
+    return int(match["digits"]) if match["digits"] else _ORDINALS.index(match["word"].lower()) + 1
+
+
+def parse_decision(text: str) -> Literal["yes", "no", "all", ""]:
+    """Parse the answer to a confirmation; empty: something else."""
+    if len(text) > _LONGEST:
+        return ""
+    plain = _TAIL.sub("", text.strip()) or text.strip()
+    if _EVERY.match(plain):
+        return "all"
+    if _NO.match(plain):
+        return "no"
+    return "yes" if _YES.match(plain) else ""
+
+
+def _strip_politeness(text: str) -> str:
+    """Strip polite phrases at both ends; empty for long texts."""
+    if len(text) > _LONGEST:
+        return ""
+    stripped = " ".join(text.replace("\u2019", "'").split())
+    without = _POLITE.sub("", stripped)
+    return _TAIL.sub("", without or stripped)

@@ -1,0 +1,183 @@
+"""Queue of memory updates for callers: debounced, limited, flushed, cancelled.
+
+``observe`` feeds the same queue and never refuses; ``add`` has a limit. Every turn is stored before
+anything else happens to it, so nothing here can lose one.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Sequence
+from typing import Protocol
+
+from engrams.core import Kind, Receipt, Scope, ScopeInput, Turn
+from engrams.errors import BudgetError, ClosedError, InputError
+from engrams.ports import EXTRACT, Clock, Job, JobQueue, JobSpec
+from engrams.session.turn_ingest import TurnIngester, make_update_key
+from engrams.settings import JobSettings
+from engrams.write.feedback_signals import detect_signals
+
+_MOST = 10_000
+_MOMENT = 0.01
+
+
+class JobRunner(Protocol):
+    """Job runner as sessions and updates need it."""
+
+    def run(self, id: str = "") -> Job | None: ...
+
+    def wake(self) -> None: ...
+
+    @property
+    def is_cut_off(self) -> bool: ...
+
+
+class ExtractionQueue:
+    """Queue of turns to extract from. Thread safe; only ``flush_sync`` waits."""
+
+    def __init__(
+        self,
+        journal: TurnIngester,
+        jobs: JobQueue,
+        work: JobRunner,
+        clock: Clock,
+        settings: JobSettings,
+    ) -> None:
+        self._journal = journal
+        self._jobs = jobs
+        self._runner = work
+        self._clock = clock
+        self._settings = settings
+
+    def add(
+        self, turns: Turn | Sequence[Turn], *, scope: ScopeInput, after: float | None = None
+    ) -> tuple[Receipt, ...]:
+        """Store turns; extract after ``after`` seconds of quiet (None: the setting).
+
+        One update waits for each scope and session: another call for the same one postpones it and
+        adds its turns. BudgetError: ``jobs.max_queued`` updates wait and this would be one more;
+        nothing was stored then. Turns that correct or confirm something always enter. InputError:
+        ``after`` is negative.
+        """
+        some = [turns] if isinstance(turns, Turn) else list(turns)
+        place = Scope.of(scope)
+        if after is not None and not 0 <= after < float("inf"):
+            raise InputError("`after` is a number of seconds, 0 or more.")
+        if not some:
+            return ()
+        if not detect_signals(turn.text for turn in some):
+            self._check_capacity(make_update_key(place, some[0].session))
+        receipts = self._journal.write(some, place, Kind.TURN, quiet=after).receipts
+        self._runner.wake()
+        return receipts
+
+    def add_nowait(self, turns: Turn | Sequence[Turn], *, scope: ScopeInput) -> tuple[Receipt, ...]:
+        """Store turns and extract at once, on a worker."""
+        return self.add(turns, scope=scope, after=0.0)
+
+    def waiting(self) -> int:
+        """Return the number of waiting updates."""
+        return self._jobs.workload().get(EXTRACT, {}).get("waiting", 0)
+
+    def hasten(self, *, scope: ScopeInput, session: str = "") -> bool:
+        """Make the waiting update of a scope and session due now.
+
+        False: none waits. Returns at once.
+        """
+        key = make_update_key(Scope.of(scope), session)
+        if all(job.key != key for job in self._list_jobs(("waiting",))):
+            return False
+        self._jobs.enqueue(
+            (JobSpec(EXTRACT, key, {"scope": Scope.of(scope).key, "items": []}),), self._clock()
+        )
+        self._runner.wake()
+        return True
+
+    def flush_sync(self, timeout: float = 30.0) -> bool:
+        """Run all waiting updates once, due or not. True: none is left.
+
+        False: the time is up, some failed and wait for a retry, or some gather more of their
+        conversation. Running ones continue.
+        """
+        stop = threading.Event()
+        drained: list[bool] = []
+        thread = threading.Thread(
+            target=self._run_flush, args=(stop, drained), name="engrams-flush", daemon=True
+        )
+        thread.start()
+        thread.join(max(timeout, 0.0))
+        stop.set()
+        return drained == [True]
+
+    def cancel(self, *, scope: ScopeInput | None = None, session: str | None = None) -> int:
+        """Cancel waiting updates of a scope or session; returns how many.
+
+        Their turns stay stored, and are not extracted.
+        """
+        whole = None if scope is None else Scope.of(scope).key
+        keys = (
+            None if session is None or scope is None else make_update_key(Scope.of(scope), session)
+        )
+        jobs = self._list_jobs(("waiting",))
+        return self._jobs.cancel(
+            [
+                job.id
+                for job in jobs
+                if keys in (None, job.key) and whole in (None, job.payload.get("scope"))
+            ]
+        )
+
+    def shutdown(self, *, cancel: bool = False, timeout: float = 30.0) -> bool:
+        """Flush or cancel waiting updates before the end. True: none is left.
+
+        Without this call waiting updates continue in the next process.
+        """
+        if cancel:
+            self.cancel()
+            return not self._list_jobs(("waiting", "running"))
+        return self.flush_sync(timeout)
+
+    def _check_capacity(self, key: str) -> None:
+        if self.waiting() >= self._settings.max_queued and all(
+            job.key != key for job in self._list_jobs(("waiting",))
+        ):
+            raise BudgetError(
+                f"The queue is full: {self._settings.max_queued:,} updates wait.",
+                hint=(
+                    "Wait, call `updates.flush_sync()`, or raise `jobs.max_queued`; `observe`"
+                    " always takes a turn in."
+                ),
+            )
+
+    def _list_jobs(self, states: Sequence[str]) -> list[Job]:
+        return [job for job in self._jobs.queue(states, _MOST) if job.kind == EXTRACT]
+
+    def _run_flush(self, stop: threading.Event, drained: list[bool]) -> None:
+        tried: set[str] = set()
+        try:
+            while not stop.is_set():
+                pending = self._list_jobs(("waiting", "running"))
+                fresh = [
+                    job
+                    for job in pending
+                    if job.state == "waiting" and not {_name_work(job), job.id} & tried
+                ]
+                if not fresh and all(job.state == "waiting" for job in pending):
+                    drained.append(not pending)
+                    return
+                done = [
+                    job
+                    for job in fresh
+                    if not stop.is_set() and self._runner.run(job.id) is not None
+                ]
+                tried |= {name for job in done for name in (_name_work(job), job.id)}
+                if not done:
+                    time.sleep(_MOMENT)  # another worker has them
+        except ClosedError:
+            return  # the engine was closed: waiting updates are left to the next process
+
+
+def _name_work(job: Job) -> str:
+    """Name a job's work, also after it was put back."""
+    return f"{job.key}|{job.payload.get('items', ())}"

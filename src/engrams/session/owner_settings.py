@@ -1,0 +1,122 @@
+"""Owner-wide preferences: standing rules, and whether facts are recalled."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from weakref import WeakValueDictionary
+
+from engrams.core import Kind, Receipt, Record, Scope, content_hash
+from engrams.errors import ConflictError
+from engrams.frozen_data import dataclass
+from engrams.ports import (
+    PREFERENCES,
+    Clock,
+    OwnerStateRow,
+    RecordChange,
+    RecordQuery,
+    ScopeReach,
+    Store,
+    WriteBatch,
+)
+from engrams.settings import Settings
+from engrams.write.manual_edits import build_forget
+
+RULE_KINDS = (Kind.RULE, Kind.NEGATIVE, Kind.PROCEDURE)
+"""Kinds that are recalled even where facts are not."""
+
+_TRIES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerSettings:
+    """Rules and recall setting of an owner.
+
+    ``rules``: active ones, latest first. ``recall``: whether facts and episodes are recalled; rules
+    always are.
+    """
+
+    rules: tuple[Record, ...]
+    recall: bool
+
+
+def is_recall_on(row: OwnerStateRow, settings: Settings) -> bool:
+    """Return whether the owner of this row recalls facts."""
+    return bool(row.data.get("recall", settings.sessions.recall))
+
+
+class OwnerSettingsStore:
+    """Preferences by owner, changed under a lock and by compare and swap."""
+
+    def __init__(
+        self,
+        store: Store,
+        write_rule: Callable[[str, Scope], Receipt],
+        clock: Clock,
+        settings: Settings,
+    ) -> None:
+        self._store = store
+        self._write_rule = write_rule
+        self._clock = clock
+        self._settings = settings
+        self._guard = threading.Lock()
+        # Locks live only while somebody holds them.
+        self._locks: WeakValueDictionary[str, threading.RLock] = WeakValueDictionary()
+
+    def get(self, scope: Scope) -> OwnerSettings:
+        """Load the settings of an owner; reading writes nothing."""
+        return OwnerSettings(self._load_rules(scope), self.recall(scope))
+
+    def recall(self, scope: Scope, on: bool | None = None) -> bool:
+        """Return whether facts are recalled for this owner; ``on`` sets it."""
+        with self._owner_lock(scope):
+            for _ in range(_TRIES):
+                row = self._store.load_state(scope.owner, PREFERENCES)
+                now = is_recall_on(row, self._settings)
+                if on is None or (on is now):
+                    return now
+                try:
+                    self._store.save_state(
+                        replace(row, data={**row.data, "recall": on}), expect=row.token
+                    )
+                except ConflictError:
+                    continue  # another process changed it: retry
+                return on
+        raise ConflictError("The profile keeps changing: too many concurrent writers.")
+
+    def save_rule(self, text: str, scope: Scope) -> Receipt:
+        """Add a rule; an identical rule is strengthened instead."""
+        with self._owner_lock(scope):
+            known = {record.hash: record for record in self._load_rules(scope)}
+            twin = known.get(content_hash(text))
+            if twin is not None:
+                change = RecordChange(scope.owner, twin.id, {"strength": twin.strength + 1}, "bump")
+                self._store.commit(
+                    WriteBatch("user", "asked for again", self._clock(), changes=(change,))
+                )
+                return Receipt(
+                    id=twin.id,
+                    scope=twin.scope,
+                    outcome="duplicate",
+                    recorded_at=self._clock(),
+                    searchable=("lexical",),
+                )
+            return self._write_rule(text, scope)
+
+    def clear_rules(self, scope: Scope) -> int:
+        """Forget every rule of this owner (``restore`` undoes it); returns how many."""
+        with self._owner_lock(scope):
+            rules = self._load_rules(scope)
+            if rules:
+                self._store.commit(build_forget(rules, self._clock(), "rules cleared"))
+            return len(rules)
+
+    def _load_rules(self, scope: Scope) -> tuple[Record, ...]:
+        return self._store.find(
+            RecordQuery(ScopeReach(scope.owner, (scope.owner,), tree=True), RULE_KINDS, limit=1000)
+        ).records
+
+    def _owner_lock(self, scope: Scope) -> threading.RLock:
+        with self._guard:
+            return self._locks.setdefault(scope.owner.key, threading.RLock())

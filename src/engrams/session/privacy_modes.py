@@ -1,0 +1,92 @@
+"""Privacy modes (local, synced, incognito); calls may only lower them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from enum import StrEnum
+from threading import Lock
+
+from engrams.core import Scope
+from engrams.errors import InputError, RefusedError
+
+_silent: ContextVar[bool] = ContextVar("engrams_incognito", default=False)
+
+
+class PrivacyMode(StrEnum):
+    """Privacy mode; incognito stores and finds nothing, synced acts as local."""
+
+    LOCAL = "local"
+    SYNCED = "synced"
+    INCOGNITO = "incognito"
+
+
+_ALIASES = {"guest": PrivacyMode.INCOGNITO}
+
+
+def parse_mode(value: str) -> PrivacyMode:
+    """Parse a mode name; ``guest`` means incognito. InputError: unknown name."""
+    name = value.strip().lower() if isinstance(value, str) else ""
+    if name in _ALIASES:
+        return _ALIASES[name]
+    try:
+        return PrivacyMode(name)
+    except ValueError:
+        raise InputError(
+            f"There is no memory mode {value!r}.",
+            hint="The modes are local, synced and incognito (guest).",
+        ) from None
+
+
+def resolve_mode(configured: PrivacyMode, asked: str | None) -> PrivacyMode:
+    """Return the effective mode: incognito where either side asks for it."""
+    wanted = configured if asked is None else parse_mode(asked)
+    return PrivacyMode.INCOGNITO if PrivacyMode.INCOGNITO in (configured, wanted) else configured
+
+
+def require_incognito(component: object) -> None:
+    """Raise RefusedError unless the component's class declares ``incognito = True``.
+
+    Neither a base class, nor the instance, nor a merely truthy value counts.
+    """
+    if vars(type(component)).get("incognito") is not True:
+        raise RefusedError(
+            f"{type(component).__name__} does not say that it keeps nothing.",
+            hint="Its class must say so itself: `incognito = True`.",
+        )
+
+
+@contextmanager
+def incognito() -> Iterator[None]:
+    """Run this thread's calls, and tasks it starts, without traces."""
+    before = _silent.set(True)
+    try:
+        yield
+    finally:
+        _silent.reset(before)
+
+
+class IncognitoSessions:
+    """Incognito sessions of this process. Thread safe."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._quiet: set[tuple[str, str]] = set()
+
+    def is_silent(self, scope: Scope, session: str = "") -> bool:
+        """Return whether a call in this session must leave no trace."""
+        return _silent.get() or (
+            bool(self._quiet) and bool(session) and (scope.owner.key, session) in self._quiet
+        )
+
+    def mark_incognito(self, scope: Scope, session: str) -> None:
+        with self._lock:
+            self._quiet.add((scope.owner.key, session))
+
+    def end(self, scope: Scope, session: str) -> bool:
+        """Remove an ended session; returns whether it was incognito."""
+        with self._lock:
+            known = (scope.owner.key, session) in self._quiet
+            self._quiet.discard((scope.owner.key, session))
+            return known

@@ -1,0 +1,169 @@
+"""Ring buffer and hot cache of a scope: the working tier."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
+from threading import Lock
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from engrams.core import Hit, Record
+from engrams.frozen_data import dataclass
+
+if TYPE_CHECKING:
+    from engrams.ports.candidate_search import Floats
+
+
+Source: TypeAlias = Literal["user", "agent", "promoted_l1", "promoted_l2"]
+"""Speaker, or the tier of a recalled copy: ``promoted_l1`` recent, ``promoted_l2`` long term."""
+
+
+@dataclass(slots=True)
+class WorkingTierItem:
+    """Item of the working tier; ``text``: rendered."""
+
+    record: Record
+    source: Source
+    text: str
+
+    @property
+    def id(self) -> str:
+        return self.record.id
+
+    @property
+    def is_copy(self) -> bool:
+        return self.source in ("promoted_l1", "promoted_l2")
+
+
+class RingBuffer:
+    """Ring buffer of ``size`` items; the oldest leaves through ``evicted``. Thread safe.
+
+    ``writing`` is a lock for callers that must store items in the order of insertion; no method
+    here takes it.
+    """
+
+    def __init__(
+        self, size: int, evicted: Callable[[WorkingTierItem], None] = lambda _item: None
+    ) -> None:
+        self._size = size
+        self._evicted = evicted
+        self._items: deque[WorkingTierItem] = deque()
+        self._lock = Lock()
+        self.writing = Lock()
+
+    def append(self, items: Iterable[WorkingTierItem], *, trim: bool = True) -> None:
+        """Add items, newest last.
+
+        ``trim``: the oldest ones leave at once; else they stay above the size until they are
+        evicted.
+        """
+        for item in items:
+            with self._lock:
+                gone = self._items.popleft() if trim and len(self._items) >= self._size else None
+                self._items.append(item)
+            if gone is not None:
+                self._evicted(gone)
+
+    def preview_evictions(self, number: int) -> tuple[WorkingTierItem, ...]:
+        """Return items that adding ``number`` entries would evict, oldest first.
+
+        Of more entries than fit, the first new ones are not included.
+        """
+        with self._lock:
+            over = len(self._items) + number - self._size
+            return tuple(self._items)[: max(over, 0)]
+
+    def evict(self, ids: Collection[str]) -> None:
+        with self._lock:
+            gone = [item for item in self._items if item.id in ids]
+            self._items = deque(item for item in self._items if item.id not in ids)
+        for item in gone:
+            self._evicted(item)
+
+    def drop(self, ids: Collection[str]) -> None:
+        """Remove forgotten or purged items without calling ``evicted``."""
+        with self._lock:
+            self._items = deque(item for item in self._items if item.id not in ids)
+
+    def drain(self) -> tuple[WorkingTierItem, ...]:
+        """Remove and return all items, oldest first."""
+        with self._lock:
+            items = tuple(self._items)
+            self._items.clear()
+        return items
+
+    def get_by_id(self, id: str) -> WorkingTierItem | None:
+        """Return the item of that id; None where it left."""
+        with self._lock:
+            return next((item for item in self._items if item.id == id), None)
+
+    def items(self) -> tuple[WorkingTierItem, ...]:
+        with self._lock:
+            return tuple(self._items)
+
+    def last(self, number: int) -> tuple[WorkingTierItem, ...]:
+        """Return the last said items, oldest first; copies do not count."""
+        said = [item for item in self.items() if not item.is_copy]
+        return tuple(said[-number:]) if number > 0 else ()
+
+    def __len__(self) -> int:
+        with self._lock:
+            return len(self._items)
+
+
+class HotMemoryCache:
+    """LRU cache of at most ``size`` hits with their vectors. Thread safe."""
+
+    def __init__(self, size: int, floor: float) -> None:
+        self._size = size
+        self._floor = floor
+        self._lock = Lock()
+        self._kept: OrderedDict[str, tuple[Hit, Floats]] = OrderedDict()
+
+    def put(self, hits: Sequence[Hit], vectors: Floats) -> None:
+        """Cache hits; row n of ``vectors`` [hits, dimension] belongs to hit n.
+
+        Rows have unit length, or are zeros, which match nothing.
+        """
+        with self._lock:
+            for hit, vector in zip(hits, vectors, strict=True):
+                self._kept[hit.record.id] = (hit, vector)
+                self._kept.move_to_end(hit.record.id)
+            while len(self._kept) > self._size:
+                self._kept.popitem(last=False)
+
+    def find_near(self, vector: Floats | None, *, touch: bool = True) -> tuple[Hit, ...]:
+        """Return copies of hits with a cosine at the floor or above.
+
+        Best first; ``parts["sub_sim"]`` is the cosine. Found hits count as used, unless ``touch``
+        is off.
+        """
+        if vector is None:
+            return ()
+        with self._lock:
+            likeness = {
+                name: float(vector @ known)
+                for name, (_, known) in self._kept.items()
+                if len(known) == len(vector)
+            }
+            close = sorted(
+                (name for name, cosine in likeness.items() if cosine >= self._floor - 1e-6),
+                key=lambda name: likeness[name],
+            )
+            for name in close if touch else ():
+                self._kept.move_to_end(name)
+            found = [(self._kept[name][0], likeness[name]) for name in reversed(close)]
+        return tuple(
+            replace(hit, parts={**hit.parts, "sub_sim": round(cosine, 4)}) for hit, cosine in found
+        )
+
+    def drop(self, ids: Sequence[str]) -> None:
+        with self._lock:
+            for name in ids:
+                self._kept.pop(name, None)
+
+    def ids(self) -> tuple[str, ...]:
+        """Ids of cached memories, least recently used first."""
+        with self._lock:
+            return tuple(self._kept)

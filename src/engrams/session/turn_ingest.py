@@ -1,0 +1,592 @@
+"""Ingest of turns: records, index entries, vectors and jobs in one transaction."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from engrams.core import (
+    UNSEARCHED,
+    Kind,
+    Receipt,
+    Record,
+    Scope,
+    StageDecision,
+    Status,
+    Turn,
+    Vector,
+    clean_text,
+)
+from engrams.errors import EngramsError, RefusedError
+from engrams.frozen_data import dataclass
+from engrams.ports import (
+    EMBED,
+    EXTRACT,
+    Clock,
+    Embedder,
+    Job,
+    JobLease,
+    JobSpec,
+    NewRecord,
+    SessionRow,
+    StorageUse,
+    Store,
+    WriteBatch,
+)
+from engrams.read.retrieve import asks_only
+from engrams.session.command_parser import asks_to_forget
+from engrams.session.fingerprints import InjectedContextFingerprints
+from engrams.session.privacy_modes import IncognitoSessions
+from engrams.session.save_requests import NoSaveRequestLog
+from engrams.session.working_tier import OFFLINE_CHANNELS, TierWriteResult, WorkingTier
+from engrams.settings import Settings
+from engrams.text.prose import strip_code
+from engrams.write import manual_edits
+from engrams.write.dependencies import WriteDeps
+from engrams.write.edit_cascade import cascade_changes, restate_slot
+from engrams.write.extraction_timing import GATHERS, NEVER
+from engrams.write.feedback_signals import detect_signals
+from engrams.write.ignored_files import read_rooted_rules
+from engrams.write.inferred_tags import infer_tags
+from engrams.write.turn_conversion import TurnIngestRecords, clean_secrets, journal_turns
+
+if TYPE_CHECKING:
+    from engrams.write.write_pipeline import ExtractionBatch, ExtractionResult, HeardAhead
+
+MINE = 10_000
+"""Sessions begun here that end with this process; a sweep ends older ones."""
+SessionKey: TypeAlias = tuple[str, str]
+"""Owner's key and a session's name."""
+OwnExtraction: TypeAlias = tuple[JobLease, "Callable[[Sequence[Record]], HeardAhead | None]"]
+"""Lease of the job that a caller runs itself, and what extracts from messages before they are
+stored.
+"""
+
+
+_ASKED = StageDecision("recall", "skip", "only asks the assistant; kept in the log")
+_UNSAVED = StageDecision("privacy", "skip", "not saved, as the message asks")
+_OFF = StageDecision("switch", "refused", "memory is off: the setting `enabled` is false")
+
+
+@dataclass(frozen=True, slots=True)
+class TurnIngestResult:
+    """Receipts, the leased job to run at once, and its records.
+
+    ``found``: what was extracted from them already. ``learned``: nothing of it is to be reconciled,
+    so that there is no job.
+    """
+
+    receipts: tuple[Receipt, ...]
+    job: Job | None = None
+    records: tuple[Record, ...] = ()
+    found: ExtractionResult | None = None
+    learned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RecordEditResult:
+    """Record as edited, ids of all that changed, and the leased job."""
+
+    record: Record
+    changed: tuple[str, ...]
+    job: Job | None = None
+
+
+def make_update_key(scope: Scope, session: str) -> str:
+    """Return the key of a conversation's extraction job."""
+    return f"{scope.key}|{session}"
+
+
+class TurnIngester:
+    """Writer of turns as records; no model calls except an inline embedder."""
+
+    def __init__(
+        self,
+        store: Store,
+        embedder: Embedder,
+        clock: Clock,
+        settings: Settings,
+        working: WorkingTier | None = None,
+        *,
+        model: bool = False,
+        incognito: IncognitoSessions | None = None,
+        injected: InjectedContextFingerprints | None = None,
+    ) -> None:
+        """Set up the ingest of one engine.
+
+        ``working``: the tier that turns pass through (None: directly into the store). ``model``: a
+        chat model extracts, so that its work is debounced. ``injected``: fingerprints of memory in
+        prompts.
+        """
+        self._store = store
+        self._embedder = embedder
+        self._clock = clock
+        self._settings = settings
+        self._model = model and settings.write.extract in ("auto", "llm")
+        self._working = working
+        self._quota = StorageUse(settings.quota.records, settings.quota.bytes)
+        self._injected = injected or InjectedContextFingerprints()
+        self._incognito = incognito or IncognitoSessions()
+        self._unsaved = NoSaveRequestLog(store, self._injected.peers)
+        self._ends_all = settings.sessions.end_on_close == "all" and not settings.is_volatile
+        self._spoken: OrderedDict[SessionKey, Scope] = OrderedDict()
+        self._lock = Lock()
+        self._deps = WriteDeps(
+            records=store,
+            settings=settings.write,
+            limits=settings.limits,
+            clock=clock,
+            search=store,
+            embedder=embedder,
+        )
+
+    @property
+    def spoken(self) -> dict[SessionKey, Scope]:
+        """Sessions that turns began here, if they end with this process."""
+        with self._lock:
+            return dict(self._spoken)
+
+    def write(
+        self,
+        turns: Sequence[Turn],
+        scope: Scope,
+        kind: Kind,
+        *,
+        channel: str = "",
+        own: OwnExtraction | None = None,
+        quiet: float | None = None,
+    ) -> TurnIngestResult:
+        """Store turns in order, with the jobs that follow.
+
+        ``own``: the caller runs the extraction job itself, unless ``sessions.trigger`` gathers
+        turns. ``quiet``: seconds before a model extracts (None: the setting). RefusedError: a
+        single turn was refused, as by a secret.
+        """
+        now = self._clock()
+        for turn in turns:
+            turn.check_types()
+        if not self._settings.enabled:
+            return TurnIngestResult(
+                tuple(Receipt("", scope, "refused", now, decisions=(_OFF,)) for _ in turns)
+            )
+        marks = self._unsaved.mark(turns, scope)
+        barred = [
+            self._bar_turn(turn, scope, now, unsaved=mark)
+            for turn, mark in zip(turns, marks, strict=True)
+        ]
+        recorded = [turn for turn, receipt in zip(turns, barred, strict=True) if receipt is None]
+        if channel not in OFFLINE_CHANNELS:
+            self._unsaved.note_bare(
+                [
+                    turn
+                    for turn, receipt in zip(turns, barred, strict=True)
+                    if receipt and receipt.decisions
+                ],
+                scope,
+            )
+        written = (
+            self._write(recorded, scope, kind, channel=channel, own=own, quiet=quiet)
+            if recorded
+            else TurnIngestResult(())
+        )
+        rest = iter(written.receipts)
+        return replace(written, receipts=tuple(receipt or next(rest) for receipt in barred))
+
+    def _write(
+        self,
+        turns: Sequence[Turn],
+        scope: Scope,
+        kind: Kind,
+        *,
+        channel: str,
+        own: OwnExtraction | None,
+        quiet: float | None,
+    ) -> TurnIngestResult:
+        now = self._clock()
+        deps = self._deps
+        if any({"file", "files"} & turn.meta.keys() for turn in turns):
+            deps = replace(
+                deps, ignore=read_rooted_rules(Path(self._settings.write.ignore_root or "."))
+            )
+        journaled = self._log_questions(
+            journal_turns(turns, scope, deps, kind=kind, channel=channel), channel
+        )
+        if not journaled.puts:
+            if len(turns) == 1 and journaled.receipts[0].outcome == "refused":
+                raise _make_refusal(journaled.receipts[0])
+            return TurnIngestResult(journaled.receipts)
+        explicit = kind not in (Kind.TURN, Kind.EXCHANGE)
+        # One with the sender's own id is what that id names, also where another says the same.
+        marked = tuple(
+            replace(put, record=_hide_request(self._mark_echoes(put.record)))
+            for put in journaled.puts
+        )
+        puts = tuple(
+            replace(
+                put,
+                dedup=explicit
+                and not put.record.external_id
+                and put.record.status is Status.ACTIVE,
+            )
+            for put in marked
+        )
+        if explicit and self._settings.write.infer_tags:
+            puts = tuple(replace(put, record=_add_tags(put.record)) for put in puts)
+        records = tuple(put.record for put in puts)
+        lease, hear = own or (None, None)
+        jobs = self._make_jobs(puts, scope, lease, quiet)
+        ahead = hear(records) if hear and any(spec.lease for spec in jobs) else None
+        session_rows = (
+            () if channel in OFFLINE_CHANNELS else self._build_session_rows(records, scope, now)
+        )
+        batch = WriteBatch(
+            channel or "user",
+            "said",
+            now,
+            puts=puts,
+            jobs=jobs,
+            sessions=session_rows,
+            quota=self._quota,
+        )
+        learned, entered = self._enter_learned(batch, ahead, scope)
+        jobs = jobs if learned is None else tuple(spec for spec in jobs if not spec.lease)
+        self._note_spoken(session_rows)
+        made = entered.done.jobs[: len(jobs)]
+        pending = tuple(
+            dict.fromkeys(spec.kind for spec, name in zip(jobs, made, strict=True) if name)
+        )
+        receipts = tuple(
+            self._complete_receipt(receipt, entered, pending) for receipt in journaled.receipts
+        )
+        if (
+            learned is not None
+            and not entered.done.crisis
+            and len(entered.done.existing) < len(puts)
+        ):
+            return TurnIngestResult(
+                tuple(learned.complete(one, EXTRACT) for one in receipts), learned=True
+            )
+        job = _find_leased(jobs, made, now)
+        if job is None:
+            return TurnIngestResult(receipts)
+        return TurnIngestResult(receipts, job, records, None if ahead is None else ahead.found)
+
+    def _enter_learned(
+        self, batch: WriteBatch, ahead: HeardAhead | None, scope: Scope
+    ) -> tuple[ExtractionBatch | None, TierWriteResult]:
+        """Store messages with what they say, in one transaction.
+
+        Without: it is not known yet, or others changed meanwhile what it was compared with. Then a
+        job learns from them.
+        """
+        learned = (
+            ahead.learned
+            if ahead is not None and (self._working is None or not ahead.found.has_candidates)
+            else None
+        )
+        if learned is None:
+            return None, self._enter(batch, scope)
+        rest = tuple(spec for spec in batch.jobs if not spec.lease)
+        if learned.is_empty:
+            later = tuple(replace(spec, fresh=True, calm=True) for spec in learned.batch.jobs)
+            return learned, self._enter(replace(batch, jobs=(*rest, *later)), scope)
+        try:
+            return learned, self._enter(replace(batch, jobs=rest, then=learned.batch), scope)
+        except EngramsError:
+            return None, self._enter(batch, scope)
+
+    def _enter(self, batch: WriteBatch, scope: Scope) -> TierWriteResult:
+        return (
+            TierWriteResult(self._store.commit(batch))
+            if self._working is None
+            else self._working.commit(batch, scope)
+        )
+
+    def edit(
+        self,
+        record: Record,
+        given: dict[str, Any],
+        reason: str,
+        expect: int | None,
+        lease: JobLease | None,
+    ) -> RecordEditResult:
+        """Change a record in one write, with all that follows for others.
+
+        Of a message whose text changes: facts that it no longer says end, and a job learns from
+        what it says now.
+        """
+        now = self._clock()
+        words = self._settings.write.min_words
+        values, vectors = self.prepare_edit(record, given)
+        batch = manual_edits.build_edit(record, values, vectors, now, reason, expect)
+        edited = replace(record, **values)
+        if edited.text != record.text:
+            followed = (*batch.changes, *cascade_changes(record, values, self._store, now, words))
+            batch = replace(batch, changes=followed, jobs=self._make_edit_jobs(edited, lease))
+        done = self._store.commit(replace(batch, quota=self._quota))
+        job = _find_leased(batch.jobs, done.jobs, now)
+        return RecordEditResult(edited, tuple(change.id for change in batch.changes), job)
+
+    def _make_edit_jobs(self, record: Record, lease: JobLease | None) -> tuple[JobSpec, ...]:
+        section = self._settings.write
+        said = record.kind is Kind.NOTE or (
+            record.kind in (Kind.TURN, Kind.EXCHANGE) and record.role in section.roles
+        )
+        learns = said and section.extract != "off" and UNSEARCHED not in record.meta
+        return (
+            (self._make_extract_job([record], [record.id], record.scope, lease, 0.0),)
+            if learns
+            else ()
+        )
+
+    def prepare_edit(
+        self, record: Record, fields: dict[str, Any]
+    ) -> tuple[dict[str, Any], tuple[Vector, ...]]:
+        """Clean an edit's fields, and embed the record where its text changes.
+
+        RefusedError: the new text holds a secret.
+        """
+        for name in ("text", "caption", "summary"):
+            if fields.get(name):
+                fields = {
+                    **fields,
+                    name: self._clean_text(
+                        clean_text(fields[name], self._settings.limits.text_bytes)
+                    ),
+                }
+        if "text" in fields and not {"subject", "object", "predicate"} & set(fields):
+            fields = {**fields, **restate_slot(record, fields["text"])}
+        card = self._embedder.card
+        if not {"text", "caption"} & set(fields) or not card.inline or not card.dimension:
+            return fields, ()
+        row = self._embedder.embed([strip_code(replace(record, **fields).search_text)])[0]
+        return fields, (Vector(record.id, card.id, card.dimension, row.tobytes()),)
+
+    def _log_questions(self, journaled: TurnIngestRecords, channel: str) -> TurnIngestRecords:
+        """Archive a user's messages that only ask the assistant.
+
+        No read finds them. Of imported ones those that an assistant answers. They stay neighbours
+        of their answers in the index, and are extracted from.
+        """
+        if self._settings.write.questions == "recall" or self._settings.tiers.enabled:
+            return journaled  # tiers keep a question and its answer as one exchange
+        records = journaled.records
+        answered = channel not in OFFLINE_CHANNELS
+        asked = {
+            one.id
+            for one, after in zip(records, (*records[1:], None), strict=False)
+            if (answered or (after is not None and after.role == "assistant")) and asks_only(one)
+        }
+        puts = tuple(
+            replace(put, record=_archive(put.record)) if put.record.id in asked else put
+            for put in journaled.puts
+        )
+        receipts = tuple(
+            replace(receipt, searchable=(), decisions=(*receipt.decisions, _ASKED))
+            if receipt.id in asked
+            else receipt
+            for receipt in journaled.receipts
+        )
+        return TurnIngestRecords(puts, receipts)
+
+    def _bar_turn(
+        self, turn: Turn, scope: Scope, now: datetime, *, unsaved: bool
+    ) -> Receipt | None:
+        """Return the receipt of a turn that must not be stored."""
+        if self._incognito.is_silent(scope, turn.session):
+            return Receipt("", scope, "incognito", now)
+        return Receipt("", scope, "unsaved", now, decisions=(_UNSAVED,)) if unsaved else None
+
+    def _mark_echoes(self, record: Record) -> Record:
+        """Mark a turn that repeats injected memory; extraction skips the echo."""
+        if record.kind is Kind.NOTE:
+            return record
+        shared = self._injected.find_shared(record, self._store)
+        return replace(record, meta={**record.meta, "echo": list(shared)}) if shared else record
+
+    def _build_session_rows(
+        self, records: Sequence[Record], scope: Scope, now: datetime
+    ) -> tuple[SessionRow, ...]:
+        """Build rows of sessions with recent turns; old turns open no session."""
+        since = now - timedelta(minutes=self._settings.sessions.idle_minutes)
+        names = [
+            record.session
+            for record in records
+            if record.session and record.kind is not Kind.NOTE and record.recorded_at > since
+        ]
+        data = {"mode": self._settings.sessions.mode}
+        return tuple(
+            SessionRow(
+                id=name, scope=scope, state="active", started_at=now, last_active=now, data=data
+            )
+            for name in dict.fromkeys(names)
+        )
+
+    def _note_spoken(self, rows: Sequence[SessionRow]) -> None:
+        if not self._ends_all or not rows:
+            return
+        with self._lock:
+            for row in rows:
+                self._spoken[row.scope.owner.key, row.id] = row.scope
+            while len(self._spoken) > MINE:
+                self._spoken.popitem(last=False)
+
+    def _clean_text(self, text: str) -> str:
+        kept, decisions = clean_secrets(text, self._settings.write)
+        if any(decision.verdict == "refused" for decision in decisions):
+            raise RefusedError(
+                "Not stored: it holds a secret.",
+                hint="Take it out, or set `write.secrets` to redact.",
+            )
+        return kept
+
+    def _make_jobs(
+        self, puts: Sequence[NewRecord], scope: Scope, lease: JobLease | None, quiet: float | None
+    ) -> tuple[JobSpec, ...]:
+        section = self._settings.write
+        jobs = []
+        records = [put.record for put in puts]
+        learn = [
+            record.id
+            for record in records
+            if record.role in section.roles or record.kind is Kind.NOTE
+        ]
+        if learn and section.extract != "off":
+            jobs.append(
+                replace(self._make_extract_job(records, learn, scope, lease, quiet), calm=True)
+            )
+        if self._embedder.card.dimension and any(put.vector is None for put in puts):
+            jobs.append(
+                JobSpec(EMBED, self._embedder.card.id, attempts=self._settings.jobs.max_attempts)
+            )
+        return tuple(jobs)
+
+    def _make_extract_job(
+        self,
+        records: Sequence[Record],
+        learn: list[str],
+        scope: Scope,
+        lease: JobLease | None,
+        quiet: float | None,
+    ) -> JobSpec:
+        """Build the extraction job; ``sessions.trigger`` decides when it runs."""
+        section = self._settings.write
+        tries = self._settings.jobs.max_attempts
+        trigger = self._settings.sessions.trigger
+        payload: dict[str, Any] = {"scope": scope.key, "items": learn}
+        key = make_update_key(scope, records[0].session)
+        now = self._clock()
+        if (
+            trigger in GATHERS
+            and quiet is None
+            and records[0].session
+            and all(record.kind is not Kind.NOTE for record in records)
+        ):
+            # The job itself checks whether it is due: it sees all gathered turns, of every process,
+            # also after a crash.
+            return JobSpec(
+                EXTRACT,
+                key,
+                {**payload, "trigger": trigger},
+                now if trigger == "batch" else now + NEVER,
+                attempts=tries,
+            )
+        # A model extracts from a whole conversation; rules from each write, so their jobs are never
+        # merged.
+        alone = f"{scope.key}|{learn[0]}"
+        if lease is not None:
+            return JobSpec(EXTRACT, alone, payload, attempts=tries, lease=lease)
+        found_signals = detect_signals(record.text for record in records) if self._model else ()
+        payload |= {"signals": list(found_signals)} if found_signals else {}
+        if trigger == "quiet" or (self._model and (trigger != "turn" or quiet is not None)):
+            later = now + timedelta(seconds=section.debounce_seconds if quiet is None else quiet)
+            return JobSpec(
+                kind=EXTRACT,
+                key=key,
+                payload=payload,
+                due=later,
+                priority=int(bool(found_signals)),
+                debounce=True,
+                attempts=tries,
+            )
+        return JobSpec(
+            kind=EXTRACT,
+            key=key if self._model else alone,
+            payload=payload,
+            due=None,
+            priority=int(bool(found_signals)),
+            attempts=tries,
+        )
+
+    def _complete_receipt(
+        self, receipt: Receipt, entered: TierWriteResult, waiting: tuple[str, ...]
+    ) -> Receipt:
+        if receipt.outcome == "refused":
+            return receipt
+        known = entered.done.existing.get(receipt.id) or entered.twins.get(receipt.id)
+        skipped = entered.skipped.get(receipt.id)
+        if skipped is not None:
+            receipt = replace(receipt, decisions=(*receipt.decisions, skipped), searchable=())
+        if known:
+            return replace(receipt, id=known, outcome="duplicate")
+        return replace(
+            receipt,
+            outcome="incognito" if self._settings.incognito else receipt.outcome,
+            pending=waiting,
+        )
+
+
+def _hide_request(record: Record) -> Record:
+    """Keep a request to forget out of searches."""
+    asked = record.kind is Kind.TURN and record.role == "user" and asks_to_forget(record.text)
+    return replace(record, meta={**record.meta, UNSEARCHED: True}) if asked else record
+
+
+def _find_leased(specs: Sequence[JobSpec], names: Sequence[str], now: datetime) -> Job | None:
+    """Return the job that its caller runs at once, if any."""
+    for spec, name in zip(specs, names, strict=True):
+        if spec.lease is not None and name:
+            return Job(
+                id=name,
+                kind=spec.kind,
+                key=spec.key,
+                payload=spec.payload,
+                state="running",
+                attempt=1,
+                due=now,
+                priority=0,
+                error="",
+                lease=spec.lease.token,
+                lease_until=spec.lease.until,
+                created_at=now,
+            )
+    return None
+
+
+def _make_refusal(receipt: Receipt) -> RefusedError:
+    """Make the error of a single refused turn."""
+    found = (
+        ", ".join(dict.fromkeys(decision.reason for decision in receipt.decisions)) or "a secret"
+    )
+    if any(decision.stage == "ignored" for decision in receipt.decisions):
+        return RefusedError(
+            f"Not stored: its file is never stored ({found}).", hint="Change the ignore file."
+        )
+    return RefusedError(
+        f"Not stored: it holds {found}.", hint="Take it out, or set `write.secrets` to redact."
+    )
+
+
+def _archive(record: Record) -> Record:
+    return replace(record, status=Status.ARCHIVED, retired_at=record.recorded_at)
+
+
+def _add_tags(record: Record) -> Record:
+    return replace(
+        record, tags=tuple(dict.fromkeys((*record.tags, *infer_tags(record.search_text))))
+    )

@@ -1,0 +1,452 @@
+"""Search candidates from in-memory indexes, synchronised with the database."""
+
+from __future__ import annotations
+
+import sys
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import field
+from itertools import islice
+from threading import Lock, Thread
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+
+from engrams.core import Scope
+from engrams.errors import EngramsError, InputError, StoreError
+from engrams.frozen_data import dataclass
+from engrams.ports import CandidatePool, CandidateSearchQuery, Clock, ScopeReach
+from engrams.settings import StoreSettings
+from engrams.store.process_forks import register
+from engrams.store.segment_folder import SegmentKey
+from engrams.store.sql import record_queries, where_clauses
+from engrams.store.sql.dialect import SqlDatabase, SqlDialect
+from engrams.store.sql.named_queries import (
+    SqlConnection,
+    fetch_composed,
+    fetch_one,
+    query,
+    stream_rows,
+)
+from engrams.store.sql.where_clauses import SqlClause, join_clauses
+from engrams.text.text_caches import clear_caches
+
+if TYPE_CHECKING:
+    from engrams.index import OwnerSearchIndex
+    from engrams.ports.candidate_search import Integers
+
+_BATCH_ROWS = 20_000
+"""Rows loaded at a time: a million at once would need more memory than the index."""
+
+_MANY_ROWS = 200_000
+"""Rows from which memory is released after a load."""
+
+_MIN_ROWS = 2_000
+"""Rows from which an index is kept in a file: fewer are read as quickly from the store."""
+
+_SHARE = 8
+"""One part in this many of an index read since its file was written: it is written anew."""
+
+_WORDS = 4096
+"""Query words of an owner whose numbers are kept."""
+
+_DEAD = 4
+"""One part in this many of an index replaced or removed: it is built anew for its file."""
+
+_Key: TypeAlias = tuple[int, str, int, int]
+
+
+class IndexFileStore(Protocol):
+    """Port of index files on disk, mapped by several processes."""
+
+    def load(self, connection: Any, key: SegmentKey) -> OwnerSearchIndex | None:
+        """Map an owner's index that the database marked, if any."""
+        ...
+
+    def read_epoch(self, connection: Any) -> int:
+        """Read the number of purges; older indexes must not be written."""
+        ...
+
+    def write(self, key: SegmentKey, index: OwnerSearchIndex, epoch: int) -> bool:
+        """Write an index of this epoch; False: it cannot be."""
+        ...
+
+    def unmark(self, connection: Any, owner: str) -> None:
+        """Invalidate an owner's index file."""
+        ...
+
+    def drop(self, owner: str) -> int:
+        """Remove an owner's file; number of files perhaps left."""
+        ...
+
+
+@dataclass(slots=True, eq=False)
+class _CachedIndex:
+    """Owner index with its lock; ``bytes``: size after the last use.
+
+    ``epoch``: count of purges when it was made; ``due``: rows read after which it is written to a
+    file. ``words``: numbers of words that were looked up since the owner's last change, None for
+    those that no record holds.
+    """
+
+    index: OwnerSearchIndex
+    lock: Lock = field(default_factory=Lock)
+    bytes: int = 0
+    epoch: int = 0
+    due: int = _MIN_ROWS
+    words: dict[str, int | None] = field(default_factory=dict)
+    _measured: tuple[OwnerSearchIndex, int] | None = None
+
+    def put(self, index: OwnerSearchIndex) -> None:
+        """Hold an index that was just mapped."""
+        self.index = index
+        self.due = max(_MIN_ROWS, index.state.columns.size // _SHARE)
+        self.words.clear()
+
+    def measure_growth(self) -> int:
+        """Bytes by which the index grew since it was last asked."""
+        now = self.index, self.index.updates.applied
+        if now == self._measured:
+            return 0
+        grown = self.index.state.bytes - self.bytes
+        self.bytes += grown
+        self._measured = now
+        return grown
+
+
+class OwnerIndexCache:
+    """LRU cache of indexes by owner and model, up to ``cache_bytes``."""
+
+    def __init__(
+        self,
+        database: SqlDatabase,
+        dialect: SqlDialect,
+        settings: StoreSettings,
+        clock: Clock,
+        files: IndexFileStore | None = None,
+    ) -> None:
+        self._database = database
+        self._dialect = dialect
+        self._files = files
+        self._writers: list[Thread] = []
+        self._clock = clock
+        self._settings = settings
+        self._lock = Lock()
+        self._indexes: OrderedDict[_Key, _CachedIndex] = OrderedDict()
+        self._models: dict[tuple[int, str], tuple[int, int]] = {}
+        self.bytes = 0
+        """Size of all indexes in memory."""
+        register(self)
+
+    def seek_all(self, seeks: Sequence[CandidateSearchQuery]) -> list[CandidatePool]:
+        """Find candidates, after all committed changes are indexed.
+
+        The queries share their owner, model and filter.
+        """
+        if not seeks:
+            return []
+        first = seeks[0]
+        owner = first.reach.owner
+        condition = where_clauses.where_clause(first.where)
+        model, dimension = self._find_model(first.model)
+        for seek in seeks:
+            if seek.vector is not None and dimension and len(seek.vector) != dimension:
+                raise InputError(
+                    f"The query's vector has {len(seek.vector)} dimensions; those of {seek.model!r}"
+                    f" have {dimension}.",
+                    hint="Embed the query with the model of the records.",
+                )
+        key = (self._database.generation, owner.key, model, dimension)
+        cached = self._get_cached(key)
+        with cached.lock:
+            # No connection is held while waiting for the lock, or during the search.
+            try:
+                numbers, allowed = self._catch_up(seeks, cached, key, condition)
+            except BaseException:
+                # An index that missed rows would never load them.
+                self._discard(key)
+                raise
+            index = cached.index
+            if index.updates.damaged:
+                self._drop_damaged(owner, index, model)
+            pools = [
+                index.pool(
+                    seek,
+                    *_weigh_terms(numbers, seek),
+                    allowed,
+                    self._settings.exact_limit,
+                    _number_identifiers(numbers, seek),
+                )
+                for seek in seeks
+            ]
+            grown = cached.measure_growth()
+            due = self._files is not None and index.updates.applied >= cached.due
+            if due:
+                cached.due = index.updates.applied + max(
+                    _MIN_ROWS, index.state.columns.size // _SHARE
+                )
+        if grown:
+            self._trim(grown)
+        if due:
+            self._start_writing(owner, key, cached)
+        return pools
+
+    def _catch_up(
+        self,
+        seeks: Sequence[CandidateSearchQuery],
+        cached: _CachedIndex,
+        key: _Key,
+        condition: SqlClause,
+    ) -> tuple[Mapping[str, int], Integers | None]:
+        """Bring an index up to date, at once where nothing changed.
+
+        Numbers of the queries' terms, and of the rows that a filter allows.
+        """
+        first = seeks[0]
+        known = cached.index.state.last_change
+        owner = first.reach.owner
+        words = set[str]().union(*map(_list_words, seeks))
+        if 0 < first.last_change <= known and not condition.text:
+            if cached.words.keys() >= words:
+                return _pick_numbers(cached.words, words), None
+            with self._database.asking(owner) as connection:
+                return self._number_words(connection, cached, words), None
+        with self._database.reading(owner) as connection:
+            if not known:
+                self._map_file(connection, cached, key)
+            _load_rows(connection, cached.index, key)
+            if cached.index.state.last_change != known:
+                cached.words.clear()
+            allowed = _find_allowed(connection, first.reach, condition) if condition.text else None
+            return self._number_words(connection, cached, words), allowed
+
+    def _number_words(
+        self, connection: SqlConnection, cached: _CachedIndex, words: set[str]
+    ) -> dict[str, int]:
+        """Look up the numbers of words, those anew that are not known."""
+        if len(cached.words) > _WORDS:
+            cached.words.clear()
+        fresh = words - cached.words.keys()
+        cached.words.update(
+            {**dict.fromkeys(fresh), **self._dialect.find(connection, cached.index, fresh)}
+            if fresh
+            else {}
+        )
+        return _pick_numbers(cached.words, words)
+
+    def _find_model(self, name: str) -> tuple[int, int]:
+        """Number and dimension of a model, which never change; zeros if unknown."""
+        key = (self._database.generation, name)
+        if key not in self._models:
+            with self._database.reading(None) as connection:
+                found = record_queries.find_model(connection, name)
+            if not found[0]:
+                return found
+            self._models[key] = found
+        return self._models[key]
+
+    def _map_file(self, connection: SqlConnection, cached: _CachedIndex, key: _Key) -> None:
+        """Map the file of an index that holds nothing yet."""
+        if self._files is not None:
+            cached.epoch = self._files.read_epoch(connection)
+            if mapped := self._files.load(connection, SegmentKey(*key[1:])):
+                cached.put(mapped)
+
+    def _drop_damaged(self, owner: Scope, index: OwnerSearchIndex, model: int) -> None:
+        """Remove damaged vectors, so that they are made again.
+
+        Where nothing can be written, the next load tries it.
+        """
+        with suppress(StoreError):
+            self._database.write(
+                owner, record_queries.drop_vectors, model, index.updates.damaged, self._clock()
+            )
+        index.updates.damaged = []
+
+    def unmark(self, connection: SqlConnection, owner: Scope) -> None:
+        """Invalidate the file of an owner's index."""
+        if self._files is not None:
+            self._files.unmark(connection, owner.key)
+
+    def drop(self, owner: Scope) -> int:
+        """Drop an owner's indexes, in memory and files; number of files left.
+
+        Purged text must not stay there.
+        """
+        with self._lock:
+            keys = [key for key in self._indexes if key[1] == owner.key]
+        for key in keys:
+            self._discard(key)
+        return 0 if self._files is None else self._files.drop(owner.key)
+
+    def close(self) -> None:
+        """Wait for files that are being written."""
+        with self._lock:
+            writers = self._writers
+            self._writers = []
+        for writer in writers:
+            writer.join()
+
+    def _start_writing(self, owner: Scope, key: _Key, cached: _CachedIndex) -> None:
+        writer = Thread(
+            target=self._write, args=(owner, key, cached), name="engrams-index", daemon=True
+        )
+        with self._lock:
+            self._writers = [*filter(Thread.is_alive, self._writers), writer]
+            writer.start()
+
+    def _write(self, owner: Scope, key: _Key, cached: _CachedIndex) -> None:
+        """Write an index to its file, and map that instead.
+
+        Where it cannot be written, everything works without.
+        """
+        files = self._files
+        place = SegmentKey(*key[1:])
+        assert files is not None
+        with suppress(EngramsError):
+            with self._database.reading(owner) as connection:
+                clean = self._build_clean(connection, cached, key)
+            with cached.lock:
+                cached.index, cached.epoch = clean or (cached.index, cached.epoch)
+                cached.words.clear()
+                if files.write(place, cached.index, cached.epoch):
+                    with self._database.reading(owner) as connection:
+                        mapped = files.load(connection, place)
+                    if (
+                        mapped is not None
+                        and mapped.state.last_change == cached.index.state.last_change
+                    ):
+                        cached.put(mapped)
+
+    def _build_clean(
+        self, connection: SqlConnection, cached: _CachedIndex, key: _Key
+    ) -> tuple[OwnerSearchIndex, int] | None:
+        """Build an index anew if much of it is gone or purged."""
+        from engrams.index import OwnerSearchIndex
+
+        assert self._files is not None
+        epoch = self._files.read_epoch(connection)
+        rows = cached.index.state.columns.size
+        if epoch == cached.epoch and (rows - len(cached.index)) * _DEAD < rows:
+            return None
+        fresh = OwnerSearchIndex(key[3])
+        _load_rows(connection, fresh, key)
+        return fresh, epoch
+
+    def before_fork(self) -> None:
+        """Lock the cache."""
+        self._lock.acquire()
+
+    def after_fork_in_parent(self) -> None:
+        """Unlock the cache in the parent."""
+        self._lock.release()
+
+    def after_fork_in_child(self) -> None:
+        """Clear the cache in the child: an index may be half changed."""
+        self._lock = Lock()
+        self._indexes.clear()
+        self._writers.clear()
+        self.bytes = 0
+
+    def _discard(self, key: _Key) -> None:
+        with self._lock:
+            if key in self._indexes:
+                self.bytes -= self._indexes.pop(key).bytes
+
+    def _get_cached(self, key: _Key) -> _CachedIndex:
+        from engrams.index import OwnerSearchIndex
+
+        with self._lock:
+            if key not in self._indexes:
+                self._indexes[key] = _CachedIndex(OwnerSearchIndex(key[3]))
+            self._indexes.move_to_end(key)
+            return self._indexes[key]
+
+    def _trim(self, grown: int) -> None:
+        with self._lock:
+            self.bytes += grown
+            while self.bytes > self._settings.cache_bytes and len(self._indexes) > 1:
+                self.bytes -= self._indexes.popitem(last=False)[1].bytes
+
+
+def _load_rows(connection: SqlConnection, index: OwnerSearchIndex, key: _Key) -> None:
+    """Bring an index up to date."""
+    _, owner, model, _ = key
+    state = index.state
+    updates = index.updates
+    if state.last_change == 0:
+        if fetch_one(connection, "last_change", owner)[0] is None:
+            return
+        # In order of insertion, so that sessions keep the order of their turns.
+        rows = stream_rows(connection, "load_rows", model, owner)
+        while some := list(islice(rows, _BATCH_ROWS)):
+            updates.load(some)
+        if len(index) > _MANY_ROWS:
+            _release_memory(connection)
+    # Also after the first load: it skips rows that are not retrievable, whose changes count too.
+    before = updates.purged_count
+    updates.apply(stream_rows(connection, "load_changes", model, owner, state.last_change))
+    if updates.purged_count > before:
+        # Perhaps by another process: caches of texts here must go too.
+        clear_caches()
+
+
+def _release_memory(connection: SqlConnection) -> None:
+    """Give memory back after a load.
+
+    SQLite keeps pages, and glibc freed blocks between small live ones: a fifth of what a million
+    rows take.
+    """
+    import ctypes
+
+    connection.execute(query("shrink"))
+
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+    if trim is not None:
+        trim(0)
+
+
+def _weigh_terms(
+    numbers: Mapping[str, int], seek: CandidateSearchQuery
+) -> tuple[list[tuple[int, float]], float]:
+    """Weigh the known terms, by number, and sum the others.
+
+    A term's forms that are held share its weight: all where the query's language is sure, else only
+    where the term itself is not held.
+    """
+    known: list[tuple[int, float]] = []
+    unknown = 0.0
+    for term, weight in seek.terms:
+        held = [
+            numbers[word] for word in (term, *seek.forms.forms.get(term, ())) if word in numbers
+        ]
+        if term in numbers and not seek.forms.sure:
+            held = held[:1]
+        known += [(number, weight / len(held)) for number in held]
+        unknown += 0.0 if held else weight
+    return known, unknown
+
+
+def _number_identifiers(numbers: Mapping[str, int], seek: CandidateSearchQuery) -> list[list[int]]:
+    """Numbers of the terms of each identifier whose terms are all held."""
+    return [
+        [numbers[term] for term in some] for some in seek.identifiers if numbers.keys() >= set(some)
+    ]
+
+
+def _pick_numbers(numbers: Mapping[str, int | None], words: set[str]) -> dict[str, int]:
+    return {word: number for word in words if (number := numbers[word]) is not None}
+
+
+def _list_words(seek: CandidateSearchQuery) -> set[str]:
+    forms = seek.forms.forms
+    return {word for term, _ in seek.terms for word in (term, *forms.get(term, ()))}.union(
+        *seek.identifiers
+    )
+
+
+def _find_allowed(connection: SqlConnection, reach: ScopeReach, condition: SqlClause) -> Integers:
+    import numpy as np
+
+    found = join_clauses([where_clauses.reach_clause(reach), condition])
+    rows = fetch_composed(connection, f"{query('numbers')} WHERE {found.text}", found.values)
+    return np.fromiter((number for (number,) in rows), np.int64)

@@ -1,0 +1,113 @@
+"""Schema creation and migration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+import apsw
+
+from engrams.errors import StoreError
+from engrams.store.sql.migration_files import SchemaMigration, load_migrations
+from engrams.store.sql.named_queries import execute, fetch_all
+from engrams.store.sqlite import term_rebuild
+
+APPLICATION = 0x656E6772
+"""``application_id`` of an engrams database: "engr"."""
+
+
+def newest_version() -> int:
+    """``user_version`` that this code writes."""
+    return load_migrations(__package__)[-1].number
+
+
+def load_schema() -> str:
+    return (resources.files(__package__) / "schema.sql").read_text("utf-8")
+
+
+@cache
+def expected_columns() -> frozenset[tuple[str, str]]:
+    """Tables and columns of a file of the newest version."""
+    with closing(apsw.Connection(":memory:")) as connection:
+        prepare(connection, ":memory:", None)
+        return frozenset(fetch_all(connection, "our_columns"))
+
+
+def read_version(connection: apsw.Connection, place: str, known: int) -> int:
+    """Schema version of a file, 0 for an empty one.
+
+    StoreError: another program's file, or one of a newer engrams.
+    """
+    # In one transaction: another process may be filling the file.
+    with connection:
+        found = int(connection.pragma("user_version"))
+        application = int(connection.pragma("application_id"))
+        empty = found == 0 and application == 0 and not fetch_all(connection, "any_table")
+    if empty:
+        return 0
+    if application != APPLICATION:
+        raise StoreError(
+            f"{place} is a database of another program.",
+            hint="Choose another home (ENGRAMS_HOME) or `store.url`.",
+        )
+    if found > known:
+        raise StoreError(
+            f"{place} was written by a newer engrams (schema {found}; this one knows {known}).",
+            hint="Upgrade engrams on this machine.",
+        )
+    return found
+
+
+def prepare(
+    connection: apsw.Connection,
+    place: str,
+    backup: Path | None,
+    steps: Sequence[SchemaMigration] = (),
+) -> None:
+    """Create the schema, or migrate an older one, in one transaction.
+
+    ``steps``: migrations, those that ship by default. A file with an older schema is copied to
+    ``backup`` first, unless that exists.
+    """
+    steps = steps or load_migrations(__package__)
+    last = steps[-1].number
+    found = read_version(connection, place, last)
+    if found == last:
+        return
+    if backup is not None and found > 0 and not backup.exists():
+        execute(connection, "backup", str(backup))
+        backup.chmod(0o600)
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        # Another process may have done it while this one waited for the lock.
+        found = read_version(connection, place, last)
+        if found == 0:
+            connection.execute(load_schema())
+            term_rebuild.mark_current(connection)
+        for step in steps:
+            if found and step.number > found:
+                connection.execute(step.script)
+            if step.number > found:
+                execute(connection, "add_migration", step.number, step.name, step.checksum)
+        connection.pragma("application_id", APPLICATION)
+        connection.pragma("user_version", last)
+        connection.execute("COMMIT")
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+def find_drift(connection: apsw.Connection) -> list[str]:
+    """Names of applied migrations that differ from the shipped ones."""
+    applied = {
+        number: (name, checksum)
+        for number, name, checksum in fetch_all(connection, "applied_migrations")
+    }
+    return [
+        step.name
+        for step in load_migrations(__package__)
+        if applied.get(step.number) != (step.name, step.checksum)
+    ]

@@ -1,0 +1,198 @@
+"""Commands list, projects, show and history."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from engrams.surfaces.cli.filter_options import AsOfTimeOptions, RecordFilterOptions, parse_name
+from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
+from engrams.surfaces.cli.output import (
+    clean,
+    emit,
+    format_time,
+    note,
+    paint,
+    print_table,
+    say,
+    to_json,
+)
+from engrams.surfaces.cli.render import print_record, speaker_name
+
+if TYPE_CHECKING:
+    from engrams.core import HistoryEntry, Scope
+    from engrams.ports import Where
+
+app = new_app()
+
+Id = Annotated[str, typer.Argument(help="The memory's id, or its first six characters or more.")]
+
+
+@app.command(name="list")
+@flatten_options
+def list_(
+    options: GlobalOptions,
+    sift: RecordFilterOptions,
+    times: AsOfTimeOptions,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, help="At most this many.", metavar="N")
+    ] = 20,
+    text: Annotated[
+        str,
+        typer.Option(help="Only where the text contains this.", show_default=False, metavar="TEXT"),
+    ] = "",
+    status: Annotated[
+        list[str] | None,
+        typer.Option(
+            help=(
+                "Only with this status (default: active). `all`: every one, and what agent"
+                " frameworks keep for themselves. Repeatable."
+            ),
+            show_default=False,
+            metavar="STATUS",
+        ),
+    ] = None,
+    order: Annotated[Literal["newest", "oldest"], typer.Option(help="The order.")] = "newest",
+    after: Annotated[
+        str, typer.Option(help="Go on after this id.", show_default=False, metavar="ID")
+    ] = "",
+) -> None:
+    """List memories by what they are, newest first."""
+    where = sift.where() if "all" in (status or ()) else _without_bookkeeping(sift.where())
+    asked: dict[str, Any] = {
+        "kinds": sift.kinds(),
+        "where": where,
+        "as_of": times.moment(),
+        "text": text,
+        "limit": limit,
+    }
+    if status:
+        asked["statuses"] = _parse_statuses(status)
+    with options.open() as (engine, scope):
+        page = engine.list(scope=scope, order=order, after=after, **asked)
+    if options.json:
+        emit({"records": page.records, "next": page.next})
+        return
+    if not page.records:
+        note("Nothing here.")
+        return
+    rows = [
+        [
+            record.id,
+            format_time(record.recorded_at),
+            record.kind if record.status == "active" else f"{record.kind} {record.status}",
+            speaker_name(record),
+            record.text,
+        ]
+        for record in page.records
+    ]
+    places = [_find_project(record.scope) for record in page.records]
+    named = any(places)
+    rows = [
+        [*row[:3], *([place] if named else []), *row[3:]]
+        for row, place in zip(rows, places, strict=True)
+    ]
+    print_table(
+        ("id", "when", "kind", *(["project"] if named else []), "who", "text"), rows, {0: "dim"}
+    )
+    if page.next:
+        note(f"More follow: --after {page.next}")
+
+
+@app.command()
+@flatten_options
+def projects(options: GlobalOptions) -> None:
+    """List projects and how many active memories each has.
+
+    The row without a name counts what was said outside of any project.
+    """
+    from engrams.core import Scope
+
+    with options.open(reads=True) as (engine, labels):
+        found = Counter[str]()
+        for scope, number in engine.inspect.count_scopes(Scope.of(labels).owner).items():
+            found[_find_project(scope)] += number
+        counts = dict(sorted(found.items()))
+    if options.json:
+        emit({"projects": [{"name": name, "memories": number} for name, number in counts.items()]})
+    elif counts:
+        print_table(
+            ("project", "memories"), [[name, str(number)] for name, number in counts.items()], {}
+        )
+    else:
+        note("Nothing here.")
+
+
+def _find_project(scope: Scope) -> str:
+    """Return the project of a scope, or an empty name."""
+    return dict(zip(scope.labels[::2], scope.labels[1::2], strict=False)).get("project", "")
+
+
+@app.command()
+@flatten_options
+def show(id: Id, options: GlobalOptions) -> None:
+    """Show one memory with all its fields and its history."""
+    from engrams.core import find_basis
+
+    with options.open() as (engine, scope):
+        record = engine.get(id, scope=scope)
+        entries = engine.history(record.id, scope=scope)
+    if options.json:
+        emit({"record": {**to_json(record), "basis": find_basis(record)}, "history": entries})
+        return
+    print_record(record)
+    if entries:
+        say()
+        print_history(entries)
+
+
+@app.command()
+@flatten_options
+def history(id: Id, options: GlobalOptions) -> None:
+    """Show every change of one memory, oldest first."""
+    with options.open() as (engine, scope):
+        entries = engine.history(id, scope=scope)
+    if options.json:
+        emit({"history": entries})
+    else:
+        print_history(entries)
+
+
+def print_history(entries: tuple[HistoryEntry, ...]) -> None:
+    """Print the changes of a memory."""
+    for entry in entries:
+        reason = f": {entry.reason}" if entry.reason else ""
+        did = clean(f"{entry.action} by {entry.actor or 'engrams'}{reason}")
+        say(f"{paint(format_time(entry.at), 'dim')}  version {entry.version}  {did}")
+        for name, new in to_json(entry.after).items():
+            old = to_json(entry.before).get(name)
+            if old != new and name != "version":
+                say(
+                    f"    {name}: {clean(str(old))} -> {clean(str(new))}"
+                    if old not in (None, "", [])
+                    else f"    {name}: {clean(str(new))}"
+                )
+
+
+def _without_bookkeeping(where: Where | None) -> Where:
+    """Leave out what agent frameworks keep for themselves."""
+    from engrams.core import UNSEARCHED
+    from engrams.ports import Condition, Where
+
+    kept = Where(
+        "not",
+        (Condition(f"meta.{UNSEARCHED}", "exists", True), Condition("meta.item", "exists", True)),
+    )
+    return kept if where is None else Where("and", (where, kept))
+
+
+def _parse_statuses(given: list[str]) -> tuple[Any, ...]:
+    from engrams.core import Status
+
+    return (
+        tuple(Status)
+        if "all" in given
+        else tuple(parse_name(Status, text, "status") for text in given)
+    )

@@ -1,0 +1,162 @@
+"""Options that select memories and times."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import field
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from engrams.errors import InputError
+from engrams.frozen_data import dataclass
+
+if TYPE_CHECKING:
+    from engrams.core import Kind, Status
+    from engrams.ports import Condition, Where
+
+_TEST = re.compile(r"\s*([\w.]+)\s*(>=|<=|!=|==|=|>|<|~)\s*(.*)", re.DOTALL)
+_OPS: dict[str, Literal["eq", "ne", "gt", "gte", "lt", "lte", "contains"]] = {
+    ">=": "gte",
+    "<=": "lte",
+    "!=": "ne",
+    "==": "eq",
+    "=": "eq",
+    ">": "gt",
+    "<": "lt",
+    "~": "contains",
+}
+_TIMES = frozenset(
+    {"recorded_at", "valid_from", "valid_to", "retired_at", "ended_at", "last_accessed"}
+)
+_NUMBERS = frozenset({"importance", "confidence", "trust", "strength", "access_count", "version"})
+_LISTS = frozenset({"tags", "triggers", "steps"})
+
+_KINDS_HELP = "Only this kind: turn (a message), fact, preference, procedure, note, … Repeatable."
+_WHERE_HELP = (
+    "Only where a field matches: speaker=Ann, importance>=0.7, text~tea, meta.topic!=work."
+    " Repeatable."
+)
+
+
+@dataclass(frozen=True)
+class RecordFilterOptions:
+    """Options that select memories."""
+
+    kind: Annotated[
+        list[str],
+        typer.Option("--kind", "-k", help=_KINDS_HELP, show_default=False, metavar="KIND"),
+    ] = field(default_factory=list)
+    tests: Annotated[
+        list[str], typer.Option("--where", help=_WHERE_HELP, show_default=False, metavar="TEST")
+    ] = field(default_factory=list)
+    tag: Annotated[
+        list[str],
+        typer.Option(
+            "--tag", help="Only with this tag. Repeatable.", show_default=False, metavar="TAG"
+        ),
+    ] = field(default_factory=list)
+    speaker: Annotated[
+        str | None,
+        typer.Option(help="Only messages of this person.", show_default=False, metavar="NAME"),
+    ] = None
+    role: Annotated[
+        str | None,
+        typer.Option(help="Only this role: user, assistant, …", show_default=False, metavar="ROLE"),
+    ] = None
+    session: Annotated[
+        str | None, typer.Option(help="Only from this session.", show_default=False, metavar="ID")
+    ] = None
+
+    def kinds(self) -> tuple[Kind, ...]:
+        """Return the named kinds."""
+        from engrams.core import Kind
+
+        return tuple(parse_name(Kind, text, "kind") for text in self.kind or ())
+
+    def where(self) -> Where | None:
+        """Join the tests by and; None without tests."""
+        from engrams.ports import Condition, Where
+
+        exact = {"speaker": self.speaker, "role": self.role, "session": self.session}
+        parts = [parse_condition(text) for text in self.tests or ()]
+        parts += [
+            Condition(name, "eq", value) for name, value in exact.items() if value is not None
+        ]
+        parts += [Condition("tags", "contains", tag) for tag in self.tag or ()]
+        return Where("and", tuple(parts)) if parts else None
+
+
+@dataclass(frozen=True)
+class AsOfTimeOptions:
+    """Options for viewing memory at an earlier time."""
+
+    as_of: Annotated[
+        str | None,
+        typer.Option(
+            "--as-of",
+            help="Memory as it was at this time: 2024-05-31.",
+            show_default=False,
+            metavar="TIME",
+        ),
+    ] = None
+
+    def moment(self) -> datetime | None:
+        """Return the time in UTC."""
+        return parse_when(self.as_of, "--as-of")
+
+
+def parse_when(text: str | None, option: str) -> datetime | None:
+    """Parse a time option. InputError: it is no time."""
+    if text is None:
+        return None
+    from engrams.core.clock import parse_time
+
+    try:
+        return parse_time(text)
+    except (ValueError, OverflowError):
+        raise InputError(
+            f"{option} needs a time, not {text!r}.",
+            hint="Write 2024-05-31 or 2024-05-31T14:30+02:00.",
+        ) from None
+
+
+def parse_name(kind: type[Kind] | type[Status], text: str, what: str) -> Any:
+    """Parse a name of an enumeration. InputError lists the names."""
+    try:
+        return kind(text.casefold())
+    except ValueError:
+        raise InputError(
+            f"There is no {what} {text!r}.", hint=f"Known: {', '.join(kind)}."
+        ) from None
+
+
+def parse_condition(text: str) -> Condition:
+    """Parse a test such as ``importance>=0.7``. InputError: it is none."""
+    from engrams.ports import Condition
+
+    found = _TEST.fullmatch(text)
+    if not found:
+        raise InputError(
+            f"--where {text!r} is no test.",
+            hint="Write FIELD=VALUE; the signs are = != >= <= > < and ~ (contains).",
+        )
+    name, sign, raw = found.groups()
+    if name in _LISTS and _OPS[sign] in ("eq", "ne"):
+        return Condition(name, "contains" if _OPS[sign] == "eq" else "nin", [raw])
+    return Condition(name, _OPS[sign], parse_value(name, raw))
+
+
+def parse_value(name: str, raw: str) -> Any:
+    """Parse a field's value: time, number, JSON metadata or text."""
+    if name in _TIMES:
+        return parse_when(raw, name) if raw else None
+    if name in _NUMBERS or name.startswith("meta."):
+        try:
+            return json.loads(raw)
+        except (ValueError, RecursionError):
+            if name in _NUMBERS:
+                raise InputError(f"{name} needs a number, not {raw!r}.") from None
+    return raw

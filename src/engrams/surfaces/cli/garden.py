@@ -1,0 +1,260 @@
+"""Commands garden: plan, run and undo upkeep of memory."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
+from engrams.surfaces.cli.output import clean, emit, fit_line, note, paint, print_table, say
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from engrams.composition import GardenCycleReport, PlannedGardenStep, StatementConflict
+
+app = new_app()
+garden = new_app()
+app.add_typer(
+    garden, name="garden", help="Maintain memory: plan, run or undo merging, pruning and linking."
+)
+
+Jobs = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--job", help="Only this job; a wrong one lists them. Repeatable.", metavar="NAME"
+    ),
+]
+Id = Annotated[str, typer.Argument(help="The memory's id.")]
+
+
+@garden.command()
+@flatten_options
+def plan(options: GlobalOptions, job: Jobs = None) -> None:
+    """Show what a cycle would do now. Nothing is changed."""
+    with options.open() as (engine, scope):
+        made = engine.garden.plan(scope, job or ())
+    if options.json:
+        emit(
+            {
+                "steps": [step.to_dict() for step in made.steps],
+                "conflicts": [one.to_dict() for one in made.conflicts],
+                "notes": made.notes,
+            }
+        )
+        return
+    _print_steps(made.steps)
+    if made.conflicts:
+        note(
+            f"{len(made.conflicts)} contradictions wait for a decision: `engrams garden conflicts`."
+        )
+    for each in made.notes:
+        note(each)
+
+
+@garden.command()
+@flatten_options
+def run(options: GlobalOptions, job: Jobs = None) -> None:
+    """Run a cycle now. `engrams garden undo` takes it back."""
+    with options.open() as (engine, scope):
+        report = engine.garden.run(scope, job or ())
+    if options.json:
+        emit(report)
+    else:
+        _print_report(report)
+
+
+@garden.command()
+@flatten_options
+def undo(
+    options: GlobalOptions,
+    cycle: Annotated[
+        str,
+        typer.Argument(
+            help="The cycle's id; without one the last that changed something.", show_default=False
+        ),
+    ] = "",
+) -> None:
+    """Undo a cycle, except for memories changed since."""
+    with options.open() as (engine, scope):
+        done = engine.garden.undo(scope, cycle)
+    if options.json:
+        emit(done)
+        return
+    say(f"{paint('undone', 'green')}  {len(done.restored)} memories restored.")
+    for id in done.left:
+        note(f"{id} was changed since and is left as it is.")
+
+
+@garden.command()
+@flatten_options
+def status(options: GlobalOptions) -> None:
+    """Show the last cycles, the queue and the tokens used."""
+    with options.open() as (engine, scope):
+        now = engine.garden.status(scope)
+        reports = engine.garden.reports(scope)
+    if options.json:
+        emit(now)
+        return
+    say(f"{paint(now['state'], 'bold')}  {now['usage']['tokens']:,} tokens in the last day")
+    if now["state"] == "disabled":
+        note(
+            "Cycles do not start by themselves: `--set garden.enabled=true`, or `garden.enabled ="
+            " true` in config.toml."
+        )
+    for report in reports:
+        _print_report(report)
+    if now["queue"]:
+        rows = [
+            [one["id"], one["at"][:16], str(one["priority"]), clean(one["why"])]
+            for one in now["queue"]
+        ]
+        print_table(("id", "at", "priority", "why"), rows)
+
+
+@garden.command()
+@flatten_options
+def conflicts(options: GlobalOptions) -> None:
+    """List contradictions: statements that cannot both be true."""
+    with options.open() as (engine, scope):
+        found = engine.garden.conflicts(scope)
+    if options.json:
+        emit({"conflicts": [one.to_dict() for one in found]})
+    elif found:
+        _print_conflicts(found)
+        note("`engrams garden decide ONE OTHER --keep ONE` resolves one; without --keep both stay.")
+    else:
+        say("No contradictions.")
+
+
+@garden.command()
+@flatten_options
+def decide(
+    one: Id,
+    other: Id,
+    options: GlobalOptions,
+    keep: Annotated[
+        str, typer.Option(help="The id of the true one; without it both stay.", metavar="ID")
+    ] = "",
+) -> None:
+    """Resolve a contradiction."""
+    with options.open() as (engine, scope):
+        full = {
+            id: engine.get(id, scope=scope).id for id in (one, other, *([keep] if keep else []))
+        }
+        dropped = engine.garden.decide(
+            full[one], full[other], scope=scope, keep=full[keep] if keep else ""
+        )
+    if options.json:
+        emit({"dropped": dropped.id if dropped else None})
+    else:
+        say(f"{paint('superseded', 'yellow')}  {dropped.id}" if dropped else "Both stay.")
+
+
+@garden.command()
+@flatten_options
+def wake(
+    options: GlobalOptions,
+    minutes: Annotated[float, typer.Argument(min=0, help="How long from now.")] = 0,
+    priority: Annotated[int, typer.Option(help="A higher one goes first.", metavar="N")] = 0,
+    why: Annotated[str, typer.Option(help="The reason.", metavar="TEXT")] = "",
+) -> None:
+    """Schedule a cycle.
+
+    `engrams serve`, or any other process that works, runs it then.
+    """
+    with options.open() as (engine, scope):
+        id = engine.garden.wake(
+            scope, engine.now() + timedelta(minutes=minutes), priority=priority, why=why
+        )
+    if options.json:
+        emit({"id": id})
+    else:
+        say(id)
+
+
+@garden.command()
+@flatten_options
+def cancel(
+    ids: Annotated[
+        list[str], typer.Argument(help="Entries, as `engrams garden status` shows them.")
+    ],
+    options: GlobalOptions,
+) -> None:
+    """Remove entries from the queue."""
+    with options.open() as (engine, scope):
+        number = engine.garden.cancel(ids, scope=scope)
+    if options.json:
+        emit({"cancelled": number})
+    else:
+        say(f"{number} cancelled.")
+
+
+@garden.command()
+@flatten_options
+def pause(options: GlobalOptions) -> None:
+    """Pause scheduled cycles until `engrams garden resume`."""
+    _set_paused(options, on=True)
+
+
+@garden.command()
+@flatten_options
+def resume(options: GlobalOptions) -> None:
+    """Resume scheduled cycles."""
+    _set_paused(options, on=False)
+
+
+def _set_paused(options: GlobalOptions, *, on: bool) -> None:
+    with options.open() as (engine, scope):
+        now = engine.garden.pause(scope, on=on)
+    if options.json:
+        emit(now)
+    else:
+        say(str(now["state"]))
+
+
+def _print_steps(steps: Sequence[PlannedGardenStep]) -> None:
+    if not steps:
+        say("Nothing to do.")
+        return
+    rows = []
+    for step in steps:
+        first, *rest = step.texts
+        shown = f"{first} <- {' | '.join(rest)}" if step.verb == "merge" else " | ".join(step.texts)
+        rows.append([step.job, step.verb, fit_line(clean(shown), 80), clean(step.reason)])
+    print_table(("job", "does", "memories", "why"), rows)
+
+
+def _print_conflicts(found: Sequence[StatementConflict]) -> None:
+    rows = []
+    for each in found:
+        for side in (each.one, each.other):
+            rows += [
+                [
+                    side.id,
+                    f"{side.recorded_at:%Y-%m-%d}",
+                    "newer" if side.id == each.keep else "",
+                    clean(side.text),
+                ]
+            ]
+        rows.append(["", "", "", paint(clean(each.reason), "dim")])
+    print_table(("id", "since", "", "statement"), rows)
+
+
+def _print_report(report: GardenCycleReport) -> None:
+    did = (
+        ", ".join(f"{job} {number}" for job, number in report.jobs.items() if number)
+        or "nothing to do"
+    )
+    colour = "green" if report.state == "complete" else "yellow"
+    say(
+        f"{paint(report.state, colour)}  {report.id}  {report.modified} changed,"
+        f" {report.compactions} merged away: {did}"
+    )
+    for line in (report.summary, *report.notes):
+        if line:
+            note(clean(line))
+    if report.conflicts:
+        note(f"{report.conflicts} contradictions wait for a decision: `engrams garden conflicts`.")

@@ -1,0 +1,150 @@
+"""Commands shared by the logs: list and purge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import closing
+from datetime import UTC, date, datetime
+from typing import Annotated, Any
+
+import typer
+
+from engrams.core.log_enums import LogWriteOutcome
+from engrams.errors import StoreError
+from engrams.frozen_data import dataclass
+from engrams.surfaces.cli.filter_options import parse_when
+from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
+from engrams.surfaces.cli.output import (
+    clean,
+    confirm_erase,
+    emit,
+    format_time,
+    note,
+    print_table,
+    say,
+)
+
+
+@dataclass(frozen=True)
+class LogFilterOptions:
+    """Options that select records of a log."""
+
+    day: Annotated[
+        str | None, typer.Option(help="Only this day, UTC.", show_default=False, metavar="DAY")
+    ] = None
+    since: Annotated[
+        str | None, typer.Option(help="From this day on.", show_default=False, metavar="DAY")
+    ] = None
+    until: Annotated[
+        str | None, typer.Option(help="To this day.", show_default=False, metavar="DAY")
+    ] = None
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, help="At most this many.", metavar="N")
+    ] = 100
+    session: Annotated[
+        str,
+        typer.Option(
+            help="Only of the session with this name.", show_default=False, metavar="NAME"
+        ),
+    ] = ""
+
+    def to_query(self, user: str | None) -> dict[str, Any]:
+        """Return the arguments of a log's ``list``. InputError: no day."""
+        from engrams.core import Scope
+
+        given = {"day": self.day, "since": self.since, "until": self.until}
+        days = {
+            name: _parse_day(text, f"--{name}") for name, text in given.items() if text is not None
+        }
+        return {
+            "owner": "" if user is None else Scope(("user", user)).key,
+            "session": self.session,
+            "limit": self.limit,
+            **days,
+        }
+
+
+def new_log_group(
+    app: typer.Typer, name: str, help: str, columns: Mapping[str, str]
+) -> typer.Typer:
+    """Create the commands ``NAME list`` and ``NAME purge`` of a log.
+
+    ``composition.NAME`` opens the log. ``columns``: heading to field of a record. Returns the group, for
+    more commands.
+    """
+    group = new_app()
+    app.add_typer(group, name=name, help=help)
+
+    @group.command(name="list")
+    @flatten_options
+    def list_(options: GlobalOptions, filters: LogFilterOptions) -> None:
+        """List records, newest first: everybody's, or only --user's."""
+        from engrams import composition
+
+        with closing(getattr(composition, name)(options.load().settings)) as log:
+            found = log.list(**filters.to_query(options.user))
+        if options.json:
+            emit({"records": found})
+        elif found:
+            print_table(
+                list(columns),
+                [[_format_cell(record, field) for field in columns.values()] for record in found],
+            )
+        else:
+            note("Nothing here.")
+
+    @group.command()
+    @flatten_options
+    def purge(
+        options: GlobalOptions,
+        before: Annotated[
+            str, typer.Option(help="The first day, UTC, whose records stay.", metavar="DAY")
+        ],
+        confirm: Annotated[
+            str,
+            typer.Option(
+                help="The word `purge`, in place of the question.",
+                show_default=False,
+                metavar="WORD",
+            ),
+        ] = "",
+    ) -> None:
+        """Erase everybody's records from before a day."""
+        from engrams import composition
+
+        settings = options.load().settings
+        day = _parse_day(before, "--before")
+        confirm_erase(f"every record before {day}", confirm)
+        with closing(getattr(composition, name)(settings)) as log:
+            number = log.purge(day)
+        if options.json:
+            emit({"purged": number})
+        else:
+            say(f"{number} records erased.")
+        with closing(composition.audit(settings)) as log:
+            log.note(f"{name}.purge", number=number)
+
+    return group
+
+
+def print_outcome(options: GlobalOptions, outcome: LogWriteOutcome | None) -> None:
+    """Print the outcome of an added record. StoreError: it is lost."""
+    if outcome is LogWriteOutcome.LOST:
+        raise StoreError("The record could not be written.", hint="The line above says why.")
+    if options.json:
+        emit({"outcome": outcome})
+    else:
+        say(str(outcome))
+
+
+def _format_cell(record: object, field: str) -> str:
+    value = getattr(record, field)
+    if isinstance(value, datetime):
+        return format_time(value)
+    return clean(str(value or ""))[: 12 if field == "session" else None]
+
+
+def _parse_day(text: str, option: str) -> date:
+    moment = parse_when(text, option)
+    assert moment is not None
+    return moment.astimezone(UTC).date()

@@ -1,0 +1,267 @@
+"""Options shared by all commands, and their translation for typer."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import MISSING, field, fields, is_dataclass
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+from engrams.frozen_data import dataclass
+from engrams.ipc.call_identity import IDENTITY
+from engrams.ipc.command_client import describe_opening
+from engrams.ipc.served_command import CURRENT
+
+if TYPE_CHECKING:
+    from engrams.engine import MemoryEngine
+    from engrams.settings import LoadedSettings, Settings
+
+
+@dataclass(frozen=True)
+class HomeOptions:
+    """Options of every command: home, settings, owner and project."""
+
+    json: Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")] = False
+    home: Annotated[
+        str | None, typer.Option(help="The home folder.", show_default=False, metavar="DIR")
+    ] = None
+    preset: Annotated[
+        str | None,
+        typer.Option(help="The preset to start from.", show_default=False, metavar="NAME"),
+    ] = None
+    overrides: Annotated[
+        list[str],
+        typer.Option(
+            "--set",
+            help="Set a setting: read.limit=20. Repeatable.",
+            show_default=False,
+            metavar="NAME=VALUE",
+        ),
+    ] = field(default_factory=list)
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Tell whether a running server answered.")
+    ] = False
+    test: Annotated[
+        bool, typer.Option("--test", help="Work on a separate test home inside the home.")
+    ] = False
+    user: Annotated[
+        str | None,
+        typer.Option(
+            "--user",
+            "-u",
+            help="The owner of the memory (default: you).",
+            show_default=False,
+            metavar="NAME",
+        ),
+    ] = None
+    project: Annotated[
+        str | None,
+        typer.Option(
+            help="Only this project's part of the memory; . is the folder's.",
+            show_default=False,
+            metavar="NAME",
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class GlobalOptions(HomeOptions):
+    """Options of commands that read or write a part of memory."""
+
+    agent: Annotated[
+        str | None,
+        typer.Option(
+            help="Only this agent's part of the memory.", show_default=False, metavar="NAME"
+        ),
+    ] = None
+    conversation: Annotated[
+        str | None,
+        typer.Option(
+            "--conversation",
+            "-c",
+            help="Only this conversation's part of the memory.",
+            show_default=False,
+            metavar="NAME",
+        ),
+    ] = None
+
+    def load(self) -> LoadedSettings:
+        """Load the settings with their origins."""
+        from engrams.settings import load
+
+        served = CURRENT.get()
+        home = self.home if served is None else served.find_home(self.home)
+        given = {
+            "home": home,
+            "preset": self.preset,
+            "user": self.user,
+            "test": self.test or None,
+            **self._parse_overrides(),
+        }
+        return load(
+            {name: value for name, value in given.items() if value is not None},
+            served.call.environ if served else None,
+        )
+
+    def scope(self, settings: Settings) -> tuple[str, ...]:
+        """Return ``("user", U, "agent", A, "project", P, "conversation", C)``."""
+        from engrams.settings.project_name import resolve_project
+
+        served = CURRENT.get()
+        project = self.project
+        if project:
+            project = resolve_project(project, served.call.folder if served else Path.cwd())
+        parts = {"agent": self.agent, "project": project, "conversation": self.conversation}
+        deeper = (
+            label for name, value in parts.items() if value is not None for label in (name, value)
+        )
+        owner = (
+            ("user", self.user)
+            if self.user is not None
+            else settings.owner_labels(self.conversation or "")
+        )
+        return (*owner, *deeper)
+
+    @contextmanager
+    def open(
+        self,
+        *,
+        ends_sessions: bool = False,
+        needs_owner: bool = True,
+        reads: bool = False,
+        drains: bool = False,
+    ) -> Iterator[tuple[MemoryEngine, tuple[str, ...]]]:
+        """Open the engine; yield it with the scope.
+
+        ``ends_sessions``: what was spoken here ends with this process; else a command is one step
+        of a session that may go on. ``needs_owner``: False where it concerns no one person.
+        ``reads``: the command stores nothing. ``drains``: it runs all jobs itself; threads would
+        only compete with it, unless they wait for models. In a server that runs this command for
+        another process it is the server's engine.
+        """
+        from engrams.core import Scope
+
+        settings = self.load().settings
+        ends = settings.sessions.model_copy(
+            update={"end_on_close": "all" if ends_sessions else "led"}
+        )
+        settings = settings.model_copy(update={"sessions": ends})
+        named = (
+            needs_owner
+            or settings.user
+            or settings.sessions.owner == "person"
+            or self.user
+            or self.conversation
+        )
+        scope = Scope(self.scope(settings)).labels if named else ("session", "nobody")
+        if served := CURRENT.get():
+            yield served.open(settings, writes=not reads), scope
+            return
+        if self.verbose:
+            call = IDENTITY.get()
+            sys.stderr.write(
+                describe_opening(call.reason if call else "this command asks no server")
+            )
+        from engrams.composition import open as open_engine
+
+        if drains and only_computes(settings):
+            settings = settings.model_copy(
+                update={"jobs": settings.jobs.model_copy(update={"workers": 0})}
+            )
+        engine = open_engine(settings, background=False, helped=True)
+        try:
+            yield engine, scope
+        finally:
+            engine.close()
+            elsewhere = settings.incognito or "://" in settings.store.url
+            if not self.json and not elsewhere and not settings.home.expanduser().exists():
+                from engrams.surfaces.cli.output import note
+
+                note(
+                    f"There is no memory yet: {settings.home} does not exist. `engrams add` begins"
+                    " one."
+                )
+
+    def _parse_overrides(self) -> dict[str, Any]:
+        if not self.overrides:
+            return {}
+        from engrams.errors import SettingsError
+        from engrams.settings import names, suggest
+
+        known = names()
+        found: dict[str, Any] = {}
+        for text in self.overrides:
+            name, sign, value = text.partition("=")
+            name = name.strip()
+            if not sign or name not in known:
+                tip = suggest(name, list(known)) or "`engrams config` shows the settings."
+                raise SettingsError(
+                    (
+                        f"--set {text!r} names no setting."
+                        if sign
+                        else f"--set needs NAME=VALUE, not {text!r}."
+                    ),
+                    hint=tip,
+                )
+            found[name] = (
+                [part.strip() for part in value.split(",")]
+                if isinstance(known[name], tuple)
+                else value
+            )
+        return found
+
+
+def only_computes(settings: Settings) -> bool:
+    """True where learning waits for no model."""
+    return settings.chat.provider == "none" and settings.embed.provider in ("builtin", "null")
+
+
+def new_app() -> typer.Typer:
+    """Create a typer app with plain help, which loads faster."""
+    return typer.Typer(rich_markup_mode=None)
+
+
+def flatten_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Turn parameters that are option dataclasses into single parameters."""
+    hints = get_type_hints(command, include_extras=True)
+    taken = list(inspect.signature(command).parameters.values())
+    groups = {p.name: hints[p.name] for p in taken if is_dataclass(hints[p.name])}
+    flat = [
+        p.replace(annotation=hints[p.name], kind=p.KEYWORD_ONLY)
+        for p in taken
+        if p.name not in groups
+    ]
+    for group in sorted(groups.values(), key=lambda group: issubclass(group, HomeOptions)):
+        named = get_type_hints(group, include_extras=True)
+        flat += [
+            inspect.Parameter(
+                f.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=_field_default(f),
+                annotation=named[f.name],
+            )
+            for f in fields(group)
+        ]
+
+    @wraps(command)
+    def wrapped(**values: Any) -> None:
+        made = {
+            name: group(**{f.name: values.pop(f.name) for f in fields(group)})
+            for name, group in groups.items()
+        }
+        command(**values, **made)
+
+    wrapped.__signature__ = inspect.Signature(flat)  # type: ignore[attr-defined]
+    wrapped.__annotations__ = {p.name: p.annotation for p in flat}
+    del wrapped.__wrapped__
+    return wrapped
+
+
+def _field_default(item: Any) -> Any:
+    return item.default_factory() if item.default_factory is not MISSING else item.default

@@ -1,0 +1,182 @@
+"""Format memories as text and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from engrams.surfaces.cli.output import clean, fit_line, format_time, paint, say, to_json
+
+if TYPE_CHECKING:
+    from engrams.core import Hit, OutdatedMark, Receipt, Record
+
+_WHY = {
+    "cos": "close in meaning",
+    "cosctx": "it and the messages just before it are close in meaning",
+    "bm": "uses the same words",
+    "bmctx": "it and the messages just before it use the same words",
+    "identifier": "holds the number or code you ask for",
+    "bmses": "its conversation is about this",
+    "speaker": "said by the person you ask about",
+    "date": "from the time you ask about",
+    "question": "is a question itself",
+    "when": "names a time, which you ask for",
+    "length": "is longer than a word or two",
+    "recency": "recent",
+    "importance": "important",
+    "confidence": "certain",
+    "fact": "a fact derived from it matches",
+    "linked": "linked to another result",
+    "current": "newer than a better match, which it replaces or may replace",
+}
+_LEAST = 0.005
+_MOST = 4
+
+
+def hit_to_dict(hit: Hit) -> dict[str, Any]:
+    """Convert a hit to JSON values: record and score."""
+    record = hit.record
+    return {
+        "id": record.id,
+        "text": record.text,
+        "kind": record.kind,
+        "status": hit.status,
+        "outdated": mark_to_dict(hit.outdated),
+        "score": round(float(hit.score), 6),
+        "valid_from": record.valid_from,
+        "valid_to": record.valid_to,
+        "recorded_at": record.recorded_at,
+        "speaker": record.speaker,
+        "scope": record.scope,
+        "session": record.session,
+        "role": record.role,
+        "external_id": record.external_id,
+        "caption": record.caption,
+        "facts": [fact_to_dict(fact) for fact in hit.facts],
+        "parts": {name: round(float(part), 6) for name, part in hit.parts.items()},
+    }
+
+
+def mark_to_dict(mark: OutdatedMark | None) -> dict[str, Any] | None:
+    """Convert the mark of an outdated statement to JSON values."""
+    if mark is None:
+        return None
+    return {
+        "by": mark.by,
+        "said_at": mark.said_at,
+        "probability": round(mark.probability, 3),
+        "closed": mark.closed,
+    }
+
+
+def fact_to_dict(record: Record) -> dict[str, Any]:
+    """Convert a derived fact to JSON values."""
+    names = (
+        "id",
+        "text",
+        "kind",
+        "status",
+        "subject",
+        "predicate",
+        "object",
+        "valid_from",
+        "valid_to",
+    )
+    return {name: getattr(record, name) for name in names}
+
+
+def speaker_name(record: Record) -> str:
+    """Return the speaker's name, or the role of a message."""
+    return record.speaker or (record.role if record.kind == "turn" else "")
+
+
+def explain_parts(parts: Mapping[str, float]) -> tuple[str, str]:
+    """List the strongest reasons for and against a memory."""
+    ranked = sorted(parts.items(), key=lambda part: -abs(part[1]))
+    told = [
+        (f"{_WHY.get(name, name)} ({value:+.2f})", value)
+        for name, value in ranked
+        if abs(value) >= _LEAST
+    ]
+    good = [text for text, value in told if value > 0]
+    bad = [text for text, value in told if value < 0]
+    return ", ".join(good[:_MOST]), ", ".join(bad[:_MOST])
+
+
+def print_hit(place: int, hit: Hit) -> None:
+    """Print one hit."""
+    record = hit.record
+    about = [
+        format_time(record.valid_from or record.recorded_at),
+        speaker_name(record),
+        "" if hit.status == "active" else str(hit.status),
+    ]
+    if hit.outdated is not None and not hit.outdated.closed:
+        about.append(f"may be outdated, see {hit.outdated.by}")
+    head = (
+        f"{place:>2}. {paint(f'{hit.score:.2f}', 'green')}  {paint(record.id, 'dim')} "
+        f" {clean('  '.join(part for part in about if part))}"
+    )
+    say(head.rstrip())
+    for line in clean(record.text).splitlines() or [""]:
+        say(f"    {line}")
+    if record.caption:
+        say(f"    {paint(f'[{clean(record.caption)}]', 'dim')}")
+    for fact in hit.facts:
+        if fact.valid_to:
+            ended = f" (until {fact.valid_to:%Y-%m-%d})"
+        elif fact.status == "active":
+            ended = ""
+        else:
+            ended = f" ({fact.status})"
+        say(f"    {paint('·', 'cyan')} {clean(fact.text)}{ended}")
+
+
+def print_receipt(receipt: Receipt, text: str) -> None:
+    """Print the outcome of a write."""
+    # The text may hold the removed or refused secret, or what is not to be kept: do not print it.
+    hidden = receipt.outcome in ("refused", "redacted", "unsaved") or any(
+        one.verdict == "redacted" for one in receipt.decisions
+    )
+    colour, shown = ("yellow", "") if hidden else ("green", fit_line(text, 100))
+    say(f"{paint(receipt.outcome, colour)}  {paint(receipt.id, 'dim')}  {shown}".rstrip())
+    for made in receipt.derived:
+        replaced = f", replaces {', '.join(made.replaces)}" if made.replaces else ""
+        say(f"    {made.verdict} {made.kind}: {clean(made.text)}{paint(replaced, 'dim')}")
+    for choice in receipt.decisions:
+        if choice.reason and receipt.outcome != "stored":
+            say(f"    {choice.stage}: {clean(choice.reason)}")
+    if receipt.pending:
+        say(
+            paint(
+                f"    pending: {', '.join(receipt.pending)} (`engrams serve` does it, or `engrams"
+                " status --wait`)",
+                "dim",
+            )
+        )
+
+
+def print_record(record: Record) -> None:
+    """Print all non-empty fields of a memory."""
+    from engrams.core import find_basis
+
+    held = {
+        name: shown for name, value in to_json(record).items() if (shown := _display_value(value))
+    }
+    held |= {"scope": record.scope.key, "basis": find_basis(record)}
+    text = held.pop("text", "")
+    say(clean(text) if text else paint("(no text)", "dim"))
+    say()
+    size = max(len(name) for name in held)
+    for name, shown in held.items():
+        say(f"{paint(name.ljust(size), 'dim')}  {clean(shown)}")
+
+
+def _display_value(value: Any) -> str:
+    import json
+
+    if isinstance(value, dict):
+        value = {name: held for name, held in value.items() if held not in ("", [], None)}
+    if value in (None, "", [], {}):
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

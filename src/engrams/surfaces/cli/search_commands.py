@@ -1,0 +1,161 @@
+"""Commands search, context and explain."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from engrams.surfaces.cli.filter_options import AsOfTimeOptions, RecordFilterOptions
+from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
+from engrams.surfaces.cli.output import clean, emit, note, paint, say
+from engrams.surfaces.cli.render import hit_to_dict, print_hit
+
+if TYPE_CHECKING:
+    from engrams.core import SearchResult
+
+app = new_app()
+
+Query = Annotated[str, typer.Argument(help="The question, in your own words.")]
+Limit = Annotated[
+    int | None,
+    typer.Option(
+        "--limit",
+        "-n",
+        min=0,
+        help="At most this many (default: read.limit).",
+        show_default=False,
+        metavar="N",
+    ),
+]
+
+
+@app.command()
+@flatten_options
+def search(
+    query: Query,
+    options: GlobalOptions,
+    sift: RecordFilterOptions,
+    times: AsOfTimeOptions,
+    limit: Limit = None,
+    history: Annotated[
+        bool, typer.Option("--history", help="Include superseded and archived memories.")
+    ] = False,
+) -> None:
+    """Find memories that answer a question, best first, with scores."""
+    kinds = sift.kinds()
+    where = sift.where()
+    moment = times.moment()
+    with options.open(reads=True) as (engine, scope):
+        found = engine.search(
+            query, scope=scope, limit=limit, as_of=moment, kinds=kinds, where=where, history=history
+        )
+    if options.json:
+        emit(
+            {
+                "hits": [hit_to_dict(hit) for hit in found.hits],
+                "abstain": found.abstain,
+                "notes": found.notes,
+            }
+        )
+        return
+    _warn_weak(found)
+    for place, hit in enumerate(found.hits, 1):
+        print_hit(place, hit)
+
+
+@app.command()
+@flatten_options
+def context(
+    query: Query,
+    options: GlobalOptions,
+    times: AsOfTimeOptions,
+    limit: Limit = None,
+    tokens: Annotated[
+        int | None,
+        typer.Option(
+            "--tokens",
+            min=0,
+            help="Token budget (default: read.context_tokens).",
+            show_default=False,
+            metavar="N",
+        ),
+    ] = None,
+) -> None:
+    """Print memory as prompt text within a token budget.
+
+    A stable profile, then memories for this question.
+    """
+    moment = times.moment()
+    with options.open(reads=True) as (engine, scope):
+        made = engine.context(query, scope=scope, tokens=tokens, as_of=moment, limit=limit)
+    if options.json:
+        shape = {
+            "text": made.text,
+            "prefix": made.prefix,
+            "tail": made.tail,
+            "tokens": made.tokens,
+            "version": made.version,
+        }
+        emit(
+            {
+                **shape,
+                "abstain": made.abstain,
+                "hits": [hit_to_dict(hit) for hit in made.hits],
+                "notes": made.notes,
+            }
+        )
+    elif made.text:
+        say(clean(made.text))
+    else:
+        note("No memory for a prompt.")
+
+
+@app.command()
+@flatten_options
+def explain(
+    query: Query,
+    options: GlobalOptions,
+    sift: RecordFilterOptions,
+    times: AsOfTimeOptions,
+    limit: Limit = None,
+    history: Annotated[
+        bool, typer.Option("--history", help="Include superseded and archived memories.")
+    ] = False,
+) -> None:
+    """Explain the results of a search.
+
+    What raised each memory's score, and what was left out and why.
+    """
+    kinds = sift.kinds()
+    where = sift.where()
+    moment = times.moment()
+    with options.open() as (engine, scope):
+        # The first search of a process loads model and index; the second shows what a search takes.
+        engine.explain(query, scope=scope, limit=1)
+        found = engine.explain(
+            query, scope=scope, limit=limit, as_of=moment, kinds=kinds, where=where, history=history
+        )
+    if options.json:
+        emit(
+            {
+                "hits": [hit_to_dict(hit) for hit in found.hits],
+                "abstain": found.abstain,
+                "trace": found.trace,
+            }
+        )
+        return
+    from engrams.surfaces.cli import explain
+
+    _warn_weak(found)
+    for place, hit in enumerate(found.hits, 1):
+        print_hit(place, hit)
+        say(f"    {paint('why:', 'cyan')} {clean(explain.explain_hit(hit, found))}")
+    explain.print_explanation(found)
+
+
+def _warn_weak(found: SearchResult) -> None:
+    if not found.hits:
+        note("Nothing found.")
+    elif found.abstain:
+        note("No close match; these are the nearest memories.")

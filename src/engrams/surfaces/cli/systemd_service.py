@@ -1,0 +1,183 @@
+"""Commands service: the server as a systemd service of the user."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from engrams.errors import InputError, NotFoundError, RefusedError
+from engrams.surfaces.cli.install import confirm_change, find_program
+from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
+from engrams.surfaces.cli.output import clean, emit, say
+
+app = new_app()
+service = new_app()
+app.add_typer(service, name="service", help="Run the server from login on, by systemd.")
+
+_NAME = "engrams.service"
+_UNIT = """[Unit]
+Description=engrams: memory for LLM agents
+After=network.target
+
+[Service]
+ExecStart={command}
+Restart=on-failure
+RestartSec=2
+TimeoutStopSec=30
+UMask=0077
+NoNewPrivileges=yes
+LockPersonality=yes
+RestrictSUIDSGID=yes
+
+[Install]
+WantedBy=default.target
+"""
+
+
+@service.command()
+@flatten_options
+def install(
+    options: GlobalOptions,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Write and start it without asking.")
+    ] = False,
+) -> None:
+    """Start the server now and at every login.
+
+    The unit is shown first. --home goes into its command; everything else it takes from
+    config.toml.
+    """
+    file = _find_file()
+    home = options.home
+    words = [
+        str(find_program()),
+        "serve",
+        *(["--home", str(Path(home).expanduser().absolute())] if home else []),
+    ]
+    unit = _UNIT.format(command=" ".join(map(_quote, words)))
+    if not options.json:
+        say(clean(unit).rstrip())
+    confirm_change(file, yes=yes)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    known = file.read_text("utf-8") if file.exists() else None
+    file.write_text(unit, "utf-8")
+    try:
+        _call("daemon-reload")
+        _call("enable", _NAME)
+        _call("restart", _NAME)
+    except RefusedError:
+        if known is None:
+            file.unlink()
+        else:
+            file.write_text(known, "utf-8")
+        raise
+    if options.json:
+        emit({"file": file, "unit": unit})
+        return
+    say(
+        f"Written to {file} and started. `engrams service status` tells how it is; `loginctl"
+        " enable-linger` keeps it running after logout."
+    )
+
+
+@service.command()
+@flatten_options
+def status(options: GlobalOptions) -> None:
+    """Tell if the service is there and runs, with its last lines.
+
+    Exit code 3: it is not installed.
+    """
+    file = _find_file()
+    if not file.exists():
+        raise _missing(file)
+    state = (asked := _run("is-active", _NAME)).stdout.strip()
+    if not state:
+        raise _refusal("is-active", asked)
+    if options.json:
+        emit({"file": file, "state": state})
+    else:
+        say(clean(_run("status", "--no-pager", _NAME).stdout.strip()) or state)
+
+
+@service.command()
+@flatten_options
+def remove(
+    options: GlobalOptions,
+    yes: Annotated[
+        bool, typer.Option("--yes", "-y", help="Stop and delete it without asking.")
+    ] = False,
+) -> None:
+    """Stop the service and delete its file; memory stays."""
+    file = _find_file()
+    if not file.exists():
+        raise _missing(file)
+    confirm_change(file, yes=yes)
+    if _run(
+        "is-active", _NAME
+    ).stdout.strip():  # without a systemd that answers nothing runs, and the file can go
+        _call("disable", "--now", _NAME)
+    file.unlink()
+    _run("daemon-reload")
+    if options.json:
+        emit({"file": file})
+    else:
+        say(f"Stopped, and {file} is deleted. Memory is untouched.")
+
+
+def _find_file() -> Path:
+    if not shutil.which("systemctl"):
+        raise InputError(
+            "There is no systemd here.",
+            hint=(
+                "Have your system start `engrams serve`; docs/guides/install.md has a container"
+                " too."
+            ),
+        )
+    return (
+        Path(os.environ.get("XDG_CONFIG_HOME") or "~/.config").expanduser()
+        / "systemd"
+        / "user"
+        / _NAME
+    )
+
+
+def _missing(file: Path) -> NotFoundError:
+    return NotFoundError(
+        f"There is no service: {file} does not exist.", hint="`engrams service install` makes it."
+    )
+
+
+def _quote(word: str) -> str:
+    """Quote a word of a command as systemd reads it."""
+    escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
+    return f'"{escaped}"' if escaped != word or " " in word else word
+
+
+def _run(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(  # noqa: S603
+        [shutil.which("systemctl") or "systemctl", "--user", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def _call(*words: str) -> None:
+    done = _run(*words)
+    if done.returncode:
+        raise _refusal(words[0], done)
+
+
+def _refusal(word: str, done: subprocess.CompletedProcess[str]) -> RefusedError:
+    return RefusedError(
+        f"systemctl --user {word} failed: {clean(done.stderr.strip())}",
+        hint=(
+            "A service needs a session of your user's systemd: log in at the machine itself, or"
+            " `loginctl enable-linger` first."
+        ),
+    )

@@ -1,0 +1,299 @@
+"""Commands on memory as files: sync, history, dreams, backups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from engrams.errors import RefusedError
+from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
+from engrams.surfaces.cli.output import clean, emit, format_time, note, paint, print_table, say
+
+if TYPE_CHECKING:
+    from engrams.core import Scope
+
+app = new_app()
+
+_SHORT = 10
+_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
+
+Commit = Annotated[str, typer.Argument(help="A commit's id, or its first four digits or more.")]
+Passphrase = Annotated[
+    str,
+    typer.Option(
+        help="Encrypt or decrypt it with this passphrase.",
+        envvar="ENGRAMS_PASSPHRASE",
+        show_default=False,
+        metavar="TEXT",
+    ),
+]
+
+
+@contextmanager
+def _open_vault(options: GlobalOptions) -> Iterator[tuple[Any, Any, Scope]]:
+    """Open the engine; yield it with its vault and owner."""
+    from engrams.composition import vault
+    from engrams.core import Scope
+
+    with options.open() as (engine, scope):
+        yield engine, vault(engine), Scope(scope).owner
+
+
+@app.command()
+@flatten_options
+def log(
+    options: GlobalOptions,
+    id: Annotated[str, typer.Argument(help="Only of this memory.", show_default=False)] = "",
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, help="At most this many.", metavar="N")
+    ] = 20,
+) -> None:
+    """Show the history of the files: author, change, time, reason."""
+    with _open_vault(options) as (engine, vault, owner):
+        vault.commit()
+        path = vault.file(owner, engine.get(id, scope=owner).id) if id else ""
+        entries = vault.git.log(limit, path)
+    if options.json:
+        emit({"commits": entries})
+        return
+    for entry in entries:
+        title, _, rest = clean(entry.message).partition("\n")
+        say(
+            f"{paint(entry.id[:_SHORT], 'yellow')}  {format_time(entry.at)} "
+            f" {paint(clean(entry.author), 'cyan')}  {title}"
+        )
+        for line in rest.strip().splitlines():
+            say(f"{' ' * (_SHORT + 2)}{paint(line, 'dim')}")
+
+
+@app.command()
+@flatten_options
+def diff(
+    options: GlobalOptions,
+    commit: Annotated[
+        str,
+        typer.Argument(
+            help="Show this commit; without one, uncommitted changes.", show_default=False
+        ),
+    ] = "",
+    other: Annotated[
+        str,
+        typer.Argument(
+            help="Show the changes from the first commit to this one.", show_default=False
+        ),
+    ] = "",
+) -> None:
+    """Show the git diff of the memory files."""
+    with _open_vault(options) as (_, vault, _owner):
+        told = vault.git.diff(commit, other)
+    if options.json:
+        emit({"diff": told})
+        return
+    for line in told.splitlines():
+        shown = clean(line)
+        say(
+            paint(shown, _COLOURS[line[0]])
+            if line[:1] in _COLOURS and not line.startswith(("+++", "---"))
+            else shown
+        )
+
+
+@app.command()
+@flatten_options
+def blame(
+    options: GlobalOptions,
+    id: Annotated[
+        str, typer.Argument(help="The memory's id, or its first six characters or more.")
+    ],
+) -> None:
+    """Show the commit and author of each line of a file."""
+    with _open_vault(options) as (engine, vault, owner):
+        vault.commit()
+        lines = vault.git.blame(vault.file(owner, engine.get(id, scope=owner).id))
+    if options.json:
+        emit({"lines": lines})
+        return
+    print_table(
+        ("commit", "when", "who", "line"),
+        [[line.commit[:_SHORT], format_time(line.at), line.author, line.text] for line in lines],
+        {0: "yellow"},
+    )
+
+
+@app.command()
+@flatten_options
+def revert(options: GlobalOptions, commit: Commit) -> None:
+    """Undo one commit; later changes are kept."""
+    with _open_vault(options) as (_, vault, _owner):
+        done = vault.revert(commit)
+    if options.json:
+        emit(done)
+    else:
+        say(f"{len(done.changed)} memories restored.")
+        for name, why in done.kept.items():
+            say(f"{paint('kept', 'yellow')}  {clean(name)}: {clean(why)}")
+    if done.kept and not done.changed:
+        raise typer.Exit(1)
+
+
+@app.command()
+@flatten_options
+def sync(
+    options: GlobalOptions,
+    accept: Annotated[
+        bool, typer.Option("--accept", help="Forget memories whose files are gone, however many.")
+    ] = False,
+    local: Annotated[bool, typer.Option("--local", help="Do not use the remote.")] = False,
+) -> None:
+    """Synchronise files and memory, and the remote if one is set."""
+    with _open_vault(options) as (engine, vault, _owner):
+        # Opening the vault has already synced once: add that report.
+        report = vault.start_report + vault.sync(accept)
+        exchange = None if local or not engine.settings.vault.remote else vault.exchange()
+    if options.json:
+        emit({"report": report, "remote": exchange})
+    else:
+        names = (
+            "added",
+            "changed",
+            "moved",
+            "forgotten",
+            "restored",
+            "conflicts",
+            "written",
+            "gone",
+        )
+        say(
+            ", ".join(f"{name} {getattr(report, name)}" for name in names if getattr(report, name))
+            or "Nothing to do."
+        )
+        for path, why in report.problems.items():
+            note(f"{clean(path)}: {clean(why)}")
+        if exchange is not None:
+            say(
+                f"remote: {exchange.pulled} files pulled,"
+                f" {'ours pushed' if exchange.pushed else 'push rejected'}"
+            )
+    if report.gone:
+        raise typer.Exit(4)
+
+
+@app.command()
+@flatten_options
+def reindex(
+    options: GlobalOptions,
+    files: Annotated[
+        bool, typer.Option("--files", help="Rewrite every file from the database instead.")
+    ] = False,
+) -> None:
+    """Rebuild the database from the files; keep the old one."""
+    from engrams.composition import reindex as build
+
+    told = build(options.load().settings, files=files)
+    if options.json:
+        emit(told)
+    else:
+        say(", ".join(f"{name} {number}" for name, number in told.items()))
+
+
+@app.command()
+@flatten_options
+def dream(
+    options: GlobalOptions,
+    days: Annotated[int, typer.Option(min=1, max=30, help="Days to look back.")] = 3,
+    force: Annotated[bool, typer.Option("--force", help="Run even if nothing is new.")] = False,
+    plan: Annotated[bool, typer.Option("--plan", help="Only show what would change.")] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Apply the waiting plan.")] = False,
+    undo: Annotated[
+        bool, typer.Option("--undo", help="Restore MEMORY.md from before the last dream.")
+    ] = False,
+) -> None:
+    """Move lasting facts from the daily notes into MEMORY.md."""
+    with _open_vault(options) as (_, vault, owner):
+        dreams = vault.days.dreams
+        if undo:
+            dreams.undo(owner)
+            made = None
+            told = "Undone."
+        elif apply:
+            made = dreams.held_plan(owner)
+            if made is None:
+                raise RefusedError("No plan waits.", hint="`engrams dream --plan` makes one.")
+            dreams.apply(made)
+            told = "Done."
+        else:
+            made = vault.days.dream(owner, days, force=force, confirm=plan or None)
+            told = "Nothing new."
+            if made is not None:
+                told = "Done." if made.memory is not None else "Nothing that lasts."
+                told = (
+                    "The plan waits for `engrams dream --apply`."
+                    if dreams.held_plan(owner)
+                    else told
+                )
+        vault.sync()
+    if options.json:
+        emit({"plan": made, "told": told})
+        return
+    for text in made.added if made else ():
+        say(f"{paint('in ', 'green')}  {clean(text)}")
+    for text, why in made.dropped if made else ():
+        say(f"{paint('out', 'red')}  {clean(text)} {paint(f'({why})', 'dim')}")
+    say(told)
+
+
+@app.command()
+@flatten_options
+def backup(
+    options: GlobalOptions,
+    file: Annotated[Path, typer.Argument(help="Where to write it; it must not exist.")],
+    passphrase: Passphrase = "",
+) -> None:
+    """Write memory and files to one checked backup file.
+
+    A server may go on meanwhile. The file holds the database and the Markdown files, not
+    config.toml and not the API keys.
+
+    Example: engrams backup ~/memory.bak, and on the new machine engrams recover ~/memory.bak.
+    """
+    from engrams.composition import backup as write
+
+    with options.open() as (engine, _):
+        done = write(engine, file, passphrase)
+    told = {"path": str(done.path), "files": done.files, "bytes": done.bytes, "sealed": done.sealed}
+    if options.json:
+        emit(told)
+    else:
+        say(f"{done.files} files, {done.bytes:,} bytes, checked: {clean(str(done.path))}")
+
+
+@app.command()
+@flatten_options
+def recover(
+    options: GlobalOptions,
+    file: Annotated[Path, typer.Argument(help="A file that `engrams backup` wrote.")],
+    passphrase: Passphrase = "",
+) -> None:
+    """Restore a backup into a home without memory, as `restore FILE`.
+
+    The home of --home (else the usual one) gets the database and the Markdown files as they were.
+    One that holds memory is refused: move it away first, or name another.
+
+    Example: engrams recover ~/memory.bak --home ~/restored.
+    """
+    restore_backup(options, file, passphrase)
+
+
+def restore_backup(options: GlobalOptions, file: Path, passphrase: str) -> None:
+    """Restore a backup into a fresh home."""
+    from engrams.composition import recover as read
+
+    count = read(options.load().settings, file, passphrase)
+    if options.json:
+        emit({"files": count})
+    else:
+        say(f"{count} files restored.")

@@ -1,0 +1,603 @@
+"""Commands add, edit, forget, restore and purge."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from engrams.core.clock import derive_told_id
+from engrams.errors import EngramsError, InputError, NotFoundError, RefusedError
+from engrams.frozen_data import dataclass
+from engrams.ipc.call_identity import IDENTITY
+from engrams.ipc.command_server import DeclinedCallError
+from engrams.ipc.served_command import CURRENT
+from engrams.surfaces.cli.filter_options import parse_name, parse_value, parse_when
+from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
+from engrams.surfaces.cli.output import confirm_erase, emit, fit_line, note, paint, say, to_json
+from engrams.surfaces.cli.purge_choice import choose_candidates
+from engrams.surfaces.cli.render import print_receipt
+
+if TYPE_CHECKING:
+    from engrams.composition import SourceChangeReport
+    from engrams.core import Kind, Receipt, Record, Role, Turn
+    from engrams.engine import MemoryEngine
+    from engrams.ports import PurgeReport
+
+app = new_app()
+
+Ids = Annotated[
+    list[str], typer.Argument(help="Ids of memories, or their first six characters or more.")
+]
+Reason = Annotated[
+    str, typer.Option(help="The reason, for the history.", show_default=False, metavar="TEXT")
+]
+
+Preview = Annotated[bool, typer.Option("--preview", help="Only show what it would reach.")]
+
+_ROLES: tuple[Role, ...] = ("user", "assistant", "system", "tool")
+_PAGE = 500
+_SETTLE = 2.0
+"""Seconds that `add` gives to the work after a write, where no model does it."""
+_TOLD = ("also said", "sources", "git history", "git remote", "backups", "other files")
+"""Places that a purge may leave to whoever asked for it."""
+
+
+@dataclass(frozen=True)
+class TurnOptions:
+    """Options that describe the speaker and time of a memory."""
+
+    kind: Annotated[
+        str | None,
+        typer.Option(
+            "--kind",
+            "-k",
+            help="The kind: note, fact, turn (a message), … (default: note).",
+            show_default=False,
+            metavar="KIND",
+        ),
+    ] = None
+    speaker: Annotated[
+        str | None,
+        typer.Option(
+            help="The speaker; stores it as a message.", show_default=False, metavar="NAME"
+        ),
+    ] = None
+    role: Annotated[
+        str | None,
+        typer.Option(
+            help="The speaker's role: user, assistant, system, tool; stores it as a message.",
+            show_default=False,
+            metavar="ROLE",
+        ),
+    ] = None
+    session: Annotated[
+        str, typer.Option(help="The session it belongs to.", show_default=False, metavar="ID")
+    ] = ""
+    at: Annotated[
+        str | None,
+        typer.Option(
+            help="The time it was said (default: now).", show_default=False, metavar="TIME"
+        ),
+    ] = None
+    caption: Annotated[
+        str,
+        typer.Option(
+            help="Description of an attached picture or file.", show_default=False, metavar="TEXT"
+        ),
+    ] = ""
+    external_id: Annotated[
+        str,
+        typer.Option(
+            "--id",
+            help="Your own id for it: a repeated id is stored once.",
+            show_default=False,
+            metavar="ID",
+        ),
+    ] = ""
+
+    def read_turns(self, texts: list[str], file: str | None) -> Iterator[tuple[Turn, Kind, str]]:
+        """Yield each turn to store, with its kind and conversation."""
+        from engrams.core import Kind, Turn
+        from engrams.transfer import formats
+
+        role: Role = next((known for known in _ROLES if known == self.role), "user")
+        if self.role not in (None, role):
+            raise InputError(
+                f"There is no role {self.role!r}.", hint=f"Known: {', '.join(_ROLES)}."
+            )
+        at = parse_when(self.at, "--at")
+        spoken = self.speaker is not None or self.role is not None
+        if self.kind:
+            kind = parse_name(Kind, self.kind, "kind")
+        elif spoken:
+            kind = Kind.TURN
+        else:
+            kind = Kind.NOTE
+        for text in texts:
+            if text != formats.STDIN:
+                yield (
+                    Turn(
+                        text=text,
+                        role=role,
+                        speaker=self.speaker or "",
+                        at=at,
+                        session=self.session,
+                        external_id=self.external_id,
+                        caption=self.caption,
+                    ),
+                    kind,
+                    "",
+                )
+        for origin in dict.fromkeys([file, *(text for text in texts if text == formats.STDIN)]):
+            for item in formats.parse_memories(formats.read_text(origin), "") if origin else ():
+                if isinstance(item, formats.UnreadablePiece):
+                    note(f"error: item {item.line}: {item.message}")
+                    continue
+                own = item.kind is Kind.TURN
+                turn = item.turn
+                turn = replace(
+                    turn,
+                    role=turn.role if own else role,
+                    speaker=turn.speaker or self.speaker or "",
+                    at=turn.at or at,
+                )
+                yield (
+                    replace(turn, session=turn.session or self.session),
+                    item.kind if own else kind,
+                    item.conversation,
+                )
+
+
+@app.command()
+@flatten_options
+def add(
+    options: GlobalOptions,
+    said: TurnOptions,
+    texts: Annotated[
+        list[str] | None,
+        typer.Argument(help="The text to remember; `-` reads standard input.", show_default=False),
+    ] = None,
+    file: Annotated[
+        str | None,
+        typer.Option(
+            "--file",
+            "-f",
+            help="A JSON list or a line each; `-`: standard input.",
+            show_default=False,
+            metavar="FILE",
+        ),
+    ] = None,
+    triggers: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--trigger",
+            help="A phrase that surfaces this rule, procedure or negative. Repeatable.",
+            show_default=False,
+            metavar="TEXT",
+        ),
+    ] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing.")] = False,
+    versioned: Annotated[
+        bool,
+        typer.Option("--git-versioning", help="Also write it to a file and commit that to git."),
+    ] = False,
+) -> None:
+    """Remember something.
+
+    When this returns it is durable and the next search finds it.
+    """
+    if not texts and not file:
+        raise InputError(
+            "There is nothing to add.",
+            hint="Give a text in quotes, -f FILE, or - to read standard input.",
+        )
+    receipts: list[Receipt] = []
+    failed: EngramsError | None = None
+    _decline_input(texts or (), file)
+    given = list(said.read_turns(list(texts or ()), file))
+    kept = (
+        replace(options, overrides=[*options.overrides, "vault.enabled=true", "vault.git=true"])
+        if versioned
+        else options
+    )
+    with kept.open() as (engine, scope):
+        for number, (turn, kind, conversation) in enumerate(given):
+            place = (
+                (*scope, "conversation", conversation)
+                if conversation and conversation != options.conversation
+                else scope
+            )
+            try:
+                receipt = _add_once(engine, turn, place, kind, number)
+                _add_triggers(engine, receipt, triggers or ())
+            except (InputError, RefusedError) as problem:
+                if file is None and len(texts or ()) == 1:
+                    raise
+                note(
+                    f"error: {problem.message}"
+                    + (f" ({fit_line(turn.text, 40)})" if isinstance(problem, InputError) else "")
+                )
+                failed = failed or problem
+                continue
+            receipts.append(receipt)
+            if not (quiet or options.json):
+                print_receipt(receipt, turn.text)
+        if engine.chat_model is None and receipts:
+            engine.drain(_SETTLE)  # what a message ends is known when the next command looks
+        if versioned and receipts and engine.vault is not None:
+            engine.vault.write()
+            engine.vault.commit(
+                f"Add {len(receipts)} {'memory' if len(receipts) == 1 else 'memories'}"
+            )
+    if options.json and not quiet:
+        emit(
+            receipts[0]
+            if len(receipts) == 1 and file is None and len(texts or ()) == 1
+            else receipts
+        )
+    if failed:
+        raise failed
+    if not receipts:
+        raise InputError(
+            "The input holds nothing to add.", hint="Give a JSON list, or a line for each memory."
+        )
+    if all(receipt.outcome == "refused" for receipt in receipts):
+        rule = "write.secrets" if engine.settings.enabled else "enabled"
+        raise RefusedError(
+            "Nothing was stored.",
+            hint=f"The receipt says why; `engrams config {rule}` shows the rule.",
+        )
+
+
+def _decline_input(texts: Sequence[str], file: str | None) -> None:
+    """Leave files and standard input to the process that has them."""
+    if CURRENT.get() and (file or "-" in texts):
+        raise DeclinedCallError("it reads a file or standard input")
+
+
+def _add_once(
+    engine: MemoryEngine, turn: Turn, scope: tuple[str, ...], kind: Kind, number: int
+) -> Receipt:
+    """Store a turn once, also where a server that broke off did.
+
+    ``number``: its place in the call, whose identity decides the id.
+    """
+    call = IDENTITY.get()
+    if call is None:
+        return engine.add(turn, scope=scope, kind=kind)
+    turn = replace(turn, id=derive_told_id(turn.at or call.at, call.at, call.key, number))
+    receipt = engine.add(turn, scope=scope, kind=kind)
+    return (
+        replace(receipt, outcome="stored")
+        if (receipt.outcome, receipt.id) == ("duplicate", turn.id)
+        else receipt
+    )
+
+
+def _add_triggers(engine: MemoryEngine, receipt: Receipt, triggers: Sequence[str]) -> None:
+    if not (triggers and receipt.id):
+        return
+    known = engine.get(receipt.id, scope=receipt.scope).triggers
+    every = tuple(dict.fromkeys((*known, *triggers)))
+    if every != known:
+        engine.edit(receipt.id, scope=receipt.scope, fields={"triggers": every}, reason="labelled")
+
+
+@app.command()
+@flatten_options
+def edit(
+    id: Annotated[
+        str, typer.Argument(help="The memory's id, or its first six characters or more.")
+    ],
+    options: GlobalOptions,
+    text: Annotated[
+        str | None,
+        typer.Argument(help="The new text; `-` reads standard input.", show_default=False),
+    ] = None,
+    changes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--field",
+            help="Change a field: importance=0.9, tags=a,b. Repeatable.",
+            show_default=False,
+            metavar="NAME=VALUE",
+        ),
+    ] = None,
+    expect: Annotated[
+        int | None,
+        typer.Option(
+            help="Change it only if it still has this version.", show_default=False, metavar="N"
+        ),
+    ] = None,
+    reason: Reason = "",
+    preview: Preview = False,
+) -> None:
+    """Change a memory's text or fields; its history keeps old values."""
+    from engrams.transfer import formats
+
+    new = formats.read_text(formats.STDIN).rstrip("\n") if text == formats.STDIN else text
+    given = dict(_parse_field(change) for change in changes or ())
+    if new is None and not given:
+        raise InputError(
+            "Nothing to change was given.", hint="Give a new text, or --field NAME=VALUE."
+        )
+    with options.open() as (engine, scope):
+        report = engine.preview([id], "edit", scope) if new is not None or preview else None
+        if preview:
+            _show_preview(report, options, engine, scope)
+            return
+        record = engine.edit(
+            id, scope=scope, text=new, fields=given or None, expect=expect, reason=reason
+        )
+    if options.json:
+        emit(_with_sources(record, report))
+        return
+    say(f"{paint('changed', 'green')}  {paint(record.id, 'dim')}  {fit_line(record.text, 100)}")
+    _print_sources(report)
+
+
+@app.command()
+@flatten_options
+def forget(ids: Ids, options: GlobalOptions, reason: Reason = "", preview: Preview = False) -> None:
+    """Forget memories until `restore`; `purge` erases for good.
+
+    A message that said only this goes with it; of one that says more, reads leave the words out.
+    What it had replaced stays ended until you restore that.
+    """
+    with options.open() as (engine, scope):
+        if preview:
+            _show_preview(engine.preview(ids, "forget", scope), options, engine, scope)
+            return
+        reports = []
+        records = []
+        for each in ids:
+            reports.append(engine.preview([each], "forget", scope))
+            records.append(engine.forget(each, scope=scope, reason=reason))
+        replaced = engine.inspect.list_replaced(
+            records[0].scope.owner, [record.id for record in records]
+        )
+    if options.json:
+        emit(
+            [_with_sources(record, report) for record, report in zip(records, reports, strict=True)]
+        )
+        return
+    for record, report in zip(records, reports, strict=True):
+        say(
+            f"{paint('forgotten', 'yellow')}  {paint(record.id, 'dim')} "
+            f" {fit_line(record.text, 100)}"
+        )
+        _print_sources(report)
+    for record in replaced:
+        say(
+            f"had replaced {paint(record.id, 'dim')}  {fit_line(record.text, 60)} If that holds"
+            f" again: engrams restore {record.id}"
+        )
+
+
+@app.command()
+@flatten_options
+def restore(
+    ids: Annotated[
+        list[str],
+        typer.Argument(
+            help="Ids of memories, or their first six characters or more; or one backup's file."
+        ),
+    ],
+    options: GlobalOptions,
+    passphrase: Annotated[
+        str,
+        typer.Option(
+            help="The backup's passphrase.",
+            envvar="ENGRAMS_PASSPHRASE",
+            show_default=False,
+            metavar="TEXT",
+        ),
+    ] = "",
+) -> None:
+    """Undo forget, or restore a backup file like `recover`.
+
+    A backup needs a home without memory.
+    """
+    from engrams.composition import is_backup
+
+    if len(ids) == 1 and is_backup(Path(ids[0])):
+        from engrams.surfaces.cli.vault_commands import restore_backup
+
+        restore_backup(options, Path(ids[0]), passphrase)
+        return
+    with options.open() as (engine, scope):
+        try:
+            records = [engine.restore(each, scope=scope) for each in ids]
+        except NotFoundError:
+            if named := [each for each in ids if os.sep in each or Path(each).suffix]:
+                told = "is no backup" if Path(named[0]).exists() else "does not exist"
+                raise NotFoundError(
+                    f"{named[0]} {told}.",
+                    hint="`engrams recover FILE` reports problems of a backup.",
+                ) from None
+            raise
+    if options.json:
+        emit(records)
+        return
+    for record in records:
+        say(
+            f"{paint('restored', 'green')}  {paint(record.id, 'dim')}  {fit_line(record.text, 100)}"
+        )
+
+
+@app.command()
+@flatten_options
+def purge(
+    options: GlobalOptions,
+    ids: Annotated[
+        list[str] | None, typer.Argument(help="Ids of memories.", show_default=False)
+    ] = None,
+    everything: Annotated[bool, typer.Option("--all", help="Everything in the scope.")] = False,
+    about: Annotated[
+        str,
+        typer.Option(
+            help="Everything about a person or thing, chosen from a list.",
+            show_default=False,
+            metavar="TEXT",
+        ),
+    ] = "",
+    yes: Annotated[
+        bool, typer.Option("--yes", help="With --about: all that names it, without a question.")
+    ] = False,
+    git: Annotated[
+        bool,
+        typer.Option("--git", help="Also from the git history of the files, which is rewritten."),
+    ] = False,
+    confirm: Annotated[
+        str,
+        typer.Option(
+            help="The word `purge`, in place of the question.", show_default=False, metavar="WORD"
+        ),
+    ] = "",
+    preview: Preview = False,
+) -> None:
+    """Erase memories for good and show the proof.
+
+    Text, vectors, index, history and everything derived from them alone.
+    """
+    if [bool(ids), everything, bool(about)].count(True) != 1:
+        raise InputError(
+            "Nothing to purge was named.",
+            hint="Give ids, --about TEXT, or --all with the scope (--user, --project, …).",
+        )
+    with options.open() as (engine, scope):
+        if about:
+            candidates = engine.find_about(about, scope=scope)
+            ids = choose_candidates(candidates, yes=yes, preview=preview, as_json=options.json)
+            confirm = "purge"
+            if not ids:
+                return
+        doomed = (
+            _list_scope_ids(engine, scope)
+            if everything
+            else [engine.get(each, scope=scope).id for each in ids or ()]
+        )
+        if not doomed:
+            raise InputError("There is nothing to purge here.")
+        report = engine.preview(doomed, "purge", scope) if ids or preview else None
+        if preview:
+            _show_preview(report, options, engine, scope)
+            return
+        if not options.json:
+            _print_sources(report)
+        confirm_erase(f"{len(doomed)} memories of {'/'.join(scope)}", confirm)
+        erased = engine.purge(doomed, scope=scope, git=git)
+    if options.json:
+        told = {
+            "removed": erased.removed,
+            "remaining": erased.remaining,
+            "proven": erased.proven,
+            "places": erased.places,
+        }
+        emit({**told, **_tell_sources(report, quotes=False)})
+    else:
+        _print_proof(erased)
+    if any(place.left for place in erased.places if place.name not in _TOLD):
+        raise EngramsError(
+            "Something remained after the purge.",
+            hint="Each place above says what can be done about it.",
+        )
+
+
+def _print_proof(erased: PurgeReport) -> None:
+    """Print what was erased, and each place that was looked at again."""
+    say(
+        "erased:    "
+        + ", ".join(f"{name} {number}" for name, number in erased.removed.items() if number)
+    )
+    for place in erased.places:
+        found = f"{place.left} still hold it. {place.advice}" if place.left else "nothing left"
+        say(
+            f"looked at  {place.name} ({place.looked}):"
+            f" {paint(found, 'yellow' if place.left else 'dim')}"
+        )
+    say(
+        paint("proven: nothing of it is left", "green")
+        if erased.proven
+        else paint("not proven", "yellow")
+    )
+
+
+def _tell_sources(report: SourceChangeReport | None, *, quotes: bool = True) -> dict[str, Any]:
+    """Return the affected source messages of a change as JSON."""
+    if report is None:
+        return {"sources": [], "also_said_in": ()}
+    sources = [
+        {"id": source.id, "effect": source.effect, "quotes": source.quotes if quotes else ()}
+        for source in report.sources
+    ]
+    return {"sources": sources, "also_said_in": report.also_said_in}
+
+
+def _with_sources(record: Record, report: SourceChangeReport | None) -> dict[str, Any]:
+    return {**to_json(record), **_tell_sources(report)}
+
+
+def _show_preview(
+    report: SourceChangeReport | None,
+    options: GlobalOptions,
+    engine: MemoryEngine,
+    scope: tuple[str, ...],
+) -> None:
+    if options.json:
+        emit(report)
+        return
+    for id, effect in report.effects.items() if report else ():
+        say(
+            f"would be {effect}  {paint(id, 'dim')} "
+            f" {fit_line(engine.get(id, scope=scope).text, 80)}"
+        )
+    _print_sources(report)
+
+
+def _print_sources(report: SourceChangeReport | None) -> None:
+    """Print what a change does to the messages behind the memories."""
+    for one in report.sources if report else ():
+        say(
+            f"source     {paint(one.id, 'dim')}  {one.effect}:"
+            f" {fit_line('; '.join(one.quotes), 80)}"
+        )
+    if report and (number := len(report.also_said_in)):
+        say(
+            f"also said in {number} {'message' if number == 1 else 'messages'}:"
+            f" {', '.join(report.also_said_in)}"
+        )
+
+
+def _list_scope_ids(engine: MemoryEngine, scope: tuple[str, ...]) -> list[str]:
+    from engrams.core import Status
+
+    statuses = tuple(status for status in Status if status is not Status.PURGED)
+    found: list[str] = []
+    after = ""
+    while True:
+        page = engine.list(scope=scope, statuses=statuses, order="oldest", after=after, limit=_PAGE)
+        # A deeper scope also reads those above it; erase only its own records.
+        found += [
+            record.id for record in page.records if record.scope.labels[: len(scope)] == scope
+        ]
+        if not page.next:
+            return found
+        after = page.next
+
+
+def _parse_field(text: str) -> tuple[str, Any]:
+    name, sign, raw = text.partition("=")
+    if not sign:
+        raise InputError(f"--field needs NAME=VALUE, not {text!r}.")
+    name = name.strip()
+    if name in ("tags", "triggers", "steps"):
+        return name, tuple(part.strip() for part in raw.split(",") if part.strip())
+    if name == "meta":
+        return name, to_json(parse_value("meta.", raw))
+    return name, None if raw == "" and name.startswith("valid_") else parse_value(name, raw)

@@ -1,0 +1,98 @@
+"""Console entry of `engrams hook`: ask a running server, else answer here.
+
+Loaded by every hook call: only small modules of the standard library.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from collections.abc import Sequence
+
+from engrams.ipc.command_client import CommandClient, find_option
+from engrams.surfaces.hook.event_names import KEEP_EVENTS, NAMES, RECALL_EVENTS, SECONDS, TOOL_EVENT
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Read the event, print the answer, and always return 0.
+
+    Failures are reported on standard error. After `--seconds` the process ends without an answer.
+    """
+    seconds = _read_seconds(arguments)
+    told: list[str] = []
+    worker = threading.Thread(target=_answer_stdin, args=(arguments, seconds, told), daemon=True)
+    worker.start()
+    worker.join(seconds)
+    if worker.is_alive():
+        _print_warning(f"memory took longer than {seconds:g} s; the agent continues without it")
+        sys.stderr.flush()
+        # A thread that hangs in the store would block the interpreter, and with it the agent.
+        os._exit(0)
+    try:
+        sys.stdout.write("".join(told))
+        sys.stdout.flush()
+    except OSError:
+        # The reader has gone: the rest of the buffer must not fail when the interpreter ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+def _print_warning(text: str) -> None:
+    """Print a warning to standard error."""
+    sys.stderr.write(f"engrams hook: {text}\n")
+
+
+def _answer_stdin(arguments: Sequence[str], seconds: float, told: list[str]) -> None:
+    try:
+        raw = sys.stdin.buffer.read()
+        if _is_answered(raw, arguments):
+            told.append(_ask_server(arguments, raw, seconds))
+    except Exception as fault:  # noqa: BLE001 - a failing memory must not stop the agent
+        _print_warning(f"{type(fault).__name__}: {fault} {getattr(fault, 'hint', '')}".rstrip())
+
+
+def _ask_server(arguments: Sequence[str], raw: bytes, seconds: float) -> str:
+    """Return a running server's answer; without one, that of this process."""
+    client = CommandClient(
+        ["hook", *arguments],
+        find_option(arguments, "--home"),
+        raw.decode("utf-8", "replace"),
+        seconds / 2,
+    )
+    answer = client.ask()
+    if "--verbose" in arguments:
+        sys.stderr.write(client.describe_answer(answered=answer is not None))
+    if answer is not None:
+        sys.stderr.write(answer["err"])
+        return str(answer["out"])
+    from engrams.surfaces.hook.events import parse_event
+    from engrams.surfaces.hook.run import answer_event, parse_arguments
+
+    call = parse_arguments(arguments)
+    event = parse_event(raw, call.event)
+    return "" if event is None else answer_event(call, event)
+
+
+def _is_answered(raw: bytes, arguments: Sequence[str]) -> bool:
+    """Check that the input is an event to act on."""
+    try:
+        body = json.loads(raw.decode("utf-8", "replace"))
+    except (ValueError, RecursionError):
+        body = None
+    if not isinstance(body, dict):
+        _print_warning("the input is no event")
+        return False
+    named = body.get("hook_event_name") or find_option(arguments, "--event")
+    name = NAMES.get(named, named) if isinstance(named, str) else ""
+    told_later = named == TOOL_EVENT and (body.get("transcript_path") or body.get("transcriptPath"))
+    return name in (*RECALL_EVENTS, *KEEP_EVENTS) and not told_later
+
+
+def _read_seconds(arguments: Sequence[str]) -> float:
+    try:
+        given = float(find_option(arguments, "--seconds") or SECONDS)
+    except ValueError:
+        return SECONDS
+    return given if given > 0 else SECONDS

@@ -1,0 +1,82 @@
+"""Changes of JSON text that leave everything else as it is written.
+
+Texts are valid JSON; ``at`` is the place of a container's opening bracket.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from engrams.frozen_data import dataclass
+
+_DECODER = json.JSONDecoder()
+_BLANK = re.compile(r"[ \t\r\n]*")
+_INDENT = re.compile(r"^([ \t]+)\S", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class JsonMember:
+    """Place of one member: its start, its value's start, its end."""
+
+    key: str
+    start: int
+    value: int
+    end: int
+
+
+def find_members(text: str, at: int) -> tuple[list[JsonMember], int]:
+    """Find the members of an object or array, and its closing bracket."""
+    closing = "}" if text[at] == "{" else "]"
+    found = list[JsonMember]()
+    at = _skip(text, at + 1)
+    while text[at] != closing:
+        start = at
+        key = ""
+        if closing == "}":
+            key, at = _DECODER.raw_decode(text, at)
+            at = _skip(text, _skip(text, at) + 1)
+        value = at
+        (_, at) = _DECODER.raw_decode(text, at)
+        found.append(JsonMember(key, start, value, at))
+        at = _skip(text, at)
+        at = _skip(text, at + 1) if text[at] == "," else at
+    return found, at
+
+
+def locate_value(text: str, *path: str) -> int | None:
+    """Return the place of the value under these keys, or None."""
+    at: int | None = _skip(text, 0)
+    for key in path:
+        members = find_members(text, at)[0] if at is not None else []
+        at = next((member.value for member in members if member.key == key), None)
+    return at
+
+
+def append_member(text: str, at: int, value: Any, key: str = "", depth: int = 1) -> str:
+    """Append a member to a container, indented as the text is."""
+    members, close = find_members(text, at)
+    found = _INDENT.search(text)
+    indent = found[1] if found else "  "
+    line = "\r\n" if "\r\n" in text else "\n"
+    said = json.dumps(value, indent=indent, ensure_ascii=False).replace("\n", line + depth * indent)
+    piece = f"{line}{depth * indent}{json.dumps(key) + ': ' if key else ''}{said}"
+    if members:
+        return f"{text[: members[-1].end]},{piece}{text[members[-1].end :]}"
+    return f"{text[: at + 1]}{piece}{line}{(depth - 1) * indent}{text[close:]}"
+
+
+def remove_member(text: str, at: int, place: int) -> str:
+    """Remove the member at this place, with the comma before it."""
+    members, close = find_members(text, at)
+    if len(members) == 1:
+        return text[: at + 1] + text[close:]
+    if place == 0:
+        return text[: members[0].start] + text[members[1].start :]
+    return text[: members[place - 1].end] + text[members[place].end :]
+
+
+def _skip(text: str, at: int) -> int:
+    found = _BLANK.match(text, at)
+    return found.end() if found else at

@@ -1,0 +1,244 @@
+"""Run one hook call: recall, store, answer."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from engrams.errors import InputError
+from engrams.ipc.command_server import DeclinedCallError
+from engrams.ipc.served_command import CURRENT
+from engrams.settings.project_name import resolve_project
+from engrams.surfaces.hook.event_names import RECALL_EVENTS, SECONDS
+from engrams.surfaces.hook.events import (
+    AgentHookEvent,
+    HookCallOptions,
+    HookEventMessage,
+    format_reply,
+    new_messages,
+    parse_event,
+)
+
+if TYPE_CHECKING:
+    from engrams.core import Role, Scope, Turn
+    from engrams.engine import MemoryEngine
+    from engrams.settings import Settings
+
+_SHARE_OF_BEST = 0.5
+"""Share of the best score from which a memory is recalled for a prompt, where ``read.cut_ratio`` is
+0.
+"""
+_LEARNING_SHARE = 0.4
+"""Share of the time for extracting facts when no answer is awaited."""
+
+
+def answer_event(call: HookCallOptions, event: AgentHookEvent) -> str:
+    """Answer an event with an engine opened in this process.
+
+    Recalls memory and stores the event's messages.
+    """
+    from engrams.composition import open as open_engine
+    from engrams.settings import load
+
+    settings = load(call.settings).settings
+    if not settings.enabled:
+        return ""
+    # An agent calls the hook many times in one session; its own event ends it.
+    opened = settings.model_copy(
+        update={"sessions": settings.sessions.model_copy(update={"end_on_close": "led"})}
+    )
+    waits = event.name in RECALL_EVENTS
+    with open_engine(_without_waiting(opened) if waits else opened, background=False) as engine:
+        text = _answer(engine, call, event, settings)
+        if not waits:
+            engine.drain(call.seconds * _LEARNING_SHARE)
+    return format_reply(event, text)
+
+
+def run_served(arguments: Sequence[str]) -> int:
+    """Answer the event of a hook that asked this process.
+
+    DeclinedCallError: the hook answers it itself.
+    """
+    from engrams.settings import load
+
+    served = CURRENT.get()
+    call = parse_arguments(arguments)
+    event = parse_event(served.call.stdin.encode(), call.event) if served else None
+    if served is None or event is None:
+        raise DeclinedCallError("it is no event")
+    if event.transcript and not _is_accessible(event.transcript):
+        raise DeclinedCallError("the transcript cannot be read here")
+    home = served.find_home(call.settings.get("home"))
+    settings = load({**call.settings, "home": home}, served.call.environ).settings
+    if not settings.enabled:
+        return 0
+    if (
+        event.name in RECALL_EVENTS
+        and _without_waiting(settings, workers=settings.jobs.workers) != settings
+    ):
+        raise DeclinedCallError("a language model or a turn before would have to be waited for")
+    served.out.write(
+        format_reply(event, _answer(served.open(settings, writes=False), call, event, settings))
+    )
+    return 0
+
+
+def _is_accessible(transcript: str) -> bool:
+    """Return True for a file to read, or none yet."""
+    try:
+        Path(transcript).stat()
+    except FileNotFoundError:
+        return transcript.startswith("/")
+    except (OSError, ValueError):
+        return False
+    return transcript.startswith("/") and os.access(transcript, os.R_OK)
+
+
+def _answer(
+    engine: MemoryEngine, call: HookCallOptions, event: AgentHookEvent, settings: Settings
+) -> str:
+    """Recall for an event, store its messages, end its session."""
+    from engrams.core import Scope, is_blank
+
+    messages = [message for message in new_messages(event) if not is_blank(message.text)]
+    name = resolve_project(call.project, event.folder)
+    scope = Scope(("user", settings.owner))
+    place = scope.within("project", name) if name else scope
+    text = _recall(
+        engine,
+        event,
+        place,
+        call.tokens,
+        late=settings.delivery.mode == "pending" and bool(event.session),
+    )
+    # Recall comes first, so that new messages are not recalled. Work on files belongs to their
+    # project, whoever else reads it.
+    folder = name or resolve_project(".", event.folder)
+    work = scope.within("project", folder) if folder else place
+    for where, of_project in ((place, False), (work, True)):
+        if turns := [
+            _to_turn(event.session, message)
+            for message in messages
+            if message.of_project is of_project
+        ]:
+            engine.observe(turns, scope=where)
+    # A session unknown to the store has no messages.
+    if (
+        event.name == "SessionEnd"
+        and event.session
+        and engine.sessions.state(event.session, scope=place) != "absent"
+    ):
+        engine.sessions.end(event.session, scope=place)
+    return text
+
+
+def _without_waiting(settings: Settings, workers: int = 0) -> Settings:
+    """Settings of a process that an agent waits for.
+
+    Facts are extracted at the end of its turn, no language model judges, and what is late is read
+    by the next process.
+    """
+    update: dict[str, object] = {
+        "jobs": settings.jobs.model_copy(update={"workers": workers}),
+        "delivery": settings.delivery.model_copy(update={"mode": "sync"}),
+    }
+    if settings.rerank.provider == "listwise":
+        update["rerank"] = settings.rerank.model_copy(update={"provider": "none"})
+    return settings.model_copy(update=update)
+
+
+def _recall(
+    engine: MemoryEngine, event: AgentHookEvent, scope: Scope, tokens: int | None, *, late: bool
+) -> str:
+    if event.name == "SessionStart":
+        return engine.context("", scope=scope, tokens=tokens).text
+    if event.name != "UserPromptSubmit" or not event.prompt:
+        return ""
+    if not late:
+        # A task needs few memories: none clearly below the best, and no more than a search shows.
+        section = engine.settings.read
+        share = section.cut_ratio or _SHARE_OF_BEST
+        made = engine.context(
+            event.prompt, scope=scope, tokens=tokens, limit=section.limit, cut_ratio=share
+        )
+    elif before := _last_prompt(engine, event.session, scope):
+        made = engine.deliver(before, scope=scope, session=event.session, tokens=tokens)
+    else:
+        return ""
+    # The stable profile was sent at the start of the session.
+    return "" if made.abstain else made.tail
+
+
+def _last_prompt(engine: MemoryEngine, session: str, scope: Scope) -> str:
+    """User's message before this one, whose memories are delivered now."""
+    from engrams.core import Kind, Status
+
+    kept = (Status.ACTIVE, Status.ARCHIVED)
+    page = engine.list(
+        scope=scope, kinds=(Kind.TURN,), statuses=kept, session=session, order="newest", limit=20
+    )
+    return next((record.text for record in page.records if record.role == "user"), "")
+
+
+def _to_turn(session: str, message: HookEventMessage) -> Turn:
+    from engrams.core import Turn
+
+    role: Role
+    if message.role == "assistant":
+        role = "assistant"
+    elif message.role == "tool":
+        role = "tool"
+    else:
+        role = "user"
+    return Turn(message.text, role, session=session, external_id=message.key)
+
+
+def parse_arguments(arguments: Sequence[str]) -> HookCallOptions:
+    """Parse the arguments without the slow command parser.
+
+    InputError: they are wrong.
+    """
+    parser = argparse.ArgumentParser(
+        prog="engrams hook", add_help=False, exit_on_error=False, allow_abbrev=False
+    )
+    parser.add_argument("--home")
+    parser.add_argument("--preset")
+    parser.add_argument("--user", "-u")
+    parser.add_argument("--test", action="store_true", default=None)
+    parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("--json", action="store_true", help="as it is: agents read JSON")
+    parser.add_argument("--project", default="")
+    parser.add_argument("--tokens", type=int)
+    parser.add_argument("--event", default="")
+    parser.add_argument("--seconds", type=float, default=SECONDS)
+    parser.add_argument("--set", action="append", default=[])
+    try:
+        given, unknown = parser.parse_known_args(list(arguments))
+    except argparse.ArgumentError as fault:
+        raise InputError(f"{fault}.", hint="The agent continues without memory.") from None
+    if unknown:
+        # Without a mistyped --project memory would cross projects.
+        raise InputError(
+            f"A hook takes no option {unknown[0]}.", hint="The agent continues without memory."
+        )
+    pairs = dict(text.split("=", 1) for text in given.set if "=" in text)
+    settings = {
+        **pairs,
+        "home": given.home,
+        "preset": given.preset,
+        "user": given.user,
+        "test": given.test,
+    }
+    chosen = {name: value for name, value in settings.items() if value is not None}
+    seconds = given.seconds if given.seconds > 0 else SECONDS
+    return HookCallOptions(
+        settings=chosen,
+        project=given.project,
+        tokens=given.tokens,
+        seconds=seconds,
+        event=given.event,
+    )

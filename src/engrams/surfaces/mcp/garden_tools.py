@@ -1,0 +1,178 @@
+"""Tool profile ``garden``: contradictions and upkeep of a whole memory."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+from mcp.server import MCPServer
+from pydantic import Field
+
+from engrams.errors import RefusedError
+from engrams.frozen_data import dataclass
+from engrams.surfaces.mcp.scoped_engine import (
+    CHANGES,
+    READS,
+    WRITES,
+    ScopedEngine,
+    with_tool_errors,
+)
+
+if TYPE_CHECKING:
+    from engrams.composition import StatementConflict
+
+_TOOLS = {
+    "list_conflicts": READS,
+    "settle_conflict": CHANGES,
+    "plan_upkeep": READS,
+    "run_upkeep": WRITES,
+    "undo_upkeep": CHANGES,
+}
+
+Id = Annotated[
+    str, Field(description="A statement's id, as list_conflicts gives it.", min_length=1)
+]
+
+
+@dataclass(frozen=True)
+class ConflictingStatementOutput:
+    id: str
+    text: str
+    at: str
+
+
+@dataclass(frozen=True)
+class StatementConflictOutput:
+    """Two contradicting statements; ``newer``: the id kept by default."""
+
+    one: ConflictingStatementOutput
+    other: ConflictingStatementOutput
+    reason: str
+    newer: str
+
+
+@dataclass(frozen=True)
+class StatementConflictListOutput:
+    conflicts: list[StatementConflictOutput]
+
+
+@dataclass(frozen=True)
+class ConflictDecisionOutput:
+    """Result of settling a conflict; ``put_away``: the superseded id, or null."""
+
+    put_away: str | None
+
+
+@dataclass(frozen=True)
+class UpkeepStepOutput:
+    verb: str
+    ids: list[str]
+    texts: list[str]
+    reason: str
+
+
+@dataclass(frozen=True)
+class UpkeepPlanOutput:
+    steps: list[UpkeepStepOutput]
+    conflicts: int
+    notes: list[str]
+
+
+@dataclass(frozen=True)
+class UpkeepRunOutput:
+    cycle: str
+    state: str
+    changed: int
+    merged_away: int
+    conflicts: int
+    summary: str
+    notes: list[str]
+
+
+@dataclass(frozen=True)
+class UpkeepUndoOutput:
+    cycle: str
+    restored: list[str]
+    left: list[str]
+
+
+class GardenTools:
+    """Serve upkeep of an owner's whole memory; no smaller scope."""
+
+    def __init__(self, bound: ScopedEngine) -> None:
+        if not bound.root.is_owner:
+            raise RefusedError(
+                "This server is held to a part of a memory; upkeep is for all of it.",
+                hint="Leave --project out.",
+            )
+        self._bound = bound
+        self._engine = bound.engine
+
+    def install(self, server: MCPServer[Any]) -> None:
+        for name, hints in _TOOLS.items():
+            server.add_tool(
+                with_tool_errors(getattr(self, name)), annotations=hints, structured_output=True
+            )
+
+    def list_conflicts(self) -> StatementConflictListOutput:
+        """List contradictions about the person.
+
+        Ask them which statement is true; never guess.
+        """
+        return StatementConflictListOutput(
+            [_to_conflict(each) for each in self._engine.garden.conflicts(self._bound.root)]
+        )
+
+    def settle_conflict(
+        self,
+        one: Id,
+        other: Id,
+        keep: Annotated[
+            str, Field(description="The id of the one that holds; empty: both stay.")
+        ] = "",
+    ) -> ConflictDecisionOutput:
+        """Resolve a contradiction as the person said.
+
+        The statement that is not kept is superseded; its history stays.
+        """
+        dropped = self._engine.garden.decide(one, other, scope=self._bound.root, keep=keep)
+        return ConflictDecisionOutput(dropped.id if dropped else None)
+
+    def plan_upkeep(self) -> UpkeepPlanOutput:
+        """Plan upkeep: merge duplicates, archive doubtful facts. Changes nothing."""
+        plan = self._engine.garden.plan(self._bound.root)
+        steps = [
+            UpkeepStepOutput(step.verb, list(step.ids), list(step.texts), step.reason)
+            for step in plan.steps
+        ]
+        return UpkeepPlanOutput(steps, len(plan.conflicts), list(plan.notes))
+
+    def run_upkeep(self) -> UpkeepRunOutput:
+        """Run what plan_upkeep shows. Nothing is erased; undo_upkeep reverts it."""
+        made = self._engine.garden.run(self._bound.root)
+        return UpkeepRunOutput(
+            cycle=made.id,
+            state=made.state,
+            changed=made.modified,
+            merged_away=made.compactions,
+            conflicts=made.conflicts,
+            summary=made.summary,
+            notes=list(made.notes),
+        )
+
+    def undo_upkeep(
+        self,
+        cycle: Annotated[
+            str, Field(description="A report's cycle; empty: the last that changed something.")
+        ] = "",
+    ) -> UpkeepUndoOutput:
+        """Undo an upkeep run, except for memories changed since."""
+        done = self._engine.garden.undo(self._bound.root, cycle)
+        return UpkeepUndoOutput(done.cycle, list(done.restored), list(done.left))
+
+
+def _to_conflict(conflict: StatementConflict) -> StatementConflictOutput:
+    sides = [
+        ConflictingStatementOutput(each.id, each.text, each.recorded_at.isoformat())
+        for each in (conflict.one, conflict.other)
+    ]
+    return StatementConflictOutput(sides[0], sides[1], conflict.reason, conflict.keep)

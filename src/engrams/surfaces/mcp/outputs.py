@@ -1,0 +1,331 @@
+"""Output dataclasses of the tools; they make the output schemas.
+
+Without slots: the library takes a slot for a field's default and makes no schema.
+"""
+
+from __future__ import annotations
+
+from dataclasses import field
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from engrams.core import HistoryEntry, Hit, Receipt, Record, RelatedMemory
+from engrams.frozen_data import dataclass
+
+if TYPE_CHECKING:
+    from engrams.composition import SourceChangeReport
+    from engrams.surfaces.mcp.scoped_engine import ScopedEngine
+
+
+@dataclass(frozen=True)
+class MemoryOutput:
+    """One memory. Times are ISO 8601; empty is "", [] or null."""
+
+    id: str
+    text: str
+    kind: str
+    status: str
+    recorded_at: str
+    scope: list[str]
+    speaker: str
+    role: str
+    session: str
+    valid_from: str | None
+    valid_to: str | None
+    tags: list[str]
+    importance: float
+    confidence: float
+    superseded_by: str
+    version: int
+
+
+@dataclass(frozen=True)
+class SourceEffectOutput:
+    """Message behind a memory: superseded, forgotten, shortened or kept."""
+
+    id: str
+    effect: str
+    quotes: list[str]
+
+
+@dataclass(frozen=True)
+class ChangedMemoryOutput(MemoryOutput):
+    """Changed memory and reached messages; those in also_said_in stay."""
+
+    sources: list[SourceEffectOutput]
+    also_said_in: list[str]
+
+
+@dataclass(frozen=True)
+class DerivedFactOutput:
+    """Fact derived from a found memory."""
+
+    id: str
+    text: str
+    status: str
+
+
+@dataclass(frozen=True)
+class SearchMatchOutput:
+    """Found memory; the score is 0 to 1.
+
+    outdated: the id of a later memory that ends it, or may.
+    """
+
+    id: str
+    text: str
+    score: float
+    kind: str
+    status: str
+    recorded_at: str
+    speaker: str
+    facts: list[DerivedFactOutput]
+    outdated: str = ""
+
+
+@dataclass(frozen=True)
+class SearchOutput:
+    """Matches, best first; abstain: only weak ones; notes: what was cut."""
+
+    memories: list[SearchMatchOutput]
+    abstain: bool
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class DerivedMemoryOutput:
+    """Result of learning: add, keep, refine, replace, remove, conflict or hold."""
+
+    id: str
+    text: str
+    kind: str
+    verdict: str
+    replaces: list[str]
+
+
+@dataclass(frozen=True)
+class WriteReceiptOutput:
+    """Outcome of one text: stored, duplicate, redacted, refused, unsaved or incognito."""
+
+    id: str
+    outcome: str
+    learned: list[DerivedMemoryOutput]
+    pending: list[str]
+    reasons: list[str]
+
+
+@dataclass(frozen=True)
+class MemoryAddOutput:
+    """Outcomes of adding texts, one for each, in order."""
+
+    results: list[WriteReceiptOutput]
+
+
+@dataclass(frozen=True)
+class MemoryLinkOutput:
+    """Link of two memories; done: false if there was nothing to undo."""
+
+    source: str
+    target: str
+    weight: float
+    done: bool
+
+
+@dataclass(frozen=True)
+class ContextOutput:
+    """Memory as prompt text, with its tokens and memory ids."""
+
+    text: str
+    tokens: int
+    ids: list[str]
+    abstain: bool
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class HistoryEntryOutput:
+    """Change of a memory: changed fields before and after."""
+
+    version: int
+    at: str
+    action: str
+    actor: str
+    reason: str
+    before: dict[str, Any]
+    after: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class MemoryHistoryOutput:
+    """Changes of one memory, oldest first."""
+
+    changes: list[HistoryEntryOutput]
+
+
+@dataclass(frozen=True)
+class MemoryPageOutput:
+    """Page of memories; cursor: of the next page, empty at the end."""
+
+    memories: list[MemoryOutput]
+    cursor: str
+
+
+@dataclass(frozen=True)
+class MemoryStatusOutput:
+    """Counts of memories and of background jobs."""
+
+    enabled: bool
+    statuses: dict[str, int]
+    kinds: dict[str, int]
+    layers: dict[str, int]
+    jobs_waiting: int
+    jobs_dead: int
+    lag_seconds: float
+    embedder: str
+    chat: str
+
+
+def to_memory(record: Record) -> MemoryOutput:
+    return MemoryOutput(
+        id=record.id,
+        text=display_text(record),
+        kind=str(record.kind),
+        status=str(record.status),
+        recorded_at=record.recorded_at.isoformat(),
+        scope=list(record.scope.labels),
+        speaker=record.speaker,
+        role=record.role,
+        session=record.session,
+        valid_from=_iso_time(record.valid_from),
+        valid_to=_iso_time(record.valid_to),
+        tags=list(record.tags),
+        importance=record.importance,
+        confidence=record.confidence,
+        superseded_by=record.superseded_by,
+        version=record.version,
+    )
+
+
+def to_changed(record: Record, report: SourceChangeReport | None) -> ChangedMemoryOutput:
+    sources = (
+        [SourceEffectOutput(one.id, one.effect, list(one.quotes)) for one in report.sources]
+        if report
+        else []
+    )
+    return ChangedMemoryOutput(
+        **vars(to_memory(record)),
+        sources=sources,
+        also_said_in=list(report.also_said_in) if report else [],
+    )
+
+
+def display_text(record: Record) -> str:
+    """Return the text with its caption."""
+    return record.search_text
+
+
+def to_match(hit: Hit) -> SearchMatchOutput:
+    record = hit.record
+    return SearchMatchOutput(
+        id=record.id,
+        text=display_text(record),
+        score=round(float(hit.score), 4),
+        kind=str(record.kind),
+        status=str(hit.status),
+        recorded_at=record.recorded_at.isoformat(),
+        speaker=record.speaker or record.role,
+        facts=[DerivedFactOutput(fact.id, fact.text, str(fact.status)) for fact in hit.facts],
+        outdated=hit.outdated.by if hit.outdated else "",
+    )
+
+
+def related_to_match(found: RelatedMemory) -> SearchMatchOutput:
+    record = found.record
+    when = record.recorded_at.isoformat()
+    return SearchMatchOutput(
+        id=record.id,
+        text=display_text(record),
+        score=round(found.score, 4),
+        kind=str(record.kind),
+        status=str(record.status),
+        recorded_at=when,
+        speaker=record.speaker,
+        facts=[],
+    )
+
+
+def to_write(receipt: Receipt) -> WriteReceiptOutput:
+    learned = [
+        DerivedMemoryOutput(
+            id=made.id,
+            text=made.text,
+            kind=str(made.kind),
+            verdict=made.verdict,
+            replaces=list(made.replaces),
+        )
+        for made in receipt.derived
+    ]
+    reasons = [
+        f"{choice.stage}: {choice.reason}"
+        for choice in receipt.decisions
+        if choice.reason and receipt.outcome != "stored"
+    ]
+    return WriteReceiptOutput(
+        id=receipt.id,
+        outcome=receipt.outcome,
+        learned=learned,
+        pending=list(receipt.pending),
+        reasons=reasons,
+    )
+
+
+def to_change(entry: HistoryEntry) -> HistoryEntryOutput:
+    before = _to_json(entry.before)
+    after = _to_json(entry.after)
+    return HistoryEntryOutput(
+        version=entry.version,
+        at=entry.at.isoformat(),
+        action=entry.action,
+        actor=entry.actor,
+        reason=entry.reason,
+        before=before,
+        after=after,
+    )
+
+
+def to_status(bound: ScopedEngine) -> MemoryStatusOutput:
+    """Count memories of the scope, and jobs of all owners."""
+    stats = bound.engine.stats(bound.root)
+    work = bound.engine.status()
+    states = list(work["jobs"].values())
+    return MemoryStatusOutput(
+        enabled=bound.engine.settings.enabled,
+        statuses=dict(stats.get("status", {})),
+        kinds=dict(stats.get("kind", {})),
+        layers=dict(stats.get("layer", {})),
+        jobs_waiting=sum(each.get("waiting", 0) + each.get("running", 0) for each in states),
+        jobs_dead=sum(each.get("dead", 0) for each in states),
+        lag_seconds=float(work["lag_seconds"]),
+        embedder=str(work["embedder"]),
+        chat=str(work["chat"]),
+    )
+
+
+def _to_json(value: Any) -> Any:
+    match value:
+        case datetime():
+            return value.isoformat()
+        case dict():
+            return {str(name): _to_json(held) for name, held in value.items()}
+        case list() | tuple():
+            return [_to_json(held) for held in value]
+        case str():
+            return str(value)
+        case None | bool() | int() | float():
+            return value
+        case _:
+            return str(value)
+
+
+def _iso_time(value: datetime | None) -> str | None:
+    return value.isoformat() if value else None

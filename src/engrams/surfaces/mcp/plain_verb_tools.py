@@ -1,0 +1,204 @@
+"""Tool profile ``actions``: one plain verb per tool."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from mcp.server import MCPServer
+from pydantic import Field
+
+from engrams.core import Kind, Scope, Turn
+from engrams.errors import InputError, RefusedError
+from engrams.frozen_data import dataclass
+from engrams.ports import Condition, Where
+from engrams.surfaces.mcp import outputs
+from engrams.surfaces.mcp.scoped_engine import (
+    CHANGES,
+    ERASES,
+    READS,
+    WRITES,
+    ScopedEngine,
+    with_tool_errors,
+)
+
+_MOST = 500
+_TOOLS = {
+    "remember": WRITES,
+    "recall": READS,
+    "search": READS,
+    "list": READS,
+    "forget": ERASES,
+    "link": WRITES,
+    "tag": CHANGES,
+    "related": READS,
+    "used": CHANGES,
+}
+
+Category = Literal["note", "fact", "preference", "correction", "procedure", "rule", "negative"]
+Relation = Literal["relates_to", "supersedes", "contradicts", "derived_from"]
+Id = Annotated[
+    str, Field(description="The memory's id, or at least its first six characters.", min_length=1)
+]
+Query = Annotated[str, Field(description="What to look for, in your own words.")]
+Limit = Annotated[int, Field(ge=1, le=_MOST)]
+Ids = Annotated[list[str], Field(min_length=1, description="Ids of recalled memories.")]
+Labels = Annotated[list[str], Field(min_length=1, description="Tags.")]
+
+
+@dataclass(frozen=True)
+class MemoryListOutput:
+    memories: list[outputs.MemoryOutput]
+
+
+class PlainVerbTools:
+    """MCP tools remember, recall, search, list, forget, link, tag, related."""
+
+    def __init__(self, bound: ScopedEngine) -> None:
+        self._bound = bound
+        self._engine = bound.engine
+
+    @property
+    def _links(self) -> Any:
+        return self._engine.links
+
+    def install(self, server: MCPServer[Any]) -> None:
+        for name, hints in _TOOLS.items():
+            server.add_tool(
+                with_tool_errors(getattr(self, name)), annotations=hints, structured_output=True
+            )
+
+    def remember(
+        self,
+        content: Annotated[
+            str,
+            Field(
+                description="What to remember, in a sentence that stands on its own.", min_length=1
+            ),
+        ],
+        category: Annotated[Category, Field(description="What it is.")] = "note",
+        tags: Annotated[list[str] | None, Field(description="Tags to find it by.")] = None,
+        scope: Annotated[
+            Literal["", "global", "project"],
+            Field(description="Whether it holds everywhere or in a project; empty: where you are."),
+        ] = "",
+        project: Annotated[str, Field(description="The project's name, for scope project.")] = "",
+    ) -> outputs.WriteReceiptOutput:
+        """Remember something. Saying it twice stores it once."""
+        receipt = self._engine.add(
+            Turn(content), scope=self._find_scope(scope, project), kind=Kind(category)
+        )
+        if tags and receipt.id:
+            self._links.tag(receipt.id, tags, scope=self._bound.root)
+        return outputs.to_write(receipt)
+
+    def _find_scope(self, scope: str, project: str) -> Scope:
+        """Find the scope of a memory.
+
+        InputError: a project without a name. RefusedError: it is outside the server's own.
+        """
+        root = self._bound.root
+        if scope == "global":
+            if project:
+                raise InputError(
+                    "What is global belongs to no project.",
+                    hint="Leave project out, or give scope project.",
+                )
+            if not root.is_owner:
+                raise RefusedError(
+                    "This server is held to one project or conversation.", hint="Leave scope out."
+                )
+            return root
+        if scope == "project" and not project and "project" not in root.labels[::2]:
+            raise InputError(
+                "Which project?", hint="Give project its name; this server is bound to none."
+            )
+        return self._bound.call_scope(project)
+
+    def recall(
+        self,
+        query: Query = "",
+        mode: Annotated[
+            Literal["recent", "semantic", "cascade"] | None,
+            Field(
+                description=(
+                    "recent: the newest; semantic: what a search finds; cascade: also what links"
+                    " lead to."
+                )
+            ),
+        ] = None,
+        limit: Limit = 10,
+    ) -> outputs.SearchOutput:
+        """Recall by question and links; without one the newest memories."""
+        found = self._links.recall(query, scope=self._bound.root, mode=mode, limit=limit)
+        return outputs.SearchOutput([outputs.related_to_match(each) for each in found], not found)
+
+    def search(self, query: Query, limit: Limit = 10) -> outputs.SearchOutput:
+        """Find memories that answer a question, best first."""
+        found = self._engine.search(query, scope=self._bound.root, limit=limit)
+        return outputs.SearchOutput(
+            [outputs.to_match(hit) for hit in found.hits], found.abstain, list(found.notes)
+        )
+
+    def list(
+        self, tag: Annotated[str, Field(description="Only with this tag.")] = "", limit: Limit = 10
+    ) -> MemoryListOutput:
+        """List memories, newest first."""
+        where = Where("and", (Condition("tags", "contains", tag),)) if tag else None
+        page = self._engine.list(
+            scope=self._bound.root,
+            where=where,
+            limit=min(limit, self._engine.settings.limits.results),
+        )
+        return MemoryListOutput([outputs.to_memory(record) for record in page.records])
+
+    def forget(self, id: Id) -> outputs.ChangedMemoryOutput:
+        """Forget a memory and the messages that said only it."""
+        record = self._bound.get(id)
+        report = self._engine.preview([record.id], "forget", self._bound.root)
+        return outputs.to_changed(self._engine.forget(record.id, scope=self._bound.root), report)
+
+    def link(
+        self,
+        id: Id,
+        other: Id,
+        weight: Annotated[float, Field(ge=0, le=1, description="How strongly.")] = 0.5,
+        relation: Annotated[
+            Relation, Field(description="supersedes: the first takes the other's place.")
+        ] = "relates_to",
+    ) -> outputs.MemoryLinkOutput:
+        """Link two memories, so that finding one leads to the other."""
+        ends = self._bound.get(id).id, self._bound.get(other).id
+        edge = self._links.link(*ends, scope=self._bound.root, type=relation, weight=weight)
+        return outputs.MemoryLinkOutput(edge.source, edge.target, edge.weight, True)
+
+    def tag(
+        self,
+        id: Id,
+        tags: Labels,
+        remove: Annotated[bool, Field(description="Take them off instead.")] = False,
+    ) -> outputs.MemoryOutput:
+        """Tag a memory, or take tags off it."""
+        change = self._links.untag if remove else self._links.tag
+        return outputs.to_memory(change(self._bound.get(id).id, tags, scope=self._bound.root))
+
+    def related(
+        self,
+        id: Id,
+        depth: Annotated[int, Field(ge=1, le=5, description="Links to follow.")] = 2,
+        limit: Limit = 10,
+    ) -> outputs.SearchOutput:
+        """List memories linked to one, nearest first."""
+        found = self._links.related(
+            self._bound.get(id).id, scope=self._bound.root, depth=depth, limit=limit
+        )
+        return outputs.SearchOutput([outputs.related_to_match(each) for each in found], not found)
+
+    def used(
+        self,
+        ids: Ids,
+        helpful: Annotated[bool, Field(description="False: they were beside the point.")] = True,
+    ) -> MemoryListOutput:
+        """Report recalled memories that you used, and whether they helped."""
+        names = [self._bound.get(id).id for id in ids]
+        self._engine.used(names, scope=self._bound.root, helpful=helpful)
+        return MemoryListOutput([outputs.to_memory(self._bound.get(name)) for name in names])

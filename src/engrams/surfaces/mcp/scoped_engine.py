@@ -1,0 +1,147 @@
+"""Engine bound to one scope, opened lazily; errors and tool hints."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp_types import ToolAnnotations
+
+from engrams.core import Record, Scope
+from engrams.core.clock import parse_time
+from engrams.errors import EngramsError, InputError, NotFoundError, RefusedError
+from engrams.frozen_data import dataclass
+from engrams.settings import Settings
+
+if TYPE_CHECKING:
+    from engrams.engine import MemoryEngine
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+READS = ToolAnnotations(
+    read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+)
+WRITES = ToolAnnotations(
+    read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
+)
+CHANGES = ToolAnnotations(
+    read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False
+)
+ERASES = ToolAnnotations(
+    read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ScopedEngine:
+    """Engine limited to one root scope, for MCP tools.
+
+    A call may go deeper, to a project or conversation, and nowhere else.
+    """
+
+    engine: MemoryEngine
+    root: Scope
+
+    def call_scope(self, project: str = "", conversation: str = "") -> Scope:
+        """Return the scope of a call.
+
+        RefusedError: the server is bound to another project or conversation.
+        """
+        held = dict(zip(self.root.labels[::2], self.root.labels[1::2], strict=False))
+        scope = self.root
+        for label, name in (("project", project), ("conversation", conversation)):
+            if not name:
+                continue
+            known = held.get(label)
+            if known is not None and known != name:
+                raise RefusedError(
+                    f"This server is held to one {label}.", hint=f"Leave {label} out."
+                )
+            if label == "project" and "conversation" in held:
+                raise RefusedError(
+                    "This server is held to one conversation.", hint="Leave project out."
+                )
+            if known is None:
+                scope = scope.within(label, name)
+        return scope
+
+    def get(self, id: str) -> Record:
+        """Get a memory by its id if it is visible in ``root``."""
+        try:
+            record = self.engine.get(id.strip(), scope=self.root)
+        except NotFoundError:
+            record = None
+        if record is None or not self.is_visible(record):
+            raise NotFoundError(
+                f"There is no memory {id!r} here.", hint="A search or a list gives ids."
+            )
+        return record
+
+    def is_visible(self, record: Record) -> bool:
+        """Check that the record is above, at or below the root."""
+        size = len(self.root.labels)
+        return (
+            self.root.is_owner
+            or record.scope in self.root.chain()
+            or record.scope.labels[:size] == self.root.labels
+        )
+
+
+def parse_moment(text: str, name: str) -> datetime | None:
+    """Parse a model's time; None if empty. InputError: no time."""
+    if not text.strip():
+        return None
+    try:
+        return parse_time(text).astimezone(UTC)
+    except (ValueError, OverflowError):
+        raise InputError(
+            f"{name} is no time: {text!r}.", hint="Write 2024-05-31 or 2024-05-31T14:30:00+02:00."
+        ) from None
+
+
+def with_tool_errors(call: Callable[P, R]) -> Callable[P, R]:
+    """Wrap a tool so that errors reach the model with hints."""
+
+    @wraps(call)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return call(*args, **kwargs)
+        except EngramsError as fault:
+            raise ToolError(f"{fault.message} {fault.hint}".strip()) from fault
+
+    wrapped.__doc__ = " ".join((call.__doc__ or "").split())  # the tool's description, on one line
+    return wrapped
+
+
+class LazyEngine:
+    """Open the engine on first use; close it on exit."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._lock = threading.Lock()
+        self._engine: MemoryEngine | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._open_engine(), name)
+
+    def __enter__(self) -> MemoryEngine:
+        return self  # type: ignore[return-value]
+
+    def __exit__(self, *problem: object) -> None:
+        with self._lock:
+            if self._engine is not None:
+                self._engine.close()
+
+    def _open_engine(self) -> MemoryEngine:
+        with self._lock:
+            if self._engine is None:
+                from engrams.composition import open as open_engine
+
+                self._engine = open_engine(self._settings)
+            return self._engine

@@ -1,0 +1,153 @@
+"""Answer chats by quoting memory where there is no upstream."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from functools import partial
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+
+from engrams.core import Hit, Kind, clock
+from engrams.settings import Settings
+from engrams.surfaces.proxy.api_errors import error_response
+from engrams.surfaces.proxy.chat_endpoint import BODY_BYTES, hit_to_dict, read_body, run_beside
+from engrams.surfaces.proxy.chat_protocols import NOTE, UNSAVED, ChatDialect
+from engrams.surfaces.proxy.chat_request import (
+    ParsedProxyRequest,
+    ResponseSessionMap,
+    parse_request,
+)
+from engrams.surfaces.proxy.memory_deadlines import TimeLimitedEngine
+from engrams.surfaces.proxy.offline_formats import FORMATS, OfflineAnswer
+
+HOW = (
+    "For a model's answers name an upstream: `engrams serve --set"
+    " serve.upstream=http://localhost:11434/v1`."
+)
+
+_LABEL = (
+    "[engrams, offline] No language model is connected; these are quotes from memory, not an"
+    " answer."
+)
+_NOTHING = "[engrams, offline] No language model is connected, and nothing in memory matches this."
+_SILENT = "[engrams, offline] No language model is connected, and this request leaves memory out."
+_QUOTE = 300
+
+
+class QuoteAnswerEndpoint:
+    """Chat route of one API dialect without an upstream."""
+
+    def __init__(self, memory: TimeLimitedEngine, settings: Settings, dialect: ChatDialect) -> None:
+        self._memory = memory
+        self._settings = settings
+        self._dialect = dialect
+        self._threads = ResponseSessionMap(memory.peers, dialect.path)
+
+    async def __call__(self, request: Request) -> Response:
+        path = self._dialect.path
+        raw = await read_body(request)
+        parse = partial(
+            parse_request, request.headers, raw or b"", self._settings, self._dialect, self._threads
+        )
+        chat_request = await run_beside(len(raw or b""), parse)
+        if await self._memory.learn_thread(chat_request):
+            chat_request = await run_beside(len(raw or b""), parse)
+        if raw is None:
+            return error_response(
+                path,
+                413,
+                f"The request is over {BODY_BYTES:,} bytes. Send less of the history.",
+                "request_too_large",
+            )
+        if chat_request.envelope is None:
+            text = (
+                f"The request is not a JSON object with `{self._dialect.shape.key}`. Send a request"
+                " of this API."
+            )
+            return error_response(path, 400, text, "invalid_request")
+        if chat_request.refusal:
+            return error_response(path, 400, chat_request.refusal, "owner_missing")
+        hits = await self._find_hits(chat_request)
+        if hits is None:
+            return error_response(
+                path,
+                503,
+                "Memory could not be read. `engrams doctor` says why.",
+                "memory_unavailable",
+            )
+        if chat_request.caller is not None and chat_request.question is not None:
+            # The answer quotes memory: it is none itself.
+            await self._memory.wait_stored(
+                self._memory.store([chat_request.question], chat_request.caller.scope)
+            )
+        return await self._respond(chat_request, hits)
+
+    async def _find_hits(self, chat_request: ParsedProxyRequest) -> tuple[Hit, ...] | None:
+        """Find memories to quote; None: memory failed."""
+        if not (chat_request.caller and chat_request.question and chat_request.caller.top_k):
+            return ()
+        said = chat_request.question.text.strip()
+        found = await self._memory.search(
+            said, chat_request.caller.scope, chat_request.caller.top_k + 1
+        )
+        others = (
+            None if found is None else [hit for hit in found if hit.record.text.strip() != said]
+        )
+        return None if others is None else tuple(others[: chat_request.caller.top_k])
+
+    async def _respond(self, chat_request: ParsedProxyRequest, hits: tuple[Hit, ...]) -> Response:
+        note = {
+            NOTE: (
+                f"used:{len(hits)}"
+                if hits
+                else f"skipped:{chat_request.skip_reason}"
+                if chat_request.skip_reason
+                else "none"
+            )
+        }
+        if unsaved := self._memory.describe_excess(chat_request.question):
+            note[UNSAVED] = unsaved
+        now = clock.now()
+        answer = OfflineAnswer(
+            quote_hits(chat_request, hits), clock.new_id(now), now, chat_request.fields
+        )
+        form = FORMATS[self._dialect.path]
+        body = form.whole(answer)
+        await self._memory.note_answer(chat_request, str(body.get("id") or ""))
+        if chat_request.wants_stream:
+            kind = "application/x-ndjson" if self._dialect.lines else "text/event-stream"
+            return StreamingResponse(form.stream(answer), headers=note, media_type=kind)
+        if self._dialect.hits:
+            body["memory_hits"] = [hit_to_dict(hit) for hit in hits]
+        return Response(json.dumps(body), headers=note, media_type="application/json")
+
+
+def quote_hits(chat_request: ParsedProxyRequest, hits: Sequence[Hit]) -> str:
+    """Write an answer that quotes memories with their dates."""
+    if chat_request.caller is None:
+        return f"{_SILENT} {HOW}"
+    if not hits:
+        return f"{_NOTHING} {HOW}"
+    return "\n".join([_LABEL, "", *(_format_quote(hit) for hit in hits), "", HOW])
+
+
+def _format_quote(hit: Hit) -> str:
+    record = hit.record
+    text = " ".join(record.text.split())
+    text = text if len(text) <= _QUOTE else text[: _QUOTE - 1].rstrip() + "…"
+    day = (record.valid_from or record.recorded_at).strftime("%Y-%m-%d")
+    who = (
+        {"user": "you", "assistant": "the assistant"}.get(record.role, record.role)
+        if record.kind is Kind.TURN
+        else ""
+    )
+    who = record.speaker or who
+    if hit.status.value == "superseded":
+        over = " (outdated)"
+    elif hit.outdated:
+        over = " (may be outdated)"
+    else:
+        over = ""
+    return f"- {day}{', ' + who if who else ''}: “{text}”{over}"

@@ -1,0 +1,69 @@
+"""Removal of what clients and tools add to a message."""
+
+from __future__ import annotations
+
+import re
+
+from engrams.text.late_patterns import late_pattern
+
+_TAG = late_pattern(
+    r"<(/?)(system[-_]reminder|reminder|environment_details|env|context|recalled|memory|memories|thinking|tool_results?|tool_calls?|tool_use"
+    r"|function_results|function_calls|local-command-\w{1,30}|command-\w{1,30}|ide_\w{1,30}|(?:uploaded_|attached_|opened_|current_)files?"
+    r"|files?|(?:final_)?file_contents?|documents?|attachments?)\b[^<>]{0,200}>",
+    re.IGNORECASE,
+)
+# Tags whose content is noise up to the end of the text if the closing tag is missing.
+_CUT = frozenset(
+    (
+        "system-reminder",
+        "system_reminder",
+        "tool_result",
+        "tool_results",
+        "function_results",
+        "environment_details",
+    )
+)
+_CODE = late_pattern(r"```.*?(?:```|\Z)|`[^`\n]*`", re.DOTALL)
+_LINE = late_pattern(
+    r"^[ \t]*(?:\[(?:tool|function)[ _-](?:result|output|call|use)s?\b.*|(?:tool|function)["
+    r" _-](?:result|output|call|use)s?[ \t]*:.*"
+    r"|\[system[ _]reminder.*|(?:stdout|stderr)[ \t]*:.*|\[request"
+    r" interrupted.*|\[image\b[^\]\n]*\][ \t]*)$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_BLANKS = late_pattern(r"\n{3,}")
+
+
+def remove_system_texts(text: str) -> str:
+    """Remove reminders, tool calls, tool results, dumped files and quoted contexts.
+
+    Empty where the user said nothing of their own. Tags that a message quotes as code stay, apart
+    from reminders and results of tools.
+    """
+    kept = _LINE.sub("", _strip_tags(text) if "<" in text else text)
+    return text.strip() if kept == text else _BLANKS.sub("\n\n", kept).strip()
+
+
+def _strip_tags(text: str) -> str:
+    tags = [(m.start(), m.end(), bool(m[1]), m[2].lower()) for m in _TAG.finditer(text)]
+    if not tags:
+        return text
+    closed = {name: at for at, _, closing, name in tags if closing}
+    code = [found.span() for found in _CODE.finditer(text)] if "`" in text else []
+    kept: list[str] = []
+    last = 0
+    inside = ""
+    for at, end, closing, name in tags:
+        if inside:
+            if closing and name == inside:
+                last = end
+                inside = ""
+            continue
+        while code and code[0][1] <= at:
+            code.pop(0)
+        if not closing and (
+            name in _CUT or (closed.get(name, -1) > at and not (code and code[0][0] < at))
+        ):
+            kept.append(text[last:at])
+            inside = name
+    return "".join(kept) if inside else "".join((*kept, text[last:]))

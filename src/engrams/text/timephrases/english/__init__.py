@@ -1,5 +1,0 @@
-"""Grammar of English times."""
-
-from engrams.text.timephrases.english.rules import GRAMMAR
-
-__all__ = ["GRAMMAR"]

@@ -1,0 +1,334 @@
+"""Compose parsed pieces into intervals: join dates, ranges and modifiers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from engrams.frozen_data import dataclass
+from engrams.text.times.calendar_math import LocalInterval
+from engrams.text.times.grammar import DatePart, Piece, TimeGrammar, TimeModifier
+from engrams.text.times.modifiers import apply_modifier
+from engrams.text.times.resolve import TimeViewpoint, is_recurring, resolve_nearest, resolve_part
+
+_YEARLY = ("date", "month", "season", "holiday", "quarter")
+_ENDS = ("date", "month", "year", "season", "holiday", "quarter", "weekday", "dom", "fixed", "unit")
+_GAP = 24
+
+
+@dataclass(slots=True)
+class DateNode:
+    """Date part or interval with its position in the text."""
+
+    at: int
+    end: int
+    part: DatePart | None
+    span: LocalInterval | None = None
+    recurs: bool = False
+    ranged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ScannedTimeText:
+    """Hold the text, its grammar and the current time."""
+
+    low: str
+    grammar: TimeGrammar
+    now: datetime
+
+    def speaks_of_future(self, at: int, *, until: bool = False) -> bool:
+        """Detect a clause about the future around ``at``.
+
+        ``until``: also a clause about a lasting state. Of a future word and a past word the nearer
+        counts.
+        """
+        start, stop = self._clause_bounds(at)
+        future = self._nearest_match(self.grammar.future, at, start, stop)
+        past = self._nearest_match(self.grammar.past, at, start, stop)
+        if future is not None:
+            return past is None or future <= past
+        return until and past is None and bool(self.grammar.present.search(self.low, start, stop))
+
+    def speaks_of_past(self, at: int) -> bool:
+        """Detect an explicit past tense in the clause around ``at``."""
+        return self.grammar.past.search(self.low, *self._clause_bounds(at)) is not None
+
+    def _clause_bounds(self, at: int) -> tuple[int, int]:
+        first = max(0, at - 160)
+        start = max(
+            (m.end() for m in self.grammar.clause.finditer(self.low, first, at)), default=first
+        )
+        found = self.grammar.clause.search(self.low, at, at + 120)
+        return start, found.start() if found else at + 120
+
+    def _nearest_match(self, words: re.Pattern[str], at: int, start: int, stop: int) -> int | None:
+        return min(
+            (abs(m.start() - at) for m in words.finditer(self.low, start, stop)), default=None
+        )
+
+
+def compose_nodes(pieces: Sequence[Piece], scene: ScannedTimeText) -> list[DateNode]:
+    """Compose intervals in text order; impossible times are dropped."""
+    nodes: list[DateNode] = []
+    suffixes: list[TimeModifier] = []
+    for piece in reversed(_join_parts(list(pieces), scene)):
+        if isinstance(piece, TimeModifier):
+            if piece.suffix:
+                suffixes.append(piece)
+            else:
+                _apply_prefix(piece, nodes, scene)
+            continue
+        if piece.kind == "clock":
+            continue
+        node = DateNode(piece.at, piece.end, piece, recurs=is_recurring(piece))
+        while suffixes and _touches(scene, node.end, suffixes[-1].at):
+            _apply_modifier(suffixes.pop(), node, scene)
+        nodes += [
+            DateNode(mod.instead.at, mod.instead.end, mod.instead)
+            for mod in suffixes
+            if mod.instead
+        ]
+        suffixes.clear()
+        if nodes and (merged := _link_range(node, nodes[-1], scene.grammar.to, scene)):
+            nodes[-1] = merged
+        else:
+            nodes.append(node)
+    nodes += [
+        DateNode(mod.instead.at, mod.instead.end, mod.instead) for mod in suffixes if mod.instead
+    ]
+    return [node for node in reversed(nodes) if _resolve_node(node, scene)]
+
+
+def _touches(scene: ScannedTimeText, end: int, at: int) -> bool:
+    return 0 <= at - end <= _GAP and scene.grammar.touch.fullmatch(scene.low, end, at) is not None
+
+
+def _apply_prefix(mod: TimeModifier, nodes: list[DateNode], scene: ScannedTimeText) -> None:
+    node = nodes[-1] if nodes else None
+    if node is None or not _touches(scene, mod.end, node.at):
+        if mod.instead is not None:
+            nodes.append(DateNode(mod.instead.at, mod.instead.end, mod.instead))
+        return
+    if mod.kind not in ("from", "between"):
+        if node.part is None or node.part.kind not in ("about", "stretch"):
+            _apply_modifier(mod, node, scene)
+        return
+    link = scene.grammar.both if mod.kind == "between" else scene.grammar.to
+    if len(nodes) > 1 and (merged := _link_range(node, nodes[-2], link, scene)):
+        nodes[-2:] = [merged]
+    if nodes[-1].ranged or (nodes[-1].part and nodes[-1].part.last_day):
+        nodes[-1].at = mod.at
+
+
+def _apply_modifier(mod: TimeModifier, node: DateNode, scene: ScannedTimeText) -> None:
+    try:
+        ahead = mod.kind == "by" or scene.speaks_of_future(node.at, until=mod.kind == "until")
+        part = _christmas_day(node.part, mod)
+        span = (
+            node.span
+            if node.span or not part
+            else resolve_part(part, TimeViewpoint(scene.now, ahead))
+        )
+        if span is None:
+            return
+        changed = apply_modifier(mod, span, scene.now)
+    except (ValueError, OverflowError):  # "the 31st day of June", a year outside the calendar
+        if mod.instead is not None:
+            node.at = mod.instead.at
+            node.end = mod.instead.end
+            node.part = mod.instead
+            node.span = None
+        return
+    if changed.start < changed.end:
+        node.span = changed
+        node.at = min(node.at, mod.at)
+        node.end = max(node.end, mod.end)
+
+
+def _christmas_day(part: DatePart | None, mod: TimeModifier) -> DatePart | None:
+    """Count "two days before Christmas" from the 25th."""
+    return (
+        replace(part, name="christmasday")
+        if part is not None and part.name == "christmas" and mod.kind == "shift"
+        else part
+    )
+
+
+def _link_range(
+    first: DateNode, last: DateNode, link: re.Pattern[str], scene: ScannedTimeText
+) -> DateNode | None:
+    """Link two nodes to a range if a linking word joins them."""
+    if not 0 < last.at - first.end <= _GAP or not link.fullmatch(scene.low, first.end, last.at):
+        return None
+    if not (_is_range_end(first.part) and _is_range_end(last.part)):
+        return None
+    try:
+        span = _range_interval(first, last, scene)
+    except (ValueError, OverflowError):  # an end outside the calendar: two times, not a range
+        return None
+    if span.start >= span.end:
+        return None
+    return DateNode(
+        at=first.at,
+        end=last.end,
+        part=None,
+        span=span,
+        recurs=first.recurs and last.recurs,
+        ranged=True,
+    )
+
+
+def _is_range_end(part: DatePart | None) -> bool:
+    return part is not None and part.kind in _ENDS and not part.hours
+
+
+def _range_interval(first: DateNode, last: DateNode, scene: ScannedTimeText) -> LocalInterval:
+    assert first.part is not None
+    assert last.part is not None
+    sight = TimeViewpoint(scene.now, scene.speaks_of_future(first.at))
+    if last.span is None and last.recurs and not first.recurs:
+        begin = first.span or resolve_part(first.part, sight)
+        end = resolve_nearest(last.part, begin, before=False)
+    else:
+        end = last.span or resolve_part(last.part, sight)
+        loose = first.recurs or (
+            first.part.kind in ("weekday", "dom")
+            and first.part.lean is None
+            and first.part.offset is None
+        )
+        begin = first.span or (
+            resolve_nearest(first.part, end, before=True)
+            if loose
+            else resolve_part(first.part, sight)
+        )
+    return LocalInterval(begin.start, end.end, "range")
+
+
+def _resolve_node(node: DateNode, scene: ScannedTimeText) -> bool:
+    if node.span is None and node.part is not None:
+        try:
+            loose = node.recurs or node.part.lean is None
+            node.span = resolve_part(
+                node.part,
+                TimeViewpoint(
+                    scene.now,
+                    loose and scene.speaks_of_future(node.at),
+                    near=node.recurs and not scene.speaks_of_past(node.at),
+                ),
+            )
+        except (ValueError, OverflowError):  # 31 February: not a time
+            return False
+    return node.span is not None
+
+
+def _join_parts(pieces: list[Piece], scene: ScannedTimeText) -> list[Piece]:
+    """Join neighbouring parts of one date, like "Monday" "last week"."""
+    joined: list[Piece] = []
+    for piece in pieces:
+        last = joined[-1] if joined else None
+        if (
+            isinstance(piece, DatePart)
+            and isinstance(last, DatePart)
+            and 0 <= piece.at - last.end <= 12
+        ):
+            gap = scene.low[last.end : piece.at]
+            if (
+                scene.grammar.join.fullmatch(gap)
+                and (one := _merge_parts(last, piece, gap, scene.now)) is not None
+            ):
+                joined[-1] = replace(one, at=last.at, end=piece.end)
+                continue
+        if (
+            isinstance(piece, DatePart)
+            and len(joined) > 1
+            and isinstance(last, TimeModifier)
+            and isinstance(joined[-2], DatePart)
+        ):
+            if (one := _join_over(joined[-2], last, piece, scene)) is not None:
+                joined[-2:] = [one]
+                continue
+            opened = (
+                len(joined) > 2
+                and isinstance(joined[-3], TimeModifier)
+                and joined[-3].kind == "from"
+            )
+            if (last.suffix or (opened and last.kind == "until")) and scene.grammar.to.fullmatch(
+                scene.low, joined[-2].end, piece.at
+            ):
+                joined.pop()
+        joined.append(piece)
+    return joined
+
+
+def _join_over(
+    a: DatePart, mod: TimeModifier, b: DatePart, scene: ScannedTimeText
+) -> DatePart | None:
+    """Join two parts over a range word ("verano de 2022")."""
+    if mod.kind != "from" or mod.suffix or not 0 < b.at - a.end <= _GAP:
+        return None
+    gap = scene.low[a.end : b.at]
+    one = _merge_parts(a, b, gap, scene.now) if scene.grammar.join.fullmatch(gap) else None
+    return replace(one, at=a.at, end=b.end) if one else None
+
+
+def _merge_parts(a: DatePart, b: DatePart, gap: str, now: datetime) -> DatePart | None:
+    for near, far in ((a, b), (b, a)):
+        open_year = near.kind in _YEARLY and near.year is None and near.lean is None
+        if open_year and far.kind == "year":
+            return replace(near, year=far.year)
+        if (
+            open_year
+            and far.kind == "unit"
+            and far.unit == "year"
+            and far.offset is not None
+            and not far.edge
+        ):
+            return replace(near, year=now.year + far.offset)
+        if (
+            near.kind == "weekday"
+            and near.lean is None
+            and near.offset is None
+            and far.kind == "unit"
+            and far.unit == "week"
+        ):
+            return replace(near, unit="week", offset=far.offset)
+        if (
+            near.kind == "unit"
+            and near.unit == "weekend"
+            and near.offset is None
+            and far.kind == "unit"
+            and far.unit == "week"
+        ):
+            return replace(near, offset=far.offset)
+        if near.kind == "weekday" and far.kind == "date" and not near.hours and near is a:
+            return far
+        if (
+            near.kind == "dom"
+            and near.offset is None
+            and far.kind == "unit"
+            and far.unit == "month"
+            and "," not in gap
+        ):
+            return replace(near, offset=far.offset)
+        if (
+            far.kind == "clock"
+            and near.kind in ("date", "weekday", "dom", "holiday", "unit")
+            and not near.last_day
+            and not near.edge
+        ):
+            return _add_clock(near, far)
+    return None
+
+
+def _add_clock(day: DatePart, time: DatePart) -> DatePart | None:
+    if day.kind == "unit" and day.unit != "day":
+        return None
+    if not day.hours or not time.hours:
+        return replace(day, hours=time.hours)
+    first, last = time.hours
+    if last - first > 60:
+        return None
+    late = day.hours[0] >= 720 and first < 720
+    return replace(day, hours=(first + 720, last + 720) if late else time.hours)

@@ -1,0 +1,251 @@
+"""Decode a file, pipe or zip of any encoding to text."""
+
+from __future__ import annotations
+
+import codecs
+import io
+import os
+import shutil
+import sys
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any, Protocol, TypeAlias
+
+from engrams.errors import InputError
+from engrams.transfer.formats.binary_detection import is_binary, refuse_binary
+from engrams.transfer.formats.parsed_items import UnreadablePiece
+
+Origin: TypeAlias = Path | str | IO[Any]
+
+
+STDIN = "-"
+HEAD = 65_536
+CHUNK = 1 << 20
+LIMIT = 64 << 20
+
+_ZIP = b"PK\x03\x04"
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+class ByteStream(Protocol):
+    def read(self, size: int = -1, /) -> Any: ...
+
+
+def _decode_western(problem: UnicodeError) -> tuple[str, int]:
+    """Decode bytes that are not UTF-8 as Windows-1252 or Latin-1."""
+    if not isinstance(problem, UnicodeDecodeError):
+        raise problem
+    raw = problem.object[problem.start : problem.end]
+    try:
+        return raw.decode("cp1252"), problem.end
+    except UnicodeDecodeError:
+        return raw.decode("latin-1"), problem.end
+
+
+codecs.register_error("engrams.western", _decode_western)
+
+
+class DecodedTextReader:
+    """Read one text once; ``whole``: its ``head`` is everything."""
+
+    def __init__(self, raw: ByteStream) -> None:
+        self._raw = raw
+        start = _read_head(raw)
+        encoding, skip = _detect_encoding(start)
+        refuse_binary(start, encoding)
+        self._encoding = encoding
+        self._size = len(start)
+        decoder = codecs.getincrementaldecoder(encoding)("engrams.western")
+        self._decoder = io.IncrementalNewlineDecoder(decoder, translate=True)
+        self.whole = len(start) < HEAD
+        self.head: str = self._decoder.decode(start[skip:], self.whole)
+
+    def pieces(self) -> Iterator[str]:
+        """Yield the head, then the rest."""
+        yield self.head
+        while not self.whole:
+            try:
+                raw = _to_bytes(self._raw.read(CHUNK))
+            except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as problem:
+                raise InputError(
+                    f"The file cannot be read on: {problem}.", hint="Get a fresh copy of it."
+                ) from None
+            if is_binary(raw, self._encoding):
+                raise InputError(
+                    f"It is no text from byte {self._size:,} on.", hint="Get a fresh copy of it."
+                )
+            self._size += len(raw)
+            self.whole = not raw
+            yield self._decoder.decode(raw, self.whole)
+
+    def lines(self) -> Iterator[tuple[int, str] | UnreadablePiece]:
+        """Yield numbered lines; unreadable if longer than 64 Mi characters."""
+        return _split_lines(self.pieces())
+
+
+@contextmanager
+def open_text(origin: Origin) -> Iterator[DecodedTextReader]:
+    """Open a file, stream or zip as text. InputError: it cannot."""
+    if isinstance(origin, str | Path) and str(origin) == STDIN:
+        origin = open_stdin()
+    if isinstance(origin, str | Path):
+        with _open_file(Path(origin)) as stream, _unzip(stream) as raw:
+            yield DecodedTextReader(raw)
+    else:
+        with _unzip(origin) as raw:
+            yield DecodedTextReader(raw)
+
+
+def open_stdin() -> IO[bytes]:
+    """Return standard input as bytes."""
+    return sys.stdin.buffer
+
+
+def _open_file(path: Path) -> IO[Any]:
+    try:
+        return path.open("rb")
+    except (OSError, ValueError) as problem:
+        raise InputError(
+            f"{path} cannot be read: {_failure_text(problem)}.",
+            hint="Check the path and its permissions.",
+        ) from None
+
+
+def _failure_text(problem: OSError | ValueError) -> str:
+    return (problem.strerror or str(problem)) if isinstance(problem, OSError) else str(problem)
+
+
+def _to_bytes(data: str | bytes) -> bytes:
+    return data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
+
+
+def _read_head(raw: ByteStream) -> bytes:
+    """Read up to HEAD bytes; a pipe gives them in parts."""
+    parts: list[bytes] = []
+    size = 0
+    try:
+        while size < HEAD:
+            part = _to_bytes(raw.read(HEAD - size))
+            if not part:
+                break
+            parts.append(part)
+            size += len(part)
+    except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as problem:
+        raise InputError(
+            f"The file cannot be read: {problem}.",
+            hint="Give a file, not a folder; or get a fresh copy of it.",
+        ) from None
+    return b"".join(parts)
+
+
+def _detect_encoding(start: bytes) -> tuple[str, int]:
+    """Detect the encoding and the length of its byte order mark."""
+    for mark, name in _BOMS:
+        if start.startswith(mark):
+            return name, len(mark)
+    if len(start) >= 4:
+        even = start[0::2].count(0) / len(start[0::2])
+        odd = start[1::2].count(0) / len(start[1::2])
+        if odd > 0.4 and even < 0.1:
+            return "utf-16-le", 0
+        if even > 0.4 and odd < 0.1:
+            return "utf-16-be", 0
+    return "utf-8", 0
+
+
+@contextmanager
+def _unzip(stream: IO[Any]) -> Iterator[ByteStream]:
+    """Open the stream, or the conversations.json files of a zip."""
+    start = b""
+    try:
+        start = _to_bytes(stream.read(len(_ZIP)))
+    except OSError as problem:
+        raise InputError(
+            f"The file cannot be read: {_failure_text(problem)}.", hint="Give a file, not a folder."
+        ) from None
+    if start != _ZIP:
+        yield _JoinedByteStream([io.BytesIO(start), stream])
+        return
+    with _rewind(start, stream) as whole:
+        try:
+            archive = zipfile.ZipFile(whole)
+            members = [
+                archive.open(name) for name in sorted(archive.namelist()) if is_conversations(name)
+            ]
+        except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as problem:
+            raise InputError(
+                f"The zip cannot be read: {problem}.", hint="Get a fresh copy without a password."
+            ) from None
+        if not members:
+            raise InputError(
+                "The zip holds no conversations.json.", hint="Unpack it and give the file itself."
+            )
+        yield _JoinedByteStream(members)
+
+
+@contextmanager
+def _rewind(start: bytes, stream: IO[Any]) -> Iterator[IO[Any]]:
+    """Rewind the stream; a pipe is copied to a file first."""
+    if stream.seekable():
+        stream.seek(-len(start), os.SEEK_CUR)
+        yield stream
+        return
+    with tempfile.TemporaryFile() as spool:
+        spool.write(start)
+        shutil.copyfileobj(stream, spool)
+        yield spool
+
+
+def is_conversations(name: str) -> bool:
+    """Check the name of a chat export's main file."""
+    last = name.rsplit("/", 1)[-1].casefold()
+    return last.startswith("conversations") and last.endswith(".json")
+
+
+class _JoinedByteStream:
+    """Join several streams into one."""
+
+    def __init__(self, streams: list[IO[Any]]) -> None:
+        self._streams = streams
+
+    def read(self, size: int = -1) -> bytes:
+        while self._streams:
+            part = _to_bytes(self._streams[0].read(size))
+            if part:
+                return part
+            self._streams.pop(0)
+        return b""
+
+
+def _split_lines(pieces: Iterable[str]) -> Iterator[tuple[int, str] | UnreadablePiece]:
+    number = 1
+    rest = [""]
+    size = 0
+    for piece in pieces:
+        first, *others = piece.split("\n")
+        size += len(first)
+        if size <= LIMIT:
+            rest.append(first)
+        for other in others:
+            yield _join_line(number, rest, size)
+            number = number + 1
+            rest = [other]
+            size = len(other)
+    if size:
+        yield _join_line(number, rest, size)
+
+
+def _join_line(number: int, parts: list[str], size: int) -> tuple[int, str] | UnreadablePiece:
+    if size > LIMIT:
+        return UnreadablePiece(number, f"The line is longer than {LIMIT:,} characters.")
+    return number, "".join(parts)

@@ -1,0 +1,142 @@
+"""Pool of helper processes, which compute for the process that writes."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from threading import Lock, Timer
+from typing import TYPE_CHECKING
+
+from engrams.ports.read_ahead import Answer, Asked, Kept
+from engrams.text.text_caches import register_cache
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+    from engrams.upkeep.helper_process import HelperProcess
+
+_FEWEST = 400
+_SOME = 20
+"""Messages, of pieces of work one after the other, for which helpers are started; those of a piece
+for which one is asked.
+"""
+_AHEAD = 8
+"""Answers that may wait for their turn, for each helper."""
+_IDLE = 20.0
+_PATIENCE = 60.0
+"""Seconds without work after which helpers end; seconds for an answer."""
+
+
+def count_cores() -> int:
+    """Count the cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class HelperProcesses:
+    """Helpers beside this process, started by the first large work. Thread safe.
+
+    They know no store: only pure functions of what they are sent run there, and this process does
+    itself whatever a helper does not answer. So nothing depends on them but time.
+    """
+
+    def __init__(self, number: int = 1) -> None:
+        """Set up the helpers.
+
+        ``number``: processes that work on one thing, this one included; 1: no helper; 0: as many as
+        there are cores.
+        """
+        self.number = (number or count_cores()) - 1
+        """Helpers at most."""
+        self._helpers: list[HelperProcess] = []
+        self._lock = Lock()
+        self._owner = os.getpid()
+        self._used = time.monotonic()
+        self._recent = 0
+        register_cache(self)
+
+    def map_ahead(
+        self,
+        call: Callable[[Asked], Answer],
+        inputs: Iterable[tuple[Kept, Asked]],
+        size: int,
+        *,
+        apart: bool = False,
+    ) -> Iterator[tuple[Kept, Answer]]:
+        """Yield the answers in order, computed by whoever has time: see ``ReadAhead``."""
+        helpers = self._find(size)
+        if not helpers:
+            yield from ((kept, call(asked)) for kept, asked in inputs)
+            return
+        from engrams.upkeep.helper_process import begin
+
+        waiting: deque[tuple[Kept, Asked, Future[Answer]]] = deque()
+        for kept, asked in inputs:
+            waiting.append((kept, asked, begin(helpers, call, asked, apart=apart)))
+            while waiting and (waiting[0][2].done() or len(waiting) > _AHEAD * len(helpers)):
+                yield self._take(call, *waiting.popleft())
+        while waiting:
+            yield self._take(call, *waiting.popleft())
+
+    def close(self) -> None:
+        """End the helpers; later work starts new ones."""
+        with self._lock:
+            helpers = self._helpers
+            self._helpers = []
+        for helper in helpers if self._owner == os.getpid() else ():
+            helper.stop()
+
+    def cache_clear(self) -> None:
+        """End the helpers, which remember texts."""
+        self.close()
+
+    def _find(self, size: int) -> list[HelperProcess]:
+        """Return the helpers for work of this size, started where it pays."""
+        if not self.number or size < _SOME or not (self._helpers or self._is_much(size)):
+            return []
+        from engrams.upkeep.helper_process import HelperProcess
+
+        with self._lock, suppress(OSError):
+            if self._owner != os.getpid():
+                self._owner = os.getpid()  # a forked child: these are its parent's
+                self._helpers = []
+            if not self._helpers:
+                self._await_rest(_IDLE)
+            while len(self._helpers) < self.number:
+                self._helpers.append(HelperProcess())
+        self._used = time.monotonic()
+        return [*self._helpers]
+
+    def _is_much(self, size: int) -> bool:
+        """True where work, with what came right before, pays for helpers."""
+        now = time.monotonic()
+        self._recent = size + (self._recent if now - self._used < _IDLE else 0)
+        self._used = now
+        return self._recent >= _FEWEST
+
+    def _await_rest(self, seconds: float) -> None:
+        """End the helpers once nobody has used them for a while."""
+        timer = Timer(seconds, self._rest)
+        timer.daemon = True
+        timer.start()
+
+    def _rest(self) -> None:
+        left = self._used + _IDLE - time.monotonic()
+        if left > 0:
+            self._await_rest(left)
+        else:
+            self.close()
+
+    def _take(
+        self, call: Callable[[Asked], Answer], kept: Kept, asked: Asked, future: Future[Answer]
+    ) -> tuple[Kept, Answer]:
+        self._used = time.monotonic()
+        try:
+            return kept, future.result(_PATIENCE)
+        except EOFError:
+            return kept, call(asked)
+        except TimeoutError:
+            self.close()
+            return kept, call(asked)

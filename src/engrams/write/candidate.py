@@ -1,0 +1,159 @@
+"""Extracted statement passed between the steps, and its category."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection
+from dataclasses import replace
+from datetime import datetime
+from typing import Literal, TypeAlias
+
+from engrams.core import Evidence, Kind, Scope
+from engrams.frozen_data import dataclass
+from engrams.text.normalize import fold
+from engrams.text.stopwords import STOP
+from engrams.text.terms import terms
+
+Modality: TypeAlias = Literal[
+    "asserted", "hypothetical", "question", "quoted", "wish", "request", "joke"
+]
+Effect: TypeAlias = Literal["states", "changes", "ends", "corrects"]
+
+USER = "user"
+_SELF = frozenset({"user", "the user", "i", "me", "myself", "self"})
+
+
+_SPELLED = {
+    "behaviour": "behavior",
+    "behaviors": "behavior",
+    "preferences": "preference",
+    "goals": "goal",
+    "corrections": "correction",
+}
+_OF_KIND = {
+    Kind.PREFERENCE: "preference",
+    Kind.CORRECTION: "correction",
+    Kind.PROCEDURE: "behavior",
+    Kind.RULE: "behavior",
+    Kind.NEGATIVE: "behavior",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateStatement:
+    """One statement extracted from a text.
+
+    ``predicate`` is canonical (``lives_in``) or a verb's lemma. ``single``: the slot (subject,
+    predicate) holds one value at a time. ``effect``: ``states`` describes how things are,
+    ``changes`` reports the event that made them so (moved, joined), ``ends`` says they are no
+    longer so, ``corrects`` says an earlier statement was wrong. ``wrong_value``: the value that a
+    correction rejects. ``said_at``: when it was said; ``valid_from``/``valid_to``: when it is true,
+    if stated; ``effective_at``: the end of the dated span, compared with known statements.
+    ``hearsay``: the speaker is not the subject. ``covers_source``: its source says nothing else.
+    Confidence, importance and trust are 0..1. ``reason``: why it was extracted. ``origin``: its
+    first text, if a later step reworded it. ``id``: of the record that already holds it. ``avoid``:
+    what a correction asks not to do again.
+    """
+
+    text: str
+    kind: Kind = Kind.FACT
+    subject: str = ""
+    predicate: str = ""
+    object: str = ""
+    category: str = "knowledge"
+    polarity: bool = True
+    modality: Modality = "asserted"
+    effect: Effect = "states"
+    single: bool = False
+    wrong_value: str = ""
+    hearsay: bool = False
+    covers_source: bool = False
+    evidence: tuple[Evidence, ...] = ()
+    confidence: float = 0.8
+    importance: float = 0.5
+    trust: float = 1.0
+    said_at: datetime | None = None
+    valid_from: datetime | None = None
+    valid_to: datetime | None = None
+    effective_at: datetime | None = None
+    tags: tuple[str, ...] = ()
+    triggers: tuple[str, ...] = ()
+    steps: tuple[str, ...] = ()
+    prerequisites: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    extractor: str = "rules"
+    prompt: str = ""
+    reason: str = ""
+    origin: str = ""
+    id: str = ""
+    avoid: str = ""
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Ids of the records it was said in."""
+        return tuple(dict.fromkeys(item.source for item in self.evidence))
+
+    @property
+    def is_elliptic(self) -> bool:
+        """True for a bare correction, such as "no, it's Berlin"."""
+        return self.effect == "corrects" and not self.predicate
+
+    @property
+    def denies_event(self) -> bool:
+        """True where rules read that something did not happen: "I didn't move"."""
+        event = self.effect in ("changes", "ends") or self.predicate in ("left", "sold")
+        return event and not self.polarity and self.extractor == "rules"
+
+    @property
+    def key(self) -> str:
+        """Hash of text and sources: 16 hex digits."""
+        parts = (fold(self.origin or self.text), *sorted(self.sources))
+        return hashlib.blake2b(
+            "\x1f".join(parts).encode("utf-8", "surrogatepass"), digest_size=8
+        ).hexdigest()
+
+
+def owner_name(scope: Scope) -> str:
+    """Return the owner's own label.
+
+    ``alice`` for ``user/alice/project/x``.
+    """
+    return scope.owner.labels[-1]
+
+
+def canonical_subject(subject: str, scope: Scope) -> str:
+    """Replace the owner's names by ``user``.
+
+    ``alice's sister`` becomes ``user's sister``; other subjects stay as they are.
+    """
+    whole = " ".join(subject.split())
+    if fold(whole) in _SELF or fold(whole) == fold(owner_name(scope)):
+        return USER
+    head, mark, rest = whole.replace("’", "'").partition("'s ")
+    if mark and (fold(head) in _SELF or fold(head) == fold(owner_name(scope))):
+        return f"{USER}'s {rest}"
+    return whole
+
+
+def normalize_category(given: str, kind: Kind) -> str:
+    """Normalize a model's category; without one, derive it from the kind."""
+    word = " ".join(given.casefold().split())
+    return _SPELLED.get(word, word) or _OF_KIND.get(kind, "knowledge")
+
+
+def close_category(candidate: CandidateStatement, known: Collection[str]) -> CandidateStatement:
+    """Replace an unknown category by the default of the kind."""
+    if not candidate.category or candidate.category in known:
+        return candidate
+    return replace(candidate, category=_OF_KIND.get(candidate.kind, "knowledge"))
+
+
+def covers_text(text: str, candidate: CandidateStatement) -> bool:
+    """True if the candidate's quote is all the text says."""
+    quoted = set(terms(candidate.evidence[0].quote)) if candidate.evidence else set()
+    return not any(word not in quoted and word not in STOP for word in terms(text))
+
+
+def drop_tags(candidate: CandidateStatement) -> CandidateStatement:
+    """Return a candidate without the tags that nobody asked for."""
+    return replace(candidate, tags=()) if candidate.tags else candidate

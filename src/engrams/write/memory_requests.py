@@ -1,0 +1,280 @@
+"""Requests about memory itself, in words of six languages. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from engrams.text.late_patterns import holds_any, late_pattern
+from engrams.text.normalize import fold
+from engrams.text.stopwords import STOP
+from engrams.text.terms import tokens
+
+_HEAD = _TAIL = 4000
+"""Characters at both ends of a text that are read."""
+
+# A request ends here: "don't save this file" speaks of a file.
+_END = (
+    r"(?=\s*(?:$|[.!?,;:()\n。，、！？：；-]|please\b|thanks\b|anywhere\b|at"
+    r" all\b|but\b|because\b|since\b|and\b"
+    r"|(?:in|to) (?:your|the) (?:memory|history|notes|logs?)\b"
+    r"|bitte\b|ab\b|auf\b|weil\b|denn\b|und\b|por favor\b|porque\b|pero\b|y\b|en (?:tu|su)"
+    r" memoria\b"
+    r"|s'il\b|stp\b|svp\b|parce\b|car\b|mais\b|et\b|dans (?:ta|votre) memoire\b))"
+)
+# No line break in the blanks: it is a start itself, and a run of them must not be read from each.
+_START = r"(?:^|[.!?:;,(\n-])[^\S\n]*"
+_NO_SUBJECT = "".join(
+    rf"(?<!\b{word} )"
+    for word in ("i", "we", "you", "they", "he", "she", "it", "who", "why", "that")
+)
+_VERB = r"(?:save|store|remember|record|memori[sz]e|log)"
+_THING = (
+    r"(?:any of (?:this|that|it)|(?:this|that|it|the following|anything i (?:say|said|tell you|told"
+    r" you)|our (?:chat|conversation))"
+    r"|(?:this|that|my(?: last| next)?)(?: next| last)?"
+    r" (?:message|chat|conversation|part|bit|one|information|info|secret|words?)"
+    r"|what (?:follows|i(?:'m| am)? (?:say|said|tell|told|write|wrote|about to|going"
+    r" to|just)[^.!?\n]{0,40}))"
+)
+_ABOUT = r"that (?:i|we|my|our|he|she|they)\b"
+
+_ENGLISH = (
+    rf"(?<![\w']){_NO_SUBJECT}(?:do not|don't|dont|never) (?:ever )?(?:{_VERB}"
+    rf" (?:{_THING}{_END}|{_ABOUT})|keep (?:any of )?this{_END}"
+    rf"|(?:keep|make) a (?:note|record) of (?:this|that|it)\b|write (?:any of )?(?:this|that|it)"
+    rf" down\b)"
+    rf"|{_START}(?:please )?(?:do not|don't|dont) {_VERB}\s*:"
+    rf"|\b(?:please|(?:can|could|would|will) you)(?: please)? not {_VERB}"
+    rf" (?:{_THING}{_END}|{_ABOUT})"
+    rf"|\bi(?:'d| would) rather you (?:didn't|did not) {_VERB} {_THING}{_END}"
+    r"|\b(?:this|that|it) (?:should(?: not|n't)|must(?: not|n't)) be"
+    r" (?:saved|stored|remembered|recorded|logged)\b"
+    rf"|{_START}(?:please )?not (?:to be (?:saved|stored|remembered|recorded|logged)|for the"
+    rf" record){_END}"
+    rf"|{_START}(?:but )?(?:(?:this is|strictly|just|completely|totally|speaking) )*off the"
+    rf" record{_END}"
+    r"|\b(?:this|that|it|all of this)(?:'s| is| stays| must stay| has to stay| should stay)?(?:"
+    r" \w+)? off the record\b"
+    rf"|{_NO_SUBJECT}(?:(?<=you to )|(?<!\bto ))\b(?:keep|leave) (?:all )?(?:this|that|it)(?: \w+)?"
+    r" (?:off the record\b"
+    r"|between (?:us|you and me|the two of us|ourselves)\b|to yourself\b)"
+    r"|\b(?:this|that|it)(?:'s| is| stays| remains| must stay| has to stay| should stay)(?: \w+)?"
+    r" between (?:us|you and me|the two of us)\b"
+    r"|^\W*(?:just |strictly |only )?between (?:us|you and me)\s*[:,;-]"
+)
+_GERMAN = (
+    r"\b(?:speicher[en]?|merke?n?|notier[en]?|protokollier[en]?|behalte?n?|schreibe?n?)(?:"
+    r" (?:sie|dir|du))?(?: bitte)?"
+    r" (?:das|dies|es|folgendes|das folgende|diese nachricht|was ich[^.!?\n]{0,40})(?:"
+    r" (?:hier|jetzt|bitte|alles|aber))*"
+    rf" (?:nicht|nirgends|nirgendwo){_END}"
+    rf"|{_START}(?:(?:bitte|das|dies|es|aber|und|ja|jetzt|hier|alles|folgendes|diese nachricht)"
+    r" )*(?:nicht|nirgends)"
+    rf" (?:ab)?(?:speichern|merken|notieren|aufzeichnen|protokollieren|behalten|festhalten|aufschreiben){_END}"
+    r"|\bbleibt (?:bitte |aber |das )?(?:strikt |nur )?(?:unter|zwischen) uns\b"
+    rf"|{_START}(?:nur |ganz )?unter uns(?: gesagt)?\s*[:,;-]"
+    r"|\bbehalte? (?:das|es|dies) (?:bitte )?fur dich\b"
+)
+_SPANISH = (
+    r"\bno (?:me )?(?:(?:lo|la|los|las)"
+    r" )?(?:guardes?|recuerdes?|memorices?|registres?|anotes?|almacenes?|apuntes?|grabes?|conserves?)"
+    r"(?: (?:esto|eso|nada(?: de (?:esto|eso))?|este mensaje|lo siguiente|lo"
+    rf" que[^.!?\n]{{0,40}}))?{_END}"
+    r"|\b(?:queda|quede|quedar|quedara|queda esto)(?: \w+)? entre (?:nosotros|nosotras|tu y yo)\b"
+    rf"|{_START}entre (?:nosotros|tu y yo)\s*[:,;-]"
+)
+_FRENCH_SUBJECTS = "".join(
+    rf"(?<!\b{word} )"
+    for word in (
+        "je",
+        "tu",
+        "il",
+        "elle",
+        "on",
+        "nous",
+        "vous",
+        "ils",
+        "elles",
+        "qui",
+        "ca",
+        "cela",
+    )
+)
+_FRENCH = (
+    rf"{_FRENCH_SUBJECTS}\b(?:ne |n')(?:(?:le|la|les) |l'|te"
+    r" )?(?:retiens|retenez|memorise[sz]?|garde[sz]?|sauvegarde[sz]?|note[sz]?"
+    r"|enregistre[sz]?|conserve[sz]?|stocke[sz]?|souviens) (?:pas|rien|jamais)"
+    rf"(?: (?:de )?(?:ca|cela|ceci|ce message|tout ca|ce qui suit|ce que[^.!?\n]{{0,40}}))?{_END}"
+    rf"|{_START}(?:a )?ne pas"
+    r" (?:enregistrer|retenir|sauvegarder|memoriser|garder|noter|conserver|stocker)(?:"
+    r" (?:ca|cela|ceci|ce message))?"
+    rf"{_END}"
+    r"|\b(?:reste|restera|rester)(?: \w+)? entre nous\b"
+    rf"|{_START}entre nous\s*[:,;-]"
+    r"|\bgarde[sz]? (?:ca|cela|ceci) pour (?:toi|vous)\b|\bgarde[sz]?-le pour (?:toi|vous)\b"
+)
+_CHINESE = (
+    r"(?:不要|别|別|请勿|請勿|勿|不许)(?:把(?:这|這|此|它|我|以下|下面)[^，。,.!?\n]{0,8})?"
+    r"(?:记住|记录|保存|存储|储存|记下|存下|存档|記住|記錄|儲存|記下|存檔)(?:下来|下來)?(?:这|這|此|它|以下|下面|本)?(?:些|个|個|件|条|條|段)?"
+    r"(?:话|話|事|消息|信息|内容|內容|对话|對話)?(?=\s*(?:$|[，。、,.!?:;()\n-]|吧|了|哦|啊|喔))"
+    r"|(?:我们|我們|咱们|你我|咱俩)(?:之间|之間|俩)的?(?:秘密|知道)|你知我知"
+)
+_JAPANESE = (
+    r"(?<!ファイルを)(?<!ファイルは)(?<!画像を)(?<!画像は)(?<!写真を)(?<!写真は)(?<!文書を)(?<!データを)(?<!変更を)"
+    r"(?:保存|記録|記憶|メモ)は?(?:しないで|せずに)"
+    r"|覚え(?:てい|ておか|とか)?ないで|(?:記録|メモリ|履歴)には?残さないで"
+    r"|オフレコ(?:で(?!聞|言われ)|だ|です|に|ね|:|、)|ここだけの話|内緒(?:にして|でお願い|だよ|ね)"
+)
+_REQUEST = late_pattern("|".join((_ENGLISH, _GERMAN, _SPANISH, _FRENCH, _CHINESE, _JAPANESE)))
+
+# Every request holds a word of each of a row's groups: most messages hold none, and looking for
+# words is cheaper than matching.
+_NECESSARY = (
+    (("off the record", "between ", "to yourself", "unter uns", "zwischen uns", "fur dich", "entre ", "pour toi", "pour vous"),),
+    (("not", "n't", "dont", "never"), ("save", "stor", "remember", "record", "memori", "log", "keep", "note", "write")),
+    (("nicht", "nirgend"), ("speicher", "merk", "notier", "protokollier", "behalt", "schreib", "aufzeichn", "festhalt")),
+    (("no ",), ("guard", "recuerd", "memoric", "registr", "anot", "almacen", "apunt", "grab", "conserv")),
+    (("pas", "rien", "jamais"), ("reten", "retien", "memoris", "gard", "note", "enregistr", "conserv", "stock", "souvien")),
+)  # fmt: skip
+_UNSPACED = late_pattern("[\u3040-\u30ff\u3400-\u9fff]")
+
+# "My boss said don't save this": right before the words, with a subject that is not the writer.
+_REPORTED = late_pattern(
+    r"\b(?:said|says?|saying|told|tells|asked|asks|wants?|wanted|warned|wrote|writes|reads|insisted|reminded|ordered|begged)"
+    r"(?: (?:me|us|him|her|them|everyone|you))?(?: (?:to|that|not to))?[\s:,\"'-]*$"
+    r"|\b(?:sagte|sagt|gesagt|meinte|meint|bat|schrieb|schreibt)(?: (?:mir|uns))?[\s:,\"-]*$"
+    r"|\b(?:dijo|dice|dijeron|pidio|escribio)(?: que)?[\s:,\"-]*$"
+    r"|\b(?:a dit|dit|disait|a demande|ecrit)(?: (?:de|que))?[\s:,\"-]*$"
+    r"|(?:说|說|讲|告诉|告訴|叫|让|讓|要求)(?:我|我们|我們|他|她|大家)?[\s:,，\"-]*$"
+)
+_OWN_WORDS = late_pattern(
+    r"\b(?:i|we)(?:'ve| have| had)? (?:already |just"
+    r" )?(?:said|say|told|tell|asked|ask|want|wanted)\b[^.!?\n]*$"
+    r"|\b(?:ich|yo|je|j'ai)\b[^.!?\n]{0,20}$|我(?:已经)?(?:说|說|跟你说|告诉你)[^。！？\n]{0,6}$"
+)
+_REPORTED_AFTER = late_pattern(
+    r"(?:ください|下さい|ね|よ|欲しい|ほしい)*[」』\"]?\s*(?:と|って)(?:言|い[わっう]|書|頼|注意|指示)"
+)
+_BARE = 100
+_POLITE = frozenset(
+    (
+        "please",
+        "thanks",
+        "thank",
+        "bitte",
+        "danke",
+        "merci",
+        "plait",
+        "svp",
+        "stp",
+        "favor",
+        "gracias",
+        "ください",
+    )
+)
+_QUOTES = (('"', '"'), ("«", "»"), ("「", "」"), ("『", "』"))
+_CONTROL = late_pattern(
+    r"\b(?:(?:do not|don't|dont|never|please don't)"
+    r" (?:save|remember|store|record|memorize|memorise|log|keep) (?:this|that"
+    r"|it|any of (?:this|that|it)"
+    r"|what i|anything|my (?:last )?(?:message|words?)|our (?:chat|conversation))"
+    r"|forget (?:that|this|it|everything|all|what i|about (?:that|this|it|what|my)|my|the"
+    r" (?:last|fact|thing|part))"
+    r"|(?:delete|erase|remove|clear|wipe|purge) (?:(?:all |everything )?(?:of"
+    r" )?(?:my|your|the|that|this) )?"
+    r"(?:memor(?:y|ies)|everything you (?:know|remember))"
+    r"|what (?:do|did|can) you (?:know|remember|recall|have stored)|what have you"
+    r" (?:stored|saved|remembered|learned)"
+    r"|(?:show|list|print|tell) me (?:what you (?:know|remember)|(?:all )?(?:my|your|the) (?:stored"
+    r" )?memor(?:y|ies))"
+    r"|(?:turn|switch) (?:on|off) (?:your |the )?(?:memory|recall)"
+    r"|off the record"
+    r"|(?:vergiss|losche) (?:das|alles|was)|merk dir (?:das|dies) nicht|was weisst du uber mich"
+    r"|olvida (?:eso|esto|lo que|todo)|no (?:guardes|recuerdes) (?:esto|eso)|que"
+    r" (?:sabes|recuerdas) (?:de|sobre) mi"
+    r"|oublie (?:ca|cela|tout|ce que)|ne (?:retiens|memorise|garde) pas|que sais-tu (?:de|sur)"
+    r" moi)\b"
+    r"|(?:忘记|忘掉|忘了)(?:这|那|我|刚才|所有)|(?:不要|别)(?:记住|记录|保存)|你(?:还)?记得(?:我)?(?:什么|哪些)"
+)
+# Every request about memory holds one of them.
+_CONTROLLING = (
+    "forget", "memor", "record", "remember", "recall", "store", "save ", "log ", "keep ", "you know", "have you ", "everything you ",
+    "vergiss", "losche", "merk dir", "uber mich", "olvida", "guardes", "recuerd", "sabes", "oublie", "retiens", "garde pas", "sais-tu",
+    "忘", "记", "保存",
+)  # fmt: skip
+_NEVER_FORGET = late_pattern(
+    r"\b(?:don't|dont|do not|never|can't|won't|didn't|not) forget\b|不要忘|别忘"
+)
+
+
+def is_control(text: str) -> bool:
+    """True for a request about memory itself, such as "forget that"."""
+    folded = fold(text[:2000])
+    if "forget" in folded or "忘" in folded:
+        folded = _NEVER_FORGET.sub(" ", folded)
+    return holds_any(folded, _CONTROLLING) and _CONTROL.search(folded) is not None
+
+
+def forbids_storage(text: str) -> bool:
+    """True if the text asks that it be not saved.
+
+    Such as "off the record"; quoted or reported requests and ordinary talk about saving do not
+    count.
+    """
+    parts = (text,) if len(text) <= _HEAD + _TAIL else (text[:_HEAD], text[-_TAIL:])
+    return any(_is_request(part) for part in parts)
+
+
+def is_bare_request(text: str) -> bool:
+    """True for such a request alone, about what was said before."""
+    left = _REQUEST.sub(" ", fold(text))
+    return len(text) <= _BARE and not [
+        word for word in tokens(left) if word not in STOP and word not in _POLITE and word.isalnum()
+    ]
+
+
+def mark_unsaved(said: Iterable[tuple[str, str]], *, after: bool = False) -> list[bool]:
+    """Mark messages that ask not to be saved, and their answers.
+
+    ``said``: role and text of each. ``after``: the message before the first one asked so.
+    """
+    marks = []
+    for role, text in said:
+        if role != "assistant":
+            after = role in ("user", "") and forbids_storage(text)
+        marks.append(after)
+    return marks
+
+
+def _is_request(text: str) -> bool:
+    folded = fold(text).strip()
+    if not _may_ask(folded):
+        return False
+    if folded[:1] == folded[-1:] == '"' and folded.count('"') == 2:
+        folded = folded[1:-1]
+    return any(
+        not _is_told(folded, found.start(), found.end()) for found in _REQUEST.finditer(folded)
+    )
+
+
+def _may_ask(folded: str) -> bool:
+    """False for a text without the words that every request holds."""
+    for groups in _NECESSARY:
+        if all(holds_any(folded, group) for group in groups):
+            return True
+    return not folded.isascii() and _UNSPACED.search(folded) is not None
+
+
+def _is_told(text: str, start: int, end: int) -> bool:
+    """True for words of somebody else: quoted, or after "said"."""
+    start += len(text[start:end]) - len(text[start:end].lstrip(" .!?:;,(\n-"))
+    before = text[:start]
+    for open_, close in _QUOTES:
+        inside = (
+            before.count(open_) % 2 if open_ == close else before.count(open_) > before.count(close)
+        )
+        if inside and close in text[end:]:
+            return True
+    if _REPORTED_AFTER.match(text, end):
+        return True
+    return bool(_REPORTED.search(before[-200:])) and not _OWN_WORDS.search(before[-200:])

@@ -1,0 +1,335 @@
+"""Patterns of ``secrets``: family, required literals, pattern.
+
+One of the literals must occur; the group ``v`` is the secret.
+"""
+
+from __future__ import annotations
+
+from engrams.text.vocabulary import read_vocabulary
+from engrams.text.word_list import word_set
+
+_W = r"(?<![\w-])"
+_E = r"(?![\w])"
+
+# Families with a fixed prefix.
+RULES: tuple[tuple[str, tuple[str, ...], str], ...] = (
+    (
+        "aws-access-key",
+        ("AKIA", "ASIA", "ABIA", "ACCA"),
+        rf"{_W}(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{{16}}{_E}",
+    ),
+    (
+        "aws-secret-key",
+        ("aws", "AWS"),
+        (
+            r"(?i:aws_?(?:secret)?_?(?:access)?_?key)['\"]?\s{0,4}[:=]{1,2}\s{0,4}['\"]?(?P<v>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"
+        ),
+    ),
+    (
+        "aws-secret-key",
+        ("AKIA", "ASIA", "aws", "AWS"),
+        (r"(?i:secret)[^\n]{0,24}?(?<![A-Za-z0-9/+=])(?P<v>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"),
+    ),
+    ("aws-session", ("FwoG", "IQoJ"), rf"{_W}(?:FwoG|IQoJ)[A-Za-z0-9/+=]{{80,2000}}+"),
+    ("amazon-mws", ("amzn.mws.",), r"amzn\.mws\.[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}"),
+    ("gcp-api-key", ("AIza",), rf"{_W}AIza[\w-]{{35}}{_E}"),
+    ("gcp-oauth", ("ya29.",), r"\bya29\.[\w-]{20,2000}+"),
+    ("gcp-client-secret", ("GOCSPX-",), r"GOCSPX-[\w-]{28}"),
+    ("azure-storage", ("AccountKey=",), r"AccountKey=(?P<v>[A-Za-z0-9+/]{80,90}={0,2})"),
+    ("azure-client-secret", ("Q~",), rf"{_W}[\w.~-]{{3}}[0-9]Q~[\w.~-]{{31,34}}{_E}"),
+    ("azure-sas", ("sig=",), r"[?&]sig=(?P<v>[A-Za-z0-9%/+]{43,120}+)"),
+    ("azure-devops", ("AZDO",), r"[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}"),
+    (
+        "github-token",
+        ("ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
+        rf"{_W}gh[pousr]_[A-Za-z0-9]{{36,255}}+",
+    ),
+    ("github-pat", ("github_pat_",), r"github_pat_[A-Za-z0-9_]{22,255}+"),
+    (
+        "gitlab-token",
+        ("glpat-", "glptt-", "gldt-", "glrt-", "glcbt-", "glsoat-"),
+        r"\bgl(?:pat|ptt|dt|rt|cbt|soat)-[\w.-]{20,300}+",
+    ),
+    (
+        "slack-token",
+        ("xoxb-", "xoxp-", "xoxa-", "xoxs-", "xoxr-", "xoxe"),
+        r"\bxox[abeprs][.-][\w-]{10,250}+",
+    ),
+    ("slack-app-token", ("xapp-",), r"\bxapp-\d-[\w-]{10,250}+"),
+    (
+        "slack-webhook",
+        ("hooks.slack.com/",),
+        r"hooks\.slack\.com/(?:services|workflows|triggers)/[\w/]{20,120}+",
+    ),
+    (
+        "stripe-key",
+        ("sk_live_", "sk_test_", "rk_live_", "rk_test_"),
+        r"\b[sr]k_(?:live|test)_[A-Za-z0-9]{16,250}+",
+    ),
+    ("stripe-webhook", ("whsec_",), r"\bwhsec_[A-Za-z0-9+/=]{24,100}+"),
+    ("anthropic-key", ("sk-ant-",), r"\bsk-ant-[\w-]{20,250}+"),
+    (
+        "openai-key",
+        ("sk-",),
+        (
+            r"(?<![\w-])sk-(?:proj-|svcacct-|admin-|None-|or-v1-)?(?=[\w-]{0,200}\d)(?=[\w-]{0,200}[A-Za-z])[\w]{20,200}[\w-]{0,100}+"
+        ),
+    ),
+    ("openai-key", ("T3BlbkFJ",), r"\bsk-[\w-]{10,150}T3BlbkFJ[\w-]{10,150}+"),
+    (
+        "huggingface-token",
+        ("hf_", "api_org_"),
+        (
+            rf"{_W}(?:hf_|api_org_)[A-Za-z]{{34}}{_E}|{_W}hf_(?=[A-Za-z0-9]{{0,60}}\d)[A-Za-z0-9]{{30,60}}{_E}"
+        ),
+    ),
+    ("groq-key", ("gsk_",), rf"{_W}gsk_[A-Za-z0-9]{{40,80}}{_E}"),
+    ("xai-key", ("xai-",), rf"{_W}xai-[A-Za-z0-9]{{60,120}}{_E}"),
+    ("replicate-token", ("r8_",), rf"{_W}r8_[A-Za-z0-9]{{37}}{_E}"),
+    ("perplexity-key", ("pplx-",), rf"{_W}pplx-[A-Za-z0-9]{{32,64}}{_E}"),
+    ("npm-token", ("npm_",), rf"{_W}npm_[A-Za-z0-9]{{36}}{_E}"),
+    ("pypi-token", ("pypi-AgE",), r"pypi-AgE[\w-]{50,500}+"),
+    ("rubygems-key", ("rubygems_",), r"rubygems_[0-9a-f]{48}"),
+    ("docker-token", ("dckr_pat_", "dckr_oat_"), r"dckr_[po]at_[\w-]{20,80}+"),
+    ("twilio-key", ("SK", "AC"), rf"{_W}(?:SK|AC)[0-9a-f]{{32}}{_E}"),
+    ("sendgrid-key", ("SG.",), rf"{_W}SG\.[\w-]{{16,32}}\.[\w-]{{16,64}}+"),
+    ("mailgun-key", ("key-",), rf"{_W}key-[0-9a-f]{{32}}{_E}"),
+    ("mailchimp-key", ("-us",), rf"{_W}[0-9a-f]{{32}}-us[0-9]{{1,2}}{_E}"),
+    ("jwt", ("eyJ",), r"(?<![\w.-])eyJ[\w-]{8,4000}+\.eyJ[\w-]{8,8000}+\.[\w-]{8,2000}+"),
+    (
+        "private-key",
+        ("PRIVATE KEY",),
+        (
+            r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----(?:(?!-----END)[\s\S]){0,20000}+(?:-----END "
+            r"(?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----)?"
+        ),
+    ),
+    ("putty-key", ("PuTTY-User-Key-File",), r"PuTTY-User-Key-File-\d[\s\S]{20,8000}"),
+    ("age-key", ("AGE-SECRET-KEY-1",), r"AGE-SECRET-KEY-1[0-9A-Z]{58}"),
+    (
+        "url-password",
+        ("://",),
+        (
+            r"(?<![\w+.-])[A-Za-z][A-Za-z0-9+.-]{1,20}+://[^\s/:@'\"<>]{0,100}+:(?P<v>(?!\$|\{|<|\*|%[({]|(?:password|pass|pwd"
+            r"|passwd)@)[^\s/@'\"<>]{3,200}+)@(?=[\w\[])"
+        ),
+    ),
+    (
+        "odbc-password",
+        ("Server=", "server=", "Data Source=", "Host=", "host=", "Driver="),
+        (r"(?i:(?:^|[;\s\"'])(?:password|pwd))=(?P<v>(?![{$<*])[^;\s\"']{3,200}+)(?=[;\s\"']|$)"),
+    ),
+    ("digitalocean-token", ("dop_v1_", "doo_v1_", "dor_v1_"), r"\bdo[por]_v1_[0-9a-f]{64}"),
+    (
+        "shopify-token",
+        ("shpat_", "shpca_", "shppa_", "shpss_"),
+        r"\bshp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}",
+    ),
+    (
+        "square-token",
+        ("sq0atp-", "sq0csp-", "EAAA"),
+        rf"{_W}(?:sq0(?:atp|csp)-[\w-]{{22,43}}|EAAA[\w-]{{60}}){_E}",
+    ),
+    (
+        "braintree-token",
+        ("access_token$",),
+        r"access_token\$(?:production|sandbox)\$[0-9a-z]{16}\$[0-9a-f]{32}",
+    ),
+    ("telegram-token", (":AA",), rf"{_W}[0-9]{{8,10}}:AA[\w-]{{32,34}}{_E}"),
+    ("discord-token", (".",), rf"{_W}[MNO][A-Za-z0-9]{{23,27}}\.[\w-]{{6}}\.[\w-]{{27,40}}{_E}"),
+    (
+        "discord-webhook",
+        ("/api/webhooks/",),
+        r"discord(?:app)?\.com/api/webhooks/\d{17,20}/[\w-]{60,80}+",
+    ),
+    ("databricks-token", ("dapi",), rf"{_W}dapi[0-9a-f]{{32}}(?:-\d)?{_E}"),
+    ("newrelic-key", ("NRAK-", "NRJS-"), r"\bNR(?:AK-[A-Z0-9]{27}|JS-[0-9a-f]{19})"),
+    (
+        "grafana-token",
+        ("glsa_", "glc_"),
+        r"\b(?:glsa_[A-Za-z0-9]{32}_[0-9a-f]{8}|glc_[A-Za-z0-9+/]{32,400}={0,2})",
+    ),
+    ("sentry-token", ("sntrys_", "sntryu_"), r"\bsntry[su]_[A-Za-z0-9+/=_-]{40,300}+"),
+    ("linear-key", ("lin_api_", "lin_oauth_"), r"\blin_(?:api|oauth)_[A-Za-z0-9]{40,64}"),
+    (
+        "notion-token",
+        ("ntn_", "secret_"),
+        rf"{_W}(?:ntn_[A-Za-z0-9]{{40,50}}|secret_[A-Za-z0-9]{{43}}){_E}",
+    ),
+    ("airtable-token", ("pat",), rf"{_W}pat[A-Za-z0-9]{{14}}\.[0-9a-f]{{64}}{_E}"),
+    (
+        "doppler-token",
+        ("dp.pt.", "dp.st.", "dp.ct.", "dp.sa."),
+        r"\bdp\.(?:pt|st|ct|sa)\.(?:[\w-]{2,35}\.)?[A-Za-z0-9]{40,44}",
+    ),
+    ("vault-token", ("hvs.", "hvb."), rf"{_W}hv[sb]\.[\w-]{{24,300}}+"),
+    ("terraform-token", (".atlasv1.",), r"\b[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{60,70}"),
+    ("heroku-key", ("HRKU-",), r"\bHRKU-[\w-]{36,64}"),
+    ("postman-key", ("PMAK-",), r"\bPMAK-[0-9a-f]{24}-[0-9a-f]{34}"),
+    ("dropbox-token", ("sl.",), rf"{_W}sl\.(?:u\.)?[\w-]{{130,1500}}+"),
+    ("facebook-token", ("EAA",), rf"{_W}EAA[A-Z][A-Za-z0-9]{{100,300}}+"),
+    (
+        "supabase-token",
+        ("sbp_", "sb_secret_"),
+        rf"{_W}(?:sbp_[0-9a-f]{{40}}|sb_secret_[\w-]{{20,60}}){_E}",
+    ),
+    ("planetscale-token", ("pscale_",), r"\bpscale_(?:tkn|pw|oauth)_[\w.-]{32,64}"),
+    ("pulumi-token", ("pul-",), rf"{_W}pul-[0-9a-f]{{40}}{_E}"),
+    ("fly-token", ("fm2_", "fo1_"), r"\b(?:fm2_[A-Za-z0-9+/]{80,2000}={0,3}|fo1_[\w-]{43})"),
+    ("atlassian-token", ("ATATT3", "ATCTT3"), r"\bAT[AC]TT3[\w=-]{60,400}+"),
+    ("figma-token", ("figd_",), r"\bfigd_[\w-]{38,60}"),
+    ("cloudflare-key", ("v1.0-",), r"\bv1\.0-[0-9a-f]{24}-[0-9a-f]{146}"),
+    (
+        "netrc",
+        ("machine ",),
+        r"\bmachine\s+\S{1,200}\s+login\s+\S{1,200}\s+password\s+(?P<v>\S{1,200})",
+    ),
+    (
+        "curl-user",
+        ("curl",),
+        r"\bcurl\b[^\n]{0,300}?\s(?:-u|--user)\s+['\"]?[^\s:'\"$]{1,80}:(?P<v>(?![$<{])[^\s'\"]{3,120})",
+    ),
+    ("kube-key", ("client-key-data",), r"client-key-data:\s*(?P<v>[A-Za-z0-9+/=]{40,8000}+)"),
+)
+
+PASSWORD_WORDS = (
+    "passw",
+    "passwort",
+    "kennwort",
+    "passphrase",
+    "passcode",
+    "pwd",
+    "contrase",
+    "clave",
+    "mot de passe",
+    "密码",
+    "密碼",
+    "口令",
+    "パスワード",
+)
+
+_NAMES = (
+    r"(?:api|app|auth|access|client|account|private|secret|service|master|encryption|signing|bot|webhook|refresh|session|admin"
+    r"|root|db|database)"
+)
+_OBJECT = r"(?:pass(?:word|phrase|code)|pwd|passwd|pw)"
+_END = r"(?=[\s.,;!?)。，；！]|$)"
+
+# Families recognised by the words around them, ignoring case: (family, literals, pattern, check of
+# the value).
+PROSE: tuple[tuple[str, tuple[str, ...], str, str], ...] = (
+    (
+        "bearer-token",
+        ("bearer ",),
+        r"\bbearer\s+(?P<v>(?![<{$\[])(?=[\w.~+/-]{0,200}\d)[\w.~+/-]{20,4000}+=*)",
+        "",
+    ),
+    (
+        "basic-auth",
+        ("basic ",),
+        r"\bauthorization['\"]?\s*[:=]\s*['\"]?basic\s+(?P<v>[A-Za-z0-9+/]{8,400}+={0,2})",
+        "",
+    ),
+    (
+        "cookie",
+        ("cookie:",),
+        r"\b(?:set-)?cookie:\s*[\w-]{0,40}(?:sess|token|auth|sid)[\w-]{0,40}=(?P<v>[\w%.+/-]{16,2000}+)",
+        "",
+    ),
+    (
+        "assigned-secret",
+        ("key", "token", "secret", "credential"),
+        (
+            rf"(?<![a-z])(?:[\w]{{1,30}}[_-])?(?:{_NAMES}[_\- ]?)?(?:api[_\- ]?key|secret(?:[_\- ]?key)?|token|access[_\- ]?key"
+            rf"|private[_\- ]?key|auth[_\- ]?key|credentials?)"
+            r"(?:[_-]\w{1,20})?['\"]?\s{0,3}(?::=|=>|[:=]|\bis\b|\blautet\b|\best\b|\bes\b)\s{0,3}(?P<v>\"[^\"\s]{8,400}\""
+            r"|'[^'\s]{8,400}'|`[^`\s]{8,400}`|[\w+/.~=-]{16,400}+)"
+        ),
+        "random",
+    ),
+    (
+        "assigned-password",
+        (),
+        (
+            rf"(?<![a-z])(?:[\w-]{{1,30}}[_-])?{_OBJECT}['\"]?\s{{0,3}}(?::=|=>|=(?!=))\s{{0,3}}(?P<v>\"[^\"\n]{{4,120}}\""
+            rf"|'[^'\n]{{4,120}}'|[^\s\"',;)]{{4,120}}+)"
+        ),
+        "assigned",
+    ),
+    (
+        "stated-password",
+        (),
+        (
+            rf"\b{_OBJECT}\b['\"]?\s{{0,2}}[:：]\s{{0,3}}(?P<v>\"[^\"\n]{{3,80}}\"|'[^'\n]{{3,80}}'|[^\s\"',;)]{{3,80}}+)"
+        ),
+        "assigned",
+    ),
+    (
+        "spoken-password",
+        (),
+        (
+            rf"\b(?:my|our|the|his|her|their|your|whose|[\w-]{{2,20}}'s|wi-?fi|login|admin|root|account|email|bank|laptop|phone"
+            rf"|vault)\s+(?:[\w-]{{1,20}}\s+){{0,2}}?{_OBJECT}s?"
+            r"(?:\s+(?:for|to|of|at|on)\s+[\w' .-]{1,40}?)?\s+(?:(?:has been |was |is )?changed to|is|was|=|will be)\s*:?\s+(?:now "
+            r"|still |just )?(?P<v>\"[^\"\n]{3,80}\"|'[^'\n]{3,80}'|`[^`\n]{3,80}`|\S{3,80}+)"
+        ),
+        "spoken",
+    ),
+    (
+        "spoken-password",
+        ("passw", "kennwort"),
+        (
+            r"\b(?:passwort|kennwort)\b(?:\s+(?:für|fürs|zum|vom|von|im)\s+[\w .-]{1,40}?)?\s*(?::|\s(?:ist|lautet"
+            r"|heißt)\b)\s{0,2}:?\s*(?P<v>\"[^\"\n]{3,80}\"|\S{3,80}+)"
+        ),
+        "spoken",
+    ),
+    (
+        "spoken-password",
+        ("contrase", "clave"),
+        (
+            r"\b(?:contraseña|contrasena|(?:mi|la|nuestra) clave)\b(?:\s+(?:de|del|para|en)\s+[\w .-]{1,40}?)?\s*(?::|\s(?:es"
+            r"|era)\b)\s{0,2}:?\s*(?P<v>\"[^\"\n]{3,80}\"|\S{3,80}+)"
+        ),
+        "spoken",
+    ),
+    (
+        "spoken-password",
+        ("mot de passe",),
+        (
+            r"\bmot de passe\b(?:\s+(?:de|du|pour|d')\s*[\w .-]{1,40}?)?\s*(?::|\sest\b)\s{0,2}:?\s*(?P<v>\"[^\"\n]{3,80}\""
+            r"|«[^»\n]{3,80}»|\S{3,80}+)"
+        ),
+        "spoken",
+    ),
+    (
+        "spoken-password",
+        ("密码", "密碼", "口令", "パスワード"),
+        (
+            r"(?:密码|密碼|口令|パスワード)\s*(?:是|为|為|：|:|は|設定为|改成了?|换成了?)\s*[「“\"']?(?P<v>[!-~]{3,80}+)"
+        ),
+        "spoken",
+    ),
+    (
+        "pin",
+        ("pin", "cvv", "cvc"),
+        (
+            r"\b(?:my|our|the|card|sim|bank|door|alarm)\s+(?:[\w-]{1,20}\s+){0,2}?(?:pin(?:\s?code)?|cvv"
+            r"|cvc)(?:\s+for\s+[\w ]{1,30}?)?(?:\s+is|\s*[:=])\s*(?P<v>\d{3,8})"
+        )
+        + _END,
+        "numeric",
+    ),
+    (
+        "seed-phrase",
+        ("seed phrase", "recovery phrase", "mnemonic"),
+        (
+            r"\b(?:(?:seed|recovery|backup) phrase|mnemonic)\b[^\n:]{0,30}(?::"
+            r"|\bis\b)\s*['\"]?(?P<v>(?:[a-z]{3,8}[ ,]{1,2}){11,23}[a-z]{3,8})"
+        ),
+        "",
+    ),
+)
+
+# Remarks about a password, not passwords.
+PLAIN = word_set(read_vocabulary(__file__, "plain"))

@@ -1,0 +1,147 @@
+"""What was gathered of a view grows with what is added, loses what ends, and is gathered anew after
+anything else.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+from tests.index.test_index import DIMENSION, NOW, OWNER, corpus, filled, row, seek
+
+from engrams.core import Kind
+from engrams.index import IndexRow, OwnerSearchIndex, candidate_view
+from engrams.ports import CandidatePool, PositionedIds, ScopeReach
+
+TERMS = [(3, 1.0), (7, 1.0)]
+SEEKS = (
+    seek(),
+    seek(kinds=(Kind.TURN,)),
+    seek(reach=ScopeReach(OWNER, (OWNER,))),
+    seek(history=True),
+)
+
+
+def same(one: CandidatePool, other: CandidatePool) -> None:
+    """Two pools tell the same of the same candidates."""
+    assert list(one.ids) == list(other.ids) and dict(one.ids.places) == dict(other.ids.places)
+    for each in fields(CandidatePool):
+        left = getattr(one, each.name)
+        right = getattr(other, each.name)
+        if isinstance(left, np.ndarray) and each.name not in ("sessions", "voice"):
+            np.testing.assert_allclose(left, right, atol=1e-5, err_msg=each.name)
+
+
+def copied(pool: CandidatePool) -> CandidatePool:
+    """A pool with ids and arrays of its own."""
+    values = {each.name: getattr(pool, each.name) for each in fields(CandidatePool)}
+    arrays = {name: value.copy() for name, value in values.items() if isinstance(value, np.ndarray)}
+    return replace(pool, ids=PositionedIds(list(pool.ids)), **arrays)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_view_that_grew_tells_what_a_fresh_one_does(seed: int) -> None:
+    """Reads between additions, changes of state, new texts and removals, in any order:
+    always as if all had been there at once.
+    """
+    dice = random.Random(seed)
+    rows: dict[int, IndexRow] = {each.rowid: each for each in corpus(60, seed)}
+    one = OwnerSearchIndex(DIMENSION)
+    one.updates.apply(list(rows.values()))
+    change = 1000
+    held: list[tuple[CandidatePool, CandidatePool]] = []
+    for _ in range(25):
+        for request in dice.sample(SEEKS, 2):
+            pool = one.pool(request, TERMS, 0.0, None, 10**6)
+            held.append((pool, copied(pool)))
+        number = max(rows) + 1
+        change = change + 10
+        match dice.randrange(6):
+            case 0:
+                old = dice.choice(list(rows))
+                rows[old] = rows[old]._replace(changed=change, status="superseded")
+                one.updates.apply([rows[old]])
+            case 1:
+                old = dice.choice(list(rows))
+                rows[old] = rows[old]._replace(
+                    changed=change, lexemes=np.array([3, 9], np.uint32).tobytes()
+                )
+                one.updates.apply([rows[old]])
+            case 2:
+                old = dice.choice(list(rows))
+                one.updates.apply([rows[old]._replace(changed=change, status="forgotten")])
+                del rows[old]
+            case _:
+                sessions = ("s", "t", "")
+                fresh = [
+                    row(
+                        number + more,
+                        [dice.randrange(1, 30) for _ in range(5)],
+                        session=dice.choice(sessions),
+                        changed=change + more,
+                    )
+                    for more in range(dice.randrange(1, 4))
+                ]
+                rows.update({each.rowid: each for each in fresh})
+                one.updates.apply(fresh)
+    for pool, before in held:
+        same(pool, before)
+    for request in SEEKS:
+        grown = one.pool(request, TERMS, 0.0, None, 10**6)
+        one._views.clear()
+        same(grown, one.pool(request, TERMS, 0.0, None, 10**6))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_view_that_lost_some_keeps_the_rest(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Statements that end, or are believed less, between two reads cost no new look at all the
+    others, and each read is as a fresh one.
+    """
+    dice = random.Random(seed)
+    rows: dict[int, IndexRow] = {each.rowid: each for each in corpus(80, seed)}
+    one = OwnerSearchIndex(DIMENSION)
+    one.updates.apply(list(rows.values()))
+    for request in SEEKS:
+        one.pool(request, TERMS, 0.0, None, 10**6)
+    looked: list[int] = []
+    gather = candidate_view.gather
+    monkeypatch.setattr(
+        candidate_view,
+        "gather",
+        lambda columns, slots: looked.append(len(slots)) or gather(columns, slots),
+    )
+    for step in range(1, 20):
+        some = dice.sample([each for each in rows.values() if each.status == "active"], 2)
+        ended = some[0]._replace(changed=1000 * step, status="superseded")
+        doubted = some[1]._replace(changed=1000 * step + 1, confidence=0.3)
+        fresh = [
+            row(
+                max(rows) + 1,
+                [3, dice.randrange(1, 30)],
+                session=dice.choice(("s", "")),
+                changed=1000 * step + 2,
+            )
+        ]
+        changed = [ended, doubted, *fresh[: dice.randrange(2)]]
+        rows |= {each.rowid: each for each in changed}
+        one.updates.apply(changed)
+        looked.clear()
+        pools = [one.pool(request, TERMS, 0.0, None, 10**6) for request in SEEKS]
+        assert max(looked, default=0) <= 2
+        kept = one._views
+        one._views = {}
+        for request, pool in zip(SEEKS, pools, strict=True):
+            same(pool, one.pool(request, TERMS, 0.0, None, 10**6))
+        one._views = kept
+
+
+def test_what_runs_out_meanwhile_is_gathered_anew() -> None:
+    """A statement whose time ends between two reads leaves the view, additions or not."""
+    ends = row(1, [3], valid_to=int(NOW.timestamp() * 1e6) + 5_000_000)
+    one = filled([ends, row(2, [3])])
+    assert len(one.pool(seek(), TERMS, 0.0, None, 100).ids) == 2
+    one.updates.apply([row(3, [3])])
+    later = replace(seek(), now=NOW.replace(second=10))
+    assert list(one.pool(later, TERMS, 0.0, None, 100).ids) == ["m2", "m3"]

@@ -1,0 +1,34 @@
+"""Where the rows of the store are in the index."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from engrams.index import columns
+from engrams.index.columns import RowSlotMap
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_place_is_the_last_one_said_however_many_there_are(
+    monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """Against a dict:
+    put in order and out of it, moved, dropped and put again, over many settlings.
+    """
+    monkeypatch.setattr(columns, "_RECENT", 50)
+    dice = random.Random(seed)
+    told = dict[int, int]()
+    found = RowSlotMap()
+    for slot in range(3000):
+        row = slot * 3 if dice.random() < 0.8 else dice.randrange(9000)
+        if dice.random() < 0.2:
+            told.pop(row, None)
+            found.drop(row)
+        else:
+            told[row] = slot
+            found.extend((row,), slot)
+    assert {row: found.get(row) for row in range(-1, 9001) if row in found} == told
+    assert all((row in found) == (row in told) for row in range(9001))
+    assert found.bytes > 0

@@ -1,0 +1,254 @@
+"""Memory under control in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from engrams.core import Kind, Scope, Status, Turn
+from engrams.engine import MemoryEngine
+from engrams.errors import InputError, RefusedError
+from engrams.session.commands import MemoryCommandHandler
+from engrams.testing import temp_engine
+
+ANN = ("user", "ann")
+BOB = ("user", "bob")
+
+
+class Toggle:
+    """A switch as sessions have one."""
+
+    def __init__(self) -> None:
+        self.on: dict[str, bool] = {}
+
+    def recall(self, scope: Scope, on: bool | None = None) -> bool:
+        if on is not None:
+            self.on[scope.owner.key] = on
+        return self.on.get(scope.owner.key, False)
+
+
+@pytest.fixture
+def engine() -> Iterator[MemoryEngine]:
+    with temp_engine(write__extract="off") as found:
+        for text in (
+            "The dog Rex is a greyhound.",
+            "The boat is moored in Lund.",
+            "The boat has a red sail.",
+        ):
+            found.add(text, scope=ANN)
+        yield found
+
+
+@pytest.fixture
+def control(engine: MemoryEngine) -> MemoryCommandHandler:
+    return MemoryCommandHandler(engine, Toggle())
+
+
+def active(engine: MemoryEngine) -> set[str]:
+    return {record.text for record in engine.list(scope=ANN).records}
+
+
+@pytest.mark.covers("S4.50")
+def test_forgetting_waits_for_a_yes_on_the_next_turn(
+    engine: MemoryEngine, control: MemoryCommandHandler
+) -> None:
+    """Asked to forget, it asks back;
+    only a yes on the very next turn forgets, and the memory can be restored.
+    """
+    asked = control.turn("Forget that Rex is a greyhound.", scope=ANN)
+    assert asked is not None and "Rex is a greyhound" in asked.reply and asked.forgotten == ()
+    assert len(active(engine)) == 3
+    done = control.turn("Yes, please.", scope=ANN, pending=asked.pending)
+    assert done is not None and done.pending is None
+    assert active(engine) == {"The boat is moored in Lund.", "The boat has a red sail."}
+    engine.restore(done.forgotten[0], scope=ANN)
+    assert len(active(engine)) == 3
+
+
+@pytest.mark.covers("S4.50")
+@pytest.mark.parametrize(
+    "answer", ["no", "Cancel", "never mind", "What time is it?", "yes, but what about cats?"]
+)
+def test_anything_else_forgets_nothing(
+    engine: MemoryEngine, control: MemoryCommandHandler, answer: str
+) -> None:
+    """A no cancels;
+    talk about something else leaves the question behind, so that a later yes means nothing.
+    """
+    asked = control.turn("Forget about Rex", scope=ANN)
+    assert asked is not None
+    said = control.turn(answer, scope=ANN, pending=asked.pending)
+    assert said is None or (said.reply == "Nothing was forgotten." and said.pending is None)
+    assert control.turn("yes", scope=ANN) is None
+    assert len(active(engine)) == 3
+
+
+@pytest.mark.covers("S4.51")
+def test_several_matches_are_a_numbered_choice(
+    engine: MemoryEngine, control: MemoryCommandHandler
+) -> None:
+    """Two memories match:
+    they are numbered; a bad number keeps the options; a good one still needs its yes.
+    """
+    asked = control.turn("Forget what I told you about the boat", scope=ANN)
+    assert asked is not None and "1. The boat" in asked.reply and "2. The boat" in asked.reply
+    wrong = control.turn("number 7", scope=ANN, pending=asked.pending)
+    assert wrong is not None and wrong.pending == asked.pending
+    assert "1 to 2" in wrong.reply
+    chosen = control.turn("the second one", scope=ANN, pending=wrong.pending)
+    assert chosen is not None and chosen.pending is not None and "yes or no" in chosen.reply
+    assert len(active(engine)) == 3
+    done = control.turn("yes", scope=ANN, pending=chosen.pending)
+    assert done is not None and len(done.forgotten) == 1
+    assert len(active(engine)) == 2
+    both = control.turn("forget about the boat", scope=ANN)
+    assert both is not None and "yes or no" in both.reply
+
+
+@pytest.mark.covers("S4.51")
+def test_all_of_several(engine: MemoryEngine, control: MemoryCommandHandler) -> None:
+    """`all` takes every option, after a yes; `no` none."""
+    asked = control.turn("forget about the boat", scope=ANN)
+    assert asked is not None
+    none = control.turn("none of them", scope=ANN, pending=asked.pending)
+    assert none is not None and none.reply == "Nothing was forgotten."
+    every = control.turn("both of them", scope=ANN, pending=asked.pending)
+    assert every is not None
+    done = control.turn("yes", scope=ANN, pending=every.pending)
+    assert done is not None and len(done.forgotten) == 2
+    assert active(engine) == {"The dog Rex is a greyhound."}
+
+
+@pytest.mark.covers("S4.51")
+def test_a_question_put_to_somebody_else(
+    engine: MemoryEngine, control: MemoryCommandHandler
+) -> None:
+    """Another owner's pending question is refused, and nothing of anybody's is forgotten."""
+    asked = control.turn("Forget about Rex", scope=ANN)
+    assert asked is not None
+    with pytest.raises(RefusedError):
+        control.turn("yes", scope=BOB, pending=asked.pending)
+    assert len(active(engine)) == 3
+    forged = {**(asked.pending or {}), "owner": "user/bob"}
+    answer = control.turn("yes", scope=BOB, pending=forged)
+    assert answer is not None and answer.forgotten == ()
+    assert len(active(engine)) == 3
+
+
+@pytest.mark.covers("S4.51")
+@pytest.mark.parametrize(
+    "pending",
+    [
+        {},
+        {"owner": "user/ann", "step": "confirm"},
+        {"owner": "user/ann", "step": "confirm", "ids": []},
+        {"owner": "user/ann", "step": "confirm", "ids": "abc"},
+        {"owner": "user/ann", "step": "confirm", "ids": [5]},
+        {"owner": "user/ann", "step": "purge", "ids": ["a"]},
+        {"owner": 5, "step": "confirm", "ids": ["a"]},
+        {"owner": "user/ann", "step": "confirm", "ids": ["a"], "more": 1},
+    ],
+)
+def test_a_malformed_question_raises(
+    control: MemoryCommandHandler, pending: dict[str, object]
+) -> None:
+    """What is not what was handed out is an error, not a guess."""
+    with pytest.raises(InputError):
+        control.turn("yes", scope=ANN, pending=pending)
+
+
+@pytest.mark.covers("S4.50")
+def test_a_list_and_a_number_from_it(engine: MemoryEngine, control: MemoryCommandHandler) -> None:
+    """What is remembered is listed by number; the next turn may forget one of them by that."""
+    shown = control.turn("What do you remember about me?", scope=ANN)
+    assert shown is not None and shown.reply.count("\n") == 3
+    first = shown.reply.splitlines()[1].removeprefix("1. ")
+    wrong = control.turn("forget number 9", scope=ANN, pending=shown.pending)
+    assert wrong is not None and wrong.pending == shown.pending
+    asked = control.turn("forget the first one", scope=ANN, pending=shown.pending)
+    assert asked is not None and first in asked.reply
+    control.turn("yes", scope=ANN, pending=asked.pending)
+    assert first not in active(engine)
+    lone = control.turn("forget number 1", scope=ANN)
+    assert lone is not None and lone.pending is None
+    nobody = control.turn("what do you remember about me?", scope=BOB)
+    assert nobody is not None and (nobody.reply, nobody.pending) == (
+        "I remember nothing yet.",
+        None,
+    )
+    assert control.turn("What is 1 + 1?", scope=ANN, pending=shown.pending) is None
+
+
+@pytest.mark.covers("S4.50")
+def test_status_switch_and_preference(engine: MemoryEngine, control: MemoryCommandHandler) -> None:
+    """The status counts, recall is switched and says so, and a preference is saved as one."""
+    status = control.turn("How many things do you remember?", scope=ANN)
+    assert status is not None and status.reply == "I remember 3 things here. Recall is off."
+    switched = control.turn("turn recall back on", scope=ANN)
+    assert switched is not None and switched.reply.startswith("Recall is on")
+    assert control.turn("memory status", scope=ANN).reply.endswith("Recall is on.")  # type: ignore[union-attr]
+    assert control.turn("memory status", scope=BOB).reply.endswith("Recall is off.")  # type: ignore[union-attr]
+    control.turn("stop using your memory", scope=ANN)
+    assert control.turn("memory status", scope=ANN).reply.endswith("Recall is off.")  # type: ignore[union-attr]
+    control.turn("save this as a preference: tea without sugar", scope=ANN)
+    (kept,) = engine.list(scope=ANN, kinds=(Kind.PREFERENCE,)).records
+    assert kept.text == "tea without sugar"
+    everything = control.turn("forget everything", scope=ANN)
+    assert everything is not None and "purge" in everything.reply and everything.pending is None
+    assert len(active(engine)) == 4
+
+
+def test_the_last_thing_said(engine: MemoryEngine, control: MemoryCommandHandler) -> None:
+    """`forget that` means the user's last words of this session, not an answer nor another
+    session's.
+    """
+    for session, text, role in (
+        ("s1", "My PIN is on the door.", "user"),
+        ("s1", "Noted.", "assistant"),
+        ("s2", "I like cats.", "user"),
+    ):
+        engine.observe(Turn(text, role, session=session), scope=ANN)  # type: ignore[arg-type]
+    asked = control.turn("forget that", scope=ANN, session="s1")
+    assert asked is not None and "PIN" in asked.reply
+    gone = control.turn("yes", scope=ANN, session="s1", pending=asked.pending)
+    assert gone is not None
+    assert engine.get(gone.forgotten[0], scope=ANN).status is Status.FORGOTTEN
+    again = control.turn("yes", scope=ANN, session="s1", pending=asked.pending)
+    assert again is not None and again.forgotten == ()
+
+
+def test_a_project_forgets_nothing_of_another(
+    engine: MemoryEngine, control: MemoryCommandHandler
+) -> None:
+    """In a project's scope another project's memory is neither listed nor forgotten."""
+    other = engine.add("The other project's secret plan.", scope=(*ANN, "project", "q")).id
+    here = (*ANN, "project", "p")
+    assert "other project" not in str(
+        control.turn("what do you remember about the secret plan?", scope=here)
+    )
+    forged = {"owner": "user/ann", "step": "confirm", "ids": [other]}
+    answer = control.turn("yes", scope=here, pending=forged)
+    assert answer is not None and answer.forgotten == ()
+
+
+def test_the_engine_has_it(engine: MemoryEngine) -> None:
+    """`engine.control` answers without further ado."""
+    shown = engine.control.turn("what do you remember about me?", scope=ANN)
+    assert shown is not None and "Rex" in shown.reply
+
+
+def test_a_request_to_forget_is_not_recalled(engine: MemoryEngine) -> None:
+    """A message that asks to forget something is kept in the journal, and no search or prompt
+    quotes it.
+    """
+    asked = "Please forget that the boat is moored in Lund."
+    engine.observe(
+        [Turn(asked, session="s"), Turn("Done.", role="assistant", session="s")], scope=ANN
+    )
+    for text in (
+        str(engine.search("Where is the boat?", scope=ANN).hits),
+        engine.context("Where is the boat moored?", scope=ANN).text,
+    ):
+        assert "moored in Lund" in text and "forget" not in text
+    assert asked in active(engine)

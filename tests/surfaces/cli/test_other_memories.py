@@ -1,0 +1,172 @@
+"""Imports from other memories through the command:
+previewed, imported, asked about, undone as one.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.transfer.formats import samples
+from tests.transfer.formats.samples import SAMPLES
+
+Writer = Callable[[Path], Path]
+
+
+def _file(name: str, suffix: str = ".json") -> Writer:
+    def write(folder: Path) -> Path:
+        path = folder / f"{name}{suffix}"
+        content = SAMPLES[name]
+        path.write_text(content if isinstance(content, str) else json.dumps(content))
+        return path
+
+    return write
+
+
+SOURCES: dict[str, tuple[Writer, str, int, str, str]] = {
+    "mem0": (_file("mem0"), "mem0", 2, "cello", "Plays the cello"),
+    "mem0 history": (
+        lambda folder: samples.write_mem0_history(folder / "history.db"),
+        "mem0",
+        2,
+        "lives",
+        "Lives in Berlin",
+    ),
+    "graphiti": (_file("graphiti"), "zep", 4, "where does Ann work", "Ann works at Globex"),
+    "zep": (_file("zep"), "zep", 2, "Ann lives", "Ann lives in Lyon"),
+    "letta": (_file("letta", ".af"), "letta", 5, "cat", "My cat is called Mia."),
+    "cognee": (
+        lambda folder: samples.write_cognee(folder / "dump"),
+        "cognee",
+        3,
+        "nurse",
+        "Ann: A nurse from Lyon",
+    ),
+    "hindsight": (
+        lambda folder: samples.write_hindsight(folder / "a.zip"),
+        "hindsight",
+        3,
+        "Google team",
+        "Alice works at Google on the AI team",
+    ),
+    "honcho": (_file("honcho_conclusions"), "honcho", 1, "bees", "ann keeps bees"),
+    "supermemory": (_file("supermemory"), "supermemory", 3, "beans grows", "Grows beans"),
+    "memvara": (
+        lambda folder: samples.write_memvara(folder / "m.db"),
+        "memvara",
+        4,
+        "ann lives",
+        "ann lives in Oslo",
+    ),
+    "basic-memory": (
+        _file("basic_memory", ".md"),
+        "basic_memory",
+        7,
+        "pour over fruit",
+        "Pour over brings out the fruit #brewing",
+    ),
+    "langgraph": (_file("langgraph"), "langgraph", 2, "opera", "Likes opera"),
+    "claude": (_file("claude_memory"), "claude", 4, "marathons", "Runs marathons"),
+    "chatgpt": (_file("chatgpt_memory"), "chatgpt", 1, "vegetarian", "User is vegetarian"),
+}
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_another_memory_moves_in_and_out(engrams: Any, tmp_path: Path, name: str) -> None:
+    """A preview counts what the import then stores;
+    it is found; importing again stores nothing; one undo takes all of it back.
+    """
+    write, format, number, query, text = SOURCES[name]
+    path = str(write(tmp_path))
+    seen = engrams("import", path, "--dry-run", "--json").json
+    assert (seen["format"], seen["stored"], seen["bad"]) == (format, number, [])
+    done = engrams("import", path, "--json").json
+    assert (done["stored"], done["bad"]) == (number, [])
+    assert text in [hit["text"] for hit in engrams("search", query, "--json").json["hits"]]
+    assert engrams("import", path, "--json").json["stored"] == 0
+    assert engrams("import", "--undo", done["id"], "--json").json["removed"] >= number
+    assert not engrams("list", "--json", "--status", "active", "--status", "superseded").json[
+        "records"
+    ]
+
+
+def test_what_ended_there_is_history_here(engrams: Any, tmp_path: Path) -> None:
+    """A fact that another memory ended is not current; asked for its time, it is found."""
+    engrams("import", str(_file("graphiti")(tmp_path)), "--json")
+    assert "Ann works at Acme" not in [
+        hit["text"] for hit in engrams("search", "Ann works", "--json").json["hits"]
+    ]
+    hits = engrams("search", "Ann works", "--history", "--json").json["hits"]
+    old = next(hit for hit in hits if hit["text"] == "Ann works at Acme")
+    assert (old["status"], old["valid_from"][:10], old["valid_to"][:10]) == (
+        "superseded",
+        "2020-03-01",
+        "2024-12-01",
+    )
+
+
+def test_labels_places_and_triples_are_kept(engrams: Any, tmp_path: Path) -> None:
+    """Categories are tags that filters see, an agent's memory lies in the agent's scope, a relation
+    has its parts.
+    """
+    engrams("import", str(_file("mem0")(tmp_path)), "--json")
+    (cello,) = engrams("list", "--tag", "music", "--json").json["records"]
+    assert cello["scope"] == ["user", "ann", "agent", "tutor"]
+    engrams("import", str(_file("zep")(tmp_path)), "--json")
+    lyon = next(
+        one
+        for one in engrams("list", "--json").json["records"]
+        if one["text"] == "Ann lives in Lyon"
+    )
+    assert (lyon["subject"], lyon["predicate"], lyon["object"]) == ("Ann", "lives_in", "Lyon")
+
+
+def test_several_users_are_never_mixed(engrams: Any, tmp_path: Path) -> None:
+    """A file of several users is refused until one is named;
+    an unknown name is told the known ones.
+    """
+    path = tmp_path / "all.json"
+    path.write_text(
+        json.dumps(
+            [{"id": name, "memory": f"{name} sings", "user_id": name} for name in ("al", "bo")]
+        )
+    )
+    refused = engrams("import", str(path))
+    assert refused.code == 1 and "2 users: al, bo" in refused.err and "--from-user" in refused.err
+    assert "al, bo" in engrams("import", str(path), "--from-user", "cy").err
+    assert engrams("import", str(path), "--from-user", "bo", "--json").json["stored"] == 1
+    assert [one["text"] for one in engrams("list", "--json").json["records"]] == ["bo sings"]
+    assert engrams("import", str(path), "--from-user", "*", "--json").json["stored"] == 1
+    folder = tmp_path / "each"
+    folder.mkdir()
+    for name in ("al", "cy"):
+        (folder / f"{name}.json").write_text(
+            json.dumps([{"id": f"{name}2", "memory": f"{name} rows", "user_id": name}])
+        )
+    mixed = engrams("import", str(folder), "--json", "--skip-bad").json
+    assert (mixed["stored"], mixed["rejected"]) == (1, 1) and "2 users: al, cy" in mixed["bad"][0][
+        "message"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"),
+    [
+        ('{"agents": [{"name": "x"}], "blocks": [', "Line 1"),
+        ('[{"observer_id": "a", "observed_id": "b", "content": "c", "id": "d"},\n oops]', "Line 2"),
+        (
+            '{"edges": [{"fact": "x", "name": "Y", "uuid": "1", "valid_at": "soon"}]}',
+            "the time 'soon' is not understood",
+        ),
+    ],
+)
+def test_broken_files_are_refused(engrams: Any, tmp_path: Path, content: str, reason: str) -> None:
+    """A broken file of another memory stores nothing, and the reason names the line or the field."""
+    path = tmp_path / "x.json"
+    path.write_text(content)
+    done = engrams("import", str(path))
+    assert done.code == 1 and reason in done.err
+    assert not engrams("list", "--json").json["records"]

@@ -1,0 +1,162 @@
+"""Web pages are kept out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx2
+import pytest
+from fastapi import FastAPI
+from tests.surfaces.http.running import running
+
+from engrams.surfaces.http.origin_guard import OriginGuardMiddleware, host_name, is_loopback
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    app = FastAPI()
+    app.add_middleware(
+        OriginGuardMiddleware,
+        own="My.Box.example",
+        names=("memory.example.com",),
+        origins=("https://app.example",),
+    )
+
+    @app.api_route("/", methods=["GET", "POST"])
+    def hello() -> str:
+        return "hello"
+
+    with running(app) as found:
+        yield found
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "127.0.0.1:8100",
+        "localhost",
+        "LocalHost:1",
+        "[::1]:8100",
+        "192.168.0.7",
+        "engrams:8100",
+        "host.docker.internal:8100",
+        "a.localhost",
+        "my.box.example",
+        "memory.example.com:443",
+    ],
+)
+def test_names_nobody_else_can_own(url: str, host: str) -> None:
+    """Addresses, bare names, container hosts and the server's own name are served."""
+    assert httpx2.get(url, headers={"host": host}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "evil.example",
+        "evil.example:8100",
+        "127.0.0.1.evil.example",
+        "localhost.evil.example",
+        "xdocker.internal.evil",
+        "a.b.",
+    ],
+)
+def test_names_a_stranger_may_own(url: str, host: str) -> None:
+    """Any other name is refused, as after DNS rebinding."""
+    answer = httpx2.get(url, headers={"host": host})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (403, "forbidden_host")
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "http://localhost:3000",
+        "https://127.0.0.1",
+        "http://[::1]:5173",
+        "app://obsidian.md",
+        "vscode-webview://x",
+        "chrome-extension://abc",
+    ],
+)
+def test_local_pages_may_ask(url: str, origin: str) -> None:
+    """Pages of this machine and programs with pages of their own are served."""
+    assert httpx2.post(url, headers={"origin": origin}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        "https://evil.example",
+        "http://localhost.evil.example",
+        "null",
+        "http://192.168.0.9",
+        "http://",
+        "evil",
+    ],
+)
+def test_web_sites_may_not(url: str, origin: str) -> None:
+    """A web site's request, also one that needs no preflight, is refused."""
+    answer = httpx2.post(url, headers={"origin": origin, "content-type": "text/plain"})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (403, "forbidden_origin")
+
+
+def test_its_own_pages_may(url: str) -> None:
+    """A page served by this very server may ask it."""
+    assert (
+        httpx2.post(
+            url, headers={"host": "192.168.0.7:8100", "origin": "http://192.168.0.7:8100"}
+        ).status_code
+        == 200
+    )
+
+
+def test_names() -> None:
+    """Ports and brackets are no part of a name; loopback is a whole network."""
+    assert [host_name(host) for host in ("a:1", "[::1]:1", "::1", "a", "[x")] == [
+        "a",
+        "::1",
+        "::1",
+        "a",
+        "x",
+    ]
+    assert all(is_loopback(name) for name in ("localhost", "127.9.9.9", "::1", "a.localhost"))
+    assert not any(is_loopback(name) for name in ("0.0.0.0", "10.0.0.1", "localhosts", ""))
+
+
+def test_sites_that_are_named_may_read(url: str) -> None:
+    """A named site is told so, before it asks and with the answer;
+    another one, and one that only looks like it, is not.
+    """
+    asked = {
+        "origin": "https://app.example",
+        "access-control-request-method": "PATCH",
+        "access-control-request-headers": "x-a",
+    }
+    before = httpx2.options(url, headers=asked)
+    assert (before.status_code, before.headers["access-control-allow-origin"]) == (
+        204,
+        "https://app.example",
+    )
+    assert (
+        "PATCH" in before.headers["access-control-allow-methods"]
+        and before.headers["access-control-allow-headers"] == "x-a"
+    )
+    answer = httpx2.post(url, headers={"origin": "https://app.example"})
+    assert (answer.status_code, answer.headers["access-control-allow-origin"]) == (
+        200,
+        "https://app.example",
+    )
+    assert (
+        "etag" in answer.headers["access-control-expose-headers"]
+        and "Origin" in answer.headers["vary"]
+    )
+    for other in (
+        "https://app.example.evil.example",
+        "http://app.example",
+        "https://app.example:444",
+    ):
+        assert httpx2.post(url, headers={"origin": other}).status_code == 403
+    assert (
+        "access-control-allow-origin"
+        not in httpx2.post(url, headers={"origin": "http://localhost:3000"}).headers
+    )

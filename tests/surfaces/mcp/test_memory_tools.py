@@ -1,0 +1,331 @@
+"""The tools, through the real client, in both protocol eras."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from mcp import Client, MCPError
+from tests.surfaces.mcp.conftest import Open, call, refused
+
+from engrams.core import Scope
+from engrams.engine import MemoryEngine
+
+TOOLS = {
+    "memory_forget",
+    "memory_forget_preview",
+    "memory_wrong",
+    "memory_add",
+    "memory_search",
+    "memory_context",
+    "memory_get",
+    "memory_update",
+    "memory_delete",
+    "memory_history",
+    "memory_list",
+    "memory_link",
+}
+
+
+async def test_what_the_tools_say_of_themselves(client: Open, era: str) -> None:
+    """Every tool has a description, hints and an output schema; none lets a model name a user."""
+    async with client(mode=era) as memory:
+        tools = {tool.name: tool for tool in (await memory.list_tools()).tools}
+    assert set(tools) == TOOLS
+    for tool in tools.values():
+        assert tool.description
+        assert tool.output_schema
+        assert tool.output_schema["type"] == "object"
+        assert tool.annotations
+        assert tool.annotations.open_world_hint is False
+        assert not {"user", "owner", "scope", "user_id"} & set(tool.input_schema["properties"])
+    assert {name for name, tool in tools.items() if not tool.annotations.read_only_hint} == {
+        "memory_add",
+        "memory_forget",
+        "memory_update",
+        "memory_delete",
+        "memory_link",
+        "memory_wrong",
+    }
+    assert {name for name, tool in tools.items() if tool.annotations.destructive_hint} == {
+        "memory_forget",
+        "memory_update",
+        "memory_delete",
+        "memory_link",
+        "memory_wrong",
+    }
+
+
+async def test_a_memory_from_birth_to_end(client: Open, era: str) -> None:
+    """Added, found, read, corrected, listed, forgotten, brought back;
+    its history tells all of it.
+    """
+    async with client(mode=era) as memory:
+        added = await call(
+            memory, "memory_add", text="My sister Ines plays the cello.", tags=["family"]
+        )
+        (result,) = added["results"]
+        assert result["outcome"] == "stored"
+        one = result["id"]
+        found = await call(memory, "memory_search", query="who plays the cello?")
+        assert one in {match["id"] for match in found["memories"]}
+        assert all(0 <= match["score"] <= 1 for match in found["memories"])
+        assert (await call(memory, "memory_get", id=one[:12]))["tags"] == ["family"]
+        changed = await call(
+            memory,
+            "memory_update",
+            id=one,
+            text="My sister Ines plays the viola.",
+            version=2,
+            reason="misheard",
+        )
+        assert (changed["text"], changed["version"]) == ("My sister Ines plays the viola.", 3)
+        assert [
+            each["id"] for each in (await call(memory, "memory_list", tag="family"))["memories"]
+        ] == [one]
+        assert "viola" in (await call(memory, "memory_context", query="Ines"))["text"]
+        assert (await call(memory, "memory_delete", id=one))["status"] == "forgotten"
+        assert (await call(memory, "memory_list", tag="family"))["memories"] == []
+        assert (await call(memory, "memory_delete", id=one, restore=True))["status"] == "active"
+        assert "visible character" in await refused(memory, "memory_update", id=one, text="")
+        changes = (await call(memory, "memory_history", id=one))["changes"]
+        assert [change["action"] for change in changes][-3:] == ["edit", "forget", "restore"]
+        assert "misheard" in {change["reason"] for change in changes}
+
+
+@pytest.mark.covers("S3.46")
+async def test_forgotten_is_out_of_search_and_prompt(
+    client: Open, engine: MemoryEngine, root: Scope, tmp_path: Any
+) -> None:
+    """A forgotten memory is in no search and no context, and an export still has it, marked as
+    forgotten.
+    """
+    async with client() as memory:
+        one = (await call(memory, "memory_add", text="The boiler code is blue heron."))["results"][
+            0
+        ]["id"]
+        await call(memory, "memory_delete", id=one)
+        found = await call(memory, "memory_search", query="boiler code")
+        assert "heron" not in json.dumps(found)
+        assert "heron" not in (await call(memory, "memory_context", query="boiler code"))["text"]
+        listed = await call(memory, "memory_list", status="forgotten", text="heron")
+        assert one in {each["id"] for each in listed["memories"]}
+    engine.dump(tmp_path / "out.jsonl", scope=root)
+    held = [
+        json.loads(line).get("record", {})
+        for line in (tmp_path / "out.jsonl").read_text("utf-8").splitlines()
+    ]
+    assert {record["status"] for record in held if record.get("id") == one} == {"forgotten"}
+
+
+async def test_a_conversation_is_kept_once(client: Open) -> None:
+    """Messages are stored in order; the same key again stores nothing."""
+    said = [
+        {"role": "user", "content": "I moved to Oslo in May."},
+        {"role": "assistant", "content": "How is Oslo?", "name": "Bot"},
+    ]
+    async with client() as memory:
+        first = await call(memory, "memory_add", messages=said, session="s1", key="k1")
+        again = await call(memory, "memory_add", messages=said, session="s1", key="k1")
+        assert [result["outcome"] for result in first["results"]] == ["stored", "stored"]
+        assert [result["outcome"] for result in again["results"]] == ["duplicate", "duplicate"]
+        assert [result["id"] for result in first["results"]] == [
+            result["id"] for result in again["results"]
+        ]
+
+
+async def test_pages(client: Open) -> None:
+    """A list goes on where its cursor says, without gaps and repeats."""
+    async with client() as memory:
+        for number in range(5):
+            await call(
+                memory,
+                "memory_add",
+                text=f"Locker {number} holds a number {number * 7}.",
+                kind="note",
+            )
+        seen = []
+        cursor = ""
+        while True:
+            page = await call(memory, "memory_list", kind="note", limit=2, cursor=cursor)
+            seen += [each["id"] for each in page["memories"]]
+            cursor = page["cursor"]
+            if not cursor:
+                break
+        assert len(seen) == len(set(seen)) == 5
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "says"),
+    [
+        ("memory_get", {"id": "nothing-like-it"}, "A search or a list gives ids"),
+        ("memory_add", {"text": " \0 "}, "text"),
+        ("memory_add", {}, "messages for a conversation"),
+        (
+            "memory_add",
+            {"text": "x", "messages": [{"role": "user", "content": "y"}]},
+            "one of them",
+        ),
+        ("memory_search", {"query": "x", "as_of": "yesterdayish"}, "Write 2024-05-31"),
+        ("memory_search", {"query": "x", "as_of": "0001-01-01T00:00:00+14:00"}, "Write 2024-05-31"),
+        ("memory_search", {"query": "x", "limit": 0}, "limit"),
+        ("memory_list", {"kind": "dream"}, "kind"),
+        ("memory_delete", {}, "id"),
+        ("no_such_tool", {}, "no_such_tool"),
+    ],
+)
+async def test_errors_say_what_to_do(
+    client: Open, name: str, arguments: dict[str, Any], says: str
+) -> None:
+    """What cannot be done is an error result that the model reads, with a hint."""
+    async with client() as memory:
+        assert says in await refused(memory, name, **arguments)
+
+
+async def test_an_updated_memory_says_nothing_of_before(client: Open) -> None:
+    """The fact of an updated note follows its text: the next search holds the new one alone."""
+    async with client() as memory:
+        one = (await call(memory, "memory_add", text="I drive a red Volvo."))["results"][0]["id"]
+        await call(memory, "memory_update", id=one, text="I drive a blue Volvo.")
+        found = json.dumps(await call(memory, "memory_search", query="What do I drive?"))
+        assert "blue Volvo" in found and "red Volvo" not in found
+
+
+async def test_a_version_that_is_gone(client: Open) -> None:
+    """An update on an old version is refused and changes nothing."""
+    async with client() as memory:
+        one = (await call(memory, "memory_add", text="The gate opens at seven."))["results"][0][
+            "id"
+        ]
+        await call(memory, "memory_update", id=one, text="The gate opens at eight.")
+        assert "Read it again" in await refused(
+            memory, "memory_update", id=one, text="The gate opens at nine.", version=1
+        )
+        assert (await call(memory, "memory_get", id=one))["text"] == "The gate opens at eight."
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\u202eRTL \u05d0\u05d1",
+        "emoji 👩‍👩‍👧‍👦 " * 20,
+        "東京タワーの近くに住んでいます",
+        "../../etc/passwd\0",
+        "a" * 50_000,
+    ],
+)
+async def test_hostile_text(client: Open, text: str, era: str) -> None:
+    """Any text comes back as it was, without NUL."""
+    async with client(mode=era) as memory:
+        one = (await call(memory, "memory_add", text=text))["results"][0]["id"]
+        assert (await call(memory, "memory_get", id=one))["text"] == text.replace("\0", "").strip()
+
+
+async def test_the_root_holds(engine: MemoryEngine, client: Open, root: Scope) -> None:
+    """Another person's ids, and another project's, do not exist for a server held to one project."""
+    stranger = engine.add(
+        "The stranger's plum tree.", scope=("user", "stranger-" + root.labels[1])
+    ).id
+    aside = engine.add("The other project's plum tree.", scope=root.within("project", "other")).id
+    own = engine.add("The owner's plum tree.", scope=root).id
+    async with client(scope=root.within("project", "mine")) as memory:
+        for one in (stranger, aside):
+            for name in ("memory_get", "memory_update", "memory_delete", "memory_history"):
+                arguments = {"id": one, "text": "taken"} if name == "memory_update" else {"id": one}
+                told = await refused(memory, name, **arguments)
+                assert "no memory" in told
+                assert "plum" not in told
+        assert (await call(memory, "memory_get", id=own))["id"] == own
+        found = json.dumps(
+            [
+                await call(memory, "memory_search", query="plum tree"),
+                await call(memory, "memory_list"),
+            ]
+        )
+        assert "owner's" in found
+        assert "stranger" not in found
+        assert "other project" not in found
+        assert "held to one project" in await refused(memory, "memory_list", project="other")
+        deep = await call(memory, "memory_add", text="A deeper plum tree.", conversation="c1")
+        assert (await call(memory, "memory_get", id=deep["results"][0]["id"]))["scope"][-4:] == [
+            "project",
+            "mine",
+            "conversation",
+            "c1",
+        ]
+        with pytest.raises(MCPError):
+            await memory.read_resource(f"memory://{stranger}")
+    assert engine.get(aside, scope=root).text == "The other project's plum tree."
+
+
+async def test_resources_and_prompt(client: Open, era: str) -> None:
+    """A memory and the profile are resources; the prompt puts what is known before the question."""
+    async with client(mode=era) as memory:
+        one = (await call(memory, "memory_add", text="I am allergic to walnuts."))["results"][0][
+            "id"
+        ]
+        assert [str(each.uri) for each in (await memory.list_resources()).resources] == [
+            "memory://profile",
+            "memory://status",
+        ]
+        templates = {
+            each.uri_template
+            for each in (await memory.list_resource_templates()).resource_templates
+        }
+        assert templates == {
+            f"memory://{rest}"
+            for rest in ("{id}", "tag/{tag}", "topic/{topic}", "project/{project}")
+        }
+        held = json.loads((await memory.read_resource(f"memory://{one}")).contents[0].text)
+        assert held["text"] == "I am allergic to walnuts."
+        assert isinstance((await memory.read_resource("memory://profile")).contents[0].text, str)
+        with pytest.raises(MCPError, match="no memory"):
+            await memory.read_resource("memory://doesnotexist")
+        (prompt,) = (await memory.list_prompts()).prompts
+        assert prompt.name == "recall"
+        made = await memory.get_prompt("recall", {"question": "What am I allergic to?"})
+        assert "walnuts" in made.messages[0].content.text
+        assert made.messages[0].content.text.endswith("What am I allergic to?")
+
+
+async def test_the_state(client: Open) -> None:
+    """The resource `memory://status` holds the numbers of this person."""
+
+    async def status(memory: Client) -> Any:
+        return json.loads((await memory.read_resource("memory://status")).contents[0].text)
+
+    async with client() as memory:
+        assert sum((await status(memory))["statuses"].values()) == 0
+        await call(memory, "memory_add", text="The spare key hangs in the shed.")
+        state = await status(memory)
+        assert state["statuses"]["active"] >= 1
+        assert set(state["layers"]) <= {"semantic", "episodic", "procedural"}
+
+
+@pytest.mark.covers("S3.45", "S3.47")
+async def test_links(client: Open, engine: MemoryEngine, root: Scope, era: str) -> None:
+    """A link leads from one memory to the other;
+    unknown ids, itself and another project's are refused.
+    """
+    aside = engine.add("The other project's plum tree.", scope=root.within("project", "other")).id
+    async with client(mode=era, scope=root.within("project", "mine")) as memory:
+        one, two = [
+            (await call(memory, "memory_add", text=text))["results"][0]["id"]
+            for text in ("The pot is blue.", "Tea is at five.")
+        ]
+        assert await call(memory, "memory_link", id=one, other=two) == {
+            "source": one,
+            "target": two,
+            "weight": 0.5,
+            "done": True,
+        }
+        near = await call(memory, "memory_search", related_to=one)
+        assert [match["id"] for match in near["memories"]] == [two]
+        for wrong in (one, aside, "nothing-like-it"):
+            assert await refused(memory, "memory_link", id=one, other=wrong)
+        assert (await call(memory, "memory_link", id=one, other=two, remove=True))["done"] is True
+        assert (await call(memory, "memory_link", id=one, other=two, remove=True))["done"] is False
+        assert (await call(memory, "memory_search", related_to=one))["memories"] == []
+        assert "one of them" in await refused(memory, "memory_search")
+        assert "one of them" in await refused(memory, "memory_search", query="tea", related_to=one)

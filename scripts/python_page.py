@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import engrams
-from engrams import adapters, core, errors, ports, settings
+from engrams import adapters, core, errors, ports, settings, types
 from engrams.engine import MemoryEngine, async_engine
 from engrams.store.sql import row_conversion, where_clauses
 from engrams.transfer.import_export import ImportCounts
@@ -393,6 +393,8 @@ def _home(item: type) -> str:
     """The shortest module that a name can be imported from."""
     if item.__name__ in engrams.__all__:
         return "engrams"
+    if item.__name__ in types.__all__:
+        return "engrams.types"
     package = ".".join(item.__module__.split(".")[:2])
     return package if hasattr(import_module(package), item.__name__) else item.__module__
 

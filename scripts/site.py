@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
-SHELVES = ("start", "guides", "concepts", "reference", "decisions")
+SHELVES = ("start", "guides", "concepts", "reference", "contributing", "decisions")
 LINK = re.compile(r"\]\((?![a-z]+:)([^)#\s/]+\.md)")
 
 

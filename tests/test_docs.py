@@ -251,7 +251,7 @@ def test_rules_learn_in_the_languages_of_the_table() -> None:
         text.partition("five languages")[2],
         re.MULTILINE,
     )[1:]
-    files = (ROOT / "src" / "engrams" / "write" / "rules" / "languages").glob("*.py")
+    files = (ROOT / "src" / "engrams" / "extract" / "rules" / "languages").glob("*.py")
     tables = [path.stem.title() for path in files if "= LanguageTable(" in path.read_text("utf-8")]
     assert sorted(row[0] for row in rows) == sorted(["English", *tables])
     for _, said, learned in rows:

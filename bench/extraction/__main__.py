@@ -18,12 +18,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+from engrams.extract import policy
+from engrams.extract.candidate import CandidateStatement
+from engrams.extract.gate import gate_text
+from engrams.extract.rules import UtteranceContext, extract_statements, is_explicit
 from engrams.settings import WriteSettings
 from engrams.text.terms import terms, tokens
-from engrams.write import storage_policy
-from engrams.write.candidate import CandidateStatement
-from engrams.write.content_filter import gate_text
-from engrams.write.rules import UtteranceContext, extract_statements, is_explicit
 
 HERE = Path(__file__).parent
 DATA = HERE.parents[1].parent / "shared" / "data"
@@ -116,7 +116,7 @@ def extract_candidates(
     explicit = is_explicit(item["text"])
     kept = []
     for candidate in extract_statements(item["text"], speech):
-        ruling = storage_policy.decide(
+        ruling = policy.decide(
             candidate, mode="rules", explicit=explicit, floor=settings.min_confidence
         )
         if ruling.action != "drop" and (candidate.predicate or candidate.effect != "corrects"):

@@ -17,11 +17,11 @@ from typing import Any
 
 from bench.model.data import RECORDINGS
 from engrams.errors import EngramsError
+from engrams.extract.by_model.extraction import find_literal
 from engrams.models.chat.usage_meter import estimate_tokens
 from engrams.prompts import load
 from engrams.testing import ReceivedModelRequest
 from engrams.text.normalize import fold
-from engrams.write.llm.model_extraction import find_literal
 
 STEPS = ("extract", "reconcile", "arc")
 _PLACE = re.compile(r"\\\{\\\{(\w+)\\\}\\\}")

@@ -42,7 +42,6 @@ from engrams.ports import (
     SkillRecordSource,
     Store,
 )
-from engrams.session.privacy_modes import require_incognito
 from engrams.settings import EncryptionSettings, Settings, change_settings, in_test_mode, load
 from engrams.store.sqlite import SqliteStore
 from engrams.store.sqlite.rescue import lost_memories
@@ -55,6 +54,7 @@ from engrams.store.store_factory import (
     open_fleet_tables,
 )
 from engrams.upkeep.helper_processes import HelperProcesses
+from engrams.write.privacy_modes import require_incognito
 
 if TYPE_CHECKING:
     from engrams.encryption.rekey import HomeEncryptionStatus, Report

@@ -29,13 +29,13 @@ FLOOR = 0.025
 """Four times the text may take eight times as long, or 25 milliseconds."""
 CUT = 9.0
 """Seconds noted for a pass that was cut off."""
-QUICK = ("text", "read", "write")
+QUICK = ("text", "read", "write", "extract")
 """Folders whose patterns the shorter test reads."""
 MANY = 30
 """A repetition of less is no loop."""
 
 BOUNDED = {
-    "session/command_parser.py": 400,
+    "extract/command_parser.py": 400,
     "read/cues/name_mentions.py:_OPENING": 6,
     "read/cues/first_person.py:_OBJECT": 24,
     "text/questions.py": 300,
@@ -45,11 +45,11 @@ BOUNDED = {
     "text/times/grammar.py:both": 60,
     "text/times/grammar.py:to": 60,
     "write/change_detection/features.py": 2000,
-    "write/rules/": 1000,
-    "write/rules/rule_extraction.py": 140,
-    "write/rules/instructions.py:_STEPS": 6000,
-    "write/rules/languages/other_words.py": 6000,
-    "write/rules/languages/other_words.py:_LAST_TASK": 200,
+    "extract/rules/": 1000,
+    "extract/rules/rule_extraction.py": 140,
+    "extract/rules/instructions.py:_STEPS": 6000,
+    "extract/rules/languages/other_words.py": 6000,
+    "extract/rules/languages/other_words.py:_LAST_TASK": 200,
 }
 """Largest text, in characters, that the code hands to some patterns; the rules read sentence by
 sentence.

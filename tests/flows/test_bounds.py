@@ -21,9 +21,9 @@ from engrams import MemoryEngine, Turn
 from engrams.core import Context, Kind, Scope
 from engrams.models.embed.query_cache import QueryCachingEmbedder
 from engrams.models.rerank.listwise import ListwiseReranker, RelevanceJudgementRequest
-from engrams.session.fingerprints import InjectedContextFingerprints
 from engrams.testing import HashEmbedder, SettableClock
 from engrams.text.text_caches import registered_caches, text_cache
+from engrams.write.fingerprints import InjectedContextFingerprints
 
 SOURCE = Path(engrams.__file__).parent
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
@@ -38,8 +38,8 @@ BOUNDS = {
     "read.entities.entity_index._OWNERS": 8,
     "read.profile_cache._KEPT": 64,
     "session.delivery._CONVERSATIONS": 10_000,
-    "session.fingerprints._EACH": 2_000,
-    "session.fingerprints._OWNERS": 1_000,
+    "write.fingerprints._EACH": 2_000,
+    "write.fingerprints._OWNERS": 1_000,
     "session.prefetch._MOST": 10_000,
     "session.turn_ingest.MINE": 10_000,
     "session.registry.MINE": 10_000,
@@ -70,7 +70,7 @@ REMEMBERED = {
     "models.embed.static.WordPieceTokenizer._spell": 1 << 15,
     "models.tokens.factory._estimate_cached": 512,
     "read.cues.name_mentions._speaker_names": 64,
-    "session.fingerprints._fingerprint_line": 2_048,
+    "write.fingerprints._fingerprint_line": 2_048,
     "read.score_fusion._find_spans": 8_192,
     "read.diversify._cached_words": 2_048,
     "text.name_order._cached_names": 512,
@@ -83,19 +83,19 @@ REMEMBERED = {
     "write.change_detection.distinct_things._find_subject": 1 << 12,
     "write.change_detection.cue_words._find_word": 1 << 14,
     "write.change_detection.features._read_clause": 1 << 13,
-    "write.rules.sentence_segmenter._split": 64,
+    "extract.rules.sentence_segmenter._split": 64,
     "text.terms._to_term": 1 << 16,
     "write.reconcile._hash_text": 16_384,
     "write.reconcile._tokens": 16_384,
     "write.reconcile.object_terms": 16_384,
-    "write.predicate_slots.canonical_predicate": 4_096,
+    "extract.predicate_slots.canonical_predicate": 4_096,
 }
 """What is worked out of texts: how many of each, and a purge leaves none."""
 
 NAMES = {
-    "encryption.homekeys._name_header": 256,
-    "encryption.homekeys._name_lock": 256,
-    "encryption.homekeys._name_own_lock": 256,
+    "encryption.home_keys._name_header": 256,
+    "encryption.home_keys._name_lock": 256,
+    "encryption.home_keys._name_own_lock": 256,
     "store.postgres.sql_translation.translate": 2_000,
     "store.sqlite.rescue.wal_reader._weigh_steps": 8,
     "core.records._parsed": 4_096,
@@ -112,7 +112,7 @@ CLOSED = {
     "surfaces.cli.main._load_one", "surfaces.cli.main.load_command",
     "store.sql.migration_files.load_migrations", "store.sql.named_queries.load_queries", "text.terms._script_patterns",
     "text.times.grammar.compile_rule", "text.times.lexicon.load_lexicon", "text.times.finder._load_grammar",
-    "write.rules.languages.sentence_matcher._compile_forms", "write.secrets._compile_pattern",
+    "extract.rules.languages.sentence_matcher._compile_forms", "extract.secrets._compile_pattern",
 }  # fmt: skip
 """Kept for ever, for there are no more of them than stand in the source: patterns, prompts,
 queries, grammars.
@@ -331,12 +331,12 @@ def test_marks_of_what_was_shown_are_bounded() -> None:
         echoes.add_context(
             Scope(("user", f"owner{number}")), Context("", line.format(number, number), 0, "")
         )
-    assert len(echoes._owners) == BOUNDS["session.fingerprints._OWNERS"]
+    assert len(echoes._owners) == BOUNDS["write.fingerprints._OWNERS"]
     echoes.add_context(
         Scope(("user", "ann")),
         Context("", "\n".join(line.format(n, n) for n in range(3_000)), 0, ""),
     )
-    assert len(echoes._owners["user/ann"]) == BOUNDS["session.fingerprints._EACH"]
+    assert len(echoes._owners["user/ann"]) == BOUNDS["write.fingerprints._EACH"]
 
 
 @pytest.mark.covers("S3.70")

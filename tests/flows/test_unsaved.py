@@ -19,8 +19,8 @@ from tests.surfaces.mcp.conftest import call
 
 import engrams
 from engrams import Turn
+from engrams.extract.memory_requests import forbids_storage
 from engrams.testing import ScriptedModel
-from engrams.write.memory_requests import forbids_storage
 
 ANN = ("user", "ann")
 SECRET = "zanzibarquokka"

@@ -15,10 +15,10 @@ import engrams
 from engrams import MemoryEngine
 from engrams.core import Turn
 from engrams.errors import BudgetError, ClosedError, InputError
+from engrams.extract.feedback_signals import detect_signals
 from engrams.ports import EXTRACT, Job
 from engrams.settings import WriteSettings, load
 from engrams.testing import ScriptedModel, SettableClock, temp_engine
-from engrams.write.feedback_signals import detect_signals
 
 ANN = ("user", "ann")
 BOB = ("user", "bob")

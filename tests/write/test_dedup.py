@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import pytest
 
 from engrams.core import Kind, Record, Scope
-from engrams.write.candidate import CandidateStatement
+from engrams.extract.candidate import CandidateStatement
 from engrams.write.reconcile import find_exact, find_near_duplicate, has_distinct_detail, jaccard
 
 SAID = datetime(2023, 5, 8, tzinfo=UTC)

@@ -11,9 +11,9 @@ from tests.write.conftest import ALICE, Talk, digest_records
 
 from engrams.core import EdgeType, Kind, Status, Turn
 from engrams.errors import ConflictError, ModelError
+from engrams.extract.gate import fingerprint
 from engrams.ports import EmbedderCard, RecordChange, RecordQuery, ScopeReach, WriteBatch
 from engrams.testing import HashEmbedder
-from engrams.write.content_filter import fingerprint
 
 
 class Broken:

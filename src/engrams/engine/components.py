@@ -58,8 +58,6 @@ if TYPE_CHECKING:
     from engrams.ports.candidate_search import Floats
     from engrams.session.extraction_queue import ExtractionQueue
     from engrams.session.finaliser import SessionFinaliser
-    from engrams.session.fingerprints import InjectedContextFingerprints
-    from engrams.session.privacy_modes import IncognitoSessions
     from engrams.session.registry import SessionRegistry
     from engrams.session.running_summary import ConversationSummariser
     from engrams.session.turn_ingest import TurnIngester
@@ -75,6 +73,8 @@ if TYPE_CHECKING:
     from engrams.upkeep.memory_purge import MemoryPurger
     from engrams.upkeep.tiers import MemoryTiers
     from engrams.upkeep.topics import MemoryTopics
+    from engrams.write.fingerprints import InjectedContextFingerprints
+    from engrams.write.privacy_modes import IncognitoSessions
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,13 +334,13 @@ class EngineComponents:
 
     @cached_property
     def privacy(self) -> IncognitoSessions:
-        from engrams.session.privacy_modes import IncognitoSessions
+        from engrams.write.privacy_modes import IncognitoSessions
 
         return IncognitoSessions()
 
     @cached_property
     def injected(self) -> InjectedContextFingerprints:
-        from engrams.session.fingerprints import InjectedContextFingerprints
+        from engrams.write.fingerprints import InjectedContextFingerprints
 
         return InjectedContextFingerprints(self.deps.peers)
 

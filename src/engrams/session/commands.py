@@ -11,14 +11,14 @@ from typing import Any, Literal, Protocol
 
 from engrams.core import Kind, Record, Scope, ScopeInput, Status
 from engrams.errors import InputError, NotFoundError, RefusedError
-from engrams.frozen_data import dataclass
-from engrams.ports import MemoryApi, is_skill
-from engrams.session.command_parser import (
+from engrams.extract.command_parser import (
     ParsedMemoryCommand,
     parse_command,
     parse_decision,
     parse_number,
 )
+from engrams.frozen_data import dataclass
+from engrams.ports import MemoryApi, is_skill
 
 SHOWN = 10
 CHOICES = 5

@@ -13,10 +13,10 @@ from typing import Protocol
 
 from engrams.core import Kind, Receipt, Scope, ScopeInput, Turn
 from engrams.errors import BudgetError, ClosedError, InputError
+from engrams.extract.feedback_signals import detect_signals
 from engrams.ports import EXTRACT, Clock, Job, JobQueue, JobSpec
 from engrams.session.turn_ingest import TurnIngester, make_update_key
 from engrams.settings import JobSettings
-from engrams.write.feedback_signals import detect_signals
 
 _MOST = 10_000
 _MOMENT = 0.01

@@ -40,7 +40,6 @@ from engrams.read.corrected_words import mask_corrected
 from engrams.session.extraction_queue import JobRunner
 from engrams.session.held_review import HeldStatementReviewer, join_changes
 from engrams.session.lifecycle import is_lapsed
-from engrams.session.save_requests import change_noted, find_noted
 from engrams.session.summary import SessionSummary, build_arc, find_substantive, select_turns
 from engrams.settings import Settings
 from engrams.text.terms import terms
@@ -52,6 +51,7 @@ from engrams.write.candidate_promotion import (
     promote_clusters,
     promotion_reason,
 )
+from engrams.write.save_requests import change_noted, find_noted
 from engrams.write.source_checks import check_sources
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from datetime import timedelta
 
 from engrams.core import Edge, Record, Scope, Status
 from engrams.errors import ModelError
+from engrams.extract import by_model
 from engrams.frozen_data import dataclass
 from engrams.ports import (
     LEARNED,
@@ -23,7 +24,7 @@ from engrams.ports import (
     WriteBatch,
 )
 from engrams.settings import Settings
-from engrams.write import llm, write_pipeline
+from engrams.write import write_pipeline
 from engrams.write.candidate_promotion import HeldCandidateCluster, promote_clusters, to_candidate
 from engrams.write.dependencies import WriteDeps
 
@@ -141,7 +142,7 @@ class HeldStatementReviewer:
         if self._chat is None or not sources:
             result.held.append(record)
             return
-        (ruling,) = llm.decide_by_model(
+        (ruling,) = by_model.decide_by_model(
             sources[0], [candidate], self._chat, self._settings.write.min_confidence
         )[0]
         if ruling.awaits_review:

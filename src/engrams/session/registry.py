@@ -13,7 +13,6 @@ from typing import TypeAlias
 from engrams.core import Kind, Receipt, Scope, ScopeInput, Turn, drop_faults
 from engrams.errors import ConflictError, InputError, NotFoundError, ScopeError
 from engrams.ports import EXTRACT, Clock, Job, JobSpec, ScopeReach, SessionRow, Store
-from engrams.session import privacy_modes
 from engrams.session.extraction_queue import JobRunner
 from engrams.session.lifecycle import (
     IdleSessionSweeper,
@@ -25,10 +24,11 @@ from engrams.session.lifecycle import (
     to_session,
 )
 from engrams.session.owner_settings import OwnerSettings, OwnerSettingsStore
-from engrams.session.privacy_modes import IncognitoSessions, PrivacyMode
 from engrams.session.response_threads import ResponseThreadLog
 from engrams.session.turn_ingest import MINE, SessionKey, TurnIngester, make_update_key
 from engrams.settings import Settings
+from engrams.write import privacy_modes
+from engrams.write.privacy_modes import IncognitoSessions, PrivacyMode
 
 Place: TypeAlias = ScopeInput
 

@@ -25,6 +25,7 @@ from engrams.core import (
     is_blank,
 )
 from engrams.errors import BudgetError, ConflictError, InputError, ModelError, RefusedError
+from engrams.extract.memory_requests import mark_unsaved
 from engrams.frozen_data import dataclass
 from engrams.ports import (
     DAILY,
@@ -48,7 +49,6 @@ from engrams.session import message_window
 from engrams.session.message_window import Message, count_tokens, keep_end, keep_start, text_of
 from engrams.settings import SummarySettings
 from engrams.write.manual_edits import EVICTED
-from engrams.write.memory_requests import mark_unsaved
 from engrams.write.source_checks import check_sources
 
 Running: TypeAlias = Literal["window", "rolling"]

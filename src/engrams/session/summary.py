@@ -11,6 +11,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from engrams.core import Evidence, Json, Kind, ModelCost, Record
 from engrams.errors import BudgetError, ModelError
+from engrams.extract.gate import gate_text, is_small_talk
 from engrams.frozen_data import dataclass
 from engrams.ports import ChatMessage, ChatModel, ChatRequest
 from engrams.prompts import load, quote
@@ -19,7 +20,6 @@ from engrams.text.normalize import fold
 from engrams.text.stopwords import STOP
 from engrams.text.terms import terms, tokens
 from engrams.text.word_list import word_set
-from engrams.write.content_filter import gate_text, is_small_talk
 
 _THEMES = 3
 _LOOPS = 5

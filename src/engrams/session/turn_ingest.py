@@ -23,6 +23,9 @@ from engrams.core import (
     clean_text,
 )
 from engrams.errors import EngramsError, RefusedError
+from engrams.extract.command_parser import asks_to_forget
+from engrams.extract.feedback_signals import detect_signals
+from engrams.extract.inferred_tags import infer_tags
 from engrams.frozen_data import dataclass
 from engrams.ports import (
     EMBED,
@@ -39,10 +42,6 @@ from engrams.ports import (
     WriteBatch,
 )
 from engrams.read.retrieve import asks_only
-from engrams.session.command_parser import asks_to_forget
-from engrams.session.fingerprints import InjectedContextFingerprints
-from engrams.session.privacy_modes import IncognitoSessions
-from engrams.session.save_requests import NoSaveRequestLog
 from engrams.session.working_tier import OFFLINE_CHANNELS, TierWriteResult, WorkingTier
 from engrams.settings import Settings
 from engrams.text.prose import strip_code
@@ -50,9 +49,10 @@ from engrams.write import manual_edits
 from engrams.write.dependencies import WriteDeps
 from engrams.write.edit_cascade import cascade_changes, restate_slot
 from engrams.write.extraction_timing import GATHERS, NEVER
-from engrams.write.feedback_signals import detect_signals
+from engrams.write.fingerprints import InjectedContextFingerprints
 from engrams.write.ignored_files import read_rooted_rules
-from engrams.write.inferred_tags import infer_tags
+from engrams.write.privacy_modes import IncognitoSessions
+from engrams.write.save_requests import NoSaveRequestLog
 from engrams.write.turn_conversion import TurnIngestRecords, clean_secrets, journal_turns
 
 if TYPE_CHECKING:

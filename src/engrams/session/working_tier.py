@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from engrams.core import Hit, Kind, Record, Scope, StageDecision, Status, Tier
 from engrams.errors import ConflictError, EngramsError, NotFoundError
+from engrams.extract.gate import BRIEF, gate_text
 from engrams.frozen_data import dataclass
 from engrams.ports import (
     CONDENSE,
@@ -40,7 +41,6 @@ from engrams.session.ring_buffer import HotMemoryCache, RingBuffer, WorkingTierI
 from engrams.settings import Settings
 from engrams.text.measures import word_count
 from engrams.text.terms import is_unspaced
-from engrams.write.content_filter import BRIEF, gate_text
 from engrams.write.manual_edits import evict_turn
 from engrams.write.reconcile import has_distinct_detail
 

@@ -14,6 +14,9 @@ from weakref import WeakValueDictionary
 
 from engrams.core import Json, Kind, Meta, Record, Scope, StageDecision, Status, conversation
 from engrams.errors import ConflictError, NotFoundError
+from engrams.extract.by_model import AnswerCachingChat, count_together
+from engrams.extract.by_rules import NOTHING_HEARD, Heard, HeardKey, HearingTask, hear_records
+from engrams.extract.candidate import CandidateStatement
 from engrams.ports import (
     CHANGES,
     EXTRACT,
@@ -37,12 +40,9 @@ from engrams.ports import (
 from engrams.settings import Settings
 from engrams.upkeep.helper_processes import HelperProcesses
 from engrams.write import write_pipeline
-from engrams.write.candidate import CandidateStatement
 from engrams.write.change_detection.features import may_change
 from engrams.write.extraction_timing import NEVER, due_reason, last_cosine
-from engrams.write.llm import AnswerCachingChat, count_together
 from engrams.write.related_statements import known_speakers
-from engrams.write.rule_hearing import NOTHING_HEARD, Heard, HeardKey, HearingTask, hear_records
 from engrams.write.source_checks import find_changed
 
 _log = logging.getLogger(__name__)

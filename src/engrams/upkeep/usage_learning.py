@@ -387,7 +387,7 @@ class MemoryUsageTracker:
         )
 
     def _make_gap(self, use: SearchUsageEvent) -> tuple[NewRecord, ...]:
-        from engrams.write.memory_requests import forbids_storage
+        from engrams.extract.memory_requests import forbids_storage
         from engrams.write.turn_conversion import clean_secrets
 
         text, decisions = clean_secrets(use.query, self._settings.write)

@@ -7,14 +7,14 @@ from dataclasses import field, replace
 from typing import TYPE_CHECKING
 
 from engrams.core import EdgeType, Evidence, Layer, Record, Status
+from engrams.extract.candidate import CandidateStatement, Effect
+from engrams.extract.policy import StoragePolicyDecision, has_support
+from engrams.extract.predicate_slots import canonical_predicate, is_single
 from engrams.frozen_data import dataclass
 from engrams.text.normalize import fold
 from engrams.text.terms import terms
-from engrams.write.candidate import CandidateStatement, Effect
 from engrams.write.change_set import DigestChangeSet
 from engrams.write.dependencies import WriteDeps
-from engrams.write.predicate_slots import canonical_predicate, is_single
-from engrams.write.storage_policy import StoragePolicyDecision, has_support
 from engrams.write.write_pipeline import reconcile_candidate
 
 if TYPE_CHECKING:

@@ -22,12 +22,12 @@ from engrams.core import (
     Vector,
     clock,
 )
+from engrams.extract.candidate import CandidateStatement
+from engrams.extract.policy import StoragePolicyDecision
+from engrams.extract.predicate_slots import canonical_predicate
 from engrams.frozen_data import dataclass
 from engrams.ports import BEGIN, ENDS, REFINES, JobSpec, NewRecord, RecordChange, WriteBatch
-from engrams.write.candidate import CandidateStatement
-from engrams.write.predicate_slots import canonical_predicate
 from engrams.write.reconcile import ReconciliationResult
-from engrams.write.storage_policy import StoragePolicyDecision
 
 _MOST_EVIDENCE = 8
 _MOST_REINFORCEMENTS = 20

@@ -18,7 +18,7 @@ from engrams.ports import (
 from engrams.settings import SizeLimitSettings, WriteSettings
 
 if TYPE_CHECKING:
-    from engrams.write.rule_hearing import Heard
+    from engrams.extract.by_rules import Heard
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,20 +9,20 @@ from datetime import datetime
 from typing import Literal, TypeAlias
 
 from engrams.core import Record, Status, content_hash
-from engrams.frozen_data import dataclass
-from engrams.text.name_order import NUMBER_WORDS, is_reordered
-from engrams.text.normalize import fold
-from engrams.text.terms import terms, tokens
-from engrams.text.text_caches import text_cache
-from engrams.text.word_list import word_set
-from engrams.write.candidate import CandidateStatement
-from engrams.write.predicate_slots import (
+from engrams.extract.candidate import CandidateStatement
+from engrams.extract.predicate_slots import (
     SINGLE,
     canonical_predicate,
     classify_value,
     closed_slots,
     is_single,
 )
+from engrams.frozen_data import dataclass
+from engrams.text.name_order import NUMBER_WORDS, is_reordered
+from engrams.text.normalize import fold
+from engrams.text.terms import terms, tokens
+from engrams.text.text_caches import text_cache
+from engrams.text.word_list import word_set
 from engrams.write.statement_times import (
     find_moment,
     find_plans,

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Literal
 
 from engrams.core import Kind, Record, Scope, Status
 from engrams.errors import ModelError
+from engrams.extract.candidate import CandidateStatement
+from engrams.extract.gate import BRIEF, gate_text
+from engrams.extract.predicate_slots import canonical_predicate, closed_slots, is_single
 from engrams.ports import (
     CandidateSearchQuery,
     Condition,
@@ -19,10 +22,7 @@ from engrams.ports import (
     find_in_sound_index,
 )
 from engrams.text.terms import terms
-from engrams.write.candidate import CandidateStatement
-from engrams.write.content_filter import BRIEF, gate_text
 from engrams.write.dependencies import WriteDeps
-from engrams.write.predicate_slots import canonical_predicate, closed_slots, is_single
 
 if TYPE_CHECKING:
     from engrams.ports.candidate_search import Floats

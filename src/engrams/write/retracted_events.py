@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from engrams.core import Kind, Record, Status
-from engrams.write.candidate import CandidateStatement
+from engrams.extract.candidate import CandidateStatement
 from engrams.write.reconcile import (
     ReconciliationResult,
     find_conflict,

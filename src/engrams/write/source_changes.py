@@ -9,12 +9,12 @@ from typing import Any, Literal, TypeAlias
 
 from engrams.core import CORRECTED, Kind, Record, Scope, Status, bury, revive
 from engrams.errors import RefusedError
+from engrams.extract.gate import gate_text
 from engrams.frozen_data import dataclass
 from engrams.ports import RecordChange, RecordQuery, RecordStore, ScopeReach, Store, WriteBatch
 from engrams.text.normalize import fold
 from engrams.text.redact import find_sentence
 from engrams.write import manual_edits
-from engrams.write.content_filter import gate_text
 from engrams.write.manual_edits import WENT_WITH
 
 ChangeAction: TypeAlias = Literal["edit", "forget", "purge"]

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from engrams.core import PREREQUISITES, WARNINGS, EdgeType, Kind, Record, Status
+from engrams.extract.candidate import CandidateStatement, canonical_subject
+from engrams.extract.predicate_slots import canonical_predicate, is_single
 from engrams.settings import WriteSettings
-from engrams.write.candidate import CandidateStatement, canonical_subject
 from engrams.write.change_set import DigestChangeSet
-from engrams.write.predicate_slots import canonical_predicate, is_single
 
 _GIVEN = (Kind.FACT, Kind.PREFERENCE, Kind.CORRECTION)
 _CHANGED = re.compile(
@@ -104,7 +104,7 @@ def keeps_slot(read: CandidateStatement, record: Record) -> bool:
 
 def _extract(record: Record, text: str, *known: str) -> tuple[CandidateStatement, ...]:
     """Read a text by rules, loaded only now: storing needs none."""
-    from engrams.write.rules import UtteranceContext, extract_statements
+    from engrams.extract.rules import UtteranceContext, extract_statements
 
     speech = UtteranceContext(
         speaker="the user",
@@ -119,7 +119,7 @@ def _extract(record: Record, text: str, *known: str) -> tuple[CandidateStatement
 
 def _say_by_owner(found: re.Match[str]) -> str:
     """Let the user say it: "the user lives" is "I live"."""
-    from engrams.write.rules.english_lexicon import find_lemma
+    from engrams.extract.rules.english_lexicon import find_lemma
 
     verb = found["verb"] or ""
     if found["own"]:

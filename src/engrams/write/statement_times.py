@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from engrams.core import Record
-from engrams.write.candidate import CandidateStatement
-from engrams.write.predicate_slots import canonical_predicate
+from engrams.extract.candidate import CandidateStatement
+from engrams.extract.predicate_slots import canonical_predicate
 
 _RECENT = timedelta(days=366)
 _JUST = timedelta(days=8)

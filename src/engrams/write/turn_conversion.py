@@ -31,12 +31,12 @@ from engrams.core import (
     shorten_name,
 )
 from engrams.errors import InputError, ModelError
+from engrams.extract import pii_detection, secrets
 from engrams.frozen_data import dataclass
 from engrams.ports import Embedder, NewRecord
 from engrams.settings import SizeLimitSettings, WriteSettings
 from engrams.text.prose import strip_code
 from engrams.text.system_texts import remove_system_texts
-from engrams.write import pii_detection, secrets
 from engrams.write.dependencies import WriteDeps
 from engrams.write.ignored_files import match_ignore_rule
 from engrams.write.stated_facts import fill_procedure

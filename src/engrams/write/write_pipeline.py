@@ -19,16 +19,18 @@ from engrams.core import (
     Status,
 )
 from engrams.errors import BudgetError, ModelError
+from engrams.extract import by_model, policy
+from engrams.extract.by_rules import extract_by_rules, gate_record
+from engrams.extract.candidate import CandidateStatement, close_category, drop_tags
+from engrams.extract.inferred_tags import ASK_TAGS, tag_candidate
+from engrams.extract.predicate_slots import canonical_predicate, find_synonyms, has_synonyms
+from engrams.extract.rules import is_explicit
 from engrams.frozen_data import dataclass
 from engrams.ports import ChatModel, WriteBatch
 from engrams.settings import WriteSettings
-from engrams.write import llm, storage_policy
-from engrams.write.candidate import CandidateStatement, close_category, drop_tags
+from engrams.write import reconcile_by_model
 from engrams.write.change_set import DigestChangeSet, derived_id
 from engrams.write.dependencies import WriteDeps
-from engrams.write.inferred_tags import ASK_TAGS, tag_candidate
-from engrams.write.llm.model_reconciliation import NO_COST
-from engrams.write.predicate_slots import canonical_predicate, find_synonyms, has_synonyms
 from engrams.write.reconcile import (
     ReconciliationResult,
     find_exact,
@@ -36,6 +38,7 @@ from engrams.write.reconcile import (
     reconcile,
     says_the_same,
 )
+from engrams.write.reconcile_by_model import NO_COST
 from engrams.write.related_statements import (
     NEAR,
     OPEN,
@@ -55,8 +58,6 @@ from engrams.write.related_statements import (
     known_speakers,
 )
 from engrams.write.retracted_events import find_denied, retract_denied
-from engrams.write.rule_hearing import extract_by_rules, gate_record
-from engrams.write.rules import is_explicit
 from engrams.write.stated_facts import (
     hide_given,
     read_given,
@@ -69,10 +70,10 @@ from engrams.write.turn_conversion import embed_records
 __all__ = ["STATEMENTS", "WriteDeps"]
 
 _MOST_KNOWN = 60
-_GIVEN = storage_policy.StoragePolicyDecision("commit_now", "given as a statement")
-_NOT_RECONCILED = storage_policy.StoragePolicyDecision("commit_at_session_end", "not reconciled")
+_GIVEN = policy.StoragePolicyDecision("commit_now", "given as a statement")
+_NOT_RECONCILED = policy.StoragePolicyDecision("commit_at_session_end", "not reconciled")
 
-DecidedCandidate: TypeAlias = "tuple[CandidateStatement, storage_policy.StoragePolicyDecision]"
+DecidedCandidate: TypeAlias = "tuple[CandidateStatement, policy.StoragePolicyDecision]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +169,7 @@ def extract_candidates(
     }
     if not fresh:
         found = _drop_stored(found, ordered[0].scope.owner, deps, decisions)
-    mode = storage_policy.resolve_mode(deps.settings.policy, model=deps.chat is not None)
+    mode = policy.resolve_mode(deps.settings.policy, model=deps.chat is not None)
     by_record = list[tuple[Record, tuple[DecidedCandidate, ...]]]()
     for record in open_:
         candidates = found.get(record.id, [])
@@ -275,16 +276,16 @@ def _extract_by_record(
         return {}, ModelCost(), ""
     if deps.chat is not None and mode in ("llm", "auto"):
         also = ASK_TAGS if deps.settings.infer_tags else ""
-        briefing = llm.ExtractionContext(
+        briefing = by_model.ExtractionContext(
             find_known(records[0], deps), deps.gaps, context=find_context(records, deps), also=also
         )
         try:
             if deps.settings.extraction_passes == 2 or deps.lane:
-                return llm.extract_in_lanes(
+                return by_model.extract_in_lanes(
                     records, briefing, deps.chat, deps.settings.batch_turns, decisions, deps.lane
                 )
             return (
-                *llm.extract_by_model(
+                *by_model.extract_by_model(
                     records, briefing, deps.chat, deps.settings.batch_turns, decisions
                 ),
                 "",
@@ -315,18 +316,18 @@ def _decide_by_rules(
     record: Record,
     candidates: Sequence[CandidateStatement],
     settings: WriteSettings,
-    mode: storage_policy.PolicyMode,
-) -> list[storage_policy.StoragePolicyDecision]:
+    mode: policy.PolicyMode,
+) -> list[policy.StoragePolicyDecision]:
     explicit = record.kind is Kind.NOTE or is_explicit(record.text)
     floor = settings.min_confidence
     hold = settings.hold_below
     verdicts = [
-        storage_policy.decide(one, mode=mode, explicit=explicit, floor=floor, hold_below=hold)
+        policy.decide(one, mode=mode, explicit=explicit, floor=floor, hold_below=hold)
         for one in candidates
     ]
     if mode == "rules" and record.kind is not Kind.NOTE:
         verdicts = [
-            storage_policy.clamp_decision(one, verdict)
+            policy.clamp_decision(one, verdict)
             for one, verdict in zip(candidates, verdicts, strict=True)
         ]
     return verdicts
@@ -335,13 +336,13 @@ def _decide_by_rules(
 def _decide_by_model(
     record: Record,
     candidates: Sequence[CandidateStatement],
-    ruled: Sequence[storage_policy.StoragePolicyDecision],
+    ruled: Sequence[policy.StoragePolicyDecision],
     chat: ChatModel,
     floor: float,
-) -> tuple[list[storage_policy.StoragePolicyDecision], ModelCost]:
+) -> tuple[list[policy.StoragePolicyDecision], ModelCost]:
     """Let the model decide on what the rules did not drop."""
     asked = [at for at, verdict in enumerate(ruled) if verdict.action != "drop"]
-    judged, cost = llm.decide_by_model(record, [candidates[at] for at in asked], chat, floor)
+    judged, cost = by_model.decide_by_model(record, [candidates[at] for at in asked], chat, floor)
     answered = dict(zip(asked, judged, strict=True))
     return [answered.get(at, verdict) for at, verdict in enumerate(ruled)], cost
 
@@ -473,11 +474,11 @@ def _reconcile_by_model(
     numbers = {at: number for number, at in enumerate(sorted(asked), 1)}
     known = list({one.id: one for at in numbers for one in met[at]}.values())[:_MOST_KNOWN]
     found = (
-        llm.ask_verdicts(
+        reconcile_by_model.ask_verdicts(
             [every[at][0] for at in numbers], known, chat, decisions, patient=deps.patient
         )
         if asked
-        else llm.NumberedReconcileDecisions({})
+        else reconcile_by_model.NumberedReconcileDecisions({})
     )
     made: dict[int, str] = {}
     by_source: dict[str, tuple[DerivedMemory, ...]] = {}
@@ -501,7 +502,7 @@ def _reconcile_by_model(
                 open_ = _open_versions([*known, *changes.created.values()], changes)
                 by_rules = reconcile(candidate, open_, deps.settings.dedup_jaccard)
                 targets = [one for one in changes.find_successors(names) if one.status in OPEN]
-                outcome = llm.judge_candidate(candidate, row, targets, by_rules)
+                outcome = reconcile_by_model.judge_candidate(candidate, row, targets, by_rules)
             else:
                 outcome = _reconcile_unasked(candidate, record, deps, changes)
             made[number] = changes.apply(outcome, _NOT_RECONCILED if hold else decision, record)

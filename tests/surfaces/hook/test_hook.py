@@ -268,7 +268,7 @@ def test_as_a_command(home: Path) -> None:
     )
     assert (
         told(home)[-1][1] == "My cat is called Tom."
-        and "engrams.write.rules" not in asked.stderr.decode().split()
+        and "engrams.extract.rules" not in asked.stderr.decode().split()
     )
     quiet = subprocess.run(
         [sys.executable, "-c", script],

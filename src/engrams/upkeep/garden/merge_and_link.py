@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from engrams.core import ABSORBED, Edge, EdgeType, Record, Status
+from engrams.extract.predicate_slots import canonical_predicate
 from engrams.ports import EmbedderCard
 from engrams.text.normalize import fold
 from engrams.text.terms import terms
@@ -20,7 +21,6 @@ from engrams.upkeep.garden.rule_jobs import (
     preview_texts,
 )
 from engrams.write.manual_edits import diff_tag_edges
-from engrams.write.predicate_slots import canonical_predicate
 from engrams.write.reconcile import (
     has_distinct_detail,
     is_affirmative,

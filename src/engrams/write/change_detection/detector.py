@@ -7,6 +7,8 @@ from datetime import timedelta
 from typing import TypeAlias
 
 from engrams.core import BESIDE, EdgeType, Kind, Record, Scope, Status
+from engrams.extract.predicate_slots import SINGLE
+from engrams.extract.rules.story_marks import find_story
 from engrams.frozen_data import dataclass
 from engrams.ports import CandidateSearchQuery, Embedder, RecordQuery, Store, find_in_sound_index
 from engrams.ports.read_ahead import ReadAhead
@@ -21,10 +23,8 @@ from engrams.write.change_detection.message_judge import (
     judge_messages,
 )
 from engrams.write.change_set import DigestChangeSet
-from engrams.write.predicate_slots import SINGLE
 from engrams.write.related_statements import STATEMENTS, find_highest, scopes_in_reach
 from engrams.write.retracted_events import is_denial
-from engrams.write.rules.story_marks import find_story
 
 _Facts: TypeAlias = dict[str, list[Record]]
 """Facts by the id of the message that they came from."""

@@ -74,7 +74,7 @@ def _is_done(before: list[str]) -> bool:
 
 def _has_verb(before: list[str]) -> bool:
     """True for words that are more than a thing's name: "Mina drives"."""
-    from engrams.write.rules.english_lexicon import find_lemma
+    from engrams.extract.rules.english_lexicon import find_lemma
 
     if not (_COPULAS.isdisjoint(before) and _SPEAKERS.isdisjoint(before)) or _is_done(before):
         return True

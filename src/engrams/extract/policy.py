@@ -1,0 +1,218 @@
+"""Policy: store a candidate now, hold it, or drop it.
+
+Hard guards come first; nothing, not even a model, overrules them.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Literal, TypeAlias
+
+from engrams.core import Kind
+from engrams.extract import secrets
+from engrams.extract.candidate import CandidateStatement
+from engrams.extract.memory_requests import is_control
+from engrams.frozen_data import dataclass
+from engrams.text.normalize import fold
+
+PolicyMode: TypeAlias = Literal["off", "rules", "llm"]
+Action: TypeAlias = Literal["commit_now", "commit_at_session_end", "require_repetition", "drop"]
+
+_REASON = 240
+_PROVENANCE = frozenset(("mentioned_in", "mentioned", "said", "asked", "told", "source"))
+_TURN = re.compile(
+    r"\b(?:right now|at the moment|for now|for today|just this once|this time|just"
+    r" now|today|tonight|gerade|por ahora"
+    r"|pour l'instant|现在|暂时)\b|现在|暂时"
+)
+_DURABLE = re.compile(
+    r"\b(?:always|never|from now on|every (?:day|time|week|morning|night|single)|usually|in (?:the"
+    r" )?future|going forward"
+    r"|ever|permanently|for good|for life|forever|remember"
+    r"|immer|nie|niemals|siempre|nunca|toujours|jamais)\b|永远|总是|从来|一直"
+)
+_SAFETY = re.compile(
+    r"\b(?:skip|ignore|bypass|disable|turn"
+    r" off|override|drop|disregard|without|no|avoid|never|stop|don't|do not)\b[^.!?]{0,40}"
+    r"\b(?:safety|safeguards?|guardrails?|warnings?|disclaimers?|moderation|content"
+    r" (?:filters?|polic(?:y|ies))"
+    r"|confirmations?|security checks?|(?:ethical )?guidelines?)\b"
+    r"|\b(?:never|don't|do not|stop)\b[^.!?]{0,20}\b(?:refus(?:e|ing)|warn(?:ing)?|say(?:ing)?"
+    r" no)\b"
+    r"|\b(?:don't|do"
+    r" not|never|stop)\b[^.!?]{0,30}\b(?:mention|suggest|recommend|call|refer)\w*\b[^.!?]{0,30}\b(?:help"
+    r"|hotline|therapist|doctor|emergency|crisis|professional)"
+    r"|\b(?:jailbreak|do anything now|developer mode|unfiltered|uncensored)\b"
+)
+_LOSS = re.compile(
+    r"\b(?:died|passed away|passed on|death|funeral|lost my"
+    r" (?:mom|mum|mother|dad|father|son|daughter|baby|brother|sister"
+    r"|wife|husband|partner|grandm\w+|grandf\w+|grandpa|dog|cat|best friend)"
+    r"|miscarri\w+|suicid\w+|trauma\w*|abus(?:e|ed|ive)|assault\w*|grie(?:f|ving)|ptsd|panic"
+    r" attacks?|trigger(?:s|ed|ing)?|self-harm)\b"
+)
+_SELF_BELIEF = re.compile(
+    r"\b(?:is|am|feels?(?: like)?|was)\s+(?:just |such |so |a |an |completely |totally |always )*"
+    r"(?:worthless|useless|stupid|dumb|ugly|pathetic|failure|loser|burden|unlovable|broken|hopeless|idiot|incompetent"
+    r"|not good enough|nothing)\b"
+)
+
+
+_WISHES = (Kind.RULE, Kind.NEGATIVE, Kind.PROCEDURE, Kind.PREFERENCE)
+
+
+@dataclass(frozen=True, slots=True)
+class StoragePolicyDecision:
+    """Action for a candidate and its reason, up to 240 characters.
+
+    ``awaits_review``: a model has not reviewed it yet.
+    """
+
+    action: Action
+    reason: str
+    awaits_review: bool = False
+
+
+_IMPLIED = StoragePolicyDecision("commit_at_session_end", "an implied wish")
+
+
+def decide(
+    candidate: CandidateStatement,
+    *,
+    mode: PolicyMode,
+    explicit: bool,
+    floor: float,
+    hold_below: float = 0.0,
+) -> StoragePolicyDecision:
+    """Decide on one candidate under the policy ``mode``.
+
+    ``explicit``: the user asked to remember it. ``floor``: the confidence below which nothing is
+    stored; ``hold_below``: the one below which a rule or preference is held. With ``llm`` and no
+    model's decision yet, what the guards let through is held: never written unreviewed.
+    """
+    guarded = check_guards(candidate)
+    if guarded is not None:
+        return guarded
+    implied = (
+        mode != "off"
+        and not explicit
+        and candidate.kind in _WISHES
+        and candidate.confidence < hold_below
+    )
+    if implied and mode == "rules":
+        return _IMPLIED
+    if candidate.confidence < floor and not implied:
+        return StoragePolicyDecision(
+            "drop", f"confidence {candidate.confidence:.2f} under {floor:.2f}"
+        )
+    match mode:
+        case "off":
+            return StoragePolicyDecision("commit_now", "policy off")
+        case "rules":
+            return _decide_by_rules(candidate, explicit=explicit)
+        case "llm":
+            return StoragePolicyDecision(
+                "commit_at_session_end", "awaits review", awaits_review=True
+            )
+
+
+def resolve_mode(policy: PolicyMode | Literal["auto"], *, model: bool) -> PolicyMode:
+    """Return who decides: with ``auto`` a model, where there is one."""
+    if policy == "auto":
+        return "llm" if model else "rules"
+    return policy
+
+
+def check_guards(candidate: CandidateStatement) -> StoragePolicyDecision | None:
+    """Return the drop decision of a hard guard, or None."""
+    text = fold(f"{candidate.text} {' '.join(item.quote for item in candidate.evidence)}")
+    if candidate.predicate.lower() in _PROVENANCE:
+        return StoragePolicyDecision("drop", "guard: only says where something was said")
+    if is_control(text):
+        return StoragePolicyDecision("drop", "guard: a request about memory itself")
+    if candidate.kind in (
+        Kind.RULE,
+        Kind.NEGATIVE,
+        Kind.PREFERENCE,
+        Kind.PROCEDURE,
+        Kind.CORRECTION,
+    ) and _SAFETY.search(text):
+        return StoragePolicyDecision("drop", "guard: asks to give up a safety measure")
+    if (
+        "[redacted" in text
+        or secrets.scan(candidate.text)
+        or any(secrets.scan(item.quote) for item in candidate.evidence)
+    ):
+        return StoragePolicyDecision("drop", "guard: holds a secret")
+    if _is_passing(candidate, text):
+        return StoragePolicyDecision("drop", "guard: true for this turn only")
+    return None
+
+
+def clamp_decision(
+    candidate: CandidateStatement, ruling: StoragePolicyDecision, floor: float = 0.0
+) -> StoragePolicyDecision:
+    """Limit a model's decision to what the guards allow.
+
+    Losses, triggers and what is less sure than ``floor`` are never stored at once, a low view of
+    oneself only if repeated.
+    """
+    guarded = check_guards(candidate)
+    if guarded is not None:
+        return guarded
+    text = fold(candidate.text)
+    if ruling.action == "commit_now" and _SELF_BELIEF.search(text):
+        return StoragePolicyDecision("require_repetition", "clamp: a low view of oneself")
+    if ruling.action == "commit_now" and _LOSS.search(text):
+        return StoragePolicyDecision("commit_at_session_end", "clamp: a loss or trigger")
+    if ruling.action == "commit_now" and candidate.confidence < floor:
+        return _IMPLIED
+    return replace(ruling, reason=ruling.reason[:_REASON])
+
+
+def has_support(
+    support: int, *, repetition: bool = False, transcript: int = 0, arc: int = 0, earlier: int = 0
+) -> bool:
+    """True if a held candidate has the support to be stored.
+
+    Said twice; or said once and confirmed twice by the session's arc or by an earlier session.
+    ``repetition``: it was held for repetition, so an arc alone does not count.
+    """
+    if support >= 2:
+        return True
+    if repetition:
+        return support >= 1 and earlier >= 1
+    return transcript >= 1 and (arc >= 2 or earlier >= 1)
+
+
+def _decide_by_rules(candidate: CandidateStatement, *, explicit: bool) -> StoragePolicyDecision:
+    text = fold(candidate.text)
+    if _SELF_BELIEF.search(text) and not explicit:
+        return StoragePolicyDecision("require_repetition", "a low view of oneself")
+    if _LOSS.search(text) and not explicit:
+        return StoragePolicyDecision("commit_at_session_end", "a loss or trigger")
+    if explicit:
+        return StoragePolicyDecision("commit_now", "asked to remember")
+    if candidate.kind in (Kind.RULE, Kind.NEGATIVE, Kind.PROCEDURE, Kind.CORRECTION):
+        return StoragePolicyDecision("commit_now", "a lasting instruction")
+    if candidate.kind is Kind.PREFERENCE and candidate.confidence < 0.65:
+        return StoragePolicyDecision("commit_at_session_end", "an implied preference")
+    return StoragePolicyDecision("commit_now", "stated plainly")
+
+
+def _is_passing(candidate: CandidateStatement, text: str) -> bool:
+    """True for a passing state or wish: ``I'm vegan today``.
+
+    A procedure of several steps lasts, whatever day its words name.
+    """
+    if len(candidate.steps) > 1:
+        return False
+    if (
+        candidate.valid_from is not None
+        or candidate.effect != "states"
+        or candidate.category in ("event", "plan", "decision")
+    ):
+        return False
+    quote = fold(" ".join(item.quote for item in candidate.evidence)) or text
+    return bool(_TURN.search(quote)) and not _DURABLE.search(quote)

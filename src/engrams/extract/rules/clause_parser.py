@@ -1,0 +1,255 @@
+"""Parser of English clauses: subject, verb group and rest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from engrams.extract.rules.clause_end import find_clause_end, is_work
+from engrams.extract.rules.clause_subject import LEAD, MARKERS, find_subject
+from engrams.extract.rules.english_lexicon import (
+    ADVERBS,
+    BE,
+    DETERMINERS,
+    FORMS,
+    PREPOSITIONS,
+    VerbForm,
+    find_lemma,
+)
+from engrams.extract.rules.sentence_segmenter import ClauseToken, Person, Tense
+from engrams.extract.rules.verb_group_parser import parse_verb_group
+from engrams.frozen_data import dataclass
+
+_NONE = -1
+_OTHERS_VERB = frozenset(("to", "help", "helps", "let", "lets", "make", "makes"))
+
+
+@dataclass(frozen=True, slots=True)
+class EnglishClause:
+    """One clause of an English sentence.
+
+    ``rest``: the tokens after the verb. ``verb``: its lemma; ``surface``: as it stood. ``owner``:
+    tokens of a subject other than the speaker. ``lasting``: it says since when or for how long.
+    """
+
+    person: Person
+    owner: tuple[ClauseToken, ...]
+    verb: str
+    surface: str
+    tense: Tense
+    negated: bool
+    hedged: bool
+    adverbs: tuple[str, ...]
+    rest: tuple[ClauseToken, ...]
+    start: int
+    end: int
+    lead: tuple[ClauseToken, ...] = ()
+    infinitive: str = ""
+    lasting: bool = False
+
+
+def parse_clauses(
+    words: Sequence[ClauseToken], names: frozenset[str] = frozenset(), *, elide: bool = True
+) -> list[EnglishClause]:
+    """Parse the clauses about the speaker, their relations or ``names``.
+
+    ``elide``: a verb at the head may lack its "I" (Went to the gym).
+    """
+    found: list[EnglishClause] = []
+    at = floor = 0
+    elided = _find_elided_verb(words) if elide else _NONE
+    if elided != _NONE:
+        clause, at = _parse_verb_phrase(words, elided, "self", (), words[elided].start, names)
+        found += [clause] if clause else []
+        at = _parse_coordinated(words, at, found, names)
+    while at < len(words):
+        subject = find_subject(words, at, names)
+        if subject is None:
+            at += 1
+            continue
+        person, owner, after = subject
+        clause, end = _parse_verb_phrase(words, after, person, owner, words[at].start, names)
+        if clause is None:
+            at += 1
+            continue
+        found.append(_add_lead(clause, words, at, floor))
+        at = floor = _parse_coordinated(words, max(end, at + 1), found, names)
+    return found
+
+
+def _add_lead(
+    clause: EnglishClause, words: Sequence[ClauseToken], at: int, floor: int
+) -> EnglishClause:
+    """Add the time words before the subject, from ``floor`` on."""
+    first = at
+    while first > floor and (
+        words[first - 1].lower in LEAD
+        or words[first - 1].lower == ","
+        or words[first - 1].text[0].isdigit()
+    ):
+        first -= 1
+    return replace(clause, lead=tuple(words[first:at]))
+
+
+def _find_elided_verb(words: Sequence[ClauseToken]) -> int:
+    """Find the verb of a sentence without "I"; -1: none."""
+    at = 0
+    while (
+        at < len(words)
+        and (
+            words[at].lower in MARKERS
+            or words[at].lower in (",", "just", "been", "still", "already", "only")
+        )
+        and words[at].lower != "like"
+    ):
+        if words[at].lower == "been":
+            break
+        at += 1
+    if at >= len(words) or len(words) - at < 3 or words[at + 1].text[0] in ",.;:!?":
+        return _NONE
+    lower = words[at].lower
+    if lower == "been":
+        nxt = words[at + 1].lower
+        return at if nxt.endswith("ing") or nxt == "to" or nxt in ADVERBS else _NONE
+    if lower in ("gonna", "gotta"):
+        return at
+    known = find_lemma(lower) if lower in FORMS else None
+    if (
+        known is None
+        or lower in ADVERBS
+        or lower
+        in (
+            "used",
+            "based",
+            "left",
+            "thought",
+            "saw",
+            "heard",
+            "said",
+            "put",
+            "let",
+            "cut",
+            "set",
+            "read",
+            "shut",
+        )
+    ):
+        return at if lower == "used" and words[at + 1].lower == "to" else _NONE
+    if (
+        "past" in known[1]
+        and "base" not in known[1]
+        and words[at + 1].lower not in ("by", "to", "on", "in", "at") | BE.keys()
+    ) or lower in ("went", "moved"):
+        return at
+    return _NONE
+
+
+def _parse_coordinated(
+    words: Sequence[ClauseToken], at: int, found: list[EnglishClause], names: frozenset[str]
+) -> int:
+    """Parse further verbs of the same subject: ``… and sold my bike``."""
+    while found and at + 2 < len(words) and words[at].lower in ("and", "then", "but", ","):
+        if words[at].lower == "," and words[at + 1].lower == "like":
+            return at
+        after = at + 1
+        while after < len(words) - 1 and (
+            words[after].lower in ("and", "then", "also") or words[after].lower in ADVERBS
+        ):
+            after += 1
+        known = find_lemma(words[after].lower)
+        last = found[-1]
+        works = is_work(words, after)
+        if known is None or not (works or _is_parallel(last, known[1], words, after)):
+            return at
+        clause, end = _parse_verb_phrase(
+            words,
+            after,
+            last.person,
+            last.owner,
+            words[after].start,
+            names,
+            like=None if works else last.tense,
+        )
+        if clause is None:
+            return at
+        found.append(clause)
+        at = max(end, after + 1)
+    return at
+
+
+def _is_parallel(
+    last: EnglishClause, forms: frozenset[VerbForm], words: Sequence[ClauseToken], at: int
+) -> bool:
+    following = words[at + 1].lower if at + 1 < len(words) else ""
+    open_ended = (
+        following in DETERMINERS
+        or following in PREPOSITIONS
+        or following in ("to", "married", "engaged")
+        or following[:1].isdigit()
+    )
+    match last.tense:
+        case "past" | "used":
+            return "past" in forms and ("base" not in forms or following in DETERMINERS)
+        case "perfect":
+            return "part" in forms and "base" not in forms
+        case "progressive" | "been" | "was":
+            return "ing" in forms
+        case "present" if last.person == "other":
+            return "s" in forms and open_ended
+        case "present":
+            others = (
+                last.infinitive
+                or (last.rest and last.rest[0].lower in ("i", "we"))
+                or any(word.lower in _OTHERS_VERB for word in last.rest)
+            )
+            return "base" in forms and open_ended and not others
+        case _:
+            return False
+
+
+def _parse_verb_phrase(
+    words: Sequence[ClauseToken],
+    at: int,
+    person: Person,
+    owner: tuple[ClauseToken, ...],
+    start: int,
+    names: frozenset[str],
+    like: Tense | None = None,
+) -> tuple[EnglishClause | None, int]:
+    read = parse_verb_group(words, at, like)
+    if read is None:
+        return None, at
+    end = find_clause_end(words, read.after, names)
+    rest = tuple(words[read.after : end])
+    stop = rest[-1].end if rest else words[read.after - 1].end
+    clause = EnglishClause(
+        person=person,
+        owner=owner,
+        verb=read.verb,
+        surface=read.surface,
+        tense=read.tense,
+        negated=read.negated,
+        hedged=read.hedged,
+        adverbs=read.adverbs,
+        rest=rest,
+        start=start,
+        end=stop,
+        lead=(),
+        infinitive=read.infinitive,
+    )
+    return clause, end
+
+
+def drop_addressee(
+    words: tuple[ClauseToken, ...], names: frozenset[str]
+) -> tuple[ClauseToken, ...]:
+    """Drop the addressee at the end: ``I love the thought Nate``."""
+    if (
+        len(words) > 2
+        and words[-1].lower in names
+        and words[-2].lower not in PREPOSITIONS
+        and words[-2].lower not in DETERMINERS
+        and words[-2].lower not in ("and", "to")
+    ):
+        return words[:-1]
+    return words

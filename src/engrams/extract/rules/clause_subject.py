@@ -1,0 +1,208 @@
+"""Subjects of clauses: the speaker, their relations, named people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from engrams.extract.rules.english_lexicon import (
+    ADVERBS,
+    BE,
+    DETERMINERS,
+    MODALS,
+    PREPOSITIONS,
+    find_lemma,
+)
+from engrams.extract.rules.sentence_segmenter import ClauseToken, Person
+from engrams.text.vocabulary import read_vocabulary
+from engrams.text.word_list import word_set
+
+CUT = word_set(
+    "because although though but which whereas if unless when while whenever until till except so:"
+)
+PRONOUN = word_set(
+    "i we he she it they you this that there it's these those what who everyone everybody"
+)
+MARKERS = word_set(read_vocabulary(__file__, "markers"))
+LEAD = word_set(read_vocabulary(__file__, "lead"))
+_SUBORDINATE = word_set(
+    "when while where how what why if that which who whom whose as than whenever wherever whether"
+    " until till after before once since unless like"
+)
+_PERSONAL = word_set(read_vocabulary(__file__, "personal"))
+
+# In brief talk they stand without an article: "deadline got pushed to May 17".
+_BARE = word_set(
+    "appointment budget deadline exam fee interview launch meeting price release rent salary"
+    " standup"
+)
+_MOST_LEAD = 60
+"""Maximum words of markers, times and names before a clause."""
+
+
+_NO_NAMES = MARKERS | LEAD | ADVERBS | DETERMINERS | PREPOSITIONS | PRONOUN | _SUBORDINATE
+
+
+def find_subject(
+    words: Sequence[ClauseToken], at: int, names: frozenset[str]
+) -> tuple[Person, tuple[ClauseToken, ...], int] | None:
+    """Find the subject of a clause that begins at ``at``.
+
+    Returns the person, the subject's tokens and the place of the verb group; None: no clause begins
+    here.
+    """
+    word = words[at]
+    if not _can_begin(words, at, names):
+        return None
+    if word.lower in ("i", "we") and word.text in (
+        "I",
+        "i",
+        "We",
+        "we",
+        "Im",
+        "im",
+        "Ive",
+        "ive",
+        "I'm",
+    ):
+        return ("self" if word.lower == "i" else "group"), (), at + 1
+    if word.lower in ("my", "our"):
+        return match_possessed(words, at)
+    if word.lower in ("he", "she"):
+        return "other", (word,), at + 1
+    if word.lower == "the":
+        return match_possessed(words, at)
+    if word.lower in _BARE and _is_changed(words, at + 1):
+        return "other", (ClauseToken("the", "the", word.start, word.start), word), at + 1
+    if word.text[0].isupper() and (
+        word.lower in names or at == 0 or words[at - 1].lower in (",", "and", "but")
+    ):
+        return _match_named(words, at, names)
+    return None
+
+
+def _is_changed(words: Sequence[ClauseToken], at: int) -> bool:
+    """True for ``was moved``, ``got pushed``, ``is now``."""
+    said = " ".join(word.lower for word in words[at : at + 2])
+    return said.partition(" ")[0] in ("moved", "changed", "was", "got", "has") or said in (
+        "is now",
+        "'s now",
+        "went up",
+        "went down",
+    )
+
+
+def _can_begin(words: Sequence[ClauseToken], at: int, names: frozenset[str]) -> bool:
+    """True if only markers, times and names precede the clause."""
+    place = at - 1
+    first = max(0, at - _MOST_LEAD)
+    while place >= first:
+        lower = words[place].lower
+        if lower in (",", ":", ";", "(", "-", "and", "but", "so", "because", "plus", "or", "then"):
+            return place == at - 1 or not any(
+                words[i].lower in _SUBORDINATE and words[i].lower not in LEAD
+                for i in range(place, at)
+            )
+        if lower in _SUBORDINATE and lower not in LEAD:
+            return False
+        if not (
+            lower in MARKERS
+            or lower in LEAD
+            or lower in ADVERBS
+            or lower in names
+            or words[place].text[0].isdigit()
+            or not lower[0].isalnum()
+        ):
+            return False
+        place -= 1
+    return not first
+
+
+def match_possessed(
+    words: Sequence[ClauseToken], at: int
+) -> tuple[Person, tuple[ClauseToken, ...], int] | None:
+    """Match ``my sister Anna`` up to its verb, within six words."""
+    for end in range(at + 2, min(at + 8, len(words))):
+        lower = words[end].lower
+        if lower == "'s" and not (end + 1 < len(words) and _is_verb_after(words[end + 1])):
+            continue
+        if (
+            lower in BE
+            or lower in MODALS
+            or lower in ("has", "have", "had", "will", "does", "did", "'ll", "can", "do", "'s")
+        ):
+            return "other", tuple(words[at:end]), end
+        known = find_lemma(lower) if words[end].text.islower() else None
+        if (
+            known
+            and known[1] & {"s", "past"}
+            and not (end + 1 < len(words) and words[end + 1].lower in BE)
+        ):
+            return "other", tuple(words[at:end]), end
+        if lower in ADVERBS and end + 1 < len(words):
+            following = find_lemma(words[end + 1].lower)
+            if words[end + 1].lower in BE or (following and following[1] & {"s", "past"}):
+                return "other", tuple(words[at:end]), end
+        if not words[end].text[0].isalnum() or lower in CUT or lower in PRONOUN or lower == "and":
+            return None
+        if (
+            known
+            and "base" in known[1]
+            and words[end - 1].lower.endswith("s")
+            and end + 1 < len(words)
+            and (words[end + 1].lower in DETERMINERS or words[end + 1].lower in PREPOSITIONS)
+        ):
+            return "other", tuple(words[at:end]), end
+    return None
+
+
+def _is_verb_after(word: ClauseToken) -> bool:
+    """True if ``'s`` before this word is a verb."""
+    return (
+        word.lower in DETERMINERS
+        or word.lower in ADVERBS
+        or word.lower.endswith(("ing", "ed"))
+        or word.lower in ("not", "n't", "in", "at", "from")
+    )
+
+
+def _match_named(
+    words: Sequence[ClauseToken], at: int, names: frozenset[str]
+) -> tuple[Person, tuple[ClauseToken, ...], int] | None:
+    end = at + 1
+    while (
+        end < len(words)
+        and end < at + 3
+        and words[end].text[0].isupper()
+        and words[end].text.isalpha()
+    ):
+        end += 1
+    head = words[at].lower
+    if end >= len(words) or head in _NO_NAMES or not words[at].text.isalpha():
+        return None
+    if (
+        (known := find_lemma(head))
+        and (head.endswith("ing") or known[1] & {"base", "past"})
+        and head not in names
+    ):
+        return None
+    verb = end
+    while verb < len(words) and words[verb].lower in ADVERBS:
+        verb += 1
+    if verb >= len(words):
+        return None
+    lower = words[verb].lower
+    mine = (
+        lower in ("is", "'s") and verb + 1 < len(words) and words[verb + 1].lower in ("my", "our")
+    )
+    if head not in names and not (
+        lower in _PERSONAL or mine or (lower in ("is", "was", "has", "'s") and end - at > 1)
+    ):
+        return None
+    form = find_lemma(lower)
+    if (
+        lower in BE
+        or lower in ("has", "had", "will", "'ll", "does", "did")
+        or (form and form[1] & {"s", "past"})
+    ):
+        return "other", tuple(words[at:end]), end
+    return None

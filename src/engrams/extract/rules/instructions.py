@@ -1,0 +1,433 @@
+"""Standing instructions: rules, bans, procedures, names to use."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from engrams.core import Kind
+from engrams.extract.candidate import CandidateStatement
+from engrams.extract.rules.clause_meaning import UtteranceContext
+from engrams.extract.rules.english_lexicon import find_lemma, third_person
+from engrams.extract.rules.fact_sentences import to_third_person
+from engrams.extract.rules.sentence_segmenter import TextSentence
+from engrams.frozen_data import dataclass
+from engrams.text.late_patterns import holds_any
+from engrams.text.terms import terms
+from engrams.text.vocabulary import read_vocabulary
+from engrams.text.word_list import word_set
+
+_REMEMBER = re.compile(
+    r"^\W*(?:(?:please|pls|hey|also|and|ok|okay|oh)\W+)*(?:(?:can|could|would) you (?:please )?)?"
+    r"(?:remember|note(?! book)|keep in mind|make a note|take note|don't forget|do not forget|never"
+    r" forget|for the record"
+    r"|fyi|for your information|save this|merk dir|denk daran|recuerda|souviens-toi|n'oublie pas)"
+    r"(?:\s++(?:that|this|dass|que))?(?:\s*+[:,])?\s++",
+    re.IGNORECASE,
+)
+_RECALLED = re.compile(r"[^.!?\n]{1,300}\?")
+"""Rest of a question: ``remember that block in Game 7?``."""
+_FIRST = re.compile(
+    r"^\W*(?:(?:please|pls|hey|also|and|but|ok|okay|so|oh|yes|no|listen|again)\W+)*", re.IGNORECASE
+)
+_WANT = (
+    r"(?:(?:i(?:'d| would)? (?:want|like|need|prefer|ask|expect)(?: for)? you to|you"
+    r" (?:should|must|need to|have to|can|are to)"
+    r"|(?:please )?make sure (?:to|that you|you)|be sure to|try to|remember to)\s++)?"
+)
+_ALWAYS = re.compile(
+    r"(?:(?:from now on|from here on|going forward|in (?:the )?future|for all future \w+|by"
+    rf" default)\W+(?:please\W+)?{_WANT}(?P<a>.+)"
+    rf"|{_WANT}(?:please )?always\s+(?P<b>.+)|{_WANT}(?P<c>.+?)(?<=\w)\W++(?:from now on|from here"
+    r" on|going forward"
+    rf"|in (?:the )?future|by default|every (?:single )?time))$",
+    re.IGNORECASE | re.DOTALL,
+)
+_NEVER = re.compile(
+    rf"(?:(?:from now on|going forward|in (?:the )?future)\W+)?(?:please )?{_WANT}(?:never(?:"
+    r" ever)?|don't ever|do not ever"
+    rf"|don't you ever|not ever|under no circumstances(?: should you)?)\s+(?P<a>.+)$"
+    r"|(?:from now on|going forward|in (?:the )?future)\W+(?:please )?(?:don't|do"
+    r" not|stop|avoid)\s+(?P<b>.+)$"
+    r"|(?:please )?(?:don't|do not|stop|avoid)\s++(?P<c>.+?)(?<=\S)\s++(?:from now"
+    r" on|ever|again|anymore|any more|in (?:the )?future)$",
+    re.IGNORECASE | re.DOTALL,
+)
+# What matches holds one of these: looking for them is cheaper than matching, for each sentence of
+# each write.
+_ALWAYS_WORDS = (
+    "from now on",
+    "from here on",
+    "going forward",
+    "future",
+    "default",
+    "always",
+    "every",
+)
+_NEVER_WORDS = ("ever", "circumstances", "don't", "do not", "stop", "avoid")
+_USE_NEVER = re.compile(
+    r"(?:always )?use (?P<a>[\w.+#-]+(?: [\w.+#-]+)?),? (?:and )?never (?:use )?(?P<b>[\w.+#-]+(?:"
+    r" [\w.+#-]+)?)$",
+    re.IGNORECASE,
+)
+_WHEN = re.compile(
+    (
+        r"(?:whenever|every time|each time|anytime|any time|when(?:ever)?)\s+(?P<a>(?:i|you|we|the"
+        r" user|someone|there|a|an|the"
+        r"|it)\b[^,]{3,120}),\s*(?:then\s+)?(?:please\s+)?(?:you"
+        r" (?:should|must)\s+)?(?P<b>(?!(?:i|we|it|he|she|they|my|the"
+        r"|there|that|this)\b)\w.{3,400})$"
+    ),
+    re.IGNORECASE | re.DOTALL,
+)
+_CALL_ME = re.compile(
+    (
+        r"(?:(?:you can|please|just|everyone|people|friends|my friends|they"
+        r" all)\s+)*(?:calls?|address) me\s+(?P<a>(?!(?:when|if"
+        r"|back|at|on|later|a|an|the|again|tomorrow|crazy|out|and|maybe|to|in)\b)[\w][\w'.-]*(?:"
+        r" [A-Z][\w'.-]*)?)(?:[,.!]|$"
+        r"| instead| for short| from now on)"
+    ),
+    re.IGNORECASE,
+)
+_HEDGES = (
+    r"(?:(?:i (?:guess|think|suppose|feel|believe)(?: that)?|maybe|perhaps|probably|it seems(?:"
+    r" that)?)\W+)"
+)
+_WISH = re.compile(
+    rf"(?:{_HEDGES}*(?:and |you know )?i(?:'d| would)? (?:(?:kind|sort) of |rather |really |just"
+    r" )*(?:prefer|like|love|appreciate) it"
+    r" (?:when|if) you (?P<a>.+)"
+    rf"|{_HEDGES}+i(?:'d| would)? (?:(?:kind|sort) of |rather )*(?:prefer|like)"
+    r" (?P<b>.{1,60}\b(?:answers?|replies|responses?"
+    r"|explanations?|summaries)))$",
+    re.IGNORECASE | re.DOTALL,
+)
+_UNSURE = 0.4
+"""Confidence of a wish that is only implied."""
+_DOING = re.compile(r"\b[Ii] (?!am\b|was\b|have\b)(\w+)")
+_IMPERATIVE = word_set(read_vocabulary(__file__, "imperative"))
+_STEPS = re.compile(
+    (
+        r"(?:^|\n)[^\w\n]*+(?:(?:here(?:'s| is) )?(?:how (?:to|i|we)|(?:the"
+        r" )?(?:steps|process|procedure|workflow|recipe|way) (?:to"
+        r"|for|i use to|we use"
+        r" to)|to)\s++)(?P<name>[^:\n.,]{3,80}?)(?:\s*+(?:is|are|:\s*+$))?\s*+[:,]\s*+(?P<body>.{10,2000})"
+    ),
+    re.IGNORECASE | re.DOTALL,
+)
+_ITEM = re.compile(
+    r"(?<!\S)(?:step )?(?:\d{1,2}[.):]|[-*•])\s++(.+?)(?<=\S)"
+    r"(?=\s++(?:step )?(?:\d{1,2}[.):]|[-*•])\s|[^\S\n]*+\n[^\S\n]*+\n|\s*+\Z)",
+    re.IGNORECASE | re.DOTALL,
+)
+_HOW_TO = re.compile(
+    r"\W*(?:please )?(?:remember |note )?(?:here(?:'s| is) )?how"
+    r" (?:to|i|we)\s++(?P<name>[^:\n.!?]{3,80}?)[*_]*+[^\S\n]*+[.:!\n]"
+    r"\s*+(?P<body>.{10,5000})",
+    re.IGNORECASE | re.DOTALL,
+)
+_HEADING = re.compile(r"^[^\S\n]*+#{1,6}[^\S\n]++([^\n]*+)", re.MULTILINE)
+_SECTION = re.compile(
+    r"(?<![\w*])[*_]{0,3}(?<![^\W_])"
+    r"(?P<label>prerequisites?|requirements?|required|before you (?:start|begin)|you(?:'ll)?"
+    r" need|needs|steps?|instructions?"
+    r"|warnings?|caution|danger)[*_]{0,3}\s*:[*_]{0,3}",
+    re.IGNORECASE,
+)
+_NEEDS = re.compile(r"\s*(?:;|\n|,\s*(?:and\s)?|\band\b|\.\s)\s*", re.IGNORECASE)
+_WARNS = re.compile(r"\s*(?:;|\n|(?<=[.!])\s)\s*")
+_THEN = re.compile(
+    r"(?:(?<!\s)\s*+[,;])?(?:(?<!\s)\s++)?(?:and\s++)?"
+    r"\b(?:first|second|third|then|next|after that|afterwards|finally|lastly)\b,?\s*",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RememberRequest:
+    """Text without its ``remember that``; ``explicit``: it had one."""
+
+    text: str
+    at: int
+    explicit: bool
+
+
+def parse_remember(text: str) -> RememberRequest:
+    """Parse ``please remember that …``."""
+    match = _REMEMBER.match(text)
+    if match and "you" not in match[0].lower() and _RECALLED.match(text, match.end()):
+        match = None
+    return (
+        RememberRequest(text[match.end() :], match.end(), True)
+        if match
+        else RememberRequest(text, 0, False)
+    )
+
+
+def extract_command(
+    sentence: TextSentence, text: str, speech: UtteranceContext
+) -> CandidateStatement | None:
+    """Extract a lasting rule from one sentence.
+
+    None for a request about this turn only.
+    """
+    lead = _FIRST.match(sentence.text)
+    at = lead.end() if lead else 0
+    piece = sentence.text[at:].rstrip()
+    quote = text[sentence.start + at : sentence.start + at + len(piece)]
+    lower = piece.lower()
+    if match := _CALL_ME.match(piece):
+        return _name_speaker(match["a"].rstrip(".,!"), quote, speech)
+    if match := _USE_NEVER.match(piece):
+        return _build_candidate(
+            quote,
+            speech,
+            Kind.RULE,
+            f"Always use {match['a']}, never {match['b']}",
+            "assistant",
+            "always",
+            f"use {match['a']}",
+            triggers=(match["a"].lower(), match["b"].lower()),
+        )
+    if match := _NEVER.match(piece) if holds_any(lower, _NEVER_WORDS) else None:
+        body = _command_body(match)
+        if body and _is_imperative(body, negative=True):
+            return _build_candidate(
+                quote,
+                speech,
+                Kind.NEGATIVE,
+                f"Never {_rewrite_command(body, speech)}",
+                "assistant",
+                "never",
+                body,
+                triggers=_ban_triggers(body),
+            )
+        return None
+    if match := _WHEN.match(piece):
+        trigger = match["a"].strip()
+        action = match["b"].strip()
+        if not _is_imperative(action):
+            return None
+        return _build_candidate(
+            quote,
+            speech,
+            Kind.PROCEDURE,
+            f"When {_rewrite_command(trigger, speech)}, {_rewrite_command(action, speech)}",
+            "assistant",
+            f"when {trigger}",
+            action,
+            triggers=(trigger,),
+            steps=(action,),
+        )
+    if match := _ALWAYS.match(piece) if holds_any(lower, _ALWAYS_WORDS) else None:
+        body = _command_body(match)
+        if body and _is_imperative(body):
+            return _build_candidate(
+                quote,
+                speech,
+                Kind.RULE,
+                f"Always {_rewrite_command(body, speech)}",
+                "assistant",
+                "always",
+                body,
+            )
+    return _extract_wish(piece, quote, speech)
+
+
+def _extract_wish(piece: str, quote: str, speech: UtteranceContext) -> CandidateStatement | None:
+    """Extract a wish that is only implied, as an unsure rule."""
+    match = _WISH.match(piece)
+    if match is None:
+        return None
+    body = f"prefer {match['b']}" if match["b"] else _command_body(match)
+    if not body or not _is_imperative(body):
+        return None
+    text = _rewrite_command(body, speech)
+    return _build_candidate(
+        quote,
+        speech,
+        Kind.RULE,
+        text[:1].upper() + text[1:],
+        "assistant",
+        "always",
+        body,
+        confidence=_UNSURE,
+    )
+
+
+def _name_speaker(name: str, quote: str, speech: UtteranceContext) -> CandidateStatement | None:
+    """Build the fact of a speaker's name: ``call me Kit``."""
+    if not name[0].isupper() and name.islower() and len(name) < 2:
+        return None
+    return _build_candidate(
+        quote,
+        speech,
+        Kind.FACT,
+        f"{speech.speaker[:1].upper()}{speech.speaker[1:]} is called {name}",
+        speech.subject,
+        "is_named",
+        name,
+        category="identity",
+        single=True,
+    )
+
+
+def extract_procedure(text: str, speech: UtteranceContext) -> CandidateStatement | None:
+    """Extract a procedure, two steps at least: ``To deploy: 1. …``."""
+    plain = text[:6000]
+    if "#" in plain:
+        plain = _HEADING.sub(lambda heading: heading[1].rstrip(" \t\r#:*_") + ":", plain)
+    if (told := _HOW_TO.match(plain)) is not None and _SECTION.search(told["body"]):
+        return _extract_sections(told, text[:6000], speech)
+    match = _STEPS.search(text[:6000]) if ":" in text or "irst" in text else None
+    if match is None:
+        return None
+    body = match["body"]
+    steps = tuple(" ".join(item.split()).rstrip(" ,;") for item in _ITEM.findall(body))
+    if len(steps) < 2 and re.search(r"\bfirst\b|\bthen\b", body, re.IGNORECASE):
+        line = body.split("\n")[0].split(". I ")[0]
+        steps = tuple(piece.strip(" ,;.") for piece in _THEN.split(line) if piece.strip(" ,;."))
+    if len(steps) < 2 or any(len(step) > 300 for step in steps):
+        return None
+    name = match["name"].strip()
+    last = steps[-1].rpartition(" ")[2]
+    end = body.rfind(last)
+    quote = text[
+        match.start("name") : match.start("body") + (end + len(last) if end >= 0 else len(body))
+    ]
+    rendered = f"To {name}: " + "; ".join(
+        f"{number}. {step}" for number, step in enumerate(steps, 1)
+    )
+    return _build_candidate(
+        quote,
+        speech,
+        Kind.PROCEDURE,
+        rendered,
+        name,
+        "procedure",
+        "",
+        category="procedure",
+        triggers=(name,),
+        steps=steps,
+    )
+
+
+def _extract_sections(
+    match: re.Match[str], quote: str, speech: UtteranceContext
+) -> CandidateStatement | None:
+    """Extract a procedure with sections, in lines or in one.
+
+    ``How to deploy. Prerequisites: … Steps: 1. … Warning: …``
+    """
+    name = match["name"].strip()
+    body = match["body"]
+    held: dict[str, list[str]] = {"p": [], "s": [], "w": []}
+    marks = [*_SECTION.finditer(body)]
+    held["s"] += [body[: marks[0].start()] if marks else body]
+    for mark, after in zip(marks, [*marks[1:], None][: len(marks)], strict=True):
+        label = mark["label"].lower()
+        if label.startswith(("step", "instruction")):
+            kind = "s"
+        elif label.startswith(("warn", "caution", "danger")):
+            kind = "w"
+        else:
+            kind = "p"
+        held[kind].append(body[mark.end() : after.start() if after else len(body)])
+    steps = [
+        " ".join(item.split()).rstrip(" ,;.") for part in held["s"] for item in _ITEM.findall(part)
+    ]
+    if len(steps) < 2 or any(len(step) > 300 for step in steps):
+        return None
+    rendered = f"To {name}: " + "; ".join(
+        f"{number}. {step}" for number, step in enumerate(steps, 1)
+    )
+    needs, warns = (
+        _split_items(part, at) for part, at in ((held["p"], _NEEDS), (held["w"], _WARNS))
+    )
+    return _build_candidate(
+        quote,
+        speech,
+        Kind.PROCEDURE,
+        rendered,
+        name,
+        "procedure",
+        "",
+        category="procedure",
+        triggers=(name,),
+        steps=tuple(steps),
+        prerequisites=needs,
+        warnings=warns,
+    )
+
+
+def _split_items(parts: list[str], at: re.Pattern[str]) -> tuple[str, ...]:
+    """Split sections into items: listed ones, else at these marks."""
+    found = [item for part in parts for item in _ITEM.findall(part) or at.split(part)]
+    return tuple(item for one in found if (item := " ".join(one.split()).strip(" ,;."))[:300])
+
+
+def _build_candidate(
+    quote: str,
+    speech: UtteranceContext,
+    kind: Kind,
+    text: str,
+    subject: str,
+    predicate: str,
+    value: str,
+    **more: object,
+) -> CandidateStatement:
+    made = CandidateStatement(
+        text=" ".join(text.split()),
+        kind=kind,
+        subject=subject,
+        predicate=predicate,
+        object=value,
+        category="rule",
+        evidence=(speech.evidence(quote.strip()),),
+        confidence=0.9,
+        importance=0.8,
+        trust=speech.trust,
+        said_at=speech.said_at,
+        effective_at=speech.said_at,
+        reason=f"rule {kind}",
+    )
+    return replace(made, **more)  # type: ignore[arg-type]  # names of Candidate's own fields
+
+
+def _command_body(match: re.Match[str]) -> str:
+    found = next((group for group in match.groups() if group), "")
+    return re.sub(r"^(?:please|always)\s+", "", found.strip(" .!,"), flags=re.IGNORECASE)
+
+
+def _is_imperative(body: str, *, negative: bool = False) -> bool:
+    """True for an instruction: ``use metric units``, not ``loved the sea``."""
+    first = body.split(maxsplit=1)[0].lower().strip(",.'\"") if body.split() else ""
+    known = find_lemma(first)
+    if first in _IMPERATIVE:
+        return True
+    return (
+        negative
+        and known is not None
+        and (first == known[0] or first.endswith("ing"))
+        and first not in ("have", "be", "forget", "mind", "give", "know", "worry", "say")
+    )
+
+
+def _rewrite_command(words: str, speech: UtteranceContext) -> str:
+    """Rewrite ``when I ask`` as ``when the user asks``."""
+
+    def replace_subject(match: re.Match[str]) -> str:
+        known = find_lemma(match[1].lower())
+        return (
+            f"{speech.speaker}"
+            f" {third_person(match[1].lower()) if known and 'base' in known[1] else match[1]}"
+        )
+
+    turned = _DOING.sub(replace_subject, words)
+    return to_third_person(turned, 0, len(turned), (), speech.speaker)
+
+
+def _ban_triggers(body: str) -> tuple[str, ...]:
+    """Return terms that trigger a ban: its object, not its verb."""
+    return tuple(dict.fromkeys(terms(body.partition(" ")[2])))[:6]

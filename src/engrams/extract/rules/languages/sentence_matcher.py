@@ -1,0 +1,298 @@
+"""Matcher of sentence forms in German, Spanish, French and Chinese."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from functools import cache
+
+from engrams.core import Kind
+from engrams.extract.candidate import CandidateStatement, Effect
+from engrams.extract.predicate_slots import is_single
+from engrams.extract.rules import clause_dates
+from engrams.extract.rules.clause_meaning import UtteranceContext
+from engrams.extract.rules.languages.chinese import CHINESE
+from engrams.extract.rules.languages.french import FRENCH
+from engrams.extract.rules.languages.german import GERMAN
+from engrams.extract.rules.languages.language_table import LanguageTable
+from engrams.extract.rules.languages.other_words import find_others
+from engrams.extract.rules.languages.spanish import SPANISH
+from engrams.extract.rules.languages.unsettled import find_clause, is_unsettled
+from engrams.extract.rules.sentence_segmenter import split_sentences
+from engrams.frozen_data import dataclass
+from engrams.text.word_list import word_set
+
+_STOP = re.compile(
+    (
+        r"(?:(?<!\s)\s*+[,;:，；、]|(?<!\s)\s++(?:(?:und|aber|weil|denn|seit|mit"
+        r" meine[rmn]?|y|pero|porque|desde|con mi|et|mais"
+        r"|parce|depuis|avec"
+        r" m\w+)\s|(?:jetzt|schon|ahora|ya|maintenant|aussi|auch|también)\b)).*$|(?<![了啊呢吧哦])[了啊呢吧哦]++$"
+    ),
+    re.IGNORECASE | re.DOTALL,
+)
+_AND = re.compile(
+    r"(?:(?<!\s)\s++)?(?:[,;，"
+    r"；]|\b(?:und|y|et)\b)\s*+(?=(?:ich|mein\w*|me|mi|vivo|trabajo|tengo|soy|hablo|je|j'|mon|ma)\b)|[，"
+    r"；]\s*+(?=我)|，"
+)
+# "Hauptstr. 5, 34117 Kassel" is one address.
+_AND_SO_ON = re.compile(
+    r"(?:;|,? (?:und|aber|weil|denn|y|pero|porque|et|mais|parce)\s).*$", re.IGNORECASE | re.DOTALL
+)
+_PERSON = re.compile(r"[我俺你您他她它咱这那谁]")
+_ARTICLE = re.compile(
+    r"^(?:(?:der|die|das|den|ein|eine|einen|el|la|los|las|un|una|le|les|une|du|des|de"
+    r" la)\s+|l['’]|的)",
+    re.IGNORECASE,
+)
+
+
+_LANGUAGES = (GERMAN, SPANISH, FRENCH, CHINESE)
+_FAVORITES = {
+    word: english for language in _LANGUAGES for word, english in language.favorites.items()
+}
+_PROPERTIES = {
+    word: english for language in _LANGUAGES for word, english in language.properties.items()
+}
+_CUES = {language.code: re.compile(language.cue, re.IGNORECASE) for language in _LANGUAGES}
+_WORD = re.compile(r"\w+")
+# Every cue begins with one of these words, or with "me" before one of those: looking for them is
+# cheaper than matching.
+_LEADS = word_set("""
+    ich mein meine meinen meiner wir je j mon ma mes dejado
+    vivo trabajo mi tengo odio hablo soy estudio adoro yo fui fuimos viajé viajamos compré nos dejé estoy
+    """)
+_AFTER_ME = ("llamo", "mud", "gust", "encant", "cas")
+_HYPOTHETICAL = {
+    language.code: re.compile(language.hypothetical, re.IGNORECASE) for language in _LANGUAGES
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SentencePattern:
+    """One sentence form of a language.
+
+    ``find`` has the groups ``o`` or ``n`` (object), ``r`` (a relative) and ``f`` (a favorite or
+    property); ``say``: the sentence.
+    """
+
+    find: re.Pattern[str]
+    predicate: str
+    category: str
+    say: str
+    effect: Effect = "states"
+    polarity: bool = True
+
+
+@cache
+def _compile_forms(code: str) -> tuple[SentencePattern, ...]:
+    """Compile the sentence forms of one language on first use."""
+    language = next(one for one in _LANGUAGES if one.code == code)
+    forms = []
+    for predicate, category, pattern, say, *more in language.forms:
+        effect: Effect
+        if "changes" in more:
+            effect = "changes"
+        elif "ends" in more:
+            effect = "ends"
+        else:
+            effect = "states"
+        filled = pattern.replace("<rel>", f"(?P<r>{'|'.join(language.relatives)})").replace(
+            "<prop>", f"(?P<f>{'|'.join(_PROPERTIES)})"
+        )
+        forms.append(
+            SentencePattern(
+                find=re.compile(filled, re.IGNORECASE),
+                predicate=predicate,
+                category=category,
+                say=say,
+                effect=effect,
+                polarity="no" not in more,
+            )
+        )
+    return tuple(forms)
+
+
+def extract_foreign(text: str, speech: UtteranceContext) -> list[CandidateStatement]:
+    """Extract statements in German, Spanish, French or Chinese.
+
+    None where the first 2,000 characters hold no first person of these languages.
+    """
+    if not _may_speak(text[:2000]):
+        return []
+    languages = [language for language in _LANGUAGES if _CUES[language.code].search(text[:2000])]
+    if not languages:
+        return []
+    found: list[CandidateStatement] = []
+    others = find_others(text)
+    for piece, start, mine in _split_pieces(text):
+        for language in languages:
+            # Chinese names its subject once: 我叫李明，今年30岁，住在上海.
+            # "我养了一只猫，叫南瓜" names the cat.
+            whole = (
+                f"我{piece}"
+                if language is CHINESE and mine and not _PERSON.search(piece) and piece[0] != "叫"
+                else piece
+            )
+            if _HYPOTHETICAL[language.code].search(piece):
+                continue
+            match = _find_form(whole, language)
+            if match is None:
+                continue
+            at = start + match[1].start() - len(whole) + len(piece)
+            if any(begin <= at < end for begin, end in others) or _is_unsettled(
+                match[0], text, max(at, start), language, speech.said_at
+            ):
+                break
+            if candidate := _read_match(*match, (start, len(piece), text), language, speech):
+                found.append(candidate)
+                break
+    return found
+
+
+def _may_speak(text: str) -> bool:
+    """False for a text without any word that cues begin with."""
+    if not text.isascii() and _CUES["zh"].search(text):
+        return True
+    words = set(_WORD.findall(text.lower()))
+    return not words.isdisjoint(_LEADS) or (
+        "me" in words and any(word.startswith(_AFTER_ME) for word in words)
+    )
+
+
+def _split_pieces(text: str) -> Iterator[tuple[str, int, bool]]:
+    """Yield pieces of asserted sentences: text, start, sentence begins with 我."""
+    for sentence in split_sentences(text):
+        if (
+            sentence.modality != "asserted"
+            or sentence.is_question
+            or sentence.text.rstrip().endswith(("吗", "嗎", "呢"))
+        ):
+            continue
+        at = 0
+        for cut in [*_AND.finditer(sentence.text), None]:
+            end = cut.start() if cut else len(sentence.text)
+            if sentence.text[at:end].strip():
+                yield (
+                    sentence.text[at:end],
+                    sentence.start + at,
+                    at > 0 and sentence.text[0] in "我俺",
+                )
+            at = cut.end() if cut else end
+
+
+def _find_form(piece: str, language: LanguageTable) -> tuple[SentencePattern, re.Match[str]] | None:
+    return next(
+        (
+            (form, match)
+            for form in _compile_forms(language.code)
+            if (match := form.find.search(piece))
+        ),
+        None,
+    )
+
+
+def _is_unsettled(
+    form: SentencePattern, text: str, at: int, language: LanguageTable, said: datetime
+) -> bool:
+    clause = find_clause(text, at, _CUES[language.code])
+    return form.polarity and is_unsettled(language.code, form.predicate, form.effect, clause, said)
+
+
+def _read_match(
+    form: SentencePattern,
+    match: re.Match[str],
+    place: tuple[int, int, str],
+    language: LanguageTable,
+    speech: UtteranceContext,
+) -> CandidateStatement | None:
+    groups = match.groupdict()
+    raw = groups.get("o") or groups.get("n") or ""
+    whole = (
+        form.predicate == "attribute" and _PROPERTIES[(groups.get("f") or "").lower()] == "address"
+    )
+    value = _clean_value(_AND_SO_ON.sub("", raw) if whole else _STOP.sub("", raw))
+    if not value and form.effect != "ends" and "o" in groups:
+        return None
+    return _to_candidate(form, groups, value, place, language, speech)
+
+
+def _clean_value(raw: str) -> str:
+    return raw.strip(" .!？?。！'\"“”「」")
+
+
+def _to_candidate(
+    form: SentencePattern,
+    groups: dict[str, str | None],
+    value: str,
+    place: tuple[int, int, str],
+    language: LanguageTable,
+    speech: UtteranceContext,
+) -> CandidateStatement:
+    start, length, text = place
+    name = language.user if speech.speaker == "the user" else speech.speaker
+    subject = speech.subject
+    shown = name
+    relative = groups.get("r")
+    if relative:
+        subject = f"{speech.subject}'s {language.relatives[relative.lower()]}"
+        article = next(
+            (one for one, words in language.articles.items() if relative.lower() in words.split()),
+            "",
+        )
+        noun = relative.capitalize() if language.code == "de" else relative.lower()
+        shown = language.relative_of.format(article=article, relative=noun, name=name)
+    predicate = form.predicate
+    thing = (groups.get("f") or "").lower()
+    if predicate == "favorite":
+        predicate = f"favorite_{_FAVORITES.get(thing, thing)}".replace(" ", "_")
+    elif predicate == "attribute":
+        predicate = _PROPERTIES[thing]
+    quote = text[start : start + length].strip(" ,，.。!！")
+    times = clause_dates.find_spans(quote, speech.said_at)
+    when = clause_dates.pick_most_exact(times)
+    begun = _resolve_start(
+        form, when.start if when and when.start <= speech.said_at else None, speech.said_at
+    )
+    for span in times if form.predicate != "attribute" else ():
+        value = " ".join(value.replace(span.text, " ").split())
+    rendered = form.say.format(s=shown, o=value, f=groups.get("f") or "")
+    for plain, short in language.contractions.items():
+        rendered = rendered.replace(plain, short)
+    if when is not None and begun == when.start and form.category == "event":
+        rendered = f"{rendered} ({when.start:%Y-%m-%d})"
+    return CandidateStatement(
+        text=rendered[:1].upper() + rendered[1:],
+        kind=(
+            Kind.PREFERENCE
+            if predicate == "likes" or predicate.startswith("favorite_")
+            else Kind.FACT
+        ),
+        subject=subject,
+        predicate=predicate,
+        object=_ARTICLE.sub("", value).strip(),
+        category=form.category,
+        polarity=form.polarity,
+        effect=form.effect,
+        single=is_single(predicate),
+        evidence=(speech.evidence(quote),),
+        confidence=0.85,
+        importance=0.7,
+        trust=speech.trust,
+        said_at=speech.said_at,
+        valid_from=begun,
+        effective_at=(
+            min(when.end, speech.said_at) if when and begun == when.start else speech.said_at
+        ),
+        reason=f"rule {language.code}",
+    )
+
+
+def _resolve_start(
+    form: SentencePattern, dated: datetime | None, said: datetime
+) -> datetime | None:
+    if form.effect == "states":
+        return dated if form.category == "event" else None
+    return dated or said

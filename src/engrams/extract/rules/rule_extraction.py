@@ -1,0 +1,556 @@
+"""Extraction by rules: facts, standing rules, procedures and corrections."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from engrams.core import Kind
+from engrams.extract.candidate import CandidateStatement
+from engrams.extract.predicate_slots import canonical_predicate, is_single
+from engrams.extract.rules import clause_dates, fact_sentences
+from engrams.extract.rules.action_verbs import interpret_action
+from engrams.extract.rules.announcements import blank_announcements
+from engrams.extract.rules.attribute_facts import (
+    extract_attribute,
+    extract_changed_attribute,
+    extract_inverse_attribute,
+)
+from engrams.extract.rules.clause_meaning import ClauseMeaning, UtteranceContext, trim_trailing
+from engrams.extract.rules.clause_parser import EnglishClause, drop_addressee, parse_clauses
+from engrams.extract.rules.copula_verbs import interpret_copula
+from engrams.extract.rules.corrections import extract_correction
+from engrams.extract.rules.denied_events import (
+    drop_emphasis,
+    is_joke_over,
+    is_plain_denial,
+    reword_denial,
+)
+from engrams.extract.rules.english_lexicon import DETERMINERS, PREPOSITIONS
+from engrams.extract.rules.fact_gate import is_sound
+from engrams.extract.rules.instructions import extract_command, extract_procedure, parse_remember
+from engrams.extract.rules.languages.sentence_matcher import extract_foreign
+from engrams.extract.rules.life_events import is_brief_leave, name_tool
+from engrams.extract.rules.sentence_segmenter import (
+    ClauseToken,
+    Tense,
+    TextSentence,
+    split_sentences,
+    tokens,
+)
+from engrams.extract.rules.standalone import stands_alone
+from engrams.extract.rules.subject_lookup import ClauseSubject, resolve_subject
+from engrams.extract.rules.thing_facts import extract_thing, split_thing
+from engrams.text.times import TimeSpan
+
+_MOST = 24
+
+
+_OWN = re.compile(r"\b(?:I|my|me|we|our|us)\b|\d|(?<![.!] )(?<!  )\b[A-Z]")
+_PRAISE = ("that's", "that is", "it's", "sounds", "what a", "is ")
+_RECENT = timedelta(days=62)
+_CLOSES = re.compile(r'[.,!?]*"')
+_BEFORE = re.compile(r"\b(on|in|at|since|until|by|during|around|after|before)\s+$", re.IGNORECASE)
+
+
+_LASTING = frozenset(("present", "future", "progressive"))
+_AS_IF: tuple[Tense, ...] = ("past", "present")
+_STATES_TO_COME = {"lives_in": "live in", "works_at": "work at", "studies_at": "study at"}
+_AFTER_ALL = re.compile(r",? after all\b", re.IGNORECASE)
+
+
+_GUESSED = re.compile(
+    r"\b(?:I (?:assume|bet|guess|suppose|suspect|think)|it"
+    r" seems|may|maybe|might|perhaps|probably)\b[^.]{0,60}\bbecause\s*$",
+    re.IGNORECASE,
+)
+_COMING = re.compile(r"\b(?:as soon as|before|by the time|once|until)\s+$", re.IGNORECASE)
+_PURPOSE = re.compile(r"\S\s+so(?:\s+that)?\s+$", re.IGNORECASE)
+
+
+_CLOSING = frozenset((",", "lately", "now", "today", "too"))
+_CLAUSAL = frozenset(("he", "i", "she", "that", "they", "we", "what", "which", "who"))
+
+
+# "I got an offer, not sure yet": rejects no value.
+_NO_VALUE = frozenset(
+    (
+        "bad",
+        "because",
+        "even",
+        "happy",
+        "just",
+        "only",
+        "really",
+        "so",
+        "sure",
+        "that",
+        "too",
+        "yet",
+    )
+)
+
+
+def extract_statements(text: str, speech: UtteranceContext) -> tuple[CandidateStatement, ...]:
+    """Extract the distinct statements of ``text`` in order, at most 24.
+
+    Never raises for any text; under 1 ms for an ordinary turn.
+    """
+    request = parse_remember(text)
+    if not any(char.isupper() for char in text):
+        speech = replace(speech, is_lowercase=True)
+    found: list[CandidateStatement] = []
+    if (steps := extract_procedure(text, speech)) is not None:
+        found.append(steps)
+    facts = extract_english(text, speech, request.at) + extract_foreign(text, speech)
+    for sentence in split_sentences(text):
+        if sentence.modality in ("asserted", "hypothetical") and not sentence.is_question:
+            rule = extract_command(sentence, text, speech)
+            if rule is None and sentence.modality == "asserted":
+                told = any(fact.evidence[0].quote in sentence.text for fact in facts)
+                rule = extract_thing(
+                    sentence, text, speech, request.at, told
+                ) or extract_correction(sentence, text, speech)
+            if rule is not None:
+                found.append(rule)
+    covered = [item.quote for candidate in found for item in candidate.evidence]
+    found += [
+        fact for fact in facts if not any(fact.evidence[0].quote in quote for quote in covered)
+    ]
+    found = [one for one in found if is_sound(one)]
+    if request.explicit:
+        found = [
+            replace(
+                one, confidence=min(1.0, one.confidence + 0.1), importance=max(one.importance, 0.8)
+            )
+            for one in found
+        ]
+        found = found or _build_verbatim(request.text, speech)
+    return tuple({(one.key, one.predicate, one.object): one for one in found}.values())[:_MOST]
+
+
+def is_explicit(text: str) -> bool:
+    """True if the text asks for something to be remembered."""
+    return parse_remember(text).explicit
+
+
+def _build_verbatim(text: str, speech: UtteranceContext) -> list[CandidateStatement]:
+    """Keep an explicit request verbatim where no rule matches."""
+    from engrams.extract.rules.fact_sentences import build_sentence, to_third_person
+
+    line = text.strip().split("\n")[0].strip(" .!")
+    if (
+        len(line.split()) < 2
+        or line.endswith("?")
+        or line.lower().startswith(
+            ("to ", "me ", "when ", "how ", "what ", "the time", "my request")
+        )
+    ):
+        return []
+    if speech.speaker != "the user" and not _OWN.search(line[1:]):
+        return []  # advice to the other speaker
+    head, addressed, _ = line.partition(",")
+    if addressed and head.lower() in speech.names:
+        return []
+    words = to_third_person(line, 0, len(line), (), speech.speaker)
+    evidence = (speech.evidence(line),)
+    subject, predicate, thing = split_thing(line, speech)
+    return [
+        CandidateStatement(
+            text=build_sentence(words),
+            kind=Kind.FACT,
+            subject=subject,
+            predicate=predicate,
+            object=thing,
+            evidence=evidence,
+            confidence=0.9,
+            importance=0.8,
+            trust=speech.trust,
+            said_at=speech.said_at,
+            effective_at=speech.said_at,
+            reason="asked to remember",
+        )
+    ]
+
+
+def extract_english(
+    text: str, speech: UtteranceContext, begin: int = 0
+) -> list[CandidateStatement]:
+    """Extract statements of an English text from ``begin`` on, in order."""
+    found: list[CandidateStatement] = []
+    times = clause_dates.find_spans(text, speech.said_at)
+    names = speech.names
+    last: ClauseSubject | None = None
+    said = split_sentences(text, begin)
+    for sentence, following in zip(said, [*said, None][1:], strict=True):
+        joke = is_joke_over(sentence)
+        if sentence.modality != "asserted" and not joke:
+            continue
+        planned = None if joke else clause_dates.find_planned_start(sentence.text, speech.said_at)
+        if planned is not None and (coming := _read_planned(sentence, planned, text, speech)):
+            found += coming
+            continue
+        found += [] if joke else _read_given_up(sentence, text, speech)
+        words = reword_denial(tokens(blank_announcements(sentence.text), sentence.start))
+        for whole in parse_clauses(words, names, elide=_may_elide(sentence, following, speech)):
+            if (
+                whole.hedged
+                or is_brief_leave(whole)
+                or _is_supposed(text[sentence.start : whole.start], whole)
+            ):
+                continue
+            clause = name_tool(
+                replace(whole, rest=drop_emphasis(drop_addressee(whole.rest, names), whole))
+            )
+            subject = resolve_subject(clause, text, speech, last)
+            if subject is None:
+                continue
+            if clause.person == "other":
+                last = subject
+            made = _read_clause(clause, text, subject, speech, times)
+            told = [
+                one
+                for one in made
+                if (one.denies_event or not joke) and _is_told(one, clause, words, text, times)
+            ]
+            found += [_apply_correction(one, clause, words, text) for one in told]
+    return found
+
+
+def _is_told(
+    candidate: CandidateStatement,
+    clause: EnglishClause,
+    words: Sequence[ClauseToken],
+    text: str,
+    times: Sequence[TimeSpan],
+) -> bool:
+    """True for a plain denial, and what stands alone."""
+    if candidate.denies_event:
+        if clause.tense in ("past", "perfect") and not is_plain_denial(clause, text, times):
+            return False
+        if candidate.effect != "states":
+            return True  # it says nothing by itself
+    return stands_alone(candidate, clause, words, text, times)
+
+
+def _is_supposed(before: str, clause: EnglishClause) -> bool:
+    """True for a guess, purpose or later time: ``so I can draw``."""
+    if clause.tense in ("present", "perfect", "progressive", "future") and _COMING.search(before):
+        return True
+    return _GUESSED.search(before) is not None or (
+        clause.tense == "can" and _PURPOSE.search(before) is not None
+    )
+
+
+def _read_planned(
+    sentence: TextSentence, planned: tuple[TimeSpan, int, int], text: str, speech: UtteranceContext
+) -> list[CandidateStatement]:
+    """Extract a planned state: ``from March I work at Globex``."""
+    when, begin, end = planned
+    bare = f"{sentence.text[:begin]}{' ' * (end - begin)}{sentence.text[end:]}"
+    found: list[CandidateStatement] = []
+    for clause in parse_clauses(tokens(bare, sentence.start), speech.names):
+        subject = (
+            None
+            if clause.hedged or clause.tense not in _LASTING
+            else resolve_subject(clause, text, speech, None)
+        )
+        if subject is not None:
+            # "I will work there from March" is a state, which begins then.
+            found += _read_clause(replace(clause, tense="present"), text, subject, speech, ())
+    if not found or not all(
+        one.single and one.effect == "states" and one.modality == "asserted" for one in found
+    ):
+        return []
+    day = clause_dates.spell_out(when, "from ")
+    quote = (speech.evidence(sentence.text.strip()),)
+    return [
+        replace(
+            one,
+            text=f"{one.text} from {day}",
+            valid_from=when.start,
+            effective_at=when.start,
+            evidence=quote,
+        )
+        for one in found
+    ]
+
+
+def _read_given_up(
+    sentence: TextSentence, text: str, speech: UtteranceContext
+) -> list[CandidateStatement]:
+    """Extract denials of a plan: ``I won't move to Rome after all``.
+
+    Of the plan itself, and of the state that it would have brought.
+    """
+    given_up = _AFTER_ALL.search(sentence.text)
+    found: list[CandidateStatement] = []
+    for clause in (
+        parse_clauses(tokens(sentence.text[: given_up.start()], sentence.start), speech.names)
+        if given_up
+        else ()
+    ):
+        subject = (
+            resolve_subject(clause, text, speech, None)
+            if clause.negated and not clause.hedged
+            else None
+        )
+        if subject is None or clause.tense not in ("future", "progressive"):
+            continue
+        if clause.tense == "future":
+            found += [
+                one
+                for one in _read_clause(clause, text, subject, speech, ())
+                if one.predicate == "plans_to"
+            ]
+        states = [
+            one
+            for tense in _AS_IF
+            for one in _read_clause(
+                replace(clause, tense=tense, negated=False), text, subject, speech, ()
+            )
+            if one.predicate in _STATES_TO_COME
+        ]
+        for one in states[:1]:
+            shown = fact_sentences.build_sentence(
+                subject.shown, f"will not {_STATES_TO_COME[one.predicate]} {one.object} after all"
+            )
+            denied = replace(one, text=shown, category="plan", polarity=False, effect="states")
+            found.append(replace(denied, valid_from=None, effective_at=speech.said_at))
+    return found
+
+
+def _read_clause(
+    clause: EnglishClause,
+    text: str,
+    subject: ClauseSubject,
+    speech: UtteranceContext,
+    times: Sequence[TimeSpan],
+) -> list[CandidateStatement]:
+    told = times
+    times = clause_dates.orient_times(times, speech.said_at, clause.tense, clause.verb)
+    if (
+        clause.person == "other"
+        and clause.owner[0].lower in ("my", "our", "the")
+        and clause.verb == "be"
+        and (owned := extract_attribute(clause, text, speech, times))
+    ):
+        return [owned]
+    if clause.person == "other" and (
+        renewed := extract_changed_attribute(clause, text, speech, told)
+    ):
+        return [renewed]
+    if clause.person == "other" and clause.owner[0].lower == "the":
+        return []
+    if (
+        clause.person == "other"
+        and clause.verb == "be"
+        and (held := extract_inverse_attribute(clause, text, speech))
+    ):
+        return [held]
+    lasting = any(word.lower in ("since", "for") for word in clause.rest)
+    untimed = replace(clause, rest=_drop_times(clause.rest, times), lasting=lasting)
+    reading = (
+        interpret_copula(untimed, speech)
+        if clause.verb == "be"
+        else interpret_action(untimed, speech)
+    )
+    if reading is None:
+        return []
+    within = clause_dates.filter_within(times, clause.start, clause.end)
+    if reading.predicate == "age" and any(span.start > speech.said_at for span in within):
+        reading = replace(reading, predicate="turns", effect="states")
+    main = _to_candidate(reading, clause, text, subject, speech, times)
+    extra = [_build_secondary(more, clause, subject, main) for more in reading.extra]
+    return [main, *extra, *subject.extra]
+
+
+def _may_elide(
+    sentence: TextSentence, following: TextSentence | None, speech: UtteranceContext
+) -> bool:
+    if sentence.text[:1].islower() and sentence.start > 0 and not speech.is_lowercase:
+        return False
+    return following is None or not following.text.lower().startswith(_PRAISE)
+
+
+def _drop_times(
+    words: tuple[ClauseToken, ...], times: Sequence[TimeSpan]
+) -> tuple[ClauseToken, ...]:
+    if not times:
+        return words
+    return tuple(
+        word
+        for word in words
+        if not any(span.at <= word.start < span.at + len(span.text) for span in times)
+    )
+
+
+def _to_candidate(
+    reading: ClauseMeaning,
+    clause: EnglishClause,
+    text: str,
+    subject: ClauseSubject,
+    speech: UtteranceContext,
+    times: Sequence[TimeSpan],
+) -> CandidateStatement:
+    rest = _keep_stranded(trim_trailing(clause.rest), clause.rest)
+    start = min([clause.start, *(word.start for word in clause.lead)])
+    found = clause_dates.filter_within(times, start, clause.end)
+    if reading.kind is Kind.PREFERENCE:
+        found = tuple(
+            span for span in found if clause_dates.names_year(span)
+        )  # "I love the sea in June" is of every June
+    name = "" if clause.person != "other" else speech.speaker
+    words = (
+        fact_sentences.to_third_person(text, rest[0].start, rest[-1].end, found, name)
+        if rest
+        else ""
+    )
+    if clause.infinitive and rest and rest[0].lower != "to":
+        words = f"to {words}"
+    if words.count('"') % 2 and _CLOSES.match(text, rest[-1].end):
+        words += '"'
+    when = clause_dates.pick_most_exact(found)
+    late = _spell_leading_time(text, when) if when and when.at < clause.start else ""
+    verb = fact_sentences.render_verb(clause)
+    effect = reading.effect
+    value = reading.value or fact_sentences.render_value(reading.object, text, found, name)
+    if not clause.negated:
+        words = fact_sentences.loosen_pointers(words, clause.verb)
+        value = fact_sentences.loosen_pointers(value, clause.verb)
+    quote = text[clause.start : clause.end]
+    begun, settled = _resolve_validity(reading, found, when, quote, speech.said_at, clause.tense)
+    ended = (
+        clause_dates.find_end(quote, when, speech.said_at) if reading.effect == "changes" else None
+    )
+    predicate = canonical_predicate(reading.predicate)
+    if reading.predicate == "nationality_is":
+        predicate = "nationality_is"
+    return CandidateStatement(
+        text=fact_sentences.smooth(fact_sentences.build_sentence(subject.shown, verb, words, late)),
+        kind=reading.kind,
+        subject=subject.key,
+        predicate=predicate,
+        object=value,
+        category=reading.category,
+        polarity=reading.polarity,
+        modality="wish" if reading.modality_wish else "asserted",
+        effect=effect,
+        single=is_single(predicate, subject.key),
+        hearsay=subject.hearsay,
+        evidence=(speech.evidence(quote.strip()),),
+        confidence=reading.confidence,
+        importance=reading.importance,
+        trust=speech.trust,
+        said_at=speech.said_at,
+        valid_from=begun,
+        valid_to=ended,
+        effective_at=settled,
+        reason=f"rule {clause.verb}",
+    )
+
+
+def _keep_stranded(
+    trimmed: tuple[ClauseToken, ...], whole: tuple[ClauseToken, ...]
+) -> tuple[ClauseToken, ...]:
+    """Keep the preposition of a relative clause: ``a fund I pay into``."""
+    last = len(trimmed)
+    if (
+        not 2 < last < len(whole)
+        or any(word.lower not in _CLOSING for word in whole[last + 1 :])
+        or whole[last].lower not in PREPOSITIONS
+    ):
+        return trimmed
+    return whole[: last + 1] if any(word.lower in _CLAUSAL for word in trimmed[1:-1]) else trimmed
+
+
+def _spell_leading_time(text: str, when: TimeSpan) -> str:
+    """Spell out a time that stood before the subject."""
+    before = _BEFORE.search(text[: when.at])
+    spelled = fact_sentences.to_third_person(text, when.at, when.at + len(when.text), (when,))
+    return (
+        f"{before[1].lower()} {spelled}"
+        if before and not spelled.split(" ")[0].islower()
+        else spelled
+    )
+
+
+def _build_secondary(
+    reading: ClauseMeaning, clause: EnglishClause, subject: ClauseSubject, main: CandidateStatement
+) -> CandidateStatement:
+    """Build a second fact: ``works as an engineer`` is a job."""
+    value = " ".join(word.text for word in reading.object)
+    article = "an" if value[:1].lower() in "aeiou" else "a"
+    words = (
+        f"works as {article} {value}"
+        if reading.predicate == "job"
+        else (f"{'works at' if reading.predicate == 'works_at' else 'uses'} {value}")
+    )
+    return replace(
+        main,
+        text=fact_sentences.build_sentence(subject.shown, words),
+        predicate=reading.predicate,
+        object=value,
+        category=reading.category,
+        effect=reading.effect if reading.effect != "states" else "states",
+        single=is_single(reading.predicate),
+        confidence=reading.confidence,
+        reason=f"rule {clause.verb} aside",
+    )
+
+
+def _resolve_validity(
+    reading: ClauseMeaning,
+    found: Sequence[TimeSpan],
+    when: TimeSpan | None,
+    quote: str,
+    said: datetime,
+    tense: Tense,
+) -> tuple[datetime | None, datetime | None]:
+    """Return the start of validity, and the effective time."""
+    lasting = next(
+        (span for span in found if span.text.lower().startswith("since") and span.start <= said),
+        None,
+    )
+    if lasting:
+        return lasting.start, said
+    if reading.event or reading.effect in ("changes", "ends"):
+        if when is not None and when.start <= said:
+            # A move of last month holds now, whatever else was said in that month.
+            recent = when.grain in ("week", "weekend", "month") and said - when.end < _RECENT
+            return when.start, said if recent else min(when.end, said)
+        if tense == "used" or (reading.effect == "ends" and reading.event):
+            return None, said
+        return (said, said) if reading.effect in ("changes", "ends") else (None, said)
+    return (
+        None if tense in ("past", "was", "used") else clause_dates.duration_start(quote, said)
+    ), said
+
+
+def _apply_correction(
+    candidate: CandidateStatement, clause: EnglishClause, words: Sequence[ClauseToken], text: str
+) -> CandidateStatement:
+    """Read the rejected value of ``I live in Berlin, not Paris``."""
+    after = [] if candidate.denies_event else [word for word in words if word.start >= clause.end]
+    if (
+        len(after) > 2
+        and after[0].lower == ","
+        and after[1].lower == "not"
+        and after[2].lower not in _NO_VALUE
+        and candidate.object
+    ):
+        body = after[2:]
+        if body and body[0].lower in PREPOSITIONS | DETERMINERS:
+            body = body[1:]
+        end = next((i for i, word in enumerate(body) if not word.text[0].isalnum()), len(body))
+        if 0 < end <= 4:
+            wrong = text[body[0].start : body[end - 1].end]
+            return replace(
+                candidate,
+                effect="corrects",
+                wrong_value=wrong,
+                kind=Kind.CORRECTION if candidate.kind is Kind.FACT else candidate.kind,
+            )
+    return candidate

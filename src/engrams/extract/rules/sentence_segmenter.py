@@ -1,0 +1,367 @@
+"""Sentences and tokens of a text, and their modality."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from html import unescape
+from typing import Literal, NamedTuple, TypeAlias
+
+from engrams.extract.candidate import Modality
+from engrams.extract.rules.story_marks import find_story
+from engrams.frozen_data import dataclass
+from engrams.text.late_patterns import holds_any
+from engrams.text.text_caches import text_cache
+
+_LONGEST = 6000
+_LONGEST_SENTENCE = 1000
+_MOST = 60
+
+_FENCE = re.compile(
+    r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]*`|^(?:>|\||   "
+    r" \S).*$|https?://\S+|<[a-zA-Z/][^>\n]{0,200}>",
+    re.DOTALL | re.MULTILINE,
+)
+_QUOTE = re.compile(r"[\"“”„«»]([^\"“”„«»\n]{1,400})[\"“”«»]")
+_TITLE = 6
+_SAID = re.compile(
+    r"(?<=[:,])(\s*)['‘](?=\S)([^'‘’\n]|(?<=\w)['’](?=\w)){1,400}['’](?!\w)",
+)
+_ENTITY = re.compile(r"&(?:#\d{1,5}|#x[0-9a-f]{1,5}|[a-z]{2,8});", re.IGNORECASE)
+_END = re.compile(
+    # "Never use println! for logging": a macro's name, no end.
+    r"(?<![.!?。！？…])(?!!\s(?:for|in|inside|macros?|calls?|statements?)\b)[.!?。"
+    r"！？…]++[\"'”’)\]]*+(?=\s|$|[\u3000-\u9fff])|[。！？]"
+    r"|\n+(?:[ \t]{0,8}(?:[-*•]|\d{1,2}[.)]|#{1,6})[ \t])?|\s[-–—]{1,3}\s"
+    r"|[—;；]|--|(?<=[a-z])-\s(?=(?:I|it|they|this|that|we)\b)|\s(?::[)(DP]|\(:)(?=\s|$)"
+    "|[\U0001f300-\U0001faff\u2600-\u27bf\ufe0f\u200d]+"
+)
+_ABBREVIATED = re.compile(
+    r"(?:^|[\s(])(?:[A-Za-z]|mr|mrs|ms|dr|st|prof|vs|e\.g|i\.e|etc|approx|no|inc|ltd|jr|sr|u\.s|a\.m|p\.m|av|avda|blvd)$",
+    re.IGNORECASE,
+)
+# German: "am 4. Mai", "Hauptstr. 5".
+_ORDINAL = re.compile(r"\b(?:am|vom|zum|bis|dem|den|der|die|seit|ab|im)\s\d{1,2}$", re.IGNORECASE)
+_AFTER_ORDINAL = re.compile(
+    r"\.\s(?:januar|jänner|februar|märz|april|mai|juni|juli|august|september|oktober|november|dezember|\d{1,2}\.|stock|etage|klasse|semester"
+    r"|bezirk|obergeschoss|geburtstag|hochzeitstag|jahrestag)",
+    re.IGNORECASE,
+)
+_STREET = re.compile(r"str$", re.IGNORECASE)
+_NUMBERED = re.compile(r"\.\s\d")
+_ASK = re.compile(
+    (
+        r"(?:,|\band\b|\bso\b|\bbut\b|\.\s|^)\s*(?:(?:and|so|but|also)\s+)?(?:can|could|would|will|do|does|did|are|is|have|has"
+        r"|should|may|what|how|why|where|when|which|who|any|got|wanna|maybe|got any)\b"
+    ),
+    re.IGNORECASE,
+)
+_TAG = re.compile(
+    r",\s*(?:right|ok|okay|yeah|no|huh|eh|isn't it|aren't (?:i|they|you|we)|don't you(?:"
+    r" think)?|you know|know what i mean)\s*\?$",
+    re.IGNORECASE,
+)
+_IMAGINED = re.compile(
+    r"^\W*(?:(?:and|but|so|well|oh|like)\W+)*(?:if|whenever|every time|each"
+    r" time|unless|suppose|supposing|imagine|pretend"
+    r"|assuming|assume|what if"
+    r"|let's say|lets say|say i|had i|were i|in case|hypothetically|as if|wish)\b",
+    re.IGNORECASE,
+)
+_INVENTED = re.compile(
+    r"\bin (?:my|the|a|this|our)"
+    r" (?:dream|story|novel|game|movie|film|book|play|scenario|role-?play|example|hypothetical)\b"
+    r"|\b(?:my|the) character\b",
+    re.IGNORECASE,
+)
+_FICTION = re.compile(
+    (
+        r"^\W*(?:let's (?:pretend|role-?play)|pretend|imagine|role-?play|write (?:me )?(?:a|an|the)"
+        r" (?:story|poem|scene|script"
+        r"|dialog(?:ue)?|letter|e-?mail|speech|song))\b|\b(?:translate|proofread|rewrite|paraphrase|summarize"
+        r"|summarise)\b[^.\n]{0,60}:"
+    ),
+    re.IGNORECASE,
+)
+_JOKE = re.compile(
+    r"\b(?:just kidding|only kidding|jk|just joking|only joking|i'm kidding|im"
+    r" kidding|kidding!|april fools?|lol jk"
+    r"|oh (?:sure|yeah|yes),? (?:i|we) (?:absolutely|definitely|just|totally)\b|said no"
+    r" ?(?:one|body) ever|as if!)\b|(?:^|\s)/s\b"
+    r"|(?:\.{2,}|…)\s*not\b\W*$|\b(?:oh|ugh|yay|wow|great|fantastic|wonderful|argh|sigh)\b[^.?\n]{0,20}\b(?:love|enjoy|adore)\b[^.?\n]{0,12}"
+    r"\b(?:getting|being|waiting|having|when|sitting|losing|mondays|traffic)\b"
+    r"|\blove (?:mondays|being stuck|getting stuck|sitting in traffic|waiting in line)\b",
+    re.IGNORECASE,
+)
+# What matches holds one of these: looking for them is cheaper than matching, for each text of each
+# write.
+_FICTION_WORDS = (
+    "pretend",
+    "role",
+    "imagine",
+    "write",
+    "translate",
+    "proofread",
+    "paraphrase",
+    "summari",
+)
+_JOKE_WORDS = (
+    "kidding",
+    "jk",
+    "joking",
+    "april fool",
+    "oh ",
+    "said no",
+    "as if!",
+    "/s",
+    "..",
+    "…",
+    "love",
+    "enjoy",
+    "adore",
+)
+_INVENTED_WORDS = (
+    "dream", "story", "novel", "game", "movie", "film", "book", "play", "scenario", "example", "hypothetical", "character",
+)  # fmt: skip
+
+
+Tense: TypeAlias = Literal[
+    "present",
+    "past",
+    "perfect",
+    "progressive",
+    "was",
+    "been",
+    "future",
+    "used",
+    "can",
+    "must",
+    "would",
+]
+Person: TypeAlias = Literal["self", "group", "other"]
+
+_TOKEN = re.compile(
+    r"n't\b|'(?:m|s|ve|re|d|ll|em|cause|til)\b|[$€£¥]?\d+(?:[.,:/-]\d+)*%?\w*|[^\W\d_]\w*?(?=n't\b)|\w+(?:(?:[-.+/&@]|:(?=[A-Z0-9]))\w+)*[+#]*|\.\.\.|[^\w\s]"
+)
+_WHOLE = {
+    "ca": "can",
+    "wo": "will",
+    "sha": "shall",
+    "ai": "is",
+    "'cause": "because",
+    "cuz": "because",
+    "coz": "because",
+    "bc": "because",
+    "'em": "them",
+    "u": "you",
+}
+_SPLIT = {
+    "im": ("i", "'m"),
+    "ive": ("i", "'ve"),
+    "dont": ("do", "n't"),
+    "didnt": ("did", "n't"),
+    "doesnt": ("does", "n't"),
+    "cant": ("can", "n't"),
+    "wont": ("will", "n't"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TextSentence:
+    """Sentence at ``start`` of the whole text.
+
+    Masked parts (code, links, quotations) are blank in it.
+    """
+
+    text: str
+    start: int
+    modality: Modality = "asserted"
+    is_question: bool = False
+
+
+def mask_text(text: str) -> str:
+    """Blank out code, links, quoted lines and long quotations."""
+    masked = (
+        _FENCE.sub(_blank_out, text[:_LONGEST])
+        if any(mark in text for mark in ("`", "~~~", ">", "|", "://", "    ", "<"))
+        else text[:_LONGEST]
+    )
+    if "&" in masked:
+        masked = _ENTITY.sub(lambda match: unescape(match[0])[:1].ljust(len(match[0])), masked)
+    if "'" in masked or "‘" in masked:
+        masked = _SAID.sub(
+            lambda match: (
+                _blank_out(match) if _is_speech(masked, match, match[0].strip(" '‘’")) else match[0]
+            ),
+            masked,
+        )
+    if '"' in masked or "“" in masked or "„" in masked or "«" in masked:
+        masked = _QUOTE.sub(
+            lambda match: (
+                match[0]
+                if len(match[1].split()) <= _TITLE and not _is_speech(masked, match, match[1])
+                else _blank_out(match)
+            ),
+            masked,
+        )
+    return masked.replace("’", "'").replace("‘", "'")
+
+
+def split_sentences(text: str, begin: int = 0) -> tuple[TextSentence, ...]:
+    """Split into sentences from ``begin`` on, in order, with their modality."""
+    return _split(text, begin)
+
+
+@text_cache(64)
+def _split(text: str, begin: int) -> tuple[TextSentence, ...]:
+    return tuple(_iter_sentences(text, begin))
+
+
+def _iter_sentences(text: str, begin: int) -> Iterator[TextSentence]:
+    masked = mask_text(text)
+    masked = " " * min(begin, len(masked)) + masked[begin:]
+    lower = masked.lower()
+    whole: Modality = "asserted"
+    if holds_any(lower, _JOKE_WORDS) and _JOKE.search(masked):
+        whole = "joke"
+    elif holds_any(lower, _FICTION_WORDS) and _FICTION.search(masked):
+        whole = "hypothetical"
+    invented = holds_any(lower, _INVENTED_WORDS)
+    opens, closes = find_story(masked)
+    for start, end, mark in _cut_long_spans(masked, _find_spans(masked)):
+        piece = masked[start:end]
+        asked = "?" in mark or "？" in mark
+        if asked:
+            piece, stated = _cut_question(piece, mark)
+            if not stated:
+                yield TextSentence(piece, start, "question", True)
+                continue
+        modality = whole
+        told = end > opens and start < closes
+        if modality == "asserted" and (
+            told or _IMAGINED.match(piece) or (invented and _INVENTED.search(piece))
+        ):
+            modality = "hypothetical"
+        yield TextSentence(piece, start, modality, asked)
+
+
+def _find_spans(text: str) -> Iterator[tuple[int, int, str]]:
+    at = count = 0
+    for match in _END.finditer(text):
+        if match[0][0] == "." and _is_abbreviated(text, at, match.start()):
+            continue
+        if text[at : match.start()].strip():
+            yield (*_trim_span(text, at, match.start()), match[0])
+            count += 1
+            if count >= _MOST:
+                return
+        at = match.end()
+    if text[at:].strip():
+        yield (*_trim_span(text, at, len(text)), "")
+
+
+def _is_abbreviated(text: str, begin: int, dot: int) -> bool:
+    """Test if a dot ends an abbreviation or an ordinal number."""
+    before = text[max(begin, dot - 8) : dot]
+    return bool(
+        _ABBREVIATED.search(before)
+        or (_STREET.search(before) and _NUMBERED.match(text, dot))
+        or (_ORDINAL.search(before) and _AFTER_ORDINAL.match(text, dot))
+    )
+
+
+def _cut_long_spans(
+    text: str, spans: Iterable[tuple[int, int, str]]
+) -> Iterator[tuple[int, int, str]]:
+    """Cut run-on sentences, so that the work on one stays bounded."""
+    for begin, end, mark in spans:
+        start = begin
+        while end - start > _LONGEST_SENTENCE:
+            stop = start + _LONGEST_SENTENCE
+            cut = text.rfind(" ", start + 1, stop)
+            stop = cut if cut > 0 else stop
+            yield start, stop, ""
+            start = stop
+        yield start, end, mark
+
+
+def _trim_span(text: str, start: int, end: int) -> tuple[int, int]:
+    while start < end and not (text[start].isalnum() or text[start] in "\"“'$€£"):
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    return start, end
+
+
+def _cut_question(piece: str, mark: str) -> tuple[str, str]:
+    """Keep the statement before a question: ``I use Flask, can you help``."""
+    if _TAG.search(f"{piece}{mark}"):
+        return _TAG.sub("", f"{piece}?"), "stated"
+    found = next(
+        (match for match in _ASK.finditer(piece) if match.start() > 12 or match.start() == 0), None
+    )
+    if found is None or found.start() < 12:
+        return piece, ""
+    return piece[: found.start()], "stated"
+
+
+def _blank_out(match: re.Match[str]) -> str:
+    return re.sub(r"[^\n]", " ", match[0])
+
+
+def _is_speech(text: str, match: re.Match[str], quoted: str) -> bool:
+    before = text[max(0, match.start() - 24) : match.start()].lower().rstrip(" ,:")
+    return before.endswith(
+        (
+            "said",
+            "says",
+            "said to me",
+            "said to us",
+            "told me",
+            "told us",
+            "tells me",
+            "texted me",
+            "answered",
+            "shouted",
+            "like",
+            "was like",
+            "asked",
+            "goes",
+            "yelled",
+            "replied",
+            "wrote",
+            "thinking",
+        )
+    ) or quoted.rstrip().endswith(("!", "?"))
+
+
+class ClauseToken(NamedTuple):
+    """Word or mark with its position; a tuple, since thousands are made."""
+
+    text: str
+    lower: str
+    start: int
+    end: int
+
+
+def tokens(text: str, at: int = 0) -> list[ClauseToken]:
+    """Split into words and punctuation with positions.
+
+    ``at``: the text's position in the whole. Contractions are taken apart.
+    """
+    found: list[ClauseToken] = []
+    for match in _TOKEN.finditer(text):
+        word = match[0]
+        lower = match[0].lower()
+        start = match.start() + at
+        end = match.end() + at
+        if lower in _SPLIT:
+            first, second = _SPLIT[lower]
+            cut = start + (1 if first == "i" else len(word) - 2)
+            found += [
+                ClauseToken(word[: cut - start], first, start, cut),
+                ClauseToken(word[cut - start :], second, cut, end),
+            ]
+        else:
+            found.append(ClauseToken(word, _WHOLE.get(lower, lower), start, end))
+    return found

@@ -1,0 +1,141 @@
+"""What is asked of memory in words, and what is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from engrams.extract.command_parser import (
+    ParsedMemoryCommand,
+    asks_to_forget,
+    parse_command,
+    parse_decision,
+    parse_number,
+)
+
+
+@pytest.mark.covers("S4.50")
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("What do you remember about me?", ParsedMemoryCommand("list")),
+        ("what do you know about me", ParsedMemoryCommand("list")),
+        ("Please show me what you know about me.", ParsedMemoryCommand("list")),
+        ("list my memories", ParsedMemoryCommand("list")),
+        ("What have you stored about the boat?", ParsedMemoryCommand("list", "the boat")),
+        ("What do you remember about my dog, please?", ParsedMemoryCommand("list", "my dog")),
+        ("what\u2019s in your memory", ParsedMemoryCommand("list")),
+        ("memory status", ParsedMemoryCommand("status")),
+        ("How many things do you remember about me?", ParsedMemoryCommand("status")),
+        ("Is recall on?", ParsedMemoryCommand("status")),
+        ("Turn off your memory", ParsedMemoryCommand("recall_off")),
+        ("please switch memory off", ParsedMemoryCommand("recall_off")),
+        ("stop using your memory", ParsedMemoryCommand("recall_off")),
+        ("turn recall back on", ParsedMemoryCommand("recall_on")),
+        ("Switch on memory!", ParsedMemoryCommand("recall_on")),
+        (
+            "Save this as a preference: tea without sugar",
+            ParsedMemoryCommand("save", "tea without sugar"),
+        ),
+        (
+            "remember my preference that I hate mornings.",
+            ParsedMemoryCommand("save", "I hate mornings"),
+        ),
+        ("forget that", ParsedMemoryCommand("forget_last")),
+        ("Please forget what I just said.", ParsedMemoryCommand("forget_last")),
+        ("Forget everything about me", ParsedMemoryCommand("forget_all")),
+        ("delete all my memories", ParsedMemoryCommand("forget_all")),
+        ("forget number 3", ParsedMemoryCommand("forget", number=3)),
+        ("delete #2", ParsedMemoryCommand("forget", number=2)),
+        ("forget the second one", ParsedMemoryCommand("forget", number=2)),
+        ("Forget that I like tea.", ParsedMemoryCommand("forget", "I like tea")),
+        ("could you forget what I told you about Berlin?", ParsedMemoryCommand("forget", "Berlin")),
+        ("Delete the memory about my old address", ParsedMemoryCommand("forget", "my old address")),
+        ("forget everything about the boat", ParsedMemoryCommand("forget", "the boat")),
+    ],
+)
+def test_requests_about_memory(text: str, wanted: ParsedMemoryCommand) -> None:
+    """Each is understood, however politely."""
+    assert parse_command(text) == wanted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "   ",
+        "What do you know about Python?",
+        "My dog is called Rex.",
+        "I always forget my keys.",
+        "Don't forget that I like tea.",
+        "never forget the milk",
+        "Forget to feed him and he barks.",
+        "forget about it",
+        "delete the temporary files",
+        "remove the first line of the file",
+        "Turn off the lights",
+        "What do you remember?" + " really" * 200,
+        "Remember that I like tea",
+        "forgetting is human",
+        "\ud800\0",
+    ],
+)
+def test_everything_else(text: str) -> None:
+    """Conversation about the world, work for a tool and things to keep are no requests about
+    memory.
+    """
+    assert parse_command(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        ("2", 2),
+        ("number 3", 3),
+        ("the second one", 2),
+        ("#4.", 4),
+        ("tenth", 10),
+        ("0", 0),
+        ("two", 0),
+        ("12345", 0),
+    ],
+)
+def test_numbers(text: str, number: int) -> None:
+    """A digit or an ordinal names one of a list."""
+    assert parse_number(text) == number
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("yes", "yes"),
+        ("Yes, please do it.", "yes"),
+        ("go ahead!", "yes"),
+        ("no", "no"),
+        ("No, keep it.", "no"),
+        ("never mind", "no"),
+        ("cancel please", "no"),
+        ("all of them", "all"),
+        ("yes but tell me about cats first", ""),
+        ("What time is it?", ""),
+        ("", ""),
+    ],
+)
+def test_decisions(text: str, said: str) -> None:
+    """Only a plain answer counts as one."""
+    assert parse_decision(text) == said
+
+
+@pytest.mark.parametrize(
+    ("text", "asked"),
+    [
+        ("Please forget that I am allergic to cashews.", True),
+        ("Hey, can you forget my address, please?", True),
+        ("Forget what I told you about Bob. I like tea.", False),
+        ("Forget Paris, Rome is where I live now", False),
+        ("Don't forget my keys", False),
+        ("What do you remember about me?", False),
+    ],
+)
+def test_a_request_to_forget_says_nothing_else(text: str, asked: bool) -> None:
+    """Only a sentence that asks to forget and says no more is such a request."""
+    assert asks_to_forget(text) is asked

@@ -1,0 +1,234 @@
+"""Secrets and personal data: found, taken out, and never seen where there are none."""
+
+from __future__ import annotations
+
+import string
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from engrams.extract import pii_detection, secrets
+
+HERE = Path(__file__).parent
+HEX = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+MIX = "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8vW0xYzA3bC5dE7fG9hJ1kL2mN4pQ6rS8tU0vWxYz1A2b3C4d5E6f7G8h9"
+UP = "Q7XW3K9PLM2Z8RT5VB4NC6YH1JD0GFSA"
+
+# Put together here, so that no complete key stands in this file.
+KEYS = {
+    "aws-access-key": "AK" + "IA" + UP[:16],
+    "aws-secret-key": "aws_secret_access_key = " + MIX[:40],
+    "amazon-mws": "amzn.mws." + "4ea38b7b-f563-7709-4bae-87aea15c0123",
+    "gcp-api-key": "AI" + "za" + MIX[:35],
+    "gcp-oauth": "ya" + "29." + MIX[:40],
+    "gcp-client-secret": "GOC" + "SPX-" + MIX[:28],
+    "azure-storage": "DefaultEndpointsProtocol=https;Account" + "Key=" + (MIX + MIX)[:86] + "==",
+    "azure-client-secret": "abc8" + "Q~" + MIX[:34],
+    "azure-sas": "https://x.example/c?sv=1&" + "sig=" + MIX[:44],
+    "github-token": "gh" + "p_" + MIX[:36],
+    "github-pat": "github" + "_pat_" + MIX[:60],
+    "gitlab-token": "gl" + "pat-" + MIX[:20],
+    "slack-token": "xo" + "xb-123456789012-" + MIX[:24],
+    "slack-app-token": "xa" + "pp-1-" + MIX[:30],
+    "slack-webhook": "https://hooks.slack" + ".com/services/T0001ABCD/B0002EFGH/" + MIX[:24],
+    "stripe-key": "sk" + "_live_" + MIX[:24],
+    "stripe-webhook": "wh" + "sec_" + MIX[:32],
+    "anthropic-key": "sk-" + "ant-api03-" + MIX[:60],
+    "openai-key": "sk-" + "proj-" + MIX[:48],
+    "huggingface-token": "h" + "f_" + MIX[:36],
+    "groq-key": "gs" + "k_" + MIX[:52],
+    "replicate-token": "r" + "8_" + MIX[:37],
+    "npm-token": "np" + "m_" + MIX[:36],
+    "pypi-token": "pypi-" + "AgE" + MIX[:80],
+    "rubygems-key": "ruby" + "gems_" + HEX[:48],
+    "docker-token": "dckr" + "_pat_" + MIX[:27],
+    "twilio-key": "S" + "K" + HEX[:32],
+    "sendgrid-key": "S" + "G." + MIX[:22] + "." + MIX[:43],
+    "mailgun-key": "ke" + "y-" + HEX[:32],
+    "mailchimp-key": HEX[:32] + "-us" + "12",
+    "jwt": "ey" + "J" + MIX[:20] + ".ey" + "J" + MIX[:30] + "." + MIX[:43],
+    "private-key": (
+        "-----BEGIN RSA PRIVATE" + " KEY-----\n" + MIX + "\n-----END RSA PRIVATE" + " KEY-----"
+    ),
+    "age-key": "AGE-SECRET-" + "KEY-1" + (UP + UP)[:58],
+    "url-password": "postgresql://app:" + "hunter22xyz" + "@db.example.com/app",
+    "odbc-password": "Server=db.example.com;Database=app;User Id=sa;Pass" + "word=S3cr3t!word;",
+    "digitalocean-token": "dop" + "_v1_" + HEX,
+    "shopify-token": "shp" + "at_" + HEX[:32],
+    "square-token": "sq0" + "atp-" + MIX[:22],
+    "telegram-token": "110201543:A" + "A" + MIX[:33],
+    "discord-webhook": "https://discord.com/api/web" + "hooks/123456789012345678/" + MIX[:68],
+    "databricks-token": "da" + "pi" + HEX[:32],
+    "newrelic-key": "NR" + "AK-" + UP[:27],
+    "grafana-token": "gl" + "sa_" + MIX[:32] + "_" + HEX[:8],
+    "sentry-token": "snt" + "rys_" + MIX[:60],
+    "linear-key": "lin" + "_api_" + MIX[:40],
+    "notion-token": "nt" + "n_" + MIX[:46],
+    "airtable-token": "pa" + "t" + MIX[:14] + "." + HEX,
+    "doppler-token": "dp" + ".pt." + MIX[:43],
+    "vault-token": "hv" + "s." + MIX[:40],
+    "postman-key": "PM" + "AK-" + HEX[:24] + "-" + HEX[:34],
+    "supabase-token": "sb" + "p_" + HEX[:40],
+    "planetscale-token": "psc" + "ale_tkn_" + MIX[:43],
+    "pulumi-token": "pu" + "l-" + HEX[:40],
+    "atlassian-token": "ATA" + "TT3" + MIX,
+    "figma-token": "fi" + "gd_" + MIX[:43],
+    "netrc": "machine api.example.com login bob password " + "tr0ub4dor",
+    "curl-user": "curl -u bob:" + "tr0ub4dor https://api.example.com",
+    "bearer-token": "Authorization: Bearer " + MIX[:40],
+    "basic-auth": "Authorization: Basic " + "Ym9iOnRyMHViNGRvcg==",
+    "cookie": "Set-Cookie: sessionid=" + MIX[:32],
+    "assigned-secret": "API_KEY=" + MIX[:32],
+    "assigned-password": "DB_PASSWORD=" + "tr0ub4dor&3",
+    "stated-password": "Password: " + "tr0ub4dor",
+    "pin": "my card PIN is " + "4821",
+    "seed-phrase": (
+        "my seed phrase: apple river stone cloud table horse green paper light water music chair"
+    ),
+}
+
+
+@pytest.mark.covers("S3.51")
+@pytest.mark.parametrize("family", KEYS)
+def test_each_family_is_found_and_taken_out(family: str) -> None:
+    """A key of each family is found inside a sentence, named rightly, and gone from the redacted
+    text.
+    """
+    text = f"Here it is, keep it safe:\n{KEYS[family]}\nThanks a lot."
+    findings = secrets.scan(text)
+    redacted = secrets.replace_findings(text, findings)
+    assert family in [finding.rule for finding in findings]
+    assert f"[redacted:{family}]" in redacted
+    finding = next(finding for finding in findings if finding.rule == family)
+    assert text[finding.start : finding.end] not in redacted
+    assert redacted.startswith("Here it is")
+    assert redacted.endswith("Thanks a lot.")
+
+
+@pytest.mark.covers("S3.51")
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("my password is hunter2", "hunter2"),
+        ("My wifi password is correcthorse", "correcthorse"),
+        ("the admin password for the router is Blue$ky9", "Blue$ky9"),
+        ('our password is "open sesame now"', "open sesame now"),
+        ("Mein Passwort ist Sommer2024!", "Sommer2024!"),
+        ("Mein Kennwort lautet: katze99", "katze99"),
+        ("mi contraseña es perro123", "perro123"),
+        ("La contraseña del wifi: girasol77", "girasol77"),
+        ("mon mot de passe est chat-noir9", "chat-noir9"),
+        ("我的密码是 abc123xyz", "abc123xyz"),
+        ("WiFi密码：sunshine88", "sunshine88"),
+        ("bob's password was changed to x9!kkd", "x9!kkd"),
+    ],
+)
+def test_passwords_said_in_words_are_found(text: str, secret: str) -> None:
+    """A password told in plain words is taken out in English, German, Spanish, French and Chinese."""
+    findings = secrets.scan(text)
+    redacted = secrets.replace_findings(text, findings)
+    assert findings
+    assert secret not in redacted
+
+
+def test_ordinary_prose_and_code_hold_no_secret() -> None:
+    """None of 176 lines of prose, code, hashes, ids and links that look a little like secrets is
+    taken for one.
+    """
+    lines = (HERE / "plain.txt").read_text("utf-8").splitlines()
+    assert len(lines) >= 150
+    assert [line for line in lines if secrets.scan(line)] == []
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.text(max_size=300), st.sampled_from(sorted(KEYS)), st.text(max_size=300))
+def test_any_text_around_is_kept(before: str, family: str, after: str) -> None:
+    """Findings are in order, do not overlap, lie inside the text, and what is outside them is kept
+    as it was.
+    """
+    text = f"{before}\n{KEYS[family]}\n{after}"
+    findings = secrets.scan(text)
+    redacted = secrets.replace_findings(text, findings)
+    ends = [0, *(finding.end for finding in findings)]
+    assert all(
+        start <= finding.start < finding.end <= len(text)
+        for start, finding in zip(ends, findings, strict=False)
+    )
+    pieces = [text[start : finding.start] for start, finding in zip(ends, findings, strict=False)]
+    assert all(piece in redacted for piece in pieces)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "password ",
+        "key: ",
+        "://:",
+        "eyJa.",
+        "-----BEGIN PRIVATE KEY-----",
+        "sk-",
+        "Bearer a",
+        "my password is ",
+        "machine a login ",
+        "=",
+        "\\",
+        " ",
+    ],
+)
+def test_long_hostile_input_is_scanned_through(unit: str) -> None:
+    """Text made to make patterns backtrack is scanned to its end."""
+    secrets.scan((unit * 200_000)[:200_000])
+    secrets.scan(string.printable * 300)
+
+
+@pytest.mark.parametrize(
+    ("text", "family"),
+    [
+        ("write to anna.k+news@mail.example.org please", "email"),
+        ("my card is 4111 1111 1111 1111, exp 12/27", "card"),
+        ("IBAN DE89 3704 0044 0532 0130 00 for the rent", "iban"),
+        ("call +49 30 901820 after six", "phone"),
+        ("call me on (020) 7946 0018", "phone"),
+        ("the server is at 10.0.0.12", "ip"),
+        ("it listens on 2001:db8::8a2e:370:7334", "ip"),
+        ("SSN 536-90-4399", "ssn"),
+    ],
+)
+def test_personal_data_is_found_by_family(text: str, family: str) -> None:
+    """Mail and network addresses, cards, accounts, phones and social security numbers are found and
+    can be taken out.
+    """
+    findings = pii_detection.scan(text)
+    redacted = secrets.replace_findings(text, findings)
+    assert [finding.rule for finding in findings] == [family]
+    assert f"[redacted:{family}]" in redacted
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "my card is 4111 1111 1111 1112",
+        "IBAN GB82 WEST 1234 5698 7654 33",
+        "it was 12:30:45 on 2023-05-08",
+        "version 1.2.3.400 of the tool",
+        "order 1234567890123",
+        "pi is 3.14159265358979",
+        "see you on 03-05-2024 at 10",
+        "plain words only",
+    ],
+)
+def test_numbers_that_do_not_add_up_are_left_alone(text: str) -> None:
+    """A number with a wrong check digit, a date, a time, a version is not personal data."""
+    assert pii_detection.scan(text) == ()
+
+
+def test_check_digits() -> None:
+    """Luhn and mod-97 accept the standard's own examples and reject a changed digit."""
+    assert pii_detection.is_luhn_valid("79927398713")
+    assert not pii_detection.is_luhn_valid("79927398710")
+    assert not pii_detection.is_luhn_valid("")
+    assert pii_detection.is_mod97_valid("GB82 WEST 1234 5698 7654 32")
+    assert not pii_detection.is_mod97_valid("GB82 WEST 1234 5698 7654 33")
+    assert not pii_detection.is_mod97_valid("é")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from tests.store import postgres
 
-from engrams import composition
+from engrams import admin
 from engrams.api_keys import ApiKeyStore
 from engrams.logs import AuditLog
 from engrams.ports import Clock
@@ -35,10 +35,10 @@ class Place:
         self._stack = stack
 
     def open_keys(self) -> ApiKeyStore:
-        return self._stack.enter_context(closing(composition.keys(self.settings)))
+        return self._stack.enter_context(closing(admin.open_keys(self.settings)))
 
     def open_log(self, clock: Clock) -> AuditLog:
-        return self._stack.enter_context(closing(composition.audit(self.settings, clock)))
+        return self._stack.enter_context(closing(admin.open_audit_log(self.settings, clock)))
 
     def read_everything(self) -> str:
         """All that is kept of keys and events, as text."""

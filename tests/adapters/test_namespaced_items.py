@@ -11,7 +11,7 @@ import pytest
 from tests.adapters.fresh import read_home
 
 import engrams
-from engrams import MemoryEngine, composition
+from engrams import MemoryEngine, admin
 from engrams.adapters.item_journal import ITEM, read_item
 from engrams.adapters.namespaced_items import (
     NamespacedItems,
@@ -336,16 +336,16 @@ def test_edits_of_other_doors_are_in_the_value(home: Path) -> None:
         assert values(items, NOTES) == [{"count": 3}, {"content": "Ann plays the viola"}]
         put(items, NOTES, "k", {"content": "Ann plays the tuba"})
         assert values(items, NOTES) == [{"count": 3}, {"content": "Ann plays the tuba"}]
-        composition.vault(engine).sync()
+        admin.get_vault(engine).sync()
         (file,) = (path for path in home.rglob("*.md") if "kind: note" in path.read_text())
         head, _, body = file.read_text().rpartition("---")
         file.write_text(f"{head}---{body.replace('tuba', 'harp')}")
-        composition.vault(engine).sync()
+        admin.get_vault(engine).sync()
         assert values(items, NOTES) == [{"count": 3}, {"content": "Ann plays the harp"}]
     for path in home.glob("memory.db*"):
         path.unlink()
     with engrams.open(**settings) as engine:
-        composition.vault(engine).sync()
+        admin.get_vault(engine).sync()
         assert values(NamespacedItems(engine, ANN, "t"), NOTES) == [
             {"count": 3},
             {"content": "Ann plays the harp"},

@@ -14,7 +14,7 @@ import pytest
 from tests.encryption.conftest import OWNER, WORD, Run, traces
 
 import engrams
-from engrams import composition
+from engrams import admin
 from engrams.core import ImportOptions, Turn
 from engrams.errors import ConflictError, EncryptionError, ExtraError, RefusedError, StoreError
 from engrams.settings import EncryptionSettings, load
@@ -37,7 +37,7 @@ def texts(home: Path, **settings: object) -> set[str]:
 
 def encrypt(home: Path, **more: str) -> int:
     settings = load({"home": home, **PASSPHRASE, **more}).settings
-    return composition.encrypt(settings, passphrase="correct horse")
+    return admin.encrypt(settings, passphrase="correct horse")
 
 
 def contents(home: Path) -> dict[str, bytes]:
@@ -52,11 +52,11 @@ def test_a_live_home_is_encrypted_and_keeps_every_memory(home: Path) -> None:
     (home / "memory.db.v1.bak").write_bytes((home / "memory.db").read_bytes())
     with engrams.open(home=home) as memory:
         before = {record.text for record in memory.list(scope=OWNER, limit=1000).records}
-        composition.safety(memory.settings).append_once(
+        admin.open_safety_log(memory.settings).append_once(
             "s", classifier="rules", severity="low", reason=f"{WORD} was named"
         )
-        composition.audit(memory.settings).note("add", owner=f"user/{WORD}")
-        assert composition.backup(memory, home / "old.backup").files
+        admin.open_audit_log(memory.settings).note("add", owner=f"user/{WORD}")
+        assert admin.backup(memory, home / "old.backup").files
         assert len(traces(home)) >= 4
         assert encrypt(home) >= 4
         assert {record.text for record in memory.list(scope=OWNER, limit=1000).records} == before
@@ -65,8 +65,10 @@ def test_a_live_home_is_encrypted_and_keeps_every_memory(home: Path) -> None:
         assert traces(home) == []
     assert traces(home) == []
     assert before < texts(home)
-    assert composition.audit(load({"home": home}).settings).entries()[-1].owner == f"user/{WORD}"
-    assert composition.safety(load({"home": home}).settings).list()[0].reason == f"{WORD} was named"
+    assert admin.open_audit_log(load({"home": home}).settings).entries()[-1].owner == f"user/{WORD}"
+    assert (
+        admin.open_safety_log(load({"home": home}).settings).list()[0].reason == f"{WORD} was named"
+    )
 
 
 def test_a_new_home_is_encrypted_from_its_first_byte(home: Path) -> None:
@@ -272,15 +274,15 @@ def test_a_backup_opens_with_its_passphrase(home: Path, tmp_path: Path, passphra
     encrypt(home)
     before = texts(home)
     with engrams.open(home=home) as memory:
-        composition.backup(memory, tmp_path / "one")
-        composition.backup(memory, tmp_path / "two", "other words")
+        admin.backup(memory, tmp_path / "one")
+        admin.backup(memory, tmp_path / "two", "other words")
         with pytest.raises(ConflictError):
-            composition.recover(memory.settings, tmp_path / "one")
-    assert composition.recover(load({"home": tmp_path / "a"}).settings, tmp_path / "one") == 2
+            admin.recover(memory.settings, tmp_path / "one")
+    assert admin.recover(load({"home": tmp_path / "a"}).settings, tmp_path / "one") == 2
     assert texts(tmp_path / "a") == before
     with pytest.raises(RefusedError):
-        composition.recover(load({"home": tmp_path / "b"}).settings, tmp_path / "two")
-    composition.recover(load({"home": tmp_path / "b"}).settings, tmp_path / "two", "other words")
+        admin.recover(load({"home": tmp_path / "b"}).settings, tmp_path / "two")
+    admin.recover(load({"home": tmp_path / "b"}).settings, tmp_path / "two", "other words")
     assert texts(tmp_path / "b", encryption__passphrase="other words") == before
     assert traces(tmp_path / "a") == traces(tmp_path / "b") == []
 
@@ -289,7 +291,7 @@ def test_uploads_are_sealed(home: Path) -> None:
     """A file that is being received is sealed on disk, in pieces, and imported whole."""
     fill(home, 1, encryption__enabled=True, encryption__key="passphrase")
     with engrams.open(home=home) as memory:
-        uploads = composition.uploads(memory)
+        uploads = admin.open_uploads(memory)
         scope = engrams.Scope(OWNER)
         upload = uploads.begin(scope, ImportOptions("jsonl", name=f"{WORD}.jsonl"))
         lines = "".join(
@@ -341,12 +343,12 @@ def test_the_keyring_holds_the_key(home: Path, monkeypatch: pytest.MonkeyPatch) 
     keyring.set_keyring(DictKeyring())
     try:
         fill(home, 2)
-        composition.encrypt(load({"home": home}).settings)
+        admin.encrypt(load({"home": home}).settings)
         assert len(texts(home)) >= 2
-        composition.rekey(load({"home": home}).settings, EncryptionSettings())
+        admin.rekey(load({"home": home}).settings, EncryptionSettings())
         assert len(held) == 1
         with engrams.open(home=home) as memory, pytest.raises(RefusedError, match="keyring"):
-            composition.backup(memory, home.parent / "backup")
+            admin.backup(memory, home.parent / "backup")
         held.clear()
         with pytest.raises(EncryptionError, match="no entry"):
             texts(home, encryption__enabled=True)

@@ -9,7 +9,7 @@ import pytest
 from tests.encryption.conftest import OWNER, WORD
 
 import engrams
-from engrams import composition
+from engrams import admin
 from engrams.settings import load
 
 pytest.importorskip("dulwich")
@@ -22,14 +22,14 @@ def test_a_purge_reads_what_is_encrypted(home: Path) -> None:
     with engrams.open(home=home) as memory:
         id = memory.add(f"Parcel of the {WORD} house lies in Lisbon harbour.", scope=OWNER).id
         memory.add("The boat is red.", scope=OWNER)
-        composition.backup(memory, home / "before.backup")
+        admin.backup(memory, home / "before.backup")
         for name in ("memory.db.v3.bak", "memory.db.old"):
             apsw.Connection(str(home / "memory.db")).execute("VACUUM INTO ?", (str(home / name),))
-    composition.encrypt(
+    admin.encrypt(
         load({"home": home, "encryption.key": "passphrase"}).settings, passphrase="correct horse"
     )
     with engrams.open(home=home) as memory:
-        composition.backup(memory, home / "after.backup")
+        admin.backup(memory, home / "after.backup")
         done = memory.purge([id], scope=OWNER)
         assert not (home / "memory.db.v3.bak").exists()
         assert not done.proven
@@ -38,9 +38,7 @@ def test_a_purge_reads_what_is_encrypted(home: Path) -> None:
         assert "after.backup" not in left.advice
         (home / "before.backup").unlink()
         assert memory.purge([id], scope=OWNER).proven
-    assert composition.recover(
-        load({"home": home.parent / "again"}).settings, home / "after.backup"
-    )
+    assert admin.recover(load({"home": home.parent / "again"}).settings, home / "after.backup")
     with engrams.open(home=home.parent / "again") as memory:
         assert [
             record.text for record in memory.list(scope=OWNER).records if WORD in record.text

@@ -16,7 +16,7 @@ import httpx2
 import pytest
 from tests.encryption.conftest import WORD, traces
 
-from engrams import composition
+from engrams import admin
 from engrams.settings import load
 
 pytest.importorskip("fastapi")
@@ -83,19 +83,19 @@ def test_a_server_goes_on_while_its_home_changes(home: Path) -> None:
         )
         writer = pool.submit(write, client, stop)
         try:
-            assert composition.encrypt(settings, passphrase="correct horse")
+            assert admin.encrypt(settings, passphrase="correct horse")
             assert "Parcel one" in client.get("/v1/export").text
             assert traces(home) == []
-            assert composition.rekey(settings, settings.encryption, passphrase="battery staple")
+            assert admin.rekey(settings, settings.encryption, passphrase="battery staple")
             refused = client.get("/v1/export")
             assert refused.status_code == 503
             assert "passphrase is wrong" in refused.text
             there = settings.encryption.model_copy(update={"passphrase": "battery staple"})
-            assert composition.rekey(
+            assert admin.rekey(
                 settings.model_copy(update={"encryption": there}), there, passphrase="correct horse"
             )
             assert "Parcel one" in client.get("/v1/export").text
-            assert composition.decrypt(settings)
+            assert admin.decrypt(settings)
             assert (
                 client.post(
                     "/v1/memories", json={"text": f"Parcel two lies in {WORD}."}

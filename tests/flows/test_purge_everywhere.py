@@ -21,7 +21,7 @@ import pytest
 from tests.flows.traces import holders, secret
 
 import engrams
-from engrams import MemoryEngine, Turn, composition
+from engrams import MemoryEngine, Turn, admin
 
 ANN = ("user", "ann")
 KEPT = "I live in Zanzibar"
@@ -58,7 +58,7 @@ def fill(engine: MemoryEngine, home: Path, number: int) -> list[str]:
     )
     engine.edit(ids[-1], scope=ANN, text="Third wording of the same note.")
     engine.drain()
-    composition.vault(engine).commit()
+    admin.get_vault(engine).commit()
     (home / "vault/conflicts/user/ann/facts").mkdir(parents=True, exist_ok=True)
     (
         home
@@ -73,8 +73,8 @@ def fill(engine: MemoryEngine, home: Path, number: int) -> list[str]:
     (note / "2026-01-02.md").write_text(
         f"# Day\n\n- The vault code of room 1 is {secret(1)} indeed.\n- Tea was had.\n"
     )
-    composition.vault(engine).sync()
-    composition.vault(engine).commit()
+    admin.get_vault(engine).sync()
+    admin.get_vault(engine).commit()
     return ids
 
 
@@ -103,7 +103,7 @@ def test_a_purge_leaves_no_byte_and_proves_it(home: Path) -> None:
             for one in engine.list(scope=ANN).records
             if one.evidence and secret(8) in one.text
         )
-        composition.backup(engine, home / "mine.backup")
+        admin.backup(engine, home / "mine.backup")
         copies(home)
         before = holders(home, [*words, secret(8)])
         assert {
@@ -137,8 +137,8 @@ def test_a_note_that_was_purged_before_goes_from_git_too(home: Path) -> None:
         note = home / "vault/memory/users/ann/2026-01-02.md"
         note.parent.mkdir(parents=True)
         note.write_text(f"# Day\n\n- The vault code of room 1 is {secret(1)} indeed.\n")
-        composition.vault(engine).sync()
-        composition.vault(engine).commit()
+        admin.get_vault(engine).sync()
+        admin.get_vault(engine).commit()
         ids = [one.id for one in engine.list(scope=ANN).records if secret(1) in one.text]
         assert ids and not engine.purge(ids, scope=ANN).proven
         assert holders(home, [secret(1)]).keys() == {
@@ -155,11 +155,11 @@ def test_a_killed_purge_goes_on(home: Path, step: str) -> None:
     with open_home(home) as engine:
         engine.add(f"The vault code is {secret(1)} indeed.", scope=ANN)
         engine.drain()
-        composition.vault(engine).commit()
+        admin.get_vault(engine).commit()
     code = (
-        "import os, signal, engrams\nfrom engrams import composition\nengine ="
+        "import os, signal, engrams\nfrom engrams import admin\nengine ="
         f" engrams.open(home={str(home)!r}, vault__enabled=True, vault__git=True,"
-        " vault__watch='off', jobs__workers=0)\nvault, store = composition.vault(engine),"
+        " vault__watch='off', jobs__workers=0)\nvault, store = admin.get_vault(engine),"
         " engine.store\nids = [one.id for one in"
         f" engine.list(scope={ANN!r}).records]\n{step.replace('vault.', 'type(vault).') if step.startswith('vault') else 'store.finish'}"
         f" = lambda *given: os.kill(os.getpid(), signal.SIGKILL)\nengine.purge(ids, scope={ANN!r},"
@@ -268,10 +268,10 @@ def test_a_short_secret_goes_from_git_too(home: Path) -> None:
         dream = home / "vault/dreams/2026-01-03.md"
         dream.parent.mkdir(parents=True)
         dream.write_text("# Dream\n\nWe danced a tango.\n")
-        composition.vault(engine).sync()
-        composition.vault(engine).commit()
+        admin.get_vault(engine).sync()
+        admin.get_vault(engine).commit()
         engine.edit(kept, scope=ANN, text="Something else altogether.")
-        composition.vault(engine).commit()
+        admin.get_vault(engine).commit()
         done = engine.purge([*short[:3], gone], scope=ANN, git=True)
         assert done.proven, [place for place in done.places if place.left]
         assert holders(home, ["pin 4821", "4821", "pin 42", long.lower()]) == {}

@@ -15,7 +15,7 @@ import pytest
 from tests.fleet_places import Place
 from tests.surfaces.fleet import eventually
 
-from engrams import composition
+from engrams import admin
 from engrams.errors import StoreError
 from engrams.logs import AuditLog, audit_log
 from engrams.logs.audit_files import AuditEventFiles
@@ -158,11 +158,11 @@ def test_many_writers_lose_nothing(any_log: AuditLog, place: Place) -> None:
     """
     log = any_log
     code = f"""
-from engrams import composition
+from engrams import admin
 from engrams.settings import load
 from engrams.testing import SettableClock
 settings = load({{"home": {str(place.settings.home)!r}, "store.url": {place.settings.store.url!r}}}).settings
-log = composition.audit(settings, SettableClock("2026-03-10T08:00"))
+log = admin.open_audit_log(settings, SettableClock("2026-03-10T08:00"))
 for number in range(300):
     log.note("there", target=str(number))
 log.close()
@@ -312,7 +312,7 @@ def test_incognito_leaves_no_file(tmp_path: Path, clock: SettableClock) -> None:
         Settings(home=tmp_path, incognito=True),
         Settings.model_validate({"home": tmp_path, "store": {"url": ":memory:"}}),
     ):
-        log = composition.audit(settings, clock)
+        log = admin.open_audit_log(settings, clock)
         log.note("memory.add", owner="user/ann")
         assert [
             entry.action for entry in log.entries(day=datetime(2026, 3, 10, tzinfo=UTC).date())

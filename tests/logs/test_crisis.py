@@ -10,7 +10,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from engrams import composition
+from engrams import admin
 from engrams.core.log_enums import CrisisDetectionSource, CrisisSeverity, LogWriteOutcome
 from engrams.errors import InputError
 from engrams.logs import CrisisLogRecord
@@ -28,7 +28,7 @@ def test_a_record_has_no_place_for_what_was_said(home: Path, clock: SettableCloc
     """A crisis has a hashed session, a classifier, a severity and a reason of at most 500
     characters, and nothing else.
     """
-    log = composition.safety(Settings(home=home), clock)
+    log = admin.open_safety_log(Settings(home=home), clock)
     assert (
         log.append_once(
             "s1",
@@ -67,12 +67,12 @@ def test_a_record_has_no_place_for_what_was_said(home: Path, clock: SettableCloc
 def test_the_same_record_is_kept_once(home: Path, clock: SettableClock) -> None:
     """An id that is sent again, after a restart too, changes nothing: the first stays as it was."""
     assert (
-        composition.safety(Settings(home=home), clock).append_once(
+        admin.open_safety_log(Settings(home=home), clock).append_once(
             "s1", classifier="rules", severity="low", id="1"
         )
         is LogWriteOutcome.STORED
     )
-    again = composition.safety(Settings(home=home), clock)
+    again = admin.open_safety_log(Settings(home=home), clock)
     assert (
         again.append_once("s1", classifier="person", severity="high", id="1")
         is LogWriteOutcome.KNOWN
@@ -85,10 +85,10 @@ def test_nobody_is_named_in_incognito(home: Path, clock: SettableClock) -> None:
     """The owner of a record made in incognito is null, whoever is given;
     of another it is who was given, or null.
     """
-    hushed = composition.safety(Settings(home=home, incognito=True), clock)
+    hushed = admin.open_safety_log(Settings(home=home, incognito=True), clock)
     hushed.append_once("s1", classifier="rules", severity="low", owner="user/ann")
     assert [record.owner for record in hushed.list()] == [None]
-    log = composition.safety(Settings(home=home), clock)
+    log = admin.open_safety_log(Settings(home=home), clock)
     log.append_once("s1", classifier="rules", severity="low", owner="user/ann")
     log.append_once("s2", classifier="rules", severity="low")
     log.append_once("s3", classifier="rules", severity="low", owner="user/ann", incognito=True)
@@ -102,7 +102,7 @@ def test_a_failed_write_is_logged_and_never_raises(
 ) -> None:
     """A home that cannot be one: the caller goes on, the failure is told and counted."""
     home.write_text("no folder")
-    log = composition.safety(Settings(home=home), clock)
+    log = admin.open_safety_log(Settings(home=home), clock)
     assert log.append_once("s1", classifier="rules", severity="high") is LogWriteOutcome.LOST
     assert log.lost == 1 and "safety log cannot be written" in caplog.text
 
@@ -116,7 +116,7 @@ def test_records_last_ninety_days_and_are_listed_and_purged_by_date(
     """
     settings = Settings(home=home)
     assert settings.safety.days == 90
-    log = composition.safety(settings, clock)
+    log = admin.open_safety_log(settings, clock)
     for number in range(3):
         log.append_once(f"s{number}", classifier="rules", severity="low")
         clock.forward(days=1)
@@ -144,7 +144,7 @@ def test_classifier_and_severity_are_closed(
     home: Path, clock: SettableClock, bad: dict[str, str]
 ) -> None:
     """Another word is refused, and the error has those there are."""
-    log = composition.safety(Settings(home=home), clock)
+    log = admin.open_safety_log(Settings(home=home), clock)
     with pytest.raises(InputError) as problem:
         log.append_once("s1", **({"classifier": "rules", "severity": "low"} | bad))
     assert "person" in problem.value.hint or "moderate" in problem.value.hint
@@ -157,8 +157,8 @@ def test_what_memory_is_told_to_do_does_not_touch_the_logs() -> None:
     prompt; and when all of memory is erased, they stay.
     """
     with temp_engine(user="ann") as engine:
-        safety = composition.safety(engine.settings, engine.now)
-        feedback = composition.feedback(engine.settings, engine.now)
+        safety = admin.open_safety_log(engine.settings, engine.now)
+        feedback = admin.open_feedback_log(engine.settings, engine.now)
         safety.append_once(
             "s1", classifier="model", severity="high", reason="zyzzyva", owner="user/ann"
         )
@@ -174,10 +174,10 @@ def test_what_memory_is_told_to_do_does_not_touch_the_logs() -> None:
         assert kept and engine.list(scope=scope).records == ()
         off = engine.settings.model_copy(update={"enabled": False})
         assert (
-            composition.safety(off, engine.now).append_once(
+            admin.open_safety_log(off, engine.now).append_once(
                 "s2", classifier="rules", severity="low"
             )
             is LogWriteOutcome.STORED
         )
-        assert composition.feedback(off, engine.now).add("s2", "skip") is LogWriteOutcome.STORED
+        assert admin.open_feedback_log(off, engine.now).add("s2", "skip") is LogWriteOutcome.STORED
         assert (len(safety.list()), len(feedback.list())) == (2, 2)

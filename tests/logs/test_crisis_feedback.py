@@ -21,7 +21,7 @@ import pytest
 from tests.store import postgres
 
 import engrams
-from engrams import composition
+from engrams import admin
 from engrams.core.log_enums import LogWriteOutcome
 from engrams.errors import InputError, StoreError
 from engrams.logs import CrisisLog, FeedbackLog
@@ -92,7 +92,8 @@ def open_as(
     which: str, place: dict[str, Any], clock: SettableClock, stack: ExitStack
 ) -> Callable[..., Log]:
     def make(**more: Any) -> Log:
-        log: Log = getattr(composition, which)(Settings.model_validate({**place, **more}), clock)
+        open_log = getattr(admin, f"open_{which}_log")
+        log: Log = open_log(Settings.model_validate({**place, **more}), clock)
         stack.callback(log.close)
         return log
 
@@ -219,10 +220,10 @@ def test_many_writers_keep_each_record_once(
     first = opened()
     code = f"""
 from tests.logs.test_crisis_feedback import noted
-from engrams import composition
+from engrams import admin
 from engrams.settings import Settings
 from engrams.testing import SettableClock
-log = composition.{which}(Settings.model_validate({place!r}), SettableClock("2026-03-10T08:00"))
+log = admin.open_{which}_log(Settings.model_validate({place!r}), SettableClock("2026-03-10T08:00"))
 print(sum(noted(log, id=str(number)) == "stored" for number in range(40)))
 """
     start = [sys.executable, "-c", code]
@@ -452,7 +453,7 @@ def test_memory_and_the_logs_know_nothing_of_each_other() -> None:
         place = path.relative_to(root)
         if place.parts[0] == "logs":
             assert not {name for name in names if not name.startswith(allowed)}, place
-        elif place.parts[0] not in ("composition.py", "fleet_composition.py"):
+        elif place.parts[0] != "admin.py":
             assert not {name for name in names if name.startswith(logs)}, place
 
 

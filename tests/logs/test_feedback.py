@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from engrams import composition
+from engrams import admin
 from engrams.core.log_enums import FeedbackLabel, FeedbackSource, LogWriteOutcome, SessionMedium
 from engrams.errors import InputError
 from engrams.logs import FeedbackLogRecord
@@ -26,7 +26,7 @@ def test_a_label_with_source_and_modality(home: Path, clock: SettableClock) -> N
     """Positive, negative or skip, with where it was said and how the session was held;
     the session is a hash, the user optional.
     """
-    log = composition.feedback(Settings(home=home), clock)
+    log = admin.open_feedback_log(Settings(home=home), clock)
     assert [label.value for label in FeedbackLabel] == ["positive", "negative", "skip"]
     for label in FeedbackLabel:
         assert (
@@ -60,7 +60,7 @@ def test_a_label_with_source_and_modality(home: Path, clock: SettableClock) -> N
 @pytest.mark.covers("S4.57")
 def test_dismissing_records_nothing(home: Path, clock: SettableClock) -> None:
     """Where nothing was chosen there is no record, no file, and no failure; `skip` is a choice."""
-    log = composition.feedback(Settings(home=home), clock)
+    log = admin.open_feedback_log(Settings(home=home), clock)
     assert log.add("s1", None, source="prompt") is None
     assert log.list() == () and not home.exists()
     assert log.add("s1", "skip", source="prompt") is LogWriteOutcome.STORED
@@ -73,7 +73,7 @@ def test_records_last_a_hundred_and_eighty_days(home: Path, clock: SettableClock
     """
     settings = Settings(home=home)
     assert settings.feedback.days == 180
-    log = composition.feedback(settings, clock)
+    log = admin.open_feedback_log(settings, clock)
     log.add("s1", "positive")
     clock.set("2026-09-06T23:59")
     assert len(log.list()) == 1
@@ -88,7 +88,7 @@ def test_records_last_a_hundred_and_eighty_days(home: Path, clock: SettableClock
 )
 def test_words_are_closed(home: Path, clock: SettableClock, bad: dict[str, str]) -> None:
     """Another label, source or modality is refused, and an empty label is none of them."""
-    log = composition.feedback(Settings(home=home), clock)
+    log = admin.open_feedback_log(Settings(home=home), clock)
     given = {"label": "positive", **bad}
     with pytest.raises(InputError, match="There is no"):
         log.add("s1", given.pop("label"), **given)
@@ -100,8 +100,8 @@ def test_the_same_session_has_the_same_hash_in_both_logs(home: Path, clock: Sett
     crisis.
     """
     settings = Settings(home=home)
-    safety = composition.safety(settings, clock)
-    feedback = composition.feedback(settings, clock)
+    safety = admin.open_safety_log(settings, clock)
+    feedback = admin.open_feedback_log(settings, clock)
     safety.append_once("s1", classifier="rules", severity="low")
     feedback.add("s1", "negative")
     assert safety.list()[0].session == feedback.list()[0].session

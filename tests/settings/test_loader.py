@@ -11,8 +11,8 @@ import pytest
 from starlette.testclient import TestClient
 
 import engrams
+from engrams.admin import open_audit_log, open_uploads
 from engrams.api_keys import ApiKeyStore
-from engrams.composition import audit, uploads
 from engrams.core import ImportOptions, Kind, Scope
 from engrams.settings import TEST_FOLDER as FOLDER
 from engrams.settings import Settings, in_test_mode, load
@@ -46,7 +46,7 @@ def real(home: Path) -> Path:
     with engrams.open(settings) as engine:
         engine.add("My bicycle is red.", scope=ANN)
         engine.drain()
-    audit(settings).note("add", owner="user/ann")
+    open_audit_log(settings).note("add", owner="user/ann")
     ApiKeyStore.open(settings.home).add("laptop", Scope(ANN), ("write",), engine.now())
     return home
 
@@ -67,11 +67,11 @@ def test_the_real_home_stays_as_it_is(real: Path) -> None:
         engine.context("bicycle", scope=ANN)
         engine.drain()
         engine.purge(written.id, scope=ANN)
-        kept = uploads(engine)
+        kept = open_uploads(engine)
         kept.begin(Scope(ANN), ImportOptions(name="chat.txt"))
         kept.close()
         assert engine.status()["test"] is True
-    audit(settings).note("add", owner="user/ann")
+    open_audit_log(settings).note("add", owner="user/ann")
     ApiKeyStore.open(settings.home).add("phone", Scope(ANN), ("read",), engine.now())
     assert contents(real) == before
     inside = {path.name for path in (real / FOLDER).iterdir()}

@@ -69,7 +69,7 @@ def test_the_guides_commands_back_up_and_restore(home: Path, tmp_path: Path, ser
         for statement in read_blocks("sql"):
             connection.execute(statement.encode())
     fresh = postgres.make_database()
-    engrams.composition.migrate_store(fresh)
+    engrams.admin.migrate_store(fresh)
     places = {"postgresql://backup@db.example/memory": server.replace("//postgres:@", "//backup@")}
     places["postgresql://admin@db.example/memory"] = fresh
     commands = read_blocks("sh")

@@ -14,7 +14,7 @@ import pytest
 from tests.store import postgres
 from tests.store.make import ALICE, BOB, MODEL, START, Time, add, found, get, record, turn, vector
 
-from engrams import composition
+from engrams import admin, composition
 from engrams.core import Edge, EdgeType, Evidence, Topic
 from engrams.errors import SettingsError, StoreError
 from engrams.ports import (
@@ -198,8 +198,8 @@ def test_the_user_of_the_service_sees_nothing_by_itself(url: str, home: Path, cl
     settings = load({"home": str(home), "store.url": user, "jobs.workers": 0}).settings
     with (
         composition.open(settings) as memory,
-        closing(composition.keys(settings)) as keys,
-        closing(composition.audit(settings)) as log,
+        closing(admin.open_keys(settings)) as keys,
+        closing(admin.open_audit_log(settings)) as log,
     ):
         memory.add("I keep bees.", scope=ALICE)
         assert [hit.record.text for hit in memory.search("bees", scope=ALICE).hits] == [

@@ -13,7 +13,7 @@ import pytest
 from tests.store import postgres
 
 import engrams
-from engrams import composition
+from engrams import admin
 from engrams.errors import StoreError
 from engrams.text.terms import TERM_SCHEME
 
@@ -48,10 +48,10 @@ def test_nobody_waits_behind_a_migration_that_waits(monkeypatch: pytest.MonkeyPa
     url = postgres.make_database()
     steps = list_steps()
     undo = limit_steps(monkeypatch, 2)
-    assert composition.migrate_store(url) == steps[:2]
+    assert admin.migrate_store(url) == steps[:2]
     undo()
     taken: list[tuple[str, ...]] = []
-    thread = threading.Thread(target=lambda: taken.append(composition.migrate_store(url)))
+    thread = threading.Thread(target=lambda: taken.append(admin.migrate_store(url)))
     with psycopg.connect(url) as backup:
         backup.execute("SELECT count(*) FROM engrams.tallies")
         thread.start()
@@ -66,14 +66,14 @@ def test_nobody_waits_behind_a_migration_that_waits(monkeypatch: pytest.MonkeyPa
             assert other.execute("SELECT count(*) FROM engrams.tallies").fetchall() == [(0,)]
             assert taken == []
     thread.join(30)
-    assert taken == [steps[2:]] and composition.migrate_store(url) == ()
+    assert taken == [steps[2:]] and admin.migrate_store(url) == ()
 
 
 def test_a_database_that_cannot_hold_every_text_is_refused() -> None:
     """Tables are made only where texts are Unicode; the error says how to make such a database."""
     url = postgres.make_database("ENCODING 'LATIN1' TEMPLATE template0 LOCALE 'C'")
     with pytest.raises(StoreError, match="LATIN1") as refused:
-        composition.migrate_store(url)
+        admin.migrate_store(url)
     assert "UTF8" in refused.value.hint
 
 
@@ -84,7 +84,7 @@ def test_a_release_that_splits_words_otherwise(home: Path) -> None:
     import psycopg
 
     url = postgres.make_database()
-    composition.migrate_store(url)
+    admin.migrate_store(url)
     given: dict[str, Any] = {
         "home": home,
         "store": {"url": url},
@@ -100,7 +100,7 @@ def test_a_release_that_splits_words_otherwise(home: Path) -> None:
     with pytest.raises(StoreError, match="older") as refused:
         engrams.open(**given)
     assert "engrams migrate" in refused.value.hint
-    assert composition.migrate_store(url) == ("terms",) and composition.migrate_store(url) == ()
+    assert admin.migrate_store(url) == ("terms",) and admin.migrate_store(url) == ()
     with engrams.open(**given) as memory, psycopg.connect(url, autocommit=True) as connection:
         for owner in ("ann", "bob"):
             assert [
@@ -124,11 +124,11 @@ def test_a_user_that_may_not_migrate_is_told_what_is_needed() -> None:
     user = url.replace("//postgres:@", "//builder@")
     assert user != url
     with pytest.raises(StoreError, match="permission denied") as refused:
-        composition.migrate_store(user)
+        admin.migrate_store(user)
     assert "WITH ADMIN OPTION" in refused.value.hint
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("GRANT engrams_service, engrams_fleet TO builder WITH ADMIN OPTION")
-    assert composition.migrate_store(user) == list_steps()
+    assert admin.migrate_store(user) == list_steps()
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("DROP OWNED BY builder CASCADE")
         connection.execute("DROP ROLE builder")
@@ -143,7 +143,7 @@ def test_older_processes_store_nothing_while_words_are_split_anew(
     from engrams.store.postgres import schema_setup
 
     url = postgres.make_database()
-    composition.migrate_store(url)
+    admin.migrate_store(url)
     given: dict[str, Any] = {
         "home": home,
         "store": {"url": url},
@@ -169,7 +169,7 @@ def test_older_processes_store_nothing_while_words_are_split_anew(
         # What migrates now is of a release with newer words.
         monkeypatch.setattr(schema_setup, "TERM_SCHEME", TERM_SCHEME + 1)
         monkeypatch.setattr(schema_setup, "update_terms", update)
-        assert composition.migrate_store(url) == ("terms",) and met == [url]
+        assert admin.migrate_store(url) == ("terms",) and met == [url]
         monkeypatch.setattr(schema_setup, "TERM_SCHEME", TERM_SCHEME)
         with pytest.raises(StoreError, match="newer"):
             older.inspect.require_ready()
@@ -196,7 +196,7 @@ def test_an_older_program_does_not_migrate_a_newer_database(home: Path) -> None:
     import psycopg
 
     url = postgres.make_database()
-    composition.migrate_store(url)
+    admin.migrate_store(url)
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(
             "INSERT INTO engrams.migrations SELECT 99, 'later', checksum, terms FROM"

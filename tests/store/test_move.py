@@ -14,11 +14,12 @@ from tests.store import postgres
 from tests.store.make import ALICE, BOB, START, add, at, change, found, get, record, turn, vector
 
 import engrams
-from engrams import composition
+from engrams import admin
 from engrams.core import Edge, EdgeType, Evidence, Status, clock
 from engrams.errors import ConflictError
 from engrams.ports import JobSpec, NewRecord, OwnerStateRow, RecordQuery, ScopeReach, Store
 from engrams.settings import Settings
+from engrams.store.store_factory import choose_store
 
 pytestmark = [
     pytest.mark.postgres,
@@ -86,11 +87,11 @@ def test_there_and_back(home: Path, tmp_path: Path) -> None:
     back = tmp_path / "back.db"
     here = engrams.settings.load({"home": str(home)}).settings
     there = engrams.settings.load({"home": str(home), "store.url": url}).settings
-    store = composition.store(here, clock.now)
+    store = choose_store(here, clock.now)
     ids = fill(store)
     expected = tell(store, ids)
     for _ in range(2):
-        counted = composition.move_memory(here, url, clock.now, lambda *_: None)
+        counted = admin.move_memory(here, url, clock.now, lambda *_: None)
         assert counted == {
             "owners": 2,
             "records": 6,
@@ -99,18 +100,18 @@ def test_there_and_back(home: Path, tmp_path: Path) -> None:
             "events": 0,
             "log_records": 0,
         }
-    served = composition.store(there, clock.now)
+    served = choose_store(there, clock.now)
     assert tell(served, ids) == expected
     assert found(served, "milk") == {ids[1]} and found(served, "zanzibarquux") == set()
-    composition.move_memory(there, str(back), clock.now, lambda *_: None)
-    again = composition.store(
+    admin.move_memory(there, str(back), clock.now, lambda *_: None)
+    again = choose_store(
         engrams.settings.load({"home": str(home), "store.url": str(back)}).settings, clock.now
     )
     assert tell(again, ids) == expected and again.check(False)["ok"]
     assert found(again, "milk") == {ids[1]}
     change(served, get(served, get(store, record("", id=ids[1]))), text="something else")
     with pytest.raises(ConflictError, match=f"1 memories differ .{ids[1]}"):
-        composition.move_memory(here, url, clock.now, lambda *_: None)
+        admin.move_memory(here, url, clock.now, lambda *_: None)
     for one in (store, served, again):
         one.close()
 
@@ -124,7 +125,7 @@ def test_keys_and_events_go_along(home: Path) -> None:
     rights = ("read", "write")
     here = engrams.settings.load({"home": str(home)}).settings
     there = engrams.settings.load({"home": str(home), "store.url": url}).settings
-    with closing(composition.keys(here)) as keys, closing(composition.audit(here)) as log:
+    with closing(admin.open_keys(here)) as keys, closing(admin.open_audit_log(here)) as log:
         (kept, secret), (ended, old), (gone, late) = (
             keys.add(name, owner, rights, clock.now(), 0, (5, 9)) for name in "abc"
         )
@@ -139,10 +140,10 @@ def test_keys_and_events_go_along(home: Path) -> None:
         expected = keys.list()
     for _ in range(2):
         assert (
-            composition.move_memory(here, url, clock.now, lambda *_: None).items()
+            admin.move_memory(here, url, clock.now, lambda *_: None).items()
             >= {"keys": 3, "events": 3}.items()
         )
-    with closing(composition.keys(there)) as keys, closing(composition.audit(there)) as log:
+    with closing(admin.open_keys(there)) as keys, closing(admin.open_audit_log(there)) as log:
         assert keys.list() == expected
         assert keys.find(secret, clock.now()) == kept and keys.find(old, clock.now()) is None
         assert sorted((entry.target, entry.number) for entry in log.entries()) == [
@@ -153,12 +154,12 @@ def test_keys_and_events_go_along(home: Path) -> None:
         revoked = keys.revoke(gone.id, clock.now())
         log.note("key.revoke", target=gone.id)
     for _ in range(2):
-        composition.move_memory(there, str(home / "memory.db"), clock.now, lambda *_: None)
-        composition.move_memory(here, url, clock.now, lambda *_: None)
+        admin.move_memory(there, str(home / "memory.db"), clock.now, lambda *_: None)
+        admin.move_memory(here, url, clock.now, lambda *_: None)
     for settings in (here, there):
         with (
-            closing(composition.keys(settings)) as keys,
-            closing(composition.audit(settings)) as log,
+            closing(admin.open_keys(settings)) as keys,
+            closing(admin.open_audit_log(settings)) as log,
         ):
             assert keys.find(secret, clock.now()) == kept
             assert keys.find(late, clock.now()) is None and revoked in keys.list()
@@ -169,16 +170,16 @@ def test_a_move_that_was_cut_goes_on(home: Path) -> None:
     """Killed after any owner, a move has whole owners there, and the next one brings the rest."""
     url = postgres.empty_database()
     here = engrams.settings.load({"home": str(home)}).settings
-    store = composition.store(here, clock.now)
+    store = choose_store(here, clock.now)
     ids = fill(store)
 
     def cut(_done: int, _total: int) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        composition.move_memory(here, url, clock.now, cut)
-    assert composition.move_memory(here, url, clock.now, lambda *_: None)["owners"] == 2
-    served = composition.store(
+        admin.move_memory(here, url, clock.now, cut)
+    assert admin.move_memory(here, url, clock.now, lambda *_: None)["owners"] == 2
+    served = choose_store(
         engrams.settings.load({"home": str(home), "store.url": url}).settings, clock.now
     )
     assert json.dumps(tell(served, ids), default=str) == json.dumps(tell(store, ids), default=str)
@@ -192,10 +193,10 @@ def test_a_move_to_where_others_have_jobs(home: Path) -> None:
     """
     url = postgres.empty_database()
     here = engrams.settings.load({"home": str(home)}).settings
-    store = composition.store(here, clock.now)
+    store = choose_store(here, clock.now)
     fill(store)
     store.enqueue([JobSpec("topics", "shared", {"items": ["mine"]})], START)
-    served = composition.store(
+    served = choose_store(
         engrams.settings.load({"home": str(home), "store.url": url}).settings, clock.now
     )
     served.enqueue(
@@ -208,7 +209,7 @@ def test_a_move_to_where_others_have_jobs(home: Path) -> None:
     served.spend("2026-03-01", 7, 5)
     theirs = served.queue()
     for _ in range(2):
-        assert composition.move_memory(here, url, clock.now, lambda *_: None)["jobs"] == 2
+        assert admin.move_memory(here, url, clock.now, lambda *_: None)["jobs"] == 2
         held = {job.key: job for job in served.queue()}
         assert held.keys() == {"k", "shared", "others"}
         assert held["others"] in theirs
@@ -232,8 +233,8 @@ def test_logs_move_with_their_key(home: Path, tmp_path: Path) -> None:
 
     def note(settings: Settings) -> tuple[str, str | None]:
         with (
-            closing(composition.safety(settings)) as safety,
-            closing(composition.feedback(settings)) as feedback,
+            closing(admin.open_safety_log(settings)) as safety,
+            closing(admin.open_feedback_log(settings)) as feedback,
         ):
             crisis = safety.append_once(
                 "s1", classifier="rules", severity="low", owner="user/ann", id="c1"
@@ -242,8 +243,8 @@ def test_logs_move_with_their_key(home: Path, tmp_path: Path) -> None:
 
     def tell(settings: Settings) -> Any:
         with (
-            closing(composition.safety(settings)) as safety,
-            closing(composition.feedback(settings)) as feedback,
+            closing(admin.open_safety_log(settings)) as safety,
+            closing(admin.open_feedback_log(settings)) as feedback,
         ):
             return safety.list(session="s1", owner="user/ann"), feedback.list(session="s1")
 
@@ -251,14 +252,12 @@ def test_logs_move_with_their_key(home: Path, tmp_path: Path) -> None:
     expected = tell(loaded[0])
     assert [len(each) for each in expected] == [1, 1]
     for _ in range(2):
-        assert (
-            composition.move_memory(loaded[0], url, clock.now, lambda *_: None)["log_records"] == 2
-        )
+        assert admin.move_memory(loaded[0], url, clock.now, lambda *_: None)["log_records"] == 2
     assert tell(loaded[1]) == expected and note(loaded[1]) == ("known", "known")
     back = engrams.settings.load({**again, "store.url": url}).settings
     for _ in range(2):
         assert (
-            composition.move_memory(
+            admin.move_memory(
                 back, str(tmp_path / "again" / "memory.db"), clock.now, lambda *_: None
             )["log_records"]
             == 2
@@ -266,5 +265,5 @@ def test_logs_move_with_their_key(home: Path, tmp_path: Path) -> None:
     assert tell(loaded[2]) == expected and note(loaded[2]) == ("known", "known")
     assert note(loaded[3]) == ("stored", "stored")
     with pytest.raises(ConflictError, match="another memory"):
-        composition.move_memory(loaded[3], url, clock.now, lambda *_: None)
+        admin.move_memory(loaded[3], url, clock.now, lambda *_: None)
     assert tell(loaded[1]) == expected

@@ -12,7 +12,7 @@ import pytest
 from tests.store import postgres
 
 import engrams
-from engrams import Turn, composition
+from engrams import Turn, admin
 
 pytestmark = [
     pytest.mark.postgres,
@@ -67,7 +67,7 @@ def collect(url: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> set[str]:
         memory.restore(said.id, scope=ANN)
         memory.sessions.end("s", scope=ANN)
         memory.purge(said.id, scope=ANN)
-        with closing(composition.audit(memory.settings, store=memory.store)) as log:
+        with closing(admin.open_audit_log(memory.settings, store=memory.store)) as log:
             log.entries(owner="user/ann", action="memory.")
     return seen
 
@@ -158,7 +158,7 @@ def test_every_statement_of_an_owner_runs_on_one_partition(
     import psycopg
 
     url = postgres.make_database()
-    composition.migrate_store(url)
+    admin.migrate_store(url)
     statements = collect(url, home, monkeypatch)
     with psycopg.connect(url, autocommit=True, prepare_threshold=None) as connection:
         connection.execute("SET search_path = engrams")

@@ -263,7 +263,7 @@ def test_files_follow_the_tiers(home: Path) -> None:
     """With files on, an exchange is a file, and the memories made again from the files are the
     same.
     """
-    from engrams.composition import reindex
+    from engrams.admin import reindex
 
     fields: dict[str, Any] = {
         "home": home,

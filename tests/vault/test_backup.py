@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from tests.vault.conftest import ALICE, Desk
 
-from engrams.composition import backup, recover
+from engrams.admin import backup, recover
 from engrams.core import HistoryEntry, Record
 from engrams.errors import ConflictError, InputError, RefusedError, StoreError
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.vault.conftest import ALICE, Desk, converged
 
-from engrams.composition import reindex
+from engrams.admin import reindex
 from engrams.core import Edge, EdgeType, Scope, Status, Turn
 from engrams.errors import StoreError
 from engrams.vault.dependencies import MARK

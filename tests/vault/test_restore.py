@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import engrams
-from engrams import composition
+from engrams import admin
 from engrams.errors import ConflictError
 
 ANN = ("user", "ann")
@@ -47,7 +47,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with open_home(folder / "home") as memory:
         for text in sorted(SAID):
             memory.add(text, scope=ANN)
-        composition.backup(memory, folder / "b.engrams")
+        admin.backup(memory, folder / "b.engrams")
     return folder / "b.engrams"
 
 
@@ -117,10 +117,10 @@ def test_another_backup_is_refused_once_it_is_finished(source: Path, tmp_path: P
     """What the killed restore brought stays; the second backup needs a home of its own."""
     with open_home(tmp_path / "other") as memory:
         memory.add("Something else.", scope=ANN)
-        composition.backup(memory, tmp_path / "o.engrams")
+        admin.backup(memory, tmp_path / "o.engrams")
         settings = memory.settings.model_copy(update={"home": tmp_path / "two"})
     kill(source, tmp_path / "two", "move", 1)
     with pytest.raises(ConflictError):
-        composition.recover(settings, tmp_path / "o.engrams")
+        admin.recover(settings, tmp_path / "o.engrams")
     assert left(tmp_path / "two") == []
     assert texts(tmp_path / "two") == SAID

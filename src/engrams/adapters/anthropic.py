@@ -23,11 +23,11 @@ class MemoryFileCommands:
 
     def __init__(self, engine: MemoryEngine, scope: ScopeInput) -> None:
         """Open the files. SettingsError: ``vault.enabled`` is off."""
-        from engrams.composition import vault as open_vault
+        from engrams.admin import get_vault
 
         self._engine = engine
         self._scope = Scope.of(scope)
-        self.files = open_vault(engine).tool(self._scope)
+        self.files = get_vault(engine).tool(self._scope)
 
     def run(self, command: Any) -> str:
         """Run a file command of a model: view, create, replace, insert, delete.

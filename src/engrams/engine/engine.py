@@ -616,7 +616,7 @@ class MemoryEngine:
 
     @property
     def vault(self) -> MemoryFiles | None:
-        """Memory as files; None without ``vault.enabled``. See ``composition.vault``."""
+        """Memory as files; None without ``vault.enabled``. See ``admin.get_vault``."""
         return self._deps.files
 
     @cached_property

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.acceptance.process import Door, run, served
 
-from engrams import composition
+from engrams import admin
 from engrams.settings import load
 from engrams.testing import ScriptedModel, ScriptedReply, SettableClock
 
@@ -142,8 +142,8 @@ def test_records_have_their_time(home: Path) -> None:
     """Ninety days for a crisis and a hundred and eighty for feedback, counted from the day after."""
     clock = SettableClock(datetime(2026, 3, 10, 8, tzinfo=UTC))
     settings = load({"preset": "layers", "home": str(home)}, environ={}).settings
-    safety = composition.safety(settings, clock)
-    feedback = composition.feedback(settings, clock)
+    safety = admin.open_safety_log(settings, clock)
+    feedback = admin.open_feedback_log(settings, clock)
     safety.append_once("s", classifier="rules", severity="low")
     feedback.add("s", "positive")
     for day, kept in (
@@ -165,13 +165,13 @@ def test_a_lost_record_never_raises(home: Path) -> None:
     guest = load(
         {"preset": "layers", "home": str(home), "sessions.mode": "guest"}, environ={}
     ).settings
-    log = composition.safety(guest, clock)
+    log = admin.open_safety_log(guest, clock)
     log.append_once("s", classifier="rules", severity="low", owner="user/ann")
     assert [record.owner for record in log.list()] == [None]
     barred = home / "barred"
     barred.mkdir(parents=True)
     (barred / "ledgers").write_text("in the way")
     settings = load({"preset": "layers", "home": str(barred)}, environ={}).settings
-    assert composition.safety(settings, clock).append_once(
+    assert admin.open_safety_log(settings, clock).append_once(
         "s", classifier="rules", severity="low"
     ) not in ("stored", "known")

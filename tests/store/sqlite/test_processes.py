@@ -13,7 +13,7 @@ import pytest
 from tests.store.make import ALICE, Time, add, found, get, reach, record, texts
 
 import engrams
-from engrams import composition
+from engrams import admin
 from engrams.core import Scope
 from engrams.ports import RecordQuery
 from engrams.settings import StoreSettings
@@ -176,7 +176,7 @@ def test_a_purge_keeps_the_locks_of_its_process(tmp_path: Path, vault: bool) -> 
         kept = [path for path in home.glob("*.db-*") if not path.name.endswith("journal")]
         before = {path: path.stat().st_ino for path in kept}
         assert memory.purge(gone, scope=owner).proven
-        composition.encryption_status(memory.settings)
+        admin.read_encryption_status(memory.settings)
         with engrams.open(
             home=home, jobs__workers=0, vault__enabled=vault
         ) as second:  # of this process too

@@ -13,7 +13,7 @@ import httpx2
 import pytest
 from tests.surfaces.http.running import running
 
-from engrams import composition
+from engrams import admin
 from engrams.api_keys import ApiKeyStore
 from engrams.core import Scope
 from engrams.engine import MemoryEngine
@@ -214,8 +214,8 @@ def test_an_incognito_session_is_nobodys_and_on_no_disk(
         for record in api.get("/feedback", params={"everyone": True}).json()["records"]
     ] == [None]
     assert (
-        composition.safety(engine.settings).list()
-        == composition.feedback(engine.settings).list()
+        admin.open_safety_log(engine.settings).list()
+        == admin.open_feedback_log(engine.settings).list()
         == ()
     )
     assert not (engine.settings.home / "ledgers").exists()
@@ -251,8 +251,10 @@ def test_a_server_drops_what_is_too_old(engine: MemoryEngine, clock: SettableClo
     """It does so by itself, without a new record:
     ninety days after a crisis, a hundred and eighty after feedback.
     """
-    composition.safety(engine.settings, clock).append_once("s1", classifier="rules", severity="low")
-    composition.feedback(engine.settings, clock).add("s1", "skip")
+    admin.open_safety_log(engine.settings, clock).append_once(
+        "s1", classifier="rules", severity="low"
+    )
+    admin.open_feedback_log(engine.settings, clock).add("s1", "skip")
     ever = engine.settings.model_copy(
         update={"safety": CrisisLogSettings(days=9999), "feedback": FeedbackSettings(days=9999)},
     )
@@ -264,8 +266,8 @@ def test_a_server_drops_what_is_too_old(engine: MemoryEngine, clock: SettableClo
         with running(create_app(engine, engine.settings)):
             for _ in range(100):
                 found = (
-                    len(composition.safety(ever, clock).list()),
-                    len(composition.feedback(ever, clock).list()),
+                    len(admin.open_safety_log(ever, clock).list()),
+                    len(admin.open_feedback_log(ever, clock).list()),
                 )
                 if found == expected:
                     break

@@ -11,7 +11,7 @@ import pytest
 from tests.store import postgres
 from tests.surfaces.fleet import KeptConnections, ask, eventually, server
 
-from engrams import composition
+from engrams import admin
 from engrams.core import Scope
 from engrams.core.clock import now
 from engrams.settings import load
@@ -58,7 +58,7 @@ def test_an_outage_is_told_soon_and_in_one_form(tmp_path: Path, keyed: bool) -> 
     secret = ""
     if keyed:
         with closing(
-            composition.keys(load({"home": str(home), "store.url": relay.address}).settings)
+            admin.open_keys(load({"home": str(home), "store.url": relay.address}).settings)
         ) as keys:
             secret = keys.add("app", Scope(("user", "ann")), ("read", "write"), now())[1]
     with server(home, relay.address) as address, closing(KeptConnections()) as connections:

@@ -13,7 +13,7 @@ import pytest
 from tests.store import postgres
 from tests.surfaces.fleet import eventually, send, server
 
-from engrams import composition
+from engrams import admin
 from engrams.core import Scope, clock
 from engrams.settings import load
 from engrams.testing import ScriptedModel
@@ -46,7 +46,7 @@ class TwoServers:
         owner = Scope(("user", user))
         rights = ("read", "write")
         with closing(
-            composition.keys(load({"home": self._home, "store.url": self._url}).settings)
+            admin.open_keys(load({"home": self._home, "store.url": self._url}).settings)
         ) as keys:
             return keys.add("test", owner, rights, clock.now(), requests=requests)[1]
 

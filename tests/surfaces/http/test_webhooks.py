@@ -24,8 +24,8 @@ import pytest
 from tests.surfaces.http.running import running
 
 import engrams
+from engrams.admin import open_webhooks
 from engrams.api_keys import ApiKeyStore
-from engrams.composition import webhooks
 from engrams.core import Scope, Turn
 from engrams.core.clock import now
 from engrams.engine import MemoryEngine
@@ -371,7 +371,7 @@ def test_a_store_that_counts_anew(home: Path) -> None:
     with receiving() as receiver, serving(home) as (engine, client):
         engine.add("The gate is green.", scope=("user", "ann"))
         create(client, receiver.url)
-        (hook,) = webhooks(engine).list(Scope(("user", "ann")))
+        (hook,) = open_webhooks(engine).list(Scope(("user", "ann")))
         state = engine.store.load_state(Scope(("user", "ann")), f"webhook-{hook.id}")
         engine.store.save_state(
             replace(state, data={"after": 9000, "since": hook.created_at}), state.token

@@ -11,7 +11,7 @@ from tests.surfaces.http.running import running
 from tests.surfaces.proxy.harness import patient
 from tests.surfaces.ui.conftest import Served, Window, opened
 
-from engrams import composition
+from engrams import admin
 from engrams.core import Status
 from engrams.testing import temp_engine
 
@@ -40,7 +40,7 @@ def tell(window: Window) -> str:
     engine = window.served.engine
     id = engine.add(HERON, scope=window.scope).id
     engine.drain()
-    composition.vault(engine).commit()
+    admin.get_vault(engine).commit()
     assert HERON in history(window)
     window.go("memories")
     return id

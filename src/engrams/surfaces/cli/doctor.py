@@ -103,9 +103,9 @@ def run_checks(
     yield from _check_encryption(settings)
     yield from _check_server(settings)
     yield from _check_upstream(settings, offline=offline)
-    from engrams.composition import connection
+    from engrams import model_setup
 
-    if (wrong := connection.find_chat_problem(settings.chat)) is not None:
+    if (wrong := model_setup.find_chat_problem(settings.chat)) is not None:
         yield DoctorCheckResult("chat", "fail", wrong.message, wrong.hint)
         options = replace(options, overrides=[*options.overrides, "chat.provider=none"])
     try:
@@ -133,7 +133,7 @@ def _rescue(options: GlobalOptions, settings: Settings) -> Iterator[DoctorCheckR
     except StoreError as problem:
         if "damaged" not in problem.message:
             raise
-    from engrams.composition import rescue
+    from engrams.admin import rescue
 
     yield DoctorCheckResult(
         "rescue",
@@ -226,7 +226,7 @@ def _check_server(settings: Settings) -> Iterator[DoctorCheckResult]:
 
 def _check_upstream(settings: Settings, *, offline: bool) -> Iterator[DoctorCheckResult]:
     """Tell if the model server behind the proxy takes connections."""
-    from engrams.composition import find_connection_problem
+    from engrams.model_setup import find_connection_problem
 
     url = settings.serve.upstream
     if not url:
@@ -249,10 +249,10 @@ def _check_encryption(settings: Settings) -> Iterator[DoctorCheckResult]:
     """Tell how the home is encrypted, where the database is in it."""
     if settings.incognito or settings.store.url or not settings.home.expanduser().is_dir():
         return
-    from engrams.composition import encryption_status
+    from engrams.admin import read_encryption_status
 
     try:
-        found = encryption_status(settings)
+        found = read_encryption_status(settings)
     except EngramsError as problem:
         yield DoctorCheckResult("encryption", "fail", problem.message, problem.hint)
         return
@@ -438,9 +438,9 @@ def _check_chat(engine: MemoryEngine, *, offline: bool) -> DoctorCheckResult:
         )
     if offline:
         return DoctorCheckResult("chat", "info", f"{model.name}, not called")
-    from engrams.composition import connection
+    from engrams import model_setup
 
-    found = connection.check_model(model)
+    found = model_setup.check_model(model)
     return DoctorCheckResult("chat", found.state, found.detail, found.hint)
 
 

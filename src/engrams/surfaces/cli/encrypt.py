@@ -12,7 +12,7 @@ from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.output import clean, emit, note, say, show_progress
 
 if TYPE_CHECKING:
-    from engrams.composition import HomeEncryptionStatus
+    from engrams.encryption.rekey import HomeEncryptionStatus
     from engrams.settings import EncryptionSettings, Settings
 
 app = new_app()
@@ -58,7 +58,7 @@ def encrypt(
         raise InputError(
             "--status, --rekey and --off exclude each other.", hint="Give one of them."
         )
-    from engrams import composition
+    from engrams import admin
 
     settings = options.load().settings
     written = 0
@@ -66,7 +66,7 @@ def encrypt(
         source = _choose_source(settings, key, key_file, rekey)
         with show_progress("encrypting", quiet=options.json) as bar:
             written = _change(settings, rekey, off, source, bar)
-    shown = _describe(composition.encryption_status(settings))
+    shown = _describe(admin.read_encryption_status(settings))
     if options.json:
         emit(shown | ({} if status else {"written": written}))
         return
@@ -78,22 +78,22 @@ def encrypt(
 def _change(
     settings: Settings, rekey: bool, off: bool, source: EncryptionSettings, bar: Any
 ) -> int:
-    from engrams import composition
+    from engrams import admin
 
     if off:
-        return composition.decrypt(settings, report=bar)
+        return admin.decrypt(settings, report=bar)
     if rekey:
         passphrase = (
             (os.environ.get(_NEW) or _ask("New passphrase")) if source.key == "passphrase" else ""
         )
-        return composition.rekey(settings, source, passphrase=passphrase, report=bar)
-    first = source.key == "passphrase" and not composition.encryption_status(settings).source
+        return admin.rekey(settings, source, passphrase=passphrase, report=bar)
+    first = source.key == "passphrase" and not admin.read_encryption_status(settings).source
     passphrase = (
         (source.passphrase or os.environ.get("ENGRAMS_PASSPHRASE") or _ask("Passphrase"))
         if first
         else ""
     )
-    return composition.encrypt(
+    return admin.encrypt(
         settings.model_copy(update={"encryption": source}), passphrase=passphrase, report=bar
     )
 
@@ -102,11 +102,11 @@ def _choose_source(
     settings: Settings, key: str | None, key_file: str | None, rekey: bool
 ) -> EncryptionSettings:
     """Choose the key's source; a new key has the old one's."""
-    from engrams import composition
+    from engrams import admin
     from engrams.settings import EncryptionSettings
 
     if rekey and key is None and key_file is None:
-        told = composition.encryption_status(settings)
+        told = admin.read_encryption_status(settings)
         key = told.source or None
         key_file = told.place if told.source == "file" else None
     key = key or ("file" if key_file else None)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from engrams.core.log_enums import FeedbackLabel, FeedbackSource, SessionMedium
-from engrams.surfaces.cli.logs import new_log_group, print_outcome
+from engrams.surfaces.cli.logs import LogCommands, new_log_group, print_outcome
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
+
+if TYPE_CHECKING:
+    from engrams.admin import FeedbackLog
+    from engrams.settings import Settings
 
 _COLUMNS = {
     "given": "at",
@@ -21,8 +25,22 @@ _COLUMNS = {
 }
 
 app = new_app()
+
+
+def _open_log(settings: Settings) -> FeedbackLog:
+    from engrams.admin import open_feedback_log
+
+    return open_feedback_log(settings)
+
+
 feedback = new_log_group(
-    app, "feedback", "Store, list and purge people's ratings of their sessions.", _COLUMNS
+    app,
+    LogCommands(
+        name="feedback",
+        help="Store, list and purge people's ratings of their sessions.",
+        columns=_COLUMNS,
+        open_log=_open_log,
+    ),
 )
 
 
@@ -43,11 +61,10 @@ def add(
     ] = "",
 ) -> None:
     """Store one person's (--user) rating of a session. Memory does not change."""
-    from engrams import composition
     from engrams.core import Scope
 
     settings = options.load().settings
     owner = Scope(options.scope(settings)).owner.key
-    with closing(composition.feedback(settings)) as log:
+    with closing(_open_log(settings)) as log:
         outcome = log.add(session, label, source=source, modality=modality, owner=owner, id=id)
     print_outcome(options, outcome)

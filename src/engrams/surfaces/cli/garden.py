@@ -13,7 +13,7 @@ from engrams.surfaces.cli.output import clean, emit, fit_line, note, paint, prin
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from engrams.composition import GardenCycleReport, PlannedGardenStep, StatementConflict
+    from engrams.engine.answer_types import GardenCycleReport, PlannedGardenStep, StatementConflict
 
 app = new_app()
 garden = new_app()

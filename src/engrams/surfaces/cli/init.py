@@ -67,7 +67,7 @@ def init(
     ] = False,
 ) -> None:
     """Set memory up: find a language model, try it, and write config.toml."""
-    from engrams.composition import connection
+    from engrams import model_setup
 
     settings = options.load().settings
     file = settings.config_file
@@ -76,21 +76,21 @@ def init(
         (None, None) if no_model else _choose_server(settings.chat, url, api_key, asks=asks)
     )
     if server is None:
-        connection.save_connection(file, connection.ModelConnectionParameters("none"))
+        model_setup.save_connection(file, model_setup.ModelConnectionParameters("none"))
         if options.json:
             emit({"home": file.parent, "provider": "none"})
         else:
             say(f"{_RULES}\n{_NEXT}")
         return
     name = _choose_model(server, model, asks=asks)
-    chosen = connection.ModelConnectionParameters(server.provider, server.url, name, key)
-    chat = connection.connect(settings.chat, chosen)
+    chosen = model_setup.ModelConnectionParameters(server.provider, server.url, name, key)
+    chat = model_setup.connect(settings.chat, chosen)
     tested = "" if no_test else _try_model(chat)
     if asks and not typer.confirm(
-        f"{connection.describe_destination(chat)} Write {file}?", default=True
+        f"{model_setup.describe_destination(chat)} Write {file}?", default=True
     ):
         raise typer.Abort
-    connection.save_connection(file, chosen)
+    model_setup.save_connection(file, chosen)
     proxy = proxy or (
         asks
         and typer.confirm(
@@ -99,7 +99,7 @@ def init(
         )
     )
     if proxy:
-        connection.save_upstream(file, server.url)
+        model_setup.save_upstream(file, server.url)
     if options.json:
         emit(
             {
@@ -112,7 +112,7 @@ def init(
             }
         )
         return
-    where = "" if asks else f"{connection.describe_destination(chat)}\n"
+    where = "" if asks else f"{model_setup.describe_destination(chat)}\n"
     say(
         f"{tested or clean(name)}\n{where}Written to"
         f" {file}.\n{_LEARN}\n{_PROXIED if proxy else _CHAT.format(url=server.url)}"
@@ -123,15 +123,15 @@ def _choose_server(
     chat: ChatSettings, url: str | None, key: str | None, *, asks: bool
 ) -> tuple[DiscoveredModelServer | None, str | None]:
     """Return the server, None for rules alone, and the key for it."""
-    from engrams.composition import connection, find_model_server_at, find_model_servers
+    from engrams import model_setup
 
     if url is not None:
-        known = connection.connect(
-            chat, connection.ModelConnectionParameters("openai", url, api_key=key)
+        known = model_setup.connect(
+            chat, model_setup.ModelConnectionParameters("openai", url, api_key=key)
         ).api_key
-        return find_model_server_at(url, known), key
+        return model_setup.find_model_server_at(url, known), key
     note("Looking for model servers on this machine…")
-    servers = find_model_servers()
+    servers = model_setup.find_model_servers()
     if not asks:
         return (servers[0] if servers else None), key
     for number, server in enumerate(servers, 1):
@@ -179,11 +179,11 @@ def _choose_model(server: DiscoveredModelServer, model: str | None, *, asks: boo
 
 
 def _try_model(chat: ChatSettings) -> str:
-    from engrams.composition import connection
+    from engrams import model_setup
     from engrams.core.clock import now
 
     note("Asking it… the first answer of a local model may take a while.")
-    found = connection.ModelTrial().run(chat, now)
+    found = model_setup.ModelTrial().run(chat, now)
     if found.state == "fail":
         raise ModelError(
             f"The model does not work: {found.detail}",

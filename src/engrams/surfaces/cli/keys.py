@@ -46,12 +46,12 @@ def add(
 
     It is shown once: only its hash is stored.
     """
-    from engrams import composition
+    from engrams import admin
     from engrams.core import Scope, clock
 
     settings = options.load().settings
     owner = Scope(options.scope(settings)).owner
-    with closing(composition.keys(settings)) as held, closing(composition.audit(settings)) as log:
+    with closing(admin.open_keys(settings)) as held, closing(admin.open_audit_log(settings)) as log:
         key, secret = held.add(name, owner, right, clock.now(), days, (minute, daily))
         log.note("key.add", owner=owner.key, target=key.id)
     if options.json:
@@ -79,10 +79,10 @@ def add(
 @flatten_options
 def list_(options: GlobalOptions) -> None:
     """List all keys, with revoked and expired ones."""
-    from engrams import composition
+    from engrams import admin
     from engrams.core import clock
 
-    with closing(composition.keys(options.load().settings)) as held:
+    with closing(admin.open_keys(options.load().settings)) as held:
         found = held.list()
     if options.json:
         emit({"keys": [_key_to_dict(key) for key in found]})
@@ -119,11 +119,11 @@ def revoke(
     options: GlobalOptions,
 ) -> None:
     """Revoke a key at once, on a running server too."""
-    from engrams import composition
+    from engrams import admin
     from engrams.core import clock
 
     settings = options.load().settings
-    with closing(composition.keys(settings)) as held, closing(composition.audit(settings)) as log:
+    with closing(admin.open_keys(settings)) as held, closing(admin.open_audit_log(settings)) as log:
         now = clock.now()
         key = held.revoke(id, now)
         is_new = key.revoked_at == now

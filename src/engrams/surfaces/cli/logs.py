@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from datetime import UTC, date, datetime
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,6 +23,10 @@ from engrams.surfaces.cli.output import (
     print_table,
     say,
 )
+
+if TYPE_CHECKING:
+    from engrams.admin import CrisisLog, FeedbackLog
+    from engrams.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -64,31 +68,39 @@ class LogFilterOptions:
         }
 
 
-def new_log_group(
-    app: typer.Typer, name: str, help: str, columns: Mapping[str, str]
-) -> typer.Typer:
-    """Create the commands ``NAME list`` and ``NAME purge`` of a log.
+@dataclass(frozen=True)
+class LogCommands:
+    """Names, help and columns of the commands of one log."""
 
-    ``composition.NAME`` opens the log. ``columns``: heading to field of a record. Returns the group, for
-    more commands.
-    """
+    name: str
+    """First word of each command, and the log's name in the audit log."""
+    help: str
+    columns: Mapping[str, str]
+    """Heading of each column -> field of a record."""
+    open_log: Callable[[Settings], CrisisLog | FeedbackLog]
+    """Opens the log; the command closes it."""
+
+
+def new_log_group(app: typer.Typer, commands: LogCommands) -> typer.Typer:
+    """Create the commands ``NAME list`` and ``NAME purge`` of a log; return the group, for more."""
     group = new_app()
-    app.add_typer(group, name=name, help=help)
+    app.add_typer(group, name=commands.name, help=commands.help)
 
     @group.command(name="list")
     @flatten_options
     def list_(options: GlobalOptions, filters: LogFilterOptions) -> None:
         """List records, newest first: everybody's, or only --user's."""
-        from engrams import composition
-
-        with closing(getattr(composition, name)(options.load().settings)) as log:
+        with closing(commands.open_log(options.load().settings)) as log:
             found = log.list(**filters.to_query(options.user))
         if options.json:
             emit({"records": found})
         elif found:
             print_table(
-                list(columns),
-                [[_format_cell(record, field) for field in columns.values()] for record in found],
+                list(commands.columns),
+                [
+                    [_format_cell(record, field) for field in commands.columns.values()]
+                    for record in found
+                ],
             )
         else:
             note("Nothing here.")
@@ -110,19 +122,19 @@ def new_log_group(
         ] = "",
     ) -> None:
         """Erase everybody's records from before a day."""
-        from engrams import composition
+        from engrams import admin
 
         settings = options.load().settings
         day = _parse_day(before, "--before")
         confirm_erase(f"every record before {day}", confirm)
-        with closing(getattr(composition, name)(settings)) as log:
+        with closing(commands.open_log(settings)) as log:
             number = log.purge(day)
         if options.json:
             emit({"purged": number})
         else:
             say(f"{number} records erased.")
-        with closing(composition.audit(settings)) as log:
-            log.note(f"{name}.purge", number=number)
+        with closing(admin.open_audit_log(settings)) as audit_log:
+            audit_log.note(f"{commands.name}.purge", number=number)
 
     return group
 

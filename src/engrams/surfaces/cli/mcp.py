@@ -57,9 +57,9 @@ def mcp(
     settings = options.load().settings
     if (settings.home.expanduser() / "encryption.json").is_file():
         # A wrong key is said at the start, not at a tool's first call.
-        from engrams.composition import unlock
+        from engrams.admin import load_key
 
-        unlock(settings)
+        load_key(settings)
     scope = Scope(options.scope(settings))
     if http:
         server.serve(settings, scope, profile, host, port)

@@ -32,11 +32,11 @@ def migrate(
 
     Processes that serve go on meanwhile.
     """
-    from engrams import composition
+    from engrams import admin
 
     address = url or options.load().settings.store.url
-    steps = composition.migrate_store(address)
-    problem = composition.find_dump_problem(address)
+    steps = admin.migrate_store(address)
+    problem = admin.find_dump_problem(address)
     if options.json:
         emit({"steps": list(steps), "backup": problem})
         return
@@ -64,12 +64,12 @@ def move(
     Each owner arrives whole and is compared by hash; cut short, it goes on where it was. What is
     there now stays as it is.
     """
-    from engrams import composition
+    from engrams import admin
     from engrams.core.clock import now
 
     settings = options.load().settings
     with show_progress("moving", quiet=options.json) as bar:
-        counted = composition.move_memory(settings, to, now, bar)
+        counted = admin.move_memory(settings, to, now, bar)
     if options.json:
         emit(counted)
     else:

@@ -10,7 +10,7 @@ from engrams.errors import InputError, RefusedError
 from engrams.surfaces.cli.output import emit, fit_line, note, paint, say
 
 if TYPE_CHECKING:
-    from engrams.composition import PurgeCandidate
+    from engrams.engine.answer_types import PurgeCandidate
 
 _WIDTH = 90
 

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from contextlib import closing
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from engrams.core.log_enums import CrisisDetectionSource, CrisisSeverity
-from engrams.surfaces.cli.logs import new_log_group, print_outcome
+from engrams.surfaces.cli.logs import LogCommands, new_log_group, print_outcome
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
+
+if TYPE_CHECKING:
+    from engrams.admin import CrisisLog
+    from engrams.settings import Settings
 
 _COLUMNS = {
     "detected": "at",
@@ -21,7 +25,23 @@ _COLUMNS = {
 }
 
 app = new_app()
-safety = new_log_group(app, "safety", "Store, list and purge records of detected crises.", _COLUMNS)
+
+
+def _open_log(settings: Settings) -> CrisisLog:
+    from engrams.admin import open_safety_log
+
+    return open_safety_log(settings)
+
+
+safety = new_log_group(
+    app,
+    LogCommands(
+        name="safety",
+        help="Store, list and purge records of detected crises.",
+        columns=_COLUMNS,
+        open_log=_open_log,
+    ),
+)
 
 
 @safety.command()
@@ -48,12 +68,11 @@ def add(
     ] = "",
 ) -> None:
     """Store that a crisis was detected in one person's (--user) session."""
-    from engrams import composition
     from engrams.core import Scope
 
     settings = options.load().settings
     owner = Scope(options.scope(settings)).owner.key
-    with closing(composition.safety(settings)) as log:
+    with closing(_open_log(settings)) as log:
         outcome = log.append_once(
             session, classifier=classifier, severity=severity, reason=reason, owner=owner, id=id
         )

@@ -36,11 +36,11 @@ Passphrase = Annotated[
 @contextmanager
 def _open_vault(options: GlobalOptions) -> Iterator[tuple[Any, Any, Scope]]:
     """Open the engine; yield it with its vault and owner."""
-    from engrams.composition import vault
+    from engrams.admin import get_vault
     from engrams.core import Scope
 
     with options.open() as (engine, scope):
-        yield engine, vault(engine), Scope(scope).owner
+        yield engine, get_vault(engine), Scope(scope).owner
 
 
 @app.command()
@@ -191,9 +191,9 @@ def reindex(
     ] = False,
 ) -> None:
     """Rebuild the database from the files; keep the old one."""
-    from engrams.composition import reindex as build
+    from engrams import admin
 
-    told = build(options.load().settings, files=files)
+    told = admin.reindex(options.load().settings, files=files)
     if options.json:
         emit(told)
     else:
@@ -260,10 +260,10 @@ def backup(
 
     Example: engrams backup ~/memory.bak, and on the new machine engrams recover ~/memory.bak.
     """
-    from engrams.composition import backup as write
+    from engrams import admin
 
     with options.open() as (engine, _):
-        done = write(engine, file, passphrase)
+        done = admin.backup(engine, file, passphrase)
     told = {"path": str(done.path), "files": done.files, "bytes": done.bytes, "sealed": done.sealed}
     if options.json:
         emit(told)
@@ -290,9 +290,9 @@ def recover(
 
 def restore_backup(options: GlobalOptions, file: Path, passphrase: str) -> None:
     """Restore a backup into a fresh home."""
-    from engrams.composition import recover as read
+    from engrams import admin
 
-    count = read(options.load().settings, file, passphrase)
+    count = admin.recover(options.load().settings, file, passphrase)
     if options.json:
         emit({"files": count})
     else:

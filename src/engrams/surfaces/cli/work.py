@@ -86,12 +86,12 @@ def work(
 @contextmanager
 def _import_files(engine: MemoryEngine) -> Iterator[None]:
     """Import the files that servers receive within the block."""
-    from engrams import composition
+    from engrams import admin
 
     if engine.settings.incognito:
         yield
         return
-    with closing(composition.uploads(engine)) as uploads:
+    with closing(admin.open_uploads(engine)) as uploads:
         uploads.work()
         yield
 

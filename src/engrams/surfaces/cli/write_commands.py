@@ -23,9 +23,9 @@ from engrams.surfaces.cli.purge_choice import choose_candidates
 from engrams.surfaces.cli.render import print_receipt
 
 if TYPE_CHECKING:
-    from engrams.composition import SourceChangeReport
     from engrams.core import Kind, Receipt, Record, Role, Turn
     from engrams.engine import MemoryEngine
+    from engrams.engine.answer_types import SourceChangeReport
     from engrams.ports import PurgeReport
 
 app = new_app()
@@ -403,7 +403,7 @@ def restore(
 
     A backup needs a home without memory.
     """
-    from engrams.composition import is_backup
+    from engrams.admin import is_backup
 
     if len(ids) == 1 and is_backup(Path(ids[0])):
         from engrams.surfaces.cli.vault_commands import restore_backup

@@ -10,7 +10,7 @@ from anyio.to_thread import current_default_thread_limiter
 from fastapi import FastAPI
 from fastapi.telemetry import TelemetryConfig
 
-from engrams import __version__, composition
+from engrams import __version__, admin
 from engrams.api_keys import RequestQuotaCounter
 from engrams.engine import MemoryEngine
 from engrams.errors import EngramsError
@@ -107,15 +107,15 @@ def needs_keys(settings: Settings) -> bool:
 def _add_middleware(app: FastAPI, engine: MemoryEngine, settings: Settings) -> None:
     """Add middleware: telemetry outermost, then origins, then API keys."""
     serve = settings.serve
-    log = composition.audit(settings, engine.now, engine.store)
+    log = admin.open_audit_log(settings, engine.now, engine.store)
     activity = OwnerActivityChart(engine.peers)
     metrics = RequestMetrics(engine)
-    keys = composition.keys(settings, engine.store)
+    keys = admin.open_keys(settings, engine.store)
     app.state.audit = log
     app.state.activity = activity
     app.state.keys = keys
-    app.state.safety = composition.safety(settings, engine.now, engine.store)
-    app.state.feedback = composition.feedback(settings, engine.now, engine.store)
+    app.state.safety = admin.open_safety_log(settings, engine.now, engine.store)
+    app.state.feedback = admin.open_feedback_log(settings, engine.now, engine.store)
     observers: list[Observer | None] = [
         metrics.record,
         chart_observer(activity, engine.now),

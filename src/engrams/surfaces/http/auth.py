@@ -25,7 +25,7 @@ from engrams.surfaces.http.rest.errors import make_problem
 from engrams.surfaces.http.telemetry import to_problem
 
 if TYPE_CHECKING:
-    from engrams.composition import AuditLog
+    from engrams.admin import AuditLog
 
 _KEY_HEADERS = (b"authorization", b"x-api-key", b"x-engrams-key")
 _OWNER_HEADER = b"x-engrams-owner"

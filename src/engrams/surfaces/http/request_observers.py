@@ -29,7 +29,7 @@ from engrams.surfaces.http.permissions import OPEN, PROXY
 from engrams.surfaces.http.telemetry import ObservedRequest, Observer
 
 if TYPE_CHECKING:
-    from engrams.composition import AuditLog
+    from engrams.admin import AuditLog
 
 
 MINUTES = 24 * 60

@@ -20,7 +20,7 @@ import uvicorn
 from fastapi import FastAPI
 from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
-from engrams import composition
+from engrams import admin, composition, model_setup
 from engrams.core.clock import now
 from engrams.errors import SettingsError
 from engrams.ipc.worker_links import WorkerLinks
@@ -267,7 +267,7 @@ def check_settings(settings: Settings) -> None:
 
 
 def _has_live_key(settings: Settings) -> bool:
-    with closing(composition.keys(settings)) as keys:
+    with closing(admin.open_keys(settings)) as keys:
         return any(key.is_live(now()) for key in keys.list())
 
 
@@ -361,7 +361,7 @@ def greeting(settings: Settings, listener: socket.socket) -> str:
 def _report_upstreams(serve: ServeSettings) -> None:
     """Tell once, at the start, which upstreams cannot be reached."""
     for url in dict.fromkeys((serve.upstream, *(route.url for route in serve.routes))):
-        if url and (problem := composition.find_connection_problem(url)):
+        if url and (problem := model_setup.find_connection_problem(url)):
             sys.stderr.write(
                 f"the upstream {url.rpartition('@')[2]} cannot be reached ({problem}); chats fail"
                 " until it can\n"

@@ -18,7 +18,7 @@ from engrams.surfaces.mcp.scoped_engine import (
 )
 
 if TYPE_CHECKING:
-    from engrams.composition import StatementConflict
+    from engrams.engine.answer_types import StatementConflict
 
 _TOOLS = {
     "list_conflicts": READS,

@@ -13,7 +13,7 @@ from engrams.core import HistoryEntry, Hit, Receipt, Record, RelatedMemory
 from engrams.frozen_data import dataclass
 
 if TYPE_CHECKING:
-    from engrams.composition import SourceChangeReport
+    from engrams.engine.answer_types import SourceChangeReport
     from engrams.surfaces.mcp.scoped_engine import ScopedEngine
 
 

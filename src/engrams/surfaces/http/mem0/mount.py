@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request
 
-from engrams.composition import webhooks
+from engrams.admin import open_webhooks
 from engrams.core import Scope
 from engrams.engine import MemoryEngine
 from engrams.errors import InputError
@@ -174,7 +174,7 @@ class Mem0Mount(RouterMount):
 
     async def start(self) -> None:
         """Start the workers where an earlier process left changes to send."""
-        if webhooks(self._engine).find_all():
+        if open_webhooks(self._engine).find_all():
             self._engine.work.wake()
 
 

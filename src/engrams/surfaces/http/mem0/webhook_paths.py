@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from fastapi import APIRouter, Request
 from pydantic import BaseModel, Field
 
-from engrams.composition import webhooks
+from engrams.admin import open_webhooks
 from engrams.errors import RefusedError
 from engrams.settings import Settings
 from engrams.surfaces.http.mem0.bodies import Mem0MessageResponse, Mem0RequestBody, Name
@@ -16,7 +16,7 @@ from engrams.surfaces.http.rest.caller import IdentifiedCaller, find_caller
 from engrams.surfaces.http.rest.errors import error_responses
 
 if TYPE_CHECKING:
-    from engrams.composition import Webhook, WebhookEvent
+    from engrams.transfer.webhook_registry import Webhook, WebhookEvent
 
 Mem0EventName = Literal[
     "memory_add", "memory_update", "memory_delete", "memory:add", "memory:update", "memory:delete"
@@ -60,7 +60,7 @@ def add_routes(routes: APIRouter, _settings: Settings) -> None:
     def list_webhooks(request: Request, project_id: str) -> list[Mem0WebhookResponse]:  # noqa: ARG001 - there is one
         """List web hooks."""
         caller = _find_trusted(request)
-        return [_to_response(each) for each in webhooks(caller.engine).list(caller.owner)]
+        return [_to_response(each) for each in open_webhooks(caller.engine).list(caller.owner)]
 
     @routes.post("/api/v1/webhooks/projects/{project_id}/", responses=error_responses(409))
     def create_webhook(
@@ -70,7 +70,7 @@ def add_routes(routes: APIRouter, _settings: Settings) -> None:
     ) -> Mem0WebhookResponse:
         """Register an address that is told of memories from now on."""
         caller = _find_trusted(request)
-        made = webhooks(caller.engine).add(
+        made = open_webhooks(caller.engine).add(
             caller.owner, body.url, body.name, _to_events(body.event_types)
         )
         caller.engine.work.wake()
@@ -83,7 +83,7 @@ def add_routes(routes: APIRouter, _settings: Settings) -> None:
         """Change a web hook; what could not be delivered is tried again."""
         caller = _find_trusted(request)
         events = None if body.event_types is None else _to_events(body.event_types)
-        changed = webhooks(caller.engine).change(caller.owner, id, body.url, body.name, events)
+        changed = open_webhooks(caller.engine).change(caller.owner, id, body.url, body.name, events)
         caller.engine.work.wake()
         return _to_response(changed)
 
@@ -91,7 +91,7 @@ def add_routes(routes: APIRouter, _settings: Settings) -> None:
     def delete_webhook(request: Request, id: int) -> Mem0MessageResponse:
         """Delete a web hook."""
         caller = _find_trusted(request)
-        webhooks(caller.engine).remove(caller.owner, id)
+        open_webhooks(caller.engine).remove(caller.owner, id)
         return Mem0MessageResponse(message="Webhook deleted successfully")
 
 

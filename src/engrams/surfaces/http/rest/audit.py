@@ -14,7 +14,7 @@ from engrams.surfaces.http.rest.errors import error_responses, limited_route
 from engrams.surfaces.http.rest.requests import require_date_text
 
 if TYPE_CHECKING:
-    from engrams.composition import AuditLog
+    from engrams.admin import AuditLog
 
 
 class AuditEntryResponse(BaseModel):

@@ -24,7 +24,7 @@ from engrams.surfaces.http.rest.memories import KeyHeader
 from engrams.surfaces.http.rest.requests import Moment, RequestBody, require_date_text
 
 if TYPE_CHECKING:
-    from engrams.composition import CrisisLog, FeedbackLog
+    from engrams.admin import CrisisLog, FeedbackLog
 
 Day = Annotated[date, BeforeValidator(require_date_text)]
 MaybeDay = Annotated[date | None, BeforeValidator(require_date_text)]

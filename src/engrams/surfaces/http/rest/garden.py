@@ -16,7 +16,7 @@ from engrams.surfaces.http.rest.errors import error_responses, limited_route
 from engrams.surfaces.http.rest.requests import RequestBody
 
 if TYPE_CHECKING:
-    from engrams.composition import StatementConflict
+    from engrams.engine.answer_types import StatementConflict
 
 JobsParam = Annotated[
     list[str],

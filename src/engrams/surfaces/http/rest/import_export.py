@@ -29,7 +29,8 @@ from engrams.transfer import formats
 from engrams.transfer.formats import ExportFormat, Format
 
 if TYPE_CHECKING:
-    from engrams.composition import FileUpload, FileUploadStore, ImportRun
+    from engrams.transfer.import_runs import ImportRun
+    from engrams.transfer.uploads import FileUpload, FileUploadStore
 
 _CHUNK = 64 * 1024
 _BAD = 1000

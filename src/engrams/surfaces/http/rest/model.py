@@ -7,8 +7,7 @@ from typing import Literal
 from fastapi import APIRouter
 from pydantic import BaseModel, ConfigDict, Field
 
-from engrams import composition
-from engrams.composition import connection
+from engrams import model_setup
 from engrams.errors import ModelError, RefusedError, SettingsError
 from engrams.ports import DiscoveredModelServer
 from engrams.settings import ChatSettings, LoadedSettings, Settings, load
@@ -58,8 +57,8 @@ class ModelConnectionRequest(BaseModel):
         None, gt=0, le=3600, description="Seconds an answer may take in all. Null: as it was."
     )
 
-    def to_connection(self) -> connection.ModelConnectionParameters:
-        return connection.ModelConnectionParameters(
+    def to_connection(self) -> model_setup.ModelConnectionParameters:
+        return model_setup.ModelConnectionParameters(
             provider=self.provider,
             url=self.url.strip(),
             model=self.model.strip(),
@@ -113,7 +112,7 @@ def router(settings: Settings) -> APIRouter:
         route_class=limited_route(settings.limits.text_bytes),
     )
     started = _load_file(settings).settings.chat
-    trial = connection.ModelTrial()
+    trial = model_setup.ModelTrial()
 
     @routes.get("/model", responses=error_responses())
     def find(caller: AnyCaller) -> ModelResponse:
@@ -125,14 +124,14 @@ def router(settings: Settings) -> APIRouter:
         """Find model servers on this machine, or at an address."""
         if not body.url.strip():
             return ModelServersResponse(
-                servers=[_to_server(one) for one in composition.find_model_servers()]
+                servers=[_to_server(one) for one in model_setup.find_model_servers()]
             )
         chat = _connect(
-            caller, connection.ModelConnectionParameters("openai", body.url, "", body.api_key)
+            caller, model_setup.ModelConnectionParameters("openai", body.url, "", body.api_key)
         )
         try:
             return ModelServersResponse(
-                servers=[_to_server(composition.find_model_server_at(body.url, chat.api_key))]
+                servers=[_to_server(model_setup.find_model_server_at(body.url, chat.api_key))]
             )
         except (ModelError, SettingsError) as problem:
             raise RefusedError(problem.message, hint=problem.hint) from None
@@ -154,7 +153,7 @@ def router(settings: Settings) -> APIRouter:
             seconds=round(measured.seconds, 2) if measured else 0.0,
             json_by=measured.json if measured else "",
             context_tokens=measured.context_tokens if measured else 0,
-            destination=connection.describe_destination(chat),
+            destination=model_setup.describe_destination(chat),
         )
 
     @routes.put("/model", responses=error_responses())
@@ -167,9 +166,9 @@ def router(settings: Settings) -> APIRouter:
                 hint="Give the model as `--set chat.model=…` at the start.",
             )
         chosen = body.to_connection()
-        if (problem := connection.find_chat_problem(_connect(caller, chosen))) is not None:
+        if (problem := model_setup.find_chat_problem(_connect(caller, chosen))) is not None:
             raise problem
-        connection.save_connection(own.config_file, chosen)
+        model_setup.save_connection(own.config_file, chosen)
         return _to_response(caller, started)
 
     return routes
@@ -181,9 +180,9 @@ def _load_file(settings: Settings) -> LoadedSettings:
 
 
 def _connect(
-    caller: IdentifiedCaller, chosen: connection.ModelConnectionParameters
+    caller: IdentifiedCaller, chosen: model_setup.ModelConnectionParameters
 ) -> ChatSettings:
-    return connection.connect(_load_file(caller.engine.settings).settings.chat, chosen)
+    return model_setup.connect(_load_file(caller.engine.settings).settings.chat, chosen)
 
 
 def _to_response(caller: IdentifiedCaller, started: ChatSettings) -> ModelResponse:
@@ -206,7 +205,7 @@ def _to_response(caller: IdentifiedCaller, started: ChatSettings) -> ModelRespon
             if name.startswith("chat.") and source == "environment"
         ),
         file=str(own.config_file),
-        destination=connection.describe_destination(chat if restart else own.chat),
+        destination=model_setup.describe_destination(chat if restart else own.chat),
     )
 
 

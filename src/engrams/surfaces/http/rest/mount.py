@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from engrams import composition
+from engrams import admin
 from engrams.core import Json
 from engrams.engine import MemoryEngine
 from engrams.settings import Settings
@@ -54,7 +54,7 @@ class RestMount:
     def __init__(self, engine: MemoryEngine, settings: Settings) -> None:
         self._engine = engine
         self._settings = settings
-        self._uploads = None if settings.incognito else composition.uploads(engine)
+        self._uploads = None if settings.incognito else admin.open_uploads(engine)
 
     def install(self, app: FastAPI) -> None:
         app.state.engine = self._engine

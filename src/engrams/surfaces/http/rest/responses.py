@@ -28,7 +28,7 @@ from engrams.ports import PurgeReport
 from engrams.surfaces.http.rest.errors import to_json
 
 if TYPE_CHECKING:
-    from engrams.composition import PurgeCandidate, SourceChangeReport
+    from engrams.engine.answer_types import PurgeCandidate, SourceChangeReport
 
 JsonObject = Annotated[dict[str, Any], BeforeValidator(lambda held: to_json(dict(held)))]
 ScopeLabels = Annotated[

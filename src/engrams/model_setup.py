@@ -1,4 +1,7 @@
-"""Connection of a chat model: tried, described, and written into config.toml."""
+"""Set-up of a chat model: find servers, try a model, and write it into config.toml.
+
+This comes before an engine: surfaces use it to ask a person which model memory should have.
+"""
 
 from __future__ import annotations
 
@@ -12,38 +15,60 @@ from engrams.core.clock import now
 from engrams.errors import EngramsError, SettingsError
 from engrams.frozen_data import dataclass
 from engrams.models.chat.factory import choose_chat
+from engrams.models.server_discovery import (
+    find_connection_problem,
+    find_model_server_at,
+    find_model_servers,
+)
 from engrams.ports import ChatModel, ChatModelMeasurement, Clock, MeasurableChat, ModelUsageLedger
 from engrams.settings import ChatSettings
 
 if TYPE_CHECKING:
     from engrams.models.chat.retrying import RetryingServerChat
 
-_CONTEXT = 8192
+__all__ = [
+    "ModelCheckResult",
+    "ModelConnectionParameters",
+    "ModelTrial",
+    "check_model",
+    "connect",
+    "describe_destination",
+    "find_chat_problem",
+    "find_connection_problem",
+    "find_model_server_at",
+    "find_model_servers",
+    "save_connection",
+    "save_upstream",
+]
+
+_MIN_CONTEXT_TOKENS = 8192
+"""A prompt of extraction with its turns, known memories and answer may take as much."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelConnectionParameters:
-    """Provider, address, model and key of a connection to a chat model.
-
-    ``provider`` none: rules alone. ``api_key`` None: the known one, if it is for this server;
-    empty: none. ``timeout_seconds`` None: as it was.
-    """
+    """Provider, address, model and key of a connection to a chat model."""
 
     provider: Literal["none", "openai", "ollama"]
+    """The protocol that the server speaks; none: memory works by rules alone."""
     url: str = ""
     model: str = ""
     api_key: str | None = None
+    """None: the key that is in the settings, if it is for this server. Empty: no key."""
     timeout_seconds: float | None = None
+    """None: the time-out in the settings stays."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelCheckResult:
-    """Result of asking a model; ``measured`` None: no answer came."""
+    """Result of asking a model."""
 
     state: Literal["ok", "info", "warn", "fail"]
+    """``info``: it was not measured. ``warn``: it works, with a context that is too small."""
     detail: str
     hint: str = ""
     measured: ChatModelMeasurement | None = None
+    """None: no answer came."""
 
 
 def check_model(model: ChatModel) -> ModelCheckResult:
@@ -51,34 +76,36 @@ def check_model(model: ChatModel) -> ModelCheckResult:
     if not isinstance(model, MeasurableChat):
         return ModelCheckResult("info", f"{model.name}, not measured")
     try:
-        found = model.measure()
+        measured = model.measure()
     except EngramsError as problem:
         return ModelCheckResult(
             "fail", problem.message, problem.hint or "Check chat.url, chat.model and chat.api_key."
         )
-    first = f"first word after {found.first_seconds:.1f} s, " if found.first_seconds else ""
-    context = f", context {found.context_tokens:,} tokens" if found.context_tokens else ""
-    told = f"{model.name}: {first}a short answer in {found.seconds:.1f} s, "
-    if not found.json:
+    tokens = measured.context_tokens
+    context = f", context {tokens:,} tokens" if tokens else ""
+    first_word = (
+        f"first word after {measured.first_seconds:.1f} s, " if measured.first_seconds else ""
+    )
+    speed = f"{model.name}: {first_word}a short answer in {measured.seconds:.1f} s, "
+    if not measured.json:
         return ModelCheckResult(
             "fail",
-            f"{told}but no JSON{context}",
+            f"{speed}but no JSON{context}",
             "Choose a larger model, or one that supports JSON schemas.",
-            found,
+            measured,
         )
-    small = 0 < found.context_tokens < _CONTEXT
-    hint = (
-        f"Give it a context of at least {_CONTEXT:,} tokens, or lower write.batch_turns."
-        if small
-        else ""
-    )
-    return ModelCheckResult(
-        "warn" if small else "ok", f"{told}JSON by {found.json}{context}", hint, found
-    )
+    detail = f"{speed}JSON by {measured.json}{context}"
+    if 0 < tokens < _MIN_CONTEXT_TOKENS:
+        hint = (
+            f"Give it a context of at least {_MIN_CONTEXT_TOKENS:,} tokens, or lower"
+            " write.batch_turns."
+        )
+        return ModelCheckResult("warn", detail, hint, measured)
+    return ModelCheckResult("ok", detail, "", measured)
 
 
 class ModelTrial:
-    """Trial of a model not in use; a newer ends the last."""
+    """Trial of a model that is not in use yet; a newer trial ends the one before it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -91,16 +118,15 @@ class ModelTrial:
 
         ``ledger``: knows its pace. SettingsError: an address or name is missing or wrong.
         """
-        model = choose_chat(
-            chat.model_copy(update={"retries": 0}), clock, ledger
-        )  # somebody waits for what the first answer tells
+        # No retries: a person waits for the first answer.
+        model = choose_chat(chat.model_copy(update={"retries": 0}), clock, ledger)
         if model is None:
             return ModelCheckResult("info", "no language model is set; rules extract facts")
         with self._lock:
-            last = self._running
+            earlier_model = self._running
             self._running = model
-        if last is not None:
-            last.close()
+        if earlier_model is not None:
+            earlier_model.close()
         try:
             return check_model(model)
         finally:
@@ -121,20 +147,20 @@ def find_chat_problem(chat: ChatSettings) -> SettingsError | None:
 def connect(chat: ChatSettings, connection: ModelConnectionParameters) -> ChatSettings:
     """Put a connection into settings.
 
-    A key that is known goes to its own server alone.
+    The key that is in the settings is kept only where the connection is to the same server.
     """
-    given: dict[str, Any] = {
+    changes: dict[str, Any] = {
         "provider": connection.provider,
         "url": connection.url,
         "model": connection.model,
     }
     if connection.timeout_seconds is not None:
-        given["timeout_seconds"] = connection.timeout_seconds
-    asked = chat.model_copy(update=given)
+        changes["timeout_seconds"] = connection.timeout_seconds
+    connected = chat.model_copy(update=changes)
     key = connection.api_key
     if key is None:
-        key = chat.api_key if _server_of(asked) == _server_of(chat) else ""
-    return asked.model_copy(update={"api_key": key.strip()})
+        key = chat.api_key if _get_server(connected) == _get_server(chat) else ""
+    return connected.model_copy(update={"api_key": key.strip()})
 
 
 def save_connection(file: Path, connection: ModelConnectionParameters) -> None:
@@ -147,24 +173,19 @@ def save_connection(file: Path, connection: ModelConnectionParameters) -> None:
     if connection.provider == "none":
         set_values(file, "chat", {"provider": "none"})
         return
-    held = _read_chat(file)
-    old = {
-        name: held[name]
+    section = _read_chat_section(file)
+    saved = {
+        name: section[name]
         for name in ("provider", "url", "api_key")
-        if isinstance(held.get(name), str)
+        if isinstance(section.get(name), str)
     }
-    chat = connect(ChatSettings().model_copy(update=old), connection)
-    key = {"api_key": chat.api_key} if chat.api_key or "api_key" in held else {}
-    wait: dict[str, Any] = (
-        {}
-        if connection.timeout_seconds is None
-        else {"timeout_seconds": connection.timeout_seconds}
-    )
-    set_values(
-        file,
-        "chat",
-        {"provider": chat.provider, "url": chat.url, "model": chat.model, **key, **wait},
-    )
+    chat = connect(ChatSettings().model_copy(update=saved), connection)
+    values: dict[str, Any] = {"provider": chat.provider, "url": chat.url, "model": chat.model}
+    if chat.api_key or "api_key" in section:
+        values["api_key"] = chat.api_key
+    if connection.timeout_seconds is not None:
+        values["timeout_seconds"] = connection.timeout_seconds
+    set_values(file, "chat", values)
 
 
 def save_upstream(file: Path, url: str) -> None:
@@ -178,7 +199,7 @@ def describe_destination(chat: ChatSettings) -> str:
     """Say what memory sends to a model, and where that is."""
     if chat.provider == "none":
         return "Nothing is sent to a language model."
-    scheme, host = _server_of(chat)
+    scheme, host = _get_server(chat)
     from engrams.models.http_client import is_local
 
     machine = "which is this machine"
@@ -190,7 +211,7 @@ def describe_destination(chat: ChatSettings) -> str:
     )
 
 
-def _server_of(chat: ChatSettings) -> tuple[str, str]:
+def _get_server(chat: ChatSettings) -> tuple[str, str]:
     """Return scheme and host of the server that a key is for."""
     from engrams.models.chat import ollama, openai
 
@@ -201,11 +222,11 @@ def _server_of(chat: ChatSettings) -> tuple[str, str]:
     return parts.scheme.lower(), parts.netloc.lower()
 
 
-def _read_chat(file: Path) -> dict[str, Any]:
+def _read_chat_section(file: Path) -> dict[str, Any]:
     try:
-        held = tomllib.loads(file.read_text("utf-8")).get("chat", {}) if file.exists() else {}
+        section = tomllib.loads(file.read_text("utf-8")).get("chat", {}) if file.exists() else {}
     except tomllib.TOMLDecodeError as problem:
         raise SettingsError(
             f"{file} cannot be changed: {problem}", hint="Correct the file, then try again."
         ) from None
-    return held if isinstance(held, dict) else {}
+    return section if isinstance(section, dict) else {}

@@ -1,0 +1,373 @@
+"""Administration of a home or a fleet, apart from remembering and searching.
+
+Backups, encryption, rescue and moves work on settings, while no engine need be open. Keys, the logs,
+uploads and web hooks are opened for a server or a command, on files of the home or on the tables of
+a fleet's database. Like ``engrams.composition``, this module may name concrete stores and files.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import TYPE_CHECKING, get_args
+
+from engrams import encryption
+from engrams.api_keys import ApiKeyFiles, ApiKeyStore
+from engrams.composition import open as open_engine
+from engrams.composition import require_home_paths
+from engrams.core import clock as clocks
+from engrams.encryption.rekey import (
+    HomeEncryptionStatus,
+    Report,
+    decrypt_home,
+    encrypt_home,
+    read_status,
+    rekey_home,
+)
+from engrams.engine import MemoryEngine
+from engrams.errors import NotFoundError, RefusedError, SettingsError
+from engrams.logs import AuditLog, CrisisLog, FeedbackLog, open_event_files, open_log_file
+from engrams.ports import (
+    ApiKeyTable,
+    AuditEventTable,
+    Clock,
+    SessionLogName,
+    SessionLogTable,
+    Store,
+    UploadStorage,
+)
+from engrams.settings import EncryptionSettings, Settings
+from engrams.store import store_factory
+from engrams.store.fleet_copy import copy_events, copy_keys
+from engrams.store.session_log_copy import copy_session_logs
+from engrams.store.sqlite.rescue import lost_memories
+from engrams.store.store_factory import find_dump_problem, migrate_store
+from engrams.transfer.webhook_registry import WebhookRegistry
+
+if TYPE_CHECKING:
+    from engrams.transfer.uploads import FileUploadStore
+    from engrams.vault import Vault
+    from engrams.vault.backup import BackupResult
+
+__all__ = [
+    "AuditLog",
+    "CrisisLog",
+    "FeedbackLog",
+    "backup",
+    "decrypt",
+    "encrypt",
+    "find_dump_problem",
+    "get_vault",
+    "is_backup",
+    "load_key",
+    "migrate_store",
+    "move_memory",
+    "open_audit_log",
+    "open_feedback_log",
+    "open_keys",
+    "open_safety_log",
+    "open_uploads",
+    "open_webhooks",
+    "read_encryption_status",
+    "recover",
+    "reindex",
+    "rekey",
+    "rescue",
+]
+
+
+# --------------------------------------------------------------------------------------------------
+# keys and logs: files of a home, or tables of a fleet
+
+
+def open_keys(settings: Settings, store: Store | None = None) -> ApiKeyStore:
+    """Open the keys of the API; the caller closes them.
+
+    ``store``: an open one, whose connections are used. StoreError: the database cannot be reached,
+    or has another schema.
+    """
+    return ApiKeyStore(_open_key_table(settings, store))
+
+
+def open_audit_log(
+    settings: Settings, clock: Clock = clocks.now, store: Store | None = None
+) -> AuditLog:
+    """Open the audit log: who did what, without texts.
+
+    The caller closes it. ``store`` and StoreError: as for ``open_keys``.
+    """
+    return AuditLog(_open_event_table(settings, store), clock, settings.audit.days)
+
+
+def open_safety_log(
+    settings: Settings, clock: Clock = clocks.now, store: Store | None = None
+) -> CrisisLog:
+    """Open the log of detected crises.
+
+    The caller closes it. ``store`` and StoreError: as for ``open_keys``.
+    """
+    return CrisisLog(_open_log_table("safety", settings, store), clock, settings.safety.days)
+
+
+def open_feedback_log(
+    settings: Settings, clock: Clock = clocks.now, store: Store | None = None
+) -> FeedbackLog:
+    """Open the log of people's feedback on sessions.
+
+    The caller closes it. ``store`` and StoreError: as for ``open_keys``.
+    """
+    return FeedbackLog(_open_log_table("feedback", settings, store), clock, settings.feedback.days)
+
+
+def _open_key_table(settings: Settings, store: Store | None = None) -> ApiKeyTable:
+    tables = store_factory.open_fleet_tables(settings, store)
+    return ApiKeyFiles(settings.home.expanduser() / "keys") if tables is None else tables.keys
+
+
+def _open_event_table(settings: Settings, store: Store | None = None) -> AuditEventTable:
+    load_key(settings)
+    tables = None if settings.is_volatile else store_factory.open_fleet_tables(settings, store)
+    return open_event_files(settings) if tables is None else tables.events
+
+
+def _open_log_table(
+    name: SessionLogName, settings: Settings, store: Store | None = None
+) -> SessionLogTable | None:
+    load_key(settings)
+    tables = None if settings.is_volatile else store_factory.open_fleet_tables(settings, store)
+    return open_log_file(name, settings) if tables is None else tables.logs[name]
+
+
+# --------------------------------------------------------------------------------------------------
+# parts of an open engine that its users administer
+
+
+def get_vault(engine: MemoryEngine) -> Vault:
+    """Return the vault of an engine. SettingsError: it is off."""
+    from engrams.vault import Vault
+
+    if not isinstance(engine.vault, Vault):
+        raise SettingsError(
+            "The vault is off.",
+            hint="Turn it on: `vault.enabled = true` in config.toml, or --set vault.enabled=true.",
+        )
+    return engine.vault
+
+
+def open_uploads(engine: MemoryEngine) -> FileUploadStore:
+    """Open the file uploads of an engine, with their own worker.
+
+    RefusedError: they would leave a trace on disk.
+    """
+    from engrams.transfer.upload_folder import UploadFolder
+    from engrams.transfer.uploads import FileUploadStore
+
+    settings = engine.settings
+    if settings.incognito:
+        raise RefusedError(
+            "Files would leave a trace on disk.",
+            hint="Turn `incognito` off, or add memories one by one.",
+        )
+    tables = (
+        None if settings.is_volatile else store_factory.open_fleet_tables(settings, engine.store)
+    )
+    storage: UploadStorage
+    if tables is None:
+        storage = UploadFolder(settings.home.expanduser() / "uploads")
+    else:
+        storage = tables.uploads
+    return FileUploadStore(engine.store, engine.imports.load, storage, engine.now, settings.jobs)
+
+
+def open_webhooks(engine: MemoryEngine) -> WebhookRegistry:
+    """Open the registry of the web hooks of an engine's owners."""
+    return WebhookRegistry(engine.store, engine.now)
+
+
+# --------------------------------------------------------------------------------------------------
+# backups and rebuilding
+
+
+def backup(engine: MemoryEngine, target: Path, passphrase: str = "") -> BackupResult:
+    """Back up memory and its files into one file."""
+    if engine.vault is not None:
+        # The vault holds its lock meanwhile, so that database and files agree.
+        return get_vault(engine).backup(target, passphrase)
+    from engrams.vault.backup import backup as back_up_files
+
+    return back_up_files(require_home_paths(engine.settings), target, passphrase)
+
+
+def is_backup(path: Path) -> bool:
+    """Return True for a file that begins as a backup does."""
+    from engrams.vault import backup as backups
+
+    return backups.is_backup(path)
+
+
+def recover(settings: Settings, source: Path, passphrase: str = "") -> int:
+    """Restore a backup into a fresh home; return its number of files."""
+    from engrams.vault.backup import restore
+
+    paths = require_home_paths(settings)
+    count = restore(source, paths, passphrase)
+    if settings.encryption.enabled and encryption.find_keys(paths.database.parent) is None:
+        encrypt(settings)
+    return count
+
+
+def rescue(settings: Settings, clock: Clock = clocks.now) -> str:
+    """Replace an unreadable database by a backup or by the vault's files; return a note.
+
+    Backups are looked for in the home folder. The damaged file is kept. StoreError: there is
+    nothing to bring back.
+    """
+    from engrams.vault import database_rescue
+
+    paths = require_home_paths(settings)
+
+    def read_files() -> int:
+        with open_engine(settings, clock=clock) as engine:
+            get_vault(engine).sync()
+            return _count_memories(engine)
+
+    suffix = f"corrupt-{clock():%Y%m%dT%H%M%S%fZ}"
+    note, is_complete = database_rescue.rescue(paths, suffix, read_files)
+    lost_memories.remember(paths.database, paths.database.name, "" if is_complete else note)
+    return note
+
+
+def reindex(settings: Settings, *, files: bool = False) -> dict[str, int]:
+    """Rebuild the database from the files, and keep the old one beside it; return counts.
+
+    ``files``: rewrite every file from the database instead.
+    """
+    database = require_home_paths(settings).database
+    with open_engine(settings) as engine:
+        vault = get_vault(engine)
+        if files:
+            vault.rewrite()
+            return _count_files(vault)
+        # What people wrote into files since then must be in the database that is kept, too.
+        vault.sync()
+    for suffix in ("", "-wal", "-shm"):
+        path = database.with_name(f"{database.name}{suffix}")
+        if path.exists():
+            path.replace(database.with_name(f"{database.name}.old{suffix}"))
+    with open_engine(settings) as engine:
+        vault = get_vault(engine)
+        vault.sync()
+        return {"memories": _count_memories(engine), **_count_files(vault)}
+
+
+def _count_memories(engine: MemoryEngine) -> int:
+    return sum(engine.stats()["status"].values())
+
+
+def _count_files(vault: Vault) -> dict[str, int]:
+    state = vault.parts.state
+    return {"files": state.count(), "problems": len(state.problems())}
+
+
+# --------------------------------------------------------------------------------------------------
+# encryption of a home
+
+
+def load_key(settings: Settings) -> None:
+    """Load the home's encryption key, where it has one.
+
+    EncryptionError: it is missing or wrong.
+    """
+    if not settings.is_volatile:
+        encryption.unlock_home(
+            settings.home, settings.encryption, store_factory.find_database(settings)
+        )
+
+
+def read_encryption_status(settings: Settings) -> HomeEncryptionStatus:
+    """Read which files of the home are encrypted, and where its key comes from; needs no key."""
+    return read_status(_require_home(settings), require_home_paths(settings).vault)
+
+
+def encrypt(settings: Settings, *, passphrase: str = "", report: Report = lambda *_: None) -> int:
+    """Encrypt the home, or finish a change that was cut short; return the number of files written.
+
+    Works while other processes use the home: they wait, and go on with the key. ``passphrase``:
+    where the key comes from one. ExtraError: the driver with ciphers is missing. EncryptionError:
+    no key. StoreError: the home is in use for long, or damaged.
+    """
+    return encrypt_home(_require_home(settings), settings.encryption, passphrase, report)
+
+
+def rekey(
+    settings: Settings,
+    new_encryption: EncryptionSettings,
+    *,
+    passphrase: str = "",
+    report: Report = lambda *_: None,
+) -> int:
+    """Encrypt the home under a new key; return the number of files written.
+
+    ``new_encryption``: where the new key comes from. Errors: as for ``encrypt``.
+    """
+    home = _require_home(settings)
+    return rekey_home(home, settings.encryption, new_encryption, passphrase, report)
+
+
+def decrypt(settings: Settings, *, report: Report = lambda *_: None) -> int:
+    """Decrypt the home; return the number of files written."""
+    return decrypt_home(_require_home(settings), settings.encryption, report)
+
+
+def _require_home(settings: Settings) -> Path:
+    """Return the home folder; refuse one that is missing, or whose database lies elsewhere."""
+    home = settings.home.expanduser().absolute()
+    if not home.is_dir():
+        raise NotFoundError(
+            f"{home} holds no memory yet.",
+            hint="A new home is encrypted from the start with `encryption.enabled = true`.",
+        )
+    if require_home_paths(settings).database.expanduser().absolute().parent != home:
+        raise SettingsError(
+            "Only a database in the home folder can be encrypted.", hint="Leave `store.url` empty."
+        )
+    return home
+
+
+# --------------------------------------------------------------------------------------------------
+# moves between a home and a fleet
+
+
+def move_memory(
+    settings: Settings, to: str, clock: Clock, report: store_factory.Report
+) -> dict[str, int]:
+    """Copy memory, keys and all logs to another address; return how many of each.
+
+    ``report``: is called with the owners done, and all. ConflictError: either side was written to
+    meanwhile, or the target is not empty. StoreError: either cannot be reached.
+    """
+    counts = store_factory.move_memory(settings, to, clock, report)
+    target = settings.model_copy(update={"store": settings.store.model_copy(update={"url": to})})
+    if not store_factory.is_served(settings) and not store_factory.is_served(target):
+        return counts  # Both are files of the same home, which has one set of keys and logs.
+    with (
+        closing(_open_key_table(settings)) as keys,
+        closing(_open_key_table(target)) as target_keys,
+    ):
+        counts["keys"] = copy_keys(keys, target_keys)
+    with (
+        closing(_open_event_table(settings)) as events,
+        closing(_open_event_table(target)) as target_events,
+    ):
+        counts["events"] = copy_events(events, target_events)
+    with ExitStack() as stack:
+        logs = _open_session_logs(settings, stack)
+        target_logs = _open_session_logs(target, stack)
+        counts["log_records"] = copy_session_logs(logs, target_logs)
+    return counts
+
+
+def _open_session_logs(settings: Settings, stack: ExitStack) -> list[SessionLogTable]:
+    """Open every log that settings have; ``stack`` closes them."""
+    tables = [_open_log_table(name, settings) for name in get_args(SessionLogName)]
+    return [stack.enter_context(closing(table)) for table in tables if table is not None]

@@ -1,0 +1,18 @@
+"""Types of what an engine and its parts return, for annotations in surfaces.
+
+Records, hits, contexts and receipts are in ``engrams.types``; these belong to parts that a surface
+reaches only through the engine.
+"""
+
+from engrams.upkeep.garden.rule_jobs import PlannedGardenStep, StatementConflict
+from engrams.upkeep.garden.state import GardenCycleReport
+from engrams.write.purge_plan import PurgeCandidate
+from engrams.write.source_changes import SourceChangeReport
+
+__all__ = [
+    "GardenCycleReport",
+    "PlannedGardenStep",
+    "PurgeCandidate",
+    "SourceChangeReport",
+    "StatementConflict",
+]

@@ -168,7 +168,7 @@ def _differ(one: CandidatePool, other: CandidatePool) -> str:
             f"{len(one.ids)} candidates of {one.total} with the file, {len(other.ids)} of"
             f" {other.total} without"
         )
-    places = [other.ids.places[name] for name in one.ids]
+    places = [other.ids.positions[name] for name in one.ids]
     for name in FLOATS:
         far = np.abs(getattr(one, name) - getattr(other, name)[places])
         if far.size and far.max() > NEAR:

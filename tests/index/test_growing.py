@@ -26,7 +26,7 @@ SEEKS = (
 
 def same(one: CandidatePool, other: CandidatePool) -> None:
     """Two pools tell the same of the same candidates."""
-    assert list(one.ids) == list(other.ids) and dict(one.ids.places) == dict(other.ids.places)
+    assert list(one.ids) == list(other.ids) and dict(one.ids.positions) == dict(other.ids.positions)
     for each in fields(CandidatePool):
         left = getattr(one, each.name)
         right = getattr(other, each.name)

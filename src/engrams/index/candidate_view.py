@@ -167,7 +167,7 @@ def gather(columns: IndexColumns, slots: npt.NDArray[np.int64]) -> CandidateColu
         )
     return CandidateColumns(
         slots=slots,
-        ids=PositionedIds((columns["id"], slots)),
+        ids=PositionedIds(columns.copy_ids(slots)),
         before=before,
         before2=before2,
         after=rows["after"].astype(np.int64),

@@ -37,6 +37,8 @@ dozen.
 """
 _TABLE = "table"
 
+_LAST_ASCII = 127
+
 _UNIT = 0.05
 """Most by which the square of a vector's length differs from 1."""
 
@@ -48,6 +50,13 @@ _SCANNED = 2_048
 
 _RECENT = 65_536
 """Rows kept in a dict (150 bytes each) before they move to sorted arrays (12 bytes each)."""
+
+
+class DamagedIndexError(IndexError):
+    """Arrays of the index hold what was never written there, as those of a file that rots.
+
+    An IndexError, as numpy raises for other damage: a slot behind the last one.
+    """
 
 
 class IndexRow(NamedTuple):
@@ -236,6 +245,19 @@ class IndexColumns:
                 grown[:first] = self._vectors[:first]
                 self._vectors = grown
         return first
+
+    def copy_ids(self, slots: npt.NDArray[np.int64]) -> npt.NDArray[np.bytes_]:
+        """Ids [slots] as UTF-8, in memory that no file backs.
+
+        DamagedIndexError: some id is not UTF-8.
+        """
+        ids: npt.NDArray[np.bytes_] = self["id"].take(slots)
+        if ids.view(np.uint8).max(initial=0) > _LAST_ASCII:
+            try:
+                np.char.decode(ids, "utf-8")
+            except UnicodeDecodeError as problem:
+                raise DamagedIndexError("an id is no text") from problem
+        return ids
 
     def set_ids(self, first: int, ids: Iterable[str]) -> None:
         """Set the ids of the slots from ``first`` on."""

@@ -23,7 +23,7 @@ from engrams.index.candidate_view import (
     gather,
     make_view,
 )
-from engrams.index.columns import IndexColumns
+from engrams.index.columns import DamagedIndexError, IndexColumns
 from engrams.index.segment_file import SegmentContent
 from engrams.index.state import STATUS_CODES, IndexRowApplier, OwnerIndexState
 from engrams.ports import CandidatePool, CandidateSearchQuery, ScopeReach
@@ -102,7 +102,8 @@ class OwnerSearchIndex:
         """Candidates: everything in reach up to ``exact_limit``, else the best by source.
 
         ``terms``: ids and weights; ``unknown``: summed weight of query words that no record holds;
-        ``allowed``: row numbers; ``identifiers``: ids of the terms of each.
+        ``allowed``: row numbers; ``identifiers``: ids of the terms of each. IndexError: the index
+        is damaged.
         """
         seen = self._get_view(seek, allowed)
         exact = seen.total <= exact_limit
@@ -245,6 +246,9 @@ class OwnerSearchIndex:
         identified: npt.NDArray[np.bool_],
         exact: bool,
     ) -> CandidatePool:
+        voices = [self._split_voice(name) for name in self.state.voices.names]
+        if some.voice.max(initial=-1) >= len(voices):
+            raise DamagedIndexError("a voice has no name")
         cos, cosctx, cosnext = self._cosines(seek, some)
         nothing = np.zeros(len(some.slots), np.float32)
         return CandidatePool(
@@ -255,7 +259,7 @@ class OwnerSearchIndex:
             bm=words.bm[some.slots],
             bmctx=nothing if seek.alone else words.score_windows(self._columns.size, some),
             bmses=nothing if seek.alone else words.score_sessions(seen, some),
-            voices=[self._split_voice(name) for name in self.state.voices.names],
+            voices=voices,
             identified=identified,
             **{name: getattr(some, name) for name in _PASSED},
             total=seen.total,

@@ -26,7 +26,6 @@ from engrams.ports.candidate_search import (
     LinkStore,
     PositionedIds,
     ReachSurvey,
-    find_in_sound_index,
     is_skill,
 )
 from engrams.ports.fleet_tables import FleetTables
@@ -265,7 +264,6 @@ __all__ = [
     "Where",
     "WriteBatch",
     "build_missing_upload",
-    "find_in_sound_index",
     "is_skill",
     "name_account",
 ]

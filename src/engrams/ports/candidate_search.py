@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
-from typing import TYPE_CHECKING, Protocol, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Protocol, TypeAlias, overload
 
 from engrams.core import Edge, EdgeType, Kind, Record, Scope, Topic
 from engrams.frozen_data import dataclass
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     Floats: TypeAlias = npt.NDArray[np.float32]
     Integers: TypeAlias = npt.NDArray[np.int64]
     Flags: TypeAlias = npt.NDArray[np.bool_]
-
-
-_Found = TypeVar("_Found")
 
 
 SKILL = "skill:"
@@ -80,73 +77,70 @@ def is_skill(id: str) -> bool:
 class PositionedIds(Sequence[str]):
     """Sequence of ids that finds the position of an id.
 
-    The map is made when it is first asked for, and so are names of a column, of which a search
-    needs few. What they grow into shares list and map with them, for nobody looks here for what
-    came later.
+    Positions are mapped when one is first asked for. Ids that come encoded are decoded as they are
+    asked for: a search needs few of them. What they grow into shares list and map with them, for
+    nobody looks here for what came later.
     """
 
-    __slots__ = ("_count", "_names", "_places", "_unread")
+    __slots__ = ("_count", "_encoded", "_ids", "_positions")
 
-    def __init__(self, names: list[str] | tuple[npt.NDArray[np.bytes_], Integers]) -> None:
-        """Hold names, or slots of a column.
-
-        Names of a column never change.
-        """
-        self._names: list[str] | None = None if isinstance(names, tuple) else names
-        self._unread = names if isinstance(names, tuple) else None
-        self._count = len(names[1] if isinstance(names, tuple) else names)
-        self._places: dict[str, int] | None = None
+    def __init__(self, ids: list[str] | npt.NDArray[np.bytes_]) -> None:
+        """Hold ids, as text or as UTF-8 that nobody changes."""
+        self._ids: list[str] | None = ids if isinstance(ids, list) else None
+        self._encoded = None if isinstance(ids, list) else ids
+        self._count = len(ids)
+        self._positions: dict[str, int] | None = None
 
     def _list(self) -> list[str]:
-        if self._names is None and self._unread is not None:
-            column, slots = self._unread
-            self._names = [*map(bytes.decode, column[slots].tolist())]
-        assert self._names is not None
-        return self._names
+        if self._ids is None:
+            assert self._encoded is not None
+            self._ids = [*map(bytes.decode, self._encoded.tolist())]
+        return self._ids
 
     def __len__(self) -> int:
         return self._count
 
     @overload
-    def __getitem__(self, place: int) -> str: ...
+    def __getitem__(self, position: int) -> str: ...
 
     @overload
-    def __getitem__(self, place: slice) -> list[str]: ...
+    def __getitem__(self, position: slice) -> list[str]: ...
 
-    def __getitem__(self, place: int | slice) -> str | list[str]:
-        if isinstance(place, slice):
-            return self._list()[: self._count][place]
-        return self._list()[place if place >= 0 else place + self._count]
+    def __getitem__(self, position: int | slice) -> str | list[str]:
+        if isinstance(position, slice):
+            return self._list()[: self._count][position]
+        return self._list()[position if position >= 0 else position + self._count]
 
     def __iter__(self) -> Iterator[str]:
         return islice(self._list(), self._count)
 
-    def at(self, places: Sequence[int]) -> list[str]:
-        """Ids at some places, none of them negative."""
-        if self._names is None and self._unread is not None:
-            column, slots = self._unread
-            return [*map(bytes.decode, column[slots.take(places)].tolist())]
-        names = self._list()
-        return [names[place] for place in places]
+    def at(self, positions: Sequence[int]) -> list[str]:
+        """Ids at some positions, none of them negative."""
+        if self._ids is None and self._encoded is not None:
+            return [*map(bytes.decode, self._encoded.take(positions).tolist())]
+        ids = self._list()
+        return [ids[position] for position in positions]
 
     @property
-    def places(self) -> Mapping[str, int]:
-        if self._places is None:
-            self._places = {name: place for place, name in enumerate(self)}
-        return self._places
+    def positions(self) -> Mapping[str, int]:
+        """Position of each id."""
+        if self._positions is None:
+            self._positions = {record_id: position for position, record_id in enumerate(self)}
+        return self._positions
 
-    def grown(self, more: Sequence[str]) -> PositionedIds:
+    def grown(self, appended: Sequence[str]) -> PositionedIds:
         """Append ids in place, sharing storage.
 
         Only the latest of a line may grow.
         """
-        if self._places is not None:
-            self._places.update(zip(more, range(self._count, self._count + len(more)), strict=True))
-        names = self._list()
-        names += more
-        made = PositionedIds(names)
-        made._places = self._places
-        return made
+        if self._positions is not None:
+            end = self._count + len(appended)
+            self._positions.update(zip(appended, range(self._count, end), strict=True))
+        ids = self._list()
+        ids += appended
+        extended = PositionedIds(ids)
+        extended._positions = self._positions
+        return extended
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,10 +193,6 @@ class CandidateSearch(Protocol):
         """Pools of several queries of one owner, model and filter."""
         ...
 
-    def renew_index(self, owner: Scope) -> None:
-        """Drop an owner's search index; the next search builds it anew."""
-        ...
-
     def vectors(self, owner: Scope, ids: Sequence[str], model: str) -> Floats:
         """Unit vectors [len(ids), dimension]; a row of zeros where there is none."""
         ...
@@ -214,20 +204,6 @@ class CandidateSearch(Protocol):
     def speakers(self, reach: ScopeReach) -> Mapping[str, int]:
         """Look who speaks in reach, as ``survey`` does, right after a write."""
         ...
-
-
-def find_in_sound_index(
-    search: CandidateSearch, owner: Scope, find: Callable[[], _Found]
-) -> _Found:
-    """Find by an owner's index; a damaged one is built anew.
-
-    Its file may be damaged after it was checked. Any other error of these kinds comes again.
-    """
-    try:
-        return find()
-    except (UnicodeDecodeError, IndexError):
-        search.renew_index(owner)
-        return find()
 
 
 class LinkStore(Protocol):

@@ -161,7 +161,7 @@ def _score_voices(pool: CandidatePool, cues: QueryCues) -> Floats:
 def fill_column(pool: CandidatePool, values: Mapping[str, float]) -> Floats:
     """Make a column of the pool from values by id, else 0."""
     column = np.zeros(len(pool.ids), np.float32)
-    places = pool.ids.places
+    places = pool.ids.positions
     for name, value in values.items():
         place = places.get(name)
         if place is not None:

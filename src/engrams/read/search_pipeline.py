@@ -21,7 +21,7 @@ from engrams.core import (
     Trace,
 )
 from engrams.frozen_data import dataclass
-from engrams.ports import NOTE_PIECE, CandidatePool, find_in_sound_index, is_skill
+from engrams.ports import NOTE_PIECE, CandidatePool, is_skill
 from engrams.read.corrected_words import mask_corrected, matches_only_masked
 from engrams.read.diversify import find_repeats, select_mmr, spread_over_time
 from engrams.read.excerpt import cut_excerpt
@@ -128,10 +128,6 @@ def search(request: ReadRequest, deps: ReadDeps) -> SearchResult:
 
     Of a very long query its head and tail count. Nothing is found where memory is off.
     """
-    return find_in_sound_index(deps.search, request.scope.owner, lambda: _search(request, deps))
-
-
-def _search(request: ReadRequest, deps: ReadDeps) -> SearchResult:
     silent = deps.is_silent(request.scope, request.session)
     request, cut = cut_query(
         replace(request, text="", limit=0) if silent else request, deps.query_chars
@@ -186,7 +182,7 @@ def _search(request: ReadRequest, deps: ReadDeps) -> SearchResult:
         if matches_only_masked(one, asked) or matches_only_masked(one, numbers)
     ]
     dropped.update(
-        {name: "found by words since corrected" for name in masked if name in pool.ids.places}
+        {name: "found by words since corrected" for name in masked if name in pool.ids.positions}
     )
     if hot:
         hits = [
@@ -202,7 +198,7 @@ def _search(request: ReadRequest, deps: ReadDeps) -> SearchResult:
             query_spans(prepared.cues),
             weights,
             base_weight(weights),
-            lambda name: not pool.dated[pool.ids.places[name]],
+            lambda name: not pool.dated[pool.ids.positions[name]],
         )
     joined = _join_facts(
         [hit for hit in hits if hit.record.id not in dropped], known, edges, asked, request, deps
@@ -460,7 +456,7 @@ def _add_link_bonuses(
     if not extra:
         return scored, {}
     linked = fill_column(pool, {name: bonus for name, (bonus, _) in extra.items()})
-    places = pool.ids.places
+    places = pool.ids.positions
     vouchers = {
         name: seed
         for name, (_, seed) in extra.items()
@@ -548,11 +544,11 @@ def _find_unfit(
     dropped = _find_too_low(hits, deps)
     low = dict[str, str]()
     if not floors.passes.all():
-        place = pool.ids.places
+        place = pool.ids.positions
         why_low = f"below the floor of its sources (cosine {floors.cosine:g})"
         low = {hit.record.id: why_low for hit in hits if not floors.passes[place[hit.record.id]]}
     if section.min_scores.recall:
-        place = pool.ids.places
+        place = pool.ids.positions
         words = [term for term, _ in prepared.seek.terms]
         for hit in hits:
             near = (

@@ -34,7 +34,6 @@ from engrams.ports import (
     ScopeReach,
     Store,
     WriteBatch,
-    find_in_sound_index,
 )
 from engrams.read.corrected_words import mask_corrected
 from engrams.session.ring_buffer import HotMemoryCache, RingBuffer, WorkingTierItem
@@ -319,17 +318,13 @@ class WorkingTier:
             kinds=(Kind.TURN,),
         )
 
-        def find() -> list[str]:
-            pool = self._store.seek(asked)
-            return [
-                pool.ids[place]
-                for place in np.argsort(-pool.cos)[:5]
-                if pool.embedded[place] and pool.cos[place] >= floor - 1e-6
-            ]
-
-        for record in self._store.get(
-            scope.owner, find_in_sound_index(self._store, scope.owner, find)
-        ):
+        pool = self._store.seek(asked)
+        near = [
+            pool.ids[place]
+            for place in np.argsort(-pool.cos)[:5]
+            if pool.embedded[place] and pool.cos[place] >= floor - 1e-6
+        ]
+        for record in self._store.get(scope.owner, near):
             same = record.tier is Tier.RECENT and record.role == put.record.role
             if (
                 same

@@ -72,7 +72,6 @@ class ForwardingStore:
         self.clear = store.clear
         self.seek = store.seek
         self.seek_all = store.seek_all
-        self.renew_index = store.renew_index
         self.vectors = store.vectors
         self.survey = store.survey
         self.speakers = store.speakers

@@ -19,7 +19,6 @@ from engrams.ports import (
     RecordQuery,
     ScopeReach,
     Where,
-    find_in_sound_index,
 )
 from engrams.text.terms import terms
 from engrams.write.dependencies import WriteDeps
@@ -147,12 +146,8 @@ def find_nearest(
         for candidate, record in asked.values()
     ]
     owner = said[0][1].scope.owner
-    search = deps.search
-    ids = find_in_sound_index(
-        search,
-        owner,
-        lambda: [pool.ids.at(find_highest(pool.bm, NEAR)) for pool in search.seek_all(queries)],
-    )
+    pools = deps.search.seek_all(queries)
+    ids = [pool.ids.at(find_highest(pool.bm, NEAR)) for pool in pools]
     near = dict(zip(asked, ids, strict=True))
     every = [*dict.fromkeys(name for names in ids for name in names)]
     known = {one.id: one for one in deps.records.get(owner, every)} if every else {}
@@ -219,17 +214,11 @@ def _find_alike(
         where=where,
         alone=True,
     )
-    owner = record.scope.owner
-    search = deps.search
-
-    def find() -> dict[str, float]:
-        pool = search.seek(asked)
-        scored = zip(pool.ids, pool.cos, pool.embedded, strict=True)
-        return {name: float(cos) for name, cos, known in scored if known and cos >= least - _EDGE}
-
-    near = find_in_sound_index(search, owner, find)
+    pool = deps.search.seek(asked)
+    scored = zip(pool.ids, pool.cos, pool.embedded, strict=True)
+    near = {name: float(cos) for name, cos, known in scored if known and cos >= least - _EDGE}
     return sorted(
-        _within_scope(deps.records.get(owner, list(near)), record, deps),
+        _within_scope(deps.records.get(record.scope.owner, list(near)), record, deps),
         key=lambda one: (-near[one.id], one.id),
     )
 

@@ -144,6 +144,16 @@ class OwnerIndexCache:
         """
         if not seeks:
             return []
+        try:
+            return self._seek_all(seeks)
+        except IndexError:
+            # Its file was damaged after it was checked: the index is built anew from the database.
+            # An error of another cause comes again.
+            self.drop(seeks[0].reach.owner)
+            return self._seek_all(seeks)
+
+    def _seek_all(self, seeks: Sequence[CandidateSearchQuery]) -> list[CandidatePool]:
+        """Find candidates. IndexError: the index is damaged."""
         first = seeks[0]
         owner = first.reach.owner
         condition = where_clauses.where_clause(first.where)

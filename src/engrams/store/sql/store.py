@@ -192,9 +192,6 @@ class SqlStore:
     def seek_all(self, seeks: Sequence[CandidateSearchQuery]) -> list[CandidatePool]:
         return self._index_cache.seek_all(seeks)
 
-    def renew_index(self, owner: Scope) -> None:
-        self._index_cache.drop(owner)
-
     def speakers(self, reach: ScopeReach) -> Mapping[str, int]:
         with self._database.asking(reach.owner) as connection:
             return dict(record_queries.find_speakers(connection, reach))

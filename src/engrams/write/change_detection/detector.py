@@ -10,7 +10,7 @@ from engrams.core import BESIDE, EdgeType, Kind, Record, Scope, Status
 from engrams.extract.predicate_slots import SINGLE
 from engrams.extract.rules.story_marks import find_story
 from engrams.frozen_data import dataclass
-from engrams.ports import CandidateSearchQuery, Embedder, RecordQuery, Store, find_in_sound_index
+from engrams.ports import CandidateSearchQuery, Embedder, RecordQuery, Store
 from engrams.ports.read_ahead import ReadAhead
 from engrams.settings import WriteSettings
 from engrams.text.terms import terms
@@ -269,14 +269,10 @@ class ChangeDetector:
             )
             for place, record in enumerate(records)
         ]
-        return find_in_sound_index(
-            self._store,
-            owner,
-            lambda: [
-                pool.ids.at(find_highest(pool.bm + pool.cos, _NEAREST + _SPARE))
-                for pool in self._store.seek_all(queries)
-            ],
-        )
+        return [
+            pool.ids.at(find_highest(pool.bm + pool.cos, _NEAREST + _SPARE))
+            for pool in self._store.seek_all(queries)
+        ]
 
     def _find_facts(self, sources: Sequence[Record]) -> _Facts:
         """Find the facts that came from each of some messages."""

@@ -1,0 +1,1 @@
+"""What memory learned without a model, drawn into sheets for a reader who judges it."""

@@ -233,10 +233,10 @@ def _open_vault(
     """
     if not settings.vault.enabled or not settings.enabled or settings.is_volatile:
         return None
-    from engrams.session.turn_ingest import TurnIngester
+    from engrams.forget.cascade import cascade_changes
+    from engrams.forget.edits import MemoryEditor
+    from engrams.forget.forgetting import ForgetRequest, forget_records
     from engrams.vault import Vault, VaultDeps, VaultEditCallbacks, VaultStore
-    from engrams.write import source_changes
-    from engrams.write.edit_cascade import cascade_changes
 
     def find_jobs(records: Sequence[Record]) -> tuple[JobSpec, ...]:
         """Build the extraction jobs for texts that were written into files."""
@@ -256,13 +256,13 @@ def _open_vault(
     card = embedder.card
     min_words = settings.write.min_words
     callbacks = VaultEditCallbacks(
-        prepare=TurnIngester(store, embedder, clock, settings).prepare_edit,
+        prepare=MemoryEditor(store, embedder, clock, settings).prepare_fields,
         find_jobs=find_jobs,
         find_ripples=lambda record, values: cascade_changes(
             record, values, store, clock(), min_words
         ),
-        forget=lambda records, cause: source_changes.forget_records(
-            records, store, cause, min_words
+        forget=lambda records, actor, reason: forget_records(
+            records, store, ForgetRequest(clock(), reason, actor), min_words
         ),
         embed=JobSpec(EMBED, card.id) if card.dimension and not card.inline else None,
         lease=settings.jobs.lease_seconds,
@@ -351,7 +351,7 @@ def _repeat_purge(
     clock: Clock,
 ) -> None:
     """Carry out a purge again in a copy of the store."""
-    from engrams.upkeep.memory_purge import MemoryPurger, PurgeDeps
+    from engrams.forget.purge import PurgeDeps, PurgeExecutor
 
     deps = PurgeDeps(
         store=store,
@@ -360,4 +360,4 @@ def _repeat_purge(
         drop_cached=lambda *_: None,
         home=home,
     )
-    MemoryPurger(deps).execute(order)
+    PurgeExecutor(deps).execute(order)

@@ -12,10 +12,9 @@ import pytest
 import engrams
 from engrams import MemoryEngine, Turn
 from engrams.core import Kind, Status
+from engrams.forget import purge, purge_plan
 from engrams.ports import ChatAnswer, ChatRequest, PurgeOrder
 from engrams.session import finaliser
-from engrams.upkeep import memory_purge
-from engrams.write import purge_plan
 
 ANN = ("user", "ann")
 SECRET = "zanzibar"
@@ -101,7 +100,7 @@ def test_an_account_written_between_plan_and_erasure_goes_too(
     one, other = engines
     after(
         monkeypatch,
-        memory_purge,
+        purge,
         "plan_purge",
         lambda: other.sessions.end("s", scope=ANN, wait=True),
     )
@@ -161,6 +160,6 @@ def test_a_proof_fails_while_others_go_on_deriving(
         id = one.add("I live in Zanzibar", scope=ANN).id
         real = purge_plan.plan_late
         found = PurgeOrder(engrams.Scope(ANN), ("unknown",), {})
-        monkeypatch.setattr(memory_purge, "plan_late", lambda *some: real(*some) or found)
+        monkeypatch.setattr(purge, "plan_late", lambda *some: real(*some) or found)
         report = one.purge(id, scope=ANN)
         assert report.remaining["derived"] == 1 and not report.proven

@@ -44,6 +44,9 @@ CORRECTED = "corrected"
 IMPORTED = "import"
 """The metadata of a memory that came from a file: the id of its import."""
 
+EVICTED = "evicted"
+"""The metadata of a memory that the cap of a conversation put away: nobody asked to forget it."""
+
 UNSAID = "unsaid"
 """The metadata of a fact whose source was edited and no longer says it; repeating it there restores
 the fact.
@@ -78,6 +81,20 @@ class Kind(StrEnum):
     SUMMARY = "summary"
     NOTE = "note"
     GAP = "gap"
+
+
+MESSAGE_KINDS = (Kind.NOTE, Kind.TURN, Kind.EXCHANGE)
+"""Kinds of records that hold what somebody said or wrote, word by word."""
+
+STATEMENT_KINDS = (
+    Kind.FACT,
+    Kind.PREFERENCE,
+    Kind.PROCEDURE,
+    Kind.CORRECTION,
+    Kind.NEGATIVE,
+    Kind.RULE,
+)
+"""Kinds of records that state one thing, and quote the messages that said it."""
 
 
 class Layer(StrEnum):

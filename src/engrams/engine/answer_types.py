@@ -4,10 +4,10 @@ Records, hits, contexts and receipts are in ``engrams.types``; these belong to p
 reaches only through the engine.
 """
 
+from engrams.forget.purge_candidates import PurgeCandidate
+from engrams.forget.source_effects import SourceChangeReport
 from engrams.upkeep.garden.rule_jobs import PlannedGardenStep, StatementConflict
 from engrams.upkeep.garden.state import GardenCycleReport
-from engrams.write.purge_plan import PurgeCandidate
-from engrams.write.source_changes import SourceChangeReport
 
 __all__ = [
     "GardenCycleReport",

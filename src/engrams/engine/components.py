@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,12 +49,15 @@ from engrams.read.request import ReadDeps, ReadRequest, check_count
 from engrams.session.delivery import ContextDeliverer
 from engrams.settings import Settings
 from engrams.upkeep.helper_processes import HelperProcesses
-from engrams.upkeep.job_worker import Handler, JobWorkerPool
+from engrams.upkeep.job_worker import Handler, JobWorkerPool, keep_lease
 from engrams.upkeep.planned_fact_start import begin_planned
 from engrams.upkeep.usage_learning import MemoryUsageTracker
 from engrams.upkeep.vector_backfill import VectorBackfillJobHandler
 
 if TYPE_CHECKING:
+    from engrams.forget.edits import MemoryEditor
+    from engrams.forget.forgetting import MemoryForgetter
+    from engrams.forget.purge import MemoryPurger
     from engrams.ports.candidate_search import Floats
     from engrams.session.extraction_queue import ExtractionQueue
     from engrams.session.finaliser import SessionFinaliser
@@ -70,7 +73,6 @@ if TYPE_CHECKING:
     from engrams.upkeep.fact_review import FactReviewer
     from engrams.upkeep.garden.garden import MemoryGarden
     from engrams.upkeep.link_service import LinkService
-    from engrams.upkeep.memory_purge import MemoryPurger
     from engrams.upkeep.tiers import MemoryTiers
     from engrams.upkeep.topics import MemoryTopics
     from engrams.write.fingerprints import InjectedContextFingerprints
@@ -224,9 +226,38 @@ class EngineComponents:
         if self._has_working:
             self.working.drop(owner, ids)
 
+    # ----------------------------------------------------------------------------------------------
+    # forgetting
+
     @cached_property
-    def purge(self) -> MemoryPurger:
-        from engrams.upkeep.memory_purge import MemoryPurger, PurgeDeps
+    def editor(self) -> MemoryEditor:
+        from engrams.forget.edits import MemoryEditor
+
+        deps = self.deps
+        return MemoryEditor(
+            deps.store,
+            deps.embedder,
+            deps.clock,
+            deps.settings,
+            has_model=deps.chat is not None,
+        )
+
+    @cached_property
+    def forgetter(self) -> MemoryForgetter:
+        from engrams.forget.forgetting import ForgetDeps, MemoryForgetter
+
+        return MemoryForgetter(
+            ForgetDeps(
+                store=self.deps.store,
+                clock=self.deps.clock,
+                min_words=self.deps.settings.write.min_words,
+                drop_cached=self.drop_from_tiers,
+            )
+        )
+
+    @cached_property
+    def purger(self) -> MemoryPurger:
+        from engrams.forget.purge import MemoryPurger, PurgeDeps
 
         deps = self.deps
         return MemoryPurger(
@@ -236,7 +267,9 @@ class EngineComponents:
                 clock=deps.clock,
                 drop_cached=self._drop_purged,
                 home=deps.home,
-            )
+            ),
+            deps.settings.write.min_words,
+            partial(keep_lease, deps.store, deps.clock),
         )
 
     def _drop_purged(self, owner: Scope, ids: Sequence[str]) -> None:
@@ -496,7 +529,7 @@ class EngineComponents:
         """Map job kinds to handlers, loaded by their first job."""
         return {
             EMBED: self._backfill.run,
-            PURGE: lambda job: self.purge.run(job),  # noqa: PLW0108 - created by its first job
+            PURGE: lambda job: self.purger.run(job),  # noqa: PLW0108 - created by its first job
             EXTRACT: lambda job: self.digest.run(job),  # noqa: PLW0108 - created by its first job
             BEGIN: lambda job: begin_planned(job, self.deps.store, self.deps.clock),
             CHANGES: lambda job: self.changes.run(job),  # noqa: PLW0108 - created by its first job

@@ -29,13 +29,11 @@ from engrams.engine.inspector import MemoryInspector, Place
 from engrams.errors import ClosedError, RefusedError
 from engrams.ports import (
     Closable,
-    JobSpec,
     MemoryFiles,
     PurgeReport,
     RecordPage,
     SkillRecordSource,
     Store,
-    WriteBatch,
 )
 from engrams.read import search_pipeline
 from engrams.read.cues import extract_turn_query
@@ -50,9 +48,10 @@ from engrams.read.request import (
 )
 from engrams.session.chat_answers import AnsweredChat, answer_chat
 from engrams.upkeep.job_worker import JobWorkerPool
-from engrams.write import manual_edits, source_changes
 
 if TYPE_CHECKING:
+    from engrams.forget.purge_candidates import PurgeCandidate
+    from engrams.forget.source_effects import ChangeAction, SourceChangeReport
     from engrams.session.commands import MemoryCommandHandler
     from engrams.session.extraction_queue import ExtractionQueue
     from engrams.session.registry import SessionRegistry
@@ -66,7 +65,6 @@ if TYPE_CHECKING:
     from engrams.upkeep.link_service import LinkService
     from engrams.upkeep.tiers import MemoryTiers
     from engrams.upkeep.topics import MemoryTopics
-    from engrams.write.purge_plan import PurgeCandidate
 
 Progress: TypeAlias = Callable[[int, int], None]
 
@@ -157,19 +155,14 @@ class MemoryEngine:
         """
         record = self.inspect.get_editable(id, scope)
         parts = self._open()
-        values = manual_edits.validate_fields(
-            record, dict(fields or {}) if text is None else {**(fields or {}), "text": text}
-        )
-        done = parts.ingest.edit(
-            record,
-            values,
-            reason,
-            expect,
-            parts.runner.make_lease() if parts.digest.inline else None,
-        )
-        parts.drop_from_tiers(record.scope.owner, done.changed[1:])
-        if done.job is not None:
-            parts.runner.run_leased(done.job, partial(parts.digest.learn, done.job, (done.record,)))
+        values = dict(fields or {})
+        if text is not None:
+            values["text"] = text
+        lease = parts.runner.make_lease() if parts.digest.inline else None
+        edit = parts.editor.edit(record, values, reason, expect=expect, lease=lease)
+        parts.drop_from_tiers(record.scope.owner, edit.changed_ids[1:])
+        if edit.job is not None:
+            parts.runner.run_leased(edit.job, partial(parts.digest.learn, edit.job, (edit.record,)))
         parts.runner.wake()
         return self.get(record.id, scope=scope)
 
@@ -181,13 +174,13 @@ class MemoryEngine:
         record = self.inspect.get_editable(id, scope)
         if record.status is Status.PURGED:
             raise RefusedError("It is purged already.")
-        self._put_away([record], record.scope.owner, reason)
+        self._open().forgetter.forget([record], record.scope.owner, reason)
         return self.get(record.id, scope=scope)
 
     def restore(self, id: str, *, scope: Place) -> Record:
         """Undo ``forget``, archiving or, for good, the mark of being outdated."""
         record = self.inspect.get_editable(id, scope)
-        self._store.commit(source_changes.build_restoration(record, self._store, self._clock()))
+        self._open().forgetter.restore(record)
         return self.get(record.id, scope=scope)
 
     def purge(
@@ -199,40 +192,35 @@ class MemoryEngine:
         ``git``: also from the files' history. ``proven``: a second look at every file found
         nothing. ``later``: forgotten at once, purged by a job, without a report or git.
         """
-        some = self.inspect.list_editable(ids, scope)
+        records = self.inspect.list_editable(ids, scope)
         parts = self._open()
         owner = Scope.of(scope).owner
-        words = self.settings.write.min_words
-        if later:
-            self._put_away(
-                [one for one in some if one.status is not Status.PURGED],
-                owner,
-                "",
-                parts.purge.make_job(some, owner, words),
-            )
-            parts.runner.wake()
-        return PurgeReport({}, {}) if later else parts.purge.purge(some, owner, words, git)
+        if not later:
+            return parts.purger.purge(records, owner, git=git)
+        parts.forgetter.forget(
+            [record for record in records if record.status is not Status.PURGED],
+            owner,
+            jobs=[parts.purger.make_job(records, owner)],
+        )
+        parts.runner.wake()
+        return PurgeReport({}, {})
 
     def find_about(self, about: str, *, scope: Place) -> tuple[PurgeCandidate, ...]:
         """Find memories about somebody or something, to choose what to purge.
 
         First those that mention it or are stated of it (``certain``), then what a search finds.
         """
-        from engrams.write.purge_plan import find_candidates
+        from engrams.forget.purge_candidates import find_candidates
 
-        found = [hit.record for hit in self.explain(about, scope=scope).hits]
+        hits = [hit.record for hit in self.explain(about, scope=scope).hits]
         return find_candidates(
-            about, Scope.of(scope), self._store, found, self.settings.write.min_words
+            about, Scope.of(scope), self._store, hits, self.settings.write.min_words
         )
 
-    def preview(
-        self, ids: Sequence[str], action: source_changes.ChangeAction, scope: Place
-    ) -> source_changes.SourceChangeReport:
+    def preview(self, ids: Sequence[str], action: ChangeAction, scope: Place) -> SourceChangeReport:
         """Report what edit, forget or purge reaches; nothing is changed."""
-        some = self.inspect.list_editable(ids, scope)
-        return source_changes.preview_change(
-            some, action, self._store, self.settings.write.min_words
-        )
+        records = self.inspect.list_editable(ids, scope)
+        return self._open().forgetter.preview(records, action)
 
     def search(
         self,
@@ -640,15 +628,6 @@ class MemoryEngine:
     def now(self) -> datetime:
         """The engine's time."""
         return self._clock()
-
-    def _put_away(
-        self, records: Sequence[Record], owner: Scope, reason: str, *jobs: JobSpec
-    ) -> None:
-        asked = WriteBatch("", reason, self._clock(), jobs=jobs)
-        words = self.settings.write.min_words
-        self._components.drop_from_tiers(
-            owner, source_changes.forget_records(records, self._store, asked, words)
-        )
 
     def _open(self) -> EngineComponents:
         if self._closed:

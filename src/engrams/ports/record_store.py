@@ -243,6 +243,11 @@ class ScopeReach:
     scopes: tuple[Scope, ...]
     tree: bool = False
 
+    @classmethod
+    def of_owner(cls, owner: Scope) -> ScopeReach:
+        """Reach every scope of one owner."""
+        return cls(owner, (owner,), tree=True)
+
 
 @dataclass(frozen=True, slots=True)
 class RecordQuery:

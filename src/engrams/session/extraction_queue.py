@@ -15,8 +15,9 @@ from engrams.core import Kind, Receipt, Scope, ScopeInput, Turn
 from engrams.errors import BudgetError, ClosedError, InputError
 from engrams.extract.feedback_signals import detect_signals
 from engrams.ports import EXTRACT, Clock, Job, JobQueue, JobSpec
-from engrams.session.turn_ingest import TurnIngester, make_update_key
+from engrams.session.turn_ingest import TurnIngester
 from engrams.settings import JobSettings
+from engrams.write.extraction_jobs import make_update_key
 
 _MOST = 10_000
 _MOMENT = 0.01

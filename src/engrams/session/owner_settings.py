@@ -9,6 +9,7 @@ from weakref import WeakValueDictionary
 
 from engrams.core import Kind, Receipt, Record, Scope, content_hash
 from engrams.errors import ConflictError
+from engrams.forget.forgetting import build_forget
 from engrams.frozen_data import dataclass
 from engrams.ports import (
     PREFERENCES,
@@ -21,7 +22,6 @@ from engrams.ports import (
     WriteBatch,
 )
 from engrams.settings import Settings
-from engrams.write.manual_edits import build_forget
 
 RULE_KINDS = (Kind.RULE, Kind.NEGATIVE, Kind.PROCEDURE)
 """Kinds that are recalled even where facts are not."""

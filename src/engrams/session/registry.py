@@ -25,9 +25,10 @@ from engrams.session.lifecycle import (
 )
 from engrams.session.owner_settings import OwnerSettings, OwnerSettingsStore
 from engrams.session.response_threads import ResponseThreadLog
-from engrams.session.turn_ingest import MINE, SessionKey, TurnIngester, make_update_key
+from engrams.session.turn_ingest import MINE, SessionKey, TurnIngester
 from engrams.settings import Settings
 from engrams.write import privacy_modes
+from engrams.write.extraction_jobs import make_update_key
 from engrams.write.privacy_modes import IncognitoSessions, PrivacyMode
 
 Place: TypeAlias = ScopeInput

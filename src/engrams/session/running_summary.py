@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 from engrams import prompts
 from engrams.core import (
+    EVICTED,
     LAYER_OF,
     RUNNING,
     Evidence,
@@ -48,7 +49,6 @@ from engrams.ports import ChatMessage as Prompted
 from engrams.session import message_window
 from engrams.session.message_window import Message, count_tokens, keep_end, keep_start, text_of
 from engrams.settings import SummarySettings
-from engrams.write.manual_edits import EVICTED
 from engrams.write.source_checks import check_sources
 
 Running: TypeAlias = Literal["window", "rolling"]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from engrams.core import (
     UNSEARCHED,
@@ -19,12 +19,9 @@ from engrams.core import (
     StageDecision,
     Status,
     Turn,
-    Vector,
-    clean_text,
 )
 from engrams.errors import EngramsError, RefusedError
 from engrams.extract.command_parser import asks_to_forget
-from engrams.extract.feedback_signals import detect_signals
 from engrams.extract.inferred_tags import infer_tags
 from engrams.frozen_data import dataclass
 from engrams.ports import (
@@ -44,16 +41,13 @@ from engrams.ports import (
 from engrams.read.retrieve import asks_only
 from engrams.session.working_tier import OFFLINE_CHANNELS, TierWriteResult, WorkingTier
 from engrams.settings import Settings
-from engrams.text.prose import strip_code
-from engrams.write import manual_edits
 from engrams.write.dependencies import WriteDeps
-from engrams.write.edit_cascade import cascade_changes, restate_slot
-from engrams.write.extraction_timing import GATHERS, NEVER
+from engrams.write.extraction_jobs import ExtractionJobPlanner, find_leased_job
 from engrams.write.fingerprints import InjectedContextFingerprints
 from engrams.write.ignored_files import read_rooted_rules
 from engrams.write.privacy_modes import IncognitoSessions
 from engrams.write.save_requests import NoSaveRequestLog
-from engrams.write.turn_conversion import TurnIngestRecords, clean_secrets, journal_turns
+from engrams.write.turn_conversion import TurnIngestRecords, journal_turns
 
 if TYPE_CHECKING:
     from engrams.write.write_pipeline import ExtractionBatch, ExtractionResult, HeardAhead
@@ -88,20 +82,6 @@ class TurnIngestResult:
     learned: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class RecordEditResult:
-    """Record as edited, ids of all that changed, and the leased job."""
-
-    record: Record
-    changed: tuple[str, ...]
-    job: Job | None = None
-
-
-def make_update_key(scope: Scope, session: str) -> str:
-    """Return the key of a conversation's extraction job."""
-    return f"{scope.key}|{session}"
-
-
 class TurnIngester:
     """Writer of turns as records; no model calls except an inline embedder."""
 
@@ -127,7 +107,7 @@ class TurnIngester:
         self._embedder = embedder
         self._clock = clock
         self._settings = settings
-        self._model = model and settings.write.extract in ("auto", "llm")
+        self._extraction_jobs = ExtractionJobPlanner(settings, clock, has_model=model)
         self._working = working
         self._quota = StorageUse(settings.quota.records, settings.quota.bytes)
         self._injected = injected or InjectedContextFingerprints()
@@ -271,7 +251,7 @@ class TurnIngester:
             return TurnIngestResult(
                 tuple(learned.complete(one, EXTRACT) for one in receipts), learned=True
             )
-        job = _find_leased(jobs, made, now)
+        job = find_leased_job(jobs, made, now)
         if job is None:
             return TurnIngestResult(receipts)
         return TurnIngestResult(receipts, job, records, None if ahead is None else ahead.found)
@@ -306,66 +286,6 @@ class TurnIngester:
             if self._working is None
             else self._working.commit(batch, scope)
         )
-
-    def edit(
-        self,
-        record: Record,
-        given: dict[str, Any],
-        reason: str,
-        expect: int | None,
-        lease: JobLease | None,
-    ) -> RecordEditResult:
-        """Change a record in one write, with all that follows for others.
-
-        Of a message whose text changes: facts that it no longer says end, and a job learns from
-        what it says now.
-        """
-        now = self._clock()
-        words = self._settings.write.min_words
-        values, vectors = self.prepare_edit(record, given)
-        batch = manual_edits.build_edit(record, values, vectors, now, reason, expect)
-        edited = replace(record, **values)
-        if edited.text != record.text:
-            followed = (*batch.changes, *cascade_changes(record, values, self._store, now, words))
-            batch = replace(batch, changes=followed, jobs=self._make_edit_jobs(edited, lease))
-        done = self._store.commit(replace(batch, quota=self._quota))
-        job = _find_leased(batch.jobs, done.jobs, now)
-        return RecordEditResult(edited, tuple(change.id for change in batch.changes), job)
-
-    def _make_edit_jobs(self, record: Record, lease: JobLease | None) -> tuple[JobSpec, ...]:
-        section = self._settings.write
-        said = record.kind is Kind.NOTE or (
-            record.kind in (Kind.TURN, Kind.EXCHANGE) and record.role in section.roles
-        )
-        learns = said and section.extract != "off" and UNSEARCHED not in record.meta
-        return (
-            (self._make_extract_job([record], [record.id], record.scope, lease, 0.0),)
-            if learns
-            else ()
-        )
-
-    def prepare_edit(
-        self, record: Record, fields: dict[str, Any]
-    ) -> tuple[dict[str, Any], tuple[Vector, ...]]:
-        """Clean an edit's fields, and embed the record where its text changes.
-
-        RefusedError: the new text holds a secret.
-        """
-        for name in ("text", "caption", "summary"):
-            if fields.get(name):
-                fields = {
-                    **fields,
-                    name: self._clean_text(
-                        clean_text(fields[name], self._settings.limits.text_bytes)
-                    ),
-                }
-        if "text" in fields and not {"subject", "object", "predicate"} & set(fields):
-            fields = {**fields, **restate_slot(record, fields["text"])}
-        card = self._embedder.card
-        if not {"text", "caption"} & set(fields) or not card.inline or not card.dimension:
-            return fields, ()
-        row = self._embedder.embed([strip_code(replace(record, **fields).search_text)])[0]
-        return fields, (Vector(record.id, card.id, card.dimension, row.tobytes()),)
 
     def _log_questions(self, journaled: TurnIngestRecords, channel: str) -> TurnIngestRecords:
         """Archive a user's messages that only ask the assistant.
@@ -436,15 +356,6 @@ class TurnIngester:
             while len(self._spoken) > MINE:
                 self._spoken.popitem(last=False)
 
-    def _clean_text(self, text: str) -> str:
-        kept, decisions = clean_secrets(text, self._settings.write)
-        if any(decision.verdict == "refused" for decision in decisions):
-            raise RefusedError(
-                "Not stored: it holds a secret.",
-                hint="Take it out, or set `write.secrets` to redact.",
-            )
-        return kept
-
     def _make_jobs(
         self, puts: Sequence[NewRecord], scope: Scope, lease: JobLease | None, quiet: float | None
     ) -> tuple[JobSpec, ...]:
@@ -458,70 +369,13 @@ class TurnIngester:
         ]
         if learn and section.extract != "off":
             jobs.append(
-                replace(self._make_extract_job(records, learn, scope, lease, quiet), calm=True)
+                replace(self._extraction_jobs.plan(records, learn, scope, lease, quiet), calm=True)
             )
         if self._embedder.card.dimension and any(put.vector is None for put in puts):
             jobs.append(
                 JobSpec(EMBED, self._embedder.card.id, attempts=self._settings.jobs.max_attempts)
             )
         return tuple(jobs)
-
-    def _make_extract_job(
-        self,
-        records: Sequence[Record],
-        learn: list[str],
-        scope: Scope,
-        lease: JobLease | None,
-        quiet: float | None,
-    ) -> JobSpec:
-        """Build the extraction job; ``sessions.trigger`` decides when it runs."""
-        section = self._settings.write
-        tries = self._settings.jobs.max_attempts
-        trigger = self._settings.sessions.trigger
-        payload: dict[str, Any] = {"scope": scope.key, "items": learn}
-        key = make_update_key(scope, records[0].session)
-        now = self._clock()
-        if (
-            trigger in GATHERS
-            and quiet is None
-            and records[0].session
-            and all(record.kind is not Kind.NOTE for record in records)
-        ):
-            # The job itself checks whether it is due: it sees all gathered turns, of every process,
-            # also after a crash.
-            return JobSpec(
-                EXTRACT,
-                key,
-                {**payload, "trigger": trigger},
-                now if trigger == "batch" else now + NEVER,
-                attempts=tries,
-            )
-        # A model extracts from a whole conversation; rules from each write, so their jobs are never
-        # merged.
-        alone = f"{scope.key}|{learn[0]}"
-        if lease is not None:
-            return JobSpec(EXTRACT, alone, payload, attempts=tries, lease=lease)
-        found_signals = detect_signals(record.text for record in records) if self._model else ()
-        payload |= {"signals": list(found_signals)} if found_signals else {}
-        if trigger == "quiet" or (self._model and (trigger != "turn" or quiet is not None)):
-            later = now + timedelta(seconds=section.debounce_seconds if quiet is None else quiet)
-            return JobSpec(
-                kind=EXTRACT,
-                key=key,
-                payload=payload,
-                due=later,
-                priority=int(bool(found_signals)),
-                debounce=True,
-                attempts=tries,
-            )
-        return JobSpec(
-            kind=EXTRACT,
-            key=key if self._model else alone,
-            payload=payload,
-            due=None,
-            priority=int(bool(found_signals)),
-            attempts=tries,
-        )
 
     def _complete_receipt(
         self, receipt: Receipt, entered: TierWriteResult, waiting: tuple[str, ...]
@@ -545,27 +399,6 @@ def _hide_request(record: Record) -> Record:
     """Keep a request to forget out of searches."""
     asked = record.kind is Kind.TURN and record.role == "user" and asks_to_forget(record.text)
     return replace(record, meta={**record.meta, UNSEARCHED: True}) if asked else record
-
-
-def _find_leased(specs: Sequence[JobSpec], names: Sequence[str], now: datetime) -> Job | None:
-    """Return the job that its caller runs at once, if any."""
-    for spec, name in zip(specs, names, strict=True):
-        if spec.lease is not None and name:
-            return Job(
-                id=name,
-                kind=spec.kind,
-                key=spec.key,
-                payload=spec.payload,
-                state="running",
-                attempt=1,
-                due=now,
-                priority=0,
-                error="",
-                lease=spec.lease.token,
-                lease_until=spec.lease.until,
-                created_at=now,
-            )
-    return None
 
 
 def _make_refusal(receipt: Receipt) -> RefusedError:

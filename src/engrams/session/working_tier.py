@@ -40,8 +40,8 @@ from engrams.session.ring_buffer import HotMemoryCache, RingBuffer, WorkingTierI
 from engrams.settings import Settings
 from engrams.text.measures import word_count
 from engrams.text.terms import is_unspaced
-from engrams.write.manual_edits import evict_turn
 from engrams.write.reconcile import has_distinct_detail
+from engrams.write.turn_eviction import evict_turn
 
 if TYPE_CHECKING:
     from engrams.ports.candidate_search import Floats

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 from engrams.core import IMPORTED, ImportOptions, Record, Scope, ScopeInput, Status
 from engrams.core.clock import new_id
 from engrams.errors import ConflictError, InputError, NotFoundError
+from engrams.forget.restoring import ENDING, build_former
 from engrams.frozen_data import dataclass
 from engrams.ports import (
     IMPORTS,
@@ -23,7 +24,6 @@ from engrams.ports import (
     WriteBatch,
 )
 from engrams.transfer.import_export import ImportCounts, ImportTarget, Progress, load, restored_ids
-from engrams.write.manual_edits import ENDING, build_former
 
 PurgeFunction: TypeAlias = Callable[[Sequence[str], Scope, bool], PurgeReport]
 

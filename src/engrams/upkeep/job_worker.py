@@ -8,7 +8,7 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from datetime import timedelta
 from functools import partial
 from typing import TypeVar
@@ -105,6 +105,13 @@ class JobLeaseRenewer:
             except EngramsError as problem:
                 # Disk full or busy: the next beat tries again, well before the lease ends.
                 _log.warning("lease of a job: %s", problem.message)
+
+
+@contextmanager
+def keep_lease(jobs: JobQueue, clock: Clock, token: str, seconds: float) -> Iterator[None]:
+    """Keep one job's lease renewed while this block runs, by a thread of its own."""
+    with closing(JobLeaseRenewer(jobs, clock, seconds)) as leases, leases.hold(token):
+        yield
 
 
 class OwnerWorkerShares:

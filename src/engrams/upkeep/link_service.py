@@ -19,11 +19,13 @@ from engrams.core import (
     drop_faults,
 )
 from engrams.errors import InputError, RefusedError
+from engrams.forget.dependents import GOING_ON
+from engrams.forget.edit_fields import require_short_tags
+from engrams.forget.edits import diff_tag_edges
 from engrams.ports import Clock, Condition, MemoryReader, RecordChange, Store, Where, WriteBatch
 from engrams.read.link_expansion import cascade_scores
 from engrams.read.request import visible_scopes
 from engrams.settings import LinkExpansionSettings
-from engrams.write.manual_edits import GOING_ON, diff_tag_edges, require_short_tags
 from engrams.write.related_statements import durable_scope
 
 Mode = Literal["recent", "semantic", "cascade"]

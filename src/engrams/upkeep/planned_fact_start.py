@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from engrams.core import Record, Scope, Status
+from engrams.forget.dependents import GOING_ON
 from engrams.ports import BEGIN, ENDS, Clock, Job, RecordChange, Store, WriteBatch
-from engrams.write.manual_edits import GOING_ON
 
 
 def begin_planned(job: Job, store: Store, clock: Clock) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 from engrams.core import Json, Record, Scope, Vector
 from engrams.errors import StoreError
 from engrams.frozen_data import dataclass
-from engrams.ports import Clock, JobSpec, RecordChange, Store, WriteBatch
+from engrams.ports import Clock, JobSpec, RecordChange, Store
 from engrams.settings import VaultSettings
 from engrams.vault.backup import BackupPaths
 from engrams.vault.files.folder_access import (
@@ -30,7 +30,7 @@ Prepare: TypeAlias = Callable[[Record, dict[str, Any]], tuple[dict[str, Any], tu
 
 Follow: TypeAlias = Callable[[Sequence[Record]], tuple[JobSpec, ...]]
 Ripple: TypeAlias = Callable[[Record, Mapping[str, Any]], tuple[RecordChange, ...]]
-Forget: TypeAlias = Callable[[Sequence[Record], WriteBatch], object]
+Forget: TypeAlias = Callable[[Sequence[Record], str, str], object]
 
 MARK = ".engrams/vault"
 FORMAT = 1
@@ -42,8 +42,8 @@ class VaultEditCallbacks:
     """Engine functions that check and apply edits made by hand.
 
     ``find_jobs``: the jobs that texts written by hand call for. ``find_ripples``: what new values
-    of a record change in others. ``forget``: forgets memories, with all that follows; the batch
-    says who wants it, why and when. ``embed``: the job that gives vectors to what has none (None:
+    of a record change in others. ``forget``: forgets memories, with all that follows; gets them,
+    the actor and the reason. ``embed``: the job that gives vectors to what has none (None:
     it has them at once). ``lease``: seconds a job may be silent.
     """
 

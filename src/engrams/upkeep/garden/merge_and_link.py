@@ -10,6 +10,7 @@ import numpy as np
 
 from engrams.core import ABSORBED, Edge, EdgeType, Record, Status
 from engrams.extract.predicate_slots import canonical_predicate
+from engrams.forget.edits import diff_tag_edges
 from engrams.ports import EmbedderCard
 from engrams.text.normalize import fold
 from engrams.text.terms import terms
@@ -20,7 +21,6 @@ from engrams.upkeep.garden.rule_jobs import (
     order_pair,
     preview_texts,
 )
-from engrams.write.manual_edits import diff_tag_edges
 from engrams.write.reconcile import (
     has_distinct_detail,
     is_affirmative,

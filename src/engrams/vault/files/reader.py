@@ -578,7 +578,7 @@ class VaultFileImporter:
                     for record in records
                     if record.status not in (Status.FORGOTTEN, Status.PURGED)
                 ]
-                parts.rules.forget(known, WriteBatch(cause.actor, cause.reason, parts.clock()))
+                parts.rules.forget(known, cause.actor, cause.reason)
                 self._report.forgotten += len(known)
                 some = [rows_by_id[owner, record.id] for record in records]
                 notes = [

@@ -1,0 +1,171 @@
+"""Records that share the fate of another one: those derived from it alone, or holding its words.
+
+``find_dependents`` finds what goes with a record, ``find_returning`` what comes back with it, and
+``build_release`` frees the records that it had replaced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from engrams.core import (
+    ABSORBED,
+    MERGED,
+    RUNNING,
+    STATEMENT_KINDS,
+    Kind,
+    Record,
+    Status,
+)
+from engrams.ports import ENDS, RecordChange, RecordQuery, RecordStore, ScopeReach, WriteBatch
+
+GOING_ON = {"valid_to": None, "ended_at": None, "superseded_by": ""}
+"""Fields of a statement that does not end after all."""
+WENT_WITH = "went_with"
+"""Metadata key of a message forgotten with a statement; its value is the statement's id."""
+GONE_STATUSES = (Status.FORGOTTEN, Status.PURGED)
+RELEASED = "what replaced it is gone"
+"""Reason in the history of a record that is current again."""
+_LIMIT = 1000
+"""Records derived from one record that go with it, at most."""
+
+
+def find_dependents(
+    record: Record, store: RecordStore, *, with_halves: bool = True
+) -> tuple[Record, ...]:
+    """Find the records that quote only this one, or repeat its words.
+
+    ``with_halves``: if the record is an exchange, also its two messages, and the records derived
+    from each of them alone.
+    """
+    owner = record.scope.owner
+    quoting = _find_quoting(record, store)
+    dependents = [
+        *_select_quoting_only(record, quoting),
+        *(other for other in quoting if _is_exchange(other)),
+    ]
+    if with_halves and _is_exchange(record):
+        for half in store.get(owner, [item.source for item in record.evidence]):
+            dependents += [half, *_select_quoting_only(half, _find_quoting(half, store))]
+    dependents += _find_candidates(record, store)
+    absorbed_ids = [
+        absorbed_id
+        for dependent in (record, *dependents)
+        for absorbed_id in dependent.meta.get(ABSORBED, ())
+    ]
+    dependents += store.get(owner, absorbed_ids)
+    dependents += _find_accounts([record, *dependents], store)
+    return tuple({other.id: other for other in dependents if other.id != record.id}.values())
+
+
+def find_returning(record: Record, store: RecordStore) -> tuple[Record, ...]:
+    """Find the records that return with a restored one.
+
+    A record that also repeats a memory which stays forgotten stays forgotten with that one, such as
+    the episode of a session.
+    """
+    dependents = find_dependents(record, store)
+    returning_ids = {record.id, *(other.id for other in dependents)}
+    quoted_ids = {item.source for other in dependents for item in other.evidence}
+    gone_ids = {
+        quoted.id
+        for quoted in store.get(record.scope.owner, sorted(quoted_ids - returning_ids))
+        if quoted.status in GONE_STATUSES and quoted.meta.get(WENT_WITH) != record.id
+    }
+    return tuple(
+        other for other in dependents if gone_ids.isdisjoint(item.source for item in other.evidence)
+    )
+
+
+def is_account(record: Record) -> bool:
+    """Return True for an episode, a running summary or a merged fact.
+
+    Their text mixes several sources, and nobody can take it apart again.
+    """
+    return record.kind is Kind.EPISODE or bool({RUNNING, MERGED} & record.meta.keys())
+
+
+def build_release(gone: Sequence[Record], store: RecordStore, now: datetime) -> WriteBatch:
+    """Build the batch that undoes what records that go did to others.
+
+    A fact that was merged into one of them is current again, and a fact that one of them planned to
+    end goes on.
+    """
+    gone_ids = {record.id for record in gone}
+    replacements = {
+        replaced_id: (record.id, key)
+        for record in gone
+        for key in (MERGED, ENDS)
+        for replaced_id in record.meta.get(key, ())
+        if replaced_id not in gone_ids
+    }
+    changes = list[RecordChange]()
+    for owner in {record.scope.owner for record in gone} if replacements else ():
+        for replaced in store.get(owner, list(replacements)):
+            replacement_id, key = replacements[replaced.id]
+            if replaced.superseded_by != replacement_id:
+                continue
+            fields = _release_fields(replaced, key)
+            if fields:
+                changes.append(RecordChange(owner, replaced.id, fields, "release", reason=RELEASED))
+    return WriteBatch("user", RELEASED, now, changes=tuple(changes))
+
+
+def _release_fields(record: Record, key: str) -> dict[str, Any]:
+    """Build the fields that undo a fact's merge or planned end."""
+    if key == ENDS:
+        return dict(GOING_ON) if record.status is Status.ACTIVE else {}
+    if record.status is Status.SUPERSEDED:
+        return {"status": Status.ACTIVE, "superseded_by": ""}
+    return {}
+
+
+def _find_accounts(quoted: Sequence[Record], store: RecordStore) -> tuple[Record, ...]:
+    """Find the summaries, episodes and merged facts made from these records."""
+    query = RecordQuery(
+        ScopeReach.of_owner(quoted[0].scope.owner),
+        statuses=tuple(Status),
+        sources=tuple(record.id for record in quoted),
+        limit=_LIMIT,
+    )
+    return tuple(filter(is_account, store.find(query).records))
+
+
+def _find_candidates(record: Record, store: RecordStore) -> tuple[Record, ...]:
+    """Find the held candidates that say the same: promoted later, they would bring it back."""
+    if record.kind not in STATEMENT_KINDS:
+        return ()
+    from engrams.write.candidate_promotion import find_matching
+
+    candidates = store.find(
+        RecordQuery(
+            ScopeReach.of_owner(record.scope.owner),
+            STATEMENT_KINDS,
+            (Status.CANDIDATE,),
+            limit=_LIMIT,
+        )
+    ).records
+    return find_matching(record, candidates)
+
+
+def _find_quoting(record: Record, store: RecordStore) -> tuple[Record, ...]:
+    return store.find(
+        RecordQuery(
+            ScopeReach.of_owner(record.scope.owner),
+            statuses=tuple(Status),
+            sources=(record.id,),
+            limit=_LIMIT,
+        )
+    ).records
+
+
+def _select_quoting_only(record: Record, quoting: Sequence[Record]) -> list[Record]:
+    """Select those that quote this record and no other."""
+    return [other for other in quoting if {item.source for item in other.evidence} == {record.id}]
+
+
+def _is_exchange(record: Record) -> bool:
+    """Return True for a question and its answer, stored as one record that quotes both."""
+    return record.kind is Kind.EXCHANGE and bool(record.evidence)

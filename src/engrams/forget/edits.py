@@ -1,0 +1,184 @@
+"""An edit of one memory: the new values, and everything that follows from them, in one write.
+
+``MemoryEditor.edit`` is what ``MemoryEngine.edit`` calls. ``prepare_fields`` alone serves the
+vault, whose files bring edits of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from engrams.core import (
+    MESSAGE_KINDS,
+    UNSEARCHED,
+    Edge,
+    EdgeType,
+    Kind,
+    Record,
+    Vector,
+    clean_text,
+)
+from engrams.errors import RefusedError
+from engrams.forget.cascade import cascade_changes
+from engrams.forget.edit_fields import restate_slot, validate_fields
+from engrams.frozen_data import dataclass
+from engrams.ports import (
+    Clock,
+    Embedder,
+    Job,
+    JobLease,
+    JobSpec,
+    RecordChange,
+    StorageUse,
+    Store,
+    WriteBatch,
+)
+from engrams.settings import Settings
+from engrams.text.prose import strip_code
+from engrams.write.extraction_jobs import ExtractionJobPlanner, find_leased_job
+from engrams.write.turn_conversion import clean_secrets
+
+
+@dataclass(frozen=True, slots=True)
+class RecordEditResult:
+    """A stored edit."""
+
+    record: Record
+    """The record with its new values."""
+    changed_ids: tuple[str, ...]
+    """Ids of all records that the edit changed; the edited one first."""
+    job: Job | None = None
+    """The extraction job that the caller has to run, where it gave a lease."""
+
+
+class MemoryEditor:
+    """Edits records, with all that follows for others. Calls no model but an inline embedder."""
+
+    def __init__(
+        self,
+        store: Store,
+        embedder: Embedder,
+        clock: Clock,
+        settings: Settings,
+        *,
+        has_model: bool = False,
+    ) -> None:
+        """Set up the editor. ``has_model``: a chat model extracts from edited messages."""
+        self._store = store
+        self._embedder = embedder
+        self._clock = clock
+        self._settings = settings
+        self._jobs = ExtractionJobPlanner(settings, clock, has_model=has_model)
+        self._quota = StorageUse(settings.quota.records, settings.quota.bytes)
+
+    def edit(
+        self,
+        record: Record,
+        values: Mapping[str, Any],
+        reason: str = "",
+        *,
+        expect: int | None = None,
+        lease: JobLease | None = None,
+    ) -> RecordEditResult:
+        """Change a record in one write, with all that follows for others.
+
+        If the text of a message changes, the facts that it no longer says end, and a job learns
+        from the new text. ``values``: new values by field name. ``expect``: the version that the
+        record must still have. ``lease``: of the caller, who runs the extraction job itself (None:
+        a worker runs it). InputError: a value does not fit. RefusedError: the record is purged, or
+        the text holds a secret. ConflictError: the version is no longer the expected one.
+        """
+        now = self._clock()
+        fields, vectors = self.prepare_fields(record, validate_fields(record, values))
+        edited = replace(record, **fields)
+        changes = [
+            RecordChange(
+                owner=record.scope.owner,
+                id=record.id,
+                fields=fields,
+                action="edit",
+                expect=expect,
+            )
+        ]
+        jobs: tuple[JobSpec, ...] = ()
+        if edited.text != record.text:
+            min_words = self._settings.write.min_words
+            changes += cascade_changes(record, fields, self._store, now, min_words)
+            jobs = self._plan_jobs(edited, lease)
+        new_edges, old_edges = diff_tag_edges(record, edited.tags)
+        result = self._store.commit(
+            WriteBatch(
+                actor="user",
+                reason=reason or "edited",
+                at=now,
+                changes=tuple(changes),
+                vectors=tuple((record.scope.owner, vector) for vector in vectors),
+                edges=new_edges,
+                unlink=old_edges,
+                jobs=jobs,
+                quota=self._quota,
+            )
+        )
+        return RecordEditResult(
+            record=edited,
+            changed_ids=tuple(change.id for change in changes),
+            job=find_leased_job(jobs, result.jobs, now),
+        )
+
+    def prepare_fields(
+        self, record: Record, fields: dict[str, Any]
+    ) -> tuple[dict[str, Any], tuple[Vector, ...]]:
+        """Clean the fields of an edit, and embed the record if its text changes.
+
+        A new text of a statement brings its subject, predicate and object along, unless the edit
+        sets them. RefusedError: the new text holds a secret.
+        """
+        for name in ("text", "caption", "summary"):
+            if fields.get(name):
+                fields = {**fields, name: self._clean_text(fields[name])}
+        if "text" in fields and not {"subject", "object", "predicate"} & set(fields):
+            fields = {**fields, **restate_slot(record, fields["text"])}
+        card = self._embedder.card
+        if not {"text", "caption"} & set(fields) or not card.inline or not card.dimension:
+            return fields, ()
+        row = self._embedder.embed([strip_code(replace(record, **fields).search_text)])[0]
+        return fields, (Vector(record.id, card.id, card.dimension, row.tobytes()),)
+
+    def _clean_text(self, text: str) -> str:
+        """Clean a text, and redact its secrets. RefusedError: the settings refuse secrets."""
+        text = clean_text(text, self._settings.limits.text_bytes)
+        redacted, decisions = clean_secrets(text, self._settings.write)
+        if any(decision.verdict == "refused" for decision in decisions):
+            raise RefusedError(
+                "Not stored: it holds a secret.",
+                hint="Take it out, or set `write.secrets` to redact.",
+            )
+        return redacted
+
+    def _plan_jobs(self, record: Record, lease: JobLease | None) -> tuple[JobSpec, ...]:
+        """Plan the extraction from an edited message; none for other records."""
+        section = self._settings.write
+        if section.extract == "off" or UNSEARCHED in record.meta:
+            return ()
+        if record.kind not in MESSAGE_KINDS:
+            return ()
+        if record.kind is not Kind.NOTE and record.role not in section.roles:
+            return ()
+        return (self._jobs.plan([record], [record.id], record.scope, lease, 0.0),)
+
+
+def diff_tag_edges(
+    record: Record, tags: Sequence[str]
+) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
+    """Return the tag edges to add and to remove for the new tags of a record."""
+
+    def make_edges(names: Sequence[str]) -> tuple[Edge, ...]:
+        return tuple(
+            Edge(record.scope.owner, record.id, f"tag:{name}", EdgeType.HAS_TAG) for name in names
+        )
+
+    return make_edges([tag for tag in tags if tag not in record.tags]), make_edges(
+        [tag for tag in record.tags if tag not in tags]
+    )

@@ -391,6 +391,19 @@ class Record:
         return content_hash(self.search_text)
 
 
+def asks_only(record: Record) -> bool:
+    """True for a user's own message that only asks the assistant."""
+    from engrams.text.questions import is_asking  # patterns that few reads and writes need
+
+    is_own_message = (
+        record.kind is Kind.TURN
+        and record.role == "user"
+        and not record.speaker
+        and not record.caption
+    )
+    return is_own_message and is_asking(record.text)
+
+
 def content_hash(text: str) -> str:
     """Hash a text, ignoring white space, case and Unicode form.
 

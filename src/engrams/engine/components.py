@@ -45,6 +45,7 @@ from engrams.ports import (
     is_skill,
 )
 from engrams.read import prompt_context, search_pipeline
+from engrams.read.hot_memories import HotMemories
 from engrams.read.request import ReadDeps, ReadRequest, check_count
 from engrams.session.delivery import ContextDeliverer
 from engrams.settings import Settings
@@ -58,7 +59,6 @@ if TYPE_CHECKING:
     from engrams.forget.edits import MemoryEditor
     from engrams.forget.forgetting import MemoryForgetter
     from engrams.forget.purge import MemoryPurger
-    from engrams.ports.candidate_search import Floats
     from engrams.session.extraction_queue import ExtractionQueue
     from engrams.session.finaliser import SessionFinaliser
     from engrams.session.registry import SessionRegistry
@@ -129,11 +129,9 @@ class EngineComponents:
             graph_settings=settings.graph,
             rerank_settings=settings.rerank,
             reranker=deps.reranker,
-            find_hot=self._find_hot if tiers else None,
             skills=deps.skills,
             query_chars=settings.limits.query_chars,
             states=store,
-            is_silent=self.privacy.is_silent if settings.enabled else lambda _scope, _session: True,
             hide_questions=settings.write.questions == "log",
         )
         self._backfill = VectorBackfillJobHandler(store, embedder, clock, settings.embed.batch_size)
@@ -151,11 +149,26 @@ class EngineComponents:
     # ----------------------------------------------------------------------------------------------
     # reading
 
+    def search(self, request: ReadRequest) -> SearchResult:
+        """Search, without counting use."""
+        return search_pipeline.search(self._with_session_state(request), self.read_deps)
+
+    def _with_session_state(self, request: ReadRequest) -> ReadRequest:
+        """Tell a read what only this process knows: private conversations and hot memories."""
+        settings = self.deps.settings
+        silent = not settings.enabled or self.privacy.is_silent(request.scope, request.session)
+        hot = None
+        if settings.tiers.enabled:
+            hot = (
+                self.working.copy_hot(request.scope)
+                if self._has_working
+                else HotMemories({}, settings.tiers.hot_cosine)
+            )
+        return replace(request, is_silent=silent, hot=hot)
+
     def search_by_text(self, query: str, scope: Scope, limit: int) -> SearchResult:
         """Search and count the use of what was found."""
-        found = search_pipeline.search(
-            ReadRequest(query, scope, self.deps.clock(), limit), self.read_deps
-        )
+        found = self.search(ReadRequest(query, scope, self.deps.clock(), limit))
         self.usage.note(found, scope)
         return found
 
@@ -165,8 +178,8 @@ class EngineComponents:
         Its use is counted, and it is fingerprinted so that its echo is not extracted again.
         """
         section = self.deps.settings.read
-        silent = self.read_deps.is_silent(request.scope, request.session)
-        if silent:
+        request = self._with_session_state(request)
+        if request.is_silent:
             total = 0
         elif tokens is None:
             total = section.context_tokens
@@ -410,9 +423,7 @@ class EngineComponents:
         from engrams.upkeep.calibration import ThresholdCalibrator
 
         def measure(text: str, owner: Scope) -> float:
-            return search_pipeline.search(
-                ReadRequest(text, owner, deps.clock(), 1), self.read_deps
-            ).nearness
+            return self.search(ReadRequest(text, owner, deps.clock(), 1)).nearness
 
         deps = self.deps
         return ThresholdCalibrator(
@@ -520,9 +531,7 @@ class EngineComponents:
         return moved.joined + moved.left + merged.merged
 
     def _find_ids(self, owner: Scope, query: str) -> list[str]:
-        found = search_pipeline.search(
-            ReadRequest(query, owner, self.deps.clock(), 20), self.read_deps
-        )
+        found = self.search(ReadRequest(query, owner, self.deps.clock(), 20))
         return [hit.record.id for hit in found.hits if not is_skill(hit.record.id)]
 
     def _make_handlers(self) -> dict[str, Handler]:
@@ -563,9 +572,6 @@ class EngineComponents:
 
     def _keep_recalled(self, scope: Scope, ids: Sequence[str]) -> None:
         self.working.keep_recalled(scope, ids)
-
-    def _find_hot(self, scope: Scope, vector: Floats | None) -> Mapping[str, float]:
-        return self.working.find_near(scope, vector) if self._has_working else {}
 
     @property
     def _has_working(self) -> bool:

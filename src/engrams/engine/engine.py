@@ -35,7 +35,6 @@ from engrams.ports import (
     SkillRecordSource,
     Store,
 )
-from engrams.read import search_pipeline
 from engrams.read.cues import extract_turn_query
 from engrams.read.request import (
     Filter,
@@ -264,9 +263,8 @@ class MemoryEngine:
             if limit is None
             else min(check_count(limit, "limit"), self.settings.limits.results)
         )
-        return search_pipeline.search(
-            parse_request(query, place, self._clock(), number, as_of, kinds, where, history),
-            parts.read_deps,
+        return parts.search(
+            parse_request(query, place, self._clock(), number, as_of, kinds, where, history)
         )
 
     def used(self, ids: str | Sequence[str], *, scope: Place, helpful: bool = True) -> None:

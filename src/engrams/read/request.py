@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from datetime import datetime
-from typing import TYPE_CHECKING, TypeAlias
+from difflib import get_close_matches
+from enum import StrEnum
+from typing import Any, SupportsIndex, TypeAlias, TypeVar
 
-from engrams.core import Kind, Record, Scope
-from engrams.core.clock import utc
+from engrams.core import Kind, Record, Scope, Status
+from engrams.core.clock import parse_time, utc
+from engrams.errors import InputError
 from engrams.frozen_data import dataclass
 from engrams.ports import (
     AsOf,
     CandidateSearch,
+    Condition,
     Embedder,
     LinkStore,
     OwnerStateStore,
@@ -23,22 +27,9 @@ from engrams.ports import (
     TokenCounter,
     Where,
 )
+from engrams.read.hot_memories import HotMemories
 from engrams.read.profile_cache import ProfileCache
 from engrams.settings import LinkExpansionSettings, ReadSettings, RerankSettings
-
-if TYPE_CHECKING:
-    from engrams.ports.candidate_search import Floats
-
-
-from collections.abc import Sequence
-from difflib import get_close_matches
-from enum import StrEnum
-from typing import Any, SupportsIndex, TypeVar
-
-from engrams.core import Status
-from engrams.core.clock import parse_time
-from engrams.errors import InputError
-from engrams.ports import Condition
 
 Filter: TypeAlias = "Where | Condition | Mapping[str, Any]"
 """Filter of a search or list: ``{"speaker": "Ann", "tags": "garden"}``, a ``Condition``, or several
@@ -65,9 +56,6 @@ _N = TypeVar("_N", bound=StrEnum)
 
 
 Moment: TypeAlias = datetime | AsOf | str | None
-FindHot: TypeAlias = "Callable[[Scope, Floats | None], Mapping[str, float]]"
-"""Lookup of hot memories near a query: id -> cosine."""
-IsSilent: TypeAlias = Callable[[Scope, str], bool]
 
 
 def to_where(value: Filter | None) -> Where | None:
@@ -193,6 +181,10 @@ class ReadRequest:
     catch_up: bool = False
     topic_changed: bool = False
     cut_ratio: float | None = None
+    is_silent: bool = False
+    """Memory is off for this conversation, and nothing is found."""
+    hot: HotMemories | None = None
+    """Memories that were recalled lately; None: that tier is off."""
 
     def __post_init__(self) -> None:
         """InputError: the query is no text, or the limit no count."""
@@ -222,13 +214,10 @@ class ReadDeps:
     graph_settings: LinkExpansionSettings
     rerank_settings: RerankSettings
     reranker: Reranker | None = None
-    find_hot: FindHot | None = None
     profiles: ProfileCache = field(default_factory=ProfileCache)
     skills: SkillRecordSource | None = None
     query_chars: int = 20_000
     states: OwnerStateStore | None = None
-    is_silent: IsSilent = lambda _scope, _session: False
-    """True: memory is off for this session, and nothing is found."""
     hide_questions: bool = False
     """Leave out an owner's own questions where tiers are searched; their exchanges are found."""
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from engrams.core import EdgeType, Hit, Kind, Record, Tier, Topic
+from engrams.core import EdgeType, Hit, Record, Tier, Topic
+from engrams.core.records import asks_only
 from engrams.ports import (
     CandidatePool,
     CandidateSearchQuery,
@@ -107,19 +108,6 @@ def join_pools(one: CandidatePool, other: CandidatePool) -> CandidatePool:
 
 def _restrict(seek: CandidateSearchQuery, *conditions: Condition) -> CandidateSearchQuery:
     return replace(seek, where=Where("and", (*([seek.where] if seek.where else []), *conditions)))
-
-
-def asks_only(record: Record) -> bool:
-    """True for a user's own message that only asks the assistant."""
-    from engrams.text.questions import is_asking  # patterns that only tiers and the write side need
-
-    own = (
-        record.kind is Kind.TURN
-        and record.role == "user"
-        and not record.speaker
-        and not record.caption
-    )
-    return own and is_asking(record.text)
 
 
 def _take_nearest(

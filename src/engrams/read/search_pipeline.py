@@ -128,9 +128,8 @@ def search(request: ReadRequest, deps: ReadDeps) -> SearchResult:
 
     Of a very long query its head and tail count. Nothing is found where memory is off.
     """
-    silent = deps.is_silent(request.scope, request.session)
     request, cut = cut_query(
-        replace(request, text="", limit=0) if silent else request, deps.query_chars
+        replace(request, text="", limit=0) if request.is_silent else request, deps.query_chars
     )
     stages = SearchStageTimer(deps.settings.budget_seconds)
     if request.limit <= 0 or not request.text.strip():
@@ -148,8 +147,8 @@ def search(request: ReadRequest, deps: ReadDeps) -> SearchResult:
         )
     prepared = prepare_query(request, deps)
     stages.record("query", len(prepared.seek.terms))
-    hot = {} if deps.find_hot is None else deps.find_hot(request.scope, prepared.seek.vector)
-    if deps.find_hot is not None:
+    hot = {} if request.hot is None else request.hot.find_near(prepared.seek.vector)
+    if request.hot is not None:
         stages.record("hot", len(hot))
     pool, routed = find_candidates(prepared.seek, request, deps, tuple(hot))
     if deps.skills is not None:

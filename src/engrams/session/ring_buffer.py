@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import replace
 from threading import Lock
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from engrams.core import Hit, Record
 from engrams.frozen_data import dataclass
+from engrams.read.hot_memories import HotMemories
 
 if TYPE_CHECKING:
     from engrams.ports.candidate_search import Floats
@@ -113,13 +113,13 @@ class RingBuffer:
 
 
 class HotMemoryCache:
-    """LRU cache of at most ``size`` hits with their vectors. Thread safe."""
+    """LRU cache of the vectors of at most ``size`` recalled memories. Thread safe."""
 
     def __init__(self, size: int, floor: float) -> None:
         self._size = size
         self._floor = floor
         self._lock = Lock()
-        self._kept: OrderedDict[str, tuple[Hit, Floats]] = OrderedDict()
+        self._vectors: OrderedDict[str, Floats] = OrderedDict()
 
     def put(self, hits: Sequence[Hit], vectors: Floats) -> None:
         """Cache hits; row n of ``vectors`` [hits, dimension] belongs to hit n.
@@ -128,42 +128,22 @@ class HotMemoryCache:
         """
         with self._lock:
             for hit, vector in zip(hits, vectors, strict=True):
-                self._kept[hit.record.id] = (hit, vector)
-                self._kept.move_to_end(hit.record.id)
-            while len(self._kept) > self._size:
-                self._kept.popitem(last=False)
+                self._vectors[hit.record.id] = vector
+                self._vectors.move_to_end(hit.record.id)
+            while len(self._vectors) > self._size:
+                self._vectors.popitem(last=False)
 
-    def find_near(self, vector: Floats | None, *, touch: bool = True) -> tuple[Hit, ...]:
-        """Return copies of hits with a cosine at the floor or above.
-
-        Best first; ``parts["sub_sim"]`` is the cosine. Found hits count as used, unless ``touch``
-        is off.
-        """
-        if vector is None:
-            return ()
+    def snapshot(self) -> HotMemories:
+        """Copy what is cached, for one read."""
         with self._lock:
-            likeness = {
-                name: float(vector @ known)
-                for name, (_, known) in self._kept.items()
-                if len(known) == len(vector)
-            }
-            close = sorted(
-                (name for name, cosine in likeness.items() if cosine >= self._floor - 1e-6),
-                key=lambda name: likeness[name],
-            )
-            for name in close if touch else ():
-                self._kept.move_to_end(name)
-            found = [(self._kept[name][0], likeness[name]) for name in reversed(close)]
-        return tuple(
-            replace(hit, parts={**hit.parts, "sub_sim": round(cosine, 4)}) for hit, cosine in found
-        )
+            return HotMemories(dict(self._vectors), self._floor)
 
     def drop(self, ids: Sequence[str]) -> None:
         with self._lock:
-            for name in ids:
-                self._kept.pop(name, None)
+            for record_id in ids:
+                self._vectors.pop(record_id, None)
 
     def ids(self) -> tuple[str, ...]:
         """Ids of cached memories, least recently used first."""
         with self._lock:
-            return tuple(self._kept)
+            return tuple(self._vectors)

@@ -20,6 +20,7 @@ from engrams.core import (
     Status,
     Turn,
 )
+from engrams.core.records import asks_only
 from engrams.errors import EngramsError, RefusedError
 from engrams.extract.command_parser import asks_to_forget
 from engrams.extract.inferred_tags import infer_tags
@@ -38,7 +39,6 @@ from engrams.ports import (
     Store,
     WriteBatch,
 )
-from engrams.read.retrieve import asks_only
 from engrams.session.working_tier import OFFLINE_CHANNELS, TierWriteResult, WorkingTier
 from engrams.settings import Settings
 from engrams.write.dependencies import WriteDeps

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
 from threading import Lock
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from engrams.core import Hit, Kind, Record, Scope, StageDecision, Status, Tier
 from engrams.errors import ConflictError, EngramsError, NotFoundError
@@ -36,15 +36,13 @@ from engrams.ports import (
     WriteBatch,
 )
 from engrams.read.corrected_words import mask_corrected
+from engrams.read.hot_memories import HotMemories
 from engrams.session.ring_buffer import HotMemoryCache, RingBuffer, WorkingTierItem
 from engrams.settings import Settings
 from engrams.text.measures import word_count
 from engrams.text.terms import is_unspaced
 from engrams.write.reconcile import has_distinct_detail
 from engrams.write.turn_eviction import evict_turn
-
-if TYPE_CHECKING:
-    from engrams.ports.candidate_search import Floats
 
 _TRIES = 4
 """Attempts to evict rows that somebody else changes meanwhile."""
@@ -224,14 +222,11 @@ class WorkingTier:
             self._hot, scope, lambda: HotMemoryCache(self._tiers.hot_size, self._tiers.hot_cosine)
         )
 
-    def find_near(self, scope: Scope, vector: Floats | None) -> Mapping[str, float]:
-        """Return cached memories near a query, with cosines, without counting use."""
-        if vector is None or scope.key not in self._hot:
-            return {}
-        return {
-            hit.record.id: hit.parts["sub_sim"]
-            for hit in self.hot(scope).find_near(vector, touch=False)
-        }
+    def copy_hot(self, scope: Scope) -> HotMemories:
+        """Return what was recalled lately in a scope."""
+        if scope.key not in self._hot:
+            return HotMemories({}, self._tiers.hot_cosine)
+        return self.hot(scope).snapshot()
 
     def tail(self, scope: Scope) -> tuple[Record, ...]:
         """Return the last items of the latest session, where still active."""

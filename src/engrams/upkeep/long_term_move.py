@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from engrams.core import Evidence, Kind, Provenance, Record, Scope, Status, Tier, Vector
 from engrams.core.clock import follow_id
+from engrams.core.records import asks_only
 from engrams.frozen_data import dataclass
 from engrams.ports import (
     TOPICS,
@@ -26,7 +27,6 @@ from engrams.ports import (
     Where,
     WriteBatch,
 )
-from engrams.read.retrieve import asks_only
 from engrams.read.score_fusion import exponential_decay
 from engrams.settings import Settings
 from engrams.text.prose import strip_code

@@ -45,9 +45,9 @@ from engrams.store.store_factory import find_dump_problem, migrate_store
 from engrams.transfer.webhook_registry import WebhookRegistry
 
 if TYPE_CHECKING:
+    from engrams.backup.home_backup import BackupResult
     from engrams.transfer.uploads import FileUploadStore
     from engrams.vault import Vault
-    from engrams.vault.backup import BackupResult
 
 __all__ = [
     "AuditLog",
@@ -193,21 +193,21 @@ def backup(engine: MemoryEngine, target: Path, passphrase: str = "") -> BackupRe
     if engine.vault is not None:
         # The vault holds its lock meanwhile, so that database and files agree.
         return get_vault(engine).backup(target, passphrase)
-    from engrams.vault.backup import backup as back_up_files
+    from engrams.backup.home_backup import back_up
 
-    return back_up_files(require_home_paths(engine.settings), target, passphrase)
+    return back_up(require_home_paths(engine.settings), target, passphrase)
 
 
 def is_backup(path: Path) -> bool:
     """Return True for a file that begins as a backup does."""
-    from engrams.vault import backup as backups
+    from engrams.backup import home_backup
 
-    return backups.is_backup(path)
+    return home_backup.is_backup(path)
 
 
 def recover(settings: Settings, source: Path, passphrase: str = "") -> int:
     """Restore a backup into a fresh home; return its number of files."""
-    from engrams.vault.backup import restore
+    from engrams.backup.home_backup import restore
 
     paths = require_home_paths(settings)
     count = restore(source, paths, passphrase)
@@ -222,7 +222,7 @@ def rescue(settings: Settings, clock: Clock = clocks.now) -> str:
     Backups are looked for in the home folder. The damaged file is kept. StoreError: there is
     nothing to bring back.
     """
-    from engrams.vault import database_rescue
+    from engrams.backup import database_rescue
 
     paths = require_home_paths(settings)
 

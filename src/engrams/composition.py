@@ -48,8 +48,8 @@ from engrams.upkeep.helper_processes import HelperProcesses
 from engrams.write.privacy_modes import require_incognito
 
 if TYPE_CHECKING:
+    from engrams.backup.home_paths import HomePaths
     from engrams.vault import Vault
-    from engrams.vault.backup import BackupPaths
 
 __all__ = [
     "adopt_upstream",
@@ -129,20 +129,20 @@ def open(
     return engine
 
 
-def find_home_paths(settings: Settings) -> BackupPaths:
+def find_home_paths(settings: Settings) -> HomePaths:
     """Find where settings put the database and the vault, also where neither exists."""
-    from engrams.vault.backup import BackupPaths
+    from engrams.backup.home_paths import HomePaths
     from engrams.vault.dependencies import vault_folder
 
     home = settings.home.expanduser()
-    return BackupPaths(
+    return HomePaths(
         database=find_database(settings),
         vault=vault_folder(settings.vault, home),
         state=home / "vault.db",
     )
 
 
-def require_home_paths(settings: Settings) -> BackupPaths:
+def require_home_paths(settings: Settings) -> HomePaths:
     """Find the database and the vault of a home, as ``find_home_paths``.
 
     SettingsError: memory is in no file of its own, but in memory or on a database server.
@@ -170,7 +170,7 @@ def _finish_interrupted_restore(settings: Settings) -> None:
         return
     # Looked for by name here, so that the usual start need not load the code of backups.
     if any(find_database(settings).parent.glob("engrams-restore-unfinished")):
-        from engrams.vault.backup import finish_restore
+        from engrams.backup.home_backup import finish_restore
 
         finish_restore(find_home_paths(settings))
 
@@ -208,7 +208,7 @@ def _open_skills(settings: Settings, embedder: Embedder, clock: Clock) -> SkillR
     """Open the configured folder of skills, which the first search reads."""
     if not settings.skills.folder or not settings.enabled:
         return None
-    from engrams.vault.files.skills import SkillFolder
+    from engrams.vault.skills import SkillFolder
 
     folder = Path(settings.skills.folder).expanduser().absolute()
     return SkillFolder(
@@ -297,7 +297,7 @@ def _make_home_cleaner(
         )
 
     def purge_backup(path: Path, order: PurgeOrder) -> None:
-        from engrams.vault.backup import replace_backup
+        from engrams.backup.home_backup import replace_backup
 
         replace_backup(
             path, lambda unpacked: _purge_unpacked_backup(unpacked, settings, order, clock)
@@ -323,7 +323,7 @@ def _make_home_cleaner(
 
 
 def _purge_unpacked_backup(
-    unpacked: BackupPaths, settings: Settings, order: PurgeOrder, clock: Clock
+    unpacked: HomePaths, settings: Settings, order: PurgeOrder, clock: Clock
 ) -> None:
     """Repeat a purge in a backup that was unpacked into a home of its own."""
     backup_settings = change_settings(

@@ -8,12 +8,12 @@ from dataclasses import field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+from engrams.backup.home_paths import HomePaths
 from engrams.core import Json, Record, Scope, Vector
 from engrams.errors import StoreError
 from engrams.frozen_data import dataclass
 from engrams.ports import Clock, JobSpec, RecordChange, Store
 from engrams.settings import VaultSettings
-from engrams.vault.backup import BackupPaths
 from engrams.vault.files.folder_access import (
     PlannedFileWrite,
     VaultFolder,
@@ -68,7 +68,7 @@ class VaultDeps:
     clock: Clock
     settings: VaultSettings
     rules: VaultEditCallbacks
-    places: BackupPaths
+    places: HomePaths
 
     @classmethod
     def open(
@@ -84,7 +84,7 @@ class VaultDeps:
         disk = VaultFolder(vault_folder(settings, home))
         state = VaultStateDatabase(home / "vault.db")
         lock = VaultLock(home / "vault.lock")
-        places = BackupPaths(rules.database or home / "memory.db", disk.root, home / "vault.db")
+        places = HomePaths(rules.database or home / "memory.db", disk.root, home / "vault.db")
         return cls(mirror, plain, disk, state, lock, clock, settings, rules, places)
 
     @property

@@ -9,15 +9,16 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Protocol
 
+from engrams.backup.home_backup import BackupResult, back_up
 from engrams.core import Json, Kind, Record, Scope
 from engrams.errors import ClosedError, EngramsError, NotFoundError, StoreError
 from engrams.ports import ChatModel, Job, JobSpec, NoteFlushRequest, PurgeOrder, PurgeReport
-from engrams.vault.backup import BackupResult, backup
 from engrams.vault.dependencies import MARK, VaultDeps, VaultSyncReport
 from engrams.vault.files.changes import FileChangeCause
 from engrams.vault.files.folder_access import make_private
+from engrams.vault.files.importer import VaultFileImporter
 from engrams.vault.files.memory_file_commands import MemoryFileCommandTool
-from engrams.vault.files.reader import VaultFileImporter
+from engrams.vault.files.outbox import BATCH, COMPLETE, DailyNoteJobHandlers, VaultOutboxWriter
 from engrams.vault.files.store_comparison import drop_stale_rows
 from engrams.vault.files.vault_paths import CONFLICTS, DOCUMENTS, ENTRIES, parse_place, scope_folder
 from engrams.vault.files.watcher import VaultWatcher
@@ -25,7 +26,6 @@ from engrams.vault.history import remote_sync
 from engrams.vault.history.commit_revert import CommitRevertResult, revert
 from engrams.vault.history.git import IGNORE, GitHistoryRepository
 from engrams.vault.history.remote_sync import RemoteSyncResult
-from engrams.vault.outbox_jobs import BATCH, COMPLETE, DailyNoteJobHandlers, VaultOutboxWriter
 from engrams.vault.purge.erasure import VaultMemoryEraser
 from engrams.vault.purge.history_rewrite import rewrite_history
 from engrams.vault.store_wrapper import TOPIC
@@ -289,7 +289,7 @@ class Vault:
         with self.parts.lock:
             self.sync()
             self.commit()
-            return backup(self.parts.places, target, passphrase)
+            return back_up(self.parts.places, target, passphrase)
 
     def tool(self, owner: Scope) -> MemoryFileCommandTool:
         """Return the model's file commands over an owner's documents and memories."""

@@ -7,8 +7,8 @@ from engrams.vault.dependencies import VaultDeps, decode_text, group_by_owner
 from engrams.vault.files import record_markdown
 from engrams.vault.files.folder_access import hash_bytes
 from engrams.vault.files.front_matter import FrontMatterError
+from engrams.vault.files.outbox import BATCH
 from engrams.vault.files.sync_state import FileStateRow
-from engrams.vault.outbox_jobs import BATCH
 
 _TEXTS = ("text", "caption", "summary")
 

@@ -11,8 +11,8 @@ from engrams.ports import PurgeReport, RecordQuery, ScopeReach
 from engrams.text.redact import LEAST, REMOVED
 from engrams.vault.dependencies import VaultDeps
 from engrams.vault.files.folder_access import PlannedFileWrite
+from engrams.vault.files.outbox import DailyNoteJobHandlers, VaultOutboxWriter
 from engrams.vault.files.vault_paths import CONFLICTS, make_slug
-from engrams.vault.outbox_jobs import DailyNoteJobHandlers, VaultOutboxWriter
 
 _PAGE = 1000
 _NAME = re.compile(r"__(?P<slug>[^/]*)__(?P<tail>[0-9a-z]{4,32})\.[0-9a-f]{8}\.md$")

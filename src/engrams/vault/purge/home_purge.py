@@ -10,11 +10,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from engrams.backup.home_backup import is_backup, is_sealed, restore
+from engrams.backup.home_paths import HomePaths
 from engrams.encryption import file_encryption
 from engrams.errors import EngramsError
 from engrams.frozen_data import dataclass
 from engrams.ports import LiveWords, PurgeOrder, PurgePlaceCheck
-from engrams.vault.backup import BackupPaths, is_backup, is_sealed, restore
 from engrams.vault.purge.history_rewrite import GitHistoryScanner
 from engrams.vault.purge.purged_words import PurgedWordSearcher, list_files
 from engrams.vault.vault import Vault
@@ -61,7 +62,7 @@ class HomePurgeDeps:
     """
 
     home: Path
-    places: BackupPaths
+    places: HomePaths
     vault: Vault | None
     purge_copy: Callable[[Path, PurgeOrder], None]
     purge_backup: Callable[[Path, PurgeOrder], None]
@@ -163,9 +164,7 @@ class HomeFilePurger:
                 file_encryption.open_plain(home, path) as plain,
             ):
                 below = Path(folder)
-                restore(
-                    plain, BackupPaths(below / "memory.db", below / "vault", below / "vault.db")
-                )
+                restore(plain, HomePaths.below(below))
                 found = {
                     needle
                     for file in list_files(below)

@@ -21,7 +21,7 @@ from engrams.ports import (
 )
 from engrams.text.redact import LEAST, REMOVED, redact, redact_short
 from engrams.vault.dependencies import VaultDeps, group_by_owner
-from engrams.vault.files.reader import VaultFileImporter
+from engrams.vault.files.importer import VaultFileImporter
 from engrams.vault.files.vault_paths import CONFLICTS, DOCUMENTS
 from engrams.vault.files.writer import VaultFileWriter
 from engrams.vault.notes.daily_notes import VaultDailyNoteWriter, one_line

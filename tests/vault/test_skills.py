@@ -17,7 +17,7 @@ from engrams.core import EdgeType, Kind, Status
 from engrams.errors import NotFoundError, RefusedError
 from engrams.settings import presets
 from engrams.testing import HashEmbedder, SettableClock
-from engrams.vault.files.skills import _LARGEST
+from engrams.vault.skills import _LARGEST
 
 ANN = ("user", "ann")
 BOB = ("user", "bob")
@@ -298,14 +298,14 @@ def test_without_a_folder_there_is_nothing(home: Path, tmp_path: Path) -> None:
     """Off by default, and then not even loaded;
     a folder that is missing finds nothing and says so.
     """
-    sys.modules.pop("engrams.vault.files.skills", None)
+    sys.modules.pop("engrams.vault.skills", None)
     with engrams.open(home=str(home), jobs__workers=0) as engine:
         engine.add("x marks the spot", scope=ANN)
         assert engine.search("x", scope=ANN).hits
         assert engine.skills is None
         with pytest.raises(NotFoundError):
             engine.get("skill:deploy", scope=ANN)
-    assert "engrams.vault.files.skills" not in sys.modules
+    assert "engrams.vault.skills" not in sys.modules
     with engrams.open(
         home=str(home), skills__folder=str(tmp_path / "none"), jobs__workers=0
     ) as engine:

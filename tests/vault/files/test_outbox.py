@@ -17,11 +17,11 @@ from engrams.errors import ConflictError, ModelError, NotFoundError
 from engrams.ports import ChatAnswer, ChatRequest, RecordQuery, ScopeReach
 from engrams.testing import SettableClock
 from engrams.vault.files import vault_paths as paths
+from engrams.vault.files.outbox import DAILY
 from engrams.vault.notes import memory_md
 from engrams.vault.notes.daily_notes import NoteFlushRequest
 from engrams.vault.notes.dream import DREAM
 from engrams.vault.notes.search_index import estimate_tokens, split_pieces
-from engrams.vault.outbox_jobs import DAILY
 
 OWNER = Scope(ALICE)
 

@@ -1,0 +1,24 @@
+"""Paths of the parts of a home that a backup holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from engrams.frozen_data import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class HomePaths:
+    """Paths of the parts of a home, whether they exist or not."""
+
+    database: Path
+    """The memory's database; its folder is the home."""
+    vault: Path
+    """The folder of the Markdown files."""
+    state: Path
+    """The database that tells the state of the files in the vault."""
+
+    @classmethod
+    def below(cls, folder: Path) -> HomePaths:
+        """Return the paths of a home with everything in one folder."""
+        return cls(folder / "memory.db", folder / "vault", folder / "vault.db")

@@ -20,7 +20,7 @@ KILLED = """
 import os, shutil, signal, engrams
 from pathlib import Path
 from engrams.surfaces.cli.main import main
-from engrams.vault import backup
+from engrams.backup import archive, home_backup
 step, count = os.environ["STEP"], 0
 def die(real):
     def called(*given, **named):
@@ -30,8 +30,8 @@ def die(real):
         count += 1
         return real(*given, **named)
     return called
-place = shutil if step == "move" else backup
-setattr(place, step, die(getattr(place, step)))
+module = {"move": shutil, "_extract_file": archive, "_finish_unpacked": home_backup}[step]
+setattr(module, step, die(getattr(module, step)))
 main(["recover", os.environ["SOURCE"], "--home", os.environ["TARGET"]])
 """
 
@@ -77,7 +77,14 @@ def left(home: Path) -> list[str]:
     return [path.name for path in home.iterdir() if path.name.startswith("engrams-")]
 
 
-STEPS = [("_extract", 0), ("_extract", 5), ("_finish", 1), ("move", 0), ("move", 1), ("move", 2)]
+STEPS = [
+    ("_extract_file", 0),
+    ("_extract_file", 5),
+    ("_finish_unpacked", 1),
+    ("move", 0),
+    ("move", 1),
+    ("move", 2),
+]
 
 
 @pytest.mark.parametrize(("step", "count"), STEPS)
@@ -102,14 +109,14 @@ def test_repeating_it_finishes_it(source: Path, tmp_path: Path, step: str, count
     assert texts(home) == SAID
 
 
-@pytest.mark.parametrize(("step", "count"), [("_extract", 5), ("move", 1), ("move", 2)])
+@pytest.mark.parametrize(("step", "count"), [("_extract_file", 5), ("move", 1), ("move", 2)])
 def test_opening_the_home_finishes_it(source: Path, tmp_path: Path, step: str, count: int) -> None:
     """What was read whole is put into place;
     else the home is empty, and a restore into it is possible.
     """
     home = tmp_path / "two"
     kill(source, home, step, count)
-    assert texts(home) == (set() if step == "_extract" else SAID)
+    assert texts(home) == (set() if step == "_extract_file" else SAID)
     assert left(home) == []
 
 

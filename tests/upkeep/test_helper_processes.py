@@ -83,11 +83,9 @@ def learn(home: Path, processes: int, monkeypatch: pytest.MonkeyPatch) -> list[s
     with sqlite3.connect(home / "memory.db") as database:
         tables = [
             name
-            for (name,) in database.execute(
-                "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE '%VIRTUAL%'"
-            )
+            for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
         ]
-        assert {"records", "edges", "history", "vectors", "postings_data", "jobs"} <= {*tables}
+        assert {"records", "edges", "history", "vectors", "lexicon", "jobs"} <= {*tables}
         return [
             f"{name} {row}"
             for name in tables

@@ -1,8 +1,6 @@
 """Split text into words and index terms.
 
-A term holds ASCII letters and digits and non-ASCII characters, never a blank or ASCII punctuation:
-a tokenizer that splits at those alone (FTS5's ``ascii``) gives terms joined by blanks back
-unchanged.
+A term holds ASCII letters and digits and non-ASCII characters, never a blank or ASCII punctuation.
 """
 
 from __future__ import annotations

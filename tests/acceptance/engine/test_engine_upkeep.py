@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
 from tests.acceptance.process import run
 
@@ -358,25 +357,3 @@ def test_a_damaged_database_is_set_aside_and_what_it_holds_comes_back(home: Path
     assert "Parcel r1" in told
     assert list(home.glob("memory.db.corrupt-*"))
     assert "stored" in run(home, "--preset", "engine", arguments=("add", "A new parcel"))
-
-
-@pytest.mark.covers("S1.54")
-@pytest.mark.slow
-def test_an_index_without_its_format_is_made_anew(home: Path) -> None:
-    """Where SQLite can no longer open the full-text index, the next search heals it, and so does
-    the repair.
-    """
-    run(
-        home,
-        "--preset",
-        "engine",
-        arguments=("add", *(f"Parcel r{place} waits at dock {place}" for place in range(9))),
-    )
-    for arguments in (("search", "parcel r3 dock"), ("doctor", "--offline", "--repair")):
-        database = apsw.Connection(str(home / "memory.db"))
-        database.execute("DELETE FROM postings_config")
-        database.close()
-        run(home, "--preset", "engine", arguments=arguments)
-        assert "Parcel r3" in run(
-            home, "--preset", "engine", arguments=("search", "parcel r3 dock", "-n", "1")
-        )

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from contextlib import closing
 from dataclasses import fields
 from pathlib import Path
 
 import apsw
 import pytest
-from tests.store.make import Time, add, get, record
+from tests.store.make import ALICE, START, Time, add, change, found, get, record
+from tests.store.sqlite.older_schema import list_tables, write_schema_6
 
 from engrams.core import Record
 from engrams.errors import StoreError
@@ -18,6 +20,7 @@ from engrams.store.sql import migration_files, named_queries
 from engrams.store.sql.migration_files import SchemaMigration
 from engrams.store.sql.row_conversion import FIELDS
 from engrams.store.sqlite import SqliteStore, connections, schema_setup
+from engrams.store.sqlite.rescue.row_salvage import copy_readable
 
 SOURCE = Path(sqlite.__file__).parent
 
@@ -68,12 +71,8 @@ def test_states_of_owners_move_out_of_the_sessions() -> None:
 
 def test_every_query_is_valid_and_used() -> None:
     """Each named query compiles against the schema, is used somewhere, and every name used exists."""
-    empty = connections.open_memory(StoreSettings())
     connection = connections.open_memory(StoreSettings())
     connection.execute(schema_setup.load_schema())
-    connection.config(
-        apsw.SQLITE_DBCONFIG_DEFENSIVE, 0
-    )  # one of them mends the table of the full-text index
     where = f"{named_queries.query('select_records')} WHERE "
     fragments = {
         **dict.fromkeys(
@@ -87,9 +86,7 @@ def test_every_query_is_valid_and_used() -> None:
     for name, body in named_queries.load_queries().items():
         text = f"{fragments.get(name, '')}{body}"
         marks = set(re.findall(r"\?\d", text)) or re.findall(r"\?", text)
-        (empty if name == "make_postings" else connection).execute(
-            f"EXPLAIN {text}", [None] * len(marks)
-        )
+        connection.execute(f"EXPLAIN {text}", [None] * len(marks))
     code = "\n".join(
         path.read_text("utf-8")
         for folder in (SOURCE, SOURCE.parent / "sql")
@@ -165,6 +162,66 @@ def test_an_older_file_is_brought_up_with_a_backup(home: Path, clock: Time) -> N
     older = SqliteStore.open(home / "backup", StoreSettings(), clock)
     assert get(older, one) == one
     older.close()
+
+
+FULL_TEXT_DAMAGE = {
+    "none": [],
+    "all data gone": ["DELETE FROM postings_data"],
+    "structure gone": ["DELETE FROM postings_data WHERE id = 10"],
+    "blocks overwritten": ["UPDATE postings_data SET block = x'DEADBEEF'"],
+    "table gone": ["DROP TABLE postings"],
+    "format gone": ["DELETE FROM postings_config"],
+    "format of another": ["UPDATE postings_config SET v = 99 WHERE k = 'version'"],
+}
+
+
+@pytest.mark.parametrize("damage", FULL_TEXT_DAMAGE)
+@pytest.mark.parametrize("old_name", ["memory.db", "backup.db"])
+def test_a_full_text_index_of_older_releases_goes(
+    home: Path, clock: Time, damage: str, old_name: str
+) -> None:
+    """A home, or a backup, with the full-text index that older releases kept opens without it,
+    however damaged that is; every memory is found, and can be changed and purged.
+    """
+    home.mkdir()
+    tea = record("Alice likes tea")
+    write_schema_6(home / old_name, clock, tea, record("Zanzibarquux drinks coffee"))
+    with closing(apsw.Connection(str(home / old_name))) as raw:
+        for statement in FULL_TEXT_DAMAGE[damage]:
+            raw.execute(statement)
+    if old_name == "backup.db":
+        copy_readable(home / old_name, home / "memory.db", StoreSettings())
+    store = SqliteStore.open(home / "memory.db", StoreSettings(), clock)
+    assert get(store, tea) == tea
+    assert found(store, "tea") == {tea.id}
+    assert not {name for name in list_tables(home / "memory.db") if name.startswith("postings")}
+    report = store.check(False)
+    assert report["ok"], report
+    change(store, tea, text="Alice likes cocoa")
+    erased = store.purge(ALICE, [tea.id], START)
+    assert (erased.removed["words"], set(erased.remaining.values())) == (4, {0})
+    store.close()
+    assert (home / "memory.db.v6.bak").exists() == (old_name == "memory.db")
+
+
+def test_an_older_process_that_makes_the_index_again_leaves_no_words(
+    home: Path, clock: Time
+) -> None:
+    """A process of an older release that ran on while the file was migrated makes the index anew;
+    the next opening drops it, and makes no second copy of the file.
+    """
+    home.mkdir()
+    path = home / "memory.db"
+    write_schema_6(path, clock, record("Alice likes tea"))
+    SqliteStore.open(path, StoreSettings(), clock).close()
+    with closing(apsw.Connection(str(path))) as raw:
+        raw.execute("CREATE VIRTUAL TABLE postings USING fts5(terms, content='', columnsize=0)")
+        raw.execute("INSERT INTO postings (rowid, terms) VALUES (1, 'alic like tea')")
+    store = SqliteStore.open(path, StoreSettings(), clock)
+    assert not {name for name in list_tables(path) if name.startswith("postings")}
+    assert found(store, "tea")
+    store.close()
+    assert [file.name for file in home.glob("*.bak")] == ["memory.db.v6.bak"]
 
 
 def test_a_failing_step_leaves_the_file_as_it_was(home: Path, clock: Time) -> None:

@@ -8,7 +8,8 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from engrams.store.postgres.database import OwnerConnection
-from engrams.store.sql.named_queries import SqlConnection, fetch_one, stream_rows
+from engrams.store.sql.lexemes import find_unused_numbers
+from engrams.store.sql.named_queries import SqlConnection, fetch_one
 from engrams.text.normalize import fold
 
 if TYPE_CHECKING:
@@ -41,12 +42,6 @@ class PostgresDialect:
     def number_all(self, connection: SqlConnection, terms: list[str]) -> None:
         pass
 
-    def post(self, connection: SqlConnection, number: int, terms: Sequence[str]) -> None:
-        pass
-
-    def unpost(self, connection: SqlConnection, number: int) -> int:
-        return len(self.read_terms(connection, number))
-
     def find(
         self, _connection: SqlConnection, index: OwnerSearchIndex, terms: Collection[str]
     ) -> Mapping[str, int]:
@@ -63,11 +58,10 @@ class PostgresDialect:
         return _name_numbers(map(number_term, terms))
 
     def drop_unused(self, connection: SqlConnection, terms: Mapping[int, str]) -> tuple[str, ...]:
-        held = _find_held(connection, terms) if terms else set()
-        return tuple(name for number, name in terms.items() if number not in held)
+        return tuple(terms[number] for number in find_unused_numbers(connection, terms))
 
-    def count_terms(self, connection: SqlConnection, terms: Sequence[str]) -> tuple[int, int]:
-        return len(_find_held(connection, set(map(int, terms)))) if terms else 0, 0
+    def count_words(self, _connection: SqlConnection, _words: Sequence[str]) -> int:
+        return 0
 
 
 def number_term(term: str) -> int:
@@ -79,12 +73,3 @@ def number_term(term: str) -> int:
 
 def _name_numbers(numbers: Iterable[int]) -> dict[int, str]:
     return {number: str(number) for number in numbers}
-
-
-def _find_held(connection: SqlConnection, numbers: Collection[int]) -> set[int]:
-    """Find the terms that records of the owner hold."""
-    wanted = set(numbers)
-    held = set[int]()
-    for _, lexemes in stream_rows(connection, "all_lexemes"):
-        held |= wanted.intersection(array("I", bytes(lexemes)))
-    return held

@@ -6,8 +6,8 @@ from engrams.core import Scope
 from engrams.settings import StoreSettings
 from engrams.store.postgres.database import PostgresDatabase
 from engrams.store.postgres.dialect import PostgresDialect
-from engrams.store.sql.named_queries import SqlConnection, execute, fetch_all, fetch_one
-from engrams.text.terms import index_terms
+from engrams.store.sql.lexemes import split_again
+from engrams.store.sql.named_queries import SqlConnection, fetch_all, fetch_one
 
 
 def update_terms(url: str) -> None:
@@ -27,10 +27,4 @@ def update_terms(url: str) -> None:
 
 def _update_owner(connection: SqlConnection) -> None:
     fetch_one(connection, "lock_owner")
-    dialect = PostgresDialect()
-    reached = 0
-    while rows := fetch_all(connection, "some_texts", reached):
-        for number, text, caption in rows:
-            words = index_terms(f"{text} [{caption}]" if caption else text)
-            execute(connection, "set_lexemes", dialect.encode(connection, words), number)
-        reached = rows[-1][0]
+    split_again(connection, PostgresDialect().encode)

@@ -86,7 +86,6 @@ class BatchCommitter:
         self._externals: dict[tuple[str, str], str] = {}
         self._words: dict[str, list[str]] = {}
         self._read: dict[tuple[str, str], tuple[int, Record]] = {}
-        self._unposted: list[tuple[int, list[str]]] = []
         self._dialect.begin(connection)
         kept = all(job_queue.keep(connection, lease, payload) for lease, payload in batch.progress)
         if not kept or not all(
@@ -100,7 +99,6 @@ class BatchCommitter:
         self._number_terms()
         for put in batch.puts:
             self._put(put)
-        self._post_terms()
         self._read_changed()
         for change in batch.changes:
             self._change(change)
@@ -212,16 +210,6 @@ class BatchCommitter:
                 [*dict.fromkeys(term for words in self._words.values() for term in words)],
             )
 
-    def _post_terms(self) -> None:
-        """Write the terms of the inserted records into the full-text index.
-
-        One after the other: any insert with a trigger in between makes SQLite write out a piece of
-        the index.
-        """
-        for number, words in self._unposted:
-            self._dialect.post(self._connection, number, words)
-        self._unposted.clear()
-
     def _put(self, put: NewRecord) -> None:
         record = self._with_stored_sources(put.record)
         self._enter(record.scope.owner)
@@ -281,7 +269,6 @@ class BatchCommitter:
                 f"The id {record.id!r} exists already.", hint="Give a new record a new id."
             )
         number = int(rows[0][0])
-        self._unposted.append((number, words))
         if put.history:
             self._add_history(number, owner, put.history)
         else:
@@ -380,15 +367,11 @@ class BatchCommitter:
         self._log_change((number, after.version), action, before, told, reason)
 
     def _reindex(self, number: int, text: str) -> dict[str, Any]:
-        self._post_terms()
-        self._dialect.unpost(self._connection, number)
-        words = index_terms(text)
-        self._dialect.post(self._connection, number, words)
         execute(self._connection, "drop_vectors", number)
         return {
             "hash": bytes.fromhex(content_hash(text)),
             **self._text_features(text),
-            "lexemes": self._dialect.encode(self._connection, words),
+            "lexemes": self._dialect.encode(self._connection, index_terms(text)),
         }
 
     def _update_columns(self, number: int, columns: Mapping[str, Any]) -> None:

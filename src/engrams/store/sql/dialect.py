@@ -96,14 +96,6 @@ class SqlDialect(Protocol):
         """Number the terms that records of a batch will hold."""
         ...
 
-    def post(self, connection: SqlConnection, number: int, terms: Sequence[str]) -> None:
-        """Write the index terms of a record."""
-        ...
-
-    def unpost(self, connection: SqlConnection, number: int) -> int:
-        """Remove the index terms of a record; return their number."""
-        ...
-
     def find(
         self, connection: SqlConnection, index: OwnerSearchIndex, terms: Collection[str]
     ) -> Mapping[str, int]:
@@ -122,6 +114,6 @@ class SqlDialect(Protocol):
         """Drop terms that no record holds; which ones."""
         ...
 
-    def count_terms(self, connection: SqlConnection, terms: Sequence[str]) -> tuple[int, int]:
-        """Count terms still held by records, and in the vocabulary table."""
+    def count_words(self, connection: SqlConnection, words: Sequence[str]) -> int:
+        """Count the words that are still in this database's list of words."""
         ...

@@ -163,7 +163,10 @@ DELETE FROM outbox WHERE owner = ? AND record = ?;
 -- name: left_record
 SELECT count(*) FROM records WHERE number = ? AND (status <> 'purged' OR text || caption || summary || subject || predicate
     || object || category || speaker || session || external_id <> '' OR meta <> '{}' OR evidence <> '[]' OR tags <> '[]'
-    OR triggers <> '[]' OR steps <> '[]' OR provenance <> '{}' OR length(lexemes) > 0);
+    OR triggers <> '[]' OR steps <> '[]' OR provenance <> '{}');
+
+-- name: left_terms
+SELECT count(*) FROM records WHERE number = ? AND length(lexemes) > 0;
 
 -- name: left_vectors
 SELECT count(*) FROM vectors WHERE record = ?;

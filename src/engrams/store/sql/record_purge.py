@@ -41,8 +41,8 @@ PLACES = (
 )
 """Places where a record leaves traces.
 
-Its row, its embeddings, the full-text index, the list of words, links, its topics (a label may quote it, a centroid is a mean
-of it), its history, quotes in other records' evidence, jobs that name it, pending outbox entries, words of it in sessions, states, jobs and
+Its row, its embeddings, its index terms, the list of words, links, its topics (a label may quote it, a centroid is a mean of
+it), its history, quotes in other records' evidence, jobs that name it, pending outbox entries, words of it in sessions, states, jobs and
 the history of others, the write-ahead log, which holds earlier pages, and the file of the owner's search index.
 """
 
@@ -107,10 +107,9 @@ def erase_records(
         row = fetch_first(connection, "number_of", name, owner.key)
         if row is not None and row[1] != Status.PURGED:
             records.append((name, int(row[0])))
-            known |= dialect.read_terms(connection, row[0]) | _former_terms(
-                connection, dialect, row[0]
-            )
-            removed["terms"] += dialect.unpost(connection, row[0])
+            terms = dialect.read_terms(connection, row[0])
+            removed["terms"] += len(terms)
+            known |= terms | _former_terms(connection, dialect, row[0])
     topics = tuple(
         sorted(
             {
@@ -231,6 +230,7 @@ def count_remaining(
     found: Counter[str] = Counter()
     for name, number in traces.records:
         found["records"] += _count(connection, "left_record", number)
+        found["terms"] += _count(connection, "left_terms", number)
         found["vectors"] += _count(connection, "left_vectors", number)
         found["history"] += _count(connection, "left_history", number)
         found["edges"] += _count(connection, "left_edges", owner, name)
@@ -238,7 +238,7 @@ def count_remaining(
         found["outbox"] += _count(connection, "left_outbox", owner, name)
     found["topics"] = _count(connection, "left_topics", owner, json.dumps(traces.topics))
     found["jobs"] = job_queue.count_naming(connection, traces.ids)
-    found["terms"], found["words"] = dialect.count_terms(connection, traces.words)
+    found["words"] = dialect.count_words(connection, traces.words)
     return found
 
 

@@ -11,6 +11,7 @@ from engrams.errors import ConflictError, StoreError
 from engrams.ports import JobSpec
 from engrams.store.sql import job_queue
 from engrams.store.sql.dialect import SqlDialect
+from engrams.store.sql.lexemes import join_caption
 from engrams.store.sql.named_queries import (
     SqlConnection,
     execute,
@@ -160,7 +161,7 @@ def _write_owner(
     for row in rows["records"]:
         changed += 1
         given = dict(zip(_RECORD, row, strict=True))
-        text = f"{given['text']} [{given['caption']}]" if given["caption"] else given["text"]
+        text = join_caption(given["text"], given["caption"])
         terms = [] if given["status"] == Status.PURGED else index_terms(text)
         given |= {name: bool(given[name]) for name in _FLAGS}
         given |= dialect.describe(text if terms else "")
@@ -169,10 +170,7 @@ def _write_owner(
             "changed": changed,
             "lexemes": dialect.encode(connection, terms),
         }
-        numbers[given["id"]] = number = int(
-            _insert(connection, "records", given, query("once"))[0][0]
-        )
-        dialect.post(connection, number, terms)
+        numbers[given["id"]] = int(_insert(connection, "records", given, query("once"))[0][0])
     execute(connection, "set_changes", changed)
     for id, version, *rest in rows["move_history"]:
         execute(connection, "add_history", numbers[id], version, *rest)

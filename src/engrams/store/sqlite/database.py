@@ -298,17 +298,8 @@ class SqliteDatabase:
             ticket.settled = True
 
     def _run_alone(self, ticket: _WriteTicket[Any]) -> None:
-        try:
-            with self._transaction(synced=ticket.synced) as connection:
-                ticket.value = ticket.work(connection, *ticket.given, **ticket.options)
-        except (apsw.CorruptError, apsw.ConstraintError, apsw.SQLError):
-            # A damaged full-text index causes both, and can be rebuilt.
-            if database_repair.has_working_index(self._connection()):
-                raise
-            with self._transaction() as connection:
-                self.notes.append(database_repair.rebuild_index(connection))
-            with self._transaction() as connection:
-                ticket.value = ticket.work(connection, *ticket.given, **ticket.options)
+        with self._transaction(synced=ticket.synced) as connection:
+            ticket.value = ticket.work(connection, *ticket.given, **ticket.options)
         ticket.error = None
         ticket.settled = True
 

@@ -13,7 +13,7 @@ from engrams.ports import Clock
 from engrams.store.folder_lock import lock_folder
 from engrams.store.segment_folder import ENDING, SegmentFolder
 from engrams.store.sql.named_queries import execute, fetch_first, fetch_one
-from engrams.store.sqlite import schema_setup
+from engrams.store.sqlite import schema_setup, term_rebuild
 from engrams.store.sqlite.database import SqliteDatabase
 from engrams.store.sqlite.rescue import database_repair, lost_memories, vector_repair
 from engrams.store.sqlite.rescue.lost_memories import MemoryRescueLoss
@@ -31,7 +31,8 @@ _TABLES = (
     "outbox",
     "lexicon",
 )
-_INDEX_PROBLEM = "The full-text index does not hold what the records say."
+_MAX_NAMED = 20
+"""Memories that a problem names."""
 _COUNTS_PROBLEM = "The counts of records are wrong."
 
 
@@ -90,7 +91,7 @@ def _find_problems(database: SqliteDatabase) -> list[str]:
     checks: tuple[Callable[[apsw.Connection], list[str]], ...] = (
         database_repair.check_integrity,
         database_repair.find_problems,
-        _check_index,
+        _check_terms,
         _check_texts,
         _check_counts,
         _check_migrations,
@@ -127,14 +128,25 @@ def _drop_indexes(database: SqliteDatabase) -> list[str]:
     return ["The next search builds its index anew."] if damaged else []
 
 
-def _check_index(connection: apsw.Connection) -> list[str]:
-    return [] if database_repair.verify_index(connection) else [_INDEX_PROBLEM]
+def _check_terms(connection: apsw.Connection) -> list[str]:
+    """Check that searches find records by the words of their texts."""
+    record_ids = term_rebuild.find_wrong_terms(connection)
+    return (
+        [
+            f"{len(record_ids):,} memories are not in the index by the words of their texts:"
+            f" {', '.join(record_ids[:_MAX_NAMED])}."
+        ]
+        if record_ids
+        else []
+    )
 
 
 def _check_texts(connection: apsw.Connection) -> list[str]:
     found = sorted(id for _, (id, *_), _ in find_damaged_texts(connection))
     return (
-        [f"The text of {len(found):,} memories is not what was written: {', '.join(found[:20])}."]
+        [
+            f"The text of {len(found):,} memories is not what was written: {', '.join(found[:_MAX_NAMED])}."
+        ]
         if found
         else []
     )
@@ -155,11 +167,16 @@ def _repair(database: SqliteDatabase, clock: Clock) -> list[str]:
     """Rebuild what is derived; if that fails, copy what is readable."""
     notes: list[str] = []
     try:
+        notes.extend(database.write(None, remedy) for remedy in (_recount, _reindex))
         notes.extend(
-            database.write(None, remedy)
-            for remedy in (database_repair.rebuild_index, _recount, _reindex)
+            filter(
+                None,
+                (
+                    database.write(None, term_rebuild.mend_terms),
+                    database.write(None, vector_repair.drop_damaged, clock()),
+                ),
+            )
         )
-        notes.extend(filter(None, (database.write(None, vector_repair.drop_damaged, clock()),)))
         notes.extend(_accept_texts(database))
         notes.extend(_drop_indexes(database))
         if not _find_problems(database):

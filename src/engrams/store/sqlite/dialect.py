@@ -1,4 +1,4 @@
-"""Terms of a SQLite store: numbered words, and a full-text index."""
+"""Terms of a SQLite store: words that a list numbers."""
 
 from __future__ import annotations
 
@@ -7,13 +7,8 @@ from array import array
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from engrams.store.sql.named_queries import (
-    SqlConnection,
-    execute,
-    fetch_all,
-    fetch_first,
-    fetch_one,
-)
+from engrams.store.sql.lexemes import find_unused_numbers
+from engrams.store.sql.named_queries import SqlConnection, execute, fetch_all, fetch_one
 
 if TYPE_CHECKING:
     from engrams.index import OwnerSearchIndex
@@ -50,7 +45,7 @@ class TermNumberCache:
 
 
 class SqliteDialect:
-    """SQLite's own ways: one file for all owners, FTS5 for terms.
+    """SQLite's own ways: one file for all owners, and a list that numbers their words.
 
     ``get_epoch``: differs after a rollback and with another file, which void the numbers of terms.
     """
@@ -78,24 +73,14 @@ class SqliteDialect:
     def number_all(self, connection: SqlConnection, terms: list[str]) -> None:
         self._lexicon.encode(connection, terms)
 
-    def post(self, connection: SqlConnection, number: int, terms: Sequence[str]) -> None:
-        if terms:
-            execute(connection, "add_postings", number, " ".join(terms))
-
-    def unpost(self, connection: SqlConnection, number: int) -> int:
-        terms = decode_terms(connection, fetch_one(connection, "lexemes_of", number)[0])
-        if terms:
-            execute(connection, "drop_posting", number, " ".join(terms))
-        return len(set(terms))
-
     def find(
         self, connection: SqlConnection, _index: OwnerSearchIndex, terms: Collection[str]
     ) -> Mapping[str, int]:
         return dict(fetch_all(connection, "find_terms", _to_json_list(terms))) if terms else {}
 
     def read_terms(self, connection: SqlConnection, number: int) -> dict[int, str]:
-        terms = decode_terms(connection, fetch_one(connection, "lexemes_of", number)[0])
-        return self.number_terms(connection, set(terms))
+        numbers = set(array("I", fetch_one(connection, "lexemes_of", number)[0]))
+        return dict(fetch_all(connection, "terms_by_number", json.dumps(sorted(numbers))))
 
     def number_terms(self, connection: SqlConnection, terms: Collection[str]) -> dict[int, str]:
         return (
@@ -108,30 +93,17 @@ class SqliteDialect:
         )
 
     def drop_unused(self, connection: SqlConnection, terms: Mapping[int, str]) -> tuple[str, ...]:
-        unused = {
-            number: term
-            for number, term in terms.items()
-            if fetch_first(connection, "holds_term", term) is None
-        }
+        if not terms:
+            return ()
+        unused = find_unused_numbers(connection, terms)
         for number in unused:
             execute(connection, "drop_term", number)
-        if terms:
-            execute(connection, "add_erasure")
-            self._lexicon.start_epoch(None)
-        return tuple(unused.values())
+        execute(connection, "add_erasure")
+        self._lexicon.start_epoch(None)
+        return tuple(terms[number] for number in unused)
 
-    def count_terms(self, connection: SqlConnection, terms: Sequence[str]) -> tuple[int, int]:
-        listed = _to_json_list(terms)
-        return int(fetch_one(connection, "left_terms", listed)[0]), int(
-            fetch_one(connection, "left_words", listed)[0]
-        )
-
-
-def decode_terms(connection: SqlConnection, lexemes: bytes) -> list[str]:
-    """Decode lexemes to terms."""
-    numbers = array("I", lexemes)
-    terms = dict(fetch_all(connection, "terms_by_number", json.dumps(sorted(set(numbers)))))
-    return [terms[number] for number in numbers]
+    def count_words(self, connection: SqlConnection, words: Sequence[str]) -> int:
+        return int(fetch_one(connection, "left_words", _to_json_list(words))[0])
 
 
 def _to_json_list(terms: Collection[str]) -> str:

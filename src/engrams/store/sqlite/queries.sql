@@ -1,11 +1,11 @@
--- What only SQLite needs: its files, its full-text index and its list of words.
+-- What only SQLite needs: its files and its list of words.
 
 -- name: any_table
 SELECT 1 FROM sqlite_master LIMIT 1;
 
 -- name: our_columns
 SELECT t.name, c.name FROM sqlite_master t JOIN pragma_table_info(t.name) c
-WHERE t.type = 'table' AND t.sql LIKE 'CREATE TABLE%' AND t.name NOT LIKE 'postings%';
+WHERE t.type = 'table' AND t.sql LIKE 'CREATE TABLE%';
 
 -- name: wal_mode
 PRAGMA journal_mode = WAL;
@@ -35,6 +35,9 @@ JOIN records ON records.id = told.value ->> 0 AND records.version = told.value -
 -- name: texts_and_hashes
 SELECT number, id, owner, version, hash, text, caption FROM records WHERE status <> 'purged';
 
+-- name: texts_and_lexemes
+SELECT number, id, lexemes, text, caption FROM records WHERE status <> 'purged' AND number % ? = 0;
+
 -- name: set_hash
 UPDATE records SET hash = ? WHERE number = ?;
 
@@ -44,38 +47,8 @@ SELECT coalesce(sum(total), 0) FROM tallies;
 -- name: reindex
 REINDEX;
 
--- name: last_lexemes
-SELECT number, lexemes FROM records ORDER BY number DESC LIMIT 1;
-
--- name: holds_posting
-SELECT 1 FROM postings WHERE postings MATCH ? AND rowid = ?;
-
--- name: drop_postings
-DROP TABLE IF EXISTS postings;
-
--- name: mend_postings
-INSERT OR REPLACE INTO postings_config (k, v) VALUES ('version', 4);
-
--- name: make_postings
-CREATE VIRTUAL TABLE postings USING fts5(terms, content='', columnsize=0, detail='none', tokenize='ascii');
-
--- name: harden_postings
-INSERT INTO postings (postings, rank) VALUES ('secure-delete', 1);
-
--- name: add_postings
-INSERT INTO postings (rowid, terms) VALUES (?, ?);
-
--- name: drop_posting
-INSERT INTO postings (postings, rowid, terms) VALUES ('delete', ?, ?);
-
--- name: vocabulary
-SELECT term, doc FROM vocabulary;
-
--- name: holds_term
-SELECT 1 FROM vocabulary WHERE term = ?;
-
 -- name: all_terms
-SELECT id, term FROM lexicon;
+SELECT term, id FROM lexicon;
 
 -- name: some_texts
 SELECT number, text, caption FROM records WHERE number > ? AND status <> 'purged' ORDER BY number LIMIT 1000;
@@ -97,6 +70,9 @@ UPDATE counters SET value = value + 1 WHERE name = 'erasures';
 
 -- name: set_counter
 INSERT INTO counters (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+
+-- name: left_index
+SELECT 1 FROM sqlite_master WHERE name = 'postings';
 
 -- name: data_version
 PRAGMA data_version;
@@ -122,9 +98,6 @@ SELECT id, term FROM lexicon WHERE id IN (SELECT value FROM json_each(?));
 
 -- name: drop_term
 DELETE FROM lexicon WHERE id = ?;
-
--- name: left_terms
-SELECT count(*) FROM json_each(?) AS words WHERE EXISTS (SELECT 1 FROM vocabulary WHERE vocabulary.term = words.value);
 
 -- name: left_words
 SELECT count(*) FROM lexicon WHERE term IN (SELECT value FROM json_each(?));

@@ -169,12 +169,6 @@ CREATE TABLE lexicon (
     term TEXT NOT NULL UNIQUE
 ) STRICT;
 
--- Contentless without a list of document sizes: the smallest form, and the only one whose secure-delete removes the
--- terms of a purged text from the file at once. Terms are folded already and hold no ASCII punctuation.
-CREATE VIRTUAL TABLE postings USING fts5(terms, content='', columnsize=0, detail='none', tokenize='ascii');
-INSERT INTO postings (postings, rank) VALUES ('secure-delete', 1);
-CREATE VIRTUAL TABLE vocabulary USING fts5vocab('postings', 'row');
-
 CREATE TABLE jobs (
     id TEXT PRIMARY KEY,
     kind TEXT NOT NULL,

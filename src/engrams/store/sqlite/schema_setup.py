@@ -17,6 +17,8 @@ from engrams.store.sqlite import term_rebuild
 
 APPLICATION = 0x656E6772
 """``application_id`` of an engrams database: "engr"."""
+_DROPS_INDEX = "without_postings"
+"""Name of the migration that drops the full-text index."""
 
 
 def newest_version() -> int:
@@ -75,13 +77,15 @@ def prepare(
     steps = steps or load_migrations(__package__)
     last = steps[-1].number
     found = read_version(connection, place, last)
-    if found == last:
+    if found == last and not has_old_index(connection):
         return
-    if backup is not None and found > 0 and not backup.exists():
+    if backup is not None and 0 < found < last and not backup.exists():
         execute(connection, "backup", str(backup))
         backup.chmod(0o600)
-    connection.execute("BEGIN IMMEDIATE")
+    # A migration may write tables that SQLite keeps for an index of its own.
+    connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
     try:
+        connection.execute("BEGIN IMMEDIATE")
         # Another process may have done it while this one waited for the lock.
         found = read_version(connection, place, last)
         if found == 0:
@@ -92,12 +96,24 @@ def prepare(
                 connection.execute(step.script)
             if step.number > found:
                 execute(connection, "add_migration", step.number, step.name, step.checksum)
+        if has_old_index(connection):
+            connection.execute(next(step.script for step in steps if step.name == _DROPS_INDEX))
         connection.pragma("application_id", APPLICATION)
         connection.pragma("user_version", last)
         connection.execute("COMMIT")
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
+        connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+
+
+def has_old_index(connection: apsw.Connection) -> bool:
+    """True if there is a full-text index, which this schema does not have.
+
+    A process of an older release that was still running when the schema was migrated made it anew.
+    It holds words that no purge would find.
+    """
+    return bool(fetch_all(connection, "left_index"))
 
 
 def find_drift(connection: apsw.Connection) -> list[str]:

@@ -1,15 +1,25 @@
-"""Scheme of the terms of all records, and their rebuild."""
+"""Terms of all records: their scheme, a check against the texts, and a repair.
+
+A release may split texts into other terms than the one that wrote a file. On opening, a file whose
+terms are of another scheme is split again; the doctor compares stored terms with the texts.
+"""
 
 from __future__ import annotations
 
+from array import array
+from collections.abc import Iterator
+
 import apsw
 
-from engrams.store.sql.named_queries import execute, fetch_all, fetch_one
+from engrams.store.sql.lexemes import join_caption, split_again
+from engrams.store.sql.named_queries import execute, fetch_all, fetch_one, stream_rows
 from engrams.store.sqlite.dialect import TermNumberCache
 from engrams.text.terms import TERM_SCHEME, index_terms
 
 _SCHEME = "terms"
 """Name of the counter that holds the version of the terms."""
+_MAX_CHECKED = 20_000
+"""Records whose texts a check splits again, which takes 20 µs each; of more, every nth."""
 
 
 def is_current(connection: apsw.Connection) -> bool:
@@ -22,34 +32,50 @@ def mark_current(connection: apsw.Connection) -> None:
     execute(connection, "set_counter", _SCHEME, TERM_SCHEME)
 
 
-def remake_index(connection: apsw.Connection) -> None:
-    """Replace the full-text index by an empty one, inside the caller's transaction."""
-    try:
-        execute(connection, "drop_postings")
-    except apsw.SQLError:
-        # Without its format's number SQLite cannot even drop it, and guards the table that holds
-        # it.
-        connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
-        execute(connection, "mend_postings")
-        connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
-        execute(connection, "drop_postings")
-    for name in ("make_postings", "harden_postings"):
-        execute(connection, name)
-
-
 def rebuild(connection: apsw.Connection) -> int:
     """Split every text into terms again, inside the caller's transaction; how many."""
-    numbers = TermNumberCache()
-    remake_index(connection)
     execute(connection, "drop_index_marks")
-    reached = count = 0
-    while rows := fetch_all(connection, "some_texts", reached):
-        for number, text, caption in rows:
-            words = index_terms(f"{text} [{caption}]" if caption else text)
-            execute(connection, "set_lexemes", numbers.encode(connection, words), number)
-            if words:
-                execute(connection, "add_postings", number, " ".join(words))
-        reached = rows[-1][0]
-        count = count + len(rows)
+    count = split_again(connection, TermNumberCache().encode)
     mark_current(connection)
     return count
+
+
+def find_wrong_terms(connection: apsw.Connection, max_checked: int = _MAX_CHECKED) -> list[str]:
+    """Find records whose stored terms are not those of their text; their ids, in order.
+
+    Of more than ``max_checked`` records it looks at every nth.
+    """
+    total = int(fetch_one(connection, "tallied")[0])
+    stride = max(1, -(-total // max_checked))
+    return sorted(record_id for _, record_id, _ in _compare_terms(connection, stride))
+
+
+def mend_terms(connection: apsw.Connection) -> str:
+    """Store the right terms of records that have others, inside the caller's transaction.
+
+    Returns a note, empty where all were right. Indexes in memory load these records again.
+    """
+    wrong = list(_compare_terms(connection, 1))
+    if not wrong:
+        return ""
+    numbers = TermNumberCache()
+    last_change = int(fetch_one(connection, "lock_owner")[0])
+    for change, (number, _, terms) in enumerate(wrong, last_change + 1):
+        execute(connection, "set_lexemes", numbers.encode(connection, terms), number)
+        execute(connection, "touch_record", change, number)
+    execute(connection, "set_changes", last_change + len(wrong))
+    execute(connection, "drop_index_marks")
+    return f"The words of {len(wrong):,} memories were indexed again."
+
+
+def _compare_terms(
+    connection: apsw.Connection, stride: int
+) -> Iterator[tuple[int, str, list[str]]]:
+    """Yield number, id and right terms of every ``stride``-th record that has others."""
+    numbers = dict(fetch_all(connection, "all_terms"))
+    for number, record_id, lexemes, text, caption in stream_rows(
+        connection, "texts_and_lexemes", stride
+    ):
+        terms = index_terms(join_caption(text, caption))
+        if array("I", (numbers.get(term, 0) for term in terms)).tobytes() != lexemes:
+            yield number, record_id, terms

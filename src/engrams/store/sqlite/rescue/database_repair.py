@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-from array import array
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,9 +14,8 @@ from engrams.errors import StoreError
 from engrams.ports import Clock
 from engrams.settings import StoreSettings
 from engrams.store.folder_lock import lock_folder
-from engrams.store.sql.named_queries import fetch_all, fetch_first, query, stream_rows
+from engrams.store.sql.named_queries import fetch_all
 from engrams.store.sqlite import connections, schema_setup, term_rebuild
-from engrams.store.sqlite.dialect import decode_terms
 from engrams.store.sqlite.error_mapping import is_short_read
 from engrams.store.sqlite.rescue import lost_memories
 from engrams.store.sqlite.rescue.value_repair import find_invalid
@@ -40,9 +37,9 @@ _log = logging.getLogger(__name__)
 def prepare(path: Path, settings: StoreSettings, clock: Clock) -> list[str]:
     """Make an existing file ready for use; notes on what was done.
 
-    A damaged file is rescued and kept beside the new one, an older one migrated, a damaged
-    full-text index rebuilt. StoreError: nothing could be rescued, or it is another program's file,
-    or a newer engrams'. The file then stays as it is.
+    A damaged file is rescued and kept beside the new one, an older one migrated. StoreError:
+    nothing could be rescued, or it is another program's file, or a newer engrams'. The file then
+    stays as it is.
     """
     notes: list[str] = []
     try:
@@ -60,8 +57,6 @@ def prepare(path: Path, settings: StoreSettings, clock: Clock) -> list[str]:
         schema_setup.prepare(connection, str(path), path.with_name(f"{path.name}.v{found}.bak"))
         if not term_rebuild.is_current(connection):
             notes.append(_run_now(connection, rebuild_terms))
-        if not has_working_index(connection):
-            notes.append(_run_now(connection, rebuild_index))
     finally:
         connection.close()
     return notes
@@ -122,8 +117,8 @@ def _touch_tables(connection: apsw.Connection) -> None:
 
 
 def find_problems(connection: apsw.Connection) -> list[str]:
-    """Damage to tables and their indexes, the full-text index aside."""
-    found = [text for text in check_integrity(connection) if "postings" not in text]
+    """Damage to tables and their indexes."""
+    found = check_integrity(connection)
     try:
         return [*found, *find_invalid(connection)]
     except UnicodeDecodeError as problem:
@@ -132,12 +127,7 @@ def find_problems(connection: apsw.Connection) -> list[str]:
 
 def check_integrity(connection: apsw.Connection) -> list[str]:
     """Run SQLite's own check; return its findings."""
-    try:
-        return [text for (text,) in fetch_all(connection, "integrity") if text != "ok"]
-    except apsw.SQLError as problem:
-        # It asks the full-text index too, and fails where that cannot be opened; the next check
-        # sees the rest.
-        return [f"The index postings: {problem}."]
+    return [text for (text,) in fetch_all(connection, "integrity") if text != "ok"]
 
 
 def rescue(path: Path, settings: StoreSettings, clock: Clock) -> str:
@@ -258,44 +248,6 @@ def list_damaged(path: Path) -> list[str]:
     )
 
 
-def has_working_index(connection: apsw.Connection) -> bool:
-    """Test quickly whether the full-text index holds the last record."""
-    last = fetch_first(connection, "last_lexemes")
-    try:
-        term = decode_terms(connection, last[1][:4])[0] if last and last[1] else "a"
-        match = '"' + term.replace('"', '""') + '"'
-        known = fetch_first(connection, "holds_posting", match, last[0] if last else 0)
-    except (apsw.CorruptError, apsw.SQLError, KeyError):
-        return False
-    return known is not None or not last or not last[1]
-
-
-def verify_index(connection: apsw.Connection) -> bool:
-    """Compare the full-text index with the terms of all records."""
-    expected: Counter[int] = Counter()
-    for _, lexemes in stream_rows(connection, "all_lexemes"):
-        expected.update(set(array("I", lexemes)))
-    terms = dict(fetch_all(connection, "all_terms"))
-    try:
-        found = dict(fetch_all(connection, "vocabulary"))
-    except (apsw.CorruptError, apsw.SQLError):
-        return False
-    return found == {terms.get(number): total for number, total in expected.items()}
-
-
-def rebuild_index(connection: apsw.Connection) -> str:
-    """Rebuild the full-text index inside the caller's transaction; a note."""
-    term_rebuild.remake_index(connection)
-    terms = dict(fetch_all(connection, "all_terms"))
-    rows = fetch_all(connection, "all_lexemes")
-    texts = (
-        (number, " ".join(terms.get(term, "") for term in array("I", lexemes)))
-        for number, lexemes in rows
-    )
-    connection.executemany(query("add_postings"), texts)
-    return f"The full-text index was rebuilt from {len(rows):,} records."
-
-
 def rebuild_terms(connection: apsw.Connection) -> str:
     """Split all texts into terms again inside the caller's transaction; a note."""
     if term_rebuild.is_current(connection):
@@ -329,10 +281,7 @@ def _run_now(connection: apsw.Connection, rebuild: Callable[[apsw.Connection], s
         connection.execute("COMMIT")
     except (apsw.CorruptError, apsw.ConstraintError) as problem:
         # More than this index is damaged: reading and the full repair must stay possible.
-        return (
-            f"The full-text index is damaged and could not be rebuilt ({problem}): run `engrams"
-            " doctor --repair`."
-        )
+        return f"The index is damaged and could not be rebuilt ({problem}): run `engrams doctor --repair`."
     finally:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
@@ -345,6 +294,10 @@ def _is_current(path: Path, settings: StoreSettings) -> bool:
     try:
         newest = schema_setup.newest_version()
         current = schema_setup.read_version(connection, str(path), newest) == newest
-        return current and term_rebuild.is_current(connection) and has_working_index(connection)
+        return (
+            current
+            and term_rebuild.is_current(connection)
+            and not schema_setup.has_old_index(connection)
+        )
     finally:
         connection.close()

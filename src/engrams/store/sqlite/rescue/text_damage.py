@@ -5,6 +5,7 @@ from __future__ import annotations
 import apsw
 
 from engrams.core import content_hash
+from engrams.store.sql.lexemes import join_caption
 from engrams.store.sql.named_queries import execute, stream_rows
 
 DamagedText = tuple[str, str, int]
@@ -20,7 +21,7 @@ def find_damaged_texts(connection: apsw.Connection) -> list[tuple[int, DamagedTe
     for number, id, owner, version, stored, text, caption in stream_rows(
         connection, "texts_and_hashes"
     ):
-        digest = bytes.fromhex(content_hash(f"{text} [{caption}]" if caption else text))
+        digest = bytes.fromhex(content_hash(join_caption(text, caption)))
         if digest != stored:
             found.append((number, (id, owner, version), digest))
     return found

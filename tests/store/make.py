@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from engrams.core import Kind, Record, Scope, Vector
-from engrams.core.clock import new_id
+from engrams.core.ids import new_id
 from engrams.ports import (
     CandidateSearchQuery,
     CommitResult,

@@ -40,7 +40,7 @@ from engrams.core import (
     Tier,
     Vector,
 )
-from engrams.core.clock import new_id
+from engrams.core.ids import new_id
 from engrams.errors import ConflictError, EngramsError, InputError, NotFoundError
 from engrams.ports import JobSpec, NewRecord, RecordChange, RecordQuery, Store
 

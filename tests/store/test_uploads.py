@@ -9,7 +9,8 @@ import pytest
 from tests.store import postgres
 from tests.store.make import ALICE, BOB
 
-from engrams.core.clock import new_id, now
+from engrams.core.clock import now
+from engrams.core.ids import new_id
 from engrams.errors import ConflictError, NotFoundError
 from engrams.ports import UploadStorage
 from engrams.settings import StoreSettings

@@ -20,7 +20,7 @@ from typing import Any
 import pytest
 
 import engrams
-from engrams.core import Kind, clock
+from engrams.core import Kind, ids
 from engrams.testing import SettableClock
 from engrams.text.text_caches import clear_caches
 from engrams.upkeep import helper_process, helper_processes
@@ -71,7 +71,7 @@ def learn(home: Path, processes: int, monkeypatch: pytest.MonkeyPatch) -> list[s
     every row of every table but the jobs', whose workers have names of their own.
     """
     numbers = count()
-    monkeypatch.setattr(clock._telling_clock, "next_tail", lambda: next(numbers) << 30)
+    monkeypatch.setattr(ids._arrival_clock, "next_tail", lambda: next(numbers) << 30)
     file = write_file(home)
     with engrams.open(
         home=home, clock=SettableClock(START), jobs__workers=0, jobs__processes=processes

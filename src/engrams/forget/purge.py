@@ -23,7 +23,7 @@ from datetime import timedelta
 from typing import TypeAlias
 
 from engrams.core import Record, Scope, Status, Vector, content_hash
-from engrams.core.clock import new_id
+from engrams.core.ids import new_id
 from engrams.forget.dependents import build_release
 from engrams.forget.purge_plan import (
     PurgePlan,

@@ -14,7 +14,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from engrams.core import LAYER_OF, Edge, EdgeType, Kind, Provenance, Record, Scope, Status, Vector
-from engrams.core.clock import follow_id
+from engrams.core.ids import derive_id_at_time_of
 from engrams.errors import EngramsError, ModelError
 from engrams.frozen_data import dataclass
 from engrams.ports import (
@@ -450,7 +450,7 @@ def _build_episode(
     """Build the episode record; the id is stable for a session part."""
     last = turns[-1]
     return Record(
-        id=follow_id(last.id, f"episode\x1f{scope.key}\x1f{session}\x1f{turns[0].id}"),
+        id=derive_id_at_time_of(last.id, f"episode\x1f{scope.key}\x1f{session}\x1f{turns[0].id}"),
         scope=scope,
         kind=Kind.EPISODE,
         text=arc.summary,

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from engrams.core import IMPORTED, ImportOptions, Record, Scope, ScopeInput, Status
-from engrams.core.clock import new_id
+from engrams.core.ids import new_id
 from engrams.errors import ConflictError, InputError, NotFoundError
 from engrams.forget.restoring import ENDING, build_former
 from engrams.frozen_data import dataclass

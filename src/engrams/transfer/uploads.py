@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from engrams.core import ImportOptions, Scope
-from engrams.core.clock import new_id
+from engrams.core.ids import new_id
 from engrams.errors import ClosedError, ConflictError, EngramsError, InputError, NotFoundError
 from engrams.frozen_data import dataclass
 from engrams.ports import Clock, Job, JobSpec, Store, StoredUpload, UploadStorage

@@ -22,7 +22,8 @@ from engrams.core import (
     ScopeInput,
     Status,
 )
-from engrams.core.clock import new_id, parse_time
+from engrams.core.clock import parse_time
+from engrams.core.ids import new_id
 from engrams.errors import ConflictError
 from engrams.frozen_data import dataclass
 from engrams.ports import (

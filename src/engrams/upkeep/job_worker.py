@@ -13,7 +13,7 @@ from datetime import timedelta
 from functools import partial
 from typing import TypeVar
 
-from engrams.core.clock import new_id
+from engrams.core.ids import new_id
 from engrams.errors import BudgetError, ClosedError, ConflictError, EngramsError, ModelError
 from engrams.ports import (
     CHARGED_OWNER,

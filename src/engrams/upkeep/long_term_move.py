@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from engrams.core import Evidence, Kind, Provenance, Record, Scope, Status, Tier, Vector
-from engrams.core.clock import follow_id
+from engrams.core.ids import derive_id_at_time_of
 from engrams.core.records import asks_only
 from engrams.frozen_data import dataclass
 from engrams.ports import (
@@ -130,7 +130,7 @@ def build_exchange(pair: TurnPair) -> Record:
     user, agent = (half.text if half else "" for half in (pair.user, pair.agent))
     used = [half.last_accessed for half in halves if half.last_accessed]
     return Record(
-        id=follow_id(first.id, pair.key),
+        id=derive_id_at_time_of(first.id, pair.key),
         scope=first.scope,
         kind=Kind.EXCHANGE,
         text=f"User: {user}\nAgent: {agent}".strip(),

@@ -22,7 +22,7 @@ from engrams.core import (
     Status,
     content_hash,
 )
-from engrams.core.clock import new_id
+from engrams.core.ids import new_id
 from engrams.errors import EngramsError
 from engrams.frozen_data import dataclass
 from engrams.ports import (

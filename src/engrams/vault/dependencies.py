@@ -133,7 +133,7 @@ class VaultDeps:
     def make_folder(self) -> None:
         """Make the folder, with the mark by which it is recognised."""
         if not self.is_there or self.disk.read(MARK) is None:
-            from engrams.core.clock import new_id
+            from engrams.core.ids import new_id
 
             name = new_id(self.clock())
             make_private(self.disk.root)

@@ -22,6 +22,7 @@ from engrams.core import (
     Vector,
     clock,
 )
+from engrams.core.ids import derive_id_at_time_of, new_id
 from engrams.extract.candidate import CandidateStatement
 from engrams.extract.policy import StoragePolicyDecision
 from engrams.extract.predicate_slots import canonical_predicate
@@ -42,11 +43,9 @@ def derived_id(candidate: CandidateStatement) -> str:
         return candidate.id
     source = candidate.sources[0] if candidate.sources else ""
     stamp = (
-        source
-        if len(source) == 26
-        else clock.new_id(candidate.said_at or clock.parse_time("1970-01-01"))
+        source if len(source) == 26 else new_id(candidate.said_at or clock.parse_time("1970-01-01"))
     )
-    return clock.follow_id(stamp, f"{source}\x1f{candidate.key}")
+    return derive_id_at_time_of(stamp, f"{source}\x1f{candidate.key}")
 
 
 @dataclass(slots=True)

@@ -30,6 +30,7 @@ from engrams.core import (
     is_blank,
     shorten_name,
 )
+from engrams.core.ids import check_id, new_id
 from engrams.errors import InputError, ModelError
 from engrams.extract import pii_detection, secrets
 from engrams.frozen_data import dataclass
@@ -206,7 +207,7 @@ def ingest_turn(
         return TurnConversionResult(None, "refused", decisions)
     said = clock.utc(turn.at or now)
     record = Record(
-        id=clock.check_id(turn.id) if turn.id else clock.new_id(said),
+        id=check_id(turn.id) if turn.id else new_id(said),
         scope=scope,
         kind=kind,
         text=kept["text"],

@@ -9,7 +9,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from engrams.core import Json, Meta
-from engrams.core.clock import micros, new_id
+from engrams.core.clock import micros
+from engrams.core.ids import new_id
 from engrams.errors import InputError
 from engrams.ports import KEPT, Job, JobClaim, JobFailure, JobSpec
 from engrams.store.sql.named_queries import (

@@ -12,6 +12,7 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from engrams.core import clock
+from engrams.core.ids import new_id
 from engrams.errors import EngramsError, InputError
 from engrams.frozen_data import dataclass
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
@@ -143,8 +144,6 @@ class TerminalChatSession:
 
     def _end(self) -> str:
         """End the session and begin another; tell what became of it."""
-        from engrams.core.clock import new_id
-
         sessions = self.engine.sessions
         ended = self.session
         self.session = new_id(self.engine.now())
@@ -293,7 +292,7 @@ class TerminalChatSession:
 def chat(options: GlobalOptions) -> None:
     """Talk to memory; without a chat model it quotes memories."""
     with _exit_on_signals(), options.open(ends_sessions=True) as (engine, scope):
-        talk = TerminalChatSession(engine, scope, clock.new_id(clock.now()))
+        talk = TerminalChatSession(engine, scope, new_id(clock.now()))
         terminal = sys.stdin.isatty() and not options.json
         if terminal:
             model = (

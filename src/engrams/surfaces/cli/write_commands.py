@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from engrams.core.clock import derive_told_id
+from engrams.core.ids import derive_arrival_id
 from engrams.errors import EngramsError, InputError, NotFoundError, RefusedError
 from engrams.frozen_data import dataclass
 from engrams.ipc.call_identity import IDENTITY
@@ -270,7 +270,7 @@ def _add_once(
     call = IDENTITY.get()
     if call is None:
         return engine.add(turn, scope=scope, kind=kind)
-    turn = replace(turn, id=derive_told_id(turn.at or call.at, call.at, call.key, number))
+    turn = replace(turn, id=derive_arrival_id(turn.at or call.at, call.at, call.key, number))
     receipt = engine.add(turn, scope=scope, kind=kind)
     return (
         replace(receipt, outcome="stored")

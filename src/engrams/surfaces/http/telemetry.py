@@ -15,7 +15,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from engrams import errors
-from engrams.core.clock import new_id
+from engrams.core.ids import new_id
 from engrams.frozen_data import dataclass
 from engrams.ports import Clock
 from engrams.surfaces.http.permissions import OperationPermission, find_permission

@@ -10,6 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from engrams.core import Hit, Kind, clock
+from engrams.core.ids import new_id
 from engrams.settings import Settings
 from engrams.surfaces.proxy.api_errors import error_response
 from engrams.surfaces.proxy.chat_endpoint import BODY_BYTES, hit_to_dict, read_body, run_beside
@@ -111,7 +112,7 @@ class QuoteAnswerEndpoint:
             note[UNSAVED] = unsaved
         now = clock.now()
         answer = OfflineAnswer(
-            quote_hits(chat_request, hits), clock.new_id(now), now, chat_request.fields
+            quote_hits(chat_request, hits), new_id(now), now, chat_request.fields
         )
         form = FORMATS[self._dialect.path]
         body = form.whole(answer)

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
 from engrams.core import Edge, EdgeType, Record, Scope, ScopeInput, Status
-from engrams.core.clock import new_id
+from engrams.core.ids import new_id
 from engrams.errors import ConflictError, InputError, NotFoundError
 from engrams.frozen_data import dataclass
 from engrams.ports import GARDEN, WAKE, Job, JobSpec, RecordChange, WriteBatch

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from engrams.core import Kind, Provenance, Record, Scope, Status, bury, revive
-from engrams.core.clock import derive_id
+from engrams.core.ids import derive_id
 from engrams.errors import InputError
 from engrams.vault.files.changes import BY_HAND, ChangedVaultFile
 from engrams.vault.files.vault_paths import EVICTED, find_scope, is_away, parse_place, path_key

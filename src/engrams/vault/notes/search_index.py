@@ -14,7 +14,7 @@ from datetime import UTC, datetime, time
 from typing import Any
 
 from engrams.core import Kind, Layer, Provenance, Record, Scope, Status, content_hash
-from engrams.core.clock import new_id
+from engrams.core.ids import new_id
 from engrams.errors import EngramsError
 from engrams.frozen_data import dataclass
 from engrams.ports import CORE_PIECE, NOTE_PIECE, NewRecord, RecordQuery, ScopeReach, WriteBatch

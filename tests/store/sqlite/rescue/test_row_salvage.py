@@ -14,7 +14,7 @@ import pytest
 from tests.store.make import BOB, Time, add, at, record, turn
 
 from engrams.core import Evidence, Kind, Provenance, Record, Scope, Status
-from engrams.core.clock import derive_id
+from engrams.core.ids import derive_id
 from engrams.settings import StoreSettings
 from engrams.store.sqlite import SqliteStore
 from engrams.store.sqlite.rescue.row_salvage import (

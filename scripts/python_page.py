@@ -8,9 +8,11 @@ import ast
 import dataclasses
 import inspect
 import re
+import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
@@ -241,15 +243,46 @@ def _type(item: type) -> str:
         f"### {item.__name__}",
         f"`from {_home(item)} import {item.__name__}`. {_prose(item)}".strip(),
     ]
+    meanings = field_docs(item)
     if issubclass(item, Enum):
-        parts.append("Values: " + ", ".join(f"`{member.value}`" for member in item) + ".")
+        if meanings:
+            table = [(f"`{member.value}`", meanings.get(member.name, "")) for member in item]
+            parts.append(_table(("value", "meaning"), table))
+        else:
+            parts.append("Values: " + ", ".join(f"`{member.value}`" for member in item) + ".")
     elif dataclasses.is_dataclass(item):
         table = [
-            (f"`{field.name}`", f"`{_short(str(field.type))}`", _default(field))
+            (
+                f"`{field.name}`",
+                f"`{_short(str(field.type))}`",
+                _default(field),
+                meanings.get(field.name, ""),
+            )
             for field in dataclasses.fields(item)
         ]
-        parts += [_table(("field", "type", "default"), table), _method_table(item)]
+        parts += [_table(("field", "type", "default", "meaning"), table), _method_table(item)]
     return "\n\n".join(part for part in parts if part)
+
+
+def field_docs(item: type) -> dict[str, str]:
+    """The string literals under the fields of a class, as Markdown on one line."""
+    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(item))).body
+    assert isinstance(definition, ast.ClassDef)
+    docs: dict[str, str] = {}
+    for statement, following in pairwise(definition.body):
+        target = None
+        if isinstance(statement, ast.AnnAssign):
+            target = statement.target
+        elif isinstance(statement, ast.Assign):
+            target = statement.targets[0]
+        if (
+            isinstance(target, ast.Name)
+            and isinstance(following, ast.Expr)
+            and isinstance(following.value, ast.Constant)
+            and isinstance(following.value.value, str)
+        ):
+            docs[target.id] = _markdown(" ".join(following.value.value.split()))
+    return docs
 
 
 # --------------------------------------------------------------------------------------------------

@@ -1,27 +1,32 @@
-"""Frozen data that every layer shares.
+"""Frozen data that every layer shares: records, turns, scopes, results; ids and the clock.
 
 Times are timezone-aware UTC.
 """
 
 from engrams.core.belief_basis import Basis, find_basis
 from engrams.core.entities import Entity, EntityKind, EntityLink, EntityNet
-from engrams.core.procedure_parts import PREREQUISITES, WARNINGS
-from engrams.core.records import (
+from engrams.core.meta_keys import (
     ABSORBED,
     BESIDE,
     CORRECTED,
+    ENDS,
     EVICTED,
     IMPORTED,
-    LAYER_OF,
     MERGED,
+    PREREQUISITES,
+    REFINES,
+    RUNNING,
+    UNSAID,
+    UNSEARCHED,
+    WARNINGS,
+)
+from engrams.core.records import (
+    LAYER_OF,
     MESSAGE_KINDS,
     NO_META,
     PRODUCT,
-    RUNNING,
     STATEMENT_KINDS,
     TAG_CHARS,
-    UNSAID,
-    UNSEARCHED,
     Edge,
     EdgeType,
     Evidence,
@@ -33,14 +38,11 @@ from engrams.core.records import (
     Provenance,
     Record,
     Role,
-    Scope,
-    ScopeInput,
     Status,
     Tier,
     Topic,
     Vector,
     content_hash,
-    conversation,
 )
 from engrams.core.results import (
     Context,
@@ -56,21 +58,23 @@ from engrams.core.results import (
     StageDecision,
     Trace,
 )
+from engrams.core.scopes import Scope, ScopeInput, conversation
 from engrams.core.text_cleaning import (
     clean_text,
-    drop_faults,
+    drop_unstorable,
     is_blank,
     require_visible,
     shorten_name,
     strip_blank,
 )
-from engrams.core.tombstones import bury, revive
+from engrams.core.tombstones import build_restored_fields, build_tombstone
 from engrams.core.turns import NOTHING_STATED, StatedFields, Turn
 
 __all__ = [
     "ABSORBED",
     "BESIDE",
     "CORRECTED",
+    "ENDS",
     "EVICTED",
     "IMPORTED",
     "LAYER_OF",
@@ -80,6 +84,7 @@ __all__ = [
     "NO_META",
     "PREREQUISITES",
     "PRODUCT",
+    "REFINES",
     "RUNNING",
     "STATEMENT_KINDS",
     "TAG_CHARS",
@@ -122,15 +127,15 @@ __all__ = [
     "Trace",
     "Turn",
     "Vector",
-    "bury",
+    "build_restored_fields",
+    "build_tombstone",
     "clean_text",
     "content_hash",
     "conversation",
-    "drop_faults",
+    "drop_unstorable",
     "find_basis",
     "is_blank",
     "require_visible",
-    "revive",
     "shorten_name",
     "strip_blank",
 ]

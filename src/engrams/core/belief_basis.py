@@ -1,22 +1,21 @@
-"""Reason for which a memory is believed, derived from its provenance."""
+"""Ground on which a memory is believed, derived from its provenance."""
 
 from __future__ import annotations
 
 from typing import Literal, TypeAlias
 
-from engrams.core.records import MERGED, Kind, Record
+from engrams.core.meta_keys import MERGED
+from engrams.core.records import Kind, Record
 
 Basis: TypeAlias = Literal["user_stated", "user_corrected", "observed", "inferred", "extracted"]
-"""Ground on which a memory is believed."""
+"""user_stated: the user's own words. user_corrected: the user's correction. extracted: taken from
+the user's words by an extractor. observed: seen in a file, an import, the result of a tool or an
+answer. inferred: hearsay, supposed, or merged from others.
+"""
 
 
 def find_basis(record: Record) -> Basis:
-    """Derive why a memory is believed: stated, corrected, observed, extracted or inferred.
-
-    Corrected or stated by the user as it is; taken by an extractor from what the user said; seen in
-    a file, an import, a tool's result or an answer; or only inferred: hearsay, supposed, or merged
-    from others.
-    """
+    """Derive the ground on which a memory is believed."""
     meta = record.meta
     if record.kind is Kind.CORRECTION or meta.get("effect") == "corrects":
         return "user_corrected"

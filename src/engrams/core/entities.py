@@ -1,4 +1,7 @@
-"""People, places and other things that memories mention."""
+"""Entities: people, places and other things that memories mention.
+
+They are derived from memories on each read; none is stored.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +13,7 @@ from engrams.frozen_data import dataclass
 
 
 class EntityKind(StrEnum):
-    """Kind of an entity that memories mention.
-
-    ``work``: a book, film, game or piece of music.
-    """
+    """Kind of an entity."""
 
     PERSON = "person"
     ANIMAL = "animal"
@@ -21,43 +21,45 @@ class EntityKind(StrEnum):
     ORGANISATION = "organisation"
     PROJECT = "project"
     WORK = "work"
+    """A book, film, game or piece of music."""
     THEME = "theme"
 
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """Person, place or other thing that memories mention.
-
-    ``id``: ``entity:`` and its folded name. ``aliases``: other names of it. ``memories``: ids of
-    those that mention it, newest first.
-    """
+    """Person, place or other thing that memories mention."""
 
     id: str
+    """``entity:`` and its folded name."""
     name: str
     kind: EntityKind
     memories: tuple[str, ...]
+    """Ids of the memories that mention it, newest first."""
     aliases: tuple[str, ...] = ()
+    """Its other names."""
 
 
 @dataclass(frozen=True, slots=True)
 class EntityLink:
-    """Two entities, by id, that ``memories`` memories bring together.
+    """Link of two entities.
 
-    They are mentioned in one, or one of them said what mentions the other.
+    One memory mentions both, or one of them is the speaker of a memory that mentions the other.
     """
 
     source: str
+    """Id of an entity."""
     target: str
+    """Id of an entity."""
     memories: int
+    """Number of memories that link them."""
 
 
 @dataclass(frozen=True, slots=True)
 class EntityNet:
-    """Entities of a scope, most mentioned first, and their links.
-
-    ``by_memory``: ids of entities by the memory that mentions them.
-    """
+    """Entities of a scope, and their links."""
 
     entities: tuple[Entity, ...] = ()
+    """Most mentioned first."""
     links: tuple[EntityLink, ...] = ()
     by_memory: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Id of a memory -> ids of the entities that it mentions."""

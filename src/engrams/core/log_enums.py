@@ -14,49 +14,47 @@ class CrisisDetectionSource(StrEnum):
 
 
 class CrisisSeverity(StrEnum):
-    """Severity of a crisis, from a false alarm upwards."""
+    """Severity of a crisis."""
 
     NONE = "none"
+    """A false alarm."""
     LOW = "low"
     MODERATE = "moderate"
     HIGH = "high"
 
 
 class FeedbackLabel(StrEnum):
-    """Opinion on a session.
-
-    ``skip``: they were asked and chose not to say.
-    """
+    """Somebody's opinion on a session."""
 
     POSITIVE = "positive"
     NEGATIVE = "negative"
     SKIP = "skip"
+    """They were asked, and chose not to say."""
 
 
 class FeedbackSource(StrEnum):
-    """Occasion of the feedback.
-
-    Asked at the session's end, by a button during it, or through a program.
-    """
+    """Occasion of the feedback."""
 
     PROMPT = "prompt"
+    """A question at the session's end."""
     BUTTON = "button"
+    """A button during the session."""
     API = "api"
+    """A program."""
 
 
 class SessionMedium(StrEnum):
-    """Medium of a session: text, voice or both."""
+    """Medium of a session."""
 
     TEXT = "text"
     VOICE = "voice"
 
 
 class LogWriteOutcome(StrEnum):
-    """Outcome of keeping a record.
-
-    Written now, there before under its id, or not written because that failed.
-    """
+    """Outcome of adding a record to a log."""
 
     STORED = "stored"
     KNOWN = "known"
+    """A record with its id was there before."""
     LOST = "lost"
+    """It could not be written."""

@@ -1,86 +1,60 @@
-"""Frozen data that every layer shares; times are timezone-aware UTC."""
+"""Records, and the data that belongs to them: evidence, links, topics, vectors and history.
+
+``Record`` is one memory of any kind. All times are timezone-aware UTC. Every class is frozen: a
+change makes a new record, with the next version.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import field
 from datetime import datetime
 from enum import StrEnum
-from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
-from engrams.errors import ScopeError
+from engrams.core.scopes import Scope
 from engrams.frozen_data import dataclass
 
 Json: TypeAlias = Any
 Meta: TypeAlias = Mapping[str, Any]
+"""A JSON object."""
 Role: TypeAlias = Literal["user", "assistant", "system", "tool"]
 
 NO_META: Meta = {}
 
-RUNNING = "running"
-"""The metadata of a summary that replaces itself as its conversation goes on: ``window`` or
-``rolling``. No search finds one, and it goes with any memory that it was made from.
-"""
-
-MERGED = "merged_from"
-"""The metadata of a fact that took the place of others: their ids. It goes with any of them."""
-
-ABSORBED = "absorbed"
-"""The metadata of a memory into which others that say the same were merged: their ids.
-
-They go with it.
-"""
-
-BESIDE = "beside"
-"""Metadata of a statement that was set right by hand: ids of later ones that do not end it."""
-
-CORRECTED = "corrected"
-"""The metadata of a source of which part was corrected or forgotten: quotes that reads leave out.
-"""
-
-IMPORTED = "import"
-"""The metadata of a memory that came from a file: the id of its import."""
-
-EVICTED = "evicted"
-"""The metadata of a memory that the cap of a conversation put away: nobody asked to forget it."""
-
-UNSAID = "unsaid"
-"""The metadata of a fact whose source was edited and no longer says it; repeating it there restores
-the fact.
-"""
-
 TAG_CHARS = 200
 """Characters of the longest tag: each store finds it by an index."""
-UNSEARCHED = "unsearched"
-"""The metadata of a memory that is kept for those who ask for it by name: no search finds it."""
-
-_MAX_LABELS = 16
-_MAX_LABEL = 200
-_SCOPE_HINT = (
-    'Write ("user", "alice"), {"user": "alice"} or ("user", "alice", "project", "garden").'
-)
-
-_INNER = frozenset({"conversation", "session", "thread", "chat"})
 
 
 class Kind(StrEnum):
-    """Kind of a record: turn, fact, preference, rule, episode, …."""
+    """Kind of a record, such as a message, a fact or a rule."""
 
     TURN = "turn"
+    """A message, word for word."""
     EXCHANGE = "exchange"
+    """A question and its answer, kept together."""
     FACT = "fact"
+    """A statement about somebody or something."""
     PREFERENCE = "preference"
+    """A statement of what somebody likes or wants."""
     PROCEDURE = "procedure"
+    """Instructions for a task, with its steps."""
     CORRECTION = "correction"
+    """A statement that an earlier one was wrong."""
     NEGATIVE = "negative"
+    """Something that must never be done."""
     RULE = "rule"
+    """A standing instruction."""
     EPISODE = "episode"
+    """An account of a finished session."""
     SUMMARY = "summary"
+    """A summary of a conversation that goes on."""
     NOTE = "note"
+    """A text that somebody added directly."""
     GAP = "gap"
+    """A question to which no memory had an answer."""
 
 
 MESSAGE_KINDS = (Kind.NOTE, Kind.TURN, Kind.EXCHANGE)
@@ -98,11 +72,14 @@ STATEMENT_KINDS = (
 
 
 class Layer(StrEnum):
-    """Memory layer of a record; product names are facts, sessions, rules."""
+    """Layer of memory that a record's kind belongs to (``LAYER_OF``)."""
 
     SEMANTIC = "semantic"
+    """True statements: facts."""
     EPISODIC = "episodic"
+    """Events: messages, sessions."""
     PROCEDURAL = "procedural"
+    """Ways to act: rules, procedures."""
 
 
 class Tier(StrEnum):
@@ -114,17 +91,19 @@ class Tier(StrEnum):
 
 
 class Status(StrEnum):
-    """Status of a record, from candidate to purged.
-
-    Only ``active`` is retrievable by default.
-    """
+    """Status of a record; only active records are found by default."""
 
     CANDIDATE = "candidate"
+    """Held until the end of the session."""
     ACTIVE = "active"
     SUPERSEDED = "superseded"
+    """A later statement took its place."""
     ARCHIVED = "archived"
+    """Kept, but no longer offered."""
     FORGOTTEN = "forgotten"
+    """Put away; ``restore`` makes it active again."""
     PURGED = "purged"
+    """Erased; only an empty tombstone is left."""
 
 
 class EdgeType(StrEnum):
@@ -164,230 +143,132 @@ PRODUCT: dict[Layer, str] = {
 """Names of layers for people, in the API, the command line and the page alike."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Scope:
-    """Owner and part of memory: ``Scope(("user", "alice", "project", "x"))``.
-
-    Pairs of labels, or a single one (methods refuse other odd numbers); the first pair, or the only
-    label, is the owner, and comes first in every key and index of a store. ``key`` is its text
-    form, ``user/alice/project/x``, with ``%``-escapes for ``/`` and ``%``.
-    """
-
-    labels: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        if not self.labels or not all(
-            isinstance(label, str) and label.strip() for label in self.labels
-        ):
-            raise ScopeError("A scope needs an owner: its labels must be non-empty text.")
-        if len(self.labels) > _MAX_LABELS or any(len(label) > _MAX_LABEL for label in self.labels):
-            raise ScopeError(
-                f"A scope has at most {_MAX_LABELS} labels of {_MAX_LABEL} characters."
-            )
-        odd = [label for label in self.labels if not label.isprintable()]
-        if any(unicodedata.category(char) in ("Cc", "Cs") for label in odd for char in label):
-            raise ScopeError(
-                "A scope label holds a control character.",
-                hint="Use letters, digits and punctuation.",
-            )
-
-    @classmethod
-    def of(cls, value: ScopeInput | None, **variables: str) -> Scope:
-        """Make a scope from pairs of labels or one string.
-
-        Pairs come as a tuple or a dict.
-
-        Labels may be templates: ``Scope.of(("memories", "{user_id}"), user_id="alice")``. A
-        variable that is missing raises ScopeError naming the ones that were given; so does
-        everything that is no such pairs.
-        """
-        if isinstance(value, Scope):
-            labels = value.labels
-            paired = len(value.labels) != 1
-        elif isinstance(value, str):
-            if "/" in value:
-                raise ScopeError(
-                    f"The scope {value!r:.80} is one label with a slash, not a path.",
-                    hint=_SCOPE_HINT,
-                )
-            labels = (value,)
-            paired = False
-        elif isinstance(value, Mapping):
-            labels = tuple(label for pair in value.items() for label in pair)
-            paired = True
-        elif isinstance(value, (tuple, list)):
-            labels = tuple(value)
-            paired = True
-        else:
-            raise ScopeError(
-                f"A scope is made of pairs of labels, not of {value!r:.80}.", hint=_SCOPE_HINT
-            )
-        if not labels or not all(isinstance(label, str) and label.strip() for label in labels):
-            raise ScopeError(
-                f"The labels of a scope are non-empty texts, unlike in {value!r:.80}.",
-                hint=_SCOPE_HINT,
-            )
-        if paired and len(labels) % 2:
-            raise ScopeError(
-                f"The scope {value!r:.80} has an odd number of labels; they go in pairs.",
-                hint=_SCOPE_HINT,
-            )
-        if isinstance(value, Scope):
-            return value
-        try:
-            return cls(
-                tuple(
-                    label.format_map(variables) if variables or "{" in label else label
-                    for label in labels
-                )
-            )
-        except ScopeError:
-            raise
-        except (KeyError, IndexError, ValueError) as problem:
-            known = ", ".join(sorted(variables)) or "none"
-            raise ScopeError(
-                f"The scope template {labels!r} needs {problem}; given: {known}."
-            ) from None
-
-    @classmethod
-    def parse(cls, key: str) -> Scope:
-        """The inverse of ``key``."""
-        return _parsed(key)
-
-    @property
-    def key(self) -> str:
-        # No label holds a control character.
-        return "\0".join(self.labels).replace("%", "%25").replace("/", "%2F").replace("\0", "/")
-
-    @property
-    def owner(self) -> Scope:
-        return self if len(self.labels) <= 2 else Scope(self.labels[:2])
-
-    @property
-    def is_owner(self) -> bool:
-        return len(self.labels) <= 2
-
-    def chain(self) -> tuple[Scope, ...]:
-        """List this scope and those above it, nearest first.
-
-        A read in it sees these, down to the owner.
-        """
-        pairs = [Scope(self.labels[:end]) for end in range(len(self.labels), 2, -2)]
-        return (*pairs, self.owner)
-
-    def within(self, label: str, name: str) -> Scope:
-        """A scope one step deeper: ``scope.within("conversation", "c1")``."""
-        return Scope((*self.labels, label, name))
-
-    def __str__(self) -> str:
-        return self.key
-
-
-ScopeInput: TypeAlias = Scope | str | Sequence[str] | Mapping[str, str]
-"""Accepted forms of a scope: itself, pairs of labels as a tuple or a dict, or one label as a
-string.
-"""
-
-
-def conversation(scope: Scope, session: str) -> tuple[Scope, str]:
-    """Scope and session of one conversation.
-
-    A scope that is one, whatever its sessions; else a session of a scope.
-    """
-    return (scope, "") if len(scope.labels) > 3 and scope.labels[-2] in _INNER else (scope, session)
-
-
-@lru_cache(maxsize=4096)
-def _parsed(key: str) -> Scope:
-    return Scope(tuple(part.replace("%2F", "/").replace("%25", "%") for part in key.split("/")))
-
-
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A literal quote and the record it was said in."""
+    """A literal quote that a derived record rests on."""
 
     quote: str
     source: str
+    """Id of the record that the quote stands in."""
     speaker: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Origin of a record: channel, extractor, prompt, reason, files.
-
-    ``channel`` sets its trust (user, assistant, import, tool, web, file).
-    """
+    """Origin of a record."""
 
     channel: str = "user"
+    """Way by which it came in: user, assistant, import, tool, web or file; it sets the trust.
+
+    Records that engrams makes itself have session, usage or skill.
+    """
     extractor: str = ""
+    """Rules or model that derived it; empty for a text as it was given."""
     prompt: str = ""
+    """Hash of the prompt that a model derived it with."""
     reason: str = ""
+    """Why it was stored, in words."""
     files: tuple[str, ...] = ()
+    """Paths of the files that it came from."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
     """One memory of any kind.
 
-    ``valid_from``/``valid_to``: when it was true in the world. ``recorded_at``/``retired_at``: when
-    we knew it; for something said in the past and imported now, ``recorded_at`` is when it was
-    said. ``ended_at``: when we learned of ``valid_to``. Importance, confidence and trust are 0..1;
-    strength counts repeated statements; ``version`` grows by one with each change. ``meta`` holds
-    JSON values only.
+    It has two pairs of times. ``valid_from`` to ``valid_to`` is when it was true in the world;
+    ``recorded_at`` to ``retired_at`` is when this memory believed it. A read as of a day looks at
+    both.
     """
 
     id: str
+    """ULID (``core.ids``): ids sort by the time at which the memory was said."""
     scope: Scope
     kind: Kind
     text: str
     recorded_at: datetime
+    """Time at which it was said. For an imported message that is not the time of the import."""
     layer: Layer = Layer.EPISODIC
+    """As ``LAYER_OF`` has it for the kind."""
     tier: Tier = Tier.RECENT
     status: Status = Status.ACTIVE
+
     role: str = ""
+    """``Role`` of whoever said it; empty where nobody did."""
     speaker: str = ""
+    """Name of whoever said it."""
     session: str = ""
+    """Session in which it was said."""
     external_id: str = ""
+    """The sender's own id; a scope holds each one once."""
     caption: str = ""
+    """Text of an attached picture; searched like the text."""
+
     valid_from: datetime | None = None
+    """Time from which it is true. None: from ``recorded_at``."""
     valid_to: datetime | None = None
+    """Time at which it ceased to be true. None: it is still true."""
     retired_at: datetime | None = None
+    """Time at which this memory gave it up, because it was wrong or was put away. None: not yet."""
     ended_at: datetime | None = None
+    """Time at which this memory learned of ``valid_to``."""
+
     subject: str = ""
+    """Whom or what a statement is about; with ``predicate`` the slot that it fills."""
     predicate: str = ""
+    """Relation that a statement states, such as ``lives_in``."""
     object: str = ""
+    """Value of the relation."""
     category: str = ""
+    """Subject area of a statement, such as work, home or preference."""
     tags: tuple[str, ...] = ()
+    """At most ``TAG_CHARS`` characters each."""
     triggers: tuple[str, ...] = ()
+    """Words of a query that bring a rule, procedure or negative up, whatever its score."""
     steps: tuple[str, ...] = ()
+    """Steps of a procedure, in order."""
     evidence: tuple[Evidence, ...] = ()
+    """Quotes that it was derived from; the first is the message that said it first."""
     provenance: Provenance = Provenance()
+
     importance: float = 0.5
+    """0..1. Set by the extractor or a judge; a read weighs it."""
     confidence: float = 1.0
+    """0..1. Rises and falls with use and feedback."""
     trust: float = 1.0
+    """0..1. Set by the channel; a less trusted statement ends no more trusted one."""
     strength: int = 1
+    """How often it was stated."""
     access_count: int = 0
+    """How often reads selected it."""
     last_accessed: datetime | None = None
+
     superseded_by: str = ""
+    """Id of the record that took its place, or will on a planned day."""
     summary: str = ""
+    """The text in one sentence, made when it leaves the working tier."""
     version: int = 1
+    """Grows by one with each change; an edit may name the version that it expects."""
     meta: Meta = field(default_factory=dict)
+    """JSON values: the sender's own, and those of ``core.meta_keys``."""
 
     @property
     def search_text(self) -> str:
-        """Text that the indexes hold."""
+        """Text that the indexes hold: the text, with the caption in brackets."""
         return f"{self.text} [{self.caption}]" if self.caption else self.text
 
     @property
-    def telling_key(self) -> tuple[datetime, str, str]:
-        """Sort key: time said, then order of telling, by message.
+    def story_key(self) -> tuple[datetime, str, str]:
+        """Sort key that puts records in the order in which they were said.
 
         A statement stands at the message that said it first.
         """
-        return self.recorded_at, self.evidence[0].source if self.evidence else self.id, self.id
+        first_message = self.evidence[0].source if self.evidence else self.id
+        return self.recorded_at, first_message, self.id
 
     @property
     def hash(self) -> str:
+        """Content hash; equal texts of one scope are stored once."""
         return content_hash(self.search_text)
 
 
@@ -405,76 +286,80 @@ def asks_only(record: Record) -> bool:
 
 
 def content_hash(text: str) -> str:
-    """Hash a text, ignoring white space, case and Unicode form.
-
-    32 hex digits.
-    """
+    """Hash a text to 32 hex digits; white space, case and Unicode form make no difference."""
     folded = " ".join(unicodedata.normalize("NFKC", text).casefold().split())
     return hashlib.blake2b(folded.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A directed, weighted, counted link.
-
-    ``source`` and ``target`` are node ids: a record's, ``tag:x`` or ``topic:x``.
-    """
+    """A directed, weighted, counted link between two nodes."""
 
     owner: Scope
     source: str
+    """Id of a node: a record's id, ``tag:NAME``, ``topic:ID`` or ``concept:ID``."""
     target: str
+    """Id of a node, as ``source``."""
     type: EdgeType
     weight: float = 1.0
+    """Strength of the link; of ``may_outdate`` the probability that the source ends the target."""
     count: int = 1
+    """How often the link was found."""
 
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """Memories of one scope that are about the same.
-
-    ``id``: ``topic:…``, or ``concept:…`` for what several topics share.
-
-    ``members``: how many memories (of a concept: topics); edges say which. ``centroid``: the mean
-    of their vectors of ``model``, float32 bytes. ``named``: its label was given by a model; else it
-    is how the first member begins.
-    """
+    """Cluster of memories of one scope that are about the same; or a concept over such clusters."""
 
     id: str
+    """``topic:…``, or ``concept:…`` for a concept."""
     scope: Scope
     label: str
     members: int
+    """Number of its memories; of a concept: of its topics. Edges say which."""
     model: str
+    """Id of the embedder's card that the vectors are of."""
     centroid: bytes
+    """Mean of the members' vectors, float32."""
     at: datetime
+    """Time of its last change."""
     named: bool = False
+    """True: a model gave the label. False: it is the beginning of the first member's text."""
 
     @property
     def concept(self) -> bool:
+        """True for a concept, which stands for several topics."""
         return self.id.startswith("concept:")
 
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """An embedding of one record, unit length, as float32 bytes.
-
-    ``model`` is the card's id.
-    """
+    """An embedding of one record."""
 
     record: str
+    """Id of the record."""
     model: str
+    """Id of the embedder's card."""
     dimension: int
     data: bytes
+    """``dimension`` float32 numbers, of unit length together."""
 
 
 @dataclass(frozen=True, slots=True)
 class HistoryEntry:
-    """One change of one record. ``before``/``after`` hold the fields that changed."""
+    """One change of one record."""
 
     record: str
+    """Id of the record."""
     version: int
+    """Version that the change made."""
     at: datetime
     action: str
+    """Such as add, edit, supersede or forget."""
     actor: str
+    """Whoever made the change: a caller's name, or a part of engrams."""
     reason: str
     before: Meta
+    """Fields that changed, with their values before."""
     after: Meta
+    """Fields that changed, with their values after."""

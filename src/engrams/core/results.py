@@ -1,4 +1,7 @@
-"""Results of writes and reads."""
+"""Answers to writes and reads: receipts, search results and contexts.
+
+They explain themselves: a receipt lists the decisions of the write, a trace those of the search.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,8 @@ from dataclasses import field
 from datetime import datetime
 from typing import Literal
 
-from engrams.core.records import Json, Kind, Record, Scope, Status
+from engrams.core.records import Json, Kind, Record, Status
+from engrams.core.scopes import Scope
 from engrams.frozen_data import dataclass
 
 
@@ -16,18 +20,22 @@ class StageDecision:
     """Decision of one stage about one text, with its reason."""
 
     stage: str
+    """Such as gate, extract, policy or reconcile."""
     verdict: str
     reason: str = ""
     text: str = ""
+    """The text that was decided about."""
     record: str = ""
+    """Id of the record that was decided about."""
 
 
 @dataclass(frozen=True, slots=True)
 class ModelCost:
-    """Model use of one write or read."""
+    """Use of the chat model by one write or read."""
 
     calls: int = 0
     tokens: int = 0
+    """Of prompts and answers together."""
 
     def __add__(self, other: ModelCost) -> ModelCost:
         return ModelCost(self.calls + other.calls, self.tokens + other.tokens)
@@ -35,120 +43,135 @@ class ModelCost:
 
 @dataclass(frozen=True, slots=True)
 class DerivedMemory:
-    """A memory made or changed by a write.
-
-    ``verdict`` is add, keep, refine, replace, remove, conflict or hold.
-    """
+    """A memory made or changed by a write."""
 
     id: str
     kind: Kind
     text: str
     verdict: str
+    """add, keep, refine, replace, remove, conflict or hold."""
     replaces: tuple[str, ...] = ()
+    """Ids of the memories that it took the place of."""
     reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """Outcome of one write: id, derived memories, pending jobs, decisions.
+    """Outcome of one write: its id, what was derived from it, and what is still to do.
 
-    ``outcome``: stored, duplicate (``id`` names the one that was there), redacted (stored without
-    its secret), refused (nothing stored), unsaved (nothing stored: it asked for that, answers what
-    did, or nobody said it) or incognito (kept in memory only). ``searchable``: lexical, dense.
-    ``pending``: what is still to do, as job names.
+    ======================  ======================================================================
+    ``outcome``             meaning
+    ======================  ======================================================================
+    stored                  it is durable
+    duplicate               it was there already; ``id`` is that of the stored one
+    redacted                it is durable, without its secret
+    refused                 nothing was stored: a rule forbids it
+    unsaved                 nothing was stored: it asks for that, it answers a message that does,
+                            or nobody said it
+    incognito               it is in this process's memory only
+    ======================  ======================================================================
     """
 
     id: str
+    """Id of the stored memory; empty where nothing was stored."""
     scope: Scope
     outcome: Literal["stored", "duplicate", "redacted", "refused", "unsaved", "incognito"]
     recorded_at: datetime
     searchable: tuple[str, ...] = ()
+    """Ways by which a search finds it already: lexical, dense."""
     derived: tuple[DerivedMemory, ...] = ()
+    """Memories that were made from it or changed by it."""
     pending: tuple[str, ...] = ()
+    """Kinds of the jobs that work on it later."""
     decisions: tuple[StageDecision, ...] = ()
     cost: ModelCost = ModelCost()
 
 
 @dataclass(frozen=True, slots=True)
 class OutdatedMark:
-    """Mark that a later statement ends an earlier one.
-
-    ``by``: the later record's id; ``said_at``: when it was said; ``probability``: 0..1; ``closed``:
-    it is certain enough to supersede.
-    """
+    """Mark that a later statement ends an earlier one, or may end it."""
 
     by: str
+    """Id of the later record."""
     said_at: datetime
+    """Time at which the later statement was said."""
     probability: float
+    """0..1, that it ends the earlier one."""
     closed: bool
+    """True: it is certain enough, and superseded the earlier one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One found record, with its score and derived facts.
-
-    ``score`` is absolute (0..1, higher is better); ``parts`` says where it came from.
-
-    ``status`` is the record's, except that a turn says ``superseded`` if a later one ended it or
-    all its facts were superseded. ``facts``: what was derived from it. ``outdated``: a later
-    statement ends it, or may. ``snippet``: the part of its text that is about the query, 500
-    characters at most.
-    """
+    """One found record, with its score."""
 
     record: Record
     score: float
+    """0..1, absolute: higher is better, and scores of different searches can be compared."""
     status: Status = Status.ACTIVE
+    """The record's status.
+
+    Except that a message is superseded if a later one ended it, or if all its facts were.
+    """
     parts: Mapping[str, float] = field(default_factory=dict)
+    """Parts of the score, by their sources."""
     facts: tuple[Record, ...] = ()
+    """Facts that were derived from the record."""
     snippet: str = ""
+    """The part of its text that is about the query, 500 characters at most."""
     outdated: OutdatedMark | None = None
+    """Set where a later statement ends it, or may end it."""
 
 
 @dataclass(frozen=True, slots=True)
 class SearchTraceRow:
-    """One candidate of a search.
-
-    Its score by part, its place, and the reason it was dropped (empty: selected).
-    """
+    """One candidate of a search."""
 
     id: str
     text: str
     score: float
+    """0..1, as of a ``Hit``."""
     parts: Mapping[str, float]
+    """Parts of the score, by their sources."""
     dropped: str = ""
+    """Why it is no hit; empty: it is one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """Trace of a search: parsed query, stage times, every candidate.
-
-    The query as understood, each stage's time and counts, and its candidates, best first. ``path``:
-    which sources answered: hybrid_weighted, hybrid_sum or hybrid_rrf, token_recall where the query
-    has no vector, token_recall_after_embed_error where the embedder failed, skipped_empty_store
-    where there is nothing to search.
-    """
+    """Account of a search: the parsed query, the time of each stage, every candidate."""
 
     query: str
     understood: Mapping[str, Json]
+    """Cues that were read from the query: people, times, the kind of answer."""
     stages: tuple[tuple[str, float, int], ...]
+    """Name, milliseconds and number of candidates of each stage, in order."""
     rows: tuple[SearchTraceRow, ...]
+    """Candidates, best first."""
     notes: tuple[str, ...] = ()
+    """Remarks for people, such as what was left out."""
     path: str = ""
+    """Sources that answered: hybrid_weighted, hybrid_sum or hybrid_rrf.
+
+    token_recall: the query has no vector. token_recall_after_embed_error: the embedder failed.
+    skipped_empty_store: there is nothing to search.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """Result of a search.
-
-    Hits come best first; ``abstain`` when nothing came near. ``nearness`` of the nearest memory,
-    0..1: the mean of its cosine and of the share of the query's words, weighed by rarity, that it
-    holds.
-    """
+    """Result of a search."""
 
     hits: tuple[Hit, ...]
+    """Best first."""
     trace: Trace
     abstain: bool = False
+    """True: no memory comes near the query; its nearness is below the floor."""
     nearness: float = 0.0
+    """(cosine + coverage) / 2, for the nearest memory: 0..1.
+
+    Coverage is the share of the query's words that the memory contains; rare words count more.
+    """
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -158,35 +181,41 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True)
 class RelatedMemory:
-    """A memory that links lead to.
-
-    ``score``: 1 where they start, less with every step.
-    """
+    """A memory that links lead to."""
 
     record: Record
     score: float
+    """1 where the links start, less with every step."""
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Memory rendered for a prompt.
-
-    ``prefix`` changes only when its facts do (``version``); ``tail`` is per query, and begins with
-    ``summary``, that of the conversation. ``standing``: the ids in ``prefix``.
-    """
+    """Memory rendered as text for a prompt."""
 
     prefix: str
+    """Profile of the owner; the same text for every query, until its facts change.
+
+    So a model server can cache the beginning of the prompt.
+    """
     tail: str
+    """Memories for this query; begins with ``summary``."""
     tokens: int
+    """Tokens of the whole text."""
     version: str
+    """Hash of the facts in the prefix."""
     hits: tuple[Hit, ...] = ()
+    """Memories in the tail."""
     abstain: bool = False
+    """As of a ``SearchResult``."""
     trace: Trace | None = None
     summary: str = ""
+    """Rolling summary of the conversation."""
     standing: tuple[str, ...] = ()
+    """Ids of the memories in the prefix."""
 
     @property
     def text(self) -> str:
+        """Prefix and tail together, to be put into the prompt."""
         return "\n\n".join(part for part in (self.prefix, self.tail) if part)
 
     @property
@@ -197,17 +226,20 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
-    """Options of an import: format, and what is done with bad pieces.
-
-    ``skip_bad``: import what can be read of a broken file, too. ``name``: to list it by (empty: the
-    file's). ``mark``: the id that stored memories carry. ``ignored``: import files that an ignore
-    rule excludes, too. ``user``: whose memories, of a file that holds those of several (empty:
-    refuse such a file; ``*``: everybody's).
-    """
+    """Options of an import."""
 
     format: str = "auto"
+    """Name of a format; auto: recognise it by the contents."""
     skip_bad: bool = False
+    """Import the readable part of a broken file."""
     name: str = ""
+    """Name under which the import is listed. Empty: that of the file."""
     mark: str = ""
+    """Id of the import, which its memories carry as metadata. Empty: a new one."""
     ignored: bool = False
+    """Import files that an ignore rule excludes, too."""
     user: str = ""
+    """Whose memories to take from a file of several users; ``*``: everybody's.
+
+    Empty: refuse such a file.
+    """

@@ -1,4 +1,4 @@
-"""Turns as they come in, and what their senders know of them."""
+"""Turns: messages as they come in, before a write makes records of them."""
 
 from __future__ import annotations
 
@@ -13,12 +13,10 @@ from engrams.frozen_data import dataclass
 
 @dataclass(frozen=True, slots=True)
 class StatedFields:
-    """Fields of a memory that its sender knows.
+    """Fields of a record that the sender of a turn already knows, as an export of a memory does.
 
-    ``valid_from``/``valid_to``: when it was true in the world. ``ended_at``: when its source
-    learned of ``valid_to``; ``retired_at``: when its source gave it up. One that has ended or was
-    given up is stored as history, as superseded. ``confidence`` and ``importance`` are 0..1 (None:
-    not known).
+    They mean the same as in ``Record``. A turn that has ended or was given up is stored as history,
+    with the status superseded.
     """
 
     subject: str = ""
@@ -29,9 +27,13 @@ class StatedFields:
     valid_from: datetime | None = None
     valid_to: datetime | None = None
     ended_at: datetime | None = None
+    """Time at which the sender learned of ``valid_to``."""
     retired_at: datetime | None = None
+    """Time at which the sender gave it up."""
     confidence: float | None = None
+    """0..1; None: not known."""
     importance: float | None = None
+    """0..1; None: not known."""
 
 
 NOTHING_STATED = StatedFields()
@@ -39,39 +41,51 @@ NOTHING_STATED = StatedFields()
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One thing somebody said, as it comes in.
+    """One message, as it comes in.
 
-    ``at``: when it was said (None: now). ``external_id``: the sender's own id; the same one twice
-    in a scope is stored once, and so is a turn with the same ``id``, which its memory gets (empty:
-    a new one). ``caption``: text of an attached picture; it is searchable. ``stated``: what else is
-    known of it. Of a ``speaker``, ``session`` or ``external_id`` of more than 200 characters the
-    end becomes a hash of the whole: different ones stay different.
+    In ``speaker``, ``session`` and ``external_id`` the end of more than 200 characters becomes a
+    hash of the whole: different ones stay different.
     """
 
     text: str
     role: Role = "user"
     speaker: str = ""
+    """Name of whoever said it."""
     at: datetime | None = None
+    """Time at which it was said; a naive time is UTC. None: now."""
     session: str = ""
+    """Session in which it was said."""
     external_id: str = ""
+    """The sender's own id; a second turn of the scope with the same one is not stored."""
     caption: str = ""
+    """Text of an attached picture; searched like the text."""
     meta: Meta = field(default_factory=dict)
+    """The sender's own JSON values, stored with the memory."""
     id: str = ""
+    """Id that its memory gets, a ULID; a second turn with the same one is not stored.
+
+    Empty: a new id.
+    """
     stated: StatedFields = NOTHING_STATED
 
     @classmethod
-    def of(cls, what: str | Turn) -> Turn:
-        """Make a turn from its text. InputError: several, or no text."""
-        if isinstance(what, str | Turn):
-            return what if isinstance(what, Turn) else cls(what)
+    def of(cls, source: str | Turn) -> Turn:
+        """Make a turn from its text; return a turn as it is.
+
+        InputError: it is neither.
+        """
+        if isinstance(source, Turn):
+            return source
+        if isinstance(source, str):
+            return cls(source)
         raise InputError(
-            f"One text or one Turn is needed, not {type(what).__name__}.",
+            f"One text or one Turn is needed, not {type(source).__name__}.",
             hint="`observe` takes a list of turns.",
         )
 
     @classmethod
     def list_of(cls, turns: Turn | Iterable[Turn]) -> tuple[Turn, ...]:
-        """Make a tuple of one turn or several. InputError: something else."""
+        """Make a tuple of one turn or several. InputError: something else is among them."""
         if isinstance(turns, Turn):
             return (turns,)
         listed = tuple(turns) if isinstance(turns, Iterable) else (turns,)
@@ -86,10 +100,11 @@ class Turn:
     def check_types(self) -> None:
         """Raise InputError for a field of another type.
 
-        Texts that are stored are checked where they are cleaned.
+        The texts that are stored are checked where they are cleaned.
         """
         for name in ("role", "speaker", "session", "external_id", "id"):
-            if not isinstance(value := getattr(self, name), str):
+            value = getattr(self, name)
+            if not isinstance(value, str):
                 raise InputError(f"{name} of a turn is text, not {type(value).__name__}.")
         if not isinstance(self.at, datetime | None):
             raise InputError(

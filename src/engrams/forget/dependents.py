@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from engrams.core import (
+from engrams.core import ENDS, (
     ABSORBED,
     MERGED,
     RUNNING,
@@ -19,7 +19,7 @@ from engrams.core import (
     Record,
     Status,
 )
-from engrams.ports import ENDS, RecordChange, RecordQuery, RecordStore, ScopeReach, WriteBatch
+from engrams.ports import RecordChange, RecordQuery, RecordStore, ScopeReach, WriteBatch
 
 GOING_ON = {"valid_to": None, "ended_at": None, "superseded_by": ""}
 """Fields of a statement that does not end after all."""

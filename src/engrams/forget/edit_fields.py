@@ -16,7 +16,7 @@ from engrams.core import (
     Kind,
     Record,
     Status,
-    drop_faults,
+    drop_unstorable,
     require_visible,
 )
 from engrams.core.clock import utc
@@ -119,22 +119,22 @@ def _validate_value(name: str, value: Any) -> Any:
         case _ if name in _TEXT_LISTS:
             if isinstance(value, str) or not all(isinstance(item, str) for item in value):
                 raise InputError(f"{name} is a list of texts.")
-            texts = tuple(map(drop_faults, value))
+            texts = tuple(map(drop_unstorable, value))
             return require_short_tags(texts) if name == "tags" else texts
         case _:
             if not isinstance(value, str):
                 raise InputError(f"{name} is a text, not {value!r}.")
-            return drop_faults(value)
+            return drop_unstorable(value)
 
 
 def _clean_json(value: Any) -> Any:
     """Drop from metadata the characters that no store can hold."""
     match value:
         case str():
-            return drop_faults(value)
+            return drop_unstorable(value)
         case Mapping():
             return {
-                drop_faults(key) if isinstance(key, str) else key: _clean_json(item)
+                drop_unstorable(key) if isinstance(key, str) else key: _clean_json(item)
                 for key, item in value.items()
             }
         case list() | tuple():

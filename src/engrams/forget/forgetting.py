@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from engrams.core import Record, Scope, Status, bury
+from engrams.core import Record, Scope, Status, build_tombstone
 from engrams.forget.dependents import GONE_STATUSES, build_release, find_dependents
 from engrams.forget.restoring import build_restoration
 from engrams.forget.source_changes import find_source_changes
@@ -136,7 +136,7 @@ def build_forgetting(
 def build_forget(records: Sequence[Record], now: datetime, reason: str) -> WriteBatch:
     """Build the batch that makes tombstones of these records, which keep their former status."""
     changes = tuple(
-        RecordChange(record.scope.owner, record.id, bury(record, now), "forget")
+        RecordChange(record.scope.owner, record.id, build_tombstone(record, now), "forget")
         for record in records
         if record.status not in GONE_STATUSES
     )

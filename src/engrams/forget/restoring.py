@@ -18,7 +18,7 @@ from engrams.core import (
     Record,
     Scope,
     Status,
-    revive,
+    build_restored_fields,
 )
 from engrams.errors import RefusedError
 from engrams.forget.dependents import GOING_ON, GONE_STATUSES, RELEASED, find_returning
@@ -75,7 +75,7 @@ def build_restore(records: Sequence[Record], now: datetime) -> WriteBatch:
     changes = []
     for record in records:
         if record.status is Status.FORGOTTEN:
-            fields = revive(record)
+            fields = build_restored_fields(record)
             fields["meta"].pop(EVICTED, None)
             changes.append(RecordChange(record.scope.owner, record.id, fields, "restore"))
     return WriteBatch("user", "restored", now, changes=tuple(changes))

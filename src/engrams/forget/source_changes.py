@@ -10,7 +10,15 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
-from engrams.core import CORRECTED, STATEMENT_KINDS, Kind, Record, Status, bury, revive
+from engrams.core import (
+    CORRECTED,
+    STATEMENT_KINDS,
+    Kind,
+    Record,
+    Status,
+    build_restored_fields,
+    build_tombstone,
+)
 from engrams.forget.dependents import WENT_WITH
 from engrams.forget.source_effects import (
     SourceChangeEffect,
@@ -90,7 +98,7 @@ def _put_away(
     """Build the fields of a message that goes as a whole with a record."""
     if action == "edit":
         return {"status": Status.SUPERSEDED, "superseded_by": record.id, "valid_to": now}
-    fields = bury(source, now)
+    fields = build_tombstone(source, now)
     return {**fields, "meta": {**fields["meta"], WENT_WITH: record.id}}
 
 
@@ -120,7 +128,7 @@ def _bring_back(source: Record, record: Record, store: RecordStore) -> dict[str,
     is_away = source.status is Status.FORGOTTEN and bool(took_along)
     if len(marks) == len(old_marks) and not (is_away and took_along == record.id):
         return {}
-    fields: dict[str, Any] = revive(source) if is_away else {"meta": source.meta}
+    fields: dict[str, Any] = build_restored_fields(source) if is_away else {"meta": source.meta}
     dropped_keys = (WENT_WITH, CORRECTED) if is_away else (CORRECTED,)
     meta = {name: value for name, value in fields["meta"].items() if name not in dropped_keys}
     if is_away and took_along != record.id:

@@ -27,10 +27,6 @@ BEGIN = "begin"
 
 Its key names the owner and the statement.
 """
-ENDS = "ends"
-"""Key of a statement's metadata: ids of the statements that end when it begins."""
-REFINES = "refines"
-"""Key of a statement's metadata: ids of the statements that it says more exactly."""
 POLICY = "policy"
 """Ask the model again about an owner's statements that it failed to judge.
 

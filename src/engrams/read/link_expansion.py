@@ -8,6 +8,7 @@ from datetime import datetime
 
 from engrams.core import (
     CORRECTED,
+    REFINES,
     UNSAID,
     Edge,
     EdgeType,
@@ -20,7 +21,7 @@ from engrams.core import (
     Status,
 )
 from engrams.frozen_data import dataclass
-from engrams.ports import REFINES, AsOf, LinkStore
+from engrams.ports import AsOf, LinkStore
 from engrams.read.corrected_words import mask_corrected
 from engrams.settings import LinkExpansionSettings
 from engrams.text.terms import terms

@@ -165,7 +165,7 @@ def _recalled_part(query: str, hits: Sequence[Hit], tokens: int, style: str) -> 
         return frame_statements(map(profile_statement, said), profile_version(said))
     if style == "role":
         return recalled_frame([role_line(hit, words, longest[hit.record.id]) for hit in hits])
-    ordered = sorted(hits, key=lambda hit: hit.record.telling_key)
+    ordered = sorted(hits, key=lambda hit: hit.record.story_key)
     if style == "triple":
         return recalled_frame(
             [

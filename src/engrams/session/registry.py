@@ -10,7 +10,7 @@ from datetime import timedelta
 from threading import Lock
 from typing import TypeAlias
 
-from engrams.core import Kind, Receipt, Scope, ScopeInput, Turn, drop_faults
+from engrams.core import Kind, Receipt, Scope, ScopeInput, Turn, drop_unstorable
 from engrams.errors import ConflictError, InputError, NotFoundError, ScopeError
 from engrams.ports import EXTRACT, Clock, Job, JobSpec, ScopeReach, SessionRow, Store
 from engrams.session.extraction_queue import JobRunner
@@ -374,7 +374,7 @@ class SessionRegistry:
 
 def _clean_name(session: str) -> str:
     """Clean a session name. InputError: empty or too long."""
-    name = "".join(char for char in drop_faults(session) if char.isprintable()).strip()
+    name = "".join(char for char in drop_unstorable(session) if char.isprintable()).strip()
     if not name or len(name) > _LONGEST:
         raise InputError(
             f"A session's name is 1 to {_LONGEST} visible characters.", hint="Give it another name."

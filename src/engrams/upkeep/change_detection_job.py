@@ -72,4 +72,4 @@ class ChangeDetectionJobHandler:
             )
 
     def _read(self, owner: Scope, ids: Sequence[str]) -> list[Record]:
-        return sorted(self._store.get(owner, ids), key=lambda record: record.telling_key)
+        return sorted(self._store.get(owner, ids), key=lambda record: record.story_key)

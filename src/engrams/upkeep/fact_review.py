@@ -417,7 +417,7 @@ def last_said_at(record: Record) -> datetime:
 
 def build_merged(merge: PlannedFactMerge, plan: str, now: datetime) -> Record:
     """Build the merged fact, with the evidence and names of its sources."""
-    newest = max(merge.sources, key=lambda source: source.telling_key)
+    newest = max(merge.sources, key=lambda source: source.story_key)
     begun = [source.valid_from for source in merge.sources]
     quotes = [item for source in merge.sources for item in source.evidence]
     names = [Evidence("", source.id) for source in merge.sources]

@@ -16,7 +16,7 @@ from engrams.core import (
     ScopeInput,
     SearchResult,
     Status,
-    drop_faults,
+    drop_unstorable,
 )
 from engrams.errors import InputError, RefusedError
 from engrams.forget.dependents import GOING_ON
@@ -272,7 +272,7 @@ class LinkService:
 def _clean_tags(tags: str | Sequence[str]) -> tuple[str, ...]:
     """Clean tags, each once. InputError: none, or an invalid one."""
     given = [tags] if isinstance(tags, str) else list(tags)
-    cleaned = [" ".join(drop_faults(each).split()) for each in given if isinstance(each, str)]
+    cleaned = [" ".join(drop_unstorable(each).split()) for each in given if isinstance(each, str)]
     if not given or len(cleaned) != len(given) or not all(cleaned):
         raise InputError(
             "A tag must be one or a few words.", hint="Give at least one visible character."

@@ -85,7 +85,7 @@ def pair_turns(
     another message than its own. At most ``minutes`` apart. A turn without a partner is a pair by
     itself. Oldest first.
     """
-    turns = {record.id: record for record in sorted(records, key=lambda record: record.telling_key)}
+    turns = {record.id: record for record in sorted(records, key=lambda record: record.story_key)}
     answers: dict[str, str] = {}
     for talk in _split_conversations(said):
         for before, after in pairwise(talk):
@@ -110,7 +110,7 @@ def pair_turns(
 def _split_conversations(said: Iterable[Record]) -> Iterable[list[Record]]:
     """Split into sessions in the order of saying, without tools."""
     sessions: dict[str, list[Record]] = {}
-    for record in sorted(said, key=lambda record: record.telling_key):
+    for record in sorted(said, key=lambda record: record.story_key):
         if record.role not in ("tool", "system"):
             sessions.setdefault(record.session, []).append(record)
     return sessions.values()

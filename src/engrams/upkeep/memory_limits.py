@@ -61,9 +61,9 @@ def select_excess_facts(
         return ()
     if by == "confidence":
         return tuple(
-            sorted(records, key=lambda record: (record.confidence, record.telling_key))[:number]
+            sorted(records, key=lambda record: (record.confidence, record.story_key))[:number]
         )
-    ranked = sorted(records, key=lambda record: (score_worth(record, now), record.telling_key))
+    ranked = sorted(records, key=lambda record: (score_worth(record, now), record.story_key))
     room = min(cap, max(_LEAST_RESERVE, int(cap * _RESERVE)))
     kept = (
         {record.id for record in [one for one in ranked if one.kind is Kind.CORRECTION][-room:]}
@@ -75,14 +75,12 @@ def select_excess_facts(
 
 def select_oldest(records: Sequence[Record], cap: int) -> tuple[Record, ...]:
     """Select the records beyond ``cap``, oldest first."""
-    return tuple(
-        sorted(records, key=lambda record: record.telling_key)[: max(len(records) - cap, 0)]
-    )
+    return tuple(sorted(records, key=lambda record: record.story_key)[: max(len(records) - cap, 0)])
 
 
 def select_excess_recent(records: Sequence[Record], cap: int, promote: float) -> tuple[Record, ...]:
     """Select recent items beyond ``cap``: unimportant first, then oldest."""
-    ranked = sorted(records, key=lambda record: (record.importance >= promote, record.telling_key))
+    ranked = sorted(records, key=lambda record: (record.importance >= promote, record.story_key))
     return tuple(ranked[: max(len(records) - cap, 0)])
 
 

@@ -76,7 +76,7 @@ def cluster_held(
     A procedural record leads its cluster.
     """
     groups: list[list[Record]] = []
-    for record in sorted(held, key=lambda one: one.telling_key):
+    for record in sorted(held, key=lambda one: one.story_key):
         group = next(
             (
                 group

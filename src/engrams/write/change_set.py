@@ -8,8 +8,10 @@ from datetime import datetime
 from typing import Any, assert_never
 
 from engrams.core import (
+    ENDS,
     LAYER_OF,
     PREREQUISITES,
+    REFINES,
     WARNINGS,
     DerivedMemory,
     Edge,
@@ -27,7 +29,7 @@ from engrams.extract.candidate import CandidateStatement
 from engrams.extract.policy import StoragePolicyDecision
 from engrams.extract.predicate_slots import canonical_predicate
 from engrams.frozen_data import dataclass
-from engrams.ports import BEGIN, ENDS, REFINES, JobSpec, NewRecord, RecordChange, WriteBatch
+from engrams.ports import BEGIN, JobSpec, NewRecord, RecordChange, WriteBatch
 from engrams.write.reconcile import ReconciliationResult
 
 _MOST_EVIDENCE = 8

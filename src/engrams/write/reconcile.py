@@ -275,7 +275,7 @@ def _find_corrected(
     """
     values = [record for record in slot if not is_ending(record) and is_affirmative(record)]
     if values and not is_single(candidate.predicate, candidate.subject, candidate.object):
-        return [max(values, key=lambda record: record.telling_key)]
+        return [max(values, key=lambda record: record.story_key)]
     numbers = [
         record
         for record in known
@@ -305,7 +305,7 @@ def _reconcile_elliptic(candidate: CandidateStatement, known: list[Record]) -> R
     """Apply "No, it's Berlin" to the statement it corrects."""
     latest = sorted(
         (record for record in known if not is_ending(record)),
-        key=lambda record: record.telling_key,
+        key=lambda record: record.story_key,
         reverse=True,
     )
     if candidate.wrong_value:

@@ -266,7 +266,7 @@ def find_context(records: Sequence[Record], deps: WriteDeps) -> list[Record]:
         if one.session == first.session and one.id not in shown
     ]
     said = [one for one in others if one.role in ("user", "assistant", "")]
-    return [one for one in said if one.telling_key < records[-1].telling_key][-most:]
+    return [one for one in said if one.story_key < records[-1].story_key][-most:]
 
 
 def find_replies(records: Sequence[Record], deps: WriteDeps) -> frozenset[str]:
@@ -280,7 +280,7 @@ def find_replies(records: Sequence[Record], deps: WriteDeps) -> frozenset[str]:
         return frozenset()
     said = sorted(
         {one.id: one for one in (*find_context(records, deps), *records)}.values(),
-        key=lambda one: one.telling_key,
+        key=lambda one: one.story_key,
     )
     return frozenset(
         turn.id

@@ -34,7 +34,7 @@ def find_denied(candidate: CandidateStatement, known: Sequence[Record]) -> list[
     return (
         found
         if object_terms(candidate.object)
-        else sorted(found, key=lambda record: record.telling_key)[-1:]
+        else sorted(found, key=lambda record: record.story_key)[-1:]
     )
 
 

@@ -26,7 +26,7 @@ from engrams.core import (
     Vector,
     clean_text,
     clock,
-    drop_faults,
+    drop_unstorable,
     is_blank,
     shorten_name,
 )
@@ -375,4 +375,4 @@ def _clean_name(text: str) -> str:
 
 
 def _clean_line(text: str) -> str:
-    return "".join(char for char in drop_faults(text) if char.isprintable()).strip()
+    return "".join(char for char in drop_unstorable(text) if char.isprintable()).strip()

@@ -144,7 +144,7 @@ def extract_candidates(
     if not records:
         return ExtractionResult()
     decisions: list[StageDecision] = []
-    ordered = sorted(records, key=lambda record: record.telling_key)
+    ordered = sorted(records, key=lambda record: record.story_key)
     replies = (
         find_replies(ordered, deps)
         if deps.chat is not None and deps.settings.extract in ("llm", "auto")

@@ -432,7 +432,7 @@ def _format_messages(group: Sequence[Record], context: Sequence[Record]) -> str:
     """List the numbered messages among those of the context, in order."""
     numbers = {record.id: number for number, record in enumerate(group, 1)}
     lines = []
-    for record in sorted((*group, *context), key=lambda one: one.telling_key):
+    for record in sorted((*group, *context), key=lambda one: one.story_key):
         number = numbers.get(record.id)
         speaker = quote(
             record.speaker

@@ -106,7 +106,7 @@ class GardenAgent:
         before each request. ModelError: the model failed.
         """
         section = self._garden.settings
-        latest = sorted(self._known.values(), key=lambda record: record.telling_key, reverse=True)
+        latest = sorted(self._known.values(), key=lambda record: record.story_key, reverse=True)
         prompt = prompts.load("garden").render(
             steps=str(section.model_steps),
             today=f"{self._garden.now:%Y-%m-%d %H:%M} UTC",

@@ -157,7 +157,7 @@ def prune_weak(garden: GardenJobInput) -> list[PlannedGardenStep]:
         key=lambda one: (
             is_guarded(one),
             current_confidence(one, section, garden.now),
-            one.telling_key,
+            one.story_key,
         )
     )
     return [
@@ -346,7 +346,7 @@ def _find_slot_pairs(records: list[Record]) -> list[tuple[Record, Record]]:
 def _pick_trusted(one: Record, other: Record) -> Record:
     """Pick the more trusted record; of equals the later one."""
     return max(
-        one, other, key=lambda record: (record.trust, _valid_since(record), record.telling_key)
+        one, other, key=lambda record: (record.trust, _valid_since(record), record.story_key)
     )
 
 

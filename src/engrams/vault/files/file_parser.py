@@ -6,7 +6,15 @@ from collections.abc import Collection
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from engrams.core import Kind, Provenance, Record, Scope, Status, bury, revive
+from engrams.core import (
+    Kind,
+    Provenance,
+    Record,
+    Scope,
+    Status,
+    build_restored_fields,
+    build_tombstone,
+)
 from engrams.core.ids import derive_id
 from engrams.errors import InputError
 from engrams.vault.files.changes import BY_HAND, ChangedVaultFile
@@ -89,7 +97,7 @@ def parse_new(item: ChangedVaultFile, scope: Scope, at: datetime) -> Record:
 
 def to_tombstone(record: Record, at: datetime) -> Record:
     """Return a record's tombstone, which keeps its status for later."""
-    return replace(record, **bury(record, at))
+    return replace(record, **build_tombstone(record, at))
 
 
 def from_tombstone(record: Record) -> Record:
@@ -99,4 +107,4 @@ def from_tombstone(record: Record) -> Record:
         if record.superseded_by == EVICTED or record.status is Status.SUPERSEDED
         else record.superseded_by
     )
-    return replace(record, **revive(record), superseded_by=by)
+    return replace(record, **build_restored_fields(record), superseded_by=by)

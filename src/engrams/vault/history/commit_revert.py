@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import field, replace
 from typing import Any
 
-from engrams.core import Edge, Record, Scope, Status, bury
+from engrams.core import Edge, Record, Scope, Status, build_tombstone
 from engrams.errors import EngramsError
 from engrams.frozen_data import dataclass
 from engrams.ports import NewRecord, RecordChange, WriteBatch
@@ -81,7 +81,7 @@ def _revert_memory(
     if pair.before is None:
         if ours is None or ours.status is Status.FORGOTTEN:
             return "it is put away already"
-        values = bury(ours, at)
+        values = build_tombstone(ours, at)
         changes = (
             RecordChange(owner=owner, id=id, fields=values, action="forget", expect=ours.version),
             *_find_ripples(parts, ours, values, others),

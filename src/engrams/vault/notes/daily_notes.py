@@ -139,7 +139,7 @@ class VaultDailyNoteWriter:
                 if begin <= record.recorded_at < begin + timedelta(days=1)
             ]
             if not page.next or page.records[-1].recorded_at < begin:
-                return sorted(found, key=lambda record: record.telling_key)
+                return sorted(found, key=lambda record: record.story_key)
             query = RecordQuery(query.reach, _TURNS, order="newest", limit=500, after=page.next)
 
     def _make_lines(self, owner: Scope, said: Sequence[Record]) -> list[str]:

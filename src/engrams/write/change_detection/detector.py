@@ -363,7 +363,7 @@ def _is_earlier(old: Record, new: Record) -> bool:
     return (
         old.id != new.id
         and old.status is Status.ACTIVE
-        and old.telling_key < new.telling_key
+        and old.story_key < new.story_key
         and (old.speaker, old.role) == (new.speaker, new.role)
         and new.id not in old.meta.get(BESIDE, ())
     )

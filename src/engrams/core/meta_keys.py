@@ -1,0 +1,52 @@
+"""Keys of a record's metadata that engrams itself writes and reads.
+
+Other keys are the senders' own.
+"""
+
+RUNNING = "running"
+"""On a summary that replaces itself as its conversation goes on: ``window`` or ``rolling``.
+
+No search finds such a summary, and it is purged with any memory that it was made from.
+"""
+
+MERGED = "merged_from"
+"""On a fact that took the place of several: their ids. It is purged with any of them."""
+
+ABSORBED = "absorbed"
+"""On a memory into which others that say the same were merged: their ids.
+
+They are purged with it.
+"""
+
+BESIDE = "beside"
+"""On a statement that a person set right: ids of later statements that do not end it."""
+
+CORRECTED = "corrected"
+"""On a message of which part was corrected or forgotten: the quotes that reads leave out."""
+
+IMPORTED = "import"
+"""On a memory that came from a file: the id of its import."""
+
+EVICTED = "evicted"
+"""On a memory that the cap of a conversation put away: nobody asked to forget it."""
+
+UNSAID = "unsaid"
+"""On a fact whose message was edited and no longer says it.
+
+If an edit puts the words back, the fact becomes active again.
+"""
+
+UNSEARCHED = "unsearched"
+"""On a memory that is stored for callers who ask for it by name: no search finds it."""
+
+ENDS = "ends"
+"""On a planned statement: ids of the statements that end on the day it begins."""
+
+REFINES = "refines"
+"""On a statement: ids of the statements that it says more exactly."""
+
+PREREQUISITES = "prerequisites"
+"""On a procedure: list of the conditions that must hold before it begins."""
+
+WARNINGS = "warnings"
+"""On a procedure: list of its warnings."""

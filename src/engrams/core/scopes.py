@@ -1,0 +1,166 @@
+"""Scopes: whose memory a record is part of, and which part."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import TypeAlias
+
+from engrams.errors import ScopeError
+from engrams.frozen_data import dataclass
+
+_MAX_LABELS = 16
+_MAX_LABEL_CHARS = 200
+_SCOPE_HINT = (
+    'Write ("user", "alice"), {"user": "alice"} or ("user", "alice", "project", "garden").'
+)
+_CONVERSATION_LABELS = frozenset({"conversation", "session", "thread", "chat"})
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Scope:
+    """An owner's memory or a part of it: ``Scope(("user", "alice", "project", "x"))``.
+
+    The first pair of labels, or the only label, is the owner. It comes first in every key and index
+    of a store, so that no other owner's query can reach the memory.
+    """
+
+    labels: tuple[str, ...]
+    """Pairs of name and value, at most eight; or one label alone.
+
+    Each has 1 to 200 characters, none of them a control character. ``Scope.of`` refuses an odd
+    number of labels.
+    """
+
+    def __post_init__(self) -> None:
+        if not self.labels or not all(_is_label(label) for label in self.labels):
+            raise ScopeError("A scope needs an owner: its labels must be non-empty text.")
+        if len(self.labels) > _MAX_LABELS or any(
+            len(label) > _MAX_LABEL_CHARS for label in self.labels
+        ):
+            raise ScopeError(
+                f"A scope has at most {_MAX_LABELS} labels of {_MAX_LABEL_CHARS} characters."
+            )
+        if any(_has_control_character(label) for label in self.labels):
+            raise ScopeError(
+                "A scope label holds a control character.",
+                hint="Use letters, digits and punctuation.",
+            )
+
+    @classmethod
+    def of(cls, value: ScopeInput | None, **variables: str) -> Scope:
+        """Make a scope from pairs of labels, given as a tuple or a dict, or from one string.
+
+        Labels may be templates: ``Scope.of(("memories", "{user_id}"), user_id="alice")``.
+
+        ScopeError: a variable is missing (the message names the ones that were given), or
+        ``value`` is nothing of these.
+        """
+        labels, is_paired = _read_labels(value)
+        if not labels or not all(_is_label(label) for label in labels):
+            raise ScopeError(
+                f"The labels of a scope are non-empty texts, unlike in {value!r:.80}.",
+                hint=_SCOPE_HINT,
+            )
+        if is_paired and len(labels) % 2:
+            raise ScopeError(
+                f"The scope {value!r:.80} has an odd number of labels; they go in pairs.",
+                hint=_SCOPE_HINT,
+            )
+        return value if isinstance(value, Scope) else cls(_fill_templates(labels, variables))
+
+    @classmethod
+    def parse(cls, key: str) -> Scope:
+        """Parse ``key``, the text form of a scope."""
+        return _parse_key(key)
+
+    @property
+    def key(self) -> str:
+        """Text form, such as ``user/alice/project/x``; ``/`` and ``%`` in labels are escaped."""
+        # No label holds a control character, so NUL can join them before the escapes.
+        return "\0".join(self.labels).replace("%", "%25").replace("/", "%2F").replace("\0", "/")
+
+    @property
+    def owner(self) -> Scope:
+        """The scope of all memory of the same owner."""
+        return self if self.is_owner else Scope(self.labels[:2])
+
+    @property
+    def is_owner(self) -> bool:
+        """True for a scope of an owner's whole memory."""
+        return len(self.labels) <= 2
+
+    def chain(self) -> tuple[Scope, ...]:
+        """List the scopes that a read in this one sees: itself and those above, nearest first."""
+        inner = [Scope(self.labels[:end]) for end in range(len(self.labels), 2, -2)]
+        return (*inner, self.owner)
+
+    def within(self, label: str, name: str) -> Scope:
+        """Make a scope one step deeper: ``scope.within("conversation", "c1")``."""
+        return Scope((*self.labels, label, name))
+
+    def __str__(self) -> str:
+        return self.key
+
+
+ScopeInput: TypeAlias = Scope | str | Sequence[str] | Mapping[str, str]
+"""Accepted forms of a scope: itself, pairs of labels as a tuple or a dict, or one label as a
+string.
+"""
+
+
+def conversation(scope: Scope, session: str) -> tuple[Scope, str]:
+    """Return the scope and session that identify one conversation.
+
+    A scope whose last pair names a conversation is one, whatever the session; otherwise it is the
+    session within the scope.
+    """
+    is_conversation = not scope.is_owner and scope.labels[-2] in _CONVERSATION_LABELS
+    return (scope, "") if is_conversation else (scope, session)
+
+
+def _is_label(label: object) -> bool:
+    return isinstance(label, str) and bool(label.strip())
+
+
+def _has_control_character(label: str) -> bool:
+    # ``isprintable`` is quick and true of nearly every label; it also refuses harmless characters.
+    if label.isprintable():
+        return False
+    return any(unicodedata.category(character) in ("Cc", "Cs") for character in label)
+
+
+def _read_labels(value: ScopeInput | None) -> tuple[tuple[str, ...], bool]:
+    """Return the labels of an accepted form, and True where they must go in pairs."""
+    if isinstance(value, Scope):
+        return value.labels, len(value.labels) != 1
+    if isinstance(value, str):
+        if "/" in value:
+            raise ScopeError(
+                f"The scope {value!r:.80} is one label with a slash, not a path.",
+                hint=_SCOPE_HINT,
+            )
+        return (value,), False
+    if isinstance(value, Mapping):
+        return tuple(label for pair in value.items() for label in pair), True
+    if isinstance(value, (tuple, list)):
+        return tuple(value), True
+    raise ScopeError(f"A scope is made of pairs of labels, not of {value!r:.80}.", hint=_SCOPE_HINT)
+
+
+def _fill_templates(labels: tuple[str, ...], variables: Mapping[str, str]) -> tuple[str, ...]:
+    try:
+        return tuple(
+            label.format_map(variables) if variables or "{" in label else label for label in labels
+        )
+    except (KeyError, IndexError, ValueError) as problem:
+        names = ", ".join(sorted(variables)) or "none"
+        raise ScopeError(
+            f"The scope template {labels!r} needs {problem}; given: {names}."
+        ) from None
+
+
+@lru_cache(maxsize=4096)
+def _parse_key(key: str) -> Scope:
+    return Scope(tuple(part.replace("%2F", "/").replace("%25", "%") for part in key.split("/")))

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from engrams.core import ENDS, (
+from engrams.core import (
     ABSORBED,
+    ENDS,
     MERGED,
     RUNNING,
     STATEMENT_KINDS,

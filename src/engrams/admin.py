@@ -38,9 +38,10 @@ from engrams.ports import (
 )
 from engrams.settings import EncryptionSettings, Settings
 from engrams.store import store_factory
-from engrams.store.fleet_copy import copy_events, copy_keys
-from engrams.store.session_log_copy import copy_session_logs
+from engrams.store.move.fleet_table_copy import copy_events, copy_keys
+from engrams.store.move.session_log_copy import copy_session_logs
 from engrams.store.sqlite.rescue import lost_memories
+from engrams.store.store_address import find_database, is_served
 from engrams.store.store_factory import find_dump_problem, migrate_store
 from engrams.transfer.webhook_registry import WebhookRegistry
 
@@ -279,9 +280,7 @@ def load_key(settings: Settings) -> None:
     EncryptionError: it is missing or wrong.
     """
     if not settings.is_volatile:
-        encryption.unlock_home(
-            settings.home, settings.encryption, store_factory.find_database(settings)
-        )
+        encryption.unlock_home(settings.home, settings.encryption, find_database(settings))
 
 
 def read_encryption_status(settings: Settings) -> HomeEncryptionStatus:
@@ -348,7 +347,7 @@ def move_memory(
     """
     counts = store_factory.move_memory(settings, to, clock, report)
     target = settings.model_copy(update={"store": settings.store.model_copy(update={"url": to})})
-    if not store_factory.is_served(settings) and not store_factory.is_served(target):
+    if not is_served(settings) and not is_served(target):
         return counts  # Both are files of the same home, which has one set of keys and logs.
     with (
         closing(_open_key_table(settings)) as keys,

@@ -38,12 +38,8 @@ from engrams.ports import (
 )
 from engrams.settings import Settings, change_settings, in_test_mode, load
 from engrams.store.sqlite import SqliteStore
-from engrams.store.store_factory import (
-    choose_store,
-    find_database,
-    is_served,
-    open_fleet_tables,
-)
+from engrams.store.store_address import find_database, is_served
+from engrams.store.store_factory import choose_store, open_fleet_tables
 from engrams.upkeep.helper_processes import HelperProcesses
 from engrams.write.privacy_modes import require_incognito
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from engrams.index import segment_file
-from engrams.store import segment_folder
+from engrams.store.sqlite import segment_folder
 from engrams.store.sqlite.index_files import SqliteIndexFiles
 
 _ENDINGS = (".new", ".segment")

@@ -24,8 +24,8 @@ from engrams.index.segment_file import SegmentFileError, map_segment
 from engrams.models.embed.static import BuiltinEmbedder
 from engrams.ports import CandidatePool, CandidateSearchQuery, ScopeReach
 from engrams.settings import StoreSettings
-from engrams.store.segment_folder import name_owner
 from engrams.store.sqlite import SqliteStore
+from engrams.store.sqlite.segment_folder import name_owner
 from engrams.text.terms import terms
 
 MOMENT = datetime(2040, 1, 1, tzinfo=UTC)

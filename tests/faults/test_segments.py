@@ -23,8 +23,8 @@ from tests.store.test_index_files import ask as find_scores
 import engrams
 from engrams.index import segment_file
 from engrams.ports import CandidatePool
-from engrams.store import segment_folder
 from engrams.store.sql import index_cache
+from engrams.store.sqlite import segment_folder
 from engrams.store.sqlite.index_files import SqliteIndexFiles
 from engrams.vault.purge.purged_words import PurgedWordSearcher
 

@@ -1,37 +1,47 @@
-"""Choose the store that the settings name."""
+"""The store that the settings name, opened, migrated or moved.
+
+Enter at ``choose_store``. The only module that knows both kinds of stores; a driver is imported
+when its kind is used.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TypeAlias
 
 from engrams import encryption
-from engrams.errors import ExtraError, SettingsError, install_hint
+from engrams.errors import SettingsError
 from engrams.ports import Clock, FleetTables, Store
 from engrams.settings import Settings
 from engrams.store.sql.store import SqlStore
 from engrams.store.sqlite import SqliteStore
+from engrams.store.store_address import (
+    ADDRESS_FORM,
+    find_database,
+    is_served,
+    make_driver_error,
+    require_movable,
+    require_path,
+    require_postgres,
+    require_server_settings,
+)
 
 Report: TypeAlias = Callable[[int, int], object]
 
-_SCHEMES = ("postgresql", "postgres")
-_FORM = "postgresql://USER:PASSWORD@HOST/NAME"
-
 
 def choose_store(settings: Settings, clock: Clock) -> Store:
-    """Open the configured store. Incognito: in this process's memory only."""
+    """Open the configured store; incognito, one in this process's memory only."""
     section = settings.store
     if settings.incognito or section.url == ":memory:":
         return SqliteStore.open(":memory:", section, clock)
     if is_served(settings):
-        _require_plain(settings)
+        require_server_settings(settings)
         try:
             from engrams.store.postgres.store import PostgresStore
         except ImportError as problem:
-            raise _missing(problem) from None
+            raise make_driver_error(problem) from None
         return PostgresStore.open(section.url, section, clock)
-    _require_path(section.url)
+    require_path(section.url)
     path = find_database(settings)
     encryption.unlock_home(settings.home, settings.encryption, path)
     return SqliteStore.open(path, section, clock)
@@ -45,53 +55,57 @@ def open_fleet_tables(settings: Settings, store: Store | None = None) -> FleetTa
     """
     if not is_served(settings):
         return None
-    _require_postgres(settings.store.url)
+    require_postgres(settings.store.url)
     try:
         from engrams.store.postgres.store import PostgresStore, open_tables
     except ImportError as problem:
-        raise _missing(problem) from None
+        raise make_driver_error(problem) from None
     return store.tables if isinstance(store, PostgresStore) else open_tables(settings.store)
 
 
 def migrate_store(url: str) -> tuple[str, ...]:
-    """Bring a Postgres database's tables up to date; the steps taken."""
+    """Bring a Postgres database's tables up to date; names of the steps taken."""
     if "://" not in url:
         raise SettingsError(
             "Only a database on a server is migrated.",
-            hint=f"Name it: `engrams migrate --url {_FORM}`.",
+            hint=f"Name it: `engrams migrate --url {ADDRESS_FORM}`.",
         )
-    _require_postgres(url)
+    require_postgres(url)
     try:
         from engrams.store.postgres.schema_setup import migrate
     except ImportError as problem:
-        raise _missing(problem) from None
+        raise make_driver_error(problem) from None
     return migrate(url)
 
 
 def find_dump_problem(url: str) -> str:
-    """Say why `pg_dump` by the user of a Postgres address would fail."""
+    """Say why `pg_dump` by the user of a Postgres address would fail; empty: it would not."""
     from engrams.store.postgres.schema_setup import find_dump_problem
 
     return find_dump_problem(url)
 
 
-def move_memory(settings: Settings, to: str, clock: Clock, report: Report) -> dict[str, int]:
-    """Copy the configured store's memory to another address; numbers of it.
+def move_memory(
+    settings: Settings, target_url: str, clock: Clock, report: Report
+) -> dict[str, int]:
+    """Copy the configured store's memory to another address; return how much of each kind.
 
-    ``report``: is called with the owners done, and all. ConflictError: either side was written to
-    meanwhile, or the target is not empty. SettingsError: there is no memory here, or both are one.
+    ``report``: called with the number of owners done, and of all. ConflictError: either side was
+    written to meanwhile, or the target is not empty. SettingsError: there is no memory here, or
+    both addresses are one.
     """
-    from engrams.store.sql.store_copy import move_store
+    from engrams.store.move.memory_copy import move_store
 
-    there = settings.model_copy(update={"store": settings.store.model_copy(update={"url": to})})
-    _require_apart(settings, there)
+    target_section = settings.store.model_copy(update={"url": target_url})
+    target_settings = settings.model_copy(update={"store": target_section})
+    require_movable(settings, target_settings)
     source = choose_store(settings, clock)
-    target = choose_store(there, clock)
+    target = choose_store(target_settings, clock)
     try:
         if (
             not isinstance(source, SqlStore)
             or not isinstance(target, SqlStore)
-            or ":memory:" in (to, settings.store.url)
+            or ":memory:" in (target_url, settings.store.url)
         ):
             raise SettingsError(
                 "Memory moves between a database file and Postgres.",
@@ -101,95 +115,3 @@ def move_memory(settings: Settings, to: str, clock: Clock, report: Report) -> di
     finally:
         source.close()
         target.close()
-
-
-def _require_path(url: str) -> None:
-    """Refuse what is meant as an address, and is none."""
-    if (
-        url.startswith(tuple(f"{scheme}:" for scheme in _SCHEMES))
-        or "dbname=" in url
-        or "host=" in url
-    ):
-        raise SettingsError(
-            "`store.url` is no path, and no address in the form that is needed.",
-            hint=f"Write it as {_FORM}.",
-        )
-
-
-def _require_apart(here: Settings, there: Settings) -> None:
-    """Refuse a missing source, and a move onto itself."""
-    if not is_served(here):
-        _require_path(here.store.url)
-    home = here.home.expanduser()
-    # A home may hold keys and logs, and no memory yet.
-    has_home = not here.store.url and home.is_dir() and any(home.iterdir())
-    if (
-        not is_served(here)
-        and not here.is_volatile
-        and not find_database(here).exists()
-        and not has_home
-    ):
-        raise SettingsError(
-            f"There is no memory at {find_database(here)}.",
-            hint="Name its home by --home, or its file by `store.url`.",
-        )
-    if _locate(here) == _locate(there):
-        raise SettingsError(
-            "Memory cannot move onto itself: both addresses name the same.",
-            hint="Give --to another address.",
-        )
-
-
-def _locate(settings: Settings) -> tuple[str, ...]:
-    """Place that settings name, in the same words for the same place."""
-    if not is_served(settings):
-        return (str(find_database(settings).resolve()),)
-    try:
-        from engrams.store.postgres.error_mapping import read_address
-    except ImportError as problem:
-        raise _missing(problem) from None
-    parts = read_address(settings.store.url)
-    return tuple(
-        str(parts.get(name, default))
-        for name, default in (("host", "localhost"), ("port", "5432"), ("dbname", ""))
-    )
-
-
-def is_served(settings: Settings) -> bool:
-    """True where a server keeps memory, and not a file."""
-    return "://" in settings.store.url
-
-
-def find_database(settings: Settings) -> Path:
-    """Path of the database file, also where none is used."""
-    url = "" if is_served(settings) else settings.store.url
-    return Path(url) if url else settings.home.expanduser() / "memory.db"
-
-
-def _require_plain(settings: Settings) -> None:
-    """Refuse what only a home with a database file can keep."""
-    _require_postgres(settings.store.url)
-    if settings.encryption.enabled:
-        raise SettingsError(
-            "`encryption` covers the files of a home, not a database server.",
-            hint="Encrypt the server's disks, and leave it off here.",
-        )
-    if settings.vault.enabled and settings.enabled:
-        raise SettingsError(
-            "The vault's files belong to one machine; memory on Postgres does without.",
-            hint="Turn `vault.enabled` off.",
-        )
-
-
-def _require_postgres(url: str) -> None:
-    if url.partition("://")[0] not in _SCHEMES:
-        raise SettingsError(
-            f"There is no store for {url.partition('://')[0]!r}.",
-            hint=f"`store.url` is a path, `:memory:` or {_FORM}.",
-        )
-
-
-def _missing(problem: ImportError) -> ExtraError:
-    return ExtraError(
-        f"The driver of Postgres is not installed ({problem.name}).", hint=install_hint("postgres")
-    )

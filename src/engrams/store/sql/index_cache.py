@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import field
 from itertools import islice
 from threading import Lock, Thread
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from engrams.core import Scope
 from engrams.errors import EngramsError, InputError, StoreError
@@ -17,9 +17,9 @@ from engrams.frozen_data import dataclass
 from engrams.ports import CandidatePool, CandidateSearchQuery, Clock, ScopeReach
 from engrams.settings import StoreSettings
 from engrams.store.process_forks import register
-from engrams.store.segment_folder import SegmentKey
 from engrams.store.sql import record_queries, where_clauses
 from engrams.store.sql.dialect import SqlDatabase, SqlDialect
+from engrams.store.sql.index_file_store import IndexFileStore, SegmentKey
 from engrams.store.sql.named_queries import (
     SqlConnection,
     fetch_composed,
@@ -53,30 +53,6 @@ _DEAD = 4
 """One part in this many of an index replaced or removed: it is built anew for its file."""
 
 _Key: TypeAlias = tuple[int, str, int, int]
-
-
-class IndexFileStore(Protocol):
-    """Port of index files on disk, mapped by several processes."""
-
-    def load(self, connection: Any, key: SegmentKey) -> OwnerSearchIndex | None:
-        """Map an owner's index that the database marked, if any."""
-        ...
-
-    def read_epoch(self, connection: Any) -> int:
-        """Read the number of purges; older indexes must not be written."""
-        ...
-
-    def write(self, key: SegmentKey, index: OwnerSearchIndex, epoch: int) -> bool:
-        """Write an index of this epoch; False: it cannot be."""
-        ...
-
-    def unmark(self, connection: Any, owner: str) -> None:
-        """Invalidate an owner's index file."""
-        ...
-
-    def drop(self, owner: str) -> int:
-        """Remove an owner's file; number of files perhaps left."""
-        ...
 
 
 @dataclass(slots=True, eq=False)

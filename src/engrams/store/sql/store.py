@@ -32,7 +32,8 @@ from engrams.ports import (
 from engrams.settings import StoreSettings
 from engrams.store.sql import job_queue, link_queries, model_usage, record_queries, session_states
 from engrams.store.sql.dialect import SqlDatabase, SqlDialect
-from engrams.store.sql.index_cache import IndexFileStore, OwnerIndexCache
+from engrams.store.sql.index_cache import OwnerIndexCache
+from engrams.store.sql.index_file_store import IndexFileStore
 from engrams.store.sql.named_queries import SqlConnection, execute, execute_counting
 from engrams.store.sql.row_conversion import encode_json
 from engrams.text.text_caches import clear_caches

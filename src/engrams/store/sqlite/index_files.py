@@ -9,9 +9,10 @@ import apsw
 
 from engrams import encryption
 from engrams.errors import EngramsError
-from engrams.store.segment_folder import ENDING, SegmentFolder, SegmentKey, name_mark
+from engrams.store.sql.index_file_store import SegmentKey
 from engrams.store.sql.named_queries import execute, fetch_one
 from engrams.store.sqlite.database import SqliteDatabase
+from engrams.store.sqlite.segment_folder import ENDING, SegmentFolder, name_mark
 
 if TYPE_CHECKING:
     from engrams.index import OwnerSearchIndex
@@ -56,14 +57,14 @@ class SqliteIndexFiles:
             )
         return False
 
-    def unmark(self, connection: apsw.Connection, owner: str) -> None:
+    def unmark(self, connection: apsw.Connection, owner_key: str) -> None:
         """Invalidate an owner's index file."""
-        execute(connection, "drop_index_mark", name_mark(owner))
+        execute(connection, "drop_index_mark", name_mark(owner_key))
         execute(connection, "add_erasure")
 
-    def drop(self, owner: str) -> int:
+    def drop(self, owner_key: str) -> int:
         """Remove an owner's file; number of files perhaps left."""
-        return self._folder.drop(owner)
+        return self._folder.drop(owner_key)
 
     def _has_files(self) -> bool:
         path = self._database.path

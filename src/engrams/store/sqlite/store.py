@@ -108,6 +108,6 @@ class SqliteStore(SqlStore):
         return self._reads.get(connection, self._database.generation, owner)
 
     def check(self, repair: bool) -> Mapping[str, Json]:
-        from engrams.store.sqlite import database_check
+        from engrams.store.sqlite.rescue import database_check
 
         return database_check.check_database(self._database, repair, self._clock)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from engrams.ports import Clock
 from engrams.settings import StoreSettings
-from engrams.store.folder_lock import lock_folder
+from engrams.store.sqlite.folder_lock import lock_folder
 from engrams.store.sqlite.rescue.database_repair import remove_with_logs
 from engrams.store.sqlite.rescue.row_salvage import copy_readable
 from engrams.store.sqlite.store import SqliteStore

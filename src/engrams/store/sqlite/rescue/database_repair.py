@@ -13,10 +13,10 @@ from engrams import encryption
 from engrams.errors import StoreError
 from engrams.ports import Clock
 from engrams.settings import StoreSettings
-from engrams.store.folder_lock import lock_folder
 from engrams.store.sql.named_queries import fetch_all
 from engrams.store.sqlite import connections, schema_setup, term_rebuild
 from engrams.store.sqlite.error_mapping import is_short_read
+from engrams.store.sqlite.folder_lock import lock_folder
 from engrams.store.sqlite.rescue import lost_memories
 from engrams.store.sqlite.rescue.value_repair import find_invalid
 from engrams.store.sqlite.rescue.wal_reader import read_log

@@ -10,15 +10,15 @@ import apsw
 from engrams.core import Json
 from engrams.errors import StoreError
 from engrams.ports import Clock
-from engrams.store.folder_lock import lock_folder
-from engrams.store.segment_folder import ENDING, SegmentFolder
 from engrams.store.sql.named_queries import execute, fetch_first, fetch_one
 from engrams.store.sqlite import schema_setup, term_rebuild
 from engrams.store.sqlite.database import SqliteDatabase
+from engrams.store.sqlite.folder_lock import lock_folder
 from engrams.store.sqlite.rescue import database_repair, lost_memories, vector_repair
 from engrams.store.sqlite.rescue.lost_memories import MemoryRescueLoss
 from engrams.store.sqlite.rescue.row_salvage import copy_readable
 from engrams.store.sqlite.rescue.text_damage import accept_damaged_texts, find_damaged_texts
+from engrams.store.sqlite.segment_folder import ENDING, SegmentFolder
 
 _TABLES = (
     "records",

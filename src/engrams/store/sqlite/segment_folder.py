@@ -15,23 +15,14 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engrams.frozen_data import dataclass
-from engrams.store.folder_lock import lock_folder
+from engrams.store.sql.index_file_store import SegmentKey
+from engrams.store.sqlite.folder_lock import lock_folder
 
 if TYPE_CHECKING:
     from engrams.index.owner_index import OwnerSearchIndex
 
 ENDING = ".index"
 """End of the folder's name, after the database's."""
-
-
-@dataclass(frozen=True, slots=True)
-class SegmentKey:
-    """Owner, number of the embedding model and its dimension."""
-
-    owner: str
-    model: int
-    dimension: int
 
 
 def name_mark(owner: str) -> str:

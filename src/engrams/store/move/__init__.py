@@ -1,0 +1,1 @@
+"""Moving memory between a home and a fleet: each table is copied, and compared."""

@@ -42,31 +42,6 @@ OPERATORS = {
 }
 """Every operator of a condition; one that is missing here stops the generator."""
 
-QUERY = {
-    "kinds": "any of these kinds; all without",
-    "statuses": "any of these statuses",
-    "as_of": "a time or an `AsOf`: what was true and known then",
-    "session": "of this session",
-    "subject": "with exactly this subject",
-    "predicates": "with any of these predicates",
-    "about": "whose subject holds one of these names, compared without case and accents",
-    "hash": "with this content hash (`Record.hash`)",
-    "external_id": "with this id of the sender's",
-    "sources": "whose evidence quotes any of these records",
-    "prefix": "whose id begins so",
-    "where": "that pass this filter",
-    "text": "whose text holds this, compared without case and accents",
-    "saying": "that hold any of these texts, at most 100, letter by letter",
-    "formerly": "with `saying`: also those whose history holds one",
-    "order": (
-        "newest or oldest first; `believed`: corrections, rules, then by confidence times trust, on"
-        " one page"
-    ),
-    "after": "that follow this id in the order asked for: `next` of the page before",
-    "limit": "at most so many on a page, never more than `limits.results`",
-}
-"""Every field of a listing but its reach, which the scope gives."""
-
 TYPES = (
     *(
         core.Turn,
@@ -206,14 +181,21 @@ def _fields() -> str:
 
 def _query() -> str:
     fields = [field for field in dataclasses.fields(ports.RecordQuery) if field.name != "reach"]
+    meanings = field_docs(ports.RecordQuery)
     _expect(
-        {field.name for field in fields} == set(QUERY), "QUERY must name every field of a listing"
+        {field.name for field in fields} == set(meanings),
+        "every field of RecordQuery but its reach must have a docstring",
     )
     table = [
-        (f"`{field.name}`", f"`{_short(str(field.type))}`", _default(field), QUERY[field.name])
+        (
+            f"`{field.name}`",
+            f"`{_short(str(field.type))}`",
+            _default(field),
+            meanings[field.name],
+        )
         for field in fields
     ]
-    return _table(("field", "type", "default", "memories"), table)
+    return _table(("field", "type", "default", "meaning"), table)
 
 
 def _errors() -> str:

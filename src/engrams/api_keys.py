@@ -19,16 +19,9 @@ from threading import Lock
 from typing import Any
 
 from engrams.core import Scope, is_blank
+from engrams.core.usage_accounts import WINDOWS, RequestWindow, name_account
 from engrams.errors import BudgetError, InputError, NotFoundError, StoreError
-from engrams.ports import (
-    WINDOWS,
-    ApiKey,
-    ApiKeyTable,
-    Clock,
-    RequestLedger,
-    RequestWindow,
-    name_account,
-)
+from engrams.ports import ApiKey, ApiKeyTable, Clock, RequestLedger
 
 __all__ = ["ApiKey"]
 

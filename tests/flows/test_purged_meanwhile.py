@@ -36,8 +36,8 @@ class Teller:
 
     name = "teller"
 
-    def ask(self, ask: ChatRequest) -> ChatAnswer:
-        told: Any = ACCOUNT if ask.purpose == "arc" else {"statements": []}
+    def ask(self, request: ChatRequest) -> ChatAnswer:
+        told: Any = ACCOUNT if request.purpose == "arc" else {"statements": []}
         return ChatAnswer(str(told), told)
 
 

@@ -12,8 +12,9 @@ import pytest
 from tests.index.test_index import DIMENSION, NOW, OWNER, corpus, filled, row, seek
 
 from engrams.core import Kind
+from engrams.core.positioned_ids import PositionedIds
 from engrams.index import IndexRow, OwnerSearchIndex, candidate_view
-from engrams.ports import CandidatePool, PositionedIds, ScopeReach
+from engrams.ports import CandidatePool, ScopeReach
 
 TERMS = [(3, 1.0), (7, 1.0)]
 SEEKS = (

@@ -11,7 +11,16 @@ import pytest
 from tests.store.make import ALICE, START, add, at, batch, record
 
 from engrams.errors import ConflictError, InputError
-from engrams.ports import Job, JobClaim, JobFailure, JobLease, JobSpec, NewRecord, Store, WriteBatch
+from engrams.ports import (
+    Job,
+    JobClaim,
+    JobFailure,
+    JobLease,
+    JobSpec,
+    NewRecord,
+    Store,
+    WriteBatch,
+)
 
 
 def enqueue(store: Store, key: str = "k", when: datetime = START, **given: Any) -> str:

@@ -17,7 +17,14 @@ import engrams
 from engrams import admin
 from engrams.core import Edge, EdgeType, Evidence, Status, clock
 from engrams.errors import ConflictError
-from engrams.ports import JobSpec, NewRecord, OwnerStateRow, RecordQuery, ScopeReach, Store
+from engrams.ports import (
+    JobSpec,
+    NewRecord,
+    OwnerStateRow,
+    RecordQuery,
+    ScopeReach,
+    Store,
+)
 from engrams.settings import Settings
 from engrams.store.store_factory import choose_store
 

@@ -190,9 +190,9 @@ class Judge:
 
     name = "pot"
 
-    def rank(self, rank: RerankRequest) -> tuple[float | None, ...]:
+    def rank(self, request: RerankRequest) -> tuple[float | None, ...]:
         """1 for a pot, else 0."""
-        return tuple(float("pot" in text) for text in rank.texts)
+        return tuple(float("pot" in text) for text in request.texts)
 
 
 @pytest.mark.covers("S3.29", "S3.30")

@@ -11,9 +11,9 @@ from tests.session.conversation import ALICE, Conversation
 import engrams
 from engrams import Turn
 from engrams.core import Kind
+from engrams.core.process_peers import ProcessPeers
 from engrams.errors import RefusedError
 from engrams.extract.echo_removal import find_echoes, fingerprint_pieces, remove_echoes
-from engrams.ports import ProcessPeers
 from engrams.write.fingerprints import InjectedContextFingerprints
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engrams.core import Context, Kind, Receipt, Record, Scope, SearchResult, Turn, conversation
+from engrams.core.process_peers import ProcessPeers
 from engrams.engine.inspector import MemoryInspector
 from engrams.frozen_data import dataclass
 from engrams.ports import (
@@ -36,7 +37,6 @@ from engrams.ports import (
     Embedder,
     HomeFileCleaner,
     MemoryFiles,
-    ProcessPeers,
     Reranker,
     SkillRecordSource,
     Store,

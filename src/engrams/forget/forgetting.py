@@ -16,7 +16,14 @@ from engrams.forget.restoring import build_restoration
 from engrams.forget.source_changes import find_source_changes
 from engrams.forget.source_effects import ChangeAction, SourceChangeReport, preview_change
 from engrams.frozen_data import dataclass
-from engrams.ports import Clock, JobSpec, RecordChange, RecordStore, Store, WriteBatch
+from engrams.ports import (
+    Clock,
+    JobSpec,
+    RecordChange,
+    RecordStore,
+    Store,
+    WriteBatch,
+)
 
 _DERIVED_REASON = "it rests on a memory that was forgotten"
 """Reason in the history of a record that goes with another one."""

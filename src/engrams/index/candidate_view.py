@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from engrams.core.positioned_ids import PositionedIds
 from engrams.frozen_data import dataclass
 from engrams.index.columns import IndexColumns
-from engrams.ports import PositionedIds
 
 WINDOW = (1.0, 0.7, 0.5)
 """Weights of a turn, the one before it and the one before that, in its windowed scores."""

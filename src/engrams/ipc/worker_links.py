@@ -13,8 +13,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from engrams.core.process_peers import ProcessPeers
 from engrams.ipc.framed_link import is_own_peer, open_socket
-from engrams.ports import ProcessPeers
 
 _HEAD = struct.Struct(">I")
 _PIECE = 1 << 16

@@ -1,17 +1,16 @@
-"""Ports.
+"""Ports: the protocols that the house works with, and the requests and answers of their methods.
 
-Protocols that an engine works with: protocols, each method with one request dataclass, so that a
-field can be added without breaking an implementation. Implementations never inherit from these.
+Most methods take one request data class, so that a field can be added without breaking an
+implementation. Implementations never inherit from a port.
 
-Every request that touches memory carries its ``owner``; a backend must put it first in every key,
-so that another owner's id, filter or cursor finds nothing.
+Every request that touches memory carries its ``owner``. A backend must put the owner first in every
+key, so that another owner's id, filter or cursor finds nothing.
 """
 
-from __future__ import annotations
-
-from typing import Protocol
-
-from engrams.ports.api_key_table import ApiKey, ApiKeyTable
+from engrams.ports.api_key_table import (
+    ApiKey,
+    ApiKeyTable,
+)
 from engrams.ports.audit_event_table import (
     AuditEventBatch,
     AuditEventQuery,
@@ -19,16 +18,14 @@ from engrams.ports.audit_event_table import (
     AuditLogEntry,
 )
 from engrams.ports.candidate_search import (
-    SKILL,
     CandidatePool,
     CandidateSearch,
     CandidateSearchQuery,
-    LinkStore,
-    PositionedIds,
     ReachSurvey,
-    is_skill,
 )
-from engrams.ports.fleet_tables import FleetTables
+from engrams.ports.fleet_tables import (
+    FleetTables,
+)
 from engrams.ports.job_queue import (
     BEGIN,
     CHANGES,
@@ -48,19 +45,20 @@ from engrams.ports.job_queue import (
     TOPICS,
     WAKE,
     WEBHOOK,
-    WINDOWS,
     Job,
     JobClaim,
     JobFailure,
     JobQueue,
-    ModelUsageLedger,
-    RequestLedger,
-    RequestWindow,
     UpkeepGatekeeper,
     UpkeepObstacle,
-    name_account,
 )
-from engrams.ports.memory_api import MemoryApi, MemoryReader
+from engrams.ports.link_store import (
+    LinkStore,
+)
+from engrams.ports.memory_api import (
+    MemoryApi,
+    MemoryReader,
+)
 from engrams.ports.memory_files import (
     CORE_PIECE,
     DAILY,
@@ -69,10 +67,9 @@ from engrams.ports.memory_files import (
     DailyNoteWriter,
     MemoryFiles,
     NoteFlushRequest,
-    Reason,
+    NoteReason,
 )
 from engrams.ports.models import (
-    CHARGED_OWNER,
     ChatAnswer,
     ChatMessage,
     ChatModel,
@@ -90,7 +87,6 @@ from engrams.ports.models import (
     RerankRequest,
     TokenCounter,
 )
-from engrams.ports.process_peers import ProcessPeers, SharedTable
 from engrams.ports.purge_types import (
     HomeFileCleaner,
     LiveWords,
@@ -98,27 +94,18 @@ from engrams.ports.purge_types import (
     PurgePlaceCheck,
     PurgeReport,
 )
-from engrams.ports.record_store import (
+from engrams.ports.record_queries import (
     AsOf,
     ChangedRecords,
-    CommitResult,
     Condition,
     FactSlot,
-    JobLease,
-    JobSpec,
-    NewRecord,
-    OutboxEntry,
-    OwnerStateRow,
-    RecordChange,
     RecordPage,
     RecordQuery,
-    RecordStore,
-    RecordUse,
     ScopeReach,
-    SessionRow,
-    StorageUse,
     Where,
-    WriteBatch,
+)
+from engrams.ports.record_store import (
+    RecordStore,
 )
 from engrams.ports.session_logs import (
     SessionLogName,
@@ -137,19 +124,42 @@ from engrams.ports.session_store import (
     OwnerStateStore,
     SessionStore,
 )
-from engrams.ports.skills import SkillRecordSource
+from engrams.ports.skills import (
+    SKILL,
+    SkillRecordSource,
+    is_skill,
+)
+from engrams.ports.store import (
+    Store,
+)
 from engrams.ports.upload_storage import (
     StoredUpload,
     UploadPieceStorage,
     UploadStorage,
     build_missing_upload,
 )
+from engrams.ports.usage_ledgers import (
+    ModelUsageLedger,
+    RequestLedger,
+)
+from engrams.ports.write_batch import (
+    CommitResult,
+    JobLease,
+    JobSpec,
+    NewRecord,
+    OutboxEntry,
+    OwnerStateRow,
+    RecordChange,
+    RecordUse,
+    SessionRow,
+    StorageUse,
+    WriteBatch,
+)
 
 __all__ = [
     "BEGIN",
     "CALIBRATION",
     "CHANGES",
-    "CHARGED_OWNER",
     "CONDENSE",
     "CORE_PIECE",
     "DAILY",
@@ -177,7 +187,6 @@ __all__ = [
     "UNSAVED",
     "WAKE",
     "WEBHOOK",
-    "WINDOWS",
     "ApiKey",
     "ApiKeyTable",
     "AsOf",
@@ -222,23 +231,20 @@ __all__ = [
     "ModelUsageLedger",
     "NewRecord",
     "NoteFlushRequest",
+    "NoteReason",
     "OutboxEntry",
     "OwnerStateRow",
     "OwnerStateStore",
-    "PositionedIds",
-    "ProcessPeers",
     "PurgeOrder",
     "PurgePlaceCheck",
     "PurgeReport",
     "ReachSurvey",
-    "Reason",
     "RecordChange",
     "RecordPage",
     "RecordQuery",
     "RecordStore",
     "RecordUse",
     "RequestLedger",
-    "RequestWindow",
     "RerankRequest",
     "Reranker",
     "ScopeReach",
@@ -248,9 +254,9 @@ __all__ = [
     "SessionLogTable",
     "SessionRow",
     "SessionStore",
-    "SharedTable",
     "SkillRecordSource",
     "StorageUse",
+    "Store",
     "StoredUpload",
     "TokenCounter",
     "UpkeepGatekeeper",
@@ -261,19 +267,4 @@ __all__ = [
     "WriteBatch",
     "build_missing_upload",
     "is_skill",
-    "name_account",
 ]
-
-
-class Store(
-    RecordStore,
-    CandidateSearch,
-    LinkStore,
-    JobQueue,
-    SessionStore,
-    OwnerStateStore,
-    ModelUsageLedger,
-    RequestLedger,
-    Protocol,
-):
-    """One backend of all ports."""

@@ -1,4 +1,4 @@
-"""API keys, in files or in a fleet's table."""
+"""The port of API keys, in files of a home or a table of a fleet."""
 
 from __future__ import annotations
 
@@ -11,26 +11,28 @@ from engrams.frozen_data import dataclass
 
 @dataclass(frozen=True, slots=True)
 class ApiKey:
-    """Hold one key's owner, rights and times.
-
-    ``digest``: SHA-256 of the key, hex. The key is 256 random bits, so no slower hash is needed.
-    ``minute_requests``, ``daily_requests``: most of this key, over all processes; 0: no limit of
-    its own.
-    """
+    """One API key, without the secret itself."""
 
     id: str
     name: str
+    """Label for people."""
     owner: Scope
     rights: tuple[str, ...]
+    """read, write, admin or proxy."""
     digest: str
+    """SHA-256 of the secret, hex. It is 256 random bits, so no slower hash is needed."""
     created_at: datetime
     expires_at: datetime | None = None
+    """None: never."""
     revoked_at: datetime | None = None
+    """None: it is not revoked."""
     minute_requests: int = 0
+    """Largest number of requests in a minute, over all processes. 0: no limit of its own."""
     daily_requests: int = 0
+    """Largest number of requests in a day (UTC), over all processes. 0: no limit of its own."""
 
     def is_live(self, now: datetime) -> bool:
-        """Say if the key is neither revoked nor expired."""
+        """Return True for a key that is neither revoked nor expired."""
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
 
     def allows(self, right: str) -> bool:
@@ -54,10 +56,10 @@ class ApiKeyTable(Protocol):
         ...
 
     def save_key(self, key: ApiKey) -> ApiKey:
-        """Add a key; return it as it is kept.
+        """Add a key, or revoke a stored one; return it as it is stored.
 
-        Of a known one only the time of its revocation is taken over, the earlier of both: nothing
-        makes a revoked key live.
+        Of a stored key only the time of revocation changes, to the earlier of both: nothing makes a
+        revoked key live.
         """
         ...
 

@@ -1,4 +1,4 @@
-"""Events of the audit log, and where they are kept."""
+"""The port of the audit log's events, in files of a home or a table of a fleet."""
 
 from __future__ import annotations
 
@@ -11,45 +11,48 @@ from engrams.frozen_data import dataclass
 
 @dataclass(frozen=True, slots=True)
 class AuditLogEntry:
-    """One audited event.
-
-    ``at``: ISO 8601, UTC. ``actor``: a key's id, or ``local``. ``owner``: whose memory, a scope's
-    key. ``target``: an id, never a text. ``outcome``: done, refused or failed. ``number``: how many
-    things it touched. ``request``: the id in the answer's ``X-Request-Id``.
-    """
+    """One audited event; it never holds a text of memory."""
 
     at: str
+    """ISO 8601, UTC."""
     action: str
+    """Such as ``add`` or ``key.revoke``."""
     actor: str = "local"
+    """Id of the API key that was used; ``local``: a command or a program on this machine."""
     owner: str = ""
+    """Key of the owner's scope."""
     target: str = ""
+    """Id of the memory, session or key that was touched."""
     outcome: str = "done"
+    """done, refused or failed."""
     number: int = 0
+    """How many memories it touched."""
     request: str = ""
+    """Id of the request, as in the answer's ``X-Request-Id``."""
 
 
 @dataclass(frozen=True, slots=True)
 class AuditEventBatch:
-    """Events to be written together, once.
-
-    ``number``: of the first event, unlike that of any other batch at the same time; the same batch
-    written again adds nothing.
-    """
+    """Events to be written together, once."""
 
     entries: tuple[AuditLogEntry, ...]
     number: int
+    """Number of the first event, unlike that of any other batch at the same time.
+
+    So a batch that is written again adds nothing.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class AuditEventQuery:
-    """Filter of events; empty texts and None leave nothing out.
-
-    ``owner``: a scope's key. ``action``: how it begins. ``day``: UTC. ``limit``: most events.
-    """
+    """Filter of events; empty texts and None let all pass."""
 
     owner: str = ""
+    """Key of a scope."""
     action: str = ""
+    """Beginning of the action."""
     day: date | None = None
+    """Day, UTC."""
     limit: int = 100
 
 
@@ -78,10 +81,7 @@ class AuditEventTable(Protocol):
         ...
 
     def drop_events(self, before: date) -> int:
-        """Erase events of earlier days.
-
-        Returns a number of what went: events or files.
-        """
+        """Erase the events of earlier days; return the number of events, or of files of a home."""
         ...
 
     def close(self) -> None: ...

@@ -1,4 +1,4 @@
-"""Tables that a fleet's machines share beside memory."""
+"""The port of tables that the machines of a fleet share, apart from memory."""
 
 from __future__ import annotations
 

@@ -1,15 +1,15 @@
-"""Memory as components below the engine see it."""
+"""The ports of memory itself, for components that use the engine from below."""
 
 from __future__ import annotations
 
 from typing import Any, Protocol
 
 from engrams.core import Kind, Receipt, Record, Scope, SearchResult
-from engrams.ports.record_store import RecordPage
+from engrams.ports.record_queries import RecordPage
 
 
 class MemoryReader(Protocol):
-    """Port of reading memories by id and page by page."""
+    """Reads of memories by id, and page by page."""
 
     def get(self, id: str, *, scope: Scope) -> Record: ...
 
@@ -19,9 +19,9 @@ class MemoryReader(Protocol):
 
 
 class MemoryApi(Protocol):
-    """Port of the engine for components: add, forget, get, list, search."""
+    """Reads and writes as a person asks for them."""
 
-    def add(self, what: str, *, scope: Scope, kind: Kind | None = None) -> Receipt: ...
+    def add(self, source: str, *, scope: Scope, kind: Kind | None = None) -> Receipt: ...
 
     def forget(self, id: str, *, scope: Scope, reason: str = "") -> Record: ...
 

@@ -1,4 +1,4 @@
-"""Memory as files for people to read."""
+"""The port of a vault: memory as Markdown files for people to read."""
 
 from __future__ import annotations
 
@@ -10,58 +10,54 @@ from engrams.core import Record, Scope
 from engrams.frozen_data import dataclass
 
 DREAM = "dream"
-"""The kind of the job that dreams; its key is the owner's."""
+"""Kind of the job that moves lasting facts into MEMORY.md; its key is the owner's."""
 
 DAILY = "daily"
-"""The kind of the job that flushes later, for a caller that must not wait.
+"""Kind of the job that appends to a daily note, for a caller that must not wait.
 
-Payload: ``owner`` (a scope's key), ``items`` (ids of stored records), ``reason``. Only where
-``vault.enabled`` is there anyone to do it.
+Payload: ``owner`` (a scope's key), ``items`` (ids of stored records), ``reason``. It has a handler
+only with ``vault.enabled``.
 """
 
 NOTE_PIECE = "note_file"
-"""Metadata key of a record that is a piece of a note: it has no file of its own, and is made anew
-from the note.
+"""Metadata key of a record that is a piece of a note; it has no file of its own.
+
+It is made anew from the note.
 """
 
 CORE_PIECE = "core"
 """Category of the pieces of MEMORY.md."""
 
-Reason: TypeAlias = Literal["trim", "overflow", "session end", "daily summary", "note"]
-"""Reason for writing something down; it becomes the heading."""
+NoteReason: TypeAlias = Literal["trim", "overflow", "session end", "daily summary", "note"]
+"""Reason for an entry of a note; it becomes the entry's heading."""
 
 
 @dataclass(frozen=True, slots=True)
 class NoteFlushRequest:
-    """Turns to append to a daily note, oldest first.
-
-    ``day``: whose note they go into (None: today, UTC).
-    """
+    """Turns to append to a daily note."""
 
     owner: Scope
     records: Sequence[Record]
-    reason: Reason = "overflow"
+    """Oldest first."""
+    reason: NoteReason = "overflow"
     day: date | None = None
+    """Day whose note they go into. None: today, UTC."""
 
 
 class DailyNoteWriter(Protocol):
     """Port that writes daily notes."""
 
-    def flush(self, asked: NoteFlushRequest) -> bool:
+    def flush(self, request: NoteFlushRequest) -> bool:
         """Append turns to the owner's daily note.
 
-        False: nothing to say, or said before.
-
-        Waits for the chat model where one is set; falls back to rules when it fails.
+        False: they hold nothing new. Waits for the chat model where one is set, and falls back to
+        rules when it fails.
         """
         ...
 
 
 class MemoryFiles(Protocol):
-    """Port of memory as Markdown files: write, sync, commit, watch.
-
-    The part of a vault that an engine and its surfaces need.
-    """
+    """The part of a vault that an engine needs."""
 
     def dream(self, owner: Scope, days: int, *, force: bool = False) -> bool:
         """Move lasting facts from recent notes into MEMORY.md.
@@ -82,4 +78,6 @@ class MemoryFiles(Protocol):
         """Follow edits made by hand, in a thread."""
         ...
 
-    def unwatch(self) -> None: ...
+    def unwatch(self) -> None:
+        """Stop following edits."""
+        ...

@@ -1,9 +1,8 @@
-"""The clock, the token counter and the models."""
+"""The ports of models: embedder, chat model, reranker; and of the clock and the token counter."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextvars import ContextVar
 from dataclasses import field
 from datetime import datetime
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkable
@@ -20,141 +19,161 @@ if TYPE_CHECKING:
     Flags: TypeAlias = npt.NDArray[np.bool_]
 
 
-CHARGED_OWNER: ContextVar[str] = ContextVar("engrams_charged_owner", default="")
-"""Key of the owner for whom the model is asked here; his quota pays. Empty: nobody's does."""
-
-
 @runtime_checkable
 class Closable(Protocol):
-    """Port of something that holds connections or threads to close."""
+    """Port of an object that holds connections or threads."""
 
     def close(self) -> None: ...
 
 
 @runtime_checkable
 class ModelFollower(Protocol):
-    """Chat model that takes another's name where it has none."""
+    """Chat model without a name of its own."""
 
-    def follow(self, model: str) -> None: ...
+    def follow(self, model: str) -> None:
+        """Ask for this model from now on: the one that people chat with."""
+        ...
 
 
 class Clock(Protocol):
-    """Port that tells the time, UTC."""
+    """Port that returns the current time, UTC."""
 
     def __call__(self) -> datetime: ...
 
 
 class TokenCounter(Protocol):
-    """Number of tokens in a text; 0 for empty text."""
+    """Port that counts tokens."""
 
     name: str
 
-    def count(self, text: str) -> int: ...
+    def count(self, text: str) -> int:
+        """Count the tokens of a text; 0 for an empty one."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class EmbedderCard:
-    """Facts about an embedding model: id, dimension, prefixes, floors, scale.
-
-    ``floors``: cosines that engrams itself goes by with this model (``duplicate``, ``related``),
-    and the nearness below which nothing is near (``near``). ``scale``: its cosines that mean what
-    0, 0.1 … 1 mean with all-MiniLM-L6-v2 (empty: not known); thresholds set for another model are
-    turned into this one's by it. ``inline``: fast enough to run inside a write (< 1 ms a text).
-    """
+    """Facts about an embedding model."""
 
     id: str
+    """Name of the model with all that changes its vectors; stored with each vector."""
     dimension: int
+    """Numbers in a vector. 0: there are no vectors."""
     query_prefix: str = ""
+    """Text that the model wants before a query."""
     document_prefix: str = ""
+    """Text that the model wants before a document."""
     floors: Mapping[str, float] = field(default_factory=dict)
+    """Cosines that engrams itself goes by with this model, ``duplicate`` and ``related``, and the
+    nearness below which a memory is not near, ``near``.
+    """
     scale: tuple[float, ...] = ()
+    """Eleven cosines of this model that mean what 0, 0.1 … 1 mean with all-MiniLM-L6-v2.
+
+    They translate thresholds that were set for another model. Empty: not known.
+    """
     inline: bool = False
+    """True: fast enough to run inside a write (less than 1 ms a text)."""
 
 
 class Embedder(Protocol):
-    """Port that turns texts into unit vectors. ModelError: it cannot."""
+    """Port that turns texts into unit vectors."""
 
     @property
-    def card(self) -> EmbedderCard: ...
+    def card(self) -> EmbedderCard:
+        """Facts about the model."""
+        ...
 
     def embed(
         self, texts: Sequence[str], purpose: Literal["query", "document"] = "document"
     ) -> Floats:
-        """Embed texts.
+        """Embed texts as float32 [len(texts), dimension].
 
-        float32 [len(texts), dimension]; rows have length 1, or 0 for a text with no known word.
+        Rows have length 1, or 0 for a text with no known word. ModelError: the model failed.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class ChatMessage:
+    """Message of a prompt."""
+
     role: str
+    """system, user or assistant."""
     content: str
 
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """Question to a chat model: messages, JSON schema, purpose, limits.
-
-    ``schema``: a JSON schema its answer must satisfy (None: free text). ``timeout``: seconds for
-    all of it, retries and corrections included (None: the model's own time-out for each answer).
-    ``key``: a name for the question, by which its answer is kept (empty: its messages). ``about``:
-    ids of the memories that it shows.
-    """
+    """Question to a chat model."""
 
     messages: tuple[ChatMessage, ...]
     purpose: str
+    """Such as extract or reconcile; for logs and figures."""
     schema: Mapping[str, Json] | None = None
+    """JSON schema that the answer must satisfy. None: free text."""
     max_tokens: int = 1024
+    """Largest number of tokens of the answer."""
     temperature: float | None = 0.0
+    """None: the server's default."""
     timeout: float | None = None
+    """Seconds for all of it, with retries and corrections.
+
+    None: the model's own time-out for each answer.
+    """
     key: str = ""
+    """Name of the question, under which a job saves its answer. Empty: its messages."""
     about: tuple[str, ...] = ()
+    """Ids of the memories that the messages show."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChatAnswer:
-    """Answer of a chat model: text or checked JSON, and its cost.
-
-    ``data``: the parsed, schema-checked JSON where a schema was asked for. ``notes``: faults of the
-    answer that were repaired. ``cut``: only its complete beginning is here.
-    """
+    """Answer of a chat model, and its cost."""
 
     text: str
     data: Json = None
+    """Parsed JSON that satisfies the schema, where the request has one."""
     calls: int = 1
+    """Calls that it took, with retries and corrections."""
     tokens: int = 0
+    """Tokens of all prompts and answers."""
     model: str = ""
+    """Name by which the server calls the model."""
     notes: tuple[str, ...] = ()
+    """Faults of the answer that were repaired."""
     cut: bool = False
+    """True: the answer was cut off; only its complete beginning is here."""
 
 
 class ChatModel(Protocol):
-    """Port of a language model that answers a chat request.
-
-    ModelError when it fails for good; BudgetError when the day's budget is spent.
-    """
+    """Port of a language model."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Name of the model, for receipts and figures."""
+        ...
 
-    def ask(self, ask: ChatRequest) -> ChatAnswer: ...
+    def ask(self, request: ChatRequest) -> ChatAnswer:
+        """Answer a request.
+
+        ModelError: the model failed, after all retries. BudgetError: the day's budget is spent.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class ChatModelMeasurement:
-    """Abilities of a chat model, as found by asking it.
-
-    ``first_seconds``: until the first word (0: unknown). ``seconds``: of an answer in JSON.
-    ``json``: how it was got (schema, tool, prompt; empty: not at all). ``context_tokens``: what the
-    server says (0: nothing).
-    """
+    """Speed and abilities of a chat model, measured by two questions."""
 
     first_seconds: float
+    """Seconds until the first word. 0: unknown."""
     seconds: float
+    """Seconds that a short answer in JSON took."""
     json: str
+    """Way by which it gives JSON: schema, tool or prompt. Empty: it gives none."""
     context_tokens: int = 0
+    """Size of its context, as the server reports it. 0: it does not."""
 
 
 @runtime_checkable
@@ -168,47 +187,48 @@ class MeasurableChat(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RerankRequest:
-    """Query and texts to score. ``seconds``: the time there is.
-
-    Of a turn of a conversation also its ``session`` (unique over owners), the texts' ``ids``, and
-    whether its topic changed.
-    """
+    """Query and texts to score."""
 
     query: str
     texts: tuple[str, ...]
     seconds: float = 1.0
+    """Time that it may take."""
     session: str = ""
+    """Conversation that the query is a turn of, unique over owners. Empty: of none."""
     ids: tuple[str, ...] = ()
+    """Ids of the texts, for a query with a session."""
     topic_changed: bool = False
+    """True: the turn changes the topic of its session."""
 
 
 class Reranker(Protocol):
-    """Port that scores texts by relevance to a query, 0 to 1.
-
-    0..1, one per text; None for those there was no time for.
-    """
+    """Port that scores texts by their relevance to a query."""
 
     @property
     def name(self) -> str: ...
 
-    def rank(self, rank: RerankRequest) -> tuple[float | None, ...]: ...
+    def rank(self, request: RerankRequest) -> tuple[float | None, ...]:
+        """Return a score of 0..1 for each text; None: there was no time for it."""
+        ...
 
 
 @runtime_checkable
 class JudgementCounter(Protocol):
-    """Reranker that counts what became of its judgements."""
+    """Reranker that counts the outcomes of its judgements."""
 
-    def counts(self) -> Mapping[str, int]: ...
+    def counts(self) -> Mapping[str, int]:
+        """Return outcome -> number, since it was made."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
 class DiscoveredModelServer:
-    """Model server that was found, with the models it serves.
-
-    ``url``: as in ``chat.url``; ``models``: names of those that may chat.
-    """
+    """Model server that was found."""
 
     name: str
     provider: Literal["openai", "ollama"]
+    """Protocol that it speaks."""
     url: str
+    """Address, as for ``chat.url``."""
     models: tuple[str, ...] = ()
+    """Names of its models that can chat."""

@@ -1,4 +1,4 @@
-"""Erasure of memories for good, and its proof."""
+"""Orders and reports of purges, and the port that purges files beside the store."""
 
 from __future__ import annotations
 
@@ -10,100 +10,98 @@ from engrams.core import Meta, Scope
 from engrams.frozen_data import dataclass
 
 LiveWords: TypeAlias = Callable[[Sequence[str]], frozenset[str]]
-"""Function that picks the given words that remaining memories still hold."""
+"""Picks those of some words that remaining memories still contain."""
 
 
 @dataclass(frozen=True, slots=True)
 class PurgePlaceCheck:
-    """Result of looking for purged words in one place.
-
-    ``looked``: files, objects or rows. ``left``: those that still hold purged words. ``advice``:
-    what can be done about them.
-    """
+    """Result of looking for purged words in one place, such as the database or the backups."""
 
     name: str
     looked: int
+    """Number of files, objects or rows that were looked at."""
     left: int = 0
+    """Number of them that still contain purged words."""
     advice: str = ""
+    """What a person can do about them."""
 
 
 @dataclass(frozen=True, slots=True)
 class PurgeReport:
-    """Report of a purge, place by place.
-
-    ``removed``: what it erased. ``remaining``: what a second look still found. ``places``: where it
-    looked, and what can be done. ``unquoted``: ids of memories that quoted what was erased.
-    """
+    """Report of a purge, place by place."""
 
     removed: Mapping[str, int]
+    """Place -> number of rows or files that were erased."""
     remaining: Mapping[str, int]
+    """Place -> number of rows or files in which a second look still found something."""
     places: tuple[PurgePlaceCheck, ...] = ()
+    """Places at which it looked a second time."""
     unquoted: tuple[str, ...] = ()
+    """Ids of memories that stay, and lost words that quoted an erased one."""
 
     @property
     def proven(self) -> bool:
-        """Return True where every place was looked at and holds nothing."""
+        """True where every place was looked at a second time and holds nothing."""
         return bool(self.places) and not any(self.remaining.values())
 
 
 @dataclass(frozen=True, slots=True)
 class PurgeOrder:
-    """Order of a purge, resumable by another process.
-
-    ``ids``: memories to erase. ``quotes``: words to remove from memories that stay, by their ids.
-    ``words``: texts to remove wherever they stand. ``git``: also from the history of the files.
-    ``short``: texts of a few characters, removed from the files that are no other memory's.
-    """
+    """Order of a purge, which another process can resume."""
 
     owner: Scope
     ids: tuple[str, ...]
+    """Memories to erase."""
     quotes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Id of a memory that stays -> words to remove from it."""
     words: tuple[str, ...] = ()
+    """Texts to remove wherever they stand."""
     git: bool = False
+    """Remove them from the history of the files, too."""
     short: tuple[str, ...] = ()
+    """Texts of a few characters, to remove only from files that belong to no other memory."""
 
     def to_payload(self) -> Meta:
-        quotes = {id: list(some) for id, some in self.quotes.items()}
-        told = {"words": list(self.words), "short": list(self.short)}
+        """Return the order as the payload of a job."""
         return {
             "owner": self.owner.key,
             "ids": list(self.ids),
-            "quotes": quotes,
-            **told,
+            "quotes": {id: list(words) for id, words in self.quotes.items()},
+            "words": list(self.words),
+            "short": list(self.short),
             "git": self.git,
         }
 
     @classmethod
-    def from_payload(cls, data: Mapping[str, Any]) -> PurgeOrder:
-        quotes = {id: tuple(some) for id, some in data["quotes"].items()}
-        short = tuple(data.get("short", ()))
+    def from_payload(cls, payload: Mapping[str, Any]) -> PurgeOrder:
+        """Read the payload of a job."""
         return cls(
-            Scope.parse(data["owner"]),
-            tuple(data["ids"]),
-            quotes,
-            tuple(data["words"]),
-            bool(data["git"]),
-            short,
+            owner=Scope.parse(payload["owner"]),
+            ids=tuple(payload["ids"]),
+            quotes={id: tuple(words) for id, words in payload["quotes"].items()},
+            words=tuple(payload["words"]),
+            git=bool(payload["git"]),
+            short=tuple(payload.get("short", ())),
         )
 
 
 class HomeFileCleaner(Protocol):
-    """Port: remove purged words from backups, git history and logs."""
+    """Port that removes purged words from files beside the store: backups, git history, logs."""
 
     def clean(self, order: PurgeOrder) -> Mapping[str, int]:
-        """Remove a purge's words from every file; number of them by place."""
+        """Remove a purge's words from every file; return place -> number of files."""
         ...
 
     def recall_words(self, ids: Sequence[str], was_said: Callable[[str], bool]) -> tuple[str, ...]:
-        """Return what git still holds of memories purged before.
+        """Return texts of purged memories that the history of the files still contains.
 
-        ``was_said``: tells a text of theirs, of which only a hash is left.
+        ``was_said``: True for a text of theirs, of which the store has only a hash left.
         """
         ...
 
     def look(self, order: PurgeOrder, live: LiveWords) -> tuple[PurgePlaceCheck, ...]:
         """Look for a purge's words in the bytes of every file.
 
-        Its short ones are looked for in the vault's files and history only.
+        Short words are looked for in the vault's files and history only.
         """
         ...

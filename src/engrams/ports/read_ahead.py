@@ -1,13 +1,13 @@
-"""Computing pure functions ahead of their use, elsewhere where there is room."""
+"""The port that computes pure functions ahead of their use, in other processes where they pay."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Protocol, TypeVar
 
-Kept = TypeVar("Kept")
-Asked = TypeVar("Asked")
-Answer = TypeVar("Answer")
+Tag = TypeVar("Tag")
+Input = TypeVar("Input")
+Output = TypeVar("Output")
 
 
 class ReadAhead(Protocol):
@@ -15,17 +15,17 @@ class ReadAhead(Protocol):
 
     def __call__(
         self,
-        call: Callable[[Asked], Answer],
-        inputs: Iterable[tuple[Kept, Asked]],
+        call: Callable[[Input], Output],
+        inputs: Iterable[tuple[Tag, Input]],
         size: int,
         *,
         apart: bool = False,
-    ) -> Iterator[tuple[Kept, Answer]]:
-        """Yield what was kept beside each input, and its answer, in order.
+    ) -> Iterator[tuple[Tag, Output]]:
+        """Yield the tag of each input and its output, in order.
 
-        ``call``: a function of a module, without effects; inputs and answers can be pickled. Inputs
-        may be read some steps ahead of what is yielded. ``size``: messages in all, which tells if
-        helpers pay. ``apart``: whoever computed one input remembers much of what the next ones
-        need, so that this process keeps out of it.
+        ``call``: a function of a module, without effects; its inputs and outputs can be pickled.
+        Inputs may be read some steps ahead of the output that is yielded. ``size``: number of
+        messages in all, by which it decides if other processes pay. ``apart``: leave the work to
+        them alone, because whoever computed one input remembers much that the next ones need.
         """
         ...

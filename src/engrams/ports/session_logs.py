@@ -1,4 +1,4 @@
-"""Rows of the crisis and feedback logs, wherever they are kept."""
+"""The port of the crisis and feedback logs, in files of a home or tables of a fleet."""
 
 from __future__ import annotations
 
@@ -11,31 +11,32 @@ SessionLogName: TypeAlias = Literal["safety", "feedback"]
 
 @dataclass(frozen=True, slots=True)
 class SessionLogRow:
-    """Row of a log.
-
-    ``id``, ``session``: hashes. ``at``: microseconds since 1970. ``owner``: a scope's key; None:
-    nobody's. ``data``: a JSON object.
-    """
+    """Row of a log."""
 
     id: str
+    """Hash of the id that the sender gave, or random."""
     at: int
+    """Microseconds since 1970."""
     owner: str | None
+    """Key of a scope. None: of nobody, because the session was private."""
     session: str
+    """Hash of the session's name."""
     data: str
+    """JSON object with the other fields."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionLogSearch:
-    """Request for rows of ``since <= at < until``, newest first.
-
-    ``session``: a hash, or empty. ``owner``: a scope's key, with those below it, or empty:
-    everybody's.
-    """
+    """Search for rows with ``since <= at < until``, newest first."""
 
     since: int
+    """Microseconds since 1970."""
     until: int
+    """Microseconds since 1970."""
     session: str = ""
+    """Hash of a session's name. Empty: of any."""
     owner: str = ""
+    """Key of a scope; rows of scopes below it, too. Empty: everybody's."""
     limit: int = 100
 
 
@@ -56,14 +57,16 @@ class SessionLogTable(Protocol):
         ...
 
     def save_key(self, key: bytes) -> None:
-        """Replace the key: of a log that holds nothing, by a move."""
+        """Replace the key of a log without rows; only a move of memory does so."""
         ...
 
     def add(self, row: SessionLogRow) -> bool:
         """Store a row once; False: its id is known."""
         ...
 
-    def find(self, query: SessionLogSearch) -> list[SessionLogRow]: ...
+    def find(self, query: SessionLogSearch) -> list[SessionLogRow]:
+        """Find rows, newest first."""
+        ...
 
     def purge(self, before: int) -> int:
         """Erase rows before a time; return their number."""

@@ -1,4 +1,4 @@
-"""Sessions and states of owners, kept in the store."""
+"""The ports of sessions, and of small states of owners."""
 
 from __future__ import annotations
 
@@ -6,39 +6,45 @@ from datetime import datetime
 from typing import Protocol
 
 from engrams.core import Scope
-from engrams.ports.record_store import OwnerStateRow, ScopeReach, SessionRow
+from engrams.ports.record_queries import ScopeReach
+from engrams.ports.write_batch import OwnerStateRow, SessionRow
 
-LEARNED = "learned"  # fmt: skip
+LEARNED = "learned"
+"""Name of an owner state: how far the owner's messages were learned from."""
 PREFERENCES = "profile"
+"""Name of an owner state: the owner's standing preferences."""
 GARDEN_STATE = "garden"
+"""Name of an owner state: cycles of the garden, with their undo."""
 IMPORTS = "imports"
+"""Name of an owner state: the imports that were made."""
 UNSAVED = "unsaved"
+"""Name of an owner state: sessions that asked not to be saved."""
 CALIBRATION = "calibration"
+"""Name of an owner state: the nearness below which no memory is near."""
 RESPONSES = "responses"
-"""Names of owner states: how far an owner's memory was learned, standing preferences, the garden,
-imports, sessions with a wish not to be saved, the floor of what counts as near, sessions by
-response.
-"""
+"""Name of an owner state: sessions by the ids of their responses."""
 
 
 class SessionStore(Protocol):
     """Port that stores conversations with their state."""
 
-    def load(self, owner: Scope, id: str) -> SessionRow | None: ...
+    def load(self, owner: Scope, id: str) -> SessionRow | None:
+        """Return a session; None: there is none of this id."""
+        ...
 
     def save(self, row: SessionRow, expect: int | None = None) -> SessionRow:
-        """Save a session with the next token. ConflictError: it changed.
+        """Save a session with the next token, and return it.
 
-        ConflictError where the stored token is not ``expect`` (None: any).
+        ConflictError: the stored token is not ``expect`` (None: any is right).
         """
         ...
 
     def idle(self, before: datetime, limit: int = 100) -> tuple[SessionRow, ...]:
-        """Open sessions last active at or before a time."""
+        """List open sessions that were last active at or before a time."""
         ...
 
     def sessions(self, reach: ScopeReach, limit: int = 100) -> tuple[SessionRow, ...]:
-        """Sessions in reach, latest first."""
+        """List the sessions in reach, latest first."""
         ...
 
 
@@ -46,12 +52,13 @@ class OwnerStateStore(Protocol):
     """Port that stores small JSON states of owners, by compare and swap."""
 
     def load_state(self, owner: Scope, name: str) -> OwnerStateRow:
-        """The stored state, or an empty one with token 0."""
+        """Return the stored state, or an empty one with token 0."""
         ...
 
     def save_state(self, row: OwnerStateRow, expect: int | None = None) -> OwnerStateRow:
-        """Save a state with the next token. ConflictError: it changed.
+        """Save a state with the next token, and return it.
 
-        ConflictError where the stored token (0: none) is not ``expect`` (None: any).
+        ConflictError: the stored token (0: nothing is stored) is not ``expect`` (None: any is
+        right).
         """
         ...

@@ -1,4 +1,4 @@
-"""Port of read-only skills: searched like memories, shared by all owners."""
+"""The port of skills: read-only knowledge in files, searched like memories by every owner."""
 
 from __future__ import annotations
 
@@ -8,22 +8,24 @@ from typing import Protocol
 from engrams.core import Json, Record
 from engrams.ports.candidate_search import CandidatePool, CandidateSearchQuery
 
+SKILL = "skill:"
+"""Prefix of a skill's id; the skill's name follows."""
+
+
+def is_skill(id: str) -> bool:
+    """Return True for the id of a skill, which is never stored."""
+    return id.startswith(SKILL)
+
 
 class SkillRecordSource(Protocol):
-    """Port of skills: files found in searches and never stored.
+    """Skills as records that a search finds and no store holds."""
 
-    Every owner's reads see the same ones.
-    """
-
-    def seek(self, seek: CandidateSearchQuery) -> CandidatePool:
-        """Find candidates among skills, scored as memories are.
-
-        Whose memory ``seek`` reaches plays no part.
-        """
+    def seek(self, query: CandidateSearchQuery) -> CandidatePool:
+        """Find candidates among skills, scored as memories are; the query's reach plays no part."""
         ...
 
     def get(self, ids: Sequence[str]) -> tuple[Record, ...]:
-        """Existing skills of these ids."""
+        """Return the existing ones of these skills."""
         ...
 
     def describe(self) -> Mapping[str, Json]:

@@ -1,4 +1,4 @@
-"""Files that wait to be imported, wherever they are kept."""
+"""The port of uploads: files that wait to be imported."""
 
 from __future__ import annotations
 
@@ -20,15 +20,14 @@ def build_missing_upload() -> NotFoundError:
 
 @dataclass(frozen=True, slots=True)
 class StoredUpload:
-    """Upload as it is kept.
-
-    ``about``: its text of facts. ``has_file``: its contents were not erased yet. ``touched``: when
-    it was last written.
-    """
+    """Upload as it is stored."""
 
     about: str
+    """JSON that describes it."""
     has_file: bool
+    """False: its contents were erased already."""
     touched: datetime
+    """Time of the last write to it."""
 
 
 class UploadStorage(Protocol):
@@ -40,22 +39,24 @@ class UploadStorage(Protocol):
     is_shared: bool
     """True where processes on other machines take its imports."""
 
-    def create(self, owner: Scope, id: str, about: str) -> None: ...
+    def create(self, owner: Scope, id: str, about: str) -> None:
+        """Make an upload without contents, described by the JSON ``about``."""
+        ...
 
     def read(self, owner: Scope, id: str) -> str:
-        """Return what is noted about an upload."""
+        """Return the JSON that describes an upload."""
         ...
 
     def write(self, owner: Scope, id: str, about: str) -> None:
-        """Replace what is noted about an upload."""
+        """Replace the JSON that describes an upload."""
         ...
 
     def list(self, owner: Scope) -> tuple[str, ...]:
-        """List what is noted about an owner's uploads, newest first."""
+        """List the JSON of an owner's uploads, newest first."""
         ...
 
     def measure(self, owner: Scope, id: str) -> int:
-        """Count the bytes that are there."""
+        """Count the bytes that were received."""
         ...
 
     def append(self, owner: Scope, id: str, offset: int, piece: bytes) -> None:
@@ -67,7 +68,7 @@ class UploadStorage(Protocol):
         ...
 
     def erase(self, owner: Scope, id: str) -> None:
-        """Erase the contents; what is noted stays."""
+        """Erase the contents; the JSON stays."""
         ...
 
     def drop(self, owner: Scope, id: str) -> None:
@@ -83,7 +84,7 @@ class UploadPieceStorage(UploadStorage, Protocol):
     """Port that stores uploads in pieces, which a purge rewrites."""
 
     def iter_pieces(self, owner: Scope, id: str) -> Iterator[tuple[int, bytes]]:
-        """Read the contents piece by piece, each with its place."""
+        """Read the contents piece by piece, each with its offset in bytes."""
         ...
 
     def replace_piece(self, owner: Scope, id: str, start: int, piece: bytes) -> None:

@@ -6,7 +6,14 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from engrams.core import Hit, Kind, Record, Status, content_hash
-from engrams.ports import CORE_PIECE, NOTE_PIECE, Condition, RecordQuery, TokenCounter, Where
+from engrams.ports import (
+    CORE_PIECE,
+    NOTE_PIECE,
+    Condition,
+    RecordQuery,
+    TokenCounter,
+    Where,
+)
 from engrams.read.request import ReadDeps, ReadRequest
 from engrams.text.terms import terms
 

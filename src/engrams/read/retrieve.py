@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from engrams.core import EdgeType, Hit, Record, Tier, Topic
+from engrams.core.positioned_ids import PositionedIds
 from engrams.core.records import asks_only
 from engrams.ports import (
     CandidatePool,
     CandidateSearchQuery,
     Condition,
-    PositionedIds,
     SkillRecordSource,
     Where,
     is_skill,

@@ -10,9 +10,10 @@ from threading import Lock
 from typing import TYPE_CHECKING
 
 from engrams.core import Context
+from engrams.core.process_peers import ProcessPeers
 from engrams.errors import ModelError
 from engrams.frozen_data import dataclass
-from engrams.ports import Clock, Embedder, ProcessPeers, TokenCounter
+from engrams.ports import Clock, Embedder, TokenCounter
 from engrams.session.prefetch import ContextPrefetcher
 from engrams.settings import DeliverySettings
 

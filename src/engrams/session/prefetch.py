@@ -9,8 +9,9 @@ from queue import Empty, Full, Queue
 from threading import Lock, Thread
 from typing import Generic, TypeVar
 
+from engrams.core.process_peers import ProcessPeers
 from engrams.frozen_data import dataclass
-from engrams.ports import Clock, ProcessPeers
+from engrams.ports import Clock
 from engrams.text.text_caches import register_cache
 
 Result = TypeVar("Result")

@@ -12,7 +12,15 @@ from typing import TypeAlias
 
 from engrams.core import Kind, Receipt, Scope, ScopeInput, Turn, drop_unstorable
 from engrams.errors import ConflictError, InputError, NotFoundError, ScopeError
-from engrams.ports import EXTRACT, Clock, Job, JobSpec, ScopeReach, SessionRow, Store
+from engrams.ports import (
+    EXTRACT,
+    Clock,
+    Job,
+    JobSpec,
+    ScopeReach,
+    SessionRow,
+    Store,
+)
 from engrams.session.extraction_queue import JobRunner
 from engrams.session.lifecycle import (
     IdleSessionSweeper,

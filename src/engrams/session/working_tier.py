@@ -15,6 +15,7 @@ from threading import Lock
 from typing import Any, TypeVar
 
 from engrams.core import Hit, Kind, Record, Scope, StageDecision, Status, Tier
+from engrams.core.process_peers import ProcessPeers
 from engrams.errors import ConflictError, EngramsError, NotFoundError
 from engrams.extract.gate import BRIEF, gate_text
 from engrams.frozen_data import dataclass
@@ -28,7 +29,6 @@ from engrams.ports import (
     Embedder,
     JobSpec,
     NewRecord,
-    ProcessPeers,
     RecordChange,
     RecordUse,
     ScopeReach,

@@ -13,7 +13,14 @@ from engrams.core import ImportOptions, Scope
 from engrams.core.ids import new_id
 from engrams.errors import ClosedError, ConflictError, EngramsError, InputError, NotFoundError
 from engrams.frozen_data import dataclass
-from engrams.ports import Clock, Job, JobSpec, Store, StoredUpload, UploadStorage
+from engrams.ports import (
+    Clock,
+    Job,
+    JobSpec,
+    Store,
+    StoredUpload,
+    UploadStorage,
+)
 from engrams.settings import JobSettings
 from engrams.transfer.import_export import ImportCounts, Progress
 from engrams.upkeep.job_worker import JobWorkerPool

@@ -15,7 +15,14 @@ from typing import Any
 from engrams.core import HistoryEntry, Record, Scope, Status
 from engrams.core.clock import parse_time
 from engrams.errors import EngramsError
-from engrams.ports import WEBHOOK, Clock, Job, JobSpec, OwnerStateRow, Store
+from engrams.ports import (
+    WEBHOOK,
+    Clock,
+    Job,
+    JobSpec,
+    OwnerStateRow,
+    Store,
+)
 from engrams.read.corrected_words import mask_corrected
 from engrams.transfer.webhook_registry import Webhook, WebhookEvent, WebhookRegistry
 

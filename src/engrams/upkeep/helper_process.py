@@ -15,7 +15,7 @@ from queue import SimpleQueue
 from threading import Lock, Thread
 from typing import Any
 
-from engrams.ports.read_ahead import Answer, Asked
+from engrams.ports.read_ahead import Input, Output
 
 _SERVE = "from engrams.upkeep.helper_process import serve; serve()"
 _QUEUED = 2
@@ -114,8 +114,8 @@ class HelperProcess:
 
 
 def begin(
-    helpers: list[HelperProcess], call: Callable[[Asked], Answer], asked: Asked, *, apart: bool
-) -> Future[Answer]:
+    helpers: list[HelperProcess], call: Callable[[Input], Output], asked: Input, *, apart: bool
+) -> Future[Output]:
     """Hand work to the idlest helper, or do it here."""
     free = min(
         (helper for helper in helpers if helper.has_room(apart=apart)),
@@ -125,13 +125,13 @@ def begin(
     if free is not None:
         with suppress(pickle.PicklingError, TypeError, AttributeError):
             return free.ask(pickle.dumps((call, asked), pickle.HIGHEST_PROTOCOL))
-    done: Future[Answer] = Future()
+    done: Future[Output] = Future()
     done.set_result(call(asked))
     return done
 
 
 def serve() -> None:
-    """Answer work from standard input until it ends."""
+    """Output work from standard input until it ends."""
     # Ctrl-C is for the process that writes: it ends the pipe.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # What a library prints must not get among the answers.

@@ -10,7 +10,7 @@ from contextlib import suppress
 from threading import Lock, Timer
 from typing import TYPE_CHECKING
 
-from engrams.ports.read_ahead import Answer, Asked, Kept
+from engrams.ports.read_ahead import Input, Output, Tag
 from engrams.text.text_caches import register_cache
 
 if TYPE_CHECKING:
@@ -59,12 +59,12 @@ class HelperProcesses:
 
     def map_ahead(
         self,
-        call: Callable[[Asked], Answer],
-        inputs: Iterable[tuple[Kept, Asked]],
+        call: Callable[[Input], Output],
+        inputs: Iterable[tuple[Tag, Input]],
         size: int,
         *,
         apart: bool = False,
-    ) -> Iterator[tuple[Kept, Answer]]:
+    ) -> Iterator[tuple[Tag, Output]]:
         """Yield the answers in order, computed by whoever has time: see ``ReadAhead``."""
         helpers = self._find(size)
         if not helpers:
@@ -72,7 +72,7 @@ class HelperProcesses:
             return
         from engrams.upkeep.helper_process import begin
 
-        waiting: deque[tuple[Kept, Asked, Future[Answer]]] = deque()
+        waiting: deque[tuple[Tag, Input, Future[Output]]] = deque()
         for kept, asked in inputs:
             waiting.append((kept, asked, begin(helpers, call, asked, apart=apart)))
             while waiting and (waiting[0][2].done() or len(waiting) > _AHEAD * len(helpers)):
@@ -130,8 +130,8 @@ class HelperProcesses:
             self.close()
 
     def _take(
-        self, call: Callable[[Asked], Answer], kept: Kept, asked: Asked, future: Future[Answer]
-    ) -> tuple[Kept, Answer]:
+        self, call: Callable[[Input], Output], kept: Tag, asked: Input, future: Future[Output]
+    ) -> tuple[Tag, Output]:
         self._used = time.monotonic()
         try:
             return kept, future.result(_PATIENCE)

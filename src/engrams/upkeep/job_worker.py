@@ -14,9 +14,9 @@ from functools import partial
 from typing import TypeVar
 
 from engrams.core.ids import new_id
+from engrams.core.usage_accounts import CHARGED_OWNER
 from engrams.errors import BudgetError, ClosedError, ConflictError, EngramsError, ModelError
 from engrams.ports import (
-    CHARGED_OWNER,
     Clock,
     Job,
     JobClaim,

@@ -22,7 +22,15 @@ from engrams.errors import InputError, RefusedError
 from engrams.forget.dependents import GOING_ON
 from engrams.forget.edit_fields import require_short_tags
 from engrams.forget.edits import diff_tag_edges
-from engrams.ports import Clock, Condition, MemoryReader, RecordChange, Store, Where, WriteBatch
+from engrams.ports import (
+    Clock,
+    Condition,
+    MemoryReader,
+    RecordChange,
+    Store,
+    Where,
+    WriteBatch,
+)
 from engrams.read.link_expansion import cascade_scores
 from engrams.read.request import visible_scopes
 from engrams.settings import LinkExpansionSettings

@@ -6,7 +6,14 @@ from typing import Any
 
 from engrams.core import ENDS, Record, Scope, Status
 from engrams.forget.dependents import GOING_ON
-from engrams.ports import BEGIN, Clock, Job, RecordChange, Store, WriteBatch
+from engrams.ports import (
+    BEGIN,
+    Clock,
+    Job,
+    RecordChange,
+    Store,
+    WriteBatch,
+)
 
 
 def begin_planned(job: Job, store: Store, clock: Clock) -> None:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from engrams.core import Scope
+from engrams.core.usage_accounts import name_account
 from engrams.ports import (
     EXTRACT,
     KEPT,
@@ -16,7 +17,6 @@ from engrams.ports import (
     ModelUsageLedger,
     Store,
     UpkeepGatekeeper,
-    name_account,
 )
 from engrams.read.request import visible_scopes
 from engrams.settings import ChatSettings, QuotaSettings, Settings, UpkeepSettings

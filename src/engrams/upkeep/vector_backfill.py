@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from engrams.core import Record, Vector
-from engrams.ports import EMBED, Clock, Embedder, Job, JobSpec, Store, WriteBatch
+from engrams.ports import (
+    EMBED,
+    Clock,
+    Embedder,
+    Job,
+    JobSpec,
+    Store,
+    WriteBatch,
+)
 from engrams.text.prose import strip_code
 
 

@@ -81,9 +81,9 @@ class SkillFolder:
         self._store: Store | None = None
         self._odd: tuple[str, ...] = ()
 
-    def seek(self, seek: CandidateSearchQuery) -> CandidatePool:
+    def seek(self, query: CandidateSearchQuery) -> CandidatePool:
         """Search the skills; see the port."""
-        return self._refresh().seek(replace(seek, reach=_REACH))
+        return self._refresh().seek(replace(query, reach=_REACH))
 
     def get(self, ids: Sequence[str]) -> tuple[Record, ...]:
         """Return skills by id, checking only their own files."""

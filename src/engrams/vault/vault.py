@@ -12,7 +12,14 @@ from typing import Protocol
 from engrams.backup.home_backup import BackupResult, back_up
 from engrams.core import Json, Kind, Record, Scope
 from engrams.errors import ClosedError, EngramsError, NotFoundError, StoreError
-from engrams.ports import ChatModel, Job, JobSpec, NoteFlushRequest, PurgeOrder, PurgeReport
+from engrams.ports import (
+    ChatModel,
+    Job,
+    JobSpec,
+    NoteFlushRequest,
+    PurgeOrder,
+    PurgeReport,
+)
 from engrams.vault.dependencies import MARK, VaultDeps, VaultSyncReport
 from engrams.vault.files.changes import FileChangeCause
 from engrams.vault.files.folder_access import make_private
@@ -237,14 +244,14 @@ class Vault:
                 return RemoteSyncResult(pulled, True, conflicts)
         return RemoteSyncResult(pulled, False, conflicts)
 
-    def flush(self, asked: NoteFlushRequest) -> bool:
+    def flush(self, request: NoteFlushRequest) -> bool:
         """Append to the owner's daily note and index it at once.
 
         False: nothing to say, or said before. For what leaves a conversation: what a summary cuts
         off, what overflows, the end of a session. Waits for the model where one is set; a caller
         that must not wait enqueues a ``ports.DAILY`` job instead.
         """
-        done = self.days.daily.flush(asked)
+        done = self.days.daily.flush(request)
         if done:
             with self.parts.lock:
                 self.days.notes.sync()

@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from threading import Lock
 
 from engrams.core import Context, Kind, Record, Scope, Status
+from engrams.core.process_peers import ProcessPeers
 from engrams.extract.echo_removal import find_echoes, fingerprint_pieces
-from engrams.ports import ProcessPeers, RecordStore
+from engrams.ports import RecordStore
 from engrams.text.text_caches import text_cache
 
 _OWNERS = 1000

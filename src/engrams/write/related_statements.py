@@ -13,13 +13,7 @@ from engrams.errors import ModelError
 from engrams.extract.candidate import CandidateStatement
 from engrams.extract.gate import BRIEF, gate_text
 from engrams.extract.predicate_slots import canonical_predicate, closed_slots, is_single
-from engrams.ports import (
-    CandidateSearchQuery,
-    Condition,
-    RecordQuery,
-    ScopeReach,
-    Where,
-)
+from engrams.ports import CandidateSearchQuery, Condition, RecordQuery, ScopeReach, Where
 from engrams.text.terms import terms
 from engrams.write.dependencies import WriteDeps
 

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from engrams.core import Scope, Turn
+from engrams.core.process_peers import ProcessPeers
 from engrams.errors import ConflictError
 from engrams.extract.memory_requests import is_bare_request, mark_unsaved
-from engrams.ports import UNSAVED, OwnerStateStore, ProcessPeers
+from engrams.ports import UNSAVED, OwnerStateStore
 
 _CONVERSATIONS = 10_000
 """Conversations whose last message was not saved; the oldest is dropped."""

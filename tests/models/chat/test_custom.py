@@ -113,7 +113,7 @@ def test_an_object_with_ask_is_taken_as_it_is() -> None:
     class Own:
         name = "own"
 
-        def ask(self, ask: ChatRequest) -> ChatAnswer:
+        def ask(self, request: ChatRequest) -> ChatAnswer:
             return ChatAnswer("x")
 
     own = Own()

@@ -332,7 +332,7 @@ def test_a_judge_without_schemas_will_do(clock) -> None:
         name = "own"
         text = "I would take [2], I think."
 
-        def ask(self, ask: ChatRequest) -> ChatAnswer:
+        def ask(self, request: ChatRequest) -> ChatAnswer:
             return ChatAnswer(self.text)
 
     own = Own()

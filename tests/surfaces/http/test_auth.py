@@ -13,9 +13,9 @@ from tests.surfaces.proxy.harness import eventually, patient
 
 from engrams.api_keys import RIGHTS, ApiKeyStore
 from engrams.core import Scope
+from engrams.core.process_peers import ProcessPeers
 from engrams.engine import MemoryEngine
 from engrams.errors import SettingsError
-from engrams.ports import ProcessPeers
 from engrams.settings import Settings
 from engrams.surfaces.http.app import create_app
 from engrams.surfaces.http.auth import CallerRateLimiter

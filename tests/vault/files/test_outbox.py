@@ -35,8 +35,8 @@ class Model:
         self.answers = list(answers)
         self.asked = []
 
-    def ask(self, ask: ChatRequest) -> ChatAnswer:
-        self.asked.append(ask)
+    def ask(self, request: ChatRequest) -> ChatAnswer:
+        self.asked.append(request)
         answer = self.answers.pop(0) if self.answers else "None"
         if isinstance(answer, Exception):
             raise answer

@@ -37,15 +37,15 @@ class AnswerCachingChat:
     def name(self) -> str:
         return self._chat.name
 
-    def ask(self, ask: ChatRequest) -> ChatAnswer:
-        key = _hash_question(ask)
+    def ask(self, request: ChatRequest) -> ChatAnswer:
+        key = _hash_question(request)
         if key in self._failed:
             raise self._failed[key]
         if key in self._answers:
             known = self._answers[key]
             return replace(ChatAnswer(**known), notes=tuple(known["notes"]))
         try:
-            answer = self._chat.ask(ask)
+            answer = self._chat.ask(request)
         except (ModelError, BudgetError) as problem:
             self._failed[key] = problem
             raise
@@ -53,7 +53,7 @@ class AnswerCachingChat:
             return answer
         with self._lock:
             self._answers[key] = asdict(answer)
-            self._about.update(ask.about)
+            self._about.update(request.about)
             self._save({"about": sorted(self._about), "answers": self._answers})
         return answer
 

@@ -120,16 +120,16 @@ class RetryingServerChat:
     def name(self) -> str:
         return self._server.name
 
-    def ask(self, ask: ChatRequest) -> ChatAnswer:
+    def ask(self, request: ChatRequest) -> ChatAnswer:
         """Return the model's answer; with a schema, its ``data`` satisfies it.
 
         ModelError: no answer came (``retryable``: one may come later), or none that could be used.
         BudgetError: the day's calls or tokens are used up.
         """
-        if self._upkeep is None or ask.purpose not in _FOR_PEOPLE:
-            return self._ask(ask)
+        if self._upkeep is None or request.purpose not in _FOR_PEOPLE:
+            return self._ask(request)
         with self._upkeep.serve_person():
-            return self._ask(ask)
+            return self._ask(request)
 
     def _ask(self, ask: ChatRequest) -> ChatAnswer:
         run = _AskRun(

@@ -11,10 +11,10 @@ from contextvars import ContextVar
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from engrams.core.usage_accounts import CHARGED_OWNER, name_account
 from engrams.errors import BudgetError
 from engrams.models.chat.usage_meter import DailyModelBudget
 from engrams.ports import (
-    CHARGED_OWNER,
     CONDENSE,
     DREAM,
     GARDEN,
@@ -23,7 +23,6 @@ from engrams.ports import (
     Clock,
     ModelUsageLedger,
     UpkeepObstacle,
-    name_account,
 )
 from engrams.settings import QuotaSettings, UpkeepSettings
 

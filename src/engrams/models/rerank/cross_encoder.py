@@ -57,24 +57,24 @@ class CrossEncoderReranker:
             if self._model is None:
                 self._model = _load(self._place, self._threads)
 
-    def rank(self, rank: RerankRequest) -> tuple[float | None, ...]:
+    def rank(self, request: RerankRequest) -> tuple[float | None, ...]:
         """Score texts; None: not reached in time. Errors as in ``warm``."""
-        deadline = self._timer() + rank.seconds
-        if not rank.texts or rank.seconds <= 0:
-            return (None,) * len(rank.texts)
+        deadline = self._timer() + request.seconds
+        if not request.texts or request.seconds <= 0:
+            return (None,) * len(request.texts)
         self.warm()
-        query = rank.query[-QUERY_TAIL:]
+        query = request.query[-QUERY_TAIL:]
         scores: list[float | None] = []
         slowest = 0.0
-        for start in range(0, len(rank.texts), self._batch):
+        for start in range(0, len(request.texts), self._batch):
             began = self._timer()
             if began + slowest > deadline:
                 break
             scores += self._score(
-                query, [text[:CANDIDATE] for text in rank.texts[start : start + self._batch]]
+                query, [text[:CANDIDATE] for text in request.texts[start : start + self._batch]]
             )
             slowest = max(slowest, self._timer() - began)
-        return (*scores, *(None,) * (len(rank.texts) - len(scores)))
+        return (*scores, *(None,) * (len(request.texts) - len(scores)))
 
     def _score(self, query: str, texts: Sequence[str]) -> list[float]:
         import numpy as np

@@ -29,20 +29,20 @@ class HttpReranker:
     def name(self) -> str:
         return self._model or self._client.host
 
-    def rank(self, rank: RerankRequest) -> tuple[float | None, ...]:
+    def rank(self, request: RerankRequest) -> tuple[float | None, ...]:
         """Score texts; all None when time ran out. ModelError: server failed."""
-        nothing = (None,) * len(rank.texts)
-        if not rank.texts or rank.seconds <= 0:
+        nothing = (None,) * len(request.texts)
+        if not request.texts or request.seconds <= 0:
             return nothing
-        texts = [text[:CANDIDATE] for text in rank.texts]
+        texts = [text[:CANDIDATE] for text in request.texts]
         body: dict[str, Any] = {
-            "query": rank.query[-QUERY_TAIL:],
+            "query": request.query[-QUERY_TAIL:],
             "documents": texts,
             "top_n": len(texts),
         }
         if self._model:
             body["model"] = self._model
-        response = self._client.fetch("/rerank", body, rank.seconds)
+        response = self._client.fetch("/rerank", body, request.seconds)
         if response is None:
             return nothing
         if response.status != 200:

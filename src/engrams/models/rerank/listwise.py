@@ -17,7 +17,14 @@ from engrams.models.chat.json_repair import parse
 from engrams.models.chat.schema_check import check
 from engrams.models.chat.structured_output import is_unusable
 from engrams.models.rerank.score import CANDIDATE, QUERY_TAIL
-from engrams.ports import ChatAnswer, ChatMessage, ChatModel, ChatRequest, Clock, RerankRequest
+from engrams.ports import (
+    ChatAnswer,
+    ChatMessage,
+    ChatModel,
+    ChatRequest,
+    Clock,
+    RerankRequest,
+)
 from engrams.prompts import load, quote
 
 _LOG = logging.getLogger(__name__)
@@ -144,24 +151,24 @@ class ListwiseReranker:
         self._remember(case.session, turn, ids)
         return self._count(RelevanceJudgement(RelevanceJudgementStatus.RAN, ids))
 
-    def rank(self, rank: RerankRequest) -> tuple[float | None, ...]:
+    def rank(self, request: RerankRequest) -> tuple[float | None, ...]:
         """Score the texts by two votes; all None without a verdict.
 
         Above 0.5 what every vote names, in its order; 0.25 what only one names; 0 the rest. Without
         a session it asks the model each time, except within the backoff; a turn of one is judged as
         ``judge`` does.
         """
-        nothing = (None,) * len(rank.texts)
-        if rank.session:
-            return self._rank_turn(rank)
+        nothing = (None,) * len(request.texts)
+        if request.session:
+            return self._rank_turn(request)
         if self._chat is None:
             self._count(RelevanceJudgement(RelevanceJudgementStatus.NO_BACKEND))
             return nothing
-        if not rank.texts or rank.seconds <= 0 or self._is_backing_off():
+        if not request.texts or request.seconds <= 0 or self._is_backing_off():
             self._count(RelevanceJudgement(RelevanceJudgementStatus.CADENCE_CARRY))
             return nothing
         ballots = self._collect_votes(
-            self._chat, rank.query, rank.texts, (len(rank.texts), rank.seconds)
+            self._chat, request.query, request.texts, (len(request.texts), request.seconds)
         )
         status = self._record_outcome(ballots)
         self._count(RelevanceJudgement(status))
@@ -170,8 +177,10 @@ class ListwiseReranker:
         votes = [ballot for ballot in ballots if isinstance(ballot, _RankingVote)]
         named = _find_consensus(votes)
         scores = {place: 0.25 for vote in votes for place in vote.places}
-        scores |= {place: 1.0 - 0.5 * order / len(rank.texts) for order, place in enumerate(named)}
-        return tuple(scores.get(place, 0.0) for place in range(len(rank.texts)))
+        scores |= {
+            place: 1.0 - 0.5 * order / len(request.texts) for order, place in enumerate(named)
+        }
+        return tuple(scores.get(place, 0.0) for place in range(len(request.texts)))
 
     def _rank_turn(self, rank: RerankRequest) -> tuple[float | None, ...]:
         """Score what helps above 0.5, the rest 0.

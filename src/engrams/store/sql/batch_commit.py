@@ -11,7 +11,14 @@ from typing import Any
 from engrams.core import Edge, HistoryEntry, Record, Scope, Status, Vector, content_hash
 from engrams.core.clock import micros
 from engrams.errors import BudgetError, ConflictError, InputError, NotFoundError, StoreError
-from engrams.ports import CommitResult, NewRecord, RecordChange, SessionRow, StorageUse, WriteBatch
+from engrams.ports import (
+    CommitResult,
+    NewRecord,
+    RecordChange,
+    SessionRow,
+    StorageUse,
+    WriteBatch,
+)
 from engrams.store.sql import job_queue, link_queries, record_queries, session_states
 from engrams.store.sql.dialect import SqlDialect
 from engrams.store.sql.named_queries import (

@@ -113,20 +113,20 @@ class OwnerIndexCache:
         """Size of all indexes in memory."""
         register(self)
 
-    def seek_all(self, seeks: Sequence[CandidateSearchQuery]) -> list[CandidatePool]:
+    def seek_all(self, queries: Sequence[CandidateSearchQuery]) -> list[CandidatePool]:
         """Find candidates, after all committed changes are indexed.
 
         The queries share their owner, model and filter.
         """
-        if not seeks:
+        if not queries:
             return []
         try:
-            return self._seek_all(seeks)
+            return self._seek_all(queries)
         except IndexError:
             # Its file was damaged after it was checked: the index is built anew from the database.
             # An error of another cause comes again.
-            self.drop(seeks[0].reach.owner)
-            return self._seek_all(seeks)
+            self.drop(queries[0].reach.owner)
+            return self._seek_all(queries)
 
     def _seek_all(self, seeks: Sequence[CandidateSearchQuery]) -> list[CandidatePool]:
         """Find candidates. IndexError: the index is damaged."""

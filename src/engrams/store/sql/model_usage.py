@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 
-from engrams.ports import WINDOWS, RequestWindow
+from engrams.core.usage_accounts import WINDOWS, RequestWindow
 from engrams.store.sql.named_queries import (
     SqlConnection,
     execute,

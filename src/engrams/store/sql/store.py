@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from engrams.core import Edge, EdgeType, HistoryEntry, Meta, Record, Scope, Topic
+from engrams.core.usage_accounts import RequestWindow
 from engrams.ports import (
     CandidatePool,
     CandidateSearchQuery,
@@ -23,7 +24,6 @@ from engrams.ports import (
     PurgeReport,
     RecordPage,
     RecordQuery,
-    RequestWindow,
     ScopeReach,
     SessionRow,
     StorageUse,
@@ -187,11 +187,11 @@ class SqlStore:
     # ----------------------------------------------------------------------------------------------
     # search
 
-    def seek(self, seek: CandidateSearchQuery) -> CandidatePool:
-        return self._index_cache.seek_all([seek])[0]
+    def seek(self, query: CandidateSearchQuery) -> CandidatePool:
+        return self._index_cache.seek_all([query])[0]
 
-    def seek_all(self, seeks: Sequence[CandidateSearchQuery]) -> list[CandidatePool]:
-        return self._index_cache.seek_all(seeks)
+    def seek_all(self, queries: Sequence[CandidateSearchQuery]) -> list[CandidatePool]:
+        return self._index_cache.seek_all(queries)
 
     def speakers(self, reach: ScopeReach) -> Mapping[str, int]:
         with self._database.asking(reach.owner) as connection:

@@ -16,8 +16,9 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from engrams.api_keys import PREFIX, ApiKey, ApiKeyStore, RequestQuotaCounter
+from engrams.core.process_peers import ProcessPeers
 from engrams.errors import BudgetError, StoreError
-from engrams.ports import Clock, ProcessPeers
+from engrams.ports import Clock
 from engrams.settings import QuotaSettings
 from engrams.surfaces.http.permissions import OPEN, PROXY, OperationPermission, find_permission
 from engrams.surfaces.http.rest.caller import KEY, OWNER, REFUSED_KEY, RELAY

@@ -21,10 +21,11 @@ from prometheus_client.registry import Collector
 from starlette.responses import Response
 
 from engrams import __version__
+from engrams.core.process_peers import ProcessPeers
 from engrams.engine import MemoryEngine
 from engrams.errors import EngramsError
 from engrams.frozen_data import dataclass
-from engrams.ports import Clock, ProcessPeers
+from engrams.ports import Clock
 from engrams.surfaces.http.permissions import OPEN, PROXY
 from engrams.surfaces.http.telemetry import ObservedRequest, Observer
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from engrams.core import Record
+from engrams.core.process_peers import SharedTable
 from engrams.errors import ConflictError, InputError
-from engrams.ports import SharedTable
 from engrams.surfaces.mcp.scoped_engine import ScopedEngine
 
 _LIFE = timedelta(minutes=5)

@@ -11,7 +11,14 @@ from engrams.core import Edge, EdgeType, Record, Scope, ScopeInput, Status
 from engrams.core.ids import new_id
 from engrams.errors import ConflictError, InputError, NotFoundError
 from engrams.frozen_data import dataclass
-from engrams.ports import GARDEN, WAKE, Job, JobSpec, RecordChange, WriteBatch
+from engrams.ports import (
+    GARDEN,
+    WAKE,
+    Job,
+    JobSpec,
+    RecordChange,
+    WriteBatch,
+)
 from engrams.settings import JOBS
 from engrams.upkeep.garden.cycle import ACTOR, GardenCycleRequest, GardenCycleRunner, GardenDeps
 from engrams.upkeep.garden.rule_jobs import (

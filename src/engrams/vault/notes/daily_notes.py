@@ -60,30 +60,30 @@ class VaultDailyNoteWriter:
         self._lines = lines
         self._chat = chat
 
-    def flush(self, asked: NoteFlushRequest) -> bool:
+    def flush(self, request: NoteFlushRequest) -> bool:
         """Append to the day's note. False: nothing to say, or said before."""
         parts = self._parts
         # What was forgotten or replaced before its turn came is written into no note.
         said = drop_scheduled(
             [
                 record
-                for record in asked.records
+                for record in request.records
                 if record.text.strip() and record.status in STANDING
             ]
         )
-        mark = f"flushed:{asked.owner.key}:{_hash_turns(said)}"
-        wanted = parts.settings.daily and asked.reason in parts.settings.daily_reasons
+        mark = f"flushed:{request.owner.key}:{_hash_turns(said)}"
+        wanted = parts.settings.daily and request.reason in parts.settings.daily_reasons
         if not wanted or not said or parts.state.get_fact(mark):
             return False
-        lines = self._make_lines(asked.owner, said)
+        lines = self._make_lines(request.owner, said)
         now = parts.clock()
         with parts.lock:
             if parts.state.get_fact(mark):
                 return False
             # Before the file: what is written must be known to follow from these.
-            self._lines.draw(asked.owner, lines, said)
+            self._lines.draw(request.owner, lines, said)
             written = self.append(
-                asked.owner, asked.day or now.date(), f"{now:%H:%M} {asked.reason}", lines
+                request.owner, request.day or now.date(), f"{now:%H:%M} {request.reason}", lines
             )
             parts.state.set_fact(mark, now.isoformat())
         return written

@@ -17,7 +17,14 @@ from engrams.core import Kind, Layer, Provenance, Record, Scope, Status, content
 from engrams.core.ids import new_id
 from engrams.errors import EngramsError
 from engrams.frozen_data import dataclass
-from engrams.ports import CORE_PIECE, NOTE_PIECE, NewRecord, RecordQuery, ScopeReach, WriteBatch
+from engrams.ports import (
+    CORE_PIECE,
+    NOTE_PIECE,
+    NewRecord,
+    RecordQuery,
+    ScopeReach,
+    WriteBatch,
+)
 from engrams.vault.dependencies import VaultDeps
 from engrams.vault.files.folder_access import hash_bytes
 from engrams.vault.files.vault_paths import DOCUMENTS, find_owner, is_note, parse_day

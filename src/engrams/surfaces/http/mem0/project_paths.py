@@ -10,9 +10,10 @@ from pydantic import BaseModel, Field
 
 from engrams import prompts
 from engrams.core import Kind, Record
+from engrams.core.process_peers import ProcessPeers
 from engrams.errors import InputError, NotFoundError, RefusedError
 from engrams.frozen_data import dataclass
-from engrams.ports import ChatMessage, ChatRequest, ProcessPeers
+from engrams.ports import ChatMessage, ChatRequest
 from engrams.settings import Settings
 from engrams.surfaces.http.mem0.bodies import (
     Mem0MessageResponse,

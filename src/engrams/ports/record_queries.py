@@ -1,0 +1,133 @@
+"""Queries of records: scopes, filters, time and order."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Literal
+
+from engrams.core import Json, Kind, Record, Scope, Status
+from engrams.frozen_data import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A test on one field of a record, or of its metadata."""
+
+    field: str
+    """Name of a field; ``meta.NAME`` with a dotted path for metadata."""
+    op: Literal["eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "contains", "exists"]
+    value: Json
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """Conditions joined by ``op``."""
+
+    op: Literal["and", "or", "not"]
+    """``not``: the parts do not hold all together."""
+    parts: tuple[Condition | Where, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AsOf:
+    """Point in time of a read."""
+
+    valid: datetime | None = None
+    """Find what was true then. None: now."""
+    known: datetime | None = None
+    """Find what this memory knew then. None: now."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScopeReach:
+    """Scopes of one owner that a read sees."""
+
+    owner: Scope
+    scopes: tuple[Scope, ...]
+    tree: bool = False
+    """True: everything below ``scopes``, too."""
+
+    @classmethod
+    def of_owner(cls, owner: Scope) -> ScopeReach:
+        """Reach every scope of one owner."""
+        return cls(owner, (owner,), tree=True)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordQuery:
+    """Listing of records: scopes, filters, order and page.
+
+    All filters that are set must hold.
+    """
+
+    reach: ScopeReach
+    kinds: tuple[Kind, ...] = ()
+    """Any of these kinds. Empty: all."""
+    statuses: tuple[Status, ...] = (Status.ACTIVE,)
+    """Any of these statuses."""
+    as_of: AsOf | None = None
+    """Records that were true and known then. The engine also takes a time, or its text."""
+    session: str = ""
+    """Session in which it was said."""
+    subject: str = ""
+    """Exactly this subject."""
+    predicates: tuple[str, ...] = ()
+    """Any of these predicates."""
+    about: tuple[str, ...] = ()
+    """Names, folded (no case, no accents), one of which the subject contains or is part of.
+
+    "ada" is part of "ada lovelace". A name that is not ASCII may also match another subject.
+    """
+    hash: str = ""
+    """This content hash (``Record.hash``)."""
+    external_id: str = ""
+    """The sender's own id."""
+    sources: tuple[str, ...] = ()
+    """Ids of records; the evidence quotes any of them."""
+    prefix: str = ""
+    """Beginning of the id."""
+    where: Where | None = None
+    """Filter that the records pass."""
+    text: str = ""
+    """Text that the record contains, without regard to case and accents."""
+    saying: tuple[str, ...] = ()
+    """At most 100 texts; the record contains any of them letter by letter."""
+    formerly: bool = False
+    """With ``saying``: also records whose history contains one of the texts."""
+    order: Literal["newest", "oldest", "believed"] = "newest"
+    """believed: corrections, then rules, then the rest by confidence times trust; one page only."""
+    after: str = ""
+    """Id after which the page begins, in the same order: ``RecordPage.next`` of the last page."""
+    limit: int = 100
+    """Largest number of records on the page; through the engine at most ``limits.results``."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordPage:
+    """One page of a listing."""
+
+    records: tuple[Record, ...]
+    next: str = ""
+    """``after`` of the following page. Empty: this page is the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedRecords:
+    """Records of an owner in the order of their changes."""
+
+    records: tuple[Record, ...]
+    last: int
+    """Number of the last of these changes."""
+
+
+@dataclass(frozen=True, slots=True)
+class FactSlot:
+    """Subject and predicate of a statement, without its object."""
+
+    id: str
+    """Id of the statement."""
+    subject: str
+    predicate: str
+    role: str
+    """``Role`` of whoever stated it."""
+    version: int

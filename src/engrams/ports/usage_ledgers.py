@@ -1,0 +1,41 @@
+"""The ports that count requests and model use, over all processes on a store."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Protocol
+
+from engrams.core.usage_accounts import RequestWindow
+
+
+class RequestLedger(Protocol):
+    """Requests by account and window, shared by every process on the store."""
+
+    def count_requests(
+        self, window: RequestWindow, now: datetime, account: str, number: int
+    ) -> int:
+        """Add to the requests of this window, and return the new total.
+
+        Both happen in one step, which no other caller can come between. ``number`` 0 only looks.
+        """
+        ...
+
+
+class ModelUsageLedger(Protocol):
+    """Model use by day, shared by every process on the store."""
+
+    def spend(self, day: str, calls: int, tokens: int) -> tuple[int, int]:
+        """Add to a day's calls and tokens, and return the new totals.
+
+        Both happen in one step, which no other caller can come between. Numbers may be negative; 0
+        only looks. ``day``: such as ``2026-11-21``; the last few days are stored.
+        """
+        ...
+
+    def record_pace(self, model: str, seconds: float) -> None:
+        """Store the seconds that one answer of a model took."""
+        ...
+
+    def load_pace(self, model: str) -> tuple[float, ...]:
+        """Return the seconds of a model's last answers: at most 50, oldest first."""
+        ...

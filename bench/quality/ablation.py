@@ -20,7 +20,7 @@ from bench.quality.metrics import KS, ResultRow, mean, paired_difference, score_
 from bench.quality.systems import OWNER, EngramsSystem, search_turn_ids
 from engrams.core.clock import parse_time
 from engrams.ports import Embedder
-from engrams.read import query_preparation, search_pipeline
+from engrams.read import query_preparation, stages
 
 LEFT_OUT: Mapping[str, Mapping[str, object]] = {
     "speaker cue": {"read__weights__speaker": 0.0},
@@ -58,9 +58,9 @@ LEFT_OUT: Mapping[str, Mapping[str, object]] = {
 
 WITHOUT: Mapping[str, tuple[ModuleType, str, Callable[..., Any]]] = {
     "time that a turn tells of": (
-        search_pipeline,
-        "raise_spoken_dates",
-        lambda hits, *_: list(hits),
+        stages,
+        "raise_spoken_date",
+        lambda hit, *_: hit,
     ),
     "question in the first person": (
         query_preparation,

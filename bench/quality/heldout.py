@@ -22,8 +22,9 @@ from bench.quality.data import Dataset, Talk
 from bench.quality.metrics import KS, ResultRow, bootstrap_interval, mean, score_ranking
 from bench.quality.systems import OWNER, EngramsSystem, search_turn_ids
 from engrams.ports import Embedder
+from engrams.read.dependencies import ReadDeps
 from engrams.read.query_preparation import prepare_query
-from engrams.read.request import ReadDeps, ReadRequest
+from engrams.read.request import ReadRequest
 from engrams.read.score_fusion import WEIGHTS, score_pool
 from engrams.settings import ScoreWeightSettings
 
@@ -152,11 +153,11 @@ def _collect_cases(
         deps = ReadDeps(
             records=engine.store,
             search=engine.store,
-            graph=engine.store,
+            links=engine.store,
             embedder=embedder,
             counter=engine.counter,
             settings=section.read,
-            graph_settings=section.graph,
+            link_settings=section.graph,
             rerank_settings=section.rerank,
         )
         names: dict[str, str] = {}
@@ -164,7 +165,7 @@ def _collect_cases(
             if question.category in apart:
                 continue
             prepared = prepare_query(ReadRequest(question.text, OWNER, engine.now(), 10), deps)
-            pool = engine.store.seek(prepared.seek)
+            pool = engine.store.seek(prepared.query)
             new = [id for id in pool.ids if id not in names]
             names.update(
                 {record.id: record.external_id for record in engine.store.get(OWNER, new)}

@@ -9,7 +9,7 @@ import pytest
 from engrams import MemoryEngine
 from engrams.core import LAYER_OF, Kind, Record, Scope, Status
 from engrams.ports import NewRecord, WriteBatch
-from engrams.read.excerpt import cut_excerpt
+from engrams.read.excerpts import cut_excerpt
 from engrams.read.render import profile_frame
 from engrams.testing import SettableClock, temp_engine
 

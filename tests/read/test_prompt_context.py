@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from engrams.core import Kind, OutdatedMark, Turn
 from engrams.engine import MemoryEngine
-from engrams.read.render import cut_snippet, escape, recalled_days
+from engrams.read.excerpts import cut_sentences
+from engrams.read.render import escape, recalled_days
 from engrams.testing import SettableClock, temp_engine
 
 SCOPE = ("user", "ann")
@@ -150,7 +151,7 @@ def test_a_long_text_is_cut_to_what_answers() -> None:
         + "The boiler code is 4711. "
         + "More filler comes here. " * 60
     )
-    cut = cut_snippet(text, frozenset({"boiler", "code"}), 200)
+    cut = cut_sentences(text, frozenset({"boiler", "code"}), 200)
     assert "The boiler code is 4711." in cut
     assert "…" in cut
     assert len(cut) <= 220

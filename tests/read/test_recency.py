@@ -10,18 +10,20 @@ import pytest
 
 from engrams.core import LAYER_OF, Hit, Kind, Layer, Record, Scope, Status
 from engrams.ports import CandidatePool
-from engrams.read import score_fusion
-from engrams.read.confidence_decay import ambient_score, decayed_confidence, lifetime_days
 from engrams.read.cues import parse_query
-from engrams.read.score_fusion import (
+from engrams.read.decay import (
     access_boost,
     age_days,
+    ambient_score,
     apply_decay,
     blend_recency,
+    decayed_confidence,
     exponential_decay,
     half_life_decay,
-    score_pool,
+    lifetime_days,
 )
+from engrams.read.floors import count_before_gap, passes_floors, shares_enough_words
+from engrams.read.score_fusion import saturate_bm25, score_pool
 from engrams.settings import ReadSettings, ScoreWeightSettings, load
 from engrams.text.terms import terms
 
@@ -125,9 +127,9 @@ def test_meaning_and_words_are_merged_seven_to_three() -> None:
 @pytest.mark.covers("S1.49")
 def test_shared_words_count_from_three_tenths_on() -> None:
     """0.3 + 0.69 r / (1 + r) of the size of r; where nothing is shared it is nothing."""
-    assert score_fusion.saturate_bm25(
-        np.array([1.0, -1.0, 4.0], np.float32)
-    ).tolist() == pytest.approx([0.645, 0.645, 0.852])
+    assert saturate_bm25(np.array([1.0, -1.0, 4.0], np.float32)).tolist() == pytest.approx(
+        [0.645, 0.645, 0.852]
+    )
     got = scores(pool([0.0, 0.0], [1.0, 0.0]), preset("engine"))
     assert got == pytest.approx([0.3 * 0.645, 0.0])
 
@@ -135,7 +137,7 @@ def test_shared_words_count_from_three_tenths_on() -> None:
 def test_words_stand_in_for_meaning_where_there_is_no_vector() -> None:
     """What is not embedded yet is found by its words, by sources that look at meaning only too."""
     found = pool([0.9, 0.0], [0.0, 1.0], embedded=[True, False])
-    assert score_fusion.passes_floors(found, preset("cache"), 0.6, True).tolist() == [True, True]
+    assert passes_floors(found, preset("cache"), True).tolist() == [True, True]
     assert scores(found, preset("cache"))[1] == pytest.approx(0.6 + 0.3 + 0.05)
 
 
@@ -253,8 +255,8 @@ def test_where_nothing_is_asked_the_new_the_used_and_the_corrected_come_first() 
 )
 def test_what_is_behind_a_gap_is_dropped(given: list[float], stay: int) -> None:
     """Below 0.90 of the best, or 0.95 of the one before, the list ends; one always stays."""
-    assert score_fusion.cut_at_gap(given, 0.9, 0.95) == stay
-    assert score_fusion.cut_at_gap(given, 0.0, 0.0) == len(given)
+    assert count_before_gap(given, 0.9, 0.95) == stay
+    assert count_before_gap(given, 0.0, 0.0) == len(given)
 
 
 @pytest.mark.covers("S4.33")
@@ -276,21 +278,21 @@ def test_what_is_behind_a_gap_is_dropped(given: list[float], stay: int) -> None:
 )
 def test_words_alone_must_be_enough_of_them(query: str, text: str, passes: bool) -> None:
     """A third of what is asked, or two words that are 0.4 of what was said."""
-    assert score_fusion.shares_enough_words(terms(query), text, 0.33) is passes
+    assert shares_enough_words(terms(query), text, 0.33) is passes
 
 
 @pytest.mark.covers("S4.33", "S0.44")
 def test_a_floor_lets_pass_what_is_equal_to_it() -> None:
     """By meaning, or by words where they count; without a floor all pass."""
     found = pool([0.6, 0.59, 0.9], [0.0, 1.0, 0.0])
-    assert score_fusion.passes_floors(found, preset("cache"), 0.6, True).tolist() == [
+    assert passes_floors(found, preset("cache"), True).tolist() == [
         True,
         False,
         True,
     ]
-    assert score_fusion.passes_floors(found, preset("graph"), 0.6, True).tolist() == [
+    assert passes_floors(found, preset("graph"), True).tolist() == [
         True,
         True,
         True,
     ]
-    assert score_fusion.passes_floors(found, ReadSettings(), 0.0, True).all()
+    assert passes_floors(found, ReadSettings(), True).all()

@@ -11,7 +11,7 @@ import pytest
 from engrams import MemoryEngine
 from engrams.core import Kind, Record, Scope, Status
 from engrams.ports import EmbedderCard, NewRecord, RecordChange, WriteBatch
-from engrams.read.trigger_rules import match_trigger
+from engrams.read.triggers import match_trigger
 from engrams.testing import HashEmbedder, SettableClock, temp_engine
 from engrams.text.terms import terms, tokens
 

@@ -44,9 +44,12 @@ from engrams.ports import (
     UpkeepGatekeeper,
     is_skill,
 )
-from engrams.read import prompt_context, search_pipeline
+from engrams.read import prompt_context
+from engrams.read.arguments import check_count
+from engrams.read.dependencies import ReadDeps
 from engrams.read.hot_memories import HotMemories
-from engrams.read.request import ReadDeps, ReadRequest, check_count
+from engrams.read.request import ReadRequest
+from engrams.read.search import search
 from engrams.session.delivery import ContextDeliverer
 from engrams.settings import Settings
 from engrams.upkeep.helper_processes import HelperProcesses
@@ -122,11 +125,11 @@ class EngineComponents:
         self.read_deps = ReadDeps(
             records=store,
             search=store,
-            graph=store,
+            links=store,
             embedder=embedder,
             counter=deps.counter,
             settings=settings.read,
-            graph_settings=settings.graph,
+            link_settings=settings.graph,
             rerank_settings=settings.rerank,
             reranker=deps.reranker,
             skills=deps.skills,
@@ -151,7 +154,7 @@ class EngineComponents:
 
     def search(self, request: ReadRequest) -> SearchResult:
         """Search, without counting use."""
-        return search_pipeline.search(self._with_session_state(request), self.read_deps)
+        return search(self._with_session_state(request), self.read_deps)
 
     def _with_session_state(self, request: ReadRequest) -> ReadRequest:
         """Tell a read what only this process knows: private conversations and hot memories."""

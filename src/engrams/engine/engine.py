@@ -35,16 +35,9 @@ from engrams.ports import (
     SkillRecordSource,
     Store,
 )
+from engrams.read.arguments import Filter, Moment, check_count, to_as_of, to_names, to_where
 from engrams.read.cues import extract_turn_query
-from engrams.read.request import (
-    Filter,
-    Moment,
-    ReadRequest,
-    check_count,
-    parse_request,
-    to_as_of,
-    visible_scopes,
-)
+from engrams.read.request import ReadRequest, visible_scopes
 from engrams.session.chat_answers import AnsweredChat, answer_chat
 from engrams.upkeep.job_worker import JobWorkerPool
 
@@ -264,7 +257,16 @@ class MemoryEngine:
             else min(check_count(limit, "limit"), self.settings.limits.results)
         )
         return parts.search(
-            parse_request(query, place, self._clock(), number, as_of, kinds, where, history)
+            ReadRequest(
+                text=query,
+                scope=place,
+                now=self._clock(),
+                limit=number,
+                as_of=to_as_of(as_of),
+                kinds=to_names(Kind, kinds),
+                where=to_where(where),
+                history=history,
+            )
         )
 
     def used(self, ids: str | Sequence[str], *, scope: Place, helpful: bool = True) -> None:

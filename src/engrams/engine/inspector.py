@@ -34,8 +34,9 @@ from engrams.ports import (
     Where,
     is_skill,
 )
+from engrams.read.arguments import to_as_of, to_query_fields
 from engrams.read.corrected_words import mask_corrected
-from engrams.read.request import to_as_of, to_query_fields, visible_scopes
+from engrams.read.request import visible_scopes
 from engrams.settings import Settings
 from engrams.upkeep.statistics import build_stats, build_status, describe_job
 

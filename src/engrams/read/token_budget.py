@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from engrams.frozen_data import dataclass
 from engrams.ports import TokenCounter
 
 MISSES = 5
@@ -14,37 +15,61 @@ MISSES = 5
 _FEW = 20
 """Number of items tried together first: most often they fit."""
 
+_FIRST_TRIED = 8
+
 Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class TokenBudget:
+    """Number of tokens that a text may have, and the counter that counts them."""
+
+    tokens: int
+    counter: TokenCounter
+
+    def fits(self, text: str) -> bool:
+        """True if a text has no more tokens than the budget."""
+        return self.counter.count(text) <= self.tokens
+
+    def without(self, part: str) -> TokenBudget:
+        """Budget that is left beside a part, which a blank line parts from the rest."""
+        if not part:
+            return self
+        return TokenBudget(self.tokens - self.counter.count(part + "\n\n"), self.counter)
+
+    def limit_to(self, tokens: int) -> TokenBudget:
+        """Budget of at most so many tokens."""
+        return TokenBudget(max(min(tokens, self.tokens), 0), self.counter)
 
 
 def take_fitting(
     items: Sequence[Item],
     render: Callable[[Sequence[Item]], str],
-    tokens: int,
-    counter: TokenCounter,
+    budget: TokenBudget,
     most_misses: int = MISSES,
 ) -> list[Item]:
-    """Take items in order while they fit into a token budget."""
+    """Take items in order while they fit, rendered together, into a token budget."""
 
-    def fits(number: int) -> bool:
-        return counter.count(render(items[:number])) <= tokens
+    def fits(count: int) -> bool:
+        return budget.fits(render(items[:count]))
 
     if len(items) <= _FEW and fits(len(items)):
         return list(items)
     # Find how many of the first items fit with few counts: double the number, then bisect.
-    least = 0
-    most = 8
-    while most <= len(items) and fits(most):
-        least = most
-        most = 2 * most
-    start = least + bisect_left(
-        range(least + 1, min(most, len(items) + 1)), True, key=lambda number: not fits(number)
-    )
-    kept = list(items[:start])
+    fitting = 0
+    tried = _FIRST_TRIED
+    while tried <= len(items) and fits(tried):
+        fitting = tried
+        tried = 2 * tried
+    counts = range(fitting + 1, min(tried, len(items) + 1))
+    start = fitting + bisect_left(counts, True, key=lambda count: not fits(count))
+    taken = list(items[:start])
     misses = 0
     for item in items[start:]:
-        if counter.count(render([*kept, item])) <= tokens:
-            kept.append(item)
-        elif (misses := misses + 1) > most_misses:
+        if budget.fits(render([*taken, item])):
+            taken.append(item)
+            continue
+        misses += 1
+        if misses > most_misses:
             break
-    return kept
+    return taken

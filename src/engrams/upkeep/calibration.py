@@ -15,8 +15,8 @@ from engrams.core import Meta, Scope
 from engrams.errors import InputError
 from engrams.frozen_data import dataclass
 from engrams.ports import CALIBRATION, Clock, EmbedderCard, RecordQuery, Store
+from engrams.read.floors import MOST_FLOOR, default_floor
 from engrams.read.request import visible_scopes
-from engrams.read.similarity_floor import MOST_FLOOR, default_floor
 from engrams.text.terms import terms
 
 FALSE_SILENCES = 0.02

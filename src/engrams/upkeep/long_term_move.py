@@ -27,7 +27,7 @@ from engrams.ports import (
     Where,
     WriteBatch,
 )
-from engrams.read.score_fusion import exponential_decay
+from engrams.read.decay import exponential_decay
 from engrams.settings import Settings
 from engrams.text.prose import strip_code
 from engrams.write.related_statements import STATEMENTS

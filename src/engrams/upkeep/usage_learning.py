@@ -37,10 +37,10 @@ from engrams.ports import (
     Store,
     WriteBatch,
 )
+from engrams.read.floors import EDGE
 from engrams.read.request import visible_scopes
-from engrams.read.retrieve import topic_cosines
-from engrams.read.score_fusion import EDGE
-from engrams.read.search_pipeline import KNOWN_HERE, SHOWN_BEFORE
+from engrams.read.stages import KNOWN_HERE, SHOWN_BEFORE
+from engrams.read.tier_routing import topic_cosines
 from engrams.settings import Settings
 from engrams.text.questions import asks_for_knowledge
 

@@ -1,13 +1,17 @@
-"""Scores of record times and speakers against the cues of a query."""
+"""Scores of candidates against the cues of a query: times, speakers, and dates in texts."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
 from typing import TYPE_CHECKING
 
+from engrams.core import Hit
 from engrams.read.cues.name_mentions import ROLES
 from engrams.read.cues.query_cues import QueryCues
-from engrams.text.times import EARLIEST, LATEST, TimeSpan
+from engrams.text.text_caches import text_cache
+from engrams.text.times import EARLIEST, LATEST, TimeSpan, find_times
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,6 +23,10 @@ _EVER = 4e11
 """Seconds: beyond the years 1 to 9999 on either side."""
 _EARLY = 0.5
 _OTHER_YEAR = 0.7
+_LONGEST_SPAN = 366
+"""Days of the longest span that dates in texts are compared with."""
+_MOST_TEXT = 2000
+"""Characters of a memory that are parsed for dates."""
 
 
 def score_dates(
@@ -96,3 +104,39 @@ def score_speakers(
     if not wanted and cues.role and len(roles) == len(score):
         score = np.maximum(score, np.array([role == cues.role for role in roles], np.float32))
     return score
+
+
+def list_short_spans(spans: Sequence[TimeSpan]) -> list[TimeSpan]:
+    """List the spans of at most a year: "since 2019" overlaps everything."""
+    return [span for span in spans if (span.end - span.start).days <= _LONGEST_SPAN]
+
+
+def raise_spoken_date(hit: Hit, asked_spans: Sequence[TimeSpan], full_share: float) -> Hit:
+    """Raise the date score of a hit whose text names a time that overlaps one asked about.
+
+    It counts in full, as being said at that time does. ``asked_spans``: short ones; ``full_share``:
+    part of the score that a full date has.
+    """
+    record = hit.record
+    share = hit.parts.get("date", 0.0)
+    if share >= full_share:
+        return hit
+    said_at = record.valid_from or record.recorded_at
+    spoken_spans = list_short_spans(_find_spans(record.text[:_MOST_TEXT], said_at))
+    if not any(_overlap(spoken, asked) for spoken in spoken_spans for asked in asked_spans):
+        return hit
+    return replace(
+        hit,
+        score=min(hit.score + full_share - share, 1.0),
+        parts={**hit.parts, "date": round(full_share, 4)},
+    )
+
+
+@text_cache(8192)
+def _find_spans(text: str, said_at: datetime) -> tuple[TimeSpan, ...]:
+    """Find the times in a text, cached for the next query."""
+    return find_times(text, said_at)
+
+
+def _overlap(spoken: TimeSpan, asked: TimeSpan) -> bool:
+    return spoken.start < asked.end and asked.start < spoken.end

@@ -219,6 +219,11 @@ class QueryCues:
     questions: tuple[str, ...] = ()
     language: str = "en"
 
+    @property
+    def dated_spans(self) -> list[TimeSpan]:
+        """Times asked about, but not "now": current facts may be old."""
+        return [span for span in self.spans if not (self.wants_current and span.grain == "range")]
+
     def to_json(self) -> Json:
         """Non-empty cues, for a trace."""
         spans = [

@@ -14,7 +14,7 @@ from engrams.core import Edge, EdgeType, Kind, Record, Scope, Status
 from engrams.extract.predicate_slots import canonical_predicate, is_single
 from engrams.frozen_data import dataclass
 from engrams.ports import RecordChange
-from engrams.read.confidence_decay import decayed_confidence
+from engrams.read.decay import decayed_confidence
 from engrams.settings import GardenSettings
 from engrams.text.normalize import fold
 from engrams.write.reconcile import is_affirmative, is_ending, object_terms

@@ -8,7 +8,7 @@ import pytest
 
 from engrams.core import Edge, EdgeType, Scope, Status
 from engrams.ports import RecordChange, WriteBatch
-from engrams.read.link_expansion import FACTORS, NodeEdgeCache, cascade_scores, link_bonuses
+from engrams.read.link_expansion import FACTORS, LinkBonus, LinkCache, cascade_scores, link_bonuses
 from engrams.settings import LinkExpansionSettings, load
 from engrams.testing import temp_engine
 
@@ -119,21 +119,19 @@ def test_bonuses_are_a_share_from_better_seeds() -> None:
     links = Links(("a", "b", EdgeType.RELATES_TO, 1))
     found = link_bonuses(
         {"a": 1.0},
-        NodeEdgeCache(OWNER, links),
+        LinkCache(OWNER, links),
         LinkExpansionSettings(depth=1, decay=0.7, bonus=0.1),
     )
-    assert found == {"b": (pytest.approx(0.07), "a")}
+    assert found == {"b": LinkBonus(pytest.approx(0.07), "a")}
     both = link_bonuses(
         {"a": 1.0, "b": 0.5},
-        NodeEdgeCache(OWNER, links),
+        LinkCache(OWNER, links),
         LinkExpansionSettings(depth=1, decay=0.7, bonus=0.1),
     )
-    assert both == {"b": (pytest.approx(0.07), "a")}, (
+    assert both == {"b": LinkBonus(pytest.approx(0.07), "a")}, (
         "the better one lends, the lesser one does not lend back"
     )
-    assert (
-        link_bonuses({"a": 1.0}, NodeEdgeCache(OWNER, links), LinkExpansionSettings(depth=0)) == {}
-    )
+    assert link_bonuses({"a": 1.0}, LinkCache(OWNER, links), LinkExpansionSettings(depth=0)) == {}
 
 
 @pytest.mark.covers("S3.9")

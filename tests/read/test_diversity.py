@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from engrams.core import Hit, Kind, Record, Scope
-from engrams.read.diversify import find_repeats, select_mmr, spread_over_time
+from engrams.read.diversity import find_repeats, select_mmr, spread_over_time
 
 WHEN = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -12,8 +12,8 @@ from tests.read.vectors import Angles
 from engrams import MemoryEngine
 from engrams.core import Edge, EdgeType, Kind, Record, Scope, Status, Tier, Topic, Turn
 from engrams.ports import RecordChange, WriteBatch
-from engrams.read.retrieve import member_score, topic_cosines
-from engrams.read.score_fusion import exponential_decay
+from engrams.read.decay import exponential_decay
+from engrams.read.tier_routing import member_score, topic_cosines
 from engrams.testing import SettableClock, temp_engine
 
 ANN = ("user", "ann")

@@ -1,0 +1,167 @@
+"""Arguments of searches and lists as people write them: filters, kinds, times and counts.
+
+``to_where`` and ``to_as_of`` convert those of a search, ``to_query_fields`` those of a list. Each
+raises InputError, with the form that is meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from difflib import get_close_matches
+from enum import StrEnum
+from typing import Any, SupportsIndex, TypeAlias, TypeVar
+
+from engrams.core import Kind, Status
+from engrams.core.clock import parse_time, utc
+from engrams.errors import InputError
+from engrams.ports import AsOf, Condition, Where
+
+Filter: TypeAlias = "Where | Condition | Mapping[str, Any]"
+"""Filter of a search or list: ``{"speaker": "Ann", "tags": "garden"}``, a ``Condition``, or several
+in a ``Where``.
+"""
+Moment: TypeAlias = datetime | AsOf | str | None
+
+_LIST_FIELDS = frozenset({"tags", "triggers", "steps"})
+_FILTER_HINT = (
+    'Write {"speaker": "Ann"}, Condition("importance", "gte", 0.7), or Where("and", (…)) of'
+    " several."
+)
+_ALIASES = {
+    "kind": "kinds",
+    "status": "statuses",
+    "query": "text",
+    "top_k": "limit",
+    "k": "limit",
+    "n": "limit",
+    "tag": "tags",
+}
+_TEXT_FIELDS = frozenset({"session", "subject", "hash", "external_id", "prefix", "text", "after"})
+_ORDERS = ("newest", "oldest", "believed")
+_Name = TypeVar("_Name", bound=StrEnum)
+
+
+def to_where(value: Filter | None) -> Where | None:
+    """Convert a filter as people write it to a ``Where``.
+
+    Every entry of a dict must hold. A list of values means any of them; tags must all be there.
+    InputError: it is nothing of the kind.
+    """
+    match value:
+        case None | Where():
+            return value
+        case Condition():
+            return Where("and", (value,))
+        case Mapping() if all(isinstance(field, str) for field in value):
+            conditions = [
+                condition
+                for field, wanted in value.items()
+                for condition in _to_conditions(field, wanted)
+            ]
+            return Where("and", tuple(conditions)) if value else None
+        case _:
+            raise InputError(
+                f"where is no {type(value).__name__}: {value!r:.80}.", hint=_FILTER_HINT
+            )
+
+
+def _to_conditions(field: str, value: Any) -> tuple[Condition, ...]:
+    is_several = isinstance(value, (list, tuple, set, frozenset))
+    if field in _LIST_FIELDS:
+        items = value if is_several else (value,)
+        return tuple(Condition(field, "contains", item) for item in items)
+    if is_several:
+        return (Condition(field, "in", list(value)),)
+    return (Condition(field, "eq", value),)
+
+
+def to_query_fields(arguments: Mapping[str, Any], allowed: Sequence[str]) -> dict[str, Any]:
+    """Convert the arguments of a list to fields of a ``RecordQuery``.
+
+    InputError: a field that is not ``allowed``, or a value that it cannot have.
+    """
+    fields = {_ALIASES.get(name, name): value for name, value in arguments.items()}
+    tags = fields.pop("tags", None)
+    for name in fields:
+        if name not in allowed:
+            raise _unknown_field(name, allowed)
+    if tags:
+        filters = (to_where({"tags": tags}), to_where(fields.get("where")))
+        fields["where"] = Where("and", tuple(part for part in filters if part is not None))
+    elif "where" in fields:
+        fields["where"] = to_where(fields["where"])
+    for name in fields.keys() & _TEXT_FIELDS:
+        if not isinstance(fields[name], str):
+            raise InputError(f"{name} of a list is text, not {type(fields[name]).__name__}.")
+    if fields.get("order", "newest") not in _ORDERS:
+        raise InputError(
+            f"There is no order {fields['order']!r}.", hint=f"The orders are: {', '.join(_ORDERS)}."
+        )
+    if "limit" in fields:
+        check_count(fields["limit"], "limit", 1)
+    if "kinds" in fields:
+        fields["kinds"] = to_names(Kind, fields["kinds"])
+    if "statuses" in fields:
+        fields["statuses"] = to_names(Status, fields["statuses"])
+    return fields
+
+
+def _unknown_field(name: str, allowed: Sequence[str]) -> InputError:
+    similar = get_close_matches(name, (*allowed, "tags"), 1)
+    tip = f"Did you mean {similar[0]}? " if similar else ""
+    return InputError(
+        f"list has no field {name!r}.",
+        hint=f"{tip}The fields are {', '.join(sorted((*allowed, 'tags', 'as_of')))}.",
+    )
+
+
+def check_count(value: int, name: str, least: int = 0) -> int:
+    """Return a whole number. InputError: it is none, or below ``least``."""
+    if not isinstance(value, SupportsIndex) or value.__index__() < least:
+        raise InputError(
+            f"{name} is a whole number from {least}, not {value!r:.80}.",
+            hint=f"Write {name}=10, without quotes.",
+        )
+    return value
+
+
+def to_names(enum: type[_Name], value: str | Sequence[str] | None) -> tuple[_Name, ...]:
+    """Parse names of kinds or statuses. InputError lists the names that there are."""
+    try:
+        names = (value,) if isinstance(value, str) else tuple(value or ())
+        return tuple(enum(name) for name in names)
+    except (TypeError, ValueError) as problem:
+        raise InputError(f"{problem}.", hint=f"Known: {', '.join(enum)}.") from None
+
+
+def to_as_of(value: Moment) -> AsOf | None:
+    """Make a point in both times; one time stands for both.
+
+    A text is ISO 8601. InputError: it is no time.
+    """
+    if value is None:
+        return None
+    if isinstance(value, str):
+        value = _parse_moment(value)
+    if isinstance(value, AsOf):
+        return AsOf(
+            valid=value.valid and utc(value.valid),
+            known=value.known and utc(value.known),
+        )
+    if not isinstance(value, datetime):
+        raise InputError(
+            f"as_of is no time: {value!r:.80}.",
+            hint="Give a datetime, or a text such as 2024-05-31.",
+        )
+    return AsOf(utc(value), utc(value))
+
+
+def _parse_moment(text: str) -> datetime:
+    try:
+        return parse_time(text)
+    except ValueError:
+        raise InputError(
+            f"as_of is no time: {text!r:.80}.",
+            hint="Write 2024-05-31 or 2024-05-31T14:30:00+02:00.",
+        ) from None

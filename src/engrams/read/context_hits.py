@@ -1,0 +1,177 @@
+"""Hits of a context: what gives them meaning is added, and what stands elsewhere is left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Literal
+
+from engrams.core import UNSEARCHED, Hit, Kind, Record
+from engrams.ports import Condition, RecordQuery, Where
+from engrams.read.corrected_words import mask_corrected
+from engrams.read.dependencies import ReadDeps
+from engrams.read.render import DOUBTED, DOUBTED_BY, is_doubtful
+from engrams.read.request import ReadRequest
+from engrams.text.acknowledgements import is_acknowledgement, is_answer
+from engrams.text.terms import terms
+
+_LOOKED_AT = 4
+"""Hits, best first, whose neighbours are looked for: each is one question to the store."""
+
+_SHORT = 4
+"""Terms up to which a turn is taken for an answer."""
+
+_MOST_LATER = 3
+"""Messages that a context adds because a doubt points to them."""
+
+
+def add_last_episode(hits: Sequence[Hit], request: ReadRequest, deps: ReadDeps) -> Sequence[Hit]:
+    """Put the latest episode first, whatever its age, where the request is to catch up."""
+    if not request.catch_up:
+        return hits
+    page = deps.records.find(RecordQuery(request.reach, (Kind.EPISODE,), limit=1))
+    if not page.records or any(hit.record.id == page.records[0].id for hit in hits):
+        return hits
+    (episode,) = page.records
+    return (Hit(episode, 1.0, episode.status), *hits)
+
+
+def add_neighbours(hits: Sequence[Hit], request: ReadRequest, deps: ReadDeps) -> list[Hit]:
+    """Add to questions their answers, to short turns the turn before.
+
+    They count: ``request.limit`` hits at most in all. An answer, or the question of one, may take
+    the place of the last hit; any other turn before takes only one that is left over. Not where
+    tiers are searched: an exchange has both, and nothing comes that is not near itself. Bare thanks
+    and assent are left out, but for a yes or no beside its question.
+    """
+    hits = [hit for hit in hits if hit.facts or not is_acknowledgement(hit.record.text)]
+    if deps.settings.routing.mode == "tiers":
+        return hits
+    hits_by_id = {hit.record.id: hit for hit in hits}
+    joined: dict[str, Hit] = {}
+    room = request.limit - len(hits)
+    for position, hit in enumerate(hits):
+        joined.setdefault(hit.record.id, hit)
+        side = _missing_side(hit.record) if position < _LOOKED_AT else None
+        neighbour = _find_neighbour(hit.record, side, request, deps) if side else None
+        if neighbour is None or neighbour.id in joined or _says_nothing(neighbour):
+            continue
+        if neighbour.id in hits_by_id:
+            joined[neighbour.id] = hits_by_id[neighbour.id]
+            continue
+        if room <= 0 and not (_is_question(hit.record) or _is_question(neighbour)):
+            continue
+        room -= 1
+        joined[neighbour.id] = replace(
+            hit, record=mask_corrected(neighbour), status=neighbour.status, facts=(), snippet=""
+        )
+    return list(joined.values())[: request.limit]
+
+
+def _missing_side(record: Record) -> Literal["newest", "oldest"] | None:
+    """Choose the neighbour a turn needs: newest before, oldest after, or none."""
+    if record.kind is not Kind.TURN or not record.session:
+        return None
+    if _is_question(record):
+        return "oldest"
+    return "newest" if len(terms(record.search_text)) <= _SHORT else None
+
+
+def _is_question(record: Record) -> bool:
+    return record.text.rstrip().endswith(("?", "？"))
+
+
+def _says_nothing(record: Record) -> bool:
+    """True for bare thanks and assent; a yes or no says something beside its question."""
+    return is_acknowledgement(record.text) and not is_answer(record.text)
+
+
+def _find_neighbour(
+    record: Record, order: Literal["newest", "oldest"], request: ReadRequest, deps: ReadDeps
+) -> Record | None:
+    page = deps.records.find(
+        RecordQuery(
+            request.reach,
+            (Kind.TURN,),
+            as_of=request.as_of,
+            session=record.session,
+            order=order,
+            after=record.id,
+            limit=1,
+        )
+    )
+    if not page.records:
+        return None
+    (neighbour,) = page.records
+    if (
+        neighbour.id in request.already_shown
+        or neighbour.scope != record.scope
+        or UNSEARCHED in neighbour.meta
+    ):
+        return None
+    return neighbour
+
+
+def drop_shown(
+    hits: Iterable[Hit], shown: Iterable[Record], profile: Sequence[Record]
+) -> list[Hit]:
+    """Leave out records shown elsewhere, and turns that the profile repeats.
+
+    A turn that may be outdated stays if the profile does not say so of its facts.
+    """
+    shown_ids = {record.id for record in shown}
+    hits = [hit for hit in hits if hit.record.id not in shown_ids]
+    doubted_sources = {
+        quote.source for fact in profile if DOUBTED in fact.meta for quote in fact.evidence
+    }
+    outdated = {hit.record.id for hit in hits if hit.outdated and is_doubtful(hit.outdated)}
+    profile_terms: dict[str, set[str]] = {}
+    for fact in profile:
+        for quote in fact.evidence:
+            profile_terms.setdefault(quote.source, set()).update(
+                terms(f"{fact.text} {fact.subject}")
+            )
+    return [
+        hit
+        for hit in hits
+        if hit.record.id in outdated - doubted_sources
+        or not _is_repeated(hit.record, profile_terms)
+    ]
+
+
+def _is_repeated(turn: Record, profile_terms: Mapping[str, set[str]]) -> bool:
+    """True if facts that quote a turn have all of its terms."""
+    if turn.id not in profile_terms:
+        return False
+    return profile_terms[turn.id].issuperset(terms(turn.search_text))
+
+
+def add_later_messages(
+    hits: Sequence[Hit],
+    profile: Sequence[Record],
+    shown: Sequence[Record],
+    request: ReadRequest,
+    deps: ReadDeps,
+) -> list[Hit]:
+    """Add the later messages that doubts about hits and profile point to.
+
+    ``shown``: records shown elsewhere; what they quote is not told again.
+    """
+    doubts = [
+        hit.outdated.by
+        for hit in hits
+        if hit.outdated and not hit.outdated.closed and is_doubtful(hit.outdated)
+    ]
+    doubts += [record.meta[DOUBTED_BY] for record in profile if DOUBTED_BY in record.meta]
+    present = {hit.record.id for hit in hits} | request.already_shown
+    for record in shown:
+        present.update((record.id, *(quote.source for quote in record.evidence)))
+    missing = [record_id for record_id in dict.fromkeys(doubts) if record_id not in present]
+    if not missing:
+        return [*hits]
+    is_missing = Condition("id", "in", missing[:_MOST_LATER])
+    page = deps.records.find(
+        RecordQuery(request.reach, as_of=request.as_of, where=Where("and", (is_missing,)))
+    )
+    later = [mask_corrected(record) for record in page.records if UNSEARCHED not in record.meta]
+    return [*hits, *(Hit(record, 0.0, record.status) for record in later)]

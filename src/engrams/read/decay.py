@@ -1,0 +1,149 @@
+"""Scores that fall with age: of hits by the settings, of confidence by kind, of memories
+without a query.
+
+``apply_decay`` is a stage of a search; the other functions are the formulas, which sweeps use, too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from engrams.core import Hit, Kind, Layer, Record, Status, find_basis
+from engrams.settings import ReadSettings
+
+LIFE: Mapping[Kind, float] = {
+    Kind.CORRECTION: 365.0,
+    Kind.PREFERENCE: 90.0,
+    Kind.FACT: 30.0,
+    Kind.PROCEDURE: 60.0,
+}
+"""Days in which confidence falls to 1/e, by kind."""
+
+INFERRED_LIFE = 7.0
+ENTITY_LIFE = 60.0
+OTHER_LIFE = 45.0
+DECAYING = frozenset({Kind.CORRECTION, Kind.PREFERENCE, Kind.FACT, Kind.PROCEDURE, Kind.NOTE})
+"""Kinds whose confidence falls with age; rules hold until they are changed."""
+
+_DAY_SECONDS = 86_400.0
+
+_KIND_SCORES: Mapping[Kind, float] = {
+    Kind.CORRECTION: 50.0,
+    Kind.NEGATIVE: 50.0,
+    Kind.PREFERENCE: 30.0,
+    Kind.RULE: 30.0,
+    Kind.PROCEDURE: 20.0,
+    Kind.FACT: 10.0,
+}
+_OTHER_KIND_SCORE = 5.0
+_HIGH_TRUST = 0.8
+_LOW_TRUST = 0.5
+
+
+def age_days(record: Record, now: datetime) -> float:
+    """Days since ``valid_from``, else ``recorded_at``."""
+    return max(
+        (now - (record.valid_from or record.recorded_at)).total_seconds() / _DAY_SECONDS, 0.0
+    )
+
+
+def lifetime_days(record: Record) -> float:
+    """Days in which a record's confidence falls to 1/e; what was inferred has a week."""
+    if find_basis(record) == "inferred":
+        return INFERRED_LIFE
+    if record.category == "entity":
+        return ENTITY_LIFE
+    return LIFE.get(record.kind, OTHER_LIFE)
+
+
+def decayed_confidence(record: Record, now: datetime) -> float:
+    """Confidence after decay, 0..1.
+
+    ``confidence * exp(-age / lifetime) * (1 + 0.1 * ln(accesses + 1)) * trust``
+    """
+    use_factor = 1.0 + 0.1 * math.log(max(record.access_count, 0) + 1)
+    return min(
+        record.confidence
+        * math.exp(-age_days(record, now) / lifetime_days(record))
+        * use_factor
+        * record.trust,
+        1.0,
+    )
+
+
+def ambient_score(record: Record, now: datetime) -> float:
+    """Score without a query, by age, use, kind, trust and strength.
+
+    0 for a record that is not active, else::
+
+        (100 / (1 + age_days) + 10 * sqrt(accesses) + kind) * trust + 5 * ln(strength)
+
+    with 50 to 5 by kind and 1.5, 1 or 0.7 by trust.
+    """
+    if record.status is not Status.ACTIVE:
+        return 0.0
+    base = (
+        100.0 / (1.0 + age_days(record, now))
+        + 10.0 * math.sqrt(max(record.access_count, 0))
+        + _KIND_SCORES.get(record.kind, _OTHER_KIND_SCORE)
+    )
+    if record.trust >= _HIGH_TRUST:
+        trust_factor = 1.5
+    elif record.trust >= _LOW_TRUST:
+        trust_factor = 1.0
+    else:
+        trust_factor = 0.7
+    return base * trust_factor + 5.0 * math.log(max(record.strength, 1))
+
+
+def exponential_decay(days: float, tau: float) -> float:
+    """``exp(-days / tau)``: 1 at age 0, 1/e at tau."""
+    return math.exp(-max(days, 0.0) / tau)
+
+
+def half_life_decay(days: float, half_life: float) -> float:
+    """``2 ** (-days / half_life)``; 1 for a half-life of 0."""
+    return 2.0 ** (-max(days, 0.0) / half_life) if half_life > 0 else 1.0
+
+
+def blend_recency(relevance: float, recency: float, weight: float) -> float:
+    """``(1 - weight) * relevance + weight * recency``."""
+    return (1.0 - weight) * relevance + weight * recency
+
+
+def access_boost(hours: float, most: float) -> float:
+    """``1 + most * exp(-hours / 24)``: factor for recent use."""
+    return 1.0 + most * math.exp(-max(hours, 0.0) / 24.0)
+
+
+def apply_decay(hits: Sequence[Hit], settings: ReadSettings, now: datetime) -> list[Hit]:
+    """Apply the decay settings to scores, best first, if any are set."""
+    if not (
+        settings.half_life_days
+        or settings.recency_weight
+        or settings.access_boost
+        or settings.confidence_decay
+    ):
+        return list(hits)
+    return sorted((_decay_hit(hit, settings, now) for hit in hits), key=lambda hit: -hit.score)
+
+
+def _decay_hit(hit: Hit, settings: ReadSettings, now: datetime) -> Hit:
+    record = hit.record
+    days = age_days(record, now)
+    score = hit.score
+    # Only episodic memories age: facts are closed when something replaces them (none for
+    # MEMORY.md).
+    if record.layer is Layer.EPISODIC:
+        score *= half_life_decay(days, settings.half_life_days)
+    recency = exponential_decay(days, settings.recency_days)
+    score = blend_recency(score, recency, settings.recency_weight)
+    if settings.confidence_decay and record.kind in DECAYING:
+        score *= decayed_confidence(record, now)
+    if record.last_accessed is not None:
+        hours = (now - record.last_accessed).total_seconds() / 3600
+        score = min(score * access_boost(hours, settings.access_boost), 1.0)
+    return replace(hit, score=score, parts={**hit.parts, "age": round(score - hit.score, 4)})

@@ -1,0 +1,44 @@
+"""Dependencies of the read flow: stores, models and settings, all by ports."""
+
+from __future__ import annotations
+
+from dataclasses import field
+
+from engrams.frozen_data import dataclass
+from engrams.ports import (
+    CandidateSearch,
+    Embedder,
+    LinkStore,
+    OwnerStateStore,
+    RecordStore,
+    Reranker,
+    SkillRecordSource,
+    TokenCounter,
+)
+from engrams.read.profile_cache import ProfileCache
+from engrams.settings import LinkExpansionSettings, ReadSettings, RerankSettings
+
+
+@dataclass(frozen=True, slots=True)
+class ReadDeps:
+    """Stores, models and settings of the read flow."""
+
+    records: RecordStore
+    search: CandidateSearch
+    links: LinkStore
+    embedder: Embedder
+    counter: TokenCounter
+    """Counts the tokens of contexts."""
+    settings: ReadSettings
+    link_settings: LinkExpansionSettings
+    rerank_settings: RerankSettings
+    reranker: Reranker | None = None
+    profiles: ProfileCache = field(default_factory=ProfileCache)
+    skills: SkillRecordSource | None = None
+    """Skills of a folder, found beside memories; None: there is no such folder."""
+    query_chars: int = 20_000
+    """Characters of a query that are used: half from its head, half from its tail."""
+    states: OwnerStateStore | None = None
+    """Calibrated floors of owners; None: the settings and the embedder's card alone count."""
+    hide_questions: bool = False
+    """Leave out an owner's own questions where tiers are searched; their exchanges are found."""

@@ -1,0 +1,152 @@
+"""Removal of repeated hits, and diversity among the rest."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engrams.core import Hit, Record
+from engrams.frozen_data import dataclass
+from engrams.text.name_order import is_reordered
+from engrams.text.terms import terms
+from engrams.text.text_caches import text_cache
+
+_MIN_LENGTH_RATIO = 0.8
+_PERIODS = 5
+"""Parts of the time over which hits are spread."""
+_CROWDING = 0.1
+"""Share of its score that a hit loses for each one that its part of the time is ahead."""
+_MOST_CACHED = 5_000
+"""Characters of the longest text whose words are cached."""
+
+if TYPE_CHECKING:
+    from engrams.ports.candidate_search import Floats
+
+
+@dataclass(frozen=True, slots=True)
+class _ComparedRecord:
+    """A record that is no repeat, with the words of its text."""
+
+    record: Record
+    words: frozenset[str]
+
+
+def find_repeats(hits: Sequence[Hit], threshold: float, wanted: int) -> dict[str, str]:
+    """Map ids of repeats to the better hit with the same content.
+
+    Repeats have equal text, or word sets of Jaccard >= ``threshold`` and the names and numbers of
+    both in one order. Stops after ``wanted`` different hits.
+    """
+    ids_by_text: dict[str, str] = {}
+    compared: list[_ComparedRecord] = []
+    repeats: dict[str, str] = {}
+    for hit in hits:
+        if len(compared) >= wanted:
+            break
+        record = hit.record
+        words = _words(record.search_text)
+        original = ids_by_text.get(record.text) or _find_repeated(
+            record, words, compared, threshold
+        )
+        if original:
+            repeats[record.id] = original
+        else:
+            ids_by_text[record.text] = record.id
+            compared.append(_ComparedRecord(record, words))
+    return repeats
+
+
+def _find_repeated(
+    record: Record, words: frozenset[str], compared: Sequence[_ComparedRecord], threshold: float
+) -> str:
+    """Find the better hit that a record repeats, else an empty id."""
+    count = len(words)
+    for better in compared:
+        size = len(better.words)
+        # Two sets share at most the smaller one.
+        if threshold * size <= count and threshold * count <= size:
+            shared = len(words & better.words)
+            is_same = shared >= threshold * max(count + size - shared, 1)
+            if is_same and _is_in_order(record, better.record):
+                return better.record.id
+    return ""
+
+
+def _is_in_order(record: Record, better: Record) -> bool:
+    """Compare lengths and word order of texts with about the same words."""
+    lengths = (len(record.text), len(better.text))
+    if min(lengths) < _MIN_LENGTH_RATIO * max(lengths):
+        return False
+    return not is_reordered(record.search_text, better.search_text)
+
+
+def select_mmr(
+    scores: Sequence[float], vectors: Floats, relevance_weight: float, limit: int
+) -> list[int]:
+    """Select positions by maximal marginal relevance (Carbonell and Goldstein 1998).
+
+    The first is the best; each next maximises ``weight * score - (1 - weight) * highest cosine to
+    those chosen``. ``vectors``: unit rows [scores, dimension]; a row of zeros (no vector) is similar
+    to nothing. Weight 1 is plain relevance; ``limit`` <= 0 chooses none.
+    """
+    if limit <= 0 or not len(scores):
+        return []
+    relevance = np.asarray(scores, np.float32)
+    candidates = list(range(len(scores)))
+    chosen = [int(np.argmax(relevance))]
+    candidates.remove(chosen[0])
+    nearest = np.vecdot(vectors, vectors[chosen[0]])
+    while candidates and len(chosen) < limit:
+        similarity = np.maximum(nearest[candidates], 0)
+        value = relevance_weight * relevance[candidates] - (1 - relevance_weight) * similarity
+        best = candidates[int(np.argmax(value))]
+        chosen.append(best)
+        candidates.remove(best)
+        nearest = np.maximum(nearest, np.vecdot(vectors, vectors[best]))
+    return chosen
+
+
+def spread_over_time(hits: Sequence[Hit]) -> list[Hit]:
+    """Order hits so that no part of their time crowds out others.
+
+    The time that they were said in has five parts. Each next hit is the best by score, less a tenth
+    for every hit that its part is ahead of the part with the fewest, of those that have any left.
+    Scores stay as they are.
+    """
+    moments = [(hit.record.valid_from or hit.record.recorded_at).timestamp() for hit in hits]
+    first = min(moments, default=0.0)
+    last = max(moments, default=0.0)
+    if first == last:
+        return list(hits)
+    length = (last - first) / _PERIODS
+    waiting: dict[int, deque[Hit]] = {}
+    for hit, moment in zip(hits, moments, strict=True):
+        period = min(int((moment - first) / length), _PERIODS - 1)
+        waiting.setdefault(period, deque()).append(hit)
+    counts = dict.fromkeys(waiting, 0)
+    order: list[Hit] = []
+
+    def crowded_score(period: int) -> float:
+        fewest = min(counts[waiting_period] for waiting_period in waiting)
+        return waiting[period][0].score * (1 - _CROWDING * (counts[period] - fewest))
+
+    while waiting:
+        best = max(waiting, key=crowded_score)
+        order.append(waiting[best].popleft())
+        counts[best] += 1
+        if not waiting[best]:
+            del waiting[best]
+    return order
+
+
+def _words(text: str) -> frozenset[str]:
+    return _cached_words(text) if len(text) <= _MOST_CACHED else frozenset(terms(text))
+
+
+@text_cache(2048)
+def _cached_words(text: str) -> frozenset[str]:
+    """Split a text into its words, cached for the next query."""
+    return frozenset(terms(text))

@@ -1,0 +1,213 @@
+"""Facts joined to the turns that they were taken from: the two are one hit.
+
+``group_hits`` merges facts that were found into their turns and attaches those that were not;
+``find_derived`` and ``follow_refinements`` find what it needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from engrams.core import CORRECTED, REFINES, UNSAID, Evidence, Hit, Kind, Record, Status
+from engrams.frozen_data import dataclass
+from engrams.ports import AsOf
+from engrams.read.corrected_words import mask_corrected
+from engrams.text.terms import terms
+
+SHOWN_STATUSES = (Status.ACTIVE, Status.SUPERSEDED, Status.ARCHIVED)
+"""Statuses of records that may be shown beside a hit, or say that it is outdated."""
+
+_MOST_REFINED = 8
+"""Times that one fact can be refined and still be followed."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupedHits:
+    """Hits after facts were joined to their turns."""
+
+    hits: tuple[Hit, ...]
+    """Best first."""
+    merged: Mapping[str, str]
+    """Ids of facts that were hits of their own, with the ids of their turns."""
+
+
+@dataclass(frozen=True, slots=True)
+class FactGroupingRules:
+    """Moments, words and settings that tell how facts count for their turns."""
+
+    now: datetime
+    as_of: AsOf | None = None
+    query_terms: Collection[str] = ()
+    """Words, if any, that tell which of a turn's facts say whether it is over."""
+    takes_parts: bool = False
+    """A turn takes over all parts of a better fact's score, not the difference as one part."""
+
+
+def group_hits(
+    hits: Sequence[Hit],
+    derived: Mapping[str, Sequence[Record]],
+    refined: Mapping[str, Record],
+    rules: FactGroupingRules,
+) -> GroupedHits:
+    """Merge facts into the found turns they quote, with the better score.
+
+    A fact whose words in the turn were corrected since stays a hit of its own. ``derived``: facts
+    by the id of what they are derived from. ``refined``: of ``follow_refinements``.
+    """
+    by_id = {hit.record.id: hit for hit in hits}
+    merged: dict[str, str] = {}
+    for hit in hits:
+        turn = _find_quoted(hit.record, by_id)
+        if turn is None:
+            continue
+        merged[hit.record.id] = turn.record.id
+        if hit.score > turn.score:
+            parts = hit.parts
+            if not rules.takes_parts:
+                parts = {**turn.parts, "fact": hit.score - turn.score}
+            by_id[turn.record.id] = replace(turn, score=hit.score, parts=parts)
+    unmerged = {record_id: hit for record_id, hit in by_id.items() if record_id not in merged}
+    joined = dict(unmerged)
+    for record_id, facts in derived.items():
+        if record_id in unmerged:
+            hit = unmerged[record_id]
+            is_over = _is_turn_over(hit.record, facts, refined, rules)
+            # A fact that is a hit of its own is not shown twice.
+            further_facts = tuple(fact for fact in facts if fact.id not in unmerged)
+            joined[record_id] = _attach_facts(hit, further_facts, is_over=is_over)
+    return GroupedHits(tuple(sorted(joined.values(), key=_by_score)), merged)
+
+
+def _by_score(hit: Hit) -> float:
+    return -hit.score
+
+
+def _find_quoted(fact: Record, hits: Mapping[str, Hit]) -> Hit | None:
+    """Find the first hit that a fact quotes, and that still says so."""
+    for quote in fact.evidence:
+        turn = hits.get(quote.source)
+        if turn is not None and quote.source != fact.id and _still_says(turn.record, quote):
+            return turn
+    return None
+
+
+def _still_says(turn: Record, quote: Evidence) -> bool:
+    return CORRECTED not in turn.meta or quote.quote in turn.text
+
+
+def _attach_facts(hit: Hit, facts: tuple[Record, ...], *, is_over: bool) -> Hit:
+    # Not by ``replace``, which takes twice as long: every hit of every search comes by here.
+    return Hit(
+        record=hit.record,
+        score=hit.score,
+        status=Status.SUPERSEDED if is_over else hit.record.status,
+        parts=hit.parts,
+        facts=facts,
+        snippet=hit.snippet,
+        outdated=hit.outdated,
+    )
+
+
+def _is_turn_over(
+    turn: Record,
+    facts: Sequence[Record],
+    refined: Mapping[str, Record],
+    rules: FactGroupingRules,
+) -> bool:
+    """True if all facts that a turn says are over; of a refined one, if what refined it is."""
+    quoting = [
+        fact
+        for fact in facts
+        if fact.kind is not Kind.EPISODE and turn.id in [quote.source for quote in fact.evidence]
+    ]
+    if rules.query_terms:
+        query_terms = set(rules.query_terms)
+        # If no quote is about the query, all facts count.
+        quoting = [
+            fact
+            for fact in quoting
+            if any(set(terms(quote.quote)) & query_terms for quote in fact.evidence)
+        ] or quoting
+    return bool(quoting) and all(
+        _is_over(refined.get(fact.id, fact), rules.now, rules.as_of) for fact in quoting
+    )
+
+
+def _is_over(fact: Record, now: datetime, as_of: AsOf | None) -> bool:
+    """True if a fact is superseded, or ended by another.
+
+    At a past time: if it had ended and that was known.
+    """
+    # Active with an end to come: what replaces it holds from a later day on.
+    is_ending = (
+        fact.status is Status.ACTIVE and bool(fact.superseded_by) and fact.valid_to is not None
+    )
+    if is_ending and as_of is None:
+        as_of = AsOf(valid=now)
+    is_superseded = fact.status is Status.SUPERSEDED
+    if as_of is None or not (is_superseded or is_ending):
+        return is_superseded
+    if fact.retired_at is not None and (as_of.known is None or fact.retired_at <= as_of.known):
+        return True
+    end_known = fact.ended_at is None or as_of.known is None or fact.ended_at <= as_of.known
+    return (
+        fact.valid_to is not None
+        and end_known
+        and (as_of.valid is None or fact.valid_to <= as_of.valid)
+    )
+
+
+def find_derived(
+    sources: Sequence[tuple[str, str]], records: Mapping[str, Record]
+) -> dict[str, list[Record]]:
+    """Find facts by the turns they are derived from, superseded ones too.
+
+    What an edited turn no longer says is none of its facts. ``sources``: ids of facts and of what
+    they are derived from.
+    """
+    derived: dict[str, list[Record]] = {}
+    for fact_id, target in sources:
+        fact = records.get(fact_id)
+        if fact is None or fact.status not in SHOWN_STATUSES or UNSAID in fact.meta:
+            continue
+        if CORRECTED in fact.meta:
+            fact = mask_corrected(fact)
+        derived.setdefault(target, []).append(fact)
+    return derived
+
+
+def follow_refinements(
+    facts: Iterable[Record], fetch: Callable[[list[str]], Sequence[Record]]
+) -> dict[str, Record]:
+    """Find what now says refined facts more exactly, by their ids.
+
+    ``fetch`` gets records by id.
+    """
+    refined: dict[str, Record] = {}
+    front = {fact.id: fact for fact in facts if _may_be_refined(fact)}
+    for _ in range(_MOST_REFINED):
+        if not front:
+            break
+        successors = {
+            record.id: record for record in fetch([fact.superseded_by for fact in front.values()])
+        }
+        steps = {
+            fact_id: successors[fact.superseded_by]
+            for fact_id, fact in front.items()
+            if _is_refined_by(fact, successors.get(fact.superseded_by))
+        }
+        refined.update(steps)
+        front = {fact_id: fact for fact_id, fact in steps.items() if _may_be_refined(fact)}
+    return refined
+
+
+def _may_be_refined(fact: Record) -> bool:
+    """True if a fact was replaced without having ended."""
+    return fact.status is Status.SUPERSEDED and bool(fact.superseded_by) and fact.valid_to is None
+
+
+def _is_refined_by(fact: Record, successor: Record | None) -> bool:
+    refined_ids = successor.meta.get(REFINES) if successor is not None else None
+    return isinstance(refined_ids, list) and fact.id in refined_ids

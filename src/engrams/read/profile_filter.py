@@ -1,0 +1,94 @@
+"""Statements that may stand in a profile: rules, and lasting descriptions of user and project."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from engrams.core import Kind, Record, Scope
+
+_USER = "user"
+_DESCRIBING_KINDS = frozenset({Kind.FACT, Kind.PREFERENCE, Kind.CORRECTION})
+_CONVERSATION_LABELS = frozenset({"conversation", "session", "thread", "chat"})
+"""Labels of scopes that belong to their owner as a whole, unlike projects."""
+_PASSING_CATEGORIES = frozenset({"context", "event", ""})
+_STATE_CATEGORIES = frozenset({"home", "work", "education", "family", "identity"})
+"""Categories in which what changed is what is so now: "moved to Berlin"."""
+_UNCERTAIN_META = ("hearsay", "modality", "temporal")
+
+
+def filter_profile(records: Iterable[Record], profile: str, reader: Scope) -> list[Record]:
+    """Filter by the setting ``read.profile``: ``core``, ``user``, or anything."""
+    if profile == "core":
+        return [record for record in records if fits_core(record, reader)]
+    if profile == "user":
+        return [record for record in records if fits_profile(record, reader)]
+    return list(records)
+
+
+def fits_profile(record: Record, reader: Scope) -> bool:
+    """Test for a rule, or a lasting description of user or project.
+
+    Of the user: about ``user``, the owner's name or ``user's …``, in the owner's scope, a
+    conversation of theirs or a project that ``reader`` is in; or stated as a fact, as it is. Of
+    that project: what has no subject, or is knowledge about a thing. Lasting: a lasting category,
+    no end, no hearsay or supposition, no event but a change of state.
+    """
+    if record.kind is Kind.NOTE:
+        return _is_visible(record, reader)
+    if record.kind not in _DESCRIBING_KINDS or not (record.subject or record.category):
+        return True
+    return (
+        (_is_about_user(record) or _is_about_project(record))
+        and _is_visible(record, reader)
+        and _is_lasting(record)
+    )
+
+
+def fits_core(record: Record, reader: Scope) -> bool:
+    """Test for a statement of no other project, and no hearsay."""
+    return _is_visible(record, reader) and not _is_uncertain(record)
+
+
+def has_ended(record: Record, now: datetime) -> bool:
+    """Test for a statement whose time is over."""
+    return record.valid_to is not None and record.valid_to <= now
+
+
+def _is_about_user(record: Record) -> bool:
+    subject = record.subject.casefold()
+    owner_name = record.scope.labels[1].casefold()
+    return subject in (_USER, owner_name) or subject.startswith(f"{_USER}'s ")
+
+
+def _is_about_project(record: Record) -> bool:
+    about_thing = not record.subject or record.category == "knowledge"
+    return about_thing and not _is_visible(record, record.scope.owner)
+
+
+def _is_lasting(record: Record) -> bool:
+    if record.valid_to is not None and not record.superseded_by:
+        return False
+    if record.category in _PASSING_CATEGORIES:
+        return False
+    if record.meta.get("event") and record.category not in _STATE_CATEGORIES:
+        return False
+    return not _is_uncertain(record)
+
+
+def _is_uncertain(record: Record) -> bool:
+    """Return True for hearsay, a supposition, or the end of something."""
+    if record.meta.get("effect") == "ends":
+        return True
+    return any(record.meta.get(key) for key in _UNCERTAIN_META)
+
+
+def _is_visible(record: Record, reader: Scope) -> bool:
+    """Return True outside projects that the reader is not in."""
+    reader_labels = reader.labels
+    reader_pairs = set(zip(reader_labels[2::2], reader_labels[3::2], strict=True))
+    labels = record.scope.labels
+    return all(
+        pair[0] in _CONVERSATION_LABELS or pair in reader_pairs
+        for pair in zip(labels[2::2], labels[3::2], strict=True)
+    )

@@ -1,0 +1,67 @@
+"""Reranking of the best candidates by a model, within a time limit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from engrams.core import Hit
+from engrams.errors import ModelError
+from engrams.frozen_data import dataclass
+from engrams.ports import Reranker, RerankRequest
+from engrams.read.request import ReadRequest
+from engrams.settings import RerankSettings
+
+
+@dataclass(frozen=True, slots=True)
+class RerankedHits:
+    """Hits after a model judged the best of them."""
+
+    hits: Sequence[Hit]
+    """Best first; without those that the model refused."""
+    refused: Mapping[str, str]
+    """Ids of hits below ``rerank.threshold``, with the reason."""
+    note: str
+    """Note for the trace."""
+
+
+def rerank_hits(
+    request: ReadRequest, hits: Sequence[Hit], reranker: Reranker, settings: RerankSettings
+) -> RerankedHits:
+    """Judge the best hits by a model and rank them anew.
+
+    The verdict is absolute, 0..1, and is blended into the score by ``rerank.weight``; hits without
+    a verdict keep their score. A model that fails changes nothing: a read never fails because of
+    it.
+    """
+    if not hits:
+        return RerankedHits((), {}, "")
+    best = hits[: settings.candidates]
+    try:
+        verdicts = reranker.rank(
+            RerankRequest(
+                query=request.text,
+                texts=tuple(hit.record.search_text for hit in best),
+                seconds=settings.seconds,
+                session=f"{request.scope.key}|{request.session}" if request.session else "",
+                ids=tuple(hit.record.id for hit in best),
+                topic_changed=request.topic_changed,
+            )
+        )
+    except ModelError as problem:
+        return RerankedHits(hits, {}, f"not reranked: {problem.message}")
+    judged = []
+    refused = {}
+    for hit, verdict in zip(best, verdicts, strict=True):
+        if verdict is None:
+            judged.append(hit)
+        elif settings.threshold is not None and verdict < settings.threshold:
+            refused[hit.record.id] = f"judged {verdict:.2f}, below {settings.threshold:g}"
+        else:
+            score = (1 - settings.weight) * hit.score + settings.weight * verdict
+            parts = {**hit.parts, "rerank": round(verdict, 4)}
+            judged.append(replace(hit, score=score, parts=parts))
+    judged.sort(key=lambda hit: -hit.score)
+    unjudged = sum(verdict is None for verdict in verdicts)
+    note = f"reranked by {reranker.name}" + (f", no time for {unjudged}" if unjudged else "")
+    return RerankedHits([*judged, *hits[settings.candidates :]], refused, note)

@@ -1,0 +1,152 @@
+"""Search: one question goes through a tuple of stages, and comes out as hits with a trace.
+
+``search`` is the way in. What goes through is a ``Search``; the stages are functions of
+``engrams.read.stages``, in the order in which they are named here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TypeAlias
+
+from engrams.core import Hit, SearchResult, SearchTraceRow, Trace
+from engrams.ports import is_skill
+from engrams.read import stages
+from engrams.read.dependencies import ReadDeps
+from engrams.read.floors import is_near, measure_nearness
+from engrams.read.query_preparation import cut_query
+from engrams.read.request import ReadRequest
+from engrams.read.search_state import Search
+
+Stage: TypeAlias = Callable[[Search], None]
+
+STAGES: Mapping[str, tuple[Stage, ...]] = {
+    "query": (stages.prepare,),
+    "hot": (stages.find_hot,),
+    "candidates": (stages.collect,),
+    "fuse": (stages.fuse,),
+    "expand": (stages.set_floors, stages.follow_links),
+    "join": (stages.fetch, stages.drop_unfit, stages.raise_spoken_dates, stages.join_facts),
+    "rerank": (stages.mark_outdated, stages.rerank, stages.decay),
+    "diversify": (
+        stages.put_current_first,
+        stages.drop_repeats,
+        stages.drop_shown,
+        stages.limit_episodes,
+        stages.cut_at_gap,
+        stages.spread_over_time,
+        stages.diversify,
+        stages.put_rules_first,
+        stages.choose,
+    ),
+}
+"""Stages in their order, under the names by which a trace counts and times them."""
+
+_SURE_PARTS = ("trigger", "identifier")
+"""Parts of a score that say that a hit was meant, however far its text is from the query."""
+
+
+def search(request: ReadRequest, deps: ReadDeps) -> SearchResult:
+    """Find records that answer the request, best first; no side effects.
+
+    Of a very long query its head and tail count. Nothing is found where memory is off.
+    """
+    if request.is_silent:
+        request = replace(request, text="", limit=0)
+    request, query_notes = cut_query(request, deps.query_chars)
+    if request.limit <= 0 or not request.text.strip():
+        notes = ("nothing was asked for", *query_notes)
+        trace = Trace(
+            query=request.text, understood={}, stages=(), rows=(), notes=notes, path="skipped"
+        )
+        return SearchResult((), trace, abstain=True)
+    state = Search(request, deps, query_notes)
+    for name, functions in STAGES.items():
+        for run_stage in functions:
+            run_stage(state)
+        state.end_stage(name)
+    nearness = measure_nearness(state.pool, state.passes, state.prepared)
+    return SearchResult(
+        hits=tuple(state.hits),
+        trace=_build_trace(state),
+        abstain=not _has_answer(state, nearness),
+        nearness=nearness,
+    )
+
+
+def _has_answer(search: Search, nearness: float) -> bool:
+    """True if memory is near enough to the query, or a hit is surely meant."""
+    if not search.hits:
+        return False
+    if is_near(nearness, search.deps, search.request.scope.owner):
+        return True
+    # A reranker with a threshold has judged what is near.
+    has_verdicts = search.deps.rerank_settings.threshold is not None
+    sure_parts = (*_SURE_PARTS, "rerank") if has_verdicts else _SURE_PARTS
+    return any(part in hit.parts for hit in search.hits for part in sure_parts)
+
+
+def _build_trace(search: Search) -> Trace:
+    return Trace(
+        query=search.request.text,
+        understood=search.prepared.cues.to_json(),
+        stages=tuple(search.stages),
+        rows=_build_rows(search),
+        notes=_build_notes(search),
+        path=_name_path(search),
+    )
+
+
+def _build_rows(search: Search) -> tuple[SearchTraceRow, ...]:
+    """Rows of the chosen hits, then of all others whose records were looked at."""
+    beyond_limit = f"not among the best {search.request.limit}"
+    rows = {hit.record.id: _build_row(hit) for hit in search.hits}
+    for record_id, hit in search.traced.items():
+        if record_id not in rows:
+            rows[record_id] = _build_row(hit, search.dropped.get(record_id, beyond_limit))
+    return tuple(rows.values())
+
+
+def _build_row(hit: Hit, dropped: str = "") -> SearchTraceRow:
+    return SearchTraceRow(
+        id=hit.record.id,
+        text=hit.record.text,
+        score=round(hit.score, 4),
+        parts=hit.parts,
+        dropped=dropped,
+    )
+
+
+def _build_notes(search: Search) -> tuple[str, ...]:
+    notes = [*search.routing_notes]
+    if search.rerank_note:
+        notes.append(search.rerank_note)
+    if not search.pool.exact:
+        notes.append(f"{search.pool.total} records in reach: the best of each source were scored")
+    if search.prepared.embed_error:
+        notes.append(f"the embedder failed: {search.prepared.embed_error}")
+    if search.prepared.query.vector is None:
+        notes.append("no vector for this query: found by words only")
+    notes += [
+        f"{hit.record.id} is no memory: it stands in {hit.record.provenance.files[0]}"
+        for hit in search.hits
+        if is_skill(hit.record.id)
+    ]
+    notes += search.query_notes
+    if search.skipped:
+        budget = search.deps.settings.budget_seconds
+        skipped = ", ".join(search.skipped)
+        notes.append(f"cut after {budget:g} s (read.budget_seconds): without {skipped}")
+    return tuple(notes)
+
+
+def _name_path(search: Search) -> str:
+    """Name the sources that answered, as a trace does."""
+    if not search.pool.total:
+        return "skipped_empty_store"
+    if search.prepared.query.vector is None:
+        if search.prepared.embed_error:
+            return "token_recall_after_embed_error"
+        return "token_recall"
+    return f"hybrid_{search.deps.settings.fusion}"

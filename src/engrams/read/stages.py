@@ -1,0 +1,507 @@
+"""Stages of a search, in the order in which ``engrams.read.search`` goes through them.
+
+Each takes the ``Search`` as earlier stages left it, and leaves more hits, better scores or fewer
+hits. What a stage leaves out it drops with a reason, which the trace shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from engrams.core import CORRECTED, RUNNING, UNSEARCHED, Hit, Record
+from engrams.ports import NOTE_PIECE, is_skill
+from engrams.read import diversity, succession, triggers
+from engrams.read.candidate_pools import add_skills
+from engrams.read.corrected_words import mask_corrected, matches_only_masked
+from engrams.read.cues.cue_scores import list_short_spans, raise_spoken_date
+from engrams.read.decay import apply_decay
+from engrams.read.excerpts import cut_excerpt
+from engrams.read.fact_joining import (
+    FactGroupingRules,
+    find_derived,
+    follow_refinements,
+    group_hits,
+)
+from engrams.read.floors import count_before_gap, passes_floors, shares_enough_words
+from engrams.read.link_expansion import LinkBonus, LinkCache, link_bonuses
+from engrams.read.note_lines import find_note_echoes
+from engrams.read.query_preparation import prepare_query
+from engrams.read.request import ReadRequest
+from engrams.read.reranking import rerank_hits
+from engrams.read.score_fusion import base_weight, fill_column, score_pool, top_positions
+from engrams.read.search_state import Search
+from engrams.read.tier_routing import search_tiers
+from engrams.read.time_limits import find_stale_episodes, find_surplus_episodes, out_of_season
+
+if TYPE_CHECKING:
+    from engrams.ports.candidate_search import Integers
+
+SHOWN_BEFORE = "shown to this conversation before"
+"""Reason for which a memory is left out of a trace that found it."""
+KNOWN_HERE = "known to this conversation"
+"""Reason for which a memory of the conversation itself is left out."""
+
+
+# --------------------------------------------------------------------------------------------------
+# candidates
+
+
+def prepare(search: Search) -> None:
+    """Parse the query's cues, embed it and weigh its words."""
+    search.prepared = prepare_query(search.request, search.deps)
+    search.count = len(search.prepared.query.terms)
+
+
+def find_hot(search: Search) -> None:
+    """Find memories near the query among those recalled lately."""
+    if search.request.hot is not None:
+        search.hot = search.request.hot.find_near(search.prepared.query.vector)
+        search.count = len(search.hot)
+
+
+def collect(search: Search) -> None:
+    """Collect candidates by words and meaning: everything in reach, or by tiers and topics."""
+    request = search.request
+    deps = search.deps
+    query = search.prepared.query
+    # Reads of the past, and those without a vector, are not routed by topic.
+    is_past = request.as_of is not None or request.history
+    if deps.settings.routing.mode == "all" or query.vector is None or is_past:
+        search.pool = deps.search.seek(query)
+    else:
+        search.pool, search.routing_notes = search_tiers(
+            query, query.vector, request, deps, tuple(search.hot)
+        )
+    if deps.skills is not None:
+        search.pool = add_skills(search.pool, query, deps.skills)
+    search.count = len(search.pool.ids)
+
+
+def fuse(search: Search) -> None:
+    """Fuse the sources' scores of each candidate into one."""
+    search.scored = score_pool(
+        search.pool,
+        search.prepared.cues,
+        search.prepared.answering,
+        search.deps.settings,
+        search.request.now.timestamp(),
+    )
+    search.count = len(search.pool.ids)
+
+
+def set_floors(search: Search) -> None:
+    """Find the candidates over the floors, and those whose records are to be looked at."""
+    settings = search.deps.settings
+    pool = search.pool
+    passes = passes_floors(pool, settings, search.prepared.query.vector is not None)
+    if settings.min_scores.recall and search.prepared.answering:
+        # A fact that is what was asked for need not share a word with the question: "moved to
+        # Ghent" says where somebody lives.
+        passes |= fill_column(pool, search.prepared.answering) >= 1
+    if settings.episode_days:
+        stale = find_stale_episodes(search.request, search.deps.records, settings.episode_days)
+        passes &= np.array([record_id not in stale for record_id in pool.ids], np.bool_)
+        search.stale_episodes = stale
+    search.passes = passes
+    scopes = len(search.request.reach.scopes) if settings.per_scope else 1
+    wanted = int(search.request.limit * settings.oversample)
+    search.likely_count = wanted * scopes + settings.extra_candidates
+    search.likely = _rank_likely(search)
+
+
+def _rank_likely(search: Search) -> Integers:
+    """Positions of the candidates to look at: those over the floors, then the others."""
+    scores = search.scored.scores
+    if not search.passes.all():
+        # Scores are at most 1, so those over the floors come first.
+        scores = scores + 2 * search.passes.astype(np.float32)
+    return top_positions(scores, search.likely_count)
+
+
+def follow_links(search: Search) -> None:
+    """Raise the scores of what is linked with the best candidates."""
+    search.count = 0
+    deps = search.deps
+    search.links = LinkCache(search.request.scope.owner, deps.links, search.prepared.commit)
+    if not search.has_time("links"):
+        return
+    seeds = _choose_seeds(search)
+    likely_ids = search.pool.ids.at(search.likely.tolist())
+    # Seeds together with likely hits, and the records of both: one call of the store.
+    search.links.fetch_with_records([*dict.fromkeys((*seeds, *likely_ids))])
+    bonuses = link_bonuses(seeds, search.links, deps.link_settings)
+    if not bonuses:
+        return
+    linked = fill_column(
+        search.pool, {record_id: bonus.bonus for record_id, bonus in bonuses.items()}
+    )
+    search.scored = search.scored.add_part("linked", linked)
+    search.count = int(np.count_nonzero(linked))
+    if deps.link_settings.vouch:
+        _let_vouched_pass(search, bonuses)
+    search.likely = _rank_likely(search)
+
+
+def _choose_seeds(search: Search) -> dict[str, float]:
+    """Choose the best candidates to follow links from, with their scores."""
+    settings = search.deps.link_settings
+    scores = search.scored.scores
+    if settings.seeds <= search.likely_count and search.passes.all():
+        positions = search.likely[: settings.seeds]
+    else:
+        positions = top_positions(scores, settings.seeds)
+    if settings.vouch:
+        positions = positions[search.passes[positions]]
+    seed_ids = search.pool.ids.at(positions.tolist())
+    seeds = dict(zip(seed_ids, scores[positions].tolist(), strict=True))
+    return {record_id: score for record_id, score in seeds.items() if score > 0}
+
+
+def _let_vouched_pass(search: Search, bonuses: Mapping[str, LinkBonus]) -> None:
+    """Let candidates below the floors pass where a linked seed passes."""
+    positions = search.pool.ids.positions
+    search.vouchers = {
+        record_id: bonus.seed
+        for record_id, bonus in bonuses.items()
+        if record_id in positions and not search.passes[positions[record_id]]
+    }
+    search.passes = search.passes.copy()
+    search.passes[[positions[record_id] for record_id in search.vouchers]] = True
+
+
+# --------------------------------------------------------------------------------------------------
+# records
+
+
+def fetch(search: Search) -> None:
+    """Fetch the records of likely candidates, with their facts and what ends them."""
+    ids = search.pool.ids.at(search.likely.tolist())
+    search.records = _fetch_records(search, ids)
+    names = tuple(search.scored.parts)
+    scores = search.scored.scores[search.likely].tolist()
+    shares = [column[search.likely] for column in search.scored.parts.values()]
+    rows = np.array(shares, np.float64).reshape(len(names), len(ids)).round(4).T.tolist()
+    hits = []
+    for record_id, score, row in zip(ids, scores, rows, strict=True):
+        record = search.records.get(record_id)
+        if record is None:
+            continue
+        parts = {name: share for name, share in zip(names, row, strict=True) if share}
+        if record_id in search.hot:
+            parts["sub_sim"] = search.hot[record_id]
+        shown = mask_corrected(record) if CORRECTED in record.meta else record
+        hits.append(Hit(shown, score, record.status, parts))
+    search.hits = hits
+    search.trace_hits(hits)
+
+
+def _fetch_records(search: Search, ids: Sequence[str]) -> Mapping[str, Record]:
+    """Records of candidates, of their facts, and of what ends them, by id."""
+    deps = search.deps
+    links = search.links
+    endings = [edge.source for edges in links.find_later(ids).values() for edge in edges]
+    facts = [fact for fact, _ in links.find_sources(ids)]
+    wanted = dict.fromkeys((*ids, *facts, *endings))
+    missing = [
+        record_id
+        for record_id in wanted
+        if record_id not in links.records and not is_skill(record_id)
+    ]
+    if not missing and deps.skills is None:
+        return links.records
+    records = deps.records.get(search.request.scope.owner, missing) if missing else ()
+    if deps.skills is not None:
+        records += deps.skills.get(ids)
+    fetched = {**links.records, **{record.id: record for record in records}}
+    return {record_id: fetched[record_id] for record_id in wanted if record_id in fetched}
+
+
+def drop_unfit(search: Search) -> None:
+    """Drop hits below the floors, out of season, kept outside, or of corrected words."""
+    _drop_low_scores(search)
+    reasons = _find_below_floors(search)
+    for hit in search.hits:
+        if hit.record.tags:
+            reason = out_of_season(hit.record, search.deps.settings.seasons)
+            if reason:
+                reasons[hit.record.id] = reason
+    days = search.deps.settings.episode_days
+    for record_id in search.stale_episodes & reasons.keys():
+        reasons[record_id] = f"an episode of more than {days:g} days ago"
+    for record_id, reason in reasons.items():
+        search.drop(record_id, reason)
+    for hit in search.hits:
+        if RUNNING in hit.record.meta:
+            search.drop(hit.record.id, "a running summary")
+        if UNSEARCHED in hit.record.meta:
+            search.drop(hit.record.id, "kept outside of searches")
+    _drop_corrected(search)
+
+
+def _drop_low_scores(search: Search) -> None:
+    least = search.deps.settings.min_score
+    for hit in search.hits if least else ():
+        if hit.score < least:
+            search.drop(hit.record.id, f"below the floor of {least:g}")
+
+
+def _find_below_floors(search: Search) -> dict[str, str]:
+    """Find hits below the floors of their sources, with reasons."""
+    floors = search.deps.settings.min_scores
+    reasons: dict[str, str] = {}
+    if not search.passes.all():
+        reason = f"below the floor of its sources (cosine {floors.dense:g})"
+        positions = search.pool.ids.positions
+        for hit in search.hits:
+            if not search.passes[positions[hit.record.id]]:
+                reasons[hit.record.id] = reason
+    if floors.recall:
+        query_terms = search.prepared.terms
+        for hit in search.hits:
+            if hit.record.id in reasons or _is_near_in_meaning(search, hit.record.id):
+                continue
+            if not shares_enough_words(query_terms, hit.record.search_text, floors.recall):
+                reasons[hit.record.id] = "too few of the words asked for"
+    return reasons
+
+
+def _is_near_in_meaning(search: Search, record_id: str) -> bool:
+    """True for what is near the query's vector, or is the kind of statement asked for."""
+    if search.prepared.answering.get(record_id, 0.0) >= 1:
+        return True
+    cosine = search.pool.cos[search.pool.ids.positions[record_id]]
+    has_vector = search.prepared.query.vector is not None
+    return bool(has_vector and cosine >= search.deps.settings.min_scores.dense)
+
+
+def _drop_corrected(search: Search) -> None:
+    """Drop what the query finds only by words that were corrected or forgotten since."""
+    query_terms = search.prepared.terms
+    numbers = [
+        term
+        for identifier in search.prepared.query.identifiers
+        for term in identifier
+        if any(map(str.isdigit, term))
+    ]
+    for record in search.records.values():
+        if CORRECTED not in record.meta or record.id not in search.pool.ids.positions:
+            continue
+        if matches_only_masked(record, query_terms) or matches_only_masked(record, numbers):
+            search.drop(record.id, "found by words since corrected")
+
+
+def raise_spoken_dates(search: Search) -> None:
+    """Raise hits whose text names a time that was asked about."""
+    weights = search.deps.settings.weights
+    cues = search.prepared.cues
+    if search.deps.settings.fusion != "weighted" or weights.date <= 0 or not cues.spans:
+        return
+    spans = list_short_spans(cues.dated_spans)
+    if not spans:
+        return
+    full_share = weights.date / (base_weight(weights) or 1.0)
+    pool = search.pool
+    raised = [
+        raise_spoken_date(hit, spans, full_share)
+        if pool.dated[pool.ids.positions[hit.record.id]]
+        else hit
+        for hit in search.hits
+    ]
+    search.hits = sorted(raised, key=_by_score)
+    search.traced = {hit.record.id: hit for hit in search.hits}
+
+
+def _by_score(hit: Hit) -> float:
+    return -hit.score
+
+
+def join_facts(search: Search) -> None:
+    """Make one hit of a turn and the facts that were taken from it."""
+    deps = search.deps
+    hits = search.remaining()
+    sources = search.links.find_sources([hit.record.id for hit in hits])
+    derived = find_derived(sources, search.records)
+    refined = follow_refinements(
+        chain.from_iterable(derived.values()),
+        lambda ids: deps.records.get(search.request.scope.owner, ids),
+    )
+    rules = FactGroupingRules(
+        now=search.request.now,
+        as_of=search.request.as_of,
+        query_terms=search.prepared.terms if deps.link_settings.vouch else (),
+        takes_parts=deps.settings.routing.mode == "tiers",
+    )
+    grouped = group_hits(hits, derived, refined, rules)
+    merged = grouped.merged
+    for fact_id, turn_id in merged.items():
+        search.drop(fact_id, f"part of {turn_id}")
+    search.vouchers = {
+        merged.get(record_id, record_id): merged.get(seed, seed)
+        for record_id, seed in search.vouchers.items()
+    }
+    search.hits = grouped.hits
+    search.count = len(grouped.hits)
+
+
+# --------------------------------------------------------------------------------------------------
+# ranking
+
+
+def mark_outdated(search: Search) -> None:
+    """Mark hits that a later statement ends, or may end."""
+    later = search.links.find_later([hit.record.id for hit in search.hits])
+    search.hits = succession.mark_outdated(search.hits, later, search.records, search.request.as_of)
+
+
+def rerank(search: Search) -> None:
+    """Let a model judge the best hits, if there is one."""
+    deps = search.deps
+    if deps.reranker is None or (deps.rerank_settings.turns_only and not search.request.session):
+        return
+    if not search.has_time("reranking"):
+        return
+    reranked = rerank_hits(search.request, search.hits, deps.reranker, deps.rerank_settings)
+    search.hits = reranked.hits
+    search.rerank_note = reranked.note
+    for record_id, reason in reranked.refused.items():
+        search.drop(record_id, reason)
+
+
+def decay(search: Search) -> None:
+    """Let scores fall with age, as the settings say."""
+    search.hits = apply_decay(search.hits, search.deps.settings, search.request.now)
+    _drop_low_scores(search)
+    search.trace_hits(search.hits)
+    search.count = len(search.hits)
+
+
+def put_current_first(search: Search) -> None:
+    """Put what holds now above what it superseded, unless the past was asked about."""
+    if not search.prepared.cues.wants_past:
+        search.hits = succession.put_current_first(search.hits)
+
+
+def drop_repeats(search: Search) -> None:
+    """Drop hits that say what a better one says."""
+    settings = search.deps.settings
+    # Variety may choose any hit; else nobody sees more than the limit.
+    wanted = search.request.limit if settings.mmr_lambda >= 1 else len(search.hits)
+    repeats = diversity.find_repeats(search.hits, settings.dedup_overlap, wanted)
+    for record_id, original in repeats.items():
+        search.drop(record_id, f"says what {original} says")
+    search.hits = search.remaining()
+    if any(NOTE_PIECE in hit.record.meta for hit in search.hits):
+        echoes = find_note_echoes(search.hits, search.prepared.terms)
+        for record_id, original in echoes.items():
+            search.drop(record_id, f"says what {original} says")
+        search.hits = search.remaining()
+
+
+def drop_shown(search: Search) -> None:
+    """Drop what the conversation was shown before, or said itself."""
+    for hit in search.hits:
+        reason = _shown_reason(hit.record, search.request)
+        if reason:
+            search.drop(hit.record.id, reason)
+    search.hits = search.remaining()
+
+
+def _shown_reason(record: Record, request: ReadRequest) -> str:
+    if record.id in request.already_shown:
+        return SHOWN_BEFORE
+    if request.session and record.session == request.session:
+        return KNOWN_HERE
+    return ""
+
+
+def limit_episodes(search: Search) -> None:
+    """Drop episodes beyond the most that are shown."""
+    most = search.deps.settings.episodes
+    if most:
+        for record_id in find_surplus_episodes(search.hits, most):
+            search.drop(record_id, f"more than {most} episodes")
+        search.hits = search.remaining()
+
+
+def cut_at_gap(search: Search) -> None:
+    """Cut at the first gap in the scores, where no model gave verdicts.
+
+    What is only linked stays with the hit that leads to it.
+    """
+    settings = search.deps.settings
+    ratio = search.request.cut_ratio
+    top_share = settings.cut_ratio if ratio is None else ratio
+    if not (top_share or settings.cut_gap or search.vouchers):
+        return
+    if any("rerank" in hit.parts for hit in search.hits):
+        return
+    direct = [hit for hit in search.hits if hit.record.id not in search.vouchers]
+    count = count_before_gap([hit.score for hit in direct], top_share, settings.cut_gap)
+    near = {hit.record.id for hit in direct[:count]}
+    near |= {record_id for record_id, seed in search.vouchers.items() if seed in near}
+    for hit in search.hits:
+        if hit.record.id not in near:
+            search.drop(hit.record.id, "behind a gap in the scores")
+    search.hits = search.remaining()
+
+
+def spread_over_time(search: Search) -> None:
+    """Spread hits over their time, where a course of things was asked about."""
+    cues = search.prepared.cues
+    if cues.wants_course:
+        search.hits = diversity.spread_over_time(search.hits)
+        put_current_first(search)
+
+
+def diversify(search: Search) -> None:
+    """Choose various hits by maximal marginal relevance, where that is set."""
+    if not search.has_time("variety"):
+        return
+    deps = search.deps
+    card = deps.embedder.card
+    limit = search.request.limit
+    if deps.settings.mmr_lambda >= 1 or not card.dimension:
+        search.hits = search.hits[:limit]
+        return
+    ids = [hit.record.id for hit in search.hits]
+    vectors = deps.search.vectors(search.request.scope.owner, ids, card.id)
+    scores = [hit.score for hit in search.hits]
+    positions = diversity.select_mmr(scores, vectors, deps.settings.mmr_lambda, limit)
+    search.hits = sorted((search.hits[position] for position in positions), key=_by_score)
+
+
+def put_rules_first(search: Search) -> None:
+    """Put rules first whose trigger the query names."""
+    if not search.pool.has_triggers:
+        return
+    rules = [
+        rule
+        for rule in triggers.find_triggered(
+            search.request, search.deps.records, search.deps.settings
+        )
+        if not _shown_reason(rule, search.request)
+    ]
+    search.hits = triggers.put_rules_first(rules, search.hits)
+
+
+def choose(search: Search) -> None:
+    """Choose the best hits up to the limit, each with the part of its text that is asked about."""
+    query_terms = search.prepared.terms
+    search.hits = [_with_snippet(hit, query_terms) for hit in search.hits[: search.request.limit]]
+    search.count = len(search.hits)
+
+
+def _with_snippet(hit: Hit, query_terms: Sequence[str]) -> Hit:
+    return Hit(
+        record=hit.record,
+        score=hit.score,
+        status=hit.status,
+        parts=hit.parts,
+        facts=hit.facts,
+        snippet=cut_excerpt(hit.record.search_text, query_terms),
+        outdated=hit.outdated,
+    )

@@ -1,0 +1,134 @@
+"""What took the place of what: marks of outdated hits, and current ones put before them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from engrams.core import Edge, EdgeType, Hit, Kind, OutdatedMark, Record, Status
+from engrams.ports import AsOf
+from engrams.read.fact_joining import SHOWN_STATUSES
+
+_SPOKEN_KINDS = (Kind.TURN, Kind.NOTE, Kind.EXCHANGE)
+_BEST = 10
+"""Hits that one from below enters only by what is sure."""
+
+
+def mark_outdated(
+    hits: Sequence[Hit],
+    later: Mapping[str, Sequence[Edge]],
+    records: Mapping[str, Record],
+    as_of: AsOf | None,
+) -> tuple[Hit, ...]:
+    """Mark what a later statement ends, or may end.
+
+    Facts that have ended say so themselves. A later statement that is forgotten, or was not said
+    yet at ``as_of``, counts for nothing. ``later``: edges of ``LinkCache.find_later``; ``records``:
+    by id.
+    """
+    if not later:
+        return tuple(hits)
+    return tuple(
+        _mark_hit(hit, later[hit.record.id], records, as_of) if hit.record.id in later else hit
+        for hit in hits
+    )
+
+
+def _mark_hit(
+    hit: Hit, endings: Sequence[Edge], records: Mapping[str, Record], as_of: AsOf | None
+) -> Hit:
+    limits = (as_of.valid, as_of.known) if as_of else ()
+    marks = []
+    for edge in endings:
+        statement = records.get(edge.source)
+        is_sure = edge.type is EdgeType.SUPERSEDES
+        if (
+            statement is not None
+            and (hit.record.kind in _SPOKEN_KINDS or not is_sure)
+            and statement.status in SHOWN_STATUSES
+            and all(limit is None or statement.recorded_at <= limit for limit in limits)
+        ):
+            mark = OutdatedMark(statement.id, statement.recorded_at, edge.weight, is_sure)
+            marks.append((is_sure, statement.recorded_at, statement.id, mark))
+    if not marks:
+        return hit
+    is_sure, *_, mark = max(marks, key=lambda row: row[:3])
+    return replace(hit, status=Status.SUPERSEDED if is_sure else hit.status, outdated=mark)
+
+
+def put_current_first(hits: Sequence[Hit]) -> tuple[Hit, ...]:
+    """Move superseding memories above those that they superseded.
+
+    Each gets at least their score. One that only may outdate another must be among the best ten or
+    follow one that is not; the less probable it is, the nearer must the scores be.
+    """
+    order = list(hits)
+    present = {record.id for hit in hits for record in (hit.record, *hit.facts)}
+    giving_way = {
+        hit.record.id
+        for hit in hits
+        if _gives_way(hit) and not present.isdisjoint(_list_successors(hit))
+    }
+    if not giving_way:
+        return tuple(order)
+    moved: set[str] = set()
+    position = 0
+    while position < len(order):
+        hit = order[position]
+        successor = None
+        if hit.record.id in giving_way:
+            successor = _find_successor(order, position, moved)
+        if successor is None:
+            position += 1
+            continue
+        # The winner may itself be superseded by a later one: look at this position again.
+        winner = order.pop(successor)
+        moved.add(winner.record.id)
+        order.insert(position, _raise_to(winner, hit.score))
+    return tuple(order)
+
+
+def _raise_to(winner: Hit, score: float) -> Hit:
+    """Raise a memory to a score; the part ``current`` is the raise."""
+    if winner.score >= score:
+        return winner
+    raised = winner.parts.get("current", 0.0) + score - winner.score
+    return replace(winner, score=score, parts={**winner.parts, "current": raised})
+
+
+def _gives_way(hit: Hit) -> bool:
+    return hit.status is Status.SUPERSEDED or hit.outdated is not None
+
+
+def _list_successors(hit: Hit) -> set[str]:
+    """List ids of what replaces a hit or its facts, or may."""
+    successors = {
+        record.superseded_by for record in (hit.record, *hit.facts) if record.superseded_by
+    }
+    return successors if hit.outdated is None else {*successors, hit.outdated.by}
+
+
+def _find_successor(order: Sequence[Hit], position: int, moved: set[str]) -> int | None:
+    """Find the position below of what replaces a hit; None: nothing that may pass it."""
+    hit = order[position]
+    successors = _list_successors(hit)
+    least_score = 0.0
+    end = len(order)
+    if hit.status is not Status.SUPERSEDED and hit.outdated is not None:
+        least_score = (1 - hit.outdated.probability) ** 2 * hit.score
+        if position < _BEST:
+            end = min(_BEST, len(order))
+    return next(
+        (
+            below
+            for below in range(position + 1, end)
+            if _is_among(order[below], successors)
+            and order[below].score >= least_score
+            and order[below].record.id not in moved
+        ),
+        None,
+    )
+
+
+def _is_among(hit: Hit, record_ids: set[str]) -> bool:
+    return hit.record.id in record_ids or any(fact.id in record_ids for fact in hit.facts)

@@ -1,4 +1,4 @@
-"""What took the place of what: marks of outdated hits, and current ones put before them."""
+"""Hits that something later replaces: they are marked, and what holds now is put before them."""
 
 from __future__ import annotations
 

@@ -53,15 +53,14 @@ from engrams.read.search import search
 from engrams.session.delivery import ContextDeliverer
 from engrams.settings import Settings
 from engrams.upkeep.helper_processes import HelperProcesses
-from engrams.upkeep.job_worker import Handler, JobWorkerPool, keep_lease
+from engrams.upkeep.job_worker import Handler, JobWorkerPool, WorkDiscovery
 from engrams.upkeep.planned_fact_start import begin_planned
 from engrams.upkeep.usage_learning import MemoryUsageTracker
 from engrams.upkeep.vector_backfill import VectorBackfillJobHandler
 
 if TYPE_CHECKING:
-    from engrams.forget.edits import MemoryEditor
-    from engrams.forget.forgetting import MemoryForgetter
-    from engrams.forget.purge import MemoryPurger
+    from engrams.engine.memory_links import MemoryLinks
+    from engrams.ports.candidate_search import Floats
     from engrams.session.extraction_queue import ExtractionQueue
     from engrams.session.finaliser import SessionFinaliser
     from engrams.session.registry import SessionRegistry
@@ -75,8 +74,8 @@ if TYPE_CHECKING:
     from engrams.upkeep.extraction_job import ExtractionJobHandler
     from engrams.upkeep.fact_review import FactReviewer
     from engrams.upkeep.garden.garden import MemoryGarden
-    from engrams.upkeep.link_service import LinkService
-    from engrams.upkeep.tiers import MemoryTiers
+    from engrams.upkeep.memory_purge import MemoryPurger
+    from engrams.upkeep.tiers.memory_tiers import MemoryTiers
     from engrams.upkeep.topics import MemoryTopics
     from engrams.write.fingerprints import InjectedContextFingerprints
     from engrams.write.privacy_modes import IncognitoSessions
@@ -139,9 +138,8 @@ class EngineComponents:
         )
         self._backfill = VectorBackfillJobHandler(store, embedder, clock, settings.embed.batch_size)
         handlers = {**self._make_handlers(), **deps.handlers}
-        self.runner = JobWorkerPool(
-            store, handlers, clock, settings.jobs, self._plan_work, self._make_timers(), deps.upkeep
-        )
+        discovery = WorkDiscovery(at_start=self._plan_work, periodic=self._make_timers())
+        self.runner = JobWorkerPool(store, handlers, clock, settings.jobs, discovery, deps.upkeep)
         self.usage = MemoryUsageTracker(
             store, embedder, clock, settings, self._keep_recalled if tiers else None
         )
@@ -435,8 +433,8 @@ class EngineComponents:
 
     @cached_property
     def tiers(self) -> MemoryTiers:
-        from engrams.upkeep.long_term_move import LongTermMover
-        from engrams.upkeep.tiers import MemoryTiers
+        from engrams.upkeep.tiers.long_term_move import LongTermMover
+        from engrams.upkeep.tiers.memory_tiers import MemoryTiers
 
         deps = self.deps
         mover = LongTermMover(
@@ -457,10 +455,10 @@ class EngineComponents:
         )
 
     @cached_property
-    def links(self) -> LinkService:
-        from engrams.upkeep.link_service import LinkService
+    def links(self) -> MemoryLinks:
+        from engrams.engine.memory_links import MemoryLinks
 
-        return LinkService(
+        return MemoryLinks(
             self.inspect,
             self.search_by_text,
             self.deps.store,

@@ -42,8 +42,7 @@ from engrams.session.chat_answers import AnsweredChat, answer_chat
 from engrams.upkeep.job_worker import JobWorkerPool
 
 if TYPE_CHECKING:
-    from engrams.forget.purge_candidates import PurgeCandidate
-    from engrams.forget.source_effects import ChangeAction, SourceChangeReport
+    from engrams.engine.memory_links import MemoryLinks
     from engrams.session.commands import MemoryCommandHandler
     from engrams.session.extraction_queue import ExtractionQueue
     from engrams.session.registry import SessionRegistry
@@ -54,8 +53,7 @@ if TYPE_CHECKING:
     from engrams.upkeep.calibration import ThresholdCalibrator
     from engrams.upkeep.fact_review import FactReviewer
     from engrams.upkeep.garden.garden import MemoryGarden
-    from engrams.upkeep.link_service import LinkService
-    from engrams.upkeep.tiers import MemoryTiers
+    from engrams.upkeep.tiers.memory_tiers import MemoryTiers
     from engrams.upkeep.topics import MemoryTopics
 
 Progress: TypeAlias = Callable[[int, int], None]
@@ -546,7 +544,7 @@ class MemoryEngine:
         return self._open().inspect
 
     @property
-    def links(self) -> LinkService:
+    def links(self) -> MemoryLinks:
         """Links and tags by hand, and the memories they lead to."""
         return self._components.links
 

@@ -18,6 +18,8 @@ from engrams.core import (
     Status,
     Topic,
 )
+from engrams.engine.job_status import build_status, describe_job
+from engrams.engine.memory_stats import build_stats
 from engrams.errors import InputError, NotFoundError, RefusedError
 from engrams.ports import (
     Clock,
@@ -38,7 +40,6 @@ from engrams.read.arguments import to_as_of, to_query_fields
 from engrams.read.corrected_words import mask_corrected
 from engrams.read.request import visible_scopes
 from engrams.settings import Settings
-from engrams.upkeep.statistics import build_stats, build_status, describe_job
 
 if TYPE_CHECKING:
     from engrams.ports.candidate_search import Floats

@@ -1,1 +1,4 @@
-"""Garden: scheduled maintenance of an owner's memory."""
+"""Garden: scheduled maintenance of all of an owner's memory.
+
+Enter at ``garden.MemoryGarden``, which is ``engine.garden``.
+"""

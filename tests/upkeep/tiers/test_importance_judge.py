@@ -18,7 +18,7 @@ from engrams.core import Record, Scope, Status, Tier
 from engrams.prompts import load
 from engrams.settings import load as load_settings
 from engrams.testing import HashEmbedder, ScriptedFault, ScriptedModel, SettableClock, temp_engine
-from engrams.upkeep.importance_judge import parse_importance
+from engrams.upkeep.tiers.importance_judge import parse_importance
 
 ANN = ("user", "ann")
 OWNER = Scope(ANN)

@@ -26,10 +26,10 @@ from engrams.ports import (
 )
 from engrams.read.request import visible_scopes as reach_of
 from engrams.settings import Settings
-from engrams.upkeep.importance_judge import condense_item, judge_importance
-from engrams.upkeep.long_term_move import LongTermMover
-from engrams.upkeep.memory_limits import MemoryCapEnforcer
-from engrams.write.turn_eviction import evict_turn
+from engrams.upkeep.tiers.importance_judge import condense_item, judge_importance
+from engrams.upkeep.tiers.long_term_move import LongTermMover
+from engrams.upkeep.tiers.memory_limits import MemoryCapEnforcer
+from engrams.write.manual_edits import evict_turn
 
 Place: TypeAlias = ScopeInput
 

@@ -1,4 +1,8 @@
-"""Manual links and tags between memories, and recall along them."""
+"""Links and tags that a person sets by hand, and recall along links.
+
+``MemoryEngine.links`` is a ``MemoryLinks``. The CLI (``link``, ``tag``, ``related``, ``recall``) and
+the MCP tools call it. Links that memory sets by itself come from upkeep.
+"""
 
 from __future__ import annotations
 
@@ -39,15 +43,17 @@ from engrams.write.related_statements import durable_scope
 Mode = Literal["recent", "semantic", "cascade"]
 
 WEIGHT = 0.5
+"""Weight of a link where the caller names none, 0 to 1."""
 DEPTH = 2
+"""Steps along links where the caller names none."""
 LIMIT = 10
 
-_BY_HAND = "user"
-_DEEPEST = 5
+_ACTOR = "user"
+_MAX_DEPTH = 5
 _PAGE = 500
 
 
-class LinkService:
+class MemoryLinks:
     """Links and tags, reached as ``engine.links``.
 
     Every call is bound to its scope: another owner's ids do not exist.
@@ -88,7 +94,7 @@ class LinkService:
         now = self._clock()
         self._store.commit(
             WriteBatch(
-                _BY_HAND, "linked", now, changes=self._replace_target(edge, now), edges=(edge,)
+                _ACTOR, "linked", now, changes=self._replace_target(edge, now), edges=(edge,)
             )
         )
         return edge
@@ -98,40 +104,29 @@ class LinkService:
     ) -> bool:
         """Remove a link. False: there was none."""
         edge = self._make_edge(source, target, Scope.of(scope), type, WEIGHT)
-        known = self._store.edges(edge.owner, [edge.source], (edge.type,))
-        if not any((one.source, one.target) == (edge.source, edge.target) for one in known):
+        existing = self._store.edges(edge.owner, [edge.source], (edge.type,))
+        if not any((link.source, link.target) == (edge.source, edge.target) for link in existing):
             return False
-        back = (
-            ()
-            if edge.type is not EdgeType.SUPERSEDES
-            else self._store.get(edge.owner, [edge.target])
-        )
-        fields = {"status": Status.ACTIVE, **GOING_ON}
-        changes = tuple(
-            RecordChange(edge.owner, one.id, fields, "restore")
-            for one in back
-            if one.superseded_by == edge.source
-        )
+        changes = self._restore_target(edge)
         self._store.commit(
-            WriteBatch(_BY_HAND, "unlinked", self._clock(), changes=changes, unlink=(edge,))
+            WriteBatch(_ACTOR, "unlinked", self._clock(), changes=changes, unlink=(edge,))
         )
         return True
 
     def tag(self, id: str, tags: str | Sequence[str], *, scope: ScopeInput) -> Record:
         """Add tags to a memory, keeping its others."""
         record = self._reader.get_editable(id, Scope.of(scope))
-        given = _clean_tags(tags)
+        added = _clean_tags(tags)
         return self._set_tags(
-            record, tuple(dict.fromkeys((*record.tags, *given))), "tag", Scope.of(scope)
+            record, tuple(dict.fromkeys((*record.tags, *added))), "tag", Scope.of(scope)
         )
 
     def untag(self, id: str, tags: str | Sequence[str], *, scope: ScopeInput) -> Record:
         """Remove tags from a memory; missing ones are ignored."""
         record = self._reader.get_editable(id, Scope.of(scope))
-        given = _clean_tags(tags)
-        return self._set_tags(
-            record, tuple(one for one in record.tags if one not in given), "untag", Scope.of(scope)
-        )
+        removed = _clean_tags(tags)
+        remaining = tuple(tag for tag in record.tags if tag not in removed)
+        return self._set_tags(record, remaining, "untag", Scope.of(scope))
 
     def tags(self, scope: ScopeInput) -> dict[str, int]:
         """Count active memories by tag, most used first."""
@@ -151,37 +146,39 @@ class LinkService:
         self, id: str, *, scope: ScopeInput, depth: int = DEPTH, limit: int = LIMIT
     ) -> tuple[RelatedMemory, ...]:
         """Return active memories within ``depth`` (1 to 5) links, nearest first."""
-        if not 1 <= depth <= _DEEPEST:
-            raise InputError(f"depth is 1 to {_DEEPEST}, not {depth}.")
+        if not 1 <= depth <= _MAX_DEPTH:
+            raise InputError(f"depth is 1 to {_MAX_DEPTH}, not {depth}.")
         record = self._reader.get(id, scope=Scope.of(scope))
-        found = self._run_cascade({record.id: 1.0}, Scope.of(scope), depth, limit + 1)
-        return tuple(each for each in found if each.record.id != record.id)[:limit]
+        # One more than asked for: the memory itself is among them, and is left out.
+        reached = self._run_cascade({record.id: 1.0}, Scope.of(scope), depth, limit + 1)
+        return tuple(related for related in reached if related.record.id != record.id)[:limit]
 
     def recall(
         self, query: str = "", *, scope: ScopeInput, mode: Mode | None = None, limit: int = LIMIT
     ) -> tuple[RelatedMemory, ...]:
         """Recall memories by ``mode``, best first.
 
-        recent: the newest, whatever the query. semantic: search hits. cascade: search hits and
-        memories linked to them. Default: cascade where there is a query, else recent.
+        - ``recent``: the newest, whatever the query.
+        - ``semantic``: search hits.
+        - ``cascade``: search hits and memories linked to them.
+
+        Default: ``cascade`` where there is a query, else ``recent``.
         """
-        place = Scope.of(scope)
+        searched_scope = Scope.of(scope)
         chosen = mode or ("cascade" if query.strip() else "recent")
         if limit < 1:
             return ()
         match chosen:
             case "recent":
-                return tuple(
-                    RelatedMemory(record, 1.0)
-                    for record in self._reader.list(scope=place, limit=limit).records
-                )
-            case "semantic" | "cascade":
-                hits = self._search(query, place, limit).hits
-                if chosen == "semantic":
-                    return tuple(RelatedMemory(hit.record, hit.score) for hit in hits)
-                return self._run_cascade(
-                    {hit.record.id: hit.score for hit in hits}, place, DEPTH, limit
-                )
+                newest = self._reader.list(scope=searched_scope, limit=limit).records
+                return tuple(RelatedMemory(record, 1.0) for record in newest)
+            case "semantic":
+                hits = self._search(query, searched_scope, limit).hits
+                return tuple(RelatedMemory(hit.record, hit.score) for hit in hits)
+            case "cascade":
+                hits = self._search(query, searched_scope, limit).hits
+                seeds = {hit.record.id: hit.score for hit in hits}
+                return self._run_cascade(seeds, searched_scope, DEPTH, limit)
             case _:
                 raise InputError(
                     f"There is no mode {chosen!r}.", hint="recent, semantic or cascade."
@@ -192,29 +189,30 @@ class LinkService:
     ) -> tuple[RelatedMemory, ...]:
         """Spread scores from the seeds over links; returns active memories, best first."""
 
-        def near(nodes: Sequence[str]) -> tuple[Edge, ...]:
+        def load_edges(nodes: Sequence[str]) -> tuple[Edge, ...]:
             return self._store.edges(scope.owner, nodes)
 
-        scores = cascade_scores(seeds, near, depth, self._settings.decay)
+        scores = cascade_scores(seeds, load_edges, depth, self._settings.decay)
+        # Nodes with a colon are tags and topics, which links lead through but which are no memory.
         ranked = sorted(
             (node for node in scores if ":" not in node), key=lambda node: (-scores[node], node)
         )
-        sees = visible_scopes(scope)
-        found: list[RelatedMemory] = []
+        reach = visible_scopes(scope)
+        related: list[RelatedMemory] = []
         for start in range(0, len(ranked), _PAGE):
             records = self._store.get(scope.owner, ranked[start : start + _PAGE])
-            found += [
-                RelatedMemory(one, scores[one.id])
-                for one in records
-                if one.status is Status.ACTIVE and (sees.tree or one.scope in sees.scopes)
+            related += [
+                RelatedMemory(record, scores[record.id])
+                for record in records
+                if record.status is Status.ACTIVE and (reach.tree or record.scope in reach.scopes)
             ]
-            if len(found) >= limit:
+            if len(related) >= limit:
                 break
-        return tuple(found[:limit])
+        return tuple(related[:limit])
 
     def _make_edge(self, source: str, target: str, scope: Scope, type: str, weight: float) -> Edge:
         try:
-            kind = EdgeType(type)
+            edge_type = EdgeType(type)
         except ValueError:
             raise InputError(
                 f"There is no link type {type!r}.", hint=f"The types are: {', '.join(EdgeType)}."
@@ -222,23 +220,27 @@ class LinkService:
         first, second = (self._reader.get_editable(id, scope) for id in (source, target))
         if first.id == second.id:
             raise InputError("A memory cannot be linked to itself.")
-        places = [durable_scope(one.scope) for one in (first, second)]
-        if places[0] not in places[1].chain() and places[1] not in places[0].chain():
+        first_scope = durable_scope(first.scope)
+        second_scope = durable_scope(second.scope)
+        if first_scope not in second_scope.chain() and second_scope not in first_scope.chain():
             raise RefusedError(
                 "Memories of two projects cannot be linked.",
                 hint="Move one of them, or add it again without a project.",
             )
-        if any(one.status is Status.PURGED for one in (first, second)):
+        if Status.PURGED in (first.status, second.status):
             raise RefusedError("A purged memory cannot be linked.")
         return Edge(
-            owner=scope.owner, source=first.id, target=second.id, type=kind, weight=float(weight)
+            owner=scope.owner,
+            source=first.id,
+            target=second.id,
+            type=edge_type,
+            weight=float(weight),
         )
 
     def _replace_target(self, edge: Edge, now: datetime) -> tuple[RecordChange, ...]:
-        """Build the change that supersedes the target of such a link."""
-        found = (
-            self._store.get(edge.owner, [edge.target]) if edge.type is EdgeType.SUPERSEDES else ()
-        )
+        """Build the change that supersedes the target of a ``supersedes`` link."""
+        if edge.type is not EdgeType.SUPERSEDES:
+            return ()
         fields = {
             "status": Status.SUPERSEDED,
             "valid_to": now,
@@ -246,9 +248,20 @@ class LinkService:
             "superseded_by": edge.source,
         }
         return tuple(
-            RecordChange(edge.owner, one.id, fields, "supersede")
-            for one in found
-            if one.status is Status.ACTIVE
+            RecordChange(edge.owner, target.id, fields, "supersede")
+            for target in self._store.get(edge.owner, [edge.target])
+            if target.status is Status.ACTIVE
+        )
+
+    def _restore_target(self, edge: Edge) -> tuple[RecordChange, ...]:
+        """Build the change that undoes ``_replace_target``."""
+        if edge.type is not EdgeType.SUPERSEDES:
+            return ()
+        fields = {"status": Status.ACTIVE, **GOING_ON}
+        return tuple(
+            RecordChange(edge.owner, target.id, fields, "restore")
+            for target in self._store.get(edge.owner, [edge.target])
+            if target.superseded_by == edge.source
         )
 
     def _set_tags(self, record: Record, tags: tuple[str, ...], action: str, scope: Scope) -> Record:
@@ -263,15 +276,15 @@ class LinkService:
             action=action,
             expect=record.version,
         )
-        new, gone = diff_tag_edges(record, tags)
+        added, removed = diff_tag_edges(record, tags)
         self._store.commit(
             WriteBatch(
-                _BY_HAND,
+                _ACTOR,
                 f"{action} by hand",
                 self._clock(),
                 changes=(change,),
-                edges=new,
-                unlink=gone,
+                edges=added,
+                unlink=removed,
             )
         )
         return self._reader.get(record.id, scope=scope)
@@ -279,9 +292,9 @@ class LinkService:
 
 def _clean_tags(tags: str | Sequence[str]) -> tuple[str, ...]:
     """Clean tags, each once. InputError: none, or an invalid one."""
-    given = [tags] if isinstance(tags, str) else list(tags)
-    cleaned = [" ".join(drop_unstorable(each).split()) for each in given if isinstance(each, str)]
-    if not given or len(cleaned) != len(given) or not all(cleaned):
+    texts = [tags] if isinstance(tags, str) else list(tags)
+    cleaned = [" ".join(drop_faults(text).split()) for text in texts if isinstance(text, str)]
+    if not texts or len(cleaned) != len(texts) or not all(cleaned):
         raise InputError(
             "A tag must be one or a few words.", hint="Give at least one visible character."
         )

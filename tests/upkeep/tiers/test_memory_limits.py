@@ -15,7 +15,7 @@ from engrams.core import LAYER_OF, Kind, Record, Scope, Status, Tier
 from engrams.ports import NewRecord, WriteBatch
 from engrams.settings import load
 from engrams.testing import HashEmbedder, ScriptedModel, SettableClock, temp_engine
-from engrams.upkeep.memory_limits import (
+from engrams.upkeep.tiers.memory_limits import (
     RULES,
     score_worth,
     select_excess_facts,

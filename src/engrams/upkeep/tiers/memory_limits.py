@@ -12,7 +12,8 @@ from engrams.forget.forgetting import build_forget
 from engrams.ports import Clock, RecordChange, RecordQuery, ScopeReach, Store, WriteBatch
 from engrams.read.decay import age_days, half_life_decay
 from engrams.settings import Settings
-from engrams.upkeep.long_term_move import LongTermMover
+from engrams.upkeep.tiers.long_term_move import LongTermMover
+from engrams.write.manual_edits import EVICTED, build_forget
 
 FACTS = (Kind.FACT, Kind.PREFERENCE, Kind.CORRECTION)
 RULES = (Kind.RULE, Kind.PROCEDURE, Kind.NEGATIVE)

@@ -1,0 +1,77 @@
+"""Numbers about memory: how much is stored, what models spent today, how much of a quota is used.
+
+``MemoryInspector.stats`` calls ``build_stats``; the status of jobs (``job_status``) shows the same
+spend.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from engrams.core import Scope
+from engrams.ports import ModelUsageLedger, Store, name_account
+from engrams.read.request import visible_scopes
+from engrams.settings import ChatSettings, QuotaSettings, Settings, UpkeepSettings
+
+
+def build_stats(
+    store: Store, scope: Scope | None, settings: Settings, models: Mapping[str, str], now: datetime
+) -> dict[str, Any]:
+    """Count memories, vectors and scopes; add today's model use and the quota.
+
+    Memories by status, kind, layer and tier; vectors by model.
+    """
+    counts = store.counts(None if scope is None else visible_scopes(scope))
+    scopes = store.scopes(None if scope is None else scope.owner)
+    quota = {} if scope is None else measure_quota(store, scope.owner, settings.quota, now)
+    return {
+        **counts,
+        "embedder": models["embedder"],
+        "scopes": len(scopes),
+        "spent": load_spend(store, settings.chat, now),
+        "quota": quota,
+    }
+
+
+def measure_quota(
+    store: Store, owner: Scope, quota: QuotaSettings, now: datetime
+) -> dict[str, dict[str, int]]:
+    """Measure an owner's use of each limit; keys are the names of the settings."""
+    account = name_account(owner.key)
+    utc_now = now.astimezone(UTC)
+    stored = store.storage(owner)
+    calls, tokens = store.spend(f"{utc_now.date()} {account}", 0, 0)
+    minute_requests = 0
+    if quota.minute_requests:
+        minute_requests = store.count_requests("minute", utc_now, account, 0)
+    daily_requests = 0
+    if quota.daily_requests:
+        daily_requests = store.count_requests("day", utc_now, account, 0)
+    used = {
+        "records": stored.records,
+        "bytes": stored.bytes,
+        "minute_requests": minute_requests,
+        "daily_requests": daily_requests,
+        "daily_calls": calls,
+        "daily_tokens": tokens,
+    }
+    return {name: {"used": number, "limit": getattr(quota, name)} for name, number in used.items()}
+
+
+def load_spend(
+    ledger: ModelUsageLedger,
+    settings: ChatSettings | UpkeepSettings,
+    now: datetime,
+    account: str = "",
+) -> dict[str, int]:
+    """Return today's (UTC) model calls and tokens, with their limits (0: none)."""
+    # Adding nothing to an account of the ledger returns its sums.
+    calls, tokens = ledger.spend(f"{now.astimezone(UTC).date()}{account}", 0, 0)
+    return {
+        "calls": calls,
+        "tokens": tokens,
+        "daily_calls": settings.daily_calls,
+        "daily_tokens": settings.daily_tokens,
+    }

@@ -23,7 +23,7 @@ from engrams.ports import (
 )
 from engrams.settings import JobSettings
 from engrams.transfer.import_export import ImportCounts, Progress
-from engrams.upkeep.job_worker import JobWorkerPool
+from engrams.upkeep.job_worker import JobWorkerPool, WorkDiscovery
 
 LoadFunction: TypeAlias = Callable[[Path, Scope, ImportOptions, Progress], ImportCounts]
 IMPORT = "import"
@@ -81,7 +81,7 @@ class FileUploadStore:
             {IMPORT: self._run_import},
             clock,
             settings.model_copy(update={"workers": min(1, settings.workers)}),
-            timers={self._tidy: _TIDY_SECONDS},
+            WorkDiscovery(periodic={self._tidy: _TIDY_SECONDS}),
         )
 
     def resume(self) -> None:

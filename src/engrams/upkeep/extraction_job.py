@@ -400,7 +400,8 @@ class ExtractionJobHandler:
         section = self._settings.garden
         if not section.enabled or not records:
             return ()
-        from engrams.upkeep.garden.state import GardenStateStore, make_trigger_jobs
+        from engrams.upkeep.garden.schedule import make_trigger_jobs
+        from engrams.upkeep.garden.state import GardenStateStore
 
         owner = records[0].scope.owner
         size = GardenStateStore(self._store).get(owner).size if section.trigger_memories else 0

@@ -16,13 +16,8 @@ from engrams.errors import ConflictError, InputError
 from engrams.ports import GARDEN, GARDEN_STATE, WAKE, JobClaim, JobSpec
 from engrams.settings import GardenSettings
 from engrams.testing import ScriptedModel, ScriptedReply, SettableClock
-from engrams.upkeep.garden.state import (
-    GardenState,
-    compute_allowance,
-    compute_pause,
-    decode,
-    encode,
-)
+from engrams.upkeep.garden.schedule import compute_allowance, compute_pause
+from engrams.upkeep.garden.state import GardenState, decode_state, encode_state
 
 REPORT = {"report": {"summary": "Looked through it.", "next_minutes": 45}}
 
@@ -352,7 +347,9 @@ def test_the_log_of_use_is_kept_for_a_day(clock: SettableClock) -> None:
     state = state.with_usage(clock(), 20, 1)
     clock.forward(hours=2)
     state = state.with_usage(clock(), 30, 1)
-    assert [tokens for _, tokens, _ in state.usage] == [20, 30] and decode(encode(state)) == state
+    assert [tokens for _, tokens, _ in state.usage] == [20, 30] and decode_state(
+        encode_state(state)
+    ) == state
 
 
 @pytest.mark.covers("S3.66")

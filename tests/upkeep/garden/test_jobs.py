@@ -257,7 +257,10 @@ def test_conflicts_wait_for_somebody(engine: MemoryEngine, clock: SettableClock)
     link(engine, loud, quiet, EdgeType.CONTRADICTS, 1.0)
     report = engine.garden.run(ANN, ["conflicts"])
     assert (report.conflicts, report.modified) == (2, 0)
-    told = {(each.one.id, each.other.id): each.keep for each in engine.garden.conflicts(ANN)}
+    told = {
+        (conflict.earlier.id, conflict.later.id): conflict.keep
+        for conflict in engine.garden.conflicts(ANN)
+    }
     assert told == {(first, second): second, (loud, quiet): quiet}
     assert engine.garden.decide(loud, quiet, scope=ANN) is None
     dropped = engine.garden.decide(first, second, scope=ANN, keep=first)

@@ -230,7 +230,7 @@ def _print_steps(steps: Sequence[PlannedGardenStep]) -> None:
 def _print_conflicts(found: Sequence[StatementConflict]) -> None:
     rows = []
     for each in found:
-        for side in (each.one, each.other):
+        for side in (each.earlier, each.later):
             rows += [
                 [
                     side.id,

@@ -173,6 +173,6 @@ class GardenTools:
 def _to_conflict(conflict: StatementConflict) -> StatementConflictOutput:
     sides = [
         ConflictingStatementOutput(each.id, each.text, each.recorded_at.isoformat())
-        for each in (conflict.one, conflict.other)
+        for each in (conflict.earlier, conflict.later)
     ]
     return StatementConflictOutput(sides[0], sides[1], conflict.reason, conflict.keep)

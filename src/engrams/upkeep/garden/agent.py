@@ -1,4 +1,9 @@
-"""Garden agent: a chat model reviews memory and proposes steps."""
+"""Job ``agent``: a chat model looks through memory and proposes steps.
+
+The model sees numbered memories and answers with actions (``look``, ``merge``, ``put_away``,
+``link``, ``conflict``, ``wake``) and, in the end, a report. Its actions are held to the rules of the
+other jobs; what it proposes is committed by ``cycle``.
+"""
 
 from __future__ import annotations
 
@@ -10,23 +15,26 @@ from engrams import prompts
 from engrams.core import Edge, EdgeType, Record
 from engrams.frozen_data import dataclass
 from engrams.ports import ChatAnswer, ChatMessage, ChatModel, ChatRequest
-from engrams.upkeep.garden.merge_and_link import absorb, is_mergeable
-from engrams.upkeep.garden.rule_jobs import (
+from engrams.upkeep.garden.merge import absorb, is_mergeable
+from engrams.upkeep.garden.prune import archive_record, is_protected
+from engrams.upkeep.garden.steps import (
     GardenJobInput,
     PlannedGardenStep,
-    archive_record,
-    is_guarded,
     order_pair,
     preview_texts,
 )
 
-_SHOWN = 60
-_MORE = 20
-_MISSES = 2
+_FIRST_SHOWN = 60
+"""Memories in the prompt: the latest."""
+_LOOK_SHOWN = 20
+"""Memories that one ``look`` shows."""
+_MAX_MISSES = 2
 """Answers without a due report until a cycle is incomplete."""
-_ANSWER = 1024
-_WAKES = 5
-_REASON = 240
+_ANSWER_TOKENS = 1024
+_MAX_WAKES = 5
+_MAX_REASON = 240
+_MAX_SUMMARY = 1000
+_MAX_QUERY = 500
 
 _SCHEMA: dict[str, Any] = {
     "type": "object",
@@ -56,23 +64,24 @@ _SCHEMA: dict[str, Any] = {
 
 @dataclass(slots=True)
 class GardenVisitResult:
-    """Steps, decisions and cost of one review by the chat model.
-
-    ``reported``: it ended with a report. ``wakes``: (minutes, reason) of visits it asks for.
-    """
+    """Steps, report and cost of one visit, filled in as the model answers."""
 
     reported: bool = False
+    """It ended with a report."""
     summary: str = ""
     next_minutes: float | None = None
+    """Pause until the next cycle that the report asks for."""
     tokens: int = 0
     calls: int = 0
     wakes: list[tuple[float, str]] = field(default_factory=list)
+    """(minutes from now, reason) of visits that the model asks for."""
     steps: list[PlannedGardenStep] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    """Refused actions, and why the visit ended early."""
 
 
 class GardenAgent:
-    """Chat model with tools that reviews memory and proposes steps."""
+    """Chat model with tools that looks through memory and proposes steps."""
 
     def __init__(
         self,
@@ -83,70 +92,77 @@ class GardenAgent:
     ) -> None:
         """Set up a visit.
 
-        ``search``: ids of memories about a query. ``queue``: reasons of waiting entries, shown to
-        the model.
+        ``search``: returns the ids of memories about a query. ``queue``: reasons of scheduled
+        cycles, shown to the model.
         """
         self._chat = chat
         self._garden = garden
         self._search = search
         self._queue = queue
-        self._known = {record.id: record for record in garden.records}
+        self._records = {record.id: record for record in garden.records}
+        # In the order in which the model saw them: a memory's number is its place here, from 1.
         self._shown: list[Record] = []
 
     def visit(
         self,
-        made: GardenVisitResult,
+        result: GardenVisitResult,
         tokens: int,
-        spent: Callable[[ChatAnswer], None],
-        alive: Callable[[], None],
+        record_usage: Callable[[ChatAnswer], None],
+        renew_lease: Callable[[], None],
     ) -> None:
         """Ask the model until it reports, or tokens or answers run out.
 
-        Results go into ``made`` as they come. ``spent`` is called with every answer, ``alive``
-        before each request. ModelError: the model failed.
+        ``record_usage`` is called with every answer, ``renew_lease`` before each request.
+        ModelError: the model failed; ``result`` holds what it did before.
         """
         section = self._garden.settings
-        latest = sorted(self._known.values(), key=lambda record: record.story_key, reverse=True)
-        prompt = prompts.load("garden").render(
-            steps=str(section.model_steps),
-            today=f"{self._garden.now:%Y-%m-%d %H:%M} UTC",
-            tokens=str(tokens),
-            queue="; ".join(prompts.quote(why) for why in self._queue) or "nothing",
-            memories=self._format_list(latest[:_SHOWN]),
-        )
-        messages = [ChatMessage("user", prompt)]
+        messages = [ChatMessage("user", self._build_prompt(tokens))]
         misses = 0
-        while made.calls < section.model_steps + _MISSES:
-            if made.tokens + _ANSWER > tokens:
-                made.notes.append("the cycle's tokens are used up")
+        while result.calls < section.model_steps + _MAX_MISSES:
+            if result.tokens + _ANSWER_TOKENS > tokens:
+                result.notes.append("the cycle's tokens are used up")
                 break
-            alive()
+            renew_lease()
             answer = self._chat.ask(
-                ChatRequest(tuple(messages), "garden", _SCHEMA, max_tokens=_ANSWER)
+                ChatRequest(tuple(messages), "garden", _SCHEMA, max_tokens=_ANSWER_TOKENS)
             )
-            made.tokens = made.tokens + answer.tokens
-            made.calls = made.calls + answer.calls
-            spent(answer)
+            result.tokens += answer.tokens
+            result.calls += answer.calls
+            record_usage(answer)
             replies = [
-                self._run_action(action, made) for action in answer.data.get("actions") or ()
+                self._run_action(action, result) for action in answer.data.get("actions") or ()
             ]
-            if report := answer.data.get("report"):
-                made.reported = True
-                made.summary = " ".join(str(report["summary"]).split())[:1000]
-                made.next_minutes = report.get("next_minutes")
+            report = answer.data.get("report")
+            if report:
+                result.reported = True
+                result.summary = " ".join(str(report["summary"]).split())[:_MAX_SUMMARY]
+                result.next_minutes = report.get("next_minutes")
                 break
-            late = made.calls >= section.model_steps or not replies
-            misses += late
-            if misses >= _MISSES:
-                made.notes.append("the model gave no report")
+            is_report_due = result.calls >= section.model_steps or not replies
+            misses += is_report_due
+            if misses >= _MAX_MISSES:
+                result.notes.append("the model gave no report")
                 break
-            replies.append("Give the report now." if late else "Go on, or give the report.")
+            replies.append(
+                "Give the report now." if is_report_due else "Go on, or give the report."
+            )
             messages += [
                 ChatMessage("assistant", answer.text),
                 ChatMessage("user", "\n".join(replies)),
             ]
 
+    def _build_prompt(self, tokens: int) -> str:
+        latest = sorted(self._records.values(), key=lambda record: record.telling_key, reverse=True)
+        return prompts.load("garden").render(
+            steps=str(self._garden.settings.model_steps),
+            today=f"{self._garden.now:%Y-%m-%d %H:%M} UTC",
+            tokens=str(tokens),
+            queue="; ".join(prompts.quote(reason) for reason in self._queue) or "nothing",
+            memories=self._format_list(latest[:_FIRST_SHOWN]),
+        )
+
     def _format_list(self, records: Sequence[Record]) -> str:
+        """Format memories with their numbers; unseen ones get the next numbers."""
         lines = []
         for record in records:
             if record not in self._shown:
@@ -158,30 +174,28 @@ class GardenAgent:
             )
         return "\n".join(lines) or "none"
 
-    def _run_action(self, action: dict[str, Any], made: GardenVisitResult) -> str:
-        reason = " ".join(str(action.get("reason") or "").split())[:_REASON]
+    def _run_action(self, action: dict[str, Any], result: GardenVisitResult) -> str:
+        """Do one action of the model; returns the reply to it."""
+        reason = " ".join(str(action.get("reason") or "").split())[:_MAX_REASON]
         match action["do"]:
             case "look":
-                ids = [
-                    name
-                    for name in self._search(str(action.get("query", ""))[:500])
-                    if name in self._known
-                ]
-                return self._format_list([self._known[name] for name in ids[:_MORE]])
+                hits = self._search(str(action.get("query", ""))[:_MAX_QUERY])
+                records = [self._records[id] for id in hits if id in self._records]
+                return self._format_list(records[:_LOOK_SHOWN])
             case "wake":
-                if len(made.wakes) < _WAKES and action.get("minutes"):
-                    made.wakes.append((float(action["minutes"]), reason or "to look again"))
+                if len(result.wakes) < _MAX_WAKES and action.get("minutes"):
+                    result.wakes.append((float(action["minutes"]), reason or "to look again"))
                 return "Noted."
-            case "merge" | "put_away" | "link" | "conflict":
+            case "merge" | "put_away" | "link" | "conflict" as verb:
                 records = self._pick_records(action.get("ids") or ())
-                why_not = self._find_refusal(action["do"], records)
-                if why_not:
-                    made.notes.append(f"{action['do']}: {why_not}")
-                    return f"Not done: {why_not}."
-                made.steps += self._make_steps(action["do"], records, reason or "tidied up")
+                refusal = self._find_refusal(verb, records)
+                if refusal:
+                    result.notes.append(f"{verb}: {refusal}")
+                    return f"Not done: {refusal}."
+                result.steps += self._make_steps(verb, records, reason or "tidied up")
                 return "Done."
-            case other:
-                return f"There is no action {prompts.quote(str(other)[:40])}."
+            case unknown:
+                return f"There is no action {prompts.quote(str(unknown)[:40])}."
 
     def _pick_records(self, numbers: Sequence[int]) -> list[Record]:
         return [
@@ -190,41 +204,41 @@ class GardenAgent:
             if 1 <= number <= len(self._shown)
         ]
 
-    def _find_refusal(self, do: str, records: Sequence[Record]) -> str:
-        """Return why an action is refused; empty: allowed, as rules would."""
-        if not records or (do != "put_away" and len(records) < 2):
+    def _find_refusal(self, verb: str, records: Sequence[Record]) -> str:
+        """Return why an action is refused, by the rules of the other jobs; empty: allowed."""
+        if not records or (verb != "put_away" and len(records) < 2):
             return "no such memories"
-        if any(record.id in self._garden.taken for record in records):
+        if any(record.id in self._garden.planned_ids for record in records):
             return "it was changed already in this visit"
-        if do == "put_away" and any(
-            is_guarded(record) or record.strength > 1 for record in records
+        if verb == "put_away" and any(
+            is_protected(record) or record.strength > 1 for record in records
         ):
             return "what a person said, corrected or repeated stays"
-        if do == "merge" and not all(is_mergeable(records[0], record) for record in records[1:]):
+        if verb == "merge" and not all(is_mergeable(records[0], record) for record in records[1:]):
             return "they do not say the same"
         return ""
 
     def _make_steps(
-        self, do: str, records: Sequence[Record], reason: str
+        self, verb: str, records: Sequence[Record], reason: str
     ) -> list[PlannedGardenStep]:
-        owner = self._garden.owner
-        section = self._garden.settings
-        match do:
-            case "merge":
-                return [absorb(self._garden, records[0], records[1:], "agent", reason)]
-            case "put_away":
-                return [archive_record(self._garden, record, reason, "agent") for record in records]
-            case _:
-                type = EdgeType.RELATES_TO if do == "link" else EdgeType.CONTRADICTS
-                ends = [order_pair(records[0].id, record.id) for record in records[1:]]
-                edges = tuple(Edge(owner, *both, type, section.link_weight) for both in ends)
-                return [
-                    PlannedGardenStep(
-                        job="agent",
-                        verb="link",
-                        ids=tuple(record.id for record in records),
-                        texts=preview_texts(records),
-                        reason=reason,
-                        edges=edges,
-                    )
-                ]
+        if verb == "merge":
+            return [absorb(self._garden, records[0], records[1:], "agent", reason)]
+        if verb == "put_away":
+            return [archive_record(self._garden, record, reason, "agent") for record in records]
+        return [self._make_link_step(verb, records, reason)]
+
+    def _make_link_step(
+        self, verb: str, records: Sequence[Record], reason: str
+    ) -> PlannedGardenStep:
+        """Link the first memory with each of the others."""
+        edge_type = EdgeType.RELATES_TO if verb == "link" else EdgeType.CONTRADICTS
+        weight = self._garden.settings.link_weight
+        pairs = [order_pair(records[0].id, record.id) for record in records[1:]]
+        return PlannedGardenStep(
+            job="agent",
+            verb="link",
+            ids=tuple(record.id for record in records),
+            texts=preview_texts(records),
+            reason=reason,
+            edges=tuple(Edge(self._garden.owner, *pair, edge_type, weight) for pair in pairs),
+        )

@@ -1,4 +1,8 @@
-"""Garden state and queue of an owner, changed by compare and swap."""
+"""What is kept about an owner's garden: progress, reports, usage and the undo log.
+
+It is one row of the store's owner states, changed by compare and swap, so that any number of
+processes may change it.
+"""
 
 from __future__ import annotations
 
@@ -7,101 +11,108 @@ from dataclasses import asdict, field, fields, replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
-from engrams.core import Scope, Status
+from engrams.core import Scope
 from engrams.core.clock import parse_time
 from engrams.errors import ConflictError
 from engrams.frozen_data import dataclass
-from engrams.ports import (
-    GARDEN_STATE,
-    WAKE,
-    Job,
-    JobQueue,
-    JobSpec,
-    OwnerStateRow,
-    OwnerStateStore,
-    RecordStore,
-)
-from engrams.read.request import visible_scopes
-from engrams.settings import GardenSettings
+from engrams.ports import GARDEN_STATE, OwnerStateRow, OwnerStateStore
 
-_TRIES = 50
-_KEPT = 10
-"""Reports and undoable cycles kept."""
+_MAX_ATTEMPTS = 50
+"""Attempts to save a state that others change meanwhile."""
+_MAX_CYCLES = 10
+"""Reports and undoable cycles that are kept."""
 _DAY = timedelta(days=1)
 
-Ending = Literal["complete", "incomplete", "interrupted", "paused"]
-
-
-_GROWN = 1.05
-"""Growth since the last cycle from which size triggers another one."""
-
-
-_DOUBLED = 6
-"""Failures after which the pause grows no further: 64 times."""
+CycleState = Literal["complete", "incomplete", "interrupted", "paused"]
 
 
 @dataclass(frozen=True, slots=True)
 class GardenCycleReport:
-    """Report of an upkeep cycle: times, state, counts, summary.
-
-    ``modified``: memories that changed; ``compactions``: how many were merged into others.
-    ``next_minutes``: the pause that the model asked for (None: it was not asked). ``jobs``: steps
-    of each job. ``state`` incomplete: the model gave no report.
-    """
+    """Report of a cycle: times, counts and summary. Its fields are on the wire."""
 
     id: str
     why: str
+    """Why it began."""
     at: str
+    """Time of its beginning, ISO."""
     ended: str = ""
-    state: Ending = "complete"
+    """Time of its end, ISO; empty while it runs."""
+    state: CycleState = "complete"
+    """``incomplete``: the model gave no report."""
     summary: str = ""
+    """By the model."""
     modified: int = 0
+    """Memories that changed."""
     compactions: int = 0
+    """Memories that were merged into others."""
     conflicts: int = 0
+    """Conflicts that were found."""
     next_minutes: float | None = None
+    """The pause until the next cycle that the model asked for; None: it was not asked."""
     tokens: int = 0
     calls: int = 0
     jobs: Mapping[str, int] = field(default_factory=dict)
+    """Number of steps by job."""
     notes: tuple[str, ...] = ()
+    """What was left out or went wrong."""
 
 
 @dataclass(frozen=True, slots=True)
 class GardenCycleProgress:
-    """Progress of a running cycle.
-
-    ``done``: finished jobs, whatever their result; none is repeated. ``job``: id of the queued job
-    whose next attempt continues it.
-    """
+    """Progress of a running cycle."""
 
     report: GardenCycleReport
     done: tuple[str, ...] = ()
+    """Finished jobs, whatever their result; none is repeated."""
     job: str = ""
+    """Id of the queued job whose next attempt continues the cycle."""
+
+    def with_report(self, **changed_fields: Any) -> GardenCycleProgress:
+        """Return the progress with other fields of its report."""
+        return replace(self, report=replace(self.report, **changed_fields))
+
+    def with_notes(self, *notes: str) -> GardenCycleProgress:
+        """Return the progress with more notes, each once."""
+        return self.with_report(notes=tuple(dict.fromkeys((*self.report.notes, *notes))))
+
+    def with_done(self, job: str) -> GardenCycleProgress:
+        return replace(self, done=(*self.done, job))
+
+    def with_count(self, job: str, count: int) -> GardenCycleProgress:
+        """Return the progress with the number of a job's steps."""
+        return self.with_report(jobs={**self.report.jobs, job: count})
 
 
 @dataclass(frozen=True, slots=True)
 class GardenState:
-    """Saved state of an owner's upkeep: progress, reports, usage, undo log.
-
-    ``undo``: undo log by cycle. ``usage``: (time, tokens, calls) of the last day. ``failures``:
-    failed cycles in a row. ``size``: active memories after the last cycle. ``settled``: pairs of
-    ids with a decision.
-    """
+    """Saved state of an owner's garden. The names of its fields are stored."""
 
     paused: bool = False
+    """No cycle begins by itself."""
     going: GardenCycleProgress | None = None
+    """The cycle that runs, or was interrupted."""
     reports: tuple[GardenCycleReport, ...] = ()
+    """The last ten, oldest first."""
     undo: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Undo log by cycle, as ``undo.make_undo_log`` makes it."""
     usage: tuple[tuple[str, int, int], ...] = ()
+    """(time, tokens, calls) of the last day."""
     failures: int = 0
+    """Failed cycles in a row."""
     size: int = 0
+    """Active memories after the last cycle."""
     settled: tuple[tuple[str, str], ...] = ()
+    """Pairs of ids whose conflict a person decided."""
 
-    def with_report(self, report: GardenCycleReport, size: int) -> GardenState:
-        """Return the state after a cycle; pauses leave ``failures`` unchanged."""
-        failures = {"complete": 0, "paused": self.failures}.get(report.state, self.failures + 1)
-        return replace(
-            self, going=None, reports=(*self.reports, report)[-_KEPT:], failures=failures, size=size
-        )
+    def with_ended_cycle(self, report: GardenCycleReport, size: int) -> GardenState:
+        """Return the state after a cycle; a paused one is neither a success nor a failure."""
+        failures = self.failures + 1
+        if report.state == "complete":
+            failures = 0
+        elif report.state == "paused":
+            failures = self.failures
+        reports = (*self.reports, report)[-_MAX_CYCLES:]
+        return replace(self, going=None, reports=reports, failures=failures, size=size)
 
     def with_usage(self, at: datetime, tokens: int, calls: int) -> GardenState:
         """Return the state after model use; entries older than a day go."""
@@ -109,12 +120,12 @@ class GardenState:
         return replace(self, usage=(*recent, (at.isoformat(), tokens, calls)))
 
     def with_undo(self, cycle: str, records: list[Any], links: list[Any]) -> GardenState:
+        """Return the state with more of a cycle's undo log; only the last ten cycles stay."""
         entry = self.undo.get(cycle, {"records": [], "links": []})
         entry = {"records": [*entry["records"], *records], "links": [*entry["links"], *links]}
-        kept = {
-            name: self.undo[name] for name in sorted(self.undo)[-_KEPT + 1 :] if name != cycle
-        }  # ids sort by time
-        return replace(self, undo={**kept, cycle: entry})
+        latest = sorted(self.undo)[-_MAX_CYCLES + 1 :]  # ids sort by time
+        remaining = {id: self.undo[id] for id in latest if id != cycle}
+        return replace(self, undo={**remaining, cycle: entry})
 
 
 class GardenStateStore:
@@ -128,152 +139,52 @@ class GardenStateStore:
         return self._store.load_state(owner, GARDEN_STATE)
 
     def get(self, owner: Scope) -> GardenState:
-        return decode(self.load_row(owner).data)
+        return decode_state(self.load_row(owner).data)
 
     def change(self, owner: Scope, change: Callable[[GardenState], GardenState]) -> GardenState:
-        for left in reversed(range(_TRIES)):
+        """Apply a change to the saved state, again where others changed it meanwhile."""
+        for attempts_left in reversed(range(_MAX_ATTEMPTS)):
             row = self.load_row(owner)
-            fresh = change(decode(row.data))
+            changed = change(decode_state(row.data))
             try:
-                self._store.save_state(replace(row, data=encode(fresh)), expect=row.token)
+                self._store.save_state(replace(row, data=encode_state(changed)), expect=row.token)
             except ConflictError:
-                if not left:
+                if not attempts_left:
                     raise
             else:
-                return fresh
+                return changed
         raise AssertionError("unreachable")
 
 
-def encode(state: GardenState) -> dict[str, Any]:
+def encode_state(state: GardenState) -> dict[str, Any]:
     return asdict(state)
 
 
-def decode(data: Mapping[str, Any]) -> GardenState:
-    going = data.get("going")
+def decode_state(data: Mapping[str, Any]) -> GardenState:
+    progress = data.get("going")
+    going = None
+    if progress:
+        going = GardenCycleProgress(
+            _decode_report(progress["report"]), tuple(progress["done"]), progress["job"]
+        )
     return GardenState(
         paused=bool(data.get("paused")),
-        going=GardenCycleProgress(
-            _decode_report(going["report"]), tuple(going["done"]), going["job"]
-        )
-        if going
-        else None,
-        reports=tuple(_decode_report(each) for each in data.get("reports", ())),
+        going=going,
+        reports=tuple(_decode_report(report) for report in data.get("reports", ())),
         undo=data.get("undo", {}),
         usage=tuple((at, tokens, calls) for at, tokens, calls in data.get("usage", ())),
         failures=int(data.get("failures", 0)),
         size=int(data.get("size", 0)),
-        settled=tuple((one, other) for one, other in data.get("settled", ())),
+        settled=tuple((first_id, second_id) for first_id, second_id in data.get("settled", ())),
     )
 
 
 def _decode_report(data: Mapping[str, Any]) -> GardenCycleReport:
-    known = {each.name for each in fields(GardenCycleReport)}
+    """Decode a report; fields of a later version are ignored."""
+    field_names = {report_field.name for report_field in fields(GardenCycleReport)}
     values: dict[str, Any] = {
         name: tuple(value) if name == "notes" else value
         for name, value in data.items()
-        if name in known
+        if name in field_names
     }
     return GardenCycleReport(**values)
-
-
-@dataclass(frozen=True, slots=True)
-class ScheduledGardenCycle:
-    """Scheduled cycle. A higher ``priority`` goes first."""
-
-    id: str
-    at: datetime
-    priority: int
-    why: str
-    name: str
-
-
-def list_entries(jobs: JobQueue, owner: Scope) -> tuple[ScheduledGardenCycle, ...]:
-    """List an owner's scheduled cycles by priority, then time."""
-    found = [_to_entry(job) for job in jobs.waiting(WAKE, f"{owner.key}|")]
-    return tuple(sorted(found, key=lambda entry: (-entry.priority, entry.at, entry.id)))
-
-
-def make_wake_job(
-    owner: Scope, name: str, at: datetime, why: str, priority: int = 0, *, debounce: bool = False
-) -> JobSpec:
-    """Make the job of a scheduled cycle."""
-    return JobSpec(
-        kind=WAKE,
-        key=f"{owner.key}|{name}",
-        payload={"scope": owner.key, "why": why[:240]},
-        due=at,
-        priority=priority,
-        debounce=debounce,
-    )
-
-
-def make_trigger_jobs(
-    owner: Scope, now: datetime, section: GardenSettings, records: RecordStore, size: int
-) -> tuple[JobSpec, ...]:
-    """Make the jobs of cycles that are due after learning.
-
-    ``size``: active memories after the last cycle.
-    """
-    found = []
-    if section.trigger_hours:
-        found.append(
-            make_wake_job(
-                owner,
-                "clock",
-                now + timedelta(hours=section.trigger_hours),
-                f"{section.trigger_hours:g} hours after something was learned",
-            )
-        )
-    if section.idle_minutes:
-        found.append(
-            make_wake_job(
-                owner,
-                "idle",
-                now + timedelta(minutes=section.idle_minutes),
-                "nobody spoke",
-                debounce=True,
-            )
-        )
-    if section.trigger_memories:
-        active = records.counts(visible_scopes(owner)).get("status", {}).get(Status.ACTIVE, 0)
-        if active > max(section.trigger_memories, size * _GROWN):
-            found.append(
-                make_wake_job(
-                    owner, "size", now, f"more than {section.trigger_memories:,} memories"
-                )
-            )
-    return tuple(found)
-
-
-def _to_entry(job: Job) -> ScheduledGardenCycle:
-    return ScheduledGardenCycle(
-        id=job.id,
-        at=job.due,
-        priority=job.priority,
-        why=str(job.payload.get("why", "")),
-        name=job.key.rpartition("|")[2],
-    )
-
-
-def compute_pause(
-    asked: float | None, left: int | None, failures: int, section: GardenSettings
-) -> float:
-    """Return the minutes until the next cycle.
-
-    ``asked``: the model's wish (None: it named nothing). ``left``: tokens left today (None:
-    unknown). ``failures``: failed cycles in a row. Always within ``least_minutes`` and
-    ``most_minutes``; the longest where nothing is known about limits or nothing is left; twice as
-    long with each failure, 64 times at most.
-    """
-    if left is None or left <= 0:
-        return section.max_pause_minutes
-    wish = section.pause_minutes if asked is None else asked
-    shortest = max(min(wish, section.max_pause_minutes), section.min_pause_minutes)
-    return min(shortest * 2.0 ** min(max(failures, 0), _DOUBLED), section.max_pause_minutes)
-
-
-def compute_allowance(left: int | None, section: GardenSettings) -> int:
-    """Return a cycle's token budget, capped by a share of today's."""
-    if left is None:
-        return section.model_tokens
-    return max(min(section.model_tokens, int(left * section.budget_share)), 0)

@@ -1,0 +1,69 @@
+"""Job ``prune``: archives statements that are hardly believed and were never repeated."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from engrams.core import Kind, Record, Status
+from engrams.read.confidence_decay import decayed_confidence
+from engrams.settings import GardenSettings
+from engrams.upkeep.garden.steps import (
+    GardenJobInput,
+    PlannedGardenStep,
+    make_change,
+    preview_texts,
+)
+
+
+def prune_weak(garden: GardenJobInput) -> list[PlannedGardenStep]:
+    """Archive statements below ``garden.prune_confidence`` that were said once.
+
+    They are at least ``garden.prune_hours`` old. Corrections and what a person wrote come last, so
+    that they stay where more is weak than a cycle may change.
+    """
+    section = garden.settings
+    cutoff = garden.now - timedelta(hours=section.prune_hours)
+    weak: list[tuple[float, Record]] = []
+    for _, record in garden.iter_unplanned():
+        if record.strength > 1 or record.recorded_at > cutoff:
+            continue
+        confidence = compute_confidence(record, section, garden.now)
+        if confidence < section.prune_confidence:
+            weak.append((confidence, record))
+    weak.sort(key=lambda pair: (is_protected(pair[1]), pair[0], pair[1].telling_key))
+    return [
+        archive_record(garden, record, "hardly believed, and never said again")
+        for _, record in weak[: section.max_changes]
+    ]
+
+
+def compute_confidence(record: Record, section: GardenSettings, now: datetime) -> float:
+    """Return the confidence now, 0 to 1.
+
+    With ``garden.decay`` it falls with age and rises with use, by the formula of
+    ``read.confidence_decay.decayed_confidence``.
+    """
+    return decayed_confidence(record, now) if section.decay else record.confidence
+
+
+def is_protected(record: Record) -> bool:
+    """Test for a correction, or a text that a person wrote themselves."""
+    return record.kind is Kind.CORRECTION or (
+        record.provenance.channel == "user" and not record.provenance.extractor
+    )
+
+
+def archive_record(
+    garden: GardenJobInput, record: Record, reason: str, job: str = "prune"
+) -> PlannedGardenStep:
+    """Build the step that archives one memory; it can be undone."""
+    garden.planned_ids.add(record.id)
+    fields = {"status": Status.ARCHIVED, "retired_at": garden.now}
+    return PlannedGardenStep(
+        job=job,
+        verb="archive",
+        ids=(record.id,),
+        texts=preview_texts((record,)),
+        reason=reason,
+        changes=(make_change(record, fields, "archive"),),
+    )

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from engrams.transfer.import_runs import ImportRun
     from engrams.transfer.uploads import FileUpload, FileUploadStore
     from engrams.transfer.webhook_registry import Webhook, WebhookEvent, WebhookRegistry
-    from engrams.upkeep.fact_review import FactReviewer
+    from engrams.upkeep.fact_review.reviewer import FactReviewer
     from engrams.upkeep.garden.conflicts import StatementConflict
     from engrams.upkeep.garden.state import GardenCycleReport
     from engrams.upkeep.garden.steps import PlannedGardenStep

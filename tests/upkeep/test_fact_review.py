@@ -16,7 +16,7 @@ from engrams.errors import ConflictError, ModelError
 from engrams.ports import REVIEW, NewRecord, WriteBatch
 from engrams.settings import ReviewSettings
 from engrams.testing import ScriptedModel, SettableClock, temp_engine
-from engrams.upkeep.fact_review import FactReviewPlan
+from engrams.upkeep.fact_review.review_plan import FactReviewPlan
 
 ANN = Scope(("user", "ann"))
 BOB = Scope(("user", "bob"))

@@ -72,7 +72,7 @@ if TYPE_CHECKING:
     from engrams.upkeep.calibration import ThresholdCalibrator
     from engrams.upkeep.change_detection_job import ChangeDetectionJobHandler
     from engrams.upkeep.extraction_job import ExtractionJobHandler
-    from engrams.upkeep.fact_review import FactReviewer
+    from engrams.upkeep.fact_review.reviewer import FactReviewer
     from engrams.upkeep.garden.garden import MemoryGarden
     from engrams.upkeep.memory_purge import MemoryPurger
     from engrams.upkeep.tiers.memory_tiers import MemoryTiers
@@ -468,7 +468,7 @@ class EngineComponents:
 
     @cached_property
     def review(self) -> FactReviewer:
-        from engrams.upkeep.fact_review import FactReviewer
+        from engrams.upkeep.fact_review.reviewer import FactReviewer
 
         return FactReviewer(
             self.deps.store,
@@ -548,7 +548,7 @@ class EngineComponents:
             POLICY: lambda job: self.finaliser.review(job),  # noqa: PLW0108 - created by its first job
             ROLL: lambda job: self.summaries.roll(job),  # noqa: PLW0108 - created by its first job
             WEBHOOK: lambda job: self.webhooks.run(job),  # noqa: PLW0108 - created by its first job
-            REVIEW: lambda job: self.review.run(job),  # noqa: PLW0108 - created by its first job
+            REVIEW: lambda job: self.review.run_job(job),  # noqa: PLW0108 - created by its first job
             **dict.fromkeys((GARDEN, WAKE), lambda job: self.garden.run_job(job)),  # noqa: PLW0108 - as these
             **dict.fromkeys((JUDGE, CONDENSE, ENFORCE, SWEEP), lambda job: self.tiers.run(job)),  # noqa: PLW0108 - as these
         }

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from engrams.transfer.import_export import ImportCounts
     from engrams.transfer.import_runs import ImportRunRegistry
     from engrams.upkeep.calibration import ThresholdCalibrator
-    from engrams.upkeep.fact_review import FactReviewer
+    from engrams.upkeep.fact_review.reviewer import FactReviewer
     from engrams.upkeep.garden.garden import MemoryGarden
     from engrams.upkeep.tiers.memory_tiers import MemoryTiers
     from engrams.upkeep.topics import MemoryTopics

@@ -7,7 +7,7 @@ twice.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, timedelta
 from typing import TypeAlias
@@ -30,6 +30,7 @@ from engrams.ports import (
     Store,
     WriteBatch,
 )
+from engrams.read.paging import iter_records
 from engrams.settings import JOBS, Settings
 from engrams.upkeep.garden.agent import GardenAgent, GardenVisitResult
 from engrams.upkeep.garden.conflicts import StatementConflict, find_conflicts, settle_conflicts
@@ -158,7 +159,7 @@ class GardenCycleRunner:
         """Load an owner's statements (vectors where ``jobs`` compare), with notes."""
         deps = self.deps
         notes = []
-        statements = tuple(self._iter_statements(owner))
+        statements = self._load_statements(owner)
         if len(statements) > _MAX_STATEMENTS:
             notes.append(f"{len(statements) - _MAX_STATEMENTS} older memories were not looked at")
         records = statements[-_MAX_STATEMENTS:]
@@ -187,7 +188,7 @@ class GardenCycleRunner:
         wanted = jobs or self._section.jobs
         return tuple(job for job in JOBS if job in wanted)
 
-    def _iter_statements(self, owner: Scope) -> Iterator[Record]:
+    def _load_statements(self, owner: Scope) -> tuple[Record, ...]:
         query = RecordQuery(
             ScopeReach(owner, (owner,), tree=True),
             STATEMENTS,
@@ -195,12 +196,7 @@ class GardenCycleRunner:
             order="oldest",
             limit=_PAGE,
         )
-        while True:
-            page = self.deps.store.find(query)
-            yield from page.records
-            if not page.next:
-                return
-            query = replace(query, after=page.next)
+        return tuple(iter_records(self.deps.store, query))
 
     # ----------------------------------------------------------------------------------------------
     # running

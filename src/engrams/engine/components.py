@@ -544,7 +544,7 @@ class EngineComponents:
             BEGIN: lambda job: begin_planned(job, self.deps.store, self.deps.clock),
             CHANGES: lambda job: self.changes.run(job),  # noqa: PLW0108 - created by its first job
             FINALISE: lambda job: self.finaliser.run(job),  # noqa: PLW0108 - created by its first job
-            TOPICS: lambda job: self.topics.run(job),  # noqa: PLW0108 - created by its first job
+            TOPICS: lambda job: self.topics.run_job(job),  # noqa: PLW0108 - created by its first job
             POLICY: lambda job: self.finaliser.review(job),  # noqa: PLW0108 - created by its first job
             ROLL: lambda job: self.summaries.roll(job),  # noqa: PLW0108 - created by its first job
             WEBHOOK: lambda job: self.webhooks.run(job),  # noqa: PLW0108 - created by its first job

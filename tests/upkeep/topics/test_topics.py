@@ -20,7 +20,7 @@ from engrams.ports import RecordChange as Edit
 from engrams.read.request import visible_scopes
 from engrams.testing import HashEmbedder, ScriptedModel, SettableClock, temp_engine
 from engrams.upkeep.topics import MemoryTopics, TopicChangeCounts, TopicGroup
-from engrams.upkeep.topics.topic_labels import infer_tag
+from engrams.upkeep.topics.topic_tags import infer_tag
 
 ANN = ("user", "ann")
 OWNER = Scope(ANN)

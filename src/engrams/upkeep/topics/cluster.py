@@ -1,4 +1,8 @@
-"""Greedy clustering of vectors around mean centres, not normalised."""
+"""Greedy clustering of vectors around their means. Pure.
+
+A centre is the running mean of its members and is not normalised; cosines are taken with its unit
+vector. A row joins the nearest centre whose cosine is at least the floor, else it begins a group.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,11 @@ import numpy as np
 if TYPE_CHECKING:
     from engrams.ports.candidate_search import Floats
 
-EDGE = 1e-6
-"""Cosines are float32: a floor includes what is equal to it."""
+TOLERANCE = 1e-6
+"""Rounding of float32 cosines: a floor includes what is equal to it."""
+
+_FIRST_CAPACITY = 16
+"""Rows reserved at first; doubled when they are full."""
 
 
 def normalise_rows(rows: Floats) -> Floats:
@@ -32,32 +39,32 @@ class TopicCentres:
     """Growing array of topic centres, with running means."""
 
     def __init__(self, dimension: int) -> None:
-        self._means = np.zeros((16, dimension), np.float32)
-        self._units = np.zeros((16, dimension), np.float32)
+        self._means = np.zeros((_FIRST_CAPACITY, dimension), np.float32)
+        self._units = np.zeros((_FIRST_CAPACITY, dimension), np.float32)
         self.members: list[int] = []
+        """Number of members by index."""
 
     def __len__(self) -> int:
         return len(self.members)
 
-    def centre(self, place: int) -> Floats:
-        return np.asarray(self._means[place], np.float32)
+    def centre(self, index: int) -> Floats:
+        return np.asarray(self._means[index], np.float32)
 
     def add(self, centre: Floats, members: int) -> int:
         """Add a topic; returns its index."""
-        place = len(self.members)
-        if place == len(self._means):
-            self._means, self._units = (
-                np.concatenate([rows, np.zeros_like(rows)]) for rows in (self._means, self._units)
-            )
+        index = len(self.members)
+        if index == len(self._means):
+            self._means = np.concatenate([self._means, np.zeros_like(self._means)])
+            self._units = np.concatenate([self._units, np.zeros_like(self._units)])
         self.members.append(members)
-        self.put(place, centre, members)
-        return place
+        self.put(index, centre, members)
+        return index
 
-    def put(self, place: int, centre: Floats, members: int) -> None:
+    def put(self, index: int, centre: Floats, members: int) -> None:
         """Replace a centre; a topic without members attracts nothing."""
-        self.members[place] = members
-        self._means[place] = centre
-        self._units[place] = normalise_rows(centre) if members else 0.0
+        self.members[index] = members
+        self._means[index] = centre
+        self._units[index] = normalise_rows(centre) if members else 0.0
 
     def nearest(self, row: Floats, floor: float) -> int:
         """Return the index of the nearest centre from ``floor`` on, else -1."""
@@ -65,52 +72,47 @@ class TopicCentres:
             return -1
         cosines = np.vecdot(self._units[: len(self.members)], row)
         best = int(np.argmax(cosines))
-        return best if self.members[best] and cosines[best] >= floor - EDGE else -1
+        return best if self.members[best] and cosines[best] >= floor - TOLERANCE else -1
 
-    def join(self, place: int, row: Floats) -> None:
-        self.put(
-            place,
-            update_mean(self._means[place], self.members[place], row),
-            self.members[place] + 1,
-        )
+    def join(self, index: int, row: Floats) -> None:
+        """Add a row to a topic."""
+        members = self.members[index]
+        self.put(index, update_mean(self._means[index], members, row), members + 1)
 
 
 def group_rows(rows: Floats, floor: float) -> list[list[int]]:
     """Group row indices greedily: nearest group at ``floor`` or above, else new."""
     centres = TopicCentres(rows.shape[1])
     groups: list[list[int]] = []
-    for place, row in enumerate(rows):
-        found = centres.nearest(row, floor)
-        if found < 0:
+    for index, row in enumerate(rows):
+        nearest = centres.nearest(row, floor)
+        if nearest < 0:
             centres.add(row, 1)
-            groups.append([place])
+            groups.append([index])
         else:
-            centres.join(found, row)
-            groups[found].append(place)
+            centres.join(nearest, row)
+            groups[nearest].append(index)
     return groups
 
 
 def link_groups(centres: Floats, floor: float) -> list[list[int]]:
-    """Group indices of centres linked by a cosine of at least ``floor``.
+    """Group indices of centres linked by a cosine of at least ``floor``, over any number of links.
 
     Single ones are left out.
     """
     units = normalise_rows(centres)
-    left = set(range(len(units)))
-    found = []
-    while left:
+    unvisited = set(range(len(units)))
+    groups = []
+    while unvisited:
         group = []
-        front = [left.pop()]
-        while front:
-            place = front.pop()
-            group.append(place)
-            near = {
-                other
-                for other in np.flatnonzero(np.vecdot(units, units[place]) >= floor - EDGE).tolist()
-                if other in left
-            }
-            left -= near
-            front += sorted(near)
+        frontier = [unvisited.pop()]
+        while frontier:
+            index = frontier.pop()
+            group.append(index)
+            cosines = np.vecdot(units, units[index])
+            neighbours = unvisited & set(np.flatnonzero(cosines >= floor - TOLERANCE).tolist())
+            unvisited -= neighbours
+            frontier += sorted(neighbours)
         if len(group) > 1:
-            found.append(sorted(group))
-    return sorted(found)
+            groups.append(sorted(group))
+    return sorted(groups)

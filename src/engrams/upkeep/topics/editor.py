@@ -1,4 +1,4 @@
-"""Changes to the topics of one scope."""
+"""Editor of the topics of one scope: loads them, groups memories, and builds the write."""
 
 from __future__ import annotations
 
@@ -18,6 +18,9 @@ from engrams.upkeep.topics.topic_labels import label_by_text
 if TYPE_CHECKING:
     from engrams.ports.candidate_search import Floats
 
+ACTOR = "topics"
+"""Who changed topics, in the history."""
+
 
 def make_topic_id(kind: str, parts: Iterable[str]) -> str:
     """Return a stable id of the parts, so repetition makes one topic."""
@@ -31,22 +34,28 @@ def exact_reach(scope: Scope) -> ScopeReach:
 def load_topics(store: Store, scope: Scope, model: str) -> tuple[list[Topic], list[Topic]]:
     """Load the scope's topics of this model, and those of other models."""
     topics = [topic for topic in store.topics(exact_reach(scope)) if not topic.concept]
-    return [topic for topic in topics if topic.model == model], [
-        topic for topic in topics if topic.model != model
-    ]
+    current = [topic for topic in topics if topic.model == model]
+    stale = [topic for topic in topics if topic.model != model]
+    return current, stale
 
 
 def load_members(store: Store, owner: Scope, topics: Sequence[Topic]) -> dict[str, list[str]]:
     """Load member ids by topic, oldest first."""
-    found: dict[str, list[str]] = {topic.id: [] for topic in topics}
-    for edge in store.edges(owner, list(found), (EdgeType.IN_TOPIC,)) if found else ():
-        if edge.target in found:
-            found[edge.target].append(edge.source)
-    return {name: sorted(ids) for name, ids in found.items()}
+    member_ids: dict[str, list[str]] = {topic.id: [] for topic in topics}
+    if not member_ids:
+        return {}
+    for edge in store.edges(owner, list(member_ids), (EdgeType.IN_TOPIC,)):
+        if edge.target in member_ids:
+            member_ids[edge.target].append(edge.source)
+    return {topic_id: sorted(ids) for topic_id, ids in member_ids.items()}  # ids sort by time
 
 
 class TopicEditor:
-    """Editable topics and members of a scope, with the write they need."""
+    """Editable topics and members of a scope, with the write they need.
+
+    A topic is known by its index here, in ``topics``, ``members`` and the centres alike; it keeps it
+    when it is emptied.
+    """
 
     def __init__(self, store: Store, scope: Scope, card: EmbedderCard, at: datetime) -> None:
         self._store = store
@@ -54,9 +63,11 @@ class TopicEditor:
         self._model = card.id
         self._at = at
         self.topics, stale = load_topics(store, scope, card.id)
-        self._gone = [replace(topic, members=0) for topic in stale]
-        known = load_members(store, scope.owner, self.topics)
-        self.members = [known[topic.id] for topic in self.topics]
+        # A topic without members is deleted by the store.
+        self._removed = [replace(topic, members=0) for topic in stale]
+        member_ids = load_members(store, scope.owner, self.topics)
+        self.members = [member_ids[topic.id] for topic in self.topics]
+        """Ids of members by index of their topic, oldest first."""
         self._centres = TopicCentres(card.dimension)
         for topic in self.topics:
             self._centres.add(np.frombuffer(topic.centroid, np.float32), topic.members)
@@ -64,77 +75,88 @@ class TopicEditor:
         self._edges: list[Edge] = []
         self._unlink: list[Edge] = []
 
-    def place_by_member(self) -> dict[str, int]:
+    def index_members(self) -> dict[str, int]:
         """Map each member to the index of its topic."""
-        return {name: place for place, names in enumerate(self.members) for name in names}
+        return {id: index for index, ids in enumerate(self.members) for id in ids}
 
-    def remove_missing(self, stay: Collection[str]) -> int:
-        """Remove members outside ``stay``; returns how many. Centres and labels follow."""
-        left = 0
-        for place, names in enumerate(self.members):
-            gone = [name for name in names if name not in stay]
-            if gone:
-                left += len(gone)
-                self._unlink += [self._make_edge(name, place) for name in gone]
-                self._set_members(place, [name for name in names if name in stay])
-        return left
+    def remove_missing(self, existing: Collection[str]) -> int:
+        """Remove members outside ``existing``; returns how many. Centres and labels follow."""
+        removed_count = 0
+        for index, ids in enumerate(self.members):
+            missing = [id for id in ids if id not in existing]
+            if missing:
+                removed_count += len(missing)
+                self._unlink += [self._make_edge(id, index) for id in missing]
+                self._set_members(index, [id for id in ids if id in existing])
+        return removed_count
 
     def add_member(self, record: Record, row: Floats, floor: float) -> bool:
         """Add a memory to the nearest topic, or begin one. True: begun."""
-        place = self._centres.nearest(row, floor)
-        if place >= 0:
-            self._centres.join(place, row)
+        index = self._centres.nearest(row, floor)
+        if index >= 0:
+            self._centres.join(index, row)
         else:
-            place = self._add_topic(
-                make_topic_id("topic", (self._scope.key, record.id)), label_by_text(record), row, 1
-            )
-        self.members[place].append(record.id)
-        self._edges.append(self._make_edge(record.id, place))
-        self._changed.add(place)
-        return self._centres.members[place] == 1
+            topic_id = make_topic_id("topic", (self._scope.key, record.id))
+            index = self._add_topic(topic_id, label_by_text(record), row, 1)
+        self.members[index].append(record.id)
+        self._edges.append(self._make_edge(record.id, index))
+        self._changed.add(index)
+        return self._centres.members[index] == 1
 
-    def split_large(self, most: int, floor: float, texts: Mapping[str, str]) -> int:
-        """Split changed topics of more than ``most`` members; returns how many."""
-        done = 0
-        for place in sorted(self._changed):
-            names = self.members[place]
-            if len(names) <= most:
+    def split_large(self, max_members: int, floor: float, texts: Mapping[str, str]) -> int:
+        """Split changed topics of more than ``max_members``; returns how many.
+
+        ``floor``: cosine at which members stay together. ``texts``: labels by member id, where
+        they are known.
+        """
+        split_count = 0
+        for index in sorted(self._changed):
+            ids = self.members[index]
+            if len(ids) <= max_members:
                 continue
-            rows = self._store.vectors(self._scope.owner, names, self._model)
-            parts = group_rows(rows, floor)
-            if len(parts) < 2:
+            rows = self._store.vectors(self._scope.owner, ids, self._model)
+            groups = group_rows(rows, floor)
+            if len(groups) < 2:
                 continue
-            done += 1
-            old = self.topics[place].id
-            self._gone.append(replace(self.topics[place], members=0))
-            self._edges = [edge for edge in self._edges if edge.target != old]
-            self._centres.put(place, self._centres.centre(place), 0)
-            self._changed.discard(place)
-            self.members[place] = []
-            for part in parts:
-                some = [names[one] for one in part]
-                fresh = self._add_topic(
-                    make_topic_id("topic", (old, some[0])),
-                    texts.get(some[0]) or self._load_label(some[0]),
-                    mean(rows[part]),
-                    len(part),
+            split_count += 1
+            self._remove_topic(index)
+            for group in groups:
+                self._add_part(
+                    self.topics[index].id, [ids[row] for row in group], mean(rows[group]), texts
                 )
-                self.members[fresh] = some
-                self._edges += [self._make_edge(name, fresh) for name in some]
-                self._changed.add(fresh)
-        return done
+        return split_count
 
-    def rename(self, place: int, label: str, named: bool) -> None:
-        self.topics[place] = replace(self.topics[place], label=label, named=named)
-        self._changed.add(place)
+    def _remove_topic(self, index: int) -> None:
+        """Empty a topic that is about to be split."""
+        topic = self.topics[index]
+        self._removed.append(replace(topic, members=0))
+        self._edges = [edge for edge in self._edges if edge.target != topic.id]
+        self._centres.put(index, self._centres.centre(index), 0)
+        self._changed.discard(index)
+        self.members[index] = []
+
+    def _add_part(
+        self, split_id: str, ids: list[str], centre: Floats, texts: Mapping[str, str]
+    ) -> None:
+        """Add a topic for a part of a split one."""
+        topic_id = make_topic_id("topic", (split_id, ids[0]))
+        label = texts.get(ids[0]) or self._load_label(ids[0])
+        index = self._add_topic(topic_id, label, centre, len(ids))
+        self.members[index] = ids
+        self._edges += [self._make_edge(id, index) for id in ids]
+        self._changed.add(index)
+
+    def rename(self, index: int, label: str, named: bool) -> None:
+        self.topics[index] = replace(self.topics[index], label=label, named=named)
+        self._changed.add(index)
 
     def build_batch(self) -> WriteBatch | None:
         """Build the write of all changes since the last call; None: none."""
-        topics = [*self._gone, *(self._to_topic(place) for place in sorted(self._changed))]
+        topics = [*self._removed, *(self._to_topic(index) for index in sorted(self._changed))]
         if not topics and not self._unlink:
             return None
         batch = WriteBatch(
-            "topics",
+            ACTOR,
             "grouped",
             self._at,
             edges=tuple(self._edges),
@@ -142,21 +164,21 @@ class TopicEditor:
             topics=tuple(topics),
         )
         self._changed = set()
-        self._gone = []
+        self._removed = []
         self._edges = []
         self._unlink = []
         return batch
 
-    def _to_topic(self, place: int) -> Topic:
+    def _to_topic(self, index: int) -> Topic:
         return replace(
-            self.topics[place],
-            members=len(self.members[place]),
-            centroid=self._centres.centre(place).astype(np.float32).tobytes(),
+            self.topics[index],
+            members=len(self.members[index]),
+            centroid=self._centres.centre(index).astype(np.float32).tobytes(),
             at=self._at,
         )
 
     def _add_topic(self, id: str, label: str, centre: Floats, members: int) -> int:
-        place = self._centres.add(centre, members)
+        index = self._centres.add(centre, members)
         self.topics.append(
             Topic(
                 id=id,
@@ -169,18 +191,19 @@ class TopicEditor:
             )
         )
         self.members.append([])
-        return place
+        return index
 
-    def _set_members(self, place: int, names: list[str]) -> None:
-        rows = self._store.vectors(self._scope.owner, names, self._model)
-        self._centres.put(place, mean(rows) if names else self._centres.centre(place), len(names))
-        self.members[place] = names
-        self._changed.add(place)
-        if names:
-            self.rename(place, self._load_label(names[0]), False)
+    def _set_members(self, index: int, ids: list[str]) -> None:
+        """Replace the members; the centre and the label follow."""
+        rows = self._store.vectors(self._scope.owner, ids, self._model)
+        self._centres.put(index, mean(rows) if ids else self._centres.centre(index), len(ids))
+        self.members[index] = ids
+        self._changed.add(index)
+        if ids:
+            self.rename(index, self._load_label(ids[0]), False)
 
-    def _load_label(self, name: str) -> str:
-        return label_by_text(self._store.get(self._scope.owner, [name])[0])
+    def _load_label(self, id: str) -> str:
+        return label_by_text(self._store.get(self._scope.owner, [id])[0])
 
-    def _make_edge(self, name: str, place: int) -> Edge:
-        return Edge(self._scope.owner, name, self.topics[place].id, EdgeType.IN_TOPIC)
+    def _make_edge(self, id: str, index: int) -> Edge:
+        return Edge(self._scope.owner, id, self.topics[index].id, EdgeType.IN_TOPIC)

@@ -1,31 +1,26 @@
-"""Topic names, and tags shared by members."""
+"""Labels of topics: how their first member begins, or a name that a chat model gives."""
 
 from __future__ import annotations
 
 import logging
-import re
-from collections import Counter
 from collections.abc import Sequence
 
 from engrams import prompts
 from engrams.core import Kind, Record
 from engrams.errors import EngramsError
 from engrams.ports import ChatMessage, ChatModel, ChatRequest
-from engrams.text.normalize import fold
-from engrams.text.stopwords import STOP
 
-FIRST = 80
+LABEL_CHARACTERS = 80
 """Characters of the first member's text that name a topic."""
 
-_LEAST = 2
-_MOST = 4
-_LONGEST = 60
-_SHOWN = 6
-_CUT = 160
-_AT_ONCE = 20
-_SHORTEST = 4
-_WIDEST = 32
-_WORD = re.compile(r"[^\W\d_]+")
+_MIN_WORDS = 2
+_MAX_WORDS = 4
+_MAX_NAME = 60
+"""Words and characters of a model's name."""
+_TEXTS_SHOWN = 6
+_TEXT_CHARACTERS = 160
+"""Texts of a group, and characters of each, that the model sees."""
+_GROUPS_PER_PROMPT = 20
 _SCHEMA = {
     "type": "object",
     "properties": {
@@ -45,7 +40,7 @@ _log = logging.getLogger(__name__)
 
 def first_characters(text: str) -> str:
     """Return the first 80 characters, on one line."""
-    return " ".join(text.split())[:FIRST].rstrip()
+    return " ".join(text.split())[:LABEL_CHARACTERS].rstrip()
 
 
 def label_by_text(record: Record) -> str:
@@ -53,15 +48,9 @@ def label_by_text(record: Record) -> str:
 
     An exchange gives the user's text.
     """
-    said = record.kind is Kind.EXCHANGE and record.role != "assistant" and record.evidence
-    return first_characters(record.evidence[0].quote if said else record.text)
-
-
-def find_common_tag(records: Sequence[Record]) -> str:
-    """Return the most frequent tag of at least two records; else empty."""
-    counts = Counter(tag for record in records for tag in set(record.tags))
-    best = min(counts, key=lambda tag: (-counts[tag], tag), default="")
-    return best if best and counts[best] > 1 else ""
+    if record.kind is Kind.EXCHANGE and record.role != "assistant" and record.evidence:
+        return first_characters(record.evidence[0].quote)
+    return first_characters(record.text)
 
 
 def update_label(label: str, members: Sequence[Record]) -> str:
@@ -74,57 +63,34 @@ def update_label(label: str, members: Sequence[Record]) -> str:
     return label if label in texts or label in tags else texts[0]
 
 
-def infer_tag(texts: Sequence[str]) -> str:
-    """Return the most frequent word of at least half the texts.
-
-    It stands in two texts at least, has 4 to 32 letters and is no stop word; empty: there is none.
-    """
-    counts: Counter[str] = Counter()
-    for text in texts:
-        counts.update(find_tag_words(text))
-    best = min(counts, key=lambda word: (-counts[word], -len(word), word), default="")
-    return best if best and counts[best] >= max(2, len(texts) / 2) else ""
-
-
-def find_tag_words(text: str) -> set[str]:
-    """Find possible tags: folded words of 4 to 32 letters."""
-    return {
-        word
-        for word in _WORD.findall(fold(text))
-        if _SHORTEST <= len(word) <= _WIDEST and word not in STOP
-    }
-
-
 def name_groups(groups: Sequence[Sequence[str]], chat: ChatModel) -> list[str]:
-    """Ask for names of 2 to 4 words, one per group.
+    """Ask for names of 2 to 4 words, one per group of texts.
 
     Empty where the model failed or gave no usable name.
     """
     names: list[str] = []
-    for start in range(0, len(groups), _AT_ONCE):
-        some = groups[start : start + _AT_ONCE]
+    for start in range(0, len(groups), _GROUPS_PER_PROMPT):
+        batch = groups[start : start + _GROUPS_PER_PROMPT]
         try:
-            names += _ask_names(some, chat)
+            names += _ask_names(batch, chat)
         except EngramsError as problem:
             _log.warning("topics keep their old names: %s", problem.message)
-            names += [""] * len(some)
+            names += [""] * len(batch)
     return names
 
 
 def _ask_names(groups: Sequence[Sequence[str]], chat: ChatModel) -> list[str]:
     listed = "\n".join(
-        f"{n}. " + " / ".join(prompts.quote(text[:_CUT]) for text in texts[:_SHOWN])
-        for n, texts in enumerate(groups, 1)
+        f"{number}. "
+        + " / ".join(prompts.quote(text[:_TEXT_CHARACTERS]) for text in texts[:_TEXTS_SHOWN])
+        for number, texts in enumerate(groups, 1)
     )
-    text = prompts.load("label").render(groups=listed)
-    answer = chat.ask(ChatRequest((ChatMessage("user", text),), purpose="label", schema=_SCHEMA))
+    prompt = prompts.load("label").render(groups=listed)
+    answer = chat.ask(ChatRequest((ChatMessage("user", prompt),), purpose="label", schema=_SCHEMA))
     names = [""] * len(groups)
     for item in answer.data["names"]:
         name = " ".join(str(item["name"]).split()).strip(" .\"'")
-        if (
-            1 <= item["id"] <= len(groups)
-            and _LEAST <= len(name.split()) <= _MOST
-            and len(name) <= _LONGEST
-        ):
+        is_usable = _MIN_WORDS <= len(name.split()) <= _MAX_WORDS and len(name) <= _MAX_NAME
+        if is_usable and 1 <= item["id"] <= len(groups):
             names[item["id"] - 1] = name
     return names

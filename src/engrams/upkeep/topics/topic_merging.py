@@ -1,86 +1,100 @@
-"""Merged topics, concepts over topics, and inferred tags."""
+"""Merged topics, and concepts over topics. Builds the writes; commits nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from engrams.core import Edge, EdgeType, Record, Scope, Topic
+from engrams.core import Edge, EdgeType, Scope, Topic
 from engrams.ports import LinkStore, WriteBatch
-from engrams.upkeep.topics import topic_labels
 from engrams.upkeep.topics.cluster import link_groups, mean, normalise_rows
-from engrams.upkeep.topics.editor import make_topic_id
+from engrams.upkeep.topics.editor import ACTOR, make_topic_id
+
+if TYPE_CHECKING:
+    from engrams.ports.candidate_search import Floats
+
+NameGroups = Callable[[Sequence[Sequence[str]]], Sequence[str]]
+"""Names groups of texts; empty: no name."""
 
 
 def merge_topics(
     graph: LinkStore, topics: Sequence[Topic], floor: float, at: datetime
 ) -> tuple[WriteBatch, int]:
     """Build the write that merges similar topics; returns it with their number."""
-    into: dict[str, str] = {}
-    rows: list[Topic] = []
-    for places in link_groups(_stack_centres(topics), floor):
+    merged_into: dict[str, str] = {}
+    changed_topics: list[Topic] = []
+    for indices in link_groups(_stack_centres(topics), floor):
         group = sorted(
-            (topics[place] for place in places), key=lambda topic: (-topic.members, topic.id)
+            (topics[index] for index in indices), key=lambda topic: (-topic.members, topic.id)
         )
-        into |= {topic.id: group[0].id for topic in group[1:]}
-        total = sum(topic.members for topic in group)
-        centre = (
-            sum(np.frombuffer(topic.centroid, np.float32) * topic.members for topic in group)
-            / total
-        )
-        rows.append(
-            replace(
-                group[0], members=total, centroid=np.asarray(centre, np.float32).tobytes(), at=at
-            )
-        )
-        rows += [replace(topic, members=0) for topic in group[1:]]
-    if not into:
-        return WriteBatch("topics", "merged", at), 0
+        largest, *others = group
+        merged_into |= {topic.id: largest.id for topic in others}
+        changed_topics.append(_merge_into(largest, group, at))
+        changed_topics += [replace(topic, members=0) for topic in others]
+    if not merged_into:
+        return WriteBatch(ACTOR, "merged", at), 0
     owner = topics[0].scope.owner
-    edges = graph.edges(owner, [*into, *dict.fromkeys(into.values())])
-    return WriteBatch(
-        "topics", "merged", at, edges=_move_edges(edges, into), topics=tuple(rows)
-    ), len(into)
+    edges = graph.edges(owner, [*merged_into, *dict.fromkeys(merged_into.values())])
+    batch = WriteBatch(
+        ACTOR,
+        "merged",
+        at,
+        edges=_move_edges(edges, merged_into),
+        topics=tuple(changed_topics),
+    )
+    return batch, len(merged_into)
 
 
-def _move_edges(edges: Sequence[Edge], into: dict[str, str]) -> tuple[Edge, ...]:
+def _merge_into(largest: Topic, group: Sequence[Topic], at: datetime) -> Topic:
+    """Return the largest topic with the members of all, around the mean of all members."""
+    total = sum(topic.members for topic in group)
+    weighted_sum = sum(np.frombuffer(topic.centroid, np.float32) * topic.members for topic in group)
+    centroid = np.asarray(weighted_sum / total, np.float32).tobytes()
+    return replace(largest, members=total, centroid=centroid, at=at)
+
+
+def _move_edges(edges: Sequence[Edge], merged_into: dict[str, str]) -> tuple[Edge, ...]:
     """Move edges of merged topics; weights and counts add up."""
-    sums: dict[tuple[str, str, EdgeType], tuple[float, int]] = {}
-    fresh: dict[tuple[str, str, EdgeType], int] = {}
+    weights: dict[tuple[str, str, EdgeType], float] = {}
+    added_counts: dict[tuple[str, str, EdgeType], int] = {}
     for edge in edges:
-        ends = into.get(edge.source, edge.source), into.get(edge.target, edge.target)
+        source = merged_into.get(edge.source, edge.source)
+        target = merged_into.get(edge.target, edge.target)
         if edge.type is EdgeType.CO_OCCURS:
-            ends = (min(ends), max(ends))
-        if ends[0] == ends[1]:
+            source, target = min(source, target), max(source, target)
+        if source == target:
             continue
-        key = (*ends, edge.type)
-        weight, count = sums.get(key, (0.0, 0))
-        whole = 1.0 if edge.type is EdgeType.IN_TOPIC else weight + edge.weight
-        sums[key] = (whole, count + edge.count)
-        if (edge.source, edge.target) != ends:
-            fresh[key] = fresh.get(key, 0) + edge.count
-    # A store adds the given count to the stored one.
-    return tuple(Edge(edges[0].owner, *key, sums[key][0], count) for key, count in fresh.items())
+        key = (source, target, edge.type)
+        # Membership is not a matter of degree.
+        is_membership = edge.type is EdgeType.IN_TOPIC
+        weights[key] = 1.0 if is_membership else weights.get(key, 0.0) + edge.weight
+        if (edge.source, edge.target) != (source, target):
+            # A store adds the given count to the stored one, so only moved counts are given.
+            added_counts[key] = added_counts.get(key, 0) + edge.count
+    return tuple(
+        Edge(edges[0].owner, *key, weights[key], count) for key, count in added_counts.items()
+    )
 
 
 def abstract_concepts(
     scope: Scope,
     topics: Sequence[Topic],
-    old: Sequence[Topic],
+    old_concepts: Sequence[Topic],
     floor: float,
-    named: Callable[[Sequence[Sequence[str]]], list[str]],
+    name_groups: NameGroups,
     at: datetime,
 ) -> tuple[WriteBatch | None, list[Topic]]:
-    """Build the write that replaces all concepts; returns both."""
+    """Build the write that replaces all concepts; returns both. None: there is nothing to write."""
     groups = [
-        [topics[place] for place in places] for places in link_groups(_stack_centres(topics), floor)
+        [topics[index] for index in indices]
+        for indices in link_groups(_stack_centres(topics), floor)
     ]
-    names = named([[topic.label for topic in group] for group in groups])
-    made = []
+    names = name_groups([[topic.label for topic in group] for group in groups])
+    concepts = []
     edges = []
     for group, name in zip(groups, names, strict=True):
         largest = max(group, key=lambda topic: (topic.members, topic.id))
@@ -94,39 +108,19 @@ def abstract_concepts(
             at=at,
             named=bool(name),
         )
-        made.append(concept)
+        concepts.append(concept)
         edges += [
             Edge(scope.owner, concept.id, topic.id, EdgeType.ABSTRACTED_FROM) for topic in group
         ]
-    gone = [
-        replace(topic, members=0)
-        for topic in old
-        if topic.id not in {concept.id for concept in made}
-    ]
-    if not made and not gone:
+    concept_ids = {concept.id for concept in concepts}
+    removed = [replace(topic, members=0) for topic in old_concepts if topic.id not in concept_ids]
+    if not concepts and not removed:
         return None, []
-    return WriteBatch("topics", "abstracted", at, edges=tuple(edges), topics=(*gone, *made)), made
+    batch = WriteBatch(ACTOR, "abstracted", at, edges=tuple(edges), topics=(*removed, *concepts))
+    return batch, concepts
 
 
-def infer_tags(
-    groups: Sequence[Sequence[Record]],
-) -> tuple[tuple[tuple[str, dict[str, Any]], ...], tuple[Edge, ...]]:
-    """Infer a tag for each group without a common one.
-
-    Returns (id, changed fields) of the records, and the links to the tags.
-    """
-    edits: dict[str, dict[str, Any]] = {}
-    edges: list[Edge] = []
-    for records in groups:
-        shared = set.intersection(*(set(record.tags) for record in records))
-        word = "" if shared else topic_labels.infer_tag([record.text for record in records])
-        for record in records if word else ():
-            edits[record.id] = {"tags": (*record.tags, word)}
-            edges.append(Edge(record.scope.owner, record.id, f"tag:{word}", EdgeType.HAS_TAG))
-    return tuple(edits.items()), tuple(edges)
-
-
-def _stack_centres(topics: Sequence[Topic]) -> Any:
+def _stack_centres(topics: Sequence[Topic]) -> Floats:
     if not topics:
         return np.zeros((0, 1), np.float32)
     return np.stack([np.frombuffer(topic.centroid, np.float32) for topic in topics])

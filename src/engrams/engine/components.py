@@ -55,7 +55,7 @@ from engrams.settings import Settings
 from engrams.upkeep.helper_processes import HelperProcesses
 from engrams.upkeep.job_worker import Handler, JobWorkerPool, WorkDiscovery
 from engrams.upkeep.planned_fact_start import begin_planned
-from engrams.upkeep.usage_learning import MemoryUsageTracker
+from engrams.upkeep.usage.usage_tracker import MemoryUsageTracker
 from engrams.upkeep.vector_backfill import VectorBackfillJobHandler
 
 if TYPE_CHECKING:
@@ -169,8 +169,10 @@ class EngineComponents:
 
     def search_by_text(self, query: str, scope: Scope, limit: int) -> SearchResult:
         """Search and count the use of what was found."""
-        found = self.search(ReadRequest(query, scope, self.deps.clock(), limit))
-        self.usage.note(found, scope)
+        found = search_pipeline.search(
+            ReadRequest(query, scope, self.deps.clock(), limit), self.read_deps
+        )
+        self.usage.note_search(found, scope)
         return found
 
     def build_context(self, request: ReadRequest, tokens: int | None) -> Context:
@@ -194,7 +196,7 @@ class EngineComponents:
             self._restrict_to_rules(request), self.read_deps, budget
         )
         if made.trace is not None and request.as_of is None:
-            self.usage.note(
+            self.usage.note_search(
                 SearchResult(made.hits, made.trace, made.abstain), request.scope, request.session
             )
         if made.prefix or made.tail:

@@ -232,7 +232,7 @@ class MemoryEngine:
             query, scope=scope, limit=limit, as_of=as_of, kinds=kinds, where=where, history=history
         )
         if as_of is None:
-            self._components.usage.note(found, Scope.of(scope))
+            self._components.usage.note_search(found, Scope.of(scope))
         return found
 
     def explain(

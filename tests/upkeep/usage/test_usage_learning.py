@@ -15,7 +15,7 @@ from engrams.ports import CommitResult, RecordQuery, RerankRequest, WriteBatch
 from engrams.read.request import visible_scopes
 from engrams.testing import HashEmbedder, SettableClock, temp_engine
 from engrams.upkeep import usage_learning
-from engrams.upkeep.usage_learning import apply_event, make_pairs
+from engrams.upkeep.usage.usage_learning import apply_event, make_pairs
 
 ANN = ("user", "ann")
 OWNER = Scope(ANN)

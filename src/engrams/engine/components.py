@@ -552,7 +552,7 @@ class EngineComponents:
             WEBHOOK: lambda job: self.webhooks.run(job),  # noqa: PLW0108 - created by its first job
             REVIEW: lambda job: self.review.run_job(job),  # noqa: PLW0108 - created by its first job
             **dict.fromkeys((GARDEN, WAKE), lambda job: self.garden.run_job(job)),  # noqa: PLW0108 - as these
-            **dict.fromkeys((JUDGE, CONDENSE, ENFORCE, SWEEP), lambda job: self.tiers.run(job)),  # noqa: PLW0108 - as these
+            **dict.fromkeys((JUDGE, CONDENSE, ENFORCE, SWEEP), lambda job: self.tiers.run_job(job)),  # noqa: PLW0108 - as these
         }
 
     def _make_timers(self) -> dict[Callable[[], object], float]:

@@ -22,12 +22,8 @@ from engrams.core import EdgeType, Kind, Record, Scope, Status, Tier
 from engrams.errors import StoreError
 from engrams.ports import SWEEP, WriteBatch
 from engrams.testing import HashEmbedder, SettableClock, temp_engine
-from engrams.upkeep.tiers.long_term_move import (
-    build_exchange,
-    compute_cold_age,
-    is_cold,
-    pair_turns,
-)
+from engrams.upkeep.tiers.exchanges import build_exchange, pair_turns
+from engrams.upkeep.tiers.long_term_move import compute_cold_age, is_cold
 
 ANN = ("user", "ann")
 OWNER = Scope(ANN)

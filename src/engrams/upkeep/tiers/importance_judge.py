@@ -19,19 +19,23 @@ from engrams.ports import (
 )
 from engrams.prompts import load, quote
 
-_NUMBER = re.compile(r"(?<![\w.])-?\d+(?:[.,]\d+)?(?![\w])")
-_READ = 4000
-_SAID = 500
-_MOST = 512
 NEUTRAL = 0.5
-"""Importance of an item that nobody judged."""
+"""Importance of an item that nobody judged, 0 to 1."""
+
+_NUMBER = re.compile(r"(?<![\w.])-?\d+(?:[.,]\d+)?(?![\w])")
+_TEXT_CHARACTERS = 4000
+"""Characters of an item that the model sees."""
+_SUMMARY_CHARACTERS = 500
+_ANSWER_TOKENS = 512
 _GONE = (Status.FORGOTTEN, Status.PURGED, Status.SUPERSEDED, Status.ARCHIVED)
 
 
 def parse_importance(reply: str) -> float | None:
     """Parse the only number of a reply, clamped to 0..1; else None."""
-    found = _NUMBER.findall(reply)
-    return min(max(float(found[0].replace(",", ".")), 0.0), 1.0) if len(found) == 1 else None
+    numbers = _NUMBER.findall(reply)
+    if len(numbers) != 1:
+        return None
+    return min(max(float(numbers[0].replace(",", ".")), 0.0), 1.0)
 
 
 def judge_importance(job: Job, store: Store, chat: ChatModel | None, clock: Clock) -> None:
@@ -41,57 +45,53 @@ def judge_importance(job: Job, store: Store, chat: ChatModel | None, clock: Cloc
     again, and the importance stays meanwhile.
     """
     record = _load_item(job, store)
-    value = (
-        None
-        if record is None or chat is None or record.importance != NEUTRAL
-        else parse_importance(_ask_model(chat, "judge", record))
-    )
-    now = None if value is None else _load_item(job, store)
-    if (
-        now is None
-        or now.importance != NEUTRAL
-        or not _store_answer(job, now, {"importance": value}, store, clock)
-    ):
-        store.finish(job.lease, clock())
+    importance = None
+    if record is not None and chat is not None and record.importance == NEUTRAL:
+        importance = parse_importance(_ask_model(chat, "judge", record))
+    if importance is not None:
+        # Somebody may have set it, or removed the item, while the model was asked.
+        current = _load_item(job, store)
+        if current is not None and current.importance == NEUTRAL:
+            fields = {"importance": importance}
+            if _commit_answer(job, current, fields, "judged", store, clock):
+                return
+    store.finish(job.lease, clock())
 
 
 def condense_item(job: Job, store: Store, chat: ChatModel | None, clock: Clock) -> None:
     """Ask a model for an item's one-sentence summary. ModelError: it stays empty."""
     record = _load_item(job, store)
     if record is not None and chat is not None and not record.summary:
-        said = " ".join(_ask_model(chat, "condense", record).split()).strip('"')[:_SAID]
-        if said and _store_answer(job, record, {"summary": said}, store, clock):
+        sentence = " ".join(_ask_model(chat, "condense", record).split()).strip('"')
+        fields = {"summary": sentence[:_SUMMARY_CHARACTERS]}
+        if sentence and _commit_answer(job, record, fields, "condensed", store, clock):
             return
     store.finish(job.lease, clock())
 
 
 def _load_item(job: Job, store: Store) -> Record | None:
+    """Load the job's item; None: it is no longer there to be judged."""
     owner = Scope.parse(job.payload["scope"]).owner
-    found = store.get(owner, [str(name) for name in job.payload.get("items", ())][:1])
-    return found[0] if found and found[0].status not in _GONE else None
+    ids = [str(id) for id in job.payload.get("items", ())]
+    records = store.get(owner, ids[:1])
+    return records[0] if records and records[0].status not in _GONE else None
 
 
-def _ask_model(chat: ChatModel, name: str, record: Record) -> str:
+def _ask_model(chat: ChatModel, prompt_name: str, record: Record) -> str:
     who = "The assistant" if record.role == "assistant" else "Someone"
-    text = load(name).render(who=who, text=quote(record.text[:_READ]))
-    return chat.ask(ChatRequest((ChatMessage("user", text),), name, max_tokens=_MOST)).text
+    prompt = load(prompt_name).render(who=who, text=quote(record.text[:_TEXT_CHARACTERS]))
+    request = ChatRequest((ChatMessage("user", prompt),), prompt_name, max_tokens=_ANSWER_TOKENS)
+    return chat.ask(request).text
 
 
-def _store_answer(
-    job: Job, record: Record, fields: dict[str, Any], store: Store, clock: Clock
+def _commit_answer(
+    job: Job, record: Record, fields: dict[str, Any], reason: str, store: Store, clock: Clock
 ) -> bool:
     """Store the answer with the job's end. False: the item was purged."""
     change = RecordChange(record.scope.owner, record.id, fields, job.kind)
+    batch = WriteBatch("model", reason, clock(), changes=(change,), finish=(job.lease,))
     try:
-        store.commit(
-            WriteBatch(
-                "model",
-                "judged" if "importance" in fields else "condensed",
-                clock(),
-                changes=(change,),
-                finish=(job.lease,),
-            )
-        )
+        store.commit(batch)
     except NotFoundError:
         return False
     return True

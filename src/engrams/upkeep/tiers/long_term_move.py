@@ -1,17 +1,19 @@
-"""Demotion to the long term: question and answer become one exchange."""
+"""Move of recent items to the long term: a question and its answer become one exchange.
+
+The order of writes keeps every item readable: the exchange is stored first, then its topics are
+refreshed, and only then the turns are archived. A move that is interrupted in between is completed
+by the next one, and makes no exchange twice. docs/concepts/tiers.md tells it from outside.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from engrams.core import Evidence, Kind, Provenance, Record, Scope, Status, Tier, Vector
-from engrams.core.ids import derive_id_at_time_of
-from engrams.core.records import asks_only
+from engrams.core import Kind, Record, Scope, Status, Tier, Vector
 from engrams.frozen_data import dataclass
 from engrams.ports import (
     TOPICS,
@@ -27,9 +29,12 @@ from engrams.ports import (
     Where,
     WriteBatch,
 )
-from engrams.read.decay import exponential_decay
+from engrams.read.paging import iter_records
+from engrams.read.retrieve import asks_only
+from engrams.read.score_fusion import exponential_decay
 from engrams.settings import Settings
 from engrams.text.prose import strip_code
+from engrams.upkeep.tiers.exchanges import TurnPair, build_exchange, pair_turns
 from engrams.write.related_statements import STATEMENTS
 from engrams.write.source_checks import check_sources
 
@@ -39,120 +44,42 @@ if TYPE_CHECKING:
 ITEMS = (Kind.TURN, Kind.NOTE, *STATEMENTS)
 """Kinds of the recent tier."""
 
+ACTOR = "engrams"
+"""Who changed a memory, in its history."""
+
 TopicRefresh = Callable[[Scope], object]
 """Refreshes a scope's topics, so that topic search finds new exchanges."""
 
 _PAGE = 500
-_STEP = 100
-"""Pairs per transaction."""
-_QUOTED = 280
-_DAY = 86_400.0
+_PAIRS_PER_COMMIT = 100
+_DAY_SECONDS = 86_400.0
+_MOVED = "went to the long term"
+"""Reason of these writes, in the history."""
 
 
 @dataclass(frozen=True, slots=True)
-class TurnPair:
-    """Question and answer; one of them may be missing."""
+class _PlannedExchange:
+    """Exchange to store, with the turns that it takes the place of."""
 
-    user: Record | None
-    agent: Record | None
-
-    @property
-    def halves(self) -> tuple[Record, ...]:
-        return tuple(half for half in (self.user, self.agent) if half is not None)
-
-    @property
-    def key(self) -> str:
-        """Stable key of the pair, so repeated moves make one exchange."""
-        return f"exchange:{self.user.id if self.user else ''}:{self.agent.id if self.agent else ''}"
+    put: NewRecord
+    halves: tuple[Record, ...]
 
 
 def is_cold(age: timedelta, tau: float, threshold: float, minutes: float) -> bool:
-    """Return whether ``exp(-age / tau) < threshold`` and age exceeds ``minutes``.
+    """Test for ``exp(-age / tau) < threshold`` and an age above ``minutes``.
 
-    ``tau`` in days; at either edge the item stays.
+    ``tau`` in days (``read.recency_days``), ``threshold`` 0 to 1 (``tiers.cold_decay``); at either
+    edge the item stays.
     """
-    return exponential_decay(age.total_seconds() / _DAY, tau) < threshold and age > timedelta(
-        minutes=minutes
-    )
-
-
-def pair_turns(
-    records: Iterable[Record], said: Iterable[Record], minutes: float
-) -> tuple[TurnPair, ...]:
-    """Pair each message with the answer that follows it directly.
-
-    ``said``: everything of these conversations, also what has left since: no answer is given to
-    another message than its own. At most ``minutes`` apart. A turn without a partner is a pair by
-    itself. Oldest first.
-    """
-    turns = {record.id: record for record in sorted(records, key=lambda record: record.story_key)}
-    answers: dict[str, str] = {}
-    for talk in _split_conversations(said):
-        for before, after in pairwise(talk):
-            near = after.recorded_at - before.recorded_at <= timedelta(minutes=minutes)
-            if (
-                near
-                and before.role != "assistant"
-                and after.role == "assistant"
-                and {before.id, after.id} <= turns.keys()
-            ):
-                answers[before.id] = after.id
-    given = set(answers.values())
-    return tuple(
-        TurnPair(None, turn)
-        if turn.role == "assistant"
-        else TurnPair(turn, turns.get(answers.get(turn.id, "")))
-        for turn in turns.values()
-        if turn.id not in given
-    )
-
-
-def _split_conversations(said: Iterable[Record]) -> Iterable[list[Record]]:
-    """Split into sessions in the order of saying, without tools."""
-    sessions: dict[str, list[Record]] = {}
-    for record in sorted(said, key=lambda record: record.story_key):
-        if record.role not in ("tool", "system"):
-            sessions.setdefault(record.session, []).append(record)
-    return sessions.values()
+    decay = exponential_decay(age.total_seconds() / _DAY_SECONDS, tau)
+    return decay < threshold and age > timedelta(minutes=minutes)
 
 
 def compute_cold_age(tau: float, threshold: float, minutes: float) -> timedelta | None:
-    """Return the age beyond which an item is cold; None: never."""
+    """Return the age beyond which an item is cold: ``is_cold`` solved for the age; None: never."""
     if threshold <= 0:
         return None
     return max(timedelta(days=-tau * math.log(threshold)), timedelta(minutes=minutes))
-
-
-def build_exchange(pair: TurnPair) -> Record:
-    """Build the exchange: both texts, first time, higher importance, summed use."""
-    first = pair.halves[0]
-    halves = pair.halves
-    user, agent = (half.text if half else "" for half in (pair.user, pair.agent))
-    used = [half.last_accessed for half in halves if half.last_accessed]
-    return Record(
-        id=derive_id_at_time_of(first.id, pair.key),
-        scope=first.scope,
-        kind=Kind.EXCHANGE,
-        text=f"User: {user}\nAgent: {agent}".strip(),
-        recorded_at=first.recorded_at,
-        tier=Tier.LONGTERM,
-        role=first.role,
-        speaker=first.speaker,
-        session=first.session,
-        external_id=pair.key,
-        caption=" ".join(half.caption for half in halves if half.caption),
-        evidence=tuple(
-            Evidence(half.text[:_QUOTED], half.id, half.speaker or half.role) for half in halves
-        ),
-        provenance=Provenance(first.provenance.channel, reason="what was said and answered"),
-        importance=max(half.importance for half in halves),
-        confidence=max(half.confidence for half in halves),
-        trust=min(half.trust for half in halves),
-        access_count=sum(half.access_count for half in halves),
-        last_accessed=max(used, default=None),
-        summary=" -> ".join(half.summary for half in halves if half.summary),
-        meta={"said": [half.recorded_at.isoformat() for half in halves]},
-    )
 
 
 class LongTermMover:
@@ -164,190 +91,177 @@ class LongTermMover:
         embedder: Embedder,
         clock: Clock,
         settings: Settings,
-        group: TopicRefresh,
+        refresh_topics: TopicRefresh,
     ) -> None:
         self._store = store
         self._embedder = embedder
         self._clock = clock
         self._settings = settings
-        self._refresh_topics = group
+        self._refresh_topics = refresh_topics
 
     def list_recent(
         self, scope: Scope, before: datetime | None = None, kinds: tuple[Kind, ...] = ITEMS
     ) -> list[Record]:
         """List recent items of exactly this scope, oldest first, said before ``before``."""
-        parts: tuple[Condition, ...] = (Condition("tier", "eq", Tier.RECENT.value),)
+        conditions = [Condition("tier", "eq", Tier.RECENT.value)]
         if before is not None:
-            parts += (Condition("recorded_at", "lt", before),)
-        return self.list_all(
-            RecordQuery(
-                ScopeReach(scope.owner, (scope,)),
-                kinds,
-                where=Where("and", parts),
-                order="oldest",
-                limit=_PAGE,
-            )
+            conditions.append(Condition("recorded_at", "lt", before))
+        query = RecordQuery(
+            ScopeReach(scope.owner, (scope,)),
+            kinds,
+            where=Where("and", tuple(conditions)),
+            order="oldest",
+            limit=_PAGE,
         )
-
-    def list_all(self, query: RecordQuery) -> list[Record]:
-        found: list[Record] = []
-        while True:
-            page = self._store.find(query)
-            found += page.records
-            if not page.next:
-                return found
-            query = replace(query, after=page.next)
+        return list(iter_records(self._store, query))
 
     def sweep(self, scope: Scope) -> int:
+        """Move the items of a scope that are cold; returns how many."""
         section = self._settings.tiers
         now = self._clock()
         tau = self._settings.read.recency_days
-        near = timedelta(minutes=section.pair_minutes)
-        limit = compute_cold_age(tau, section.cold_decay, section.cold_minutes)
-        oldest = [] if limit is None else self.list_recent(scope, now - limit + near)
-        chosen = {
+        cold_age = compute_cold_age(tau, section.cold_decay, section.cold_minutes)
+        if cold_age is None:
+            return 0
+        # Younger by the time in which a partner may have been said: a pair moves together.
+        oldest = self.list_recent(scope, now - cold_age + timedelta(minutes=section.pair_minutes))
+        cold_ids = {
             record.id
             for record in oldest
             if is_cold(now - record.recorded_at, tau, section.cold_decay, section.cold_minutes)
         }
-        return self.move(oldest, chosen) if chosen else 0
+        return self.move(oldest, cold_ids) if cold_ids else 0
 
-    def move(self, records: Sequence[Record], chosen: set[str] | None = None) -> int:
-        """Move chosen items (None: all) with their partners; returns how many."""
+    def move(self, records: Sequence[Record], chosen_ids: set[str] | None = None) -> int:
+        """Move chosen items (None: all) with their partners; returns how many.
+
+        A question that nobody answered says nothing: it is archived instead, where
+        ``write.questions`` is ``log``.
+        """
         turns = [record for record in records if record.kind is Kind.TURN]
-        pairs = pair_turns(turns, self._list_said(turns), self._settings.tiers.pair_minutes)
-        wanted = [
+        conversation = self._list_conversation(turns)
+        chosen_pairs = [
             pair
-            for pair in pairs
-            if chosen is None or any(half.id in chosen for half in pair.halves)
+            for pair in pair_turns(turns, conversation, self._settings.tiers.pair_minutes)
+            if chosen_ids is None or any(half.id in chosen_ids for half in pair.halves)
         ]
-        asked = [
+        questions = [
             pair.user
-            for pair in wanted
-            if pair.agent is None and pair.user and self._is_unanswered(pair.user)
+            for pair in chosen_pairs
+            if pair.agent is None and pair.user and self._is_logged_question(pair.user)
         ]
-        wanted = [pair for pair in wanted if pair.user not in asked]
-        if asked:
-            left = tuple(_make_leave_change(question, "", self._clock()) for question in asked)
-            self._store.commit(
-                WriteBatch(
-                    "engrams", "only asked, and was not answered", self._clock(), changes=left
-                )
-            )
+        self._archive_questions(questions)
+        pairs = [pair for pair in chosen_pairs if pair.user not in questions]
         notes = [
             record
             for record in records
-            if record.kind is not Kind.TURN and (chosen is None or record.id in chosen)
+            if record.kind is not Kind.TURN and (chosen_ids is None or record.id in chosen_ids)
         ]
-        for start in range(0, max(len(wanted), 1), _STEP):
-            self._move_batch(wanted[start : start + _STEP], notes if start == 0 else [])
-        return sum(len(pair.halves) for pair in wanted) + len(notes) + len(asked)
+        for start in range(0, max(len(pairs), 1), _PAIRS_PER_COMMIT):
+            batch_pairs = pairs[start : start + _PAIRS_PER_COMMIT]
+            self._move_batch(batch_pairs, notes if start == 0 else [])
+        return sum(len(pair.halves) for pair in pairs) + len(notes) + len(questions)
 
-    def _is_unanswered(self, turn: Record) -> bool:
+    def _is_logged_question(self, turn: Record) -> bool:
         return self._settings.write.questions == "log" and asks_only(turn)
 
-    def _list_said(self, turns: Sequence[Record]) -> list[Record]:
-        """List all turns from the first to the last of these."""
+    def _archive_questions(self, questions: Sequence[Record]) -> None:
+        if not questions:
+            return
+        now = self._clock()
+        changes = tuple(_make_leave_change(question, "", now) for question in questions)
+        self._store.commit(
+            WriteBatch(ACTOR, "only asked, and was not answered", now, changes=changes)
+        )
+
+    def _list_conversation(self, turns: Sequence[Record]) -> Sequence[Record]:
+        """List all turns from the first to the last of these, whatever became of them."""
         if not turns:
             return []
         times = [turn.recorded_at for turn in turns]
         scope = turns[0].scope
-        where = Where(
-            "and",
-            (
-                Condition("recorded_at", "gte", min(times)),
-                Condition("recorded_at", "lte", max(times)),
-            ),
+        between = (
+            Condition("recorded_at", "gte", min(times)),
+            Condition("recorded_at", "lte", max(times)),
         )
-        reach = ScopeReach(scope.owner, (scope,))
-        every = tuple(Status)
-        return self.list_all(
-            RecordQuery(reach, (Kind.TURN,), every, where=where, order="oldest", limit=_PAGE)
+        query = RecordQuery(
+            ScopeReach(scope.owner, (scope,)),
+            (Kind.TURN,),
+            tuple(Status),
+            where=Where("and", between),
+            order="oldest",
+            limit=_PAGE,
         )
+        return list(iter_records(self._store, query))
 
-    def _move_batch(self, some: Sequence[TurnPair], notes: Sequence[Record]) -> None:
-        """Store exchanges, regroup topics, then archive the items.
+    def _move_batch(self, pairs: Sequence[TurnPair], notes: Sequence[Record]) -> None:
+        """Store exchanges, refresh topics, then archive the turns.
 
-        In this order reads find the items until their exchange can be found.
+        In this order reads find the turns until their exchange can be found.
         """
-        if not some and not notes:
+        if not pairs and not notes:
             return
         now = self._clock()
-        grouped = self._settings.topics.enabled
-        scope = (some[0].halves[0] if some else notes[0]).scope
-        made = self._make_exchanges(some, scope)
-        puts = tuple(put for put, _ in made)
-        flips = tuple(
-            RecordChange(
-                owner=scope.owner,
-                id=note.id,
-                fields={"tier": Tier.LONGTERM},
-                action="migrate",
-                expect=note.version,
-            )
-            for note in notes
-        )
-        leave = tuple(
-            _make_leave_change(half, put.record.id, now) for put, halves in made for half in halves
-        )
-        jobs = (JobSpec(TOPICS, scope.owner.key),) if grouped else ()
-        checks = check_sources(
-            scope.owner, [half for _, halves in made for half in halves], self._store
-        )
+        scope = (pairs[0].halves[0] if pairs else notes[0]).scope
+        exchanges = self._plan_exchanges(pairs, scope)
+        sources = [half for exchange in exchanges for half in exchange.halves]
+        checks = check_sources(scope.owner, sources, self._store)
+        flips = [_make_flip_change(note) for note in notes]
         batch = WriteBatch(
-            "engrams", "went to the long term", now, puts=puts, changes=(*checks, *flips), jobs=jobs
+            ACTOR,
+            _MOVED,
+            now,
+            puts=tuple(exchange.put for exchange in exchanges),
+            changes=(*checks, *flips),
         )
-        if not grouped:
-            self._store.commit(replace(batch, changes=(*checks, *flips, *leave)))
+        if not self._settings.topics.enabled:
+            # Without topics nothing has to come between: one transaction does it all.
+            leaves = _make_leave_changes(exchanges, {}, now)
+            self._store.commit(replace(batch, changes=(*batch.changes, *leaves)))
             return
-        done = self._store.commit(batch)
+        topic_job = JobSpec(TOPICS, scope.owner.key)
+        result = self._store.commit(replace(batch, jobs=(topic_job,)))
         self._refresh_topics(scope)
-        if leave:
-            # Another process may have stored the same exchange: refer to that one.
-            left = [
-                _make_leave_change(half, done.existing.get(put.record.id, put.record.id), now)
-                for put, halves in made
-                for half in halves
-            ]
-            self._store.commit(
-                WriteBatch("engrams", "went to the long term", now, changes=tuple(left))
-            )
+        # Another process may have stored the same exchange: refer to that one.
+        leaves = _make_leave_changes(exchanges, result.existing, now)
+        if leaves:
+            self._store.commit(WriteBatch(ACTOR, _MOVED, now, changes=leaves))
 
-    def _make_exchanges(
-        self, some: Sequence[TurnPair], scope: Scope
-    ) -> list[tuple[NewRecord, tuple[Record, ...]]]:
-        """Build exchanges with their items; those of an interrupted move are reused."""
-        halves = {half.id: half for pair in some for half in pair.halves}
-        query = RecordQuery(
-            ScopeReach(scope.owner, (scope,)), (Kind.EXCHANGE,), sources=tuple(halves), limit=_PAGE
-        )
-        known = (
-            [
-                record
-                for record in self.list_all(query)
-                if record.external_id.startswith("exchange:")
+    def _plan_exchanges(self, pairs: Sequence[TurnPair], scope: Scope) -> list[_PlannedExchange]:
+        """Build exchanges with their turns; those of an interrupted move are reused."""
+        halves = {half.id: half for pair in pairs for half in pair.halves}
+        exchanges = []
+        stored_ids: set[str] = set()
+        for record in self._list_stored_exchanges(scope, tuple(halves)):
+            source_ids = [
+                quote.source
+                for quote in record.evidence
+                if quote.source in halves and quote.source not in stored_ids
             ]
-            if halves
-            else []
+            stored_ids.update(source_ids)
+            exchanges.append(
+                _PlannedExchange(NewRecord(record), tuple(halves[id] for id in source_ids))
+            )
+        unstored = [pair.without(stored_ids) for pair in pairs]
+        new_pairs = [pair for pair in unstored if pair.halves]
+        new_records = [build_exchange(pair) for pair in new_pairs]
+        vectors = self._embed(new_records)
+        for record, pair in zip(new_records, new_pairs, strict=True):
+            put = NewRecord(record, vector=vectors.get(record.id))
+            exchanges.append(_PlannedExchange(put, pair.halves))
+        return exchanges
+
+    def _list_stored_exchanges(self, scope: Scope, source_ids: tuple[str, ...]) -> Sequence[Record]:
+        """List the exchanges that an interrupted move made of these turns."""
+        if not source_ids:
+            return []
+        query = RecordQuery(
+            ScopeReach(scope.owner, (scope,)), (Kind.EXCHANGE,), sources=source_ids, limit=_PAGE
         )
-        made: list[tuple[NewRecord, tuple[Record, ...]]] = []
-        for record in known:
-            mine = tuple(
-                halves.pop(quoted.source) for quoted in record.evidence if quoted.source in halves
-            )
-            made.append((NewRecord(record), mine))
-        rest = [
-            TurnPair(
-                *(half if half and half.id in halves else None for half in (pair.user, pair.agent))
-            )
-            for pair in some
-        ]
-        fresh = [pair for pair in rest if pair.halves]
-        records = [build_exchange(pair) for pair in fresh]
-        vectors = self._embed(records)
-        return made + [
-            (NewRecord(r, vector=vectors.get(r.id)), pair.halves)
-            for r, pair in zip(records, fresh, strict=True)
+        return [
+            record
+            for record in iter_records(self._store, query)
+            if record.external_id.startswith("exchange:")
         ]
 
     def _embed(self, records: Sequence[Record]) -> Mapping[str, Vector]:
@@ -361,13 +275,39 @@ class LongTermMover:
         }
 
 
-def _make_leave_change(half: Record, by: str, at: datetime) -> RecordChange:
+def _make_flip_change(note: Record) -> RecordChange:
+    """Make the change that moves a note, which stays a record of its own."""
+    return RecordChange(
+        owner=note.scope.owner,
+        id=note.id,
+        fields={"tier": Tier.LONGTERM},
+        action="migrate",
+        expect=note.version,
+    )
+
+
+def _make_leave_changes(
+    exchanges: Sequence[_PlannedExchange], existing: Mapping[str, str], at: datetime
+) -> tuple[RecordChange, ...]:
+    """Make the changes that archive the turns of stored exchanges.
+
+    ``existing``: by id, the record that was there already in its place.
+    """
+    changes = []
+    for exchange in exchanges:
+        exchange_id = exchange.put.record.id
+        stored_id = existing.get(exchange_id, exchange_id)
+        changes += [_make_leave_change(half, stored_id, at) for half in exchange.halves]
+    return tuple(changes)
+
+
+def _make_leave_change(turn: Record, exchange_id: str, at: datetime) -> RecordChange:
     fields: dict[str, Any] = {
         "status": Status.ARCHIVED,
         "tier": Tier.LONGTERM,
-        "superseded_by": by,
+        "superseded_by": exchange_id,
         "retired_at": at,
     }
     return RecordChange(
-        owner=half.scope.owner, id=half.id, fields=fields, action="migrate", expect=half.version
+        owner=turn.scope.owner, id=turn.id, fields=fields, action="migrate", expect=turn.version
     )

@@ -1,4 +1,8 @@
-"""Limits on memories by kind; excess is archived or moved."""
+"""Caps on the memories of a scope: what is over a cap is archived, moved or forgotten.
+
+Which records go is chosen by pure functions; ``MemoryCapEnforcer`` carries it out. Nothing is
+erased. docs/concepts/tiers.md ("Caps") tells it from outside.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,8 @@ from typing import Any, Literal
 from engrams.core import EVICTED, Kind, Record, Scope, Status
 from engrams.forget.forgetting import build_forget
 from engrams.ports import Clock, RecordChange, RecordQuery, ScopeReach, Store, WriteBatch
-from engrams.read.decay import age_days, half_life_decay
+from engrams.read.paging import iter_records
+from engrams.read.score_fusion import age_days, half_life_decay
 from engrams.settings import Settings
 from engrams.upkeep.tiers.long_term_move import LongTermMover
 from engrams.write.manual_edits import EVICTED, build_forget
@@ -21,57 +26,54 @@ ENTRIES = (Kind.TURN, Kind.EXCHANGE, Kind.NOTE, *FACTS, *RULES)
 """Kinds that count against each cap; summaries and episodes count against none."""
 
 _PAGE = 500
-_CONFIDENCE = 0.65
-_RECENCY = 0.25
-_USE = 0.10
-_HALF_LIFE = 90.0
-_USED_HALF_LIFE = 30.0
-_RESERVE = 0.1
-_LEAST_RESERVE = 10
-_DAY = 86_400.0
+_CONFIDENCE_SHARE = 0.65
+_RECENCY_SHARE = 0.25
+_USE_SHARE = 0.10
+"""Shares of a fact's worth, which add up to 1."""
+_RECENCY_HALF_LIFE = 90.0
+_USE_HALF_LIFE = 30.0
+"""Days in which recency and use lose half of their part."""
+_CORRECTION_RESERVE = 0.1
+"""Part of the cap that is kept for corrections."""
+_MIN_CORRECTION_RESERVE = 10
+"""Corrections that are kept at least."""
+_DAY_SECONDS = 86_400.0
 
 
 def score_worth(record: Record, now: datetime) -> float:
-    """Score a fact's worth by confidence, age and last use.
+    """Score a fact's worth by confidence, age and last use, 0 to 1 (``caps.eviction = "hybrid"``).
 
     ``0.65 confidence + 0.25 * 2^(-age / 90 d) + 0.10 * 2^(-since last use / 30 d)``; never used: 0
     for use.
     """
-    used = (
-        half_life_decay((now - record.last_accessed).total_seconds() / _DAY, _USED_HALF_LIFE)
-        if record.last_accessed
-        else 0.0
-    )
-    return (
-        _CONFIDENCE * record.confidence
-        + _RECENCY * half_life_decay(age_days(record, now), _HALF_LIFE)
-        + _USE * used
-    )
+    use = 0.0
+    if record.last_accessed:
+        unused_days = (now - record.last_accessed).total_seconds() / _DAY_SECONDS
+        use = half_life_decay(unused_days, _USE_HALF_LIFE)
+    recency = half_life_decay(age_days(record, now), _RECENCY_HALF_LIFE)
+    return _CONFIDENCE_SHARE * record.confidence + _RECENCY_SHARE * recency + _USE_SHARE * use
 
 
 def select_excess_facts(
-    records: Sequence[Record], cap: int, by: Literal["confidence", "hybrid"], now: datetime
+    records: Sequence[Record], cap: int, order: Literal["confidence", "hybrid"], now: datetime
 ) -> tuple[Record, ...]:
     """Select the facts beyond ``cap``: least confident first, oldest of equals first.
 
     ``hybrid``: lowest worth first; but a tenth of the cap, ten at least, is reserved for
     corrections.
     """
-    number = len(records) - cap
-    if number <= 0:
+    excess = len(records) - cap
+    if excess <= 0:
         return ()
-    if by == "confidence":
-        return tuple(
-            sorted(records, key=lambda record: (record.confidence, record.story_key))[:number]
-        )
-    ranked = sorted(records, key=lambda record: (score_worth(record, now), record.story_key))
-    room = min(cap, max(_LEAST_RESERVE, int(cap * _RESERVE)))
-    kept = (
-        {record.id for record in [one for one in ranked if one.kind is Kind.CORRECTION][-room:]}
-        if room
-        else set()
-    )
-    return tuple([record for record in ranked if record.id not in kept][:number])
+    if order == "confidence":
+        by_confidence = sorted(records, key=lambda record: (record.confidence, record.telling_key))
+        return tuple(by_confidence[:excess])
+    by_worth = sorted(records, key=lambda record: (score_worth(record, now), record.telling_key))
+    reserve = min(cap, max(_MIN_CORRECTION_RESERVE, int(cap * _CORRECTION_RESERVE)))
+    corrections = [record for record in by_worth if record.kind is Kind.CORRECTION]
+    # A reserve of 0 would make the slice below keep them all.
+    reserved_ids = {record.id for record in corrections[-reserve:]} if reserve else set()
+    return tuple([record for record in by_worth if record.id not in reserved_ids][:excess])
 
 
 def select_oldest(records: Sequence[Record], cap: int) -> tuple[Record, ...]:
@@ -86,88 +88,105 @@ def select_excess_recent(records: Sequence[Record], cap: int, promote: float) ->
 
 
 class MemoryCapEnforcer:
+    """Holds the memories of a scope to their caps."""
+
     def __init__(
-        self, store: Store, clock: Clock, settings: Settings, moves: LongTermMover
+        self, store: Store, clock: Clock, settings: Settings, mover: LongTermMover
     ) -> None:
         self._store = store
         self._clock = clock
         self._settings = settings
-        self._mover = moves
+        self._mover = mover
 
     def enforce(self, scope: Scope) -> dict[str, int]:
         """Enforce every cap of exactly this scope; returns removals by cap."""
+        return {
+            "recent": self._enforce_recent(scope),
+            "facts": self._enforce_facts(scope),
+            "rules": self._enforce_rules(scope),
+            "entries": self._enforce_entries(scope),
+        }
+
+    def _enforce_facts(self, scope: Scope) -> int:
         caps = self._settings.caps
-        now = self._clock()
-        done = {"recent": self._enforce_recent(scope), "facts": 0, "rules": 0, "entries": 0}
-        if caps.facts:
-            gone = select_excess_facts(
-                self._list_oldest(scope, FACTS), caps.facts, caps.eviction, now
+        if not caps.facts:
+            return 0
+        excess = select_excess_facts(
+            self._list_oldest(scope, FACTS), caps.facts, caps.eviction, self._clock()
+        )
+        return self._evict(scope, excess, "over the cap of facts")
+
+    def _enforce_rules(self, scope: Scope) -> int:
+        caps = self._settings.caps
+        if not caps.rules:
+            return 0
+        excess = select_oldest(self._list_oldest(scope, RULES), caps.rules)
+        return self._evict(scope, excess, "over the cap of rules")
+
+    def _enforce_entries(self, scope: Scope) -> int:
+        """Forget the oldest entries of a conversation; their mark says that a cap did it."""
+        caps = self._settings.caps
+        if caps.entries <= 0:
+            return 0
+        excess = select_oldest(self._list_oldest(scope, ENTRIES), caps.entries)
+        if excess:
+            marked = [replace(record, meta={**record.meta, EVICTED: True}) for record in excess]
+            self._store.commit(
+                build_forget(marked, self._clock(), "over the cap of a conversation")
             )
-            done["facts"] = self._archive(scope, gone, "over the cap of facts")
-        if caps.rules:
-            done["rules"] = self._archive(
-                scope,
-                select_oldest(self._list_oldest(scope, RULES), caps.rules),
-                "over the cap of rules",
-            )
-        if caps.entries > 0:
-            gone = select_oldest(self._list_oldest(scope, ENTRIES), caps.entries)
-            if gone:
-                marked = [replace(record, meta={**record.meta, EVICTED: True}) for record in gone]
-                self._store.commit(build_forget(marked, now, "over the cap of a conversation"))
-            done["entries"] = len(gone)
-        return done
+        return len(excess)
 
     def _enforce_recent(self, scope: Scope) -> int:
-        """Move important excess items to the long term, and archive the rest."""
+        """Move important excess items to the long term, and archive unimportant turns."""
         section = self._settings.tiers
         if not section.enabled or not section.recent_size:
             return 0
         items = self._mover.list_recent(scope)
-        gone = select_excess_recent(items, section.recent_size, section.promote_importance)
-        small = [
+        excess = select_excess_recent(items, section.recent_size, section.promote_importance)
+        unimportant = [
             record
-            for record in gone
+            for record in excess
             if record.importance < section.promote_importance and record.kind is Kind.TURN
         ]
-        dropped = {record.id for record in small}
-        self._change(
-            scope,
-            small,
-            {"status": Status.ARCHIVED, "retired_at": self._clock()},
-            "discard",
-            "over the cap of recent items",
-        )
-        chosen = {record.id for record in gone} - dropped
-        moved = (
-            self._mover.move([record for record in items if record.id not in dropped], chosen)
-            if chosen
-            else 0
-        )
-        return moved + len(small)
+        fields = {"status": Status.ARCHIVED, "retired_at": self._clock()}
+        self._change(scope, unimportant, fields, "discard", "over the cap of recent items")
+        archived_ids = {record.id for record in unimportant}
+        important_ids = {record.id for record in excess} - archived_ids
+        moved = 0
+        if important_ids:
+            remaining = [record for record in items if record.id not in archived_ids]
+            moved = self._mover.move(remaining, important_ids)
+        return moved + len(unimportant)
 
-    def _archive(self, scope: Scope, gone: Sequence[Record], why: str) -> int:
+    def _evict(self, scope: Scope, records: Sequence[Record], reason: str) -> int:
+        """Archive records, marked as evicted so that files and restores tell them apart."""
         fields = {
             "status": Status.ARCHIVED,
             "superseded_by": "eviction",
             "retired_at": self._clock(),
         }
-        return self._change(scope, gone, fields, "evict", why)
+        return self._change(scope, records, fields, "evict", reason)
 
     def _change(
-        self, scope: Scope, gone: Sequence[Record], fields: Mapping[str, Any], action: str, why: str
+        self,
+        scope: Scope,
+        records: Sequence[Record],
+        fields: Mapping[str, Any],
+        action: str,
+        reason: str,
     ) -> int:
+        """Commit the same change of several records; returns how many."""
         changes = tuple(
             RecordChange(
                 owner=scope.owner, id=record.id, fields=fields, action=action, expect=record.version
             )
-            for record in gone
+            for record in records
         )
         if changes:
-            self._store.commit(WriteBatch("engrams", why, self._clock(), changes=changes))
+            self._store.commit(WriteBatch("engrams", reason, self._clock(), changes=changes))
         return len(changes)
 
-    def _list_oldest(self, scope: Scope, kinds: tuple[Kind, ...]) -> list[Record]:
-        return self._mover.list_all(
-            RecordQuery(ScopeReach(scope.owner, (scope,)), kinds, order="oldest", limit=_PAGE)
-        )
+    def _list_oldest(self, scope: Scope, kinds: tuple[Kind, ...]) -> Sequence[Record]:
+        """List active memories of exactly this scope, oldest first."""
+        query = RecordQuery(ScopeReach(scope.owner, (scope,)), kinds, order="oldest", limit=_PAGE)
+        return list(iter_records(self._store, query))

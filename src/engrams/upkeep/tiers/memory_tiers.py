@@ -1,8 +1,9 @@
-"""Tier interface: counts, and everything that moves memories between tiers."""
+"""Door of the tiers: counts, moves and the jobs of tiers, reached as ``engine.tiers``."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, Protocol, TypeAlias
 
@@ -24,7 +25,8 @@ from engrams.ports import (
     Where,
     WriteBatch,
 )
-from engrams.read.request import visible_scopes as reach_of
+from engrams.read.paging import iter_records
+from engrams.read.request import visible_scopes
 from engrams.settings import Settings
 from engrams.upkeep.tiers.importance_judge import condense_item, judge_importance
 from engrams.upkeep.tiers.long_term_move import LongTermMover
@@ -34,13 +36,15 @@ from engrams.write.manual_edits import evict_turn
 Place: TypeAlias = ScopeInput
 
 _STRAY_AGE = timedelta(hours=1)
-"""Age from which working rows outside this process count as left behind."""
+"""Age from which working rows outside this process count as left behind by another one."""
+_MAX_JOBS = 10_000
+_PAGE = 500
 
 _log = logging.getLogger(__name__)
 
 
 class WorkingTierPort(Protocol):
-    """Working tier of this process, as tending needs it."""
+    """Working tier of this process, as upkeep needs it."""
 
     def holds(self, scope: Scope, id: str) -> bool: ...
 
@@ -62,16 +66,16 @@ class MemoryTiers:
         chat: ChatModel | None,
         clock: Clock,
         settings: Settings,
-        live: WorkingTierPort,
-        moves: LongTermMover,
+        working: WorkingTierPort,
+        mover: LongTermMover,
     ) -> None:
         self._store = store
         self._chat = chat
         self._clock = clock
         self._settings = settings
-        self._live = live
-        self._mover = moves
-        self._caps = MemoryCapEnforcer(store, clock, settings, moves)
+        self._working = working
+        self._mover = mover
+        self._caps = MemoryCapEnforcer(store, clock, settings, mover)
 
     # ----------------------------------------------------------------------------------------------
     # looking
@@ -79,18 +83,18 @@ class MemoryTiers:
     def state(self, scope: Place) -> dict[str, Any]:
         """Count memories by tier, with caps and jobs in flight.
 
-        ``working`` and ``hot`` of this process; ``recent`` and ``longterm`` active ones in reach of
-        ``scope``; ``caps`` (0: none), ``on``, and ``in_flight``, the jobs that run or wait for a
-        worker.
+        Keys: ``working`` and ``hot`` of this process; ``recent`` and ``longterm``, active ones in
+        reach of ``scope``; ``caps`` (0: none); ``on``; and ``in_flight``, the jobs that run or wait
+        for a worker.
         """
-        place = Scope.of(scope)
-        held = self._store.counts(reach_of(place)).get("active", {})
+        read_scope = Scope.of(scope)
+        active = self._store.counts(visible_scopes(read_scope)).get("active", {})
         section = self._settings.tiers
         caps = self._settings.caps
         return {
-            **self._live.sizes(place),
-            "recent": held.get(Tier.RECENT, 0),
-            "longterm": held.get(Tier.LONGTERM, 0),
+            **self._working.sizes(read_scope),
+            "recent": active.get(Tier.RECENT, 0),
+            "longterm": active.get(Tier.LONGTERM, 0),
             "on": section.enabled,
             "caps": {
                 "working": section.working_size,
@@ -107,26 +111,26 @@ class MemoryTiers:
 
         Keys: ``id``, ``source`` (user, agent, promoted_l1, promoted_l2), ``text``, ``importance``.
         """
-        names = ("id", "source", "text", "importance")
+        keys = ("id", "source", "text", "importance")
         return tuple(
-            dict(zip(names, item, strict=True)) for item in self._live.items(Scope.of(scope))
+            dict(zip(keys, item, strict=True)) for item in self._working.items(Scope.of(scope))
         )
 
     def in_flight(self) -> int:
         """Count jobs that run, or are due."""
-        now = self._clock()
-        return sum(
-            job.state == "running" or job.due <= now
-            for job in self._store.queue(("waiting", "running"), 10_000)
-        )
+        return len(self._list_jobs_in_flight())
 
     def jobs(self) -> tuple[str, ...]:
         """Name the jobs in flight, as ``kind:key``."""
+        return tuple(f"{job.kind}:{job.key}" for job in self._list_jobs_in_flight())
+
+    def _list_jobs_in_flight(self) -> Sequence[Job]:
         now = self._clock()
-        found = self._store.queue(("waiting", "running"), 10_000)
-        return tuple(
-            f"{job.kind}:{job.key}" for job in found if job.state == "running" or job.due <= now
-        )
+        return [
+            job
+            for job in self._store.queue(("waiting", "running"), _MAX_JOBS)
+            if job.state == "running" or job.due <= now
+        ]
 
     # ----------------------------------------------------------------------------------------------
     # moving
@@ -137,31 +141,31 @@ class MemoryTiers:
         Of an owner, in all scopes. ``left``: turns that left the working tier; ``moved``: items
         that went to the long term, those among them that were important enough.
         """
-        done = {"left": 0, "moved": 0}
-        for each in self._list_scopes(Scope.of(scope)):
-            done["left"] += self._live.release(each) + self._evict_strays(each, timedelta(0))
-            done["moved"] += self._mover.move(self._mover.list_recent(each))
-        return done
+        counts = {"left": 0, "moved": 0}
+        for member_scope in self._list_scopes(Scope.of(scope)):
+            counts["left"] += self._working.release(member_scope)
+            counts["left"] += self._evict_strays(member_scope, timedelta(0))
+            counts["moved"] += self._mover.move(self._mover.list_recent(member_scope))
+        return counts
 
     def sweep(self, scope: Place | None = None) -> dict[str, int]:
         """Move cold items, evict stray rows, enforce caps; None: all owners."""
-        done = {"moved": 0, "settled": 0, "capped": 0}
-        failed: EngramsError | None = None
-        for each in (
-            self._store.scopes(None) if scope is None else self._list_scopes(Scope.of(scope))
-        ):
+        counts = {"moved": 0, "settled": 0, "capped": 0}
+        failure: EngramsError | None = None
+        scopes = self._store.scopes(None) if scope is None else self._list_scopes(Scope.of(scope))
+        for member_scope in scopes:
             try:
                 if self._settings.tiers.enabled:
-                    done["settled"] += self._evict_strays(each, _STRAY_AGE)
-                    done["moved"] += self._mover.sweep(each)
-                done["capped"] += sum(self._caps.enforce(each).values())
+                    counts["settled"] += self._evict_strays(member_scope, _STRAY_AGE)
+                    counts["moved"] += self._mover.sweep(member_scope)
+                counts["capped"] += sum(self._caps.enforce(member_scope).values())
             except EngramsError as problem:
                 # One scope's failure must not stop the others; the job fails in the end, visibly.
-                _log.warning("sweep of %s: %s", each.owner.key, problem.message)
-                failed = problem
-        if failed is not None:
-            raise failed
-        return done
+                _log.warning("sweep of %s: %s", member_scope.owner.key, problem.message)
+                failure = problem
+        if failure is not None:
+            raise failure
+        return counts
 
     def enforce(self, scope: Place) -> dict[str, int]:
         """Enforce the caps of exactly this scope; returns removals by cap."""
@@ -178,7 +182,7 @@ class MemoryTiers:
         ):
             self._store.enqueue((self._make_sweep_job(),), self._clock())
 
-    def run(self, job: Job) -> None:
+    def run_job(self, job: Job) -> None:
         """Run a job of one of ``kinds``."""
         if job.kind == JUDGE:
             judge_importance(job, self._store, self._chat, self._clock)
@@ -191,6 +195,7 @@ class MemoryTiers:
             self._run_sweep(job)
 
     def _run_sweep(self, job: Job) -> None:
+        # The next one first: a sweep that fails must not be the last.
         self._store.enqueue((self._make_sweep_job(),), self._clock())
         self.sweep()
         self._store.finish(job.lease, self._clock())
@@ -202,28 +207,27 @@ class MemoryTiers:
     def _list_scopes(self, scope: Scope) -> tuple[Scope, ...]:
         return self._store.scopes(scope) if scope.is_owner else (scope,)
 
-    def _evict_strays(self, scope: Scope, older: timedelta) -> int:
+    def _evict_strays(self, scope: Scope, min_age: timedelta) -> int:
         """Evict rows of the working tier that this process does not hold."""
         now = self._clock()
         promote = self._settings.tiers.promote_importance
-        where = Where(
-            "and",
-            (
-                Condition("tier", "eq", Tier.WORKING.value),
-                Condition("recorded_at", "lte", now - older),
-            ),
+        old_working = (
+            Condition("tier", "eq", Tier.WORKING.value),
+            Condition("recorded_at", "lte", now - min_age),
         )
-        rows = self._mover.list_all(
-            RecordQuery(
-                ScopeReach(scope.owner, (scope,)),
-                (Kind.TURN,),
-                where=where,
-                order="oldest",
-                limit=500,
-            )
+        query = RecordQuery(
+            ScopeReach(scope.owner, (scope,)),
+            (Kind.TURN,),
+            where=Where("and", old_working),
+            order="oldest",
+            limit=_PAGE,
         )
-        stray = [record for record in rows if not self._live.holds(scope, record.id)]
-        changes = tuple(evict_turn(record, promote, now) for record in stray)
+        strays = [
+            record
+            for record in iter_records(self._store, query)
+            if not self._working.holds(scope, record.id)
+        ]
+        changes = tuple(evict_turn(record, promote, now) for record in strays)
         if changes:
             self._store.commit(WriteBatch("engrams", "left the working tier", now, changes=changes))
         return len(changes)

@@ -44,16 +44,7 @@ from engrams.upkeep.helper_processes import HelperProcesses
 from engrams.write.privacy_modes import require_incognito
 
 if TYPE_CHECKING:
-    from engrams.encryption.rekey import HomeEncryptionStatus, Report
-    from engrams.logs import AuditLog, CrisisLog, CrisisLogRecord, FeedbackLog, FeedbackLogRecord
-    from engrams.session.running_summary import ConversationSummariser
-    from engrams.transfer.import_runs import ImportRun
-    from engrams.transfer.uploads import FileUpload, FileUploadStore
-    from engrams.transfer.webhook_registry import Webhook, WebhookEvent, WebhookRegistry
-    from engrams.upkeep.fact_review.reviewer import FactReviewer
-    from engrams.upkeep.garden.conflicts import StatementConflict
-    from engrams.upkeep.garden.state import GardenCycleReport
-    from engrams.upkeep.garden.steps import PlannedGardenStep
+    from engrams.backup.home_paths import HomePaths
     from engrams.vault import Vault
 
 __all__ = [

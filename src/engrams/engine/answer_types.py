@@ -6,8 +6,9 @@ reaches only through the engine.
 
 from engrams.forget.purge_candidates import PurgeCandidate
 from engrams.forget.source_effects import SourceChangeReport
-from engrams.upkeep.garden.rule_jobs import PlannedGardenStep, StatementConflict
+from engrams.upkeep.garden.conflicts import StatementConflict
 from engrams.upkeep.garden.state import GardenCycleReport
+from engrams.upkeep.garden.steps import PlannedGardenStep
 
 __all__ = [
     "GardenCycleReport",

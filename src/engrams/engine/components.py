@@ -53,6 +53,7 @@ from engrams.read.search import search
 from engrams.session.delivery import ContextDeliverer
 from engrams.settings import Settings
 from engrams.upkeep.helper_processes import HelperProcesses
+from engrams.upkeep.job_lease import keep_lease
 from engrams.upkeep.job_worker import Handler, JobWorkerPool, WorkDiscovery
 from engrams.upkeep.planned_fact_start import begin_planned
 from engrams.upkeep.usage.usage_tracker import MemoryUsageTracker
@@ -60,7 +61,9 @@ from engrams.upkeep.vector_backfill import VectorBackfillJobHandler
 
 if TYPE_CHECKING:
     from engrams.engine.memory_links import MemoryLinks
-    from engrams.ports.candidate_search import Floats
+    from engrams.forget.edits import MemoryEditor
+    from engrams.forget.forgetting import MemoryForgetter
+    from engrams.forget.purge import MemoryPurger
     from engrams.session.extraction_queue import ExtractionQueue
     from engrams.session.finaliser import SessionFinaliser
     from engrams.session.registry import SessionRegistry
@@ -74,7 +77,6 @@ if TYPE_CHECKING:
     from engrams.upkeep.extraction_job import ExtractionJobHandler
     from engrams.upkeep.fact_review.reviewer import FactReviewer
     from engrams.upkeep.garden.garden import MemoryGarden
-    from engrams.upkeep.memory_purge import MemoryPurger
     from engrams.upkeep.tiers.memory_tiers import MemoryTiers
     from engrams.upkeep.topics import MemoryTopics
     from engrams.write.fingerprints import InjectedContextFingerprints
@@ -169,9 +171,7 @@ class EngineComponents:
 
     def search_by_text(self, query: str, scope: Scope, limit: int) -> SearchResult:
         """Search and count the use of what was found."""
-        found = search_pipeline.search(
-            ReadRequest(query, scope, self.deps.clock(), limit), self.read_deps
-        )
+        found = self.search(ReadRequest(query, scope, self.deps.clock(), limit))
         self.usage.note_search(found, scope)
         return found
 

@@ -43,6 +43,8 @@ from engrams.upkeep.job_worker import JobWorkerPool
 
 if TYPE_CHECKING:
     from engrams.engine.memory_links import MemoryLinks
+    from engrams.forget.purge_candidates import PurgeCandidate
+    from engrams.forget.source_effects import ChangeAction, SourceChangeReport
     from engrams.session.commands import MemoryCommandHandler
     from engrams.session.extraction_queue import ExtractionQueue
     from engrams.session.registry import SessionRegistry

@@ -293,7 +293,7 @@ class MemoryLinks:
 def _clean_tags(tags: str | Sequence[str]) -> tuple[str, ...]:
     """Clean tags, each once. InputError: none, or an invalid one."""
     texts = [tags] if isinstance(tags, str) else list(tags)
-    cleaned = [" ".join(drop_faults(text).split()) for text in texts if isinstance(text, str)]
+    cleaned = [" ".join(drop_unstorable(text).split()) for text in texts if isinstance(text, str)]
     if not texts or len(cleaned) != len(texts) or not all(cleaned):
         raise InputError(
             "A tag must be one or a few words.", hint="Give at least one visible character."

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import timedelta
 
 from engrams.errors import ClosedError, EngramsError
@@ -83,3 +83,10 @@ class JobLeaseRenewer:
             except EngramsError as problem:
                 # Disk full or busy: the next renewal comes well before the lease ends.
                 _log.warning("lease of a job: %s", problem.message)
+
+
+@contextmanager
+def keep_lease(jobs: JobQueue, clock: Clock, token: str, seconds: float) -> Iterator[None]:
+    """Keep one job's lease renewed while this block runs, by a thread of its own."""
+    with closing(JobLeaseRenewer(jobs, clock, seconds)) as leases, leases.hold(token):
+        yield

@@ -90,13 +90,6 @@ class WorkDiscovery:
     """Called whenever their number of seconds has passed, and at every ``drain``."""
 
 
-@contextmanager
-def keep_lease(jobs: JobQueue, clock: Clock, token: str, seconds: float) -> Iterator[None]:
-    """Keep one job's lease renewed while this block runs, by a thread of its own."""
-    with closing(JobLeaseRenewer(jobs, clock, seconds)) as leases, leases.hold(token):
-        yield
-
-
 class OwnerWorkerShares:
     """Counts of running jobs by owner, against their share of the workers."""
 

@@ -19,7 +19,7 @@ from engrams.core import (
     Scope,
     Status,
 )
-from engrams.core.clock import new_id
+from engrams.core.ids import new_id
 from engrams.errors import ConflictError
 from engrams.frozen_data import dataclass
 from engrams.ports import NewRecord, RecordChange, WriteBatch
@@ -156,7 +156,7 @@ def build_merged(merge: PlannedFactMerge, plan_id: str, now: datetime) -> Record
     It is as trusted as the least trusted source, and as important as the most important one. It
     holds since the earliest source did; where one has no beginning, it has none.
     """
-    newest = max(merge.sources, key=lambda source: source.telling_key)
+    newest = max(merge.sources, key=lambda source: source.story_key)
     beginnings = [source.valid_from for source in merge.sources]
     source_quotes = [quote for source in merge.sources for quote in source.evidence]
     source_ids = [Evidence("", source.id) for source in merge.sources]

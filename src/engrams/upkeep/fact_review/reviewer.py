@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 
 from engrams.core import DerivedMemory, Kind, Record, Scope, ScopeInput, Status
-from engrams.core.clock import new_id
+from engrams.core.ids import new_id
 from engrams.ports import (
     EMBED,
     ChatModel,

@@ -152,7 +152,7 @@ class GardenAgent:
             ]
 
     def _build_prompt(self, tokens: int) -> str:
-        latest = sorted(self._records.values(), key=lambda record: record.telling_key, reverse=True)
+        latest = sorted(self._records.values(), key=lambda record: record.story_key, reverse=True)
         return prompts.load("garden").render(
             steps=str(self._garden.settings.model_steps),
             today=f"{self._garden.now:%Y-%m-%d %H:%M} UTC",

@@ -12,6 +12,7 @@ from itertools import pairwise
 from typing import Any
 
 from engrams.core import EdgeType, Kind, Record, Status
+from engrams.extract.predicate_slots import canonical_predicate, is_single
 from engrams.frozen_data import dataclass
 from engrams.text.normalize import fold
 from engrams.upkeep.garden.steps import (
@@ -21,7 +22,6 @@ from engrams.upkeep.garden.steps import (
     order_pair,
     preview_texts,
 )
-from engrams.write.predicate_slots import canonical_predicate, is_single
 from engrams.write.reconcile import is_affirmative, is_ending, object_terms
 
 _FACTS = (Kind.FACT, Kind.PREFERENCE, Kind.CORRECTION)
@@ -152,7 +152,7 @@ def _holds_now(record: Record) -> bool:
 def _pick_trusted(first: Record, second: Record) -> Record:
     """Pick the more trusted record; of equals the later one."""
     return max(
-        first, second, key=lambda record: (record.trust, _valid_since(record), record.telling_key)
+        first, second, key=lambda record: (record.trust, _valid_since(record), record.story_key)
     )
 
 

@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 
 from engrams.core import Record, Scope, Status
-from engrams.core.clock import new_id
+from engrams.core.ids import new_id
 from engrams.errors import BudgetError, ConflictError, ModelError
 from engrams.frozen_data import dataclass
 from engrams.ports import (

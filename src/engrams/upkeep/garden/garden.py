@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any, TypeAlias
 
 from engrams.core import Record, Scope, ScopeInput
-from engrams.core.clock import new_id
+from engrams.core.ids import new_id
 from engrams.errors import ConflictError, InputError, NotFoundError
 from engrams.ports import GARDEN, Job
 from engrams.settings import JOBS

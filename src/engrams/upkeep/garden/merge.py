@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from engrams.core import ABSORBED, Edge, EdgeType, Record, Status
+from engrams.extract.predicate_slots import canonical_predicate
 from engrams.text.normalize import fold
 from engrams.upkeep.garden.near_pairs import find_near_pairs
 from engrams.upkeep.garden.steps import (
@@ -15,7 +16,6 @@ from engrams.upkeep.garden.steps import (
     order_pair,
     preview_texts,
 )
-from engrams.write.predicate_slots import canonical_predicate
 from engrams.write.reconcile import (
     has_distinct_detail,
     is_affirmative,

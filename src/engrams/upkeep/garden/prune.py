@@ -30,7 +30,7 @@ def prune_weak(garden: GardenJobInput) -> list[PlannedGardenStep]:
         confidence = compute_confidence(record, section, garden.now)
         if confidence < section.prune_confidence:
             weak.append((confidence, record))
-    weak.sort(key=lambda pair: (is_protected(pair[1]), pair[0], pair[1].telling_key))
+    weak.sort(key=lambda pair: (is_protected(pair[1]), pair[0], pair[1].story_key))
     return [
         archive_record(garden, record, "hardly believed, and never said again")
         for _, record in weak[: section.max_changes]

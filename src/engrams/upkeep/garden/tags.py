@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 
 from engrams.core import Edge, EdgeType, Record
+from engrams.forget.edits import diff_tag_edges
 from engrams.text.terms import terms
 from engrams.upkeep.garden.steps import (
     GardenJobInput,
@@ -12,7 +13,6 @@ from engrams.upkeep.garden.steps import (
     make_change,
     preview_texts,
 )
-from engrams.write.manual_edits import diff_tag_edges
 
 _TAG_NODE = "tag:"
 """Prefix of the node ids of tags."""

@@ -7,7 +7,7 @@ from datetime import timedelta
 from itertools import pairwise
 
 from engrams.core import Evidence, Kind, Provenance, Record, Tier
-from engrams.core.clock import follow_id
+from engrams.core.ids import derive_id_at_time_of
 from engrams.frozen_data import dataclass
 
 _QUOTE_CHARACTERS = 280
@@ -46,7 +46,7 @@ def pair_turns(
     answer is given to another message than its own. A turn without a partner is a pair by itself.
     Oldest first.
     """
-    turns = {record.id: record for record in sorted(records, key=lambda record: record.telling_key)}
+    turns = {record.id: record for record in sorted(records, key=lambda record: record.story_key)}
     answers: dict[str, str] = {}
     for session_turns in _split_sessions(conversation):
         for message, reply in pairwise(session_turns):
@@ -69,7 +69,7 @@ def pair_turns(
 def _split_sessions(conversation: Iterable[Record]) -> Iterable[Sequence[Record]]:
     """Split into sessions in the order of saying, without tools."""
     sessions: dict[str, list[Record]] = {}
-    for record in sorted(conversation, key=lambda record: record.telling_key):
+    for record in sorted(conversation, key=lambda record: record.story_key):
         if record.role not in ("tool", "system"):
             sessions.setdefault(record.session, []).append(record)
     return sessions.values()
@@ -86,7 +86,7 @@ def build_exchange(pair: TurnPair) -> Record:
     agent_text = pair.agent.text if pair.agent else ""
     access_times = [half.last_accessed for half in halves if half.last_accessed]
     return Record(
-        id=follow_id(first.id, pair.key),
+        id=derive_id_at_time_of(first.id, pair.key),
         scope=first.scope,
         kind=Kind.EXCHANGE,
         text=f"User: {user_text}\nAgent: {agent_text}".strip(),

@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from engrams.core import Kind, Record, Scope, Status, Tier, Vector
+from engrams.core.records import asks_only
 from engrams.frozen_data import dataclass
 from engrams.ports import (
     TOPICS,
@@ -30,7 +31,6 @@ from engrams.ports import (
     WriteBatch,
 )
 from engrams.read.paging import iter_records
-from engrams.read.retrieve import asks_only
 from engrams.read.score_fusion import exponential_decay
 from engrams.settings import Settings
 from engrams.text.prose import strip_code

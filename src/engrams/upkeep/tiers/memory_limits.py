@@ -18,7 +18,6 @@ from engrams.read.paging import iter_records
 from engrams.read.score_fusion import age_days, half_life_decay
 from engrams.settings import Settings
 from engrams.upkeep.tiers.long_term_move import LongTermMover
-from engrams.write.manual_edits import EVICTED, build_forget
 
 FACTS = (Kind.FACT, Kind.PREFERENCE, Kind.CORRECTION)
 RULES = (Kind.RULE, Kind.PROCEDURE, Kind.NEGATIVE)
@@ -66,9 +65,9 @@ def select_excess_facts(
     if excess <= 0:
         return ()
     if order == "confidence":
-        by_confidence = sorted(records, key=lambda record: (record.confidence, record.telling_key))
+        by_confidence = sorted(records, key=lambda record: (record.confidence, record.story_key))
         return tuple(by_confidence[:excess])
-    by_worth = sorted(records, key=lambda record: (score_worth(record, now), record.telling_key))
+    by_worth = sorted(records, key=lambda record: (score_worth(record, now), record.story_key))
     reserve = min(cap, max(_MIN_CORRECTION_RESERVE, int(cap * _CORRECTION_RESERVE)))
     corrections = [record for record in by_worth if record.kind is Kind.CORRECTION]
     # A reserve of 0 would make the slice below keep them all.

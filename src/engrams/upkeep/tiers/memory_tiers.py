@@ -31,7 +31,7 @@ from engrams.settings import Settings
 from engrams.upkeep.tiers.importance_judge import condense_item, judge_importance
 from engrams.upkeep.tiers.long_term_move import LongTermMover
 from engrams.upkeep.tiers.memory_limits import MemoryCapEnforcer
-from engrams.write.manual_edits import evict_turn
+from engrams.write.turn_eviction import evict_turn
 
 Place: TypeAlias = ScopeInput
 

@@ -22,7 +22,7 @@ from engrams.core import (
     Status,
     content_hash,
 )
-from engrams.core.clock import new_id
+from engrams.core.ids import new_id
 from engrams.ports import (
     TOPICS,
     Embedder,
@@ -228,7 +228,7 @@ class UsageLearner:
 
     def _make_gap(self, use: SearchUsageEvent) -> tuple[NewRecord, ...]:
         """Make the candidate that notes an unanswered question, unless it may not be stored."""
-        from engrams.write.memory_requests import forbids_storage
+        from engrams.extract.memory_requests import forbids_storage
         from engrams.write.turn_conversion import clean_secrets
 
         text, decisions = clean_secrets(use.query, self._settings.write)

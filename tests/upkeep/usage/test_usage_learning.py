@@ -14,7 +14,7 @@ from engrams.errors import ClosedError, NotFoundError
 from engrams.ports import CommitResult, RecordQuery, RerankRequest, WriteBatch
 from engrams.read.request import visible_scopes
 from engrams.testing import HashEmbedder, SettableClock, temp_engine
-from engrams.upkeep import usage_learning
+from engrams.upkeep.usage import usage_tracker
 from engrams.upkeep.usage.usage_learning import apply_event, make_pairs
 
 ANN = ("user", "ann")
@@ -262,9 +262,9 @@ def test_searches_that_follow_each_other_are_counted_together(
     """After a write it rests, so that what processes keep of their reads holds;
     many uses, or the engine's end, end the pause.
     """
-    monkeypatch.setattr(usage_learning, "_GATHER_SECONDS", 0.0)
-    monkeypatch.setattr(usage_learning, "_REST_SECONDS", 60.0)
-    monkeypatch.setattr(usage_learning, "_MANY", 3)
+    monkeypatch.setattr(usage_tracker, "_GATHER_SECONDS", 0.0)
+    monkeypatch.setattr(usage_tracker, "_REST_SECONDS", 60.0)
+    monkeypatch.setattr(usage_tracker, "_HURRY_AT", 3)
     with temp_engine(jobs__workers=1) as engine:
         key = engine.add(KEY, scope=ANN)
         written = threading.Event()

@@ -512,7 +512,7 @@ class EngineComponents:
         deps = self.deps
         chores: dict[str, Chore] = {
             "sessions": lambda _: IdleSessionSweeper(deps.store, deps.clock, deps.settings).sweep(),
-            "embed": lambda _: int(self._backfill.ask()),
+            "embed": lambda _: int(self._backfill.enqueue_if_missing()),
             "topics": self._refresh_topics,
         }
         parts = GardenDeps(
@@ -540,7 +540,7 @@ class EngineComponents:
     def _make_handlers(self) -> dict[str, Handler]:
         """Map job kinds to handlers, loaded by their first job."""
         return {
-            EMBED: self._backfill.run,
+            EMBED: self._backfill.run_job,
             PURGE: lambda job: self.purger.run(job),  # noqa: PLW0108 - created by its first job
             EXTRACT: lambda job: self.digest.run(job),  # noqa: PLW0108 - created by its first job
             BEGIN: lambda job: begin_planned(job, self.deps.store, self.deps.clock),
@@ -563,7 +563,7 @@ class EngineComponents:
         return {sweep: self.deps.settings.sessions.sweep_seconds, self.webhooks.look: 2.0}
 
     def _plan_work(self) -> None:
-        self._backfill.ask()
+        self._backfill.enqueue_if_missing()
         if self._has_limits:
             self.tiers.schedule_sweep()
 

@@ -1,4 +1,4 @@
-"""Begin job: what was to come is current from its day on."""
+"""Begin job: a planned fact takes the place of the old one on its day."""
 
 from __future__ import annotations
 
@@ -23,34 +23,35 @@ def begin_planned(job: Job, store: Store, clock: Clock) -> None:
     for lists and files. A plan that was given up ends nothing.
     """
     owner = Scope.parse(job.payload["scope"]).owner
-    now = clock()
     changes = []
-    for new in store.get(owner, list(job.payload["items"])):
-        for one in store.get(owner, list(new.meta.get(ENDS, ()))):
-            fields = _end_fields(one, new)
+    for planned in store.get(owner, list(job.payload["items"])):
+        for current in store.get(owner, list(planned.meta.get(ENDS, ()))):
+            fields = _build_end_fields(current, planned)
             if fields:
                 changes.append(
                     RecordChange(
                         owner=owner,
-                        id=one.id,
+                        id=current.id,
                         fields=fields,
                         action="supersede",
-                        expect=one.version,
+                        expect=current.version,
                     )
                 )
     store.commit(
-        WriteBatch(BEGIN, "its day has come", now, changes=tuple(changes), finish=(job.lease,))
+        WriteBatch(BEGIN, "its day has come", clock(), changes=tuple(changes), finish=(job.lease,))
     )
 
 
-def _end_fields(one: Record, new: Record) -> dict[str, Any]:
-    if one.status is not Status.ACTIVE or one.superseded_by not in ("", new.id):
+def _build_end_fields(current: Record, planned: Record) -> dict[str, Any]:
+    """Build the fields that end a fact; empty: it stays as it is."""
+    if current.status is not Status.ACTIVE or current.superseded_by not in ("", planned.id):
         return {}
-    if new.status is not Status.ACTIVE:
-        return dict(GOING_ON) if one.superseded_by else {}
-    end = {
-        "valid_to": new.valid_from,
-        "ended_at": one.ended_at or new.recorded_at,
-        "superseded_by": new.id,
+    if planned.status is not Status.ACTIVE:
+        # The plan was given up: take back the end that it announced.
+        return dict(GOING_ON) if current.superseded_by else {}
+    return {
+        "status": Status.SUPERSEDED,
+        "valid_to": planned.valid_from,
+        "ended_at": current.ended_at or planned.recorded_at,
+        "superseded_by": planned.id,
     }
-    return {"status": Status.SUPERSEDED, **end}

@@ -221,13 +221,13 @@ class JobWorkerPool:
         ``progress``: called after each job with the number done and the number known.
         """
         deadline = time.monotonic() + seconds
-        done = 0
+        done_count = 0
         self._run_timers(run_all=True)
         while time.monotonic() < deadline:
             if self.run() is not None:
-                done += 1
+                done_count += 1
                 if progress is not None:
-                    progress(done, done + self._count_waiting())
+                    progress(done_count, done_count + self._count_waiting())
             elif self._has_running():
                 time.sleep(_MIN_IDLE)
             else:

@@ -146,10 +146,6 @@ class TopicEditor:
         self._edges += [self._make_edge(id, index) for id in ids]
         self._changed.add(index)
 
-    def rename(self, index: int, label: str, named: bool) -> None:
-        self.topics[index] = replace(self.topics[index], label=label, named=named)
-        self._changed.add(index)
-
     def build_batch(self) -> WriteBatch | None:
         """Build the write of all changes since the last call; None: none."""
         topics = [*self._removed, *(self._to_topic(index) for index in sorted(self._changed))]
@@ -200,7 +196,8 @@ class TopicEditor:
         self.members[index] = ids
         self._changed.add(index)
         if ids:
-            self.rename(index, self._load_label(ids[0]), False)
+            label = self._load_label(ids[0])
+            self.topics[index] = replace(self.topics[index], label=label, named=False)
 
     def _load_label(self, id: str) -> str:
         return label_by_text(self._store.get(self._scope.owner, [id])[0])

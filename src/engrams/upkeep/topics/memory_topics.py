@@ -271,14 +271,14 @@ class MemoryTopics:
         owner = records[0].scope.owner
         rows = self._store.vectors(owner, [record.id for record in records], self._embedder.card.id)
         joined = 0
-        made = 0
+        begun = 0
         for record, row in zip(records, rows, strict=True):
             if row.any():
-                made += editor.add_member(record, row, section.join_cosine)
+                begun += editor.add_member(record, row, section.join_cosine)
                 joined += 1
         texts = {record.id: topic_labels.label_by_text(record) for record in records}
         split = editor.split_large(section.max_members, section.split_cosine, texts)
-        return TopicChangeCounts(joined=joined, made=made, split=split)
+        return TopicChangeCounts(joined=joined, made=begun, split=split)
 
     def _commit_changes(self, editor: TopicEditor) -> None:
         batch = editor.build_batch()

@@ -31,10 +31,10 @@ def merge_topics(
         group = sorted(
             (topics[index] for index in indices), key=lambda topic: (-topic.members, topic.id)
         )
-        largest, *others = group
-        merged_into |= {topic.id: largest.id for topic in others}
+        largest, *smaller = group
+        merged_into |= {topic.id: largest.id for topic in smaller}
         changed_topics.append(_merge_into(largest, group, at))
-        changed_topics += [replace(topic, members=0) for topic in others]
+        changed_topics += [replace(topic, members=0) for topic in smaller]
     if not merged_into:
         return WriteBatch(ACTOR, "merged", at), 0
     owner = topics[0].scope.owner

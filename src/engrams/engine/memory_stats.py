@@ -11,7 +11,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from engrams.core import Scope
-from engrams.ports import ModelUsageLedger, Store, name_account
+from engrams.core.usage_accounts import name_account
+from engrams.ports import ModelUsageLedger, Store
 from engrams.read.request import visible_scopes
 from engrams.settings import ChatSettings, QuotaSettings, Settings, UpkeepSettings
 

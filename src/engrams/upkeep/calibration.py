@@ -2,7 +2,7 @@
 
 The floor parts "memory knows something about it" from "it knows nothing". ``ThresholdCalibrator``
 asks about what is stored (probes of its own words) and about what nobody tells a memory (general
-questions), and chooses a floor between the two. ``read.similarity_floor`` applies it.
+questions), and chooses a floor between the two. ``read.floors`` applies it.
 """
 
 from __future__ import annotations

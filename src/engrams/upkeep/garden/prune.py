@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from engrams.core import Kind, Record, Status
-from engrams.read.confidence_decay import decayed_confidence
+from engrams.read.decay import decayed_confidence
 from engrams.settings import GardenSettings
 from engrams.upkeep.garden.steps import (
     GardenJobInput,
@@ -41,7 +41,7 @@ def compute_confidence(record: Record, section: GardenSettings, now: datetime) -
     """Return the confidence now, 0 to 1.
 
     With ``garden.decay`` it falls with age and rises with use, by the formula of
-    ``read.confidence_decay.decayed_confidence``.
+    ``read.decay.decayed_confidence``.
     """
     return decayed_confidence(record, now) if section.decay else record.confidence
 

@@ -30,8 +30,8 @@ from engrams.ports import (
     Where,
     WriteBatch,
 )
+from engrams.read.decay import exponential_decay
 from engrams.read.paging import iter_records
-from engrams.read.score_fusion import exponential_decay
 from engrams.settings import Settings
 from engrams.text.prose import strip_code
 from engrams.upkeep.tiers.exchanges import TurnPair, build_exchange, pair_turns

@@ -14,8 +14,8 @@ from typing import Any, Literal
 from engrams.core import EVICTED, Kind, Record, Scope, Status
 from engrams.forget.forgetting import build_forget
 from engrams.ports import Clock, RecordChange, RecordQuery, ScopeReach, Store, WriteBatch
+from engrams.read.decay import age_days, half_life_decay
 from engrams.read.paging import iter_records
-from engrams.read.score_fusion import age_days, half_life_decay
 from engrams.settings import Settings
 from engrams.upkeep.tiers.long_term_move import LongTermMover
 

@@ -8,7 +8,7 @@ from datetime import datetime
 from engrams.core import Scope, SearchResult
 from engrams.frozen_data import dataclass
 from engrams.ports import SKILL
-from engrams.read.search_pipeline import KNOWN_HERE, SHOWN_BEFORE
+from engrams.read.stages import KNOWN_HERE, SHOWN_BEFORE
 from engrams.text.questions import asks_for_knowledge
 
 

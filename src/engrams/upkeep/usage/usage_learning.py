@@ -33,9 +33,9 @@ from engrams.ports import (
     Store,
     WriteBatch,
 )
+from engrams.read.floors import EDGE
 from engrams.read.request import visible_scopes
-from engrams.read.retrieve import topic_cosines
-from engrams.read.score_fusion import EDGE
+from engrams.read.tier_routing import topic_cosines
 from engrams.settings import Settings
 from engrams.upkeep.usage.search_usage import SearchUsageEvent
 

@@ -25,7 +25,7 @@ from engrams.frozen_data import dataclass
 from engrams.ports import NewRecord, RecordChange, WriteBatch
 
 ACTOR = "review"
-"""Who changed a memory, in its history."""
+"""Actor of these changes, in the history of memories."""
 MARK = "review"
 """Metadata key of reviewed facts: the review's id, for its undo."""
 

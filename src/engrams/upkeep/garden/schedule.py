@@ -1,4 +1,4 @@
-"""When cycles begin: the queue of scheduled ones, what schedules them, and pauses and budgets.
+"""Schedule of cycles: the queue, what triggers a cycle, and how long pauses and budgets are.
 
 A scheduled cycle is a waiting job of kind ``WAKE``, keyed ``{owner}|{name}``: one per name. When it
 is due it becomes a job of kind ``GARDEN``, which runs the cycle.

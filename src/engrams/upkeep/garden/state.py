@@ -1,4 +1,4 @@
-"""What is kept about an owner's garden: progress, reports, usage and the undo log.
+"""State of an owner's garden: progress, reports, usage and the undo log.
 
 It is one row of the store's owner states, changed by compare and swap, so that any number of
 processes may change it.

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engrams.ports.candidate_search import Floats
 
 ACTOR = "garden"
-"""Who changed a memory, in its history."""
+"""Actor of these changes, in the history of memories."""
 
 STATEMENTS = (
     Kind.FACT,

@@ -45,7 +45,7 @@ ITEMS = (Kind.TURN, Kind.NOTE, *STATEMENTS)
 """Kinds of the recent tier."""
 
 ACTOR = "engrams"
-"""Who changed a memory, in its history."""
+"""Actor of these changes, in the history of memories."""
 
 TopicRefresh = Callable[[Scope], object]
 """Refreshes a scope's topics, so that topic search finds new exchanges."""

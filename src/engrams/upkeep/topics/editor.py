@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from engrams.ports.candidate_search import Floats
 
 ACTOR = "topics"
-"""Who changed topics, in the history."""
+"""Actor of these changes, in the history."""
 
 
 def make_topic_id(kind: str, parts: Iterable[str]) -> str:

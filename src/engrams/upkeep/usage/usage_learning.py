@@ -1,4 +1,4 @@
-"""What uses of memory change: access counts, confidence, strength, links, and noted gaps.
+"""Changes that uses of memory make: access counts, confidence, strength, links, and noted gaps.
 
 ``UsageLearner`` builds the writes; ``MemoryUsageTracker`` commits them.
 """
@@ -46,7 +46,7 @@ UsageEvent = Literal["used", "unhelpful", "verified", "rejected"]
 IdPair: TypeAlias = tuple[str, str]
 
 ACTOR = "usage"
-"""Who changed a memory, in its history."""
+"""Actor of these changes, in the history of memories."""
 CONFIDENCE_CHANGES: Mapping[UsageEvent, float] = {
     "used": 0.05,
     "unhelpful": -0.1,

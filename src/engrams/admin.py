@@ -40,7 +40,7 @@ from engrams.settings import EncryptionSettings, Settings
 from engrams.store import store_factory
 from engrams.store.move.fleet_table_copy import copy_events, copy_keys
 from engrams.store.move.session_log_copy import copy_session_logs
-from engrams.store.sqlite.rescue import lost_memories
+from engrams.store.sqlite.rescue import name_damaged, remember_loss
 from engrams.store.store_address import find_database, is_served
 from engrams.store.store_factory import find_dump_problem, migrate_store
 from engrams.transfer.webhook_registry import WebhookRegistry
@@ -232,9 +232,9 @@ def rescue(settings: Settings, clock: Clock = clocks.now) -> str:
             get_vault(engine).sync()
             return _count_memories(engine)
 
-    suffix = f"corrupt-{clock():%Y%m%dT%H%M%S%fZ}"
+    suffix = name_damaged(clock)
     note, is_complete = database_rescue.rescue(paths, suffix, read_files)
-    lost_memories.remember(paths.database, paths.database.name, "" if is_complete else note)
+    remember_loss(paths.database, paths.database.name, "" if is_complete else note)
     return note
 
 

@@ -37,7 +37,7 @@ from engrams.ports import (
     Store,
 )
 from engrams.settings import Settings, change_settings, in_test_mode, load
-from engrams.store.sqlite import SqliteStore
+from engrams.store.sqlite import SqliteStore, rescue
 from engrams.store.store_address import find_database, is_served
 from engrams.store.store_factory import choose_store, open_fleet_tables
 from engrams.upkeep.helper_processes import HelperProcesses
@@ -286,9 +286,7 @@ def _make_home_cleaner(
         return None
 
     def purge_damaged_copy(path: Path, order: PurgeOrder) -> None:
-        from engrams.store.sqlite.rescue.damaged_file_purge import purge_copy
-
-        purge_copy(
+        rescue.purge_damaged_file(
             path, settings.store, clock, lambda copy: _repeat_purge(copy, None, order, clock)
         )
 

@@ -20,10 +20,9 @@ from engrams.ports import Clock
 from engrams.settings import StoreSettings
 from engrams.store.process_forks import register
 from engrams.store.sql.named_queries import query
-from engrams.store.sqlite import connections, schema_setup
+from engrams.store.sqlite import connections, rescue, schema_setup
 from engrams.store.sqlite.connections import ReaderConnectionPool, WriteLock
 from engrams.store.sqlite.error_mapping import MAPPED_ERRORS, to_engrams_error
-from engrams.store.sqlite.rescue import database_repair
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -374,9 +373,7 @@ class SqliteDatabase:
                     self._pool.close()
                     self._pool = None
                 if identity is not None:
-                    self.notes.extend(
-                        database_repair.prepare(self.path, self.settings, self._clock)
-                    )
+                    self.notes.extend(rescue.prepare_file(self.path, self.settings, self._clock))
                 self._identity = _identity(self.path)
         return self._identity is not None
 

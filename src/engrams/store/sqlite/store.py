@@ -11,6 +11,7 @@ from engrams.ports import Clock, ReachSurvey, RecordPage, RecordQuery, ScopeReac
 from engrams.settings import StoreSettings
 from engrams.store.sql import record_queries
 from engrams.store.sql.store import SqlStore
+from engrams.store.sqlite import rescue
 from engrams.store.sqlite.committed_reads import CommittedReadCache, CommittedReads
 from engrams.store.sqlite.database import SqliteDatabase
 from engrams.store.sqlite.dialect import SqliteDialect
@@ -108,6 +109,4 @@ class SqliteStore(SqlStore):
         return self._reads.get(connection, self._database.generation, owner)
 
     def check(self, repair: bool) -> Mapping[str, Json]:
-        from engrams.store.sqlite.rescue import database_check
-
-        return database_check.check_database(self._database, repair, self._clock)
+        return rescue.check_database(self._database, repair, self._clock)

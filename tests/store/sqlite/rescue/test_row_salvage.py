@@ -17,10 +17,10 @@ from engrams.core import Evidence, Kind, Provenance, Record, Scope, Status
 from engrams.core.ids import derive_id
 from engrams.settings import StoreSettings
 from engrams.store.sqlite import SqliteStore
+from engrams.store.sqlite.rescue.record_carving import TableShape
 from engrams.store.sqlite.rescue.row_salvage import (
-    TableShape,
     _find_statuses,
-    _mend_records,
+    _RecordMending,
     read_rows,
     read_shapes,
 )
@@ -207,7 +207,7 @@ def test_bytes_that_are_no_record_never_take_its_place(cropped: Cropped, tmp_pat
     for history, status in (([], true["status"]), (told, Status.FORGOTTEN)):
         (kept,) = (
             row
-            for row in _mend_records([tuple(rubbish.values()), *rows], shape, {}, history)
+            for row in _RecordMending(shape, {}, history).mend_all([tuple(rubbish.values()), *rows])
             if row[1] == rows[0][1]
         )
         assert dict(zip(shape.columns, kept, strict=True)) == {**true, "status": status}

@@ -1,11 +1,18 @@
-"""Memories that no rescue brought back whole, remembered until accepted."""
+"""Values and memories that no rescue brought back, remembered until somebody accepts it.
+
+``MemoryRescueLoss`` is what one rescue lost. It is written into the file ``NAME.lost`` beside the
+database; the doctor tells from it what did not come back since, and fails until the file is
+removed (``engrams doctor --accept``).
+"""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field
 from pathlib import Path
+from typing import NamedTuple
 
 import apsw
 
@@ -13,122 +20,181 @@ from engrams import encryption
 from engrams.core import Json
 from engrams.frozen_data import dataclass
 from engrams.store.sql.named_queries import fetch_all
-from engrams.store.sqlite.rescue.text_damage import DamagedText
 
-_END = ".lost"
-_SHOWN = 20
+_ENDING = ".lost"
+_MAX_NAMED = 20
+"""Memories that a text names by id."""
+_TABLE_WORDS = {
+    "records": "memories",
+    "edges": "links",
+    "history": "entries of histories",
+    "owner_state": "states",
+    "outbox": "waiting notices",
+}
+"""Words of users for what tables hold; of others the table's name is one."""
+
+
+class MemoryVersion(NamedTuple):
+    """One version of a memory: once it is edited, its damage is no longer told."""
+
+    record_id: str
+    owner: str
+    version: int
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryRescueLoss:
-    """Memories that no rescue brought back whole.
-
-    ``named``: ids and owners of lost ones, as far as an index still told them; ``unnamed``: how
-    many more there were. ``damaged``: those whose text came back, but is not what was written.
-    """
+    """Loss of one rescue."""
 
     named: tuple[tuple[str, str], ...] = ()
+    """Ids and owners of lost memories, as far as an index still told them."""
     unnamed: int = 0
-    damaged: tuple[DamagedText, ...] = ()
+    """Number of lost memories that no index told."""
+    damaged: tuple[MemoryVersion, ...] = ()
+    """Memories whose text came back, but is not what was written."""
+    defaulted: tuple[MemoryVersion, ...] = ()
+    """Memories whose text came back, with defaults in place of other values: kind, status, times …"""
+    rows: Mapping[str, int] = field(default_factory=dict)
+    """Numbers of rows of other tables whose values could not be read, by table."""
 
     def __bool__(self) -> bool:
-        return bool(self.named or self.unnamed or self.damaged)
+        return bool(self.named or self.unnamed or self.damaged or self.defaulted or self.rows)
 
     def __str__(self) -> str:
-        lost = _shorten([id for id, _ in self.named])
-        damaged = _shorten([id for id, *_ in self.damaged])
-        gone = f"{len(self.named) + self.unnamed:,} memories could not be read" + (
-            f": {lost}" if lost else ""
-        )
-        bad = f"The text of {len(self.damaged):,} memories is damaged: {damaged}"
-        return ". ".join([gone] * bool(self.named or self.unnamed) + [bad] * bool(self.damaged))
+        sentences = []
+        if self.named or self.unnamed:
+            count = len(self.named) + self.unnamed
+            names = _shorten([record_id for record_id, _ in self.named])
+            sentences.append(
+                f"{count:,} memories could not be read" + (f": {names}" if names else "")
+            )
+        if self.damaged:
+            names = _shorten([memory.record_id for memory in self.damaged])
+            sentences.append(f"The text of {len(self.damaged):,} memories is damaged: {names}")
+        if self.defaulted:
+            names = _shorten([memory.record_id for memory in self.defaulted])
+            sentences.append(
+                f"Values of {len(self.defaulted):,} memories could not be read and are defaults"
+                f" now: {names}"
+            )
+        if self.rows:
+            sentences.append(f"Values of {_count_rows(self.rows)} could not be read")
+        return ". ".join(sentences)
 
 
-def remember(path: Path, file: str, loss: MemoryRescueLoss | str) -> None:
-    """Record lost memories in the file beside a database.
+def remember(path: Path, damaged_name: str, loss: MemoryRescueLoss | str) -> None:
+    """Add a loss to the list beside a database.
 
-    ``file``: the damaged one's new name; a text: what is known instead.
+    ``damaged_name``: the damaged file's new name. ``loss`` is a text where nothing else is known.
     """
     if not loss:
         return
-    # The list is plain text: of an encrypted home it names no owners.
-    sealed = encryption.find_keys(encryption.home_of(path)) is not None
-    told: Json = {"told": loss}
-    if not isinstance(loss, str):
-        named = [(id, "" if sealed else owner) for id, owner in loss.named]
-        told = {
-            "named": named,
-            "unnamed": loss.unnamed,
-            "damaged": [(id, "" if sealed else owner, at) for id, owner, at in loss.damaged],
-        }
-    held = list_path(path)
-    fresh = held.with_name(held.name + ".new")
+    entry: Json = {"file": damaged_name}
+    if isinstance(loss, str):
+        entry["told"] = loss
+    else:
+        # The list is plain text: of an encrypted home it names no owners.
+        is_encrypted = encryption.find_keys(encryption.home_of(path)) is not None
+        entry["named"] = [
+            (record_id, "" if is_encrypted else owner) for record_id, owner in loss.named
+        ]
+        entry["unnamed"] = loss.unnamed
+        for key, memories in (("damaged", loss.damaged), ("defaulted", loss.defaulted)):
+            entry[key] = [
+                memory._replace(owner="") if is_encrypted else memory for memory in memories
+            ]
+        entry["rows"] = dict(loss.rows)
+    listed = list_path(path)
+    fresh = listed.with_name(listed.name + ".new")
     with fresh.open("w", encoding="utf-8") as out:
         fresh.chmod(0o600)
-        json.dump([*_read(path), {"file": file, **told}], out, ensure_ascii=False)
+        json.dump([*_read_entries(path), entry], out, ensure_ascii=False)
         out.flush()
         os.fsync(out.fileno())
-    fresh.replace(held)
+    fresh.replace(listed)
 
 
 def report(connection: apsw.Connection, path: Path) -> list[str]:
-    """Describe each loss, without what came back since."""
-    return list(filter(None, (_describe(connection, one) for one in _read(path))))
+    """Describe each loss, without what came back or was edited since."""
+    descriptions = (_describe(connection, entry) for entry in _read_entries(path))
+    return [description for description in descriptions if description]
 
 
 def list_path(path: Path) -> Path:
-    """Return the list's place; whoever removes it accepts the losses."""
-    return path.with_name(path.name + _END)
+    """Path of the list; whoever removes the file accepts the losses."""
+    return path.with_name(path.name + _ENDING)
 
 
-def _read(path: Path) -> Sequence[Json]:
-    held = list_path(path)
-    if not held.exists():
+def describe_table(table: str) -> str:
+    """Return a user's word for the rows of a table."""
+    return _TABLE_WORDS.get(table, table)
+
+
+def _read_entries(path: Path) -> Sequence[Json]:
+    listed = list_path(path)
+    if not listed.exists():
         return []
     try:
-        found = json.loads(held.read_text("utf-8"))
+        entries = json.loads(listed.read_text("utf-8"))
     except ValueError:
-        found = None
-    return (
-        found
-        if isinstance(found, list)
-        else [
-            {"file": held.name, "told": f"{held.name} is damaged: it named memories that are lost."}
-        ]
-    )
+        entries = None
+    if isinstance(entries, list):
+        return entries
+    note = f"{listed.name} is damaged: it named memories that are lost."
+    return [{"file": listed.name, "told": note}]
 
 
-def _describe(connection: apsw.Connection, one: Json) -> str:
-    if "told" in one:
-        return str(one["told"])
-    gone = {
-        id
-        for (id,) in fetch_all(
-            connection, "unknown_ids", json.dumps([id for id, _ in one["named"]])
+def _describe(connection: apsw.Connection, entry: Json) -> str:
+    """Describe what an entry of the list still misses; empty: nothing."""
+    if "told" in entry:
+        return str(entry["told"])
+    file = entry["file"]
+    clauses = []
+    missing = _find_missing(connection, [record_id for record_id, _ in entry["named"]])
+    lost = _name_memories(pair for pair in entry["named"] if pair[0] in missing)
+    if lost or entry["unnamed"]:
+        unnamed = f"{entry['unnamed']:,} of which no name is left" if entry["unnamed"] else ""
+        names = "; ".join(filter(None, (_shorten(lost), unnamed)))
+        clauses.append(f"{len(lost) + entry['unnamed']:,} memories of {file} are lost: {names}")
+    # Entries of an older release lack the last two keys.
+    damaged = _find_unchanged(connection, entry.get("damaged", []))
+    if damaged:
+        clauses.append(
+            f"the text of {len(damaged):,} memories of {file} is damaged, look at it and edit it:"
+            f" {_shorten(damaged)}"
         )
+    defaulted = _find_unchanged(connection, entry.get("defaulted", []))
+    if defaulted:
+        clauses.append(
+            f"values of {len(defaulted):,} memories of {file} are lost and are defaults now, look"
+            f" at them and edit them: {_shorten(defaulted)}"
+        )
+    if rows := entry.get("rows"):
+        clauses.append(f"values of {_count_rows(rows)} of {file} are lost")
+    return "; ".join(clauses)
+
+
+def _find_missing(connection: apsw.Connection, record_ids: Sequence[str]) -> set[str]:
+    return {
+        record_id for (record_id,) in fetch_all(connection, "unknown_ids", json.dumps(record_ids))
     }
-    left = [f"{id} of {owner}" if owner else id for id, owner in one["named"] if id in gone]
-    same = {
-        id for (id,) in fetch_all(connection, "unchanged_ids", json.dumps(one.get("damaged", [])))
+
+
+def _find_unchanged(connection: apsw.Connection, memories: Sequence[Json]) -> list[str]:
+    """Name those memories that still have the version with which they came back."""
+    unchanged = {
+        record_id for (record_id,) in fetch_all(connection, "unchanged_ids", json.dumps(memories))
     }
-    bad = [
-        f"{id} of {owner}" if owner else id for id, owner, _ in one.get("damaged", []) if id in same
-    ]
-    more = f"{one['unnamed']:,} of which no name is left" if one["unnamed"] else ""
-    names = "; ".join(filter(None, (_shorten(left), more)))
-    lost = (
-        f"{len(left) + one['unnamed']:,} memories of {one['file']} are lost: {names}"
-        if names
-        else ""
-    )
-    damaged = (
-        f"the text of {len(bad):,} memories of {one['file']} is damaged, look at it and edit it:"
-        f" {_shorten(bad)}"
-        if bad
-        else ""
-    )
-    return "; ".join(filter(None, (lost, damaged)))
+    return _name_memories(memory[:2] for memory in memories if memory[0] in unchanged)
+
+
+def _name_memories(pairs: Iterable[Sequence[str]]) -> list[str]:
+    return [f"{record_id} of {owner}" if owner else record_id for record_id, owner in pairs]
+
+
+def _count_rows(rows: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {describe_table(table)}" for table, count in rows.items())
 
 
 def _shorten(names: Sequence[str]) -> str:
-    return ", ".join(names[:_SHOWN]) + (" …" if len(names) > _SHOWN else "")
+    return ", ".join(names[:_MAX_NAMED]) + (" …" if len(names) > _MAX_NAMED else "")

@@ -1,35 +1,41 @@
-"""Texts that are no longer what was written, found by their hashes."""
+"""Texts that are no longer what was written, found by their stored hashes."""
 
 from __future__ import annotations
 
 import apsw
 
 from engrams.core import content_hash
+from engrams.frozen_data import dataclass
 from engrams.store.sql.lexemes import join_caption
 from engrams.store.sql.named_queries import execute, stream_rows
-
-DamagedText = tuple[str, str, int]
-"""Id, owner and version of a memory."""
+from engrams.store.sqlite.rescue.lost_memories import MemoryVersion
 
 
-def find_damaged_texts(connection: apsw.Connection) -> list[tuple[int, DamagedText, bytes]]:
-    """Find memories whose text does not have its stored hash.
+@dataclass(frozen=True, slots=True)
+class DamagedText:
+    """Text of a memory that does not have its stored hash."""
 
-    Number, memory and the text's real hash of each.
-    """
-    found = []
-    for number, id, owner, version, stored, text, caption in stream_rows(
+    number: int
+    memory: MemoryVersion
+    real_hash: bytes
+
+
+def find_damaged_texts(connection: apsw.Connection) -> list[DamagedText]:
+    """Find memories whose text does not have its stored hash; it reads all texts."""
+    damaged = []
+    for number, record_id, owner, version, stored_hash, text, caption in stream_rows(
         connection, "texts_and_hashes"
     ):
-        digest = bytes.fromhex(content_hash(join_caption(text, caption)))
-        if digest != stored:
-            found.append((number, (id, owner, version), digest))
-    return found
+        real_hash = bytes.fromhex(content_hash(join_caption(text, caption)))
+        if real_hash != stored_hash:
+            memory = MemoryVersion(record_id, owner, version)
+            damaged.append(DamagedText(number, memory, real_hash))
+    return damaged
 
 
-def accept_damaged_texts(connection: apsw.Connection) -> tuple[DamagedText, ...]:
-    """Store the real hashes of damaged texts; the memories they belong to."""
-    found = find_damaged_texts(connection)
-    for number, _, digest in found:
-        execute(connection, "set_hash", digest, number)
-    return tuple(sorted(memory for _, memory, _ in found))
+def accept_damaged_texts(connection: apsw.Connection) -> tuple[MemoryVersion, ...]:
+    """Store the real hashes of damaged texts; return the memories they belong to, sorted."""
+    damaged = find_damaged_texts(connection)
+    for text in damaged:
+        execute(connection, "set_hash", text.real_hash, text.number)
+    return tuple(sorted(text.memory for text in damaged))

@@ -7,32 +7,40 @@ from datetime import datetime
 from engrams.store.sql.named_queries import SqlConnection, stream_rows
 from engrams.store.sql.record_queries import drop_vectors
 
+_FLOAT_BYTES = 4
+
 
 def find_damaged(connection: SqlConnection) -> list[tuple[int, int]]:
-    """Find vectors of another size or length than models make.
+    """Find vectors of another size or length than their models make.
 
-    Records and models by number.
+    Returns the numbers of record and model of each.
     """
     import numpy as np
 
     from engrams.index.columns import find_sound
 
-    found = []
+    damaged = []
     for record, model, dimension, data in stream_rows(connection, "all_vectors"):
-        if len(data) != 4 * dimension or not find_sound(np.frombuffer(data, np.float32)[None])[0]:
-            found.append((record, model))
-    return found
+        if (
+            len(data) != _FLOAT_BYTES * dimension
+            or not find_sound(np.frombuffer(data, np.float32)[None])[0]
+        ):
+            damaged.append((record, model))
+    return damaged
 
 
 def check_vectors(connection: SqlConnection) -> list[str]:
-    """Problems of a check."""
-    found = find_damaged(connection)
-    return [f"{len(found):,} vectors are damaged."] if found else []
+    """Report damaged vectors to the doctor."""
+    damaged = find_damaged(connection)
+    return [f"{len(damaged):,} vectors are damaged."] if damaged else []
 
 
 def drop_damaged(connection: SqlConnection, at: datetime) -> str:
-    """Remove damaged vectors; a note."""
-    found = find_damaged(connection)
-    for model in {model for _, model in found}:
-        drop_vectors(connection, model, [record for record, its in found if its == model], at)
-    return f"{len(found):,} damaged vectors were removed; they are made again." if found else ""
+    """Remove damaged vectors; return a note, empty where none is."""
+    damaged = find_damaged(connection)
+    if not damaged:
+        return ""
+    for model in {model for _, model in damaged}:
+        records = [record for record, its_model in damaged if its_model == model]
+        drop_vectors(connection, model, records, at)
+    return f"{len(damaged):,} damaged vectors were removed; they are made again."

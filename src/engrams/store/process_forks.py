@@ -1,4 +1,8 @@
-"""Handling of process forks while a store is open."""
+"""Notice of process forks for whoever holds locks or connections.
+
+A forked child has the parent's locks in whatever state they were, and its database connections,
+which two processes must not share. Listeners register once and are told before and after each fork.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,8 @@ from typing import Protocol
 from weakref import WeakSet
 
 _listeners: WeakSet[ForkListener] = WeakSet()
-_held: list[ForkListener] = []
+_paused: list[ForkListener] = []
+"""Listeners that were told of a fork which is under way; they live at least as long as it."""
 
 
 class ForkListener(Protocol):
@@ -26,36 +31,38 @@ class ForkListener(Protocol):
         ...
 
 
-def register(one: ForkListener) -> None:
-    """Notify ``one`` of every fork while it lives."""
-    _listeners.add(one)
+def register(listener: ForkListener) -> None:
+    """Notify a listener of every fork while it lives."""
+    _listeners.add(listener)
 
 
-def _before_fork() -> None:
+def _pause_all() -> None:
     # Always in the same order: two threads that fork at once cannot deadlock.
-    held = sorted(_listeners, key=id)
-    for one in held:
-        one.before_fork()
-    _held[:] = held
+    listeners = sorted(_listeners, key=id)
+    for listener in listeners:
+        listener.before_fork()
+    _paused[:] = listeners
 
 
-def _take_held() -> list[ForkListener]:
-    held = _held.copy()
-    _held.clear()
-    return held
+def _continue_in_parent() -> None:
+    for listener in _take_paused():
+        listener.after_fork_in_parent()
 
 
-def _after_in_parent() -> None:
-    for one in _take_held():
-        one.after_fork_in_parent()
+def _continue_in_child() -> None:
+    for listener in _take_paused():
+        listener.after_fork_in_child()
 
 
-def _after_in_child() -> None:
-    for one in _take_held():
-        one.after_fork_in_child()
+def _take_paused() -> list[ForkListener]:
+    listeners = _paused.copy()
+    _paused.clear()
+    return listeners
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=_before_fork, after_in_parent=_after_in_parent, after_in_child=_after_in_child
+        before=_pause_all,
+        after_in_parent=_continue_in_parent,
+        after_in_child=_continue_in_child,
     )

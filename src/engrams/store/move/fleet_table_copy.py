@@ -1,4 +1,4 @@
-"""Copy of keys and audit events between files and tables."""
+"""Copy of keys and audit events, from a home's files to a fleet's tables or back."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from hashlib import blake2b
 
 from engrams.ports import ApiKeyTable, AuditEventBatch, AuditEventTable, AuditLogEntry
 
-_TOGETHER = 1_000
-_BITS = 62
+_BATCH_EVENTS = 1_000
+_BATCH_NUMBER_BITS = 62
+"""Bits of a batch's random number: with the positions of its events added it fits into 63."""
 
 
 def copy_keys(source: ApiKeyTable, target: ApiKeyTable) -> int:
-    """Copy all keys; their number.
+    """Copy all keys; return their number.
 
     One that was revoked on either side stays so.
     """
@@ -25,29 +26,31 @@ def copy_keys(source: ApiKeyTable, target: ApiKeyTable) -> int:
 
 
 def copy_events(source: AuditEventTable, target: AuditEventTable) -> int:
-    """Copy events that the target has not, day by day.
+    """Copy the events that the target has not, day by day; return the number of all.
 
-    Returns the number of all.
+    The same event may be there several times: each copy in the target stands for one.
     """
-    counted = 0
+    count = 0
     for day in source.list_days():
-        held = Counter(map(_digest, target.iter_day(day)))
+        copies = Counter(map(_digest, target.iter_day(day)))
         missing = list[AuditLogEntry]()
         for entry in source.iter_day(day):
-            counted += 1
-            if held[digest := _digest(entry)] > 0:
-                held[digest] -= 1
+            count += 1
+            digest = _digest(entry)
+            if copies[digest] > 0:
+                copies[digest] -= 1
                 continue
             missing.append(entry)
-            if len(missing) == _TOGETHER:
+            if len(missing) == _BATCH_EVENTS:
                 _append(target, missing)
                 missing = []
         _append(target, missing)
-    return counted
+    return count
 
 
 def _append(target: AuditEventTable, entries: Sequence[AuditLogEntry]) -> None:
-    target.append_events(AuditEventBatch(tuple(entries), secrets.randbits(_BITS)))
+    number = secrets.randbits(_BATCH_NUMBER_BITS)
+    target.append_events(AuditEventBatch(tuple(entries), number))
 
 
 def _digest(entry: AuditLogEntry) -> bytes:

@@ -1,10 +1,14 @@
-"""Copy of all memory from one store to another, owner by owner."""
+"""Copy of all memory from one store to another, owner by owner.
+
+Enter at ``move_store``. Rows are copied as they are, but for numbers that a database gives by
+itself: those of records, terms and changes.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 from engrams.core import Scope, Status, Vector
 from engrams.errors import ConflictError, StoreError
@@ -26,67 +30,103 @@ from engrams.store.sql.row_conversion import FIELDS, decode_json, to_datetime
 from engrams.store.sql.store import SqlStore
 from engrams.text.terms import index_terms
 
-_RECORD = ("hash", "words", "question", "dated", *FIELDS)
-_OWNED = {
+_RECORD_COLUMNS = ("hash", "words", "question", "dated", *FIELDS)
+_OWNED_COLUMNS = {
     "edges": ("source", "target", "type", "weight", "count"),
     "topics": ("id", "scope", "label", "named", "members", "model", "centroid", "at"),
     "sessions": ("id", "scope", "state", "started_at", "last_active", "token", "data"),
     "owner_state": ("name", "token", "data"),
     "outbox": ("topic", "record", "payload"),
 }
-_JOBS = (
-    "id", "kind", "key", "payload", "state", "attempt", "attempts", "due", "priority", "error", "worker", "lease", "lease_until",
-    "created_at", "updated_at",
-)  # fmt: skip
-_LINKED = ("move_history", "move_quotes", "move_vectors")
+"""Columns by table, of tables whose rows name their owner."""
+_JOB_COLUMNS = (
+    "id",
+    "kind",
+    "key",
+    "payload",
+    "state",
+    "attempt",
+    "attempts",
+    "due",
+    "priority",
+    "error",
+    "worker",
+    "lease",
+    "lease_until",
+    "created_at",
+    "updated_at",
+)
+_LINKED_QUERIES = ("move_history", "move_quotes", "move_vectors")
+"""Queries of rows that name a record by its number; they give its id instead."""
 _FLAGS = ("question", "dated")
-_SHOWN = 5
+_MAX_NAMED = 5
 """Differing memories that an error names."""
-_EXACT = 1 << 50
+_MAX_EXACT = 1 << 50
 """Whole numbers below are the same as real ones."""
 
 Report: TypeAlias = Callable[[int, int], object]
-SharedRows: TypeAlias = tuple[list[tuple[Any, ...]], list[tuple[Any, ...]], list[tuple[Any, ...]]]
+Rows: TypeAlias = list[tuple[Any, ...]]
+OwnerRows: TypeAlias = dict[str, Rows]
+"""Rows of one owner, by table or by query of linked rows."""
+
+
+class _SharedRows(NamedTuple):
+    """Rows that belong to no owner."""
+
+    jobs: Rows
+    usage: Rows
+    """Counters of model usage: name and value."""
+    paces: Rows
+    """States with the pace of models."""
 
 
 def move_store(source: SqlStore, target: SqlStore, report: Report) -> dict[str, int]:
-    """Copy everything, and compare each owner's rows by hash; numbers of them.
+    """Copy everything, and compare each owner's rows by hash; return how much it was.
 
     What an earlier run copied is left alone. ConflictError: the source was written to meanwhile, or
     the target holds something else.
     """
     with source.reading(None) as connection:
         owners = [Scope.parse(key) for (key,) in fetch_all(connection, "every_owner")]
-    counted = {"owners": len(owners), "records": 0, "jobs": 0}
-    for place, owner in enumerate(owners):
-        before, total = _digest(source, owner)
-        there, held = _digest(target, owner)
-        if held and there != before:
-            told = _describe_difference(_read_owner(source, owner), _read_owner(target, owner))
-            raise ConflictError(
-                f"{owner.key} has other memory there already: {told}.",
-                hint="Move into an empty store.",
-            )
-        if there != before:
-            rows = _read_owner(source, owner)
-            target.write(owner, _write_owner, target.dialect, owner, rows)
-        if not _digest(target, owner)[0] == before == _digest(source, owner)[0]:
-            raise ConflictError(
-                f"The memory of {owner.key} changed meanwhile.",
-                hint="Stop what writes to it, and move again.",
-            )
-        counted["records"] += total
-        report(place + 1, len(owners))
+    counts = {"owners": len(owners), "records": 0, "jobs": 0}
+    for done, owner in enumerate(owners, 1):
+        counts["records"] += _move_owner(source, target, owner)
+        report(done, len(owners))
     shared = _read_shared(source)
     target.write(None, _write_shared, shared)
-    return counted | {"jobs": len(shared[0])}
+    return counts | {"jobs": len(shared.jobs)}
 
 
-def _read_owner(store: SqlStore, owner: Scope) -> dict[str, list[tuple[Any, ...]]]:
-    """Read all rows of an owner by table, records in stored order."""
+def _move_owner(source: SqlStore, target: SqlStore, owner: Scope) -> int:
+    """Copy the memory of one owner; return its number of records."""
+    source_digest, record_count = _digest(source, owner)
+    target_digest, existing_count = _digest(target, owner)
+    if existing_count and target_digest != source_digest:
+        difference = _describe_difference(_read_owner(source, owner), _read_owner(target, owner))
+        raise ConflictError(
+            f"{owner.key} has other memory there already: {difference}.",
+            hint="Move into an empty store.",
+        )
+    if target_digest != source_digest:
+        rows = _read_owner(source, owner)
+        target.write(owner, _write_owner, target.dialect, owner, rows)
+    if not _digest(target, owner)[0] == source_digest == _digest(source, owner)[0]:
+        raise ConflictError(
+            f"The memory of {owner.key} changed meanwhile.",
+            hint="Stop what writes to it, and move again.",
+        )
+    return record_count
+
+
+# --------------------------------------------------------------------------------------------------
+# reading and comparing
+
+
+def _read_owner(store: SqlStore, owner: Scope) -> OwnerRows:
+    """Read all rows of an owner, records in stored order."""
     with store.reading(owner) as connection:
-        found = {name: fetch_all(connection, name, owner.key) for name in _LINKED}
-        for table, columns in {"records": _RECORD, **_OWNED}.items():
+        rows = {name: fetch_all(connection, name, owner.key) for name in _LINKED_QUERIES}
+        for table, columns in {"records": _RECORD_COLUMNS, **_OWNED_COLUMNS}.items():
             if table == "records":
                 order = "number"
             elif table == "outbox":
@@ -94,9 +134,9 @@ def _read_owner(store: SqlStore, owner: Scope) -> dict[str, list[tuple[Any, ...]
             else:
                 order = f"{columns[0]}, {columns[1]}"
             # Our own tables and columns.
-            text = f"SELECT {', '.join(columns)} FROM {table} WHERE owner = ? ORDER BY {order}"  # noqa: S608
-            found[table] = fetch_composed(connection, text, (owner.key,))
-    return found
+            statement = f"SELECT {', '.join(columns)} FROM {table} WHERE owner = ? ORDER BY {order}"  # noqa: S608
+            rows[table] = fetch_composed(connection, statement, (owner.key,))
+    return rows
 
 
 def _digest(store: SqlStore, owner: Scope) -> tuple[str, int]:
@@ -104,36 +144,38 @@ def _digest(store: SqlStore, owner: Scope) -> tuple[str, int]:
     rows = _read_owner(store, owner)
     digest = hashlib.blake2b(digest_size=16)
     for table in sorted(rows):
-        for row in (
-            sorted(map(_to_text, rows[table])) if table != "records" else map(_to_text, rows[table])
-        ):
-            digest.update(row.encode("utf-8", "surrogatepass"))
+        texts = [_to_text(row) for row in rows[table]]
+        # Databases sort texts differently; the order of records alone means something.
+        if table != "records":
+            texts.sort()
+        for text in texts:
+            digest.update(text.encode("utf-8", "surrogatepass"))
         digest.update(f"{table} {len(rows[table])}".encode())
     return digest.hexdigest(), len(rows["records"])
 
 
-def _describe_difference(
-    here: dict[str, list[tuple[Any, ...]]], there: dict[str, list[tuple[Any, ...]]]
-) -> str:
+def _describe_difference(source_rows: OwnerRows, target_rows: OwnerRows) -> str:
     """Name some memories that differ; where none does, the tables that do."""
-    place = _RECORD.index("id")
-    mine, theirs = (
-        {row[place]: _to_text(row) for row in rows["records"]} for rows in (here, there)
+    id_position = _RECORD_COLUMNS.index("id")
+    source_texts, target_texts = (
+        {row[id_position]: _to_text(row) for row in rows["records"]}
+        for rows in (source_rows, target_rows)
     )
-    if found := sorted(id for id in mine.keys() | theirs.keys() if mine.get(id) != theirs.get(id)):
-        return (
-            f"{len(found):,} memories differ"
-            f" ({', '.join(found[:_SHOWN])}{', …' if len(found) > _SHOWN else ''})"
-        )
+    differing = sorted(
+        record_id
+        for record_id in source_texts.keys() | target_texts.keys()
+        if source_texts.get(record_id) != target_texts.get(record_id)
+    )
+    if differing:
+        names = ", ".join(differing[:_MAX_NAMED])
+        dots = ", …" if len(differing) > _MAX_NAMED else ""
+        return f"{len(differing):,} memories differ ({names}{dots})"
     tables = [
-        name
-        for name, rows in here.items()
-        if sorted(map(_to_text, rows)) != sorted(map(_to_text, there[name]))
+        table.removeprefix("move_")
+        for table, rows in source_rows.items()
+        if sorted(map(_to_text, rows)) != sorted(map(_to_text, target_rows[table]))
     ]
-    return (
-        f"{', '.join(name.removeprefix('move_') for name in tables) or 'the order of memories'}"
-        " differ"
-    )
+    return f"{', '.join(tables) or 'the order of memories'} differ"
 
 
 def _to_text(row: Sequence[Any]) -> str:
@@ -141,118 +183,141 @@ def _to_text(row: Sequence[Any]) -> str:
 
 
 def _to_plain(value: Any) -> Any:
+    """Convert a value to one that is the same from every database."""
     if isinstance(value, bytes | memoryview):
         return bytes(value).hex()
     # Databases differ in what is a flag, a whole number or a real one.
-    exact = isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < _EXACT)
-    return float(value) if exact else value
+    is_exact = isinstance(value, int) and abs(value) < _MAX_EXACT
+    return float(value) if is_exact or isinstance(value, bool | float) else value
+
+
+# --------------------------------------------------------------------------------------------------
+# writing
 
 
 def _write_owner(
-    connection: SqlConnection,
-    dialect: SqlDialect,
-    owner: Scope,
-    rows: dict[str, list[tuple[Any, ...]]],
+    connection: SqlConnection, dialect: SqlDialect, owner: Scope, rows: OwnerRows
 ) -> None:
+    """Insert all rows of an owner, in the caller's transaction."""
     dialect.begin(connection)
     dialect.enter(connection, owner.key)
     changed = int(fetch_one(connection, "lock_owner")[0])
     numbers: dict[str, int] = {}
+    """New numbers of records by id."""
     for row in rows["records"]:
         changed += 1
-        given = dict(zip(_RECORD, row, strict=True))
-        text = join_caption(given["text"], given["caption"])
-        terms = [] if given["status"] == Status.PURGED else index_terms(text)
-        given |= {name: bool(given[name]) for name in _FLAGS}
-        given |= dialect.describe(text if terms else "")
-        given |= {
-            "owner": owner.key,
-            "changed": changed,
-            "lexemes": dialect.encode(connection, terms),
-        }
-        numbers[given["id"]] = int(_insert(connection, "records", given, query("once"))[0][0])
+        values = dict(zip(_RECORD_COLUMNS, row, strict=True))
+        numbers[values["id"]] = _insert_record(connection, dialect, owner, values, changed)
     execute(connection, "set_changes", changed)
-    for id, version, *rest in rows["move_history"]:
-        execute(connection, "add_history", numbers[id], version, *rest)
-    for id, source, current in rows["move_quotes"]:
-        execute(connection, "add_quote", owner.key, source, numbers[id])
+    for record_id, version, *entry in rows["move_history"]:
+        execute(connection, "add_history", numbers[record_id], version, *entry)
+    for record_id, source, current in rows["move_quotes"]:
+        execute(connection, "add_quote", owner.key, source, numbers[record_id])
         if not current:
-            text = "UPDATE quotes SET current = 0 WHERE owner = ? AND source = ? AND record = ?"
-            connection.execute(text, (owner.key, source, numbers[id]))
-    for id, model, dimension, data in rows["move_vectors"]:
-        save_vector(connection, numbers[id], Vector(id, model, dimension, bytes(data)))
-    for table, columns in _OWNED.items():
+            statement = (
+                "UPDATE quotes SET current = 0 WHERE owner = ? AND source = ? AND record = ?"
+            )
+            connection.execute(statement, (owner.key, source, numbers[record_id]))
+    for record_id, model, dimension, data in rows["move_vectors"]:
+        vector = Vector(record_id, model, dimension, bytes(data))
+        save_vector(connection, numbers[record_id], vector)
+    for table, columns in _OWNED_COLUMNS.items():
         for row in rows[table]:
-            _insert(connection, table, {"owner": owner.key, **dict(zip(columns, row, strict=True))})
+            values = {"owner": owner.key, **dict(zip(columns, row, strict=True))}
+            _insert(connection, table, values)
 
 
-def _read_shared(store: SqlStore) -> SharedRows:
-    """Read rows that belong to no owner: jobs, model usage, pace."""
+def _insert_record(
+    connection: SqlConnection,
+    dialect: SqlDialect,
+    owner: Scope,
+    values: dict[str, Any],
+    changed: int,
+) -> int:
+    """Insert a record; return its number. ``values``: by column, but for those added here."""
+    text = join_caption(values["text"], values["caption"])
+    terms = [] if values["status"] == Status.PURGED else index_terms(text)
+    row = {
+        **values,
+        **{name: bool(values[name]) for name in _FLAGS},
+        **dialect.describe(text if terms else ""),
+        "owner": owner.key,
+        "changed": changed,
+        "lexemes": dialect.encode(connection, terms),
+    }
+    return int(_insert(connection, "records", row, query("once"))[0][0])
+
+
+def _read_shared(store: SqlStore) -> _SharedRows:
     with store.reading(None) as connection:
         return _fetch_shared(connection)
 
 
-def _fetch_shared(connection: SqlConnection) -> SharedRows:
-    text = f"SELECT {', '.join(_JOBS)} FROM jobs ORDER BY id"  # noqa: S608 - our own columns
-    pace = "SELECT name, token, data FROM owner_state WHERE owner = '' ORDER BY name"
-    return (
-        fetch_composed(connection, text, ()),
-        fetch_all(connection, "move_spend"),
-        fetch_composed(connection, pace, ()),
+def _fetch_shared(connection: SqlConnection) -> _SharedRows:
+    jobs = f"SELECT {', '.join(_JOB_COLUMNS)} FROM jobs ORDER BY id"  # noqa: S608 - our own columns
+    paces = "SELECT name, token, data FROM owner_state WHERE owner = '' ORDER BY name"
+    return _SharedRows(
+        jobs=fetch_composed(connection, jobs, ()),
+        usage=fetch_all(connection, "move_spend"),
+        paces=fetch_composed(connection, paces, ()),
     )
 
 
-def _write_shared(connection: SqlConnection, rows: SharedRows) -> None:
-    """Add what is not there yet to what others have.
+def _write_shared(connection: SqlConnection, rows: _SharedRows) -> None:
+    """Add rows that are missing; what others have there already stays.
 
     StoreError: a row differs from what was written.
     """
-    jobs, spent, states = _fetch_shared(connection)
-    known = {row[0] for row in jobs}
-    named = {row[0] for row in states}
-    fresh = [row for row in rows[0] if row[0] not in known and not _join_waiting(connection, row)]
-    for row in fresh:
-        _insert(connection, "jobs", dict(zip(_JOBS, row, strict=True)))
-    there: dict[str, int] = dict(spent)
-    for name, value in rows[1]:
-        execute(connection, "spend", name, max(0, value - there.get(name, 0)))
-    paces = [row for row in rows[2] if row[0] not in named]
+    existing = _fetch_shared(connection)
+    job_ids = {row[0] for row in existing.jobs}
+    state_names = {row[0] for row in existing.paces}
+    jobs = [
+        row for row in rows.jobs if row[0] not in job_ids and not _join_waiting(connection, row)
+    ]
+    for row in jobs:
+        _insert(connection, "jobs", dict(zip(_JOB_COLUMNS, row, strict=True)))
+    used: Mapping[str, int] = dict(existing.usage)
+    for name, value in rows.usage:
+        execute(connection, "spend", name, max(0, value - used.get(name, 0)))
+    paces = [row for row in rows.paces if row[0] not in state_names]
     for row in paces:
         execute(connection, "save_state", "", *row)
-    held = _fetch_shared(connection)
-    if not (set(fresh) <= set(held[0]) and set(paces) <= set(held[2])):
+    written = _fetch_shared(connection)
+    if not (set(jobs) <= set(written.jobs) and set(paces) <= set(written.paces)):
         raise StoreError("The jobs did not arrive as they were.", hint="Move again.")
 
 
 def _join_waiting(connection: SqlConnection, row: tuple[Any, ...]) -> bool:
-    """Join a waiting job to its like there; False: none waits."""
-    job = dict(zip(_JOBS, row, strict=True))
+    """Join a waiting job to one of its kind and key that waits there; False: none does."""
+    job = dict(zip(_JOB_COLUMNS, row, strict=True))
     if (
         job["state"] != "waiting"
         or fetch_first(connection, "waiting_job", job["kind"], job["key"]) is None
     ):
         return False
-    due = to_datetime(job["due"])
-    at = to_datetime(job["updated_at"])
     spec = JobSpec(
         job["kind"],
         job["key"],
         decode_json(job["payload"]),
-        due=due,
+        due=to_datetime(job["due"]),
         priority=job["priority"],
         attempts=job["attempts"],
     )
-    job_queue.enqueue(connection, spec, at)
+    job_queue.enqueue(connection, spec, to_datetime(job["updated_at"]))
     return True
 
 
 def _insert(
-    connection: SqlConnection, table: str, given: dict[str, Any], tail: str = ""
-) -> list[tuple[Any, ...]]:
-    values = [bytes(value) if isinstance(value, memoryview) else value for value in given.values()]
+    connection: SqlConnection, table: str, values: Mapping[str, Any], tail: str = ""
+) -> Rows:
+    """Insert a row by column; return what ``tail``, the statement's end, gives back."""
+    parameters = [
+        bytes(value) if isinstance(value, memoryview) else value for value in values.values()
+    ]
+    marks = ", ".join("?" * len(values))
     # Our own tables and columns.
-    text = f"INSERT INTO {table} ({', '.join(given)}) VALUES ({', '.join('?' * len(given))}) {tail}"  # noqa: S608
+    statement = f"INSERT INTO {table} ({', '.join(values)}) VALUES ({marks}) {tail}"  # noqa: S608
     if tail:
-        return fetch_composed(connection, text, values)
-    connection.execute(text, values)
+        return fetch_composed(connection, statement, parameters)
+    connection.execute(statement, parameters)
     return []

@@ -89,7 +89,7 @@ def test_every_query_is_valid_and_used() -> None:
         connection.execute(f"EXPLAIN {text}", [None] * len(marks))
     code = "\n".join(
         path.read_text("utf-8")
-        for folder in (SOURCE, SOURCE.parent / "sql")
+        for folder in (SOURCE, SOURCE.parent / "sql", SOURCE.parent / "move")
         for path in folder.rglob("*.py")
     )
     words = set(re.findall(r'"(\w+)"', code)) | set(re.findall(r"'(\w+)'", code))

@@ -29,25 +29,30 @@ def find_edges(
 
 
 def build_surroundings(
-    owner: Scope, linked: Sequence[str], named: Sequence[str], types: Sequence[EdgeType]
+    owner: Scope,
+    node_ids: Sequence[str],
+    record_ids: Sequence[str],
+    types: Sequence[EdgeType],
 ) -> tuple[tuple[str, Any], tuple[str, Any]]:
-    """Build the statements for edges at ``linked``, and for records.
+    """Build two statements, each with its parameters: for edges, and for records.
 
-    These are ``named``, and those from which an edge of ``types`` leads to one of them.
+    The edges are those at ``node_ids``; the records ``record_ids``, and those from which an edge of
+    ``types`` leads to one of them.
     """
-    ends, records = (json.dumps(list(some), ensure_ascii=False) for some in (linked, named))
-    leading = (owner.key, records, json.dumps([str(one) for one in types]))
-    return (query("edges"), (owner.key, ends)), (
-        record_queries.build_selection("leading_records"),
-        leading,
-    )
+    nodes = json.dumps(list(node_ids), ensure_ascii=False)
+    records = json.dumps(list(record_ids), ensure_ascii=False)
+    edges = (query("edges"), (owner.key, nodes))
+    selection = record_queries.build_selection("leading_records")
+    return edges, (selection, (owner.key, records, json.dumps([str(kind) for kind in types])))
 
 
 def decode_edges(
     owner: Scope, rows: Sequence[tuple[Any, ...]], types: Sequence[EdgeType] = ()
 ) -> tuple[Edge, ...]:
-    """Decode rows of edges in order; StoreError: one is damaged."""
-    wanted = set(types)
+    """Decode rows of edges in order; ``types``: empty for all.
+
+    StoreError: one is damaged.
+    """
     if unknown := {kind for _, _, kind, _, _ in rows if kind not in _TYPES}:
         raise StoreError(f"A link is damaged: there is no type {min(unknown)!r}.", hint=MEND)
     return tuple(
@@ -55,39 +60,43 @@ def decode_edges(
             owner=owner, source=source, target=target, type=_TYPES[kind], weight=weight, count=count
         )
         for source, target, kind, weight, count in sorted(rows)
-        if not wanted or kind in wanted
+        if not types or kind in types
     )
 
 
-def list_topics(connection: SqlConnection, seen: ScopeReach) -> tuple[Topic, ...]:
-    """Topics and concepts of the scopes in reach, by id."""
-    within = where_clauses.reach_clause(seen)
-    rows = fetch_composed(
-        connection, f"{query('select_topics')} WHERE {within.text} ORDER BY id", within.values
-    )
+def list_topics(connection: SqlConnection, reach: ScopeReach) -> tuple[Topic, ...]:
+    """List topics and concepts of the scopes in reach, by id."""
+    within = where_clauses.reach_clause(reach)
+    statement = f"{query('select_topics')} WHERE {within.text} ORDER BY id"
+    rows = fetch_composed(connection, statement, within.values)
     return tuple(
         Topic(
-            id=id,
+            id=topic_id,
             scope=Scope.parse(scope),
             label=label,
             members=members,
             model=model,
             centroid=centroid,
             at=to_datetime(at),
-            named=bool(named),
+            named=bool(is_named),
         )
-        for id, scope, label, members, model, centroid, at, named in rows
+        for topic_id, scope, label, members, model, centroid, at, is_named in rows
     )
 
 
 def save_topic(connection: SqlConnection, topic: Topic) -> None:
     """Store or replace a topic; without members drop it and its edges."""
-    owner = topic.scope.owner.key
+    owner_key = topic.scope.owner.key
     if topic.members < 1:
-        execute(connection, "drop_topic", owner, topic.id)
-        execute(connection, "drop_edges", owner, topic.id)
+        execute(connection, "drop_topic", owner_key, topic.id)
+        execute(connection, "drop_edges", owner_key, topic.id)
         return
-    values = (
+    execute(
+        connection,
+        "save_topic",
+        owner_key,
+        topic.id,
+        topic.scope.key,
         topic.label,
         int(topic.named),
         topic.members,
@@ -95,4 +104,3 @@ def save_topic(connection: SqlConnection, topic: Topic) -> None:
         topic.centroid,
         micros(topic.at),
     )
-    execute(connection, "save_topic", owner, topic.id, topic.scope.key, *values)

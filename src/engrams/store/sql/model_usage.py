@@ -1,4 +1,4 @@
-"""Daily counters of model calls and tokens."""
+"""Counters of model calls, tokens and requests by day or minute; times of a model's answers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from engrams.store.sql.named_queries import (
 from engrams.store.sql.row_conversion import decode_json, encode_json
 
 _DAYS_KEPT = 8
-_PACE_KEPT = 50
+_PACES_KEPT = 50
+"""Times of answers that are kept for a model."""
 _WINDOW_KEPT: Mapping[RequestWindow, timedelta] = {
     "minute": timedelta(minutes=2),
     "day": timedelta(days=_DAYS_KEPT),
@@ -24,59 +25,65 @@ _WINDOW_KEPT: Mapping[RequestWindow, timedelta] = {
 
 
 def add_spend(connection: SqlConnection, day: str, calls: int, tokens: int) -> tuple[int, int]:
-    """Add to a day's counters; the new totals. Prunes old days."""
-    total = int(fetch_one(connection, "spend", f"chat {day} calls", calls)[0])
-    spent = int(fetch_one(connection, "spend", f"chat {day} tokens", tokens)[0])
-    if total == calls:
-        execute(
-            connection,
-            "prune_spent",
-            f"chat {date.fromisoformat(day[:10]) - timedelta(days=_DAYS_KEPT)}",
-        )
-    return total, spent
+    """Add to a day's counters; return the new totals of calls and tokens.
+
+    ``day``: a date in ISO 8601, perhaps with more behind it. Old days are pruned.
+    """
+    total_calls = int(fetch_one(connection, "spend", _name_calls(day), calls)[0])
+    total_tokens = int(fetch_one(connection, "spend", _name_tokens(day), tokens)[0])
+    if total_calls == calls:
+        # The first of a day.
+        oldest = date.fromisoformat(day[:10]) - timedelta(days=_DAYS_KEPT)
+        execute(connection, "prune_spent", f"chat {oldest}")
+    return total_calls, total_tokens
 
 
 def read_spend(connection: SqlConnection, day: str) -> tuple[int, int]:
-    """Totals of a day."""
-    names = f"chat {day} calls", f"chat {day} tokens"
-    held = dict(fetch_all(connection, "spent_both", *names))
-    return int(held.get(names[0], 0)), int(held.get(names[1], 0))
+    """Read a day's totals of calls and tokens."""
+    totals = dict(fetch_all(connection, "spent_both", _name_calls(day), _name_tokens(day)))
+    return int(totals.get(_name_calls(day), 0)), int(totals.get(_name_tokens(day), 0))
+
+
+def _name_calls(day: str) -> str:
+    return f"chat {day} calls"
+
+
+def _name_tokens(day: str) -> str:
+    return f"chat {day} tokens"
 
 
 def add_requests(
     connection: SqlConnection, window: RequestWindow, now: datetime, account: str, number: int
 ) -> int:
-    """Add to the requests of a window; the new total.
+    """Add to the requests of an account in the current window; return the new total.
 
-    Prunes old windows.
+    Old windows are pruned.
     """
-    total = int(
-        fetch_one(connection, "spend", f"{window} {WINDOWS[window](now)} {account}", number)[0]
-    )
+    total = int(fetch_one(connection, "spend", _name_requests(window, now, account), number)[0])
     if total == number:
-        execute(
-            connection,
-            "prune_windows",
-            f"{window} ",
-            f"{window} {WINDOWS[window](now - _WINDOW_KEPT[window])}",
-        )
+        oldest = f"{window} {WINDOWS[window](now - _WINDOW_KEPT[window])}"
+        execute(connection, "prune_windows", f"{window} ", oldest)
     return total
 
 
 def read_requests(
     connection: SqlConnection, window: RequestWindow, now: datetime, account: str
 ) -> int:
-    """Requests of a window."""
-    return int(fetch_one(connection, "spent", f"{window} {WINDOWS[window](now)} {account}")[0])
+    """Read the requests of an account in the current window."""
+    return int(fetch_one(connection, "spent", _name_requests(window, now, account))[0])
+
+
+def _name_requests(window: RequestWindow, now: datetime, account: str) -> str:
+    return f"{window} {WINDOWS[window](now)} {account}"
 
 
 def record_pace(connection: SqlConnection, model: str, seconds: float) -> None:
-    """Keep the time of an answer, as a state of no owner."""
-    kept = [*load_pace(connection, model), round(seconds, 3)][-_PACE_KEPT:]
-    execute(connection, "save_state", "", f"pace {model}", 1, encode_json({"seconds": kept}))
+    """Add the time of an answer, as a state of no owner."""
+    paces = [*load_pace(connection, model), round(seconds, 3)][-_PACES_KEPT:]
+    execute(connection, "save_state", "", f"pace {model}", 1, encode_json({"seconds": paces}))
 
 
 def load_pace(connection: SqlConnection, model: str) -> tuple[float, ...]:
-    """Return the times of a model's last answers, oldest first."""
+    """Return the seconds of a model's last answers, oldest first."""
     row = fetch_first(connection, "load_state", "", f"pace {model}")
     return () if row is None else tuple(decode_json(row[1])["seconds"])

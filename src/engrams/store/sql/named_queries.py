@@ -1,4 +1,8 @@
-"""Statements by name, and the connections that run them."""
+"""Statements by name, and the connections that run them.
+
+The file ``queries.sql`` of a package holds statements below lines ``-- name: NAME``. Those of
+``store/sql`` are in the words that SQLite and Postgres share; Postgres' own ones replace some.
+"""
 
 from __future__ import annotations
 
@@ -16,22 +20,25 @@ _SOURCES = ("engrams.store.sql", "engrams.store.sqlite")
 class SqlConnection(Protocol):
     """Connection that runs statements with ``?`` for values."""
 
-    def execute(self, text: str, values: Any = ..., /) -> Any: ...
+    def execute(self, statement: str, parameters: Any = ..., /) -> Any: ...
 
-    def changes(self) -> int: ...
+    def changes(self) -> int:
+        """Rows that the last statement changed."""
+        ...
 
 
 @cache
 def load_queries(*packages: str) -> dict[str, str]:
     """Load the statements of packages; by default those of the code."""
-    found: dict[str, str] = {}
+    statements: dict[str, str] = {}
     for package in packages or _SOURCES:
-        _, *parts = _NAME.split((resources.files(package) / "queries.sql").read_text("utf-8"))
-        found |= {
-            name: body.strip().rstrip(";")
-            for name, body in zip(parts[::2], parts[1::2], strict=True)
+        # Before the first name stands a comment; then names and statements take turns.
+        _, *pieces = _NAME.split((resources.files(package) / "queries.sql").read_text("utf-8"))
+        statements |= {
+            name: statement.strip().rstrip(";")
+            for name, statement in zip(pieces[::2], pieces[1::2], strict=True)
         }
-    return found
+    return statements
 
 
 def query(name: str) -> str:
@@ -40,33 +47,33 @@ def query(name: str) -> str:
 
 
 def fetch_all(connection: SqlConnection, name: str, *values: Any) -> list[tuple[Any, ...]]:
-    """Run a named query; all rows."""
+    """Run a named query; return all rows."""
     rows: list[tuple[Any, ...]] = connection.execute(query(name), values).fetchall()
     return rows
 
 
 def fetch_composed(
-    connection: SqlConnection, text: str, values: Sequence[Any]
+    connection: SqlConnection, statement: str, values: Sequence[Any]
 ) -> list[tuple[Any, ...]]:
-    """Run a composed statement; all rows."""
-    rows: list[tuple[Any, ...]] = connection.execute(text, values).fetchall()
+    """Run a composed statement; return all rows."""
+    rows: list[tuple[Any, ...]] = connection.execute(statement, values).fetchall()
     return rows
 
 
 def stream_rows(connection: SqlConnection, name: str, *values: Any) -> Iterator[Any]:
-    """Run a named query; rows one by one."""
+    """Run a named query; yield its rows one by one."""
     rows: Iterator[Any] = connection.execute(query(name), values)
     return rows
 
 
 def fetch_first(connection: SqlConnection, name: str, *values: Any) -> tuple[Any, ...] | None:
-    """Run a named query; the first row, if any."""
-    found = fetch_all(connection, name, *values)
-    return found[0] if found else None
+    """Run a named query; return the first row, if any."""
+    rows = fetch_all(connection, name, *values)
+    return rows[0] if rows else None
 
 
 def fetch_one(connection: SqlConnection, name: str, *values: Any) -> tuple[Any, ...]:
-    """Run a named query; its only row."""
+    """Run a named query; return its only row."""
     (row,) = fetch_all(connection, name, *values)
     return row
 
@@ -77,6 +84,6 @@ def execute(connection: SqlConnection, name: str, *values: Any) -> None:
 
 
 def execute_counting(connection: SqlConnection, name: str, *values: Any) -> int:
-    """Run a named statement; number of rows changed."""
+    """Run a named statement; return the number of rows changed."""
     connection.execute(query(name), values)
     return connection.changes()

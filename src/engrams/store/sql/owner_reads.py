@@ -1,4 +1,4 @@
-"""Rows of one owner, kept until somebody changes any of them."""
+"""Rows of one owner that were read, valid until somebody changes any of them."""
 
 from __future__ import annotations
 
@@ -11,27 +11,26 @@ from engrams.frozen_data import dataclass
 
 @dataclass(slots=True)
 class OwnerReads:
-    """Records of one owner by id, and edges by their ends.
-
-    Of edges, for each id that was looked up.
-    """
+    """Records and edges of one owner that were looked up."""
 
     records: dict[str, Record] = field(default_factory=dict)
+    """By id."""
     edges: dict[str, Sequence[Edge]] = field(default_factory=dict)
+    """By each node that was looked up, also where it has none."""
 
-    def add_edges(self, ids: Sequence[str], found: Iterable[Edge]) -> int:
-        """Keep the edges at ``ids``, which were looked up; number of entries."""
-        ends: dict[str, list[Edge]] = {}
-        for edge in found:
-            for end in {edge.source, edge.target}:
-                ends.setdefault(end, []).append(edge)
-        self.edges.update((name, ends.get(name, ())) for name in ids)
-        return sum(map(len, ends.values()), len(ids))
+    def add_edges(self, node_ids: Sequence[str], edges: Iterable[Edge]) -> int:
+        """Keep the edges at nodes that were looked up; return the number of entries."""
+        by_node: dict[str, list[Edge]] = {}
+        for edge in edges:
+            for node_id in {edge.source, edge.target}:
+                by_node.setdefault(node_id, []).append(edge)
+        self.edges.update((node_id, by_node.get(node_id, ())) for node_id in node_ids)
+        return sum(map(len, by_node.values()), len(node_ids))
 
-    def list_edges(self, ids: Iterable[str]) -> tuple[Edge, ...]:
-        """List edges at ids that were looked up, each once, in order."""
-        found = {edge for name in ids if (some := self.edges[name]) for edge in some}
-        return tuple(sorted(found, key=_edge_order))
+    def list_edges(self, node_ids: Iterable[str]) -> tuple[Edge, ...]:
+        """List edges at nodes that were looked up, each once, in order."""
+        edges = {edge for node_id in node_ids for edge in self.edges[node_id]}
+        return tuple(sorted(edges, key=_edge_order))
 
 
 def _edge_order(edge: Edge) -> tuple[str, str, str]:

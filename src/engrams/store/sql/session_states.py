@@ -23,15 +23,16 @@ from engrams.store.sql.named_queries import (
 from engrams.store.sql.row_conversion import decode_json, encode_json, to_datetime
 
 
-def load_session(connection: SqlConnection, owner: Scope, id: str) -> SessionRow | None:
-    row = fetch_first(connection, "load_session", owner.key, id)
+def load_session(connection: SqlConnection, owner: Scope, session_id: str) -> SessionRow | None:
+    row = fetch_first(connection, "load_session", owner.key, session_id)
     return None if row is None else _decode_session(row)
 
 
 def save_session(connection: SqlConnection, row: SessionRow, expect: int | None) -> SessionRow:
-    """Store a session with the next token.
+    """Store a session with the next token, and return it.
 
-    ConflictError where the stored token (0: none yet) is not ``expect``.
+    ``expect``: the token that it should have by now, 0 for a new session; None: any. ConflictError:
+    it has another.
     """
     owner = row.scope.owner
     fetch_one(connection, "lock_owner")
@@ -48,7 +49,7 @@ def save_session(connection: SqlConnection, row: SessionRow, expect: int | None)
 
 
 def save_from_batch(connection: SqlConnection, row: SessionRow) -> SessionRow:
-    """Touch a session (token 0), or save it; as it is then.
+    """Touch a session (token 0), or save it; return it as it is then.
 
     A session that was active since is reopened instead of closed; otherwise ConflictError.
     """
@@ -75,7 +76,7 @@ def save_from_batch(connection: SqlConnection, row: SessionRow) -> SessionRow:
 
 
 def find_idle(connection: SqlConnection, before: datetime, limit: int) -> tuple[SessionRow, ...]:
-    """Open sessions last active at or before a time, oldest first."""
+    """Find open sessions that were last active at or before a time, oldest first."""
     return tuple(
         _decode_session(row)
         for row in fetch_all(connection, "idle_sessions", micros(before), limit)
@@ -83,22 +84,21 @@ def find_idle(connection: SqlConnection, before: datetime, limit: int) -> tuple[
 
 
 def list_sessions(
-    connection: SqlConnection, seen: ScopeReach, limit: int
+    connection: SqlConnection, reach: ScopeReach, limit: int
 ) -> tuple[SessionRow, ...]:
-    """Sessions in reach, latest first."""
-    within = where_clauses.reach_clause(seen)
-    text = (
+    """List sessions in reach, latest first."""
+    within = where_clauses.reach_clause(reach)
+    statement = (
         f"{query('list_sessions')} WHERE {within.text} ORDER BY last_active DESC, id DESC LIMIT ?"
     )
-    return tuple(
-        _decode_session(row) for row in fetch_composed(connection, text, (*within.values, limit))
-    )
+    rows = fetch_composed(connection, statement, (*within.values, limit))
+    return tuple(_decode_session(row) for row in rows)
 
 
 def _decode_session(row: tuple[Any, ...]) -> SessionRow:
-    name, scope, state, started, active, token, data = row
+    session_id, scope, state, started, active, token, data = row
     return SessionRow(
-        id=name,
+        id=session_id,
         scope=Scope.parse(scope),
         state=state,
         started_at=to_datetime(started),
@@ -109,18 +109,19 @@ def _decode_session(row: tuple[Any, ...]) -> SessionRow:
 
 
 def load_state(connection: SqlConnection, owner: Scope, name: str) -> OwnerStateRow:
+    """Load a state; one with token 0 where there is none."""
     row = fetch_first(connection, "load_state", owner.key, name)
-    return (
-        OwnerStateRow(owner, name)
-        if row is None
-        else OwnerStateRow(owner, name, row[0], decode_json(row[1]))
-    )
+    if row is None:
+        return OwnerStateRow(owner, name)
+    token, data = row
+    return OwnerStateRow(owner, name, token, decode_json(data))
 
 
 def save_state(connection: SqlConnection, row: OwnerStateRow, expect: int | None) -> OwnerStateRow:
-    """Store a state with the next token.
+    """Store a state with the next token, and return it.
 
-    ConflictError where the stored one (0: none) is not ``expect``.
+    ``expect``: the token that it should have by now, 0 for a new state; None: any. ConflictError:
+    it has another.
     """
     fetch_one(connection, "lock_owner")
     token = load_state(connection, row.owner, row.name).token

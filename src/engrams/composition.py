@@ -286,9 +286,11 @@ def _make_home_cleaner(
         return None
 
     def purge_damaged_copy(path: Path, order: PurgeOrder) -> None:
-        rescue.purge_damaged_file(
-            path, settings.store, clock, lambda copy: _repeat_purge(copy, None, order, clock)
-        )
+        def purge(copy: Path) -> None:
+            with closing(SqliteStore.open(copy, settings.store, clock)) as opened:
+                _repeat_purge(opened, None, order, clock)
+
+        rescue.purge_damaged_file(path, settings.store, purge)
 
     def purge_backup(path: Path, order: PurgeOrder) -> None:
         from engrams.backup.home_backup import replace_backup

@@ -18,8 +18,7 @@ from engrams.store.sqlite.rescue.file_replacement import name_damaged
 from engrams.store.sqlite.rescue.lost_memories import remember as remember_loss
 
 if TYPE_CHECKING:
-    from engrams.store.sqlite.database import SqliteDatabase
-    from engrams.store.sqlite.store import SqliteStore
+    from engrams.store.sqlite.rescue.database_check import CheckedDatabase
 
 __all__ = [
     "check_database",
@@ -32,7 +31,7 @@ __all__ = [
 # Imported when used: most processes meet no damage.
 
 
-def check_database(database: SqliteDatabase, mend: bool, clock: Clock) -> Mapping[str, Json]:
+def check_database(database: CheckedDatabase, mend: bool, clock: Clock) -> Mapping[str, Json]:
     """Check everything; with ``mend`` also repair it. Its module says what is returned."""
     from engrams.store.sqlite.rescue import database_check
 
@@ -40,12 +39,12 @@ def check_database(database: SqliteDatabase, mend: bool, clock: Clock) -> Mappin
 
 
 def purge_damaged_file(
-    path: Path, settings: StoreSettings, clock: Clock, purge: Callable[[SqliteStore], object]
+    path: Path, settings: StoreSettings, purge: Callable[[Path], object]
 ) -> None:
     """Replace a damaged file that lies aside by what can be read of it, after ``purge``.
 
-    StoreError: nothing can be read.
+    ``purge``: is given the path of the copy. StoreError: nothing can be read.
     """
     from engrams.store.sqlite.rescue import damaged_file_purge
 
-    damaged_file_purge.purge_damaged_file(path, settings, clock, purge)
+    damaged_file_purge.purge_damaged_file(path, settings, purge)

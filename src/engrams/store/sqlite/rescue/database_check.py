@@ -7,14 +7,16 @@ readable rows are copied to a new file.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 import apsw
 
-from engrams.core import Json
+from engrams.core import Json, Scope
 from engrams.errors import StoreError
 from engrams.ports import Clock
+from engrams.settings import StoreSettings
 from engrams.store.sql.named_queries import execute, fetch_first, fetch_one
 from engrams.store.sqlite import schema_setup, term_rebuild
 from engrams.store.sqlite.rescue import lost_memories, vector_repair
@@ -30,8 +32,8 @@ from engrams.store.sqlite.rescue.row_salvage import copy_readable
 from engrams.store.sqlite.rescue.text_damage import accept_damaged_texts, find_damaged_texts
 from engrams.store.sqlite.segment_folder import ENDING, SegmentFolder
 
-if TYPE_CHECKING:
-    from engrams.store.sqlite.database import SqliteDatabase
+T = TypeVar("T")
+P = ParamSpec("P")
 
 _TABLES = (
     "records",
@@ -50,7 +52,38 @@ _MAX_NAMED = 20
 """Memories that a problem names."""
 
 
-def check_database(database: SqliteDatabase, mend: bool, clock: Clock) -> dict[str, Json]:
+class CheckedDatabase(Protocol):
+    """Database that can be checked and repaired."""
+
+    path: Path | None
+    settings: StoreSettings
+    notes: list[str]
+
+    def reading(self) -> AbstractContextManager[apsw.Connection]:
+        """Begin a read transaction."""
+        ...
+
+    def write(
+        self,
+        owner: Scope | None,
+        work: Callable[Concatenate[apsw.Connection, P], T],
+        /,
+        *arguments: P.args,
+        **options: P.kwargs,
+    ) -> T:
+        """Run ``work`` in a durable transaction."""
+        ...
+
+    def run_exclusive(self, work: Callable[[apsw.Connection], T]) -> T:
+        """Run ``work`` on the writing connection, outside a transaction."""
+        ...
+
+    def reload(self) -> None:
+        """Void all caches after the file changed from outside."""
+        ...
+
+
+def check_database(database: CheckedDatabase, mend: bool, clock: Clock) -> dict[str, Json]:
     """Check everything; with ``mend`` also repair it.
 
     Returns
@@ -97,7 +130,7 @@ def check_database(database: SqliteDatabase, mend: bool, clock: Clock) -> dict[s
 # checks
 
 
-def _find_all_problems(database: SqliteDatabase) -> list[str]:
+def _find_all_problems(database: CheckedDatabase) -> list[str]:
     """Run all checks; a damaged page ends one of them, not those that follow."""
     problems: list[str] = []
     checks: tuple[Callable[[apsw.Connection], list[str]], ...] = (
@@ -151,7 +184,7 @@ def _check_migrations(connection: apsw.Connection) -> list[str]:
     ]
 
 
-def _list_damaged_indexes(database: SqliteDatabase) -> list[Path]:
+def _list_damaged_indexes(database: CheckedDatabase) -> list[Path]:
     path = database.path
     return SegmentFolder(path.with_name(path.name + ENDING)).list_damaged() if path else []
 
@@ -160,7 +193,7 @@ def _list_damaged_indexes(database: SqliteDatabase) -> list[Path]:
 # repairs
 
 
-def _repair(database: SqliteDatabase, clock: Clock) -> list[str]:
+def _repair(database: CheckedDatabase, clock: Clock) -> list[str]:
     """Rebuild what is derived; if that fails, copy what is readable. Returns notes."""
     notes: list[str] = []
     try:
@@ -193,7 +226,7 @@ def _reindex(connection: apsw.Connection) -> str:
     return "The indexes were built again."
 
 
-def _accept_texts(database: SqliteDatabase) -> str:
+def _accept_texts(database: CheckedDatabase) -> str:
     """Accept damaged texts, and remember whose they are; a vault's files bring them back."""
     with database.reading() as connection:
         loss = MemoryRescueLoss(
@@ -207,7 +240,7 @@ def _accept_texts(database: SqliteDatabase) -> str:
     return f"{loss}."
 
 
-def _drop_damaged_indexes(database: SqliteDatabase) -> str:
+def _drop_damaged_indexes(database: CheckedDatabase) -> str:
     """Remove damaged index files: the next search builds them anew."""
     damaged = _list_damaged_indexes(database)
     for path in damaged:
@@ -215,7 +248,7 @@ def _drop_damaged_indexes(database: SqliteDatabase) -> str:
     return "The next search builds its index anew." if damaged else ""
 
 
-def _replace_file(database: SqliteDatabase, connection: apsw.Connection, clock: Clock) -> str:
+def _replace_file(database: CheckedDatabase, connection: apsw.Connection, clock: Clock) -> str:
     """Copy readable rows to a new file; move the damaged one aside."""
     path = database.path
     if path is None:
@@ -229,7 +262,7 @@ def _replace_file(database: SqliteDatabase, connection: apsw.Connection, clock: 
             connection.execute("ROLLBACK")
 
 
-def _merge_aside(database: SqliteDatabase, path: Path) -> list[str]:
+def _merge_aside(database: CheckedDatabase, path: Path) -> list[str]:
     """Bring back rows of damaged files that lie aside; return notes.
 
     A store that was never written is made first.
@@ -239,7 +272,7 @@ def _merge_aside(database: SqliteDatabase, path: Path) -> list[str]:
     return notes
 
 
-def _measure_files(database: SqliteDatabase) -> int:
+def _measure_files(database: CheckedDatabase) -> int:
     """Bytes of the database, its logs included."""
     if database.path is None:
         with database.reading() as connection:

@@ -1,62 +1,47 @@
-"""Every setting of engrams, in one frozen object.
+"""Every setting of engrams, in one frozen object (``Settings``, made by ``load``).
 
-Precedence, weakest first: the defaults, a preset (``presets/*.toml``), ``config.toml`` in the home
-folder, ``ENGRAMS_*`` variables (``ENGRAMS_READ__LIMIT=20``: two underscores go one section down),
-arguments.
+Precedence, weakest first:
+
+1. the defaults,
+2. a preset (``presets/*.toml``),
+3. ``config.toml`` in the home folder,
+4. ``ENGRAMS_*`` variables (``ENGRAMS_READ__LIMIT=20``: two underscores go one section down),
+5. arguments.
 """
 
-from engrams.settings.background import (
-    JOBS,
-    GardenSettings,
-    JobSettings,
-    ReviewSettings,
-    ScopeCapSettings,
-    SessionSettings,
-    SummarySettings,
-    TierSettings,
-    TopicSettings,
-    UpkeepSettings,
-    UsageSettings,
-)
-from engrams.settings.core import (
-    ChatSettings,
-    EmbedSettings,
-    EncryptionSettings,
-    QuotaSettings,
-    SizeLimitSettings,
-    StoreSettings,
-)
-from engrams.settings.loader import (
-    TEST_FOLDER,
-    LoadedSettings,
-    SettingInfo,
-    Settings,
-    change_settings,
-    describe,
-    in_test_mode,
-    load,
-    names,
-    preset_cosines,
-    presets,
-    secret_names,
-    suggest,
-)
+from engrams.settings.catalogue import SettingInfo, describe, names, secret_names, suggest
+from engrams.settings.limits import QuotaSettings, SizeLimitSettings
+from engrams.settings.loader import LoadedSettings, load
+from engrams.settings.logs import CrisisLogSettings, FeedbackSettings
+from engrams.settings.models import ChatSettings, EmbedSettings, RerankSettings
+from engrams.settings.preset_files import preset_cosines, presets
 from engrams.settings.read import (
     DeliverySettings,
     LinkExpansionSettings,
     ReadSettings,
     RelevanceThresholdSettings,
-    RerankSettings,
     ScoreWeightSettings,
     TieredSearchSettings,
 )
-from engrams.settings.serve import (
-    CrisisLogSettings,
-    FeedbackSettings,
-    ServeSettings,
-    UpstreamSettings,
-    VaultSettings,
+from engrams.settings.root import TEST_FOLDER, Settings, change_settings, in_test_mode
+from engrams.settings.server import ServeSettings, UpstreamSettings
+from engrams.settings.sessions import (
+    ScopeCapSettings,
+    SessionSettings,
+    SummarySettings,
+    TierSettings,
 )
+from engrams.settings.store import EncryptionSettings, StoreSettings
+from engrams.settings.upkeep import (
+    JOBS,
+    GardenSettings,
+    JobSettings,
+    ReviewSettings,
+    TopicSettings,
+    UpkeepSettings,
+    UsageSettings,
+)
+from engrams.settings.vault import VaultSettings
 from engrams.settings.write import ChangeDetectionSettings, WriteSettings
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Change values in ``config.toml``, and nothing else in it."""
+"""Editor of ``config.toml``: it changes values, and nothing else in the file."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import re
 import tempfile
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from engrams.errors import SettingsError
@@ -16,19 +16,19 @@ from engrams.errors import SettingsError
 def set_values(file: Path, table: str, values: Mapping[str, str]) -> None:
     """Set texts of one table, atomically and readable by the owner alone.
 
-    SettingsError: the file cannot be parsed, or holds these settings in a form that is not
-    understood here.
+    SettingsError: the file cannot be parsed, or has these settings in a form that this editor does
+    not understand, such as an inline table.
     """
-    old = file.read_text("utf-8") if file.exists() else ""
+    text = file.read_text("utf-8") if file.exists() else ""
     try:
-        was = tomllib.loads(old)
-        new = replace_values(old, table, values)
-        now = tomllib.loads(new)
+        tree = tomllib.loads(text)
+        new_text = replace_values(text, table, values)
+        new_tree = tomllib.loads(new_text)
     except tomllib.TOMLDecodeError as problem:
         raise SettingsError(
             f"{file} cannot be changed: {problem}", hint="Correct the file, then try again."
         ) from None
-    if now != {**was, table: {**was.get(table, {}), **values}}:
+    if new_tree != {**tree, table: {**tree.get(table, {}), **values}}:
         raise SettingsError(
             f"{file} holds [{table}] in a form that cannot be changed here.",
             hint=f"Write it as a table [{table}].",
@@ -36,7 +36,7 @@ def set_values(file: Path, table: str, values: Mapping[str, str]) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     handle, temporary = tempfile.mkstemp(dir=file.parent, prefix=".config-")
     with os.fdopen(handle, "w", encoding="utf-8") as out:
-        out.write(new)
+        out.write(new_text)
         out.flush()
         os.fsync(out.fileno())
     Path(temporary).replace(file)
@@ -45,30 +45,26 @@ def set_values(file: Path, table: str, values: Mapping[str, str]) -> None:
 def replace_values(text: str, table: str, values: Mapping[str, str]) -> str:
     """Replace or add ``key = "value"`` lines in ``[table]``."""
     lines = text.splitlines()
-    start = next(
-        (
-            n
-            for n, line in enumerate(lines)
-            if re.fullmatch(rf"\s*\[\s*{table}\s*\]\s*(#.*)?", line)
-        ),
-        None,
-    )
+    start = _find_line(lines, 0, rf"\s*\[\s*{table}\s*\]\s*(#.*)?$")
     if start is None:
         lines += ["", f"[{table}]"] if lines else [f"[{table}]"]
         start = len(lines) - 1
     for key, value in values.items():
         line = f"{key} = {json.dumps(value, ensure_ascii=False)}"
-        end = next(
-            (n for n in range(start + 1, len(lines)) if lines[n].lstrip().startswith("[")),
-            len(lines),
-        )
-        place = next(
-            (n for n in range(start + 1, end) if re.match(rf"\s*{key}\s*=", lines[n])), None
-        )
-        if place is None:
-            while not lines[end - 1].strip():
-                end -= 1
-            lines.insert(end, line)
-        else:
-            lines[place] = line
+        end = _find_line(lines, start + 1, r"\s*\[") or len(lines)
+        index = _find_line(lines[:end], start + 1, rf"\s*{key}\s*=")
+        if index is not None:
+            lines[index] = line
+            continue
+        while not lines[end - 1].strip():  # before the empty lines above the next table
+            end -= 1
+        lines.insert(end, line)
     return "\n".join(lines) + "\n"
+
+
+def _find_line(lines: Sequence[str], start: int, pattern: str) -> int | None:
+    """Return the index of the first line from ``start`` on whose beginning matches."""
+    for index in range(start, len(lines)):
+        if re.match(pattern, lines[index]):
+            return index
+    return None

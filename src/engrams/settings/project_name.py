@@ -7,14 +7,18 @@ from pathlib import Path
 
 
 def resolve_project(name: str, folder: Path | str) -> str:
-    """Resolve ``.`` to the name of a folder's project.
+    """Resolve ``.`` to the name of the project that a folder belongs to.
 
-    Its Git root's, else its own; a Git root in the user's home is none. Any other name stays as it
-    is. Empty: the folder has none.
+    That is the name of its Git root, else its own. A Git root that is the user's home is ignored.
+    Any name but ``.`` stays as it is. Empty: the folder has no name.
     """
-    place = Path(folder)
-    if name != "." or not place.is_absolute():
-        return place.name if name == "." else name
+    folder = Path(folder)
+    if name != ".":
+        return name
+    if not folder.is_absolute():
+        return folder.name
     home = os.path.expanduser("~")  # noqa: PTH111 - Path fails for a user without a home
-    above = (each for each in (place, *place.parents) if each.name and str(each) != home)
-    return next((each for each in above if os.path.exists(each / ".git")), place).name  # noqa: PTH110 - Path fails at a closed folder
+    for parent in (folder, *folder.parents):
+        if parent.name and str(parent) != home and os.path.exists(parent / ".git"):  # noqa: PTH110 - Path fails at a closed folder
+            return parent.name
+    return folder.name

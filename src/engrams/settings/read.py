@@ -1,4 +1,4 @@
-"""Settings of search, contexts and their delivery."""
+"""Settings of searches and contexts."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from engrams.settings.core import SettingsSection, Share
+from engrams.settings.section import SettingsSection, Share
 
 
 class ScoreWeightSettings(SettingsSection):
@@ -42,38 +42,6 @@ class ScoreWeightSettings(SettingsSection):
     recency: float = Field(0.05, description="Weight of exp(-age / `read.recency_days`).")
     importance: float = Field(0.0, description="Weight of its importance.")
     confidence: float = Field(0.0, description="Weight of its confidence.")
-
-
-class RerankSettings(SettingsSection):
-    """A model that judges the best candidates once more."""
-
-    turns_only: bool = Field(
-        False,
-        description="Judge only what is delivered to a turn of a conversation, not plain searches.",
-    )
-    provider: Literal["none", "cross_encoder", "http", "listwise"] = Field(
-        "none",
-        description=(
-            "cross_encoder: a model file. http: a /rerank server. listwise: the chat model orders"
-            " them."
-        ),
-    )
-    model: str = Field(
-        "", description="cross_encoder: a folder or hub name. http: the model's name."
-    )
-    url: str = Field("", description="http: base URL of the /rerank server.")
-    api_key: str = Field("", description="Key for that server.", json_schema_extra={"secret": True})
-    candidates: int = Field(30, ge=1, description="Number of the best that are judged.")
-    seconds: float = Field(
-        1.0, gt=0, description="Seconds there are; what is not judged by then keeps its score."
-    )
-    threshold: Share | None = Field(
-        None,
-        ge=0,
-        le=1,
-        description="Judgement below which a hit is dropped. None: nothing is dropped.",
-    )
-    weight: Share = Field(0.5, ge=0, le=1, description="Share of the judgement in the final score.")
 
 
 class LinkExpansionSettings(SettingsSection):

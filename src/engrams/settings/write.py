@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from engrams.settings.core import SettingsSection, Share
+from engrams.settings.section import SettingsSection, Share
 
 
 class ChangeDetectionSettings(SettingsSection):

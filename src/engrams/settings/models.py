@@ -1,0 +1,110 @@
+"""Settings of the models: embedder, chat model, reranker."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from engrams.settings.section import SettingsSection, Share
+
+
+class EmbedSettings(SettingsSection):
+    """The embedding model."""
+
+    provider: Literal["builtin", "onnx", "openai", "ollama", "null"] = Field(
+        "builtin",
+        description=(
+            "builtin: the table that ships. onnx: a model file. openai, ollama: a server. null: no"
+            " vectors, words only."
+        ),
+    )
+    model: str = Field(
+        "", description="onnx: a folder or hub name. openai, ollama: the model's name."
+    )
+    url: str = Field("", description="Base URL of the server (openai, ollama).")
+    api_key: str = Field("", description="Key for that server.", json_schema_extra={"secret": True})
+    cosine_model: str = Field(
+        "",
+        description=(
+            "Model that the preset's cosines were set for; another's card turns them into its own."
+            " Empty: they hold as they are."
+        ),
+    )
+    query_prefix: str | None = Field(
+        None, description="Text put before a query. None: the one of the model's card; empty: none."
+    )
+    dimension: int = Field(
+        0, ge=0, description="Number of dimensions to ask the server for. 0: its own."
+    )
+    incognito: Literal["own", "null"] = Field(
+        "own", description="In incognito. own: this model, if it keeps nothing. null: no vectors."
+    )
+    batch_size: int = Field(64, ge=1, description="Texts in one call.")
+    timeout_seconds: float = Field(30.0, gt=0, description="Seconds a call may take.")
+
+
+class ChatSettings(SettingsSection):
+    """The language model for extraction and upkeep; none is needed."""
+
+    provider: Literal["none", "openai", "ollama"] = Field(
+        "none",
+        description=(
+            "none: rules only. openai: any server with the OpenAI protocol. ollama: Ollama's own"
+            " protocol."
+        ),
+    )
+    model: str = Field("", description="The model's name.")
+    url: str = Field("", description="Base URL, for example http://localhost:11434.")
+    api_key: str = Field("", description="Key for that server.", json_schema_extra={"secret": True})
+    timeout_seconds: float = Field(
+        300.0,
+        gt=0,
+        description=(
+            "Seconds an answer may take in all; more where the model was seen to need more, up to"
+            " an hour."
+        ),
+    )
+    connect_seconds: float = Field(10.0, gt=0, description="Seconds to reach the server.")
+    silence_seconds: float = Field(
+        60.0,
+        gt=0,
+        description="Seconds without a byte after which an answer that has begun is given up.",
+    )
+    retries: int = Field(
+        3, ge=0, le=10, description="Further tries after a failure that waiting may cure."
+    )
+    daily_calls: int = Field(0, ge=0, description="Most calls a day. 0: no limit.")
+    daily_tokens: int = Field(0, ge=0, description="Most tokens a day. 0: no limit.")
+
+
+class RerankSettings(SettingsSection):
+    """A model that judges the best candidates once more."""
+
+    turns_only: bool = Field(
+        False,
+        description="Judge only what is delivered to a turn of a conversation, not plain searches.",
+    )
+    provider: Literal["none", "cross_encoder", "http", "listwise"] = Field(
+        "none",
+        description=(
+            "cross_encoder: a model file. http: a /rerank server. listwise: the chat model orders"
+            " them."
+        ),
+    )
+    model: str = Field(
+        "", description="cross_encoder: a folder or hub name. http: the model's name."
+    )
+    url: str = Field("", description="http: base URL of the /rerank server.")
+    api_key: str = Field("", description="Key for that server.", json_schema_extra={"secret": True})
+    candidates: int = Field(30, ge=1, description="Number of the best that are judged.")
+    seconds: float = Field(
+        1.0, gt=0, description="Seconds there are; what is not judged by then keeps its score."
+    )
+    threshold: Share | None = Field(
+        None,
+        ge=0,
+        le=1,
+        description="Judgement below which a hit is dropped. None: nothing is dropped.",
+    )
+    weight: Share = Field(0.5, ge=0, le=1, description="Share of the judgement in the final score.")

@@ -24,9 +24,10 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from engrams.core import Turn
 from engrams.engine import MemoryEngine
+from engrams.program.registry import create_app
 from engrams.settings import ServeSettings
-from engrams.surfaces.http.app import create_app
-from engrams.surfaces.http.server import address, create_server, listen
+from engrams.surfaces.http.listening import format_address, listen
+from engrams.surfaces.http.uvicorn_server import create_server
 from engrams.testing import ScriptedModel, temp_engine
 
 OUT = Path(__file__).resolve().parents[1] / "docs" / "pictures"
@@ -220,7 +221,7 @@ def served(engine: MemoryEngine) -> Iterator[str]:
     thread.start()
     while not runner.started and thread.is_alive():
         time.sleep(0.01)
-    yield address(listener)
+    yield format_address(listener)
     runner.should_exit = True
     thread.join(20)
 

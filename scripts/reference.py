@@ -15,8 +15,8 @@ from python_page import python_page
 from shell_files import completion, man_page
 from tstypes import client_types
 
+from engrams.program.main import COMMANDS, LazyCommandGroup
 from engrams.settings import SettingInfo, describe, presets
-from engrams.surfaces.cli.main import COMMANDS, LazyCommandGroup
 from engrams.surfaces.cli.options import GlobalOptions
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -136,7 +136,8 @@ def cli() -> str:
     names = set(GlobalOptions.__dataclass_fields__)
     common = [param for param in loaded["stats"].params if param.name in names]
     summary = table(
-        ("command", ""), [(f"[`{name}`](#{name})", text) for name, (_, text) in COMMANDS.items()]
+        ("command", ""),
+        [(f"[`{name}`](#{name})", command.help) for name, command in COMMANDS.items()],
     )
     parts = [section(name, command, names) for name, command in loaded.items()]
     return CLI.format(summary=summary, frame=options(common), commands="\n".join(parts))

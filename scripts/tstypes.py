@@ -8,8 +8,8 @@ import json
 from typing import Any
 
 from engrams import composition
+from engrams.program.registry import create_app
 from engrams.settings import load
-from engrams.surfaces.http.app import create_app
 
 ROOTS = (
     "MemoryAddRequest",

@@ -130,7 +130,7 @@ def test_every_page_is_reachable() -> None:
 def test_every_command_is_documented() -> None:
     """Every command of the command line stands in the reference."""
     typer_main = pytest.importorskip("typer.main")
-    main = pytest.importorskip("engrams.surfaces.cli.main")
+    main = pytest.importorskip("engrams.program.main")
     page = (DOCS / "reference" / "cli.md").read_text("utf-8")
 
     def walk(command: object, path: str) -> Iterator[str]:

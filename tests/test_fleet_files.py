@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 import yaml
 
+from engrams.program.command_table import COMMANDS
 from engrams.settings import names
-from engrams.surfaces.cli.command_table import COMMANDS
-from engrams.surfaces.http.request_observers import RequestMetrics
+from engrams.surfaces.http.observers.metrics import RequestMetrics
 from engrams.testing import temp_engine
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -43,7 +43,7 @@ def containers() -> Iterator[tuple[str, list[str], dict[str, Any]]]:
 
 @cache
 def help_of(command: str) -> str:
-    line = [sys.executable, "-m", "engrams.surfaces.cli.entry", command, "--help"]
+    line = [sys.executable, "-m", "engrams.program.entry", command, "--help"]
     return subprocess.run(line, capture_output=True, text=True, check=True).stdout
 
 

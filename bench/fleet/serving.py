@@ -37,7 +37,7 @@ _START_SECONDS = 60.0
 _COUNTED_SECONDS = 11.0
 _CLIENTS = 4
 """Clients at the same time, where searches a second are counted."""
-_ENGRAMS = [sys.executable, "-m", "engrams.surfaces.cli.entry"]
+_ENGRAMS = [sys.executable, "-m", "engrams.program.entry"]
 
 
 class ApiClient:

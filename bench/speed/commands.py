@@ -30,7 +30,7 @@ from bench.speed.corpus import Corpus
 from bench.speed.proxy import start_process
 from bench.speed.timing import OWNER, to_turn
 
-_ENTRY = (sys.executable, "-m", "engrams.surfaces.cli.entry")
+_ENTRY = (sys.executable, "-m", "engrams.program.entry")
 _BATCH = 500
 _SOCKET_SECONDS = 60.0
 _EVENT = {"hook_event_name": "UserPromptSubmit", "cwd": "/tmp"}

@@ -32,7 +32,7 @@ from bench.speed.timing import quantiles, to_turn
 
 _SERVE = (
     "-m",
-    "engrams.surfaces.cli.entry",
+    "engrams.program.entry",
     "serve",
     "--port",
     "0",

@@ -219,7 +219,7 @@ def run_proxied(home: str, workers: int = 1) -> Iterator[tuple[int, int, int]]:
         }
         settings |= {"ENGRAMS_SERVE__RATE_LIMIT": "0", "ENGRAMS_SERVE__WORKERS": str(workers)}
         with start_process(
-            "-m", "engrams.surfaces.cli.entry", "serve", "--port", "0", environment=settings
+            "-m", "engrams.program.entry", "serve", "--port", "0", environment=settings
         ) as (served, line):
             address = next(word for word in line.split() if word.startswith("http"))
             yield int(port), int(address.rsplit(":", 1)[1].partition("/")[0]), served.pid

@@ -20,7 +20,7 @@ import httpx2
 
 from engrams.testing import ScriptedModel
 
-PROGRAM = (sys.executable, "-m", "engrams.surfaces.cli.entry")
+PROGRAM = (sys.executable, "-m", "engrams.program.entry")
 
 
 @dataclass

@@ -19,8 +19,8 @@ SAID = {f"The blue boat number {n} lies in harbour {n * 7}." for n in range(20)}
 KILLED = """
 import os, shutil, signal, engrams
 from pathlib import Path
-from engrams.surfaces.cli.main import main
 from engrams.backup import archive, home_backup
+from engrams.program.main import main
 step, count = os.environ["STEP"], 0
 def die(real):
     def called(*given, **named):
@@ -97,7 +97,7 @@ def test_repeating_it_finishes_it(source: Path, tmp_path: Path, step: str, count
     line = [
         sys.executable,
         "-m",
-        "engrams.surfaces.cli.entry",
+        "engrams.program.entry",
         "recover",
         str(source),
         "--home",

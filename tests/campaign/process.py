@@ -92,7 +92,7 @@ def command(home: Path, *words: str, real: bool = False, seconds: float = PATIEN
     if real:
         try:
             done = subprocess.run(
-                [sys.executable, "-m", "engrams.surfaces.cli.entry", *line],
+                [sys.executable, "-m", "engrams.program.entry", *line],
                 capture_output=True,
                 timeout=seconds,
                 stdin=subprocess.DEVNULL,
@@ -128,7 +128,7 @@ def command(home: Path, *words: str, real: bool = False, seconds: float = PATIEN
 
 def run_line(line: list[str], out: int, err: int, source: int | None = None) -> None:
     """Become the command: in a forked child, never returns."""
-    from engrams.surfaces.cli import entry
+    from engrams.program import entry
 
     code: Any = 70
     try:

@@ -87,8 +87,8 @@ class Result:
 
 def warm_up(home: Path) -> None:
     """Import everything that children will use, without a thread that stays."""
-    import engrams.surfaces.cli.main
-    import engrams.surfaces.http.load_mounts
+    import engrams.program.main
+    import engrams.program.registry
     import engrams.surfaces.http.server
     import engrams.surfaces.mcp.server  # noqa: F401
 

@@ -43,7 +43,7 @@ def run(home: Path) -> Run:
         line = [
             sys.executable,
             "-m",
-            "engrams.surfaces.cli.entry",
+            "engrams.program.entry",
             *words,
             "--home",
             str(home),

@@ -17,8 +17,8 @@ import engrams
 from engrams import admin
 from engrams.core import ImportOptions, Turn
 from engrams.errors import ConflictError, EncryptionError, ExtraError, RefusedError, StoreError
+from engrams.program.main import main
 from engrams.settings import EncryptionSettings, load
-from engrams.surfaces.cli.main import main
 
 PAGE = 4096
 PASSPHRASE = {"encryption.key": "passphrase"}

@@ -48,7 +48,7 @@ def test_a_killed_change_leaves_a_home_that_opens(
             if not header.exists()
             else source.choice([["encrypt", "--rekey"], ["encrypt", "--off"]])
         )
-        line = [sys.executable, "-m", "engrams.surfaces.cli.entry", *words, "--home", str(home)]
+        line = [sys.executable, "-m", "engrams.program.entry", *words, "--home", str(home)]
         env = {**os.environ, "ENGRAMS_NEW_PASSPHRASE": phrases[1]}
         process = subprocess.Popen(
             line, env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -70,7 +70,7 @@ def test_a_killed_change_leaves_a_home_that_opens(
         [
             sys.executable,
             "-m",
-            "engrams.surfaces.cli.entry",
+            "engrams.program.entry",
             "encrypt",
             "--off",
             "--home",
@@ -84,7 +84,7 @@ def test_a_killed_change_leaves_a_home_that_opens(
         [
             sys.executable,
             "-m",
-            "engrams.surfaces.cli.entry",
+            "engrams.program.entry",
             "encrypt",
             "--key",
             "passphrase",

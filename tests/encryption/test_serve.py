@@ -25,7 +25,7 @@ pytest.importorskip("uvicorn")
 START = [
     sys.executable,
     "-m",
-    "engrams.surfaces.cli.entry",
+    "engrams.program.entry",
     "serve",
     "--port",
     "0",

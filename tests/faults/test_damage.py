@@ -50,7 +50,7 @@ def texts(home: Path) -> set[str]:
 
 def run(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """The command, as a process."""
-    line = [sys.executable, "-m", "engrams.surfaces.cli.entry", *words, "--home", str(home)]
+    line = [sys.executable, "-m", "engrams.program.entry", *words, "--home", str(home)]
     return subprocess.run(line, capture_output=True, text=True, timeout=120)
 
 

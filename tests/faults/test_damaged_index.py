@@ -86,7 +86,7 @@ def damage(path: Path, *, age: float | None = 0) -> None:
 
 
 def run(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    line = [sys.executable, "-m", "engrams.surfaces.cli.entry", *words, "--home", str(home)]
+    line = [sys.executable, "-m", "engrams.program.entry", *words, "--home", str(home)]
     return subprocess.run(line, capture_output=True, text=True, timeout=120)
 
 

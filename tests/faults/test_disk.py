@@ -262,7 +262,7 @@ def test_a_server_starts_where_no_file_can_be_made_beside_memory(home: Path) -> 
     line = [
         sys.executable,
         "-m",
-        "engrams.surfaces.cli.entry",
+        "engrams.program.entry",
         "serve",
         "--port",
         "0",

@@ -27,8 +27,7 @@ from engrams import MemoryEngine
 from engrams.core import Turn
 from engrams.errors import EngramsError, InputError
 from engrams.ports import Condition, Where
-from engrams.surfaces.http.app import create_app
-from engrams.surfaces.mcp.server import create_server
+from engrams.program.registry import create_app, create_mcp_server
 from engrams.testing import ScriptedModel
 from engrams.vault.files.memory_file_commands import MemoryFileCommandTool
 
@@ -141,7 +140,9 @@ def chat(house: House, text: str) -> None:
 
 def call_tools(house: House, text: str) -> None:
     async def call() -> None:
-        async with Client(create_server(house.memory, engrams.Scope(OWNER), "engrams")) as client:
+        async with Client(
+            create_mcp_server(house.memory, engrams.Scope(OWNER), "engrams")
+        ) as client:
             await client.call_tool("memory_add", {"text": text})
             await client.call_tool("memory_search", {"query": text})
 

@@ -62,7 +62,7 @@ def test_the_command_waits_for_a_backlog_to_its_end(home: Path) -> None:
     line = [
         sys.executable,
         "-m",
-        "engrams.surfaces.cli.entry",
+        "engrams.program.entry",
         "status",
         "--wait",
         "--json",

@@ -30,13 +30,13 @@ START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
 BOUNDS = {
     "api_keys._MOST": 10_000,
-    "logs.audit_files._MAX_IN_MEMORY": 1_000,
-    "logs.audit_log._MAX_WAITING": 10_000,
+    "logs.audit_files._HELD": 1_000,
+    "logs.audit_log._MOST_WAITING": 10_000,
     "models.rerank.listwise._SESSIONS": 1_000,
     "read.entities.entity_index._MOST": 50_000,
     "read.entities.entity_index._NETS": 16,
     "read.entities.entity_index._OWNERS": 8,
-    "read.profile_cache._MOST": 64,
+    "read.profile_cache._KEPT": 64,
     "session.delivery._CONVERSATIONS": 10_000,
     "write.fingerprints._EACH": 2_000,
     "write.fingerprints._OWNERS": 1_000,
@@ -53,8 +53,8 @@ BOUNDS = {
     "store.sqlite.committed_reads._OWNERS": 64,
     "store.sqlite.record_cache._KEPT": 8_192,
     "store.sqlite.dialect._LARGEST": 200_000,
-    "surfaces.http.auth._MAX_CALLERS": 10_000,
-    "surfaces.http.request_observers._OWNERS": 1_000,
+    "surfaces.http.rates._MAX_CALLERS": 10_000,
+    "surfaces.http.observers.activity_chart._MAX_OWNERS": 1_000,
     "surfaces.proxy.memory_deadlines._OWNERS": 10_000,
     "surfaces.proxy.chat_request._MOST": 10_000,
     "upkeep.usage.usage_tracker._MAX_WAITING": 1_000,
@@ -69,7 +69,7 @@ REMEMBERED = {
     "models.embed.static._hash_signs": 4_096,
     "models.embed.static.WordPieceTokenizer._spell": 1 << 15,
     "models.tokens.factory._estimate_cached": 512,
-    "read.cues.name_mentions._index_names": 64,
+    "read.cues.name_mentions._speaker_names": 64,
     "write.fingerprints._fingerprint_line": 2_048,
     "read.cues.cue_scores._find_spans": 8_192,
     "read.diversity._cached_words": 2_048,
@@ -94,22 +94,22 @@ REMEMBERED = {
 
 NAMES = {
     "encryption.home_keys._name_header": 256,
-    "encryption.home_lock._name_lock": 256,
-    "encryption.home_lock._name_lock_of": 256,
+    "encryption.home_keys._name_lock": 256,
+    "encryption.home_keys._name_own_lock": 256,
     "store.postgres.sql_translation.translate": 2_000,
     "store.sqlite.rescue.wal_reader._weigh_steps": 8,
-    "core.scopes._parse_key": 4_096,
+    "core.records._parsed": 4_096,
     "write.ignored_files._compile_rule": 4_096,
 }
 """What is worked out of what is no memory's text: keys of scopes, rules for files."""
 
 CLOSED = {
-    "installation._find_source", "models.embed.cosine_scales.load_scale", "index.segment_file._weights",
+    "errors._find_source", "models.embed.cosine_scales.load_scale", "index.segment_file._weights",
     "store.sqlite.record_cache._select_marked", "store.sqlite.schema_setup.expected_columns",
     "models.embed.static.share_embedder", "write.change_detection.message_judge.share_reader",
     "write.change_detection.cue_words._load_table", "write.change_detection.boosted_trees.load_model",
     "models.http_client._load_certificates", "prompts.load",
-    "surfaces.cli.main._load_one", "surfaces.cli.main.load_command",
+    "program.main._load_one", "program.main.load_command",
     "store.sql.migration_files.load_migrations", "store.sql.named_queries.load_queries", "text.terms._script_patterns",
     "text.times.grammar.compile_rule", "text.times.lexicon.load_lexicon", "text.times.finder._load_grammar",
     "extract.rules.languages.sentence_matcher._compile_forms", "extract.secrets._compile_pattern",
@@ -312,8 +312,7 @@ def test_what_is_at_hand_of_one_owner_is_bounded_too() -> None:
         assert 0 < len(engine._components.working.ring(scope)) <= tiers.working_size == 20
         assert 0 < len(engine._components.working.hot(scope).ids()) <= tiers.hot_size == 20
         assert (
-            len(engine._components.read_deps.profiles._profiles)
-            <= BOUNDS["read.profile_cache._MOST"]
+            len(engine._components.read_deps.profiles._kept) <= BOUNDS["read.profile_cache._KEPT"]
         )
         indexes = [cached.index for cached in engine.store._index_cache._indexes.values()]  # type: ignore[attr-defined]
         assert max(len(index._views) for index in indexes) <= BOUNDS["index.owner_index._VIEWS"]

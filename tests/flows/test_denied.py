@@ -10,7 +10,7 @@ import pytest
 import engrams
 from engrams import AsOf, MemoryEngine
 from engrams.core import Kind, Record, Status
-from engrams.surfaces.cli.main import main
+from engrams.program.main import main
 from engrams.testing import SettableClock
 
 ANN = ("user", "ann")

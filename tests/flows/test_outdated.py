@@ -12,8 +12,8 @@ from starlette.testclient import TestClient
 import engrams
 from engrams import MemoryEngine, Turn
 from engrams.core import Hit, Kind, Status
-from engrams.surfaces.cli.main import main
-from engrams.surfaces.http.app import create_app
+from engrams.program.main import main
+from engrams.program.registry import create_app
 
 ME = ("user", "alice")
 DENTIST = "Mein Zahnarzt ist Dr. Pohl."

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import engrams
 from engrams import AsOf, MemoryEngine, Turn
 from engrams.core import Kind, Status
-from engrams.surfaces.cli.main import app
+from engrams.program.main import app
 from engrams.testing import ReceivedModelRequest, ScriptedModel, SettableClock
 
 ANN = ("user", "ann")

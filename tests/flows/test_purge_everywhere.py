@@ -191,7 +191,7 @@ def test_a_server_forgets_what_the_command_purged(home: Path) -> None:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     server = subprocess.Popen(
-        [sys.executable, "-m", "engrams.surfaces.cli.entry", "serve", "--port", str(port)], env=env
+        [sys.executable, "-m", "engrams.program.entry", "serve", "--port", str(port)], env=env
     )
     try:
         with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=30) as api:
@@ -215,7 +215,7 @@ def test_a_server_forgets_what_the_command_purged(home: Path) -> None:
             command = [
                 sys.executable,
                 "-m",
-                "engrams.surfaces.cli.entry",
+                "engrams.program.entry",
                 "purge",
                 *ids[:15],
                 "--git",

@@ -30,7 +30,7 @@ from engrams.core import Kind, Record, Status
 from engrams.testing import ReceivedModelRequest, ScriptedModel
 
 ANN = ("user", "ann")
-ENGRAMS = (sys.executable, "-m", "engrams.surfaces.cli.entry")
+ENGRAMS = (sys.executable, "-m", "engrams.program.entry")
 KINDS = (Kind.NOTE, Kind.FACT, Kind.PREFERENCE, Kind.PROCEDURE, Kind.RULE)
 LIVE = tuple(status for status in Status if status is not Status.PURGED)
 DOORS = ("python", "command", "rest", "tools")

@@ -17,14 +17,14 @@ from tests.surfaces.mcp.conftest import call
 
 from engrams import MemoryEngine, Turn
 from engrams.core import Kind, Scope, Status
-from engrams.surfaces.mcp.server import create_server
+from engrams.program.registry import create_mcp_server
 from engrams.testing import temp_engine
 from engrams.text.questions import is_asking
 
 ANN = ("user", "ann")
 ALONE = "I'm allergic to cashews."
 BOTH = "I'm allergic to cashews and I live in Berlin."
-RUN = [sys.executable, "-m", "engrams.surfaces.cli.entry"]
+RUN = [sys.executable, "-m", "engrams.program.entry"]
 
 
 def run(home: Path, *words: str, stdin: str = "") -> Any:
@@ -166,7 +166,7 @@ async def test_an_assistants_tools() -> None:
         from mcp import Client
 
         source, fact = learned(engine, BOTH)
-        async with Client(create_server(engine, Scope(ANN), "engrams")) as tools:
+        async with Client(create_mcp_server(engine, Scope(ANN), "engrams")) as tools:
             before = await call(tools, "memory_delete", id=fact, preview=True)
             assert (before["status"], [one["effect"] for one in before["sources"]]) == (
                 "active",

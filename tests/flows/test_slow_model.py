@@ -63,7 +63,7 @@ def eventually_learned(memory: MemoryEngine, wanted: list[str], seconds: float =
 @contextmanager
 def served(home: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
     """`engrams serve` in a process of its own, killed at the end."""
-    command = [sys.executable, "-m", "engrams.surfaces.cli.entry", "serve", "--port", "0", *options]
+    command = [sys.executable, "-m", "engrams.program.entry", "serve", "--port", "0", *options]
     environment = {**os.environ, "ENGRAMS_HOME": str(home)}
     with subprocess.Popen(
         command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -27,7 +27,7 @@ SECRET = "zanzibarquokka"
 HUSH = f"Don't save this: my locker's code is {SECRET}."
 ECHO = f"Understood, I keep {SECRET} to myself."
 LIVES = "I live in Porto and work at the harbour."
-RUN = [sys.executable, "-m", "engrams.surfaces.cli.entry"]
+RUN = [sys.executable, "-m", "engrams.program.entry"]
 FILES = ("vault__enabled", "vault__git", "summary__enabled", "usage__gaps")
 SET = [word for name in FILES for word in ("--set", f"{name.replace('__', '.')}=true")]
 

@@ -19,7 +19,7 @@ import engrams
 from engrams import MemoryEngine
 from engrams.models.chat.upkeep_schedule import find_opening
 from engrams.ports import ChatMessage, ChatRequest, JobSpec
-from engrams.surfaces.cli.main import app
+from engrams.program.main import app
 from engrams.testing import ScriptedModel, SettableClock
 
 ANN = ("user", "ann")

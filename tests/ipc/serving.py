@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-ENTRY = [sys.executable, "-m", "engrams.surfaces.cli.entry"]
+ENTRY = [sys.executable, "-m", "engrams.program.entry"]
 _ID = re.compile(r"\b[0-9a-hjkmnp-tv-z]{26}\b")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d\.\d+\+00:00)?")
 _NUMBER = re.compile(r"\d+\.\d{3,}")

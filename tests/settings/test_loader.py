@@ -14,10 +14,10 @@ import engrams
 from engrams.admin import open_audit_log, open_uploads
 from engrams.api_keys import ApiKeyStore
 from engrams.core import ImportOptions, Kind, Scope
+from engrams.program.main import main
+from engrams.program.registry import create_app
 from engrams.settings import TEST_FOLDER as FOLDER
 from engrams.settings import Settings, in_test_mode, load
-from engrams.surfaces.cli.main import main
-from engrams.surfaces.http.app import create_app
 
 ANN = ("user", "ann")
 
@@ -101,7 +101,7 @@ def test_every_way_in_is_kept_apart(
     start = [
         sys.executable,
         "-m",
-        "engrams.surfaces.cli.entry",
+        "engrams.program.entry",
         "hook",
         "--home",
         str(real),

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from engrams.errors import SettingsError
+from engrams.program.main import main
 from engrams.settings import load
-from engrams.surfaces.cli.main import main
 
 _NAMES = ("LOGNAME", "USER", "LNAME", "USERNAME")
 
@@ -40,7 +40,7 @@ def test_the_owner_stays_when_descriptors_run_out(home: Path) -> None:
     command = [
         sys.executable,
         "-m",
-        "engrams.surfaces.cli.entry",
+        "engrams.program.entry",
         "serve",
         "--home",
         str(home),

@@ -107,7 +107,7 @@ def test_migrate_says_who_cannot_back_up(home: Path, server: str) -> None:
         connection.execute("GRANT CREATE ON SCHEMA engrams TO keeper, backup")
     for name, can in (("keeper", False), ("backup", True)):
         url = server.replace("//postgres:@", f"//{name}@")
-        command = [sys.executable, "-m", "engrams.surfaces.cli.entry", "migrate", "--url", url]
+        command = [sys.executable, "-m", "engrams.program.entry", "migrate", "--url", url]
         env = {**os.environ, "ENGRAMS_HOME": str(home)}
         told = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
         assert told.returncode == 0, told.stderr

@@ -186,7 +186,7 @@ def run(home: Path, url: str, *words: str) -> tuple[int, str]:
         "ENGRAMS_STORE__URL": url,
         "ENGRAMS_USER": "ann",
     }
-    command = [sys.executable, "-m", "engrams.surfaces.cli.entry", *words]
+    command = [sys.executable, "-m", "engrams.program.entry", *words]
     done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
     return done.returncode, done.stdout + done.stderr
 

@@ -15,7 +15,7 @@ from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
-PROGRAM = [sys.executable, "-m", "engrams.surfaces.cli.entry"]
+PROGRAM = [sys.executable, "-m", "engrams.program.entry"]
 
 
 @contextmanager

@@ -13,9 +13,8 @@ from tests.surfaces.http.running import running
 
 from engrams.core import Scope
 from engrams.engine import MemoryEngine
-from engrams.surfaces.cli.main import main
-from engrams.surfaces.http.app import create_app
-from engrams.surfaces.mcp.server import create_server
+from engrams.program.main import main
+from engrams.program.registry import create_app, create_mcp_server
 from engrams.testing import ScriptedModel, temp_engine
 
 ANN = Scope(("user", "ann"))
@@ -67,7 +66,7 @@ def test_python_rest_and_mcp_tell_of_the_cut() -> None:
                 ), route
 
         async def call() -> None:
-            async with Client(create_server(engine, ANN, "engrams")) as client:
+            async with Client(create_mcp_server(engine, ANN, "engrams")) as client:
                 for tool in ("memory_search", "memory_context"):
                     done = await client.call_tool(tool, {"query": "Where does Ann live?"})
                     assert any(note.startswith(CUT) for note in done.structured_content["notes"]), (

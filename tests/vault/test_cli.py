@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from engrams.surfaces.cli.main import COMMANDS, main
+from engrams.program.main import COMMANDS, main
 
 pytest.importorskip("dulwich")
 pytestmark = pytest.mark.skipif("sync" not in COMMANDS, reason="the commands are not registered")

@@ -95,7 +95,7 @@ def test_a_repair_removes_pieces_of_no_file(tmp_path: Path) -> None:
     line = [
         sys.executable,
         "-m",
-        "engrams.surfaces.cli.entry",
+        "engrams.program.entry",
         "doctor",
         "--offline",
         "--repair",

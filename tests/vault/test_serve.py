@@ -30,7 +30,7 @@ def test_the_watcher_lives_as_long_as_the_server(
     """
     from tests.surfaces.http.running import running
 
-    from engrams.surfaces.http.app import create_app
+    from engrams.program.registry import create_app
 
     desk = desks(vault__watch=watch, write__extract="off")
     record = desk.add("My dentist is Doctor Brown.", settle=False)

@@ -25,7 +25,9 @@ export interface ContextRequest {
 
 export interface ContextResponse {
   text: string
+  /** First part of it, which changes only with `version`. */
   prefix: string
+  /** Last part of it, which changes with the question. */
   tail: string
   tokens: number
   version: string
@@ -125,13 +127,18 @@ export interface MemoryResponse {
   superseded_by: string
   version: number
   meta: Record<string, unknown>
+  /** Ground on which it is believed. */
   basis: "user_stated" | "user_corrected" | "observed" | "inferred" | "extracted"
 }
 
 export interface OutdatedMarkResponse {
+  /** Id of the later statement. */
   by: string
+  /** When that was said. */
   said_at: string
+  /** 0 to 1. */
   probability: number
+  /** The memory has ended; false: it may have. */
   closed: boolean
 }
 

@@ -13,7 +13,7 @@ import pytest
 import engrams
 from engrams import MemoryEngine
 from engrams.adapters import AgentMemory
-from engrams.surfaces.cli.main import main
+from engrams.program.main import main
 from engrams.testing import SettableClock
 
 ANN = ("user", "ann")

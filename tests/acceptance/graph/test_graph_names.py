@@ -10,7 +10,7 @@ import pytest
 from tests.read.vectors import Angles
 from tests.surfaces.http.running import running
 
-from engrams.surfaces.http.app import create_app
+from engrams.program.registry import create_app
 from engrams.testing import ScriptedModel, temp_engine
 
 HEADERS = {"x-engrams-user": "ann"}

@@ -26,7 +26,7 @@ STARTS = 60.0
 """Seconds in which a process must be ready."""
 ENDS = 60.0
 """Seconds in which a process must end after SIGTERM."""
-_ENGRAMS = [sys.executable, "-m", "engrams.surfaces.cli.entry"]
+_ENGRAMS = [sys.executable, "-m", "engrams.program.entry"]
 _SETTINGS = {
     "STORE__BUSY_SECONDS": "5",
     "JOBS__LEASE_SECONDS": "4",

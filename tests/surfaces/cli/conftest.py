@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from engrams.surfaces.cli.main import main
+from engrams.program.main import main
 
 
 @dataclass(frozen=True)

@@ -162,7 +162,7 @@ def signal_beside_main():
     time.sleep(0.5)
     signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
 threading.Thread(target=signal_beside_main, daemon=True).start()
-from engrams.surfaces.cli.entry import run
+from engrams.program.entry import run
 run()
 """
 
@@ -181,7 +181,7 @@ def test_a_signal_ends_the_conversation_as_control_c_does(
     command = [
         sys.executable,
         "-m",
-        "engrams.surfaces.cli.entry",
+        "engrams.program.entry",
         "chat",
         "--home",
         str(home),

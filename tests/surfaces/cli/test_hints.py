@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import typer
 
-from engrams.installation import install_hint
-from engrams.surfaces.cli.main import _SYNONYMS, COMMANDS, app, main
+from engrams.errors import install_hint
+from engrams.program.main import _SYNONYMS, COMMANDS, app, main
 
 ROOT = Path(__file__).parents[3]
 _OPTION = re.compile(r"--[a-z][a-z-]+")

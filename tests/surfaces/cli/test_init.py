@@ -11,8 +11,8 @@ import pytest
 
 from engrams.models import server_discovery
 from engrams.ports import DiscoveredModelServer
+from engrams.program.main import main
 from engrams.surfaces.cli import init
-from engrams.surfaces.cli.main import main
 from engrams.testing import ScriptedModel
 
 

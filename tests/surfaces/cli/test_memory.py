@@ -49,7 +49,7 @@ def test_another_process_and_another_user(engrams: Any, home: Path) -> None:
     call = [
         sys.executable,
         "-c",
-        "from engrams.surfaces.cli.main import run; run()",
+        "from engrams.program.main import run; run()",
         "search",
         "wifi hint",
         "--home",

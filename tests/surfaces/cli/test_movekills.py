@@ -24,7 +24,7 @@ pytestmark = [
     pytest.mark.postgres,
     pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING),
 ]
-PROGRAM = [sys.executable, "-m", "engrams.surfaces.cli.entry"]
+PROGRAM = [sys.executable, "-m", "engrams.program.entry"]
 RECORDS = int(os.environ.get("MOVE_RECORDS", "4000"))
 """How many memories are moved; the figures in the guide are of 100,000."""
 OWNERS = 40

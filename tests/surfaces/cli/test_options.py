@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from engrams import errors
+from engrams.program.main import COMMANDS, LazyCommandGroup, exit_code, main
 from engrams.settings import load
 from engrams.surfaces.cli import filter_options, output
-from engrams.surfaces.cli.main import COMMANDS, LazyCommandGroup, exit_code, main
 from engrams.surfaces.cli.options import GlobalOptions
 
 ROOT = Path(__file__).parents[3]
@@ -50,7 +50,7 @@ def test_help_loads_nothing_heavy() -> None:
     renderer.
     """
     done = python(
-        "import sys; from engrams.surfaces.cli.main import main; main(['--help']);"
+        "import sys; from engrams.program.main import main; main(['--help']);"
         " print(*sys.modules, file=sys.stderr)"
     )
     assert all(f"\n  {name} " in done.stdout for name in COMMANDS)
@@ -355,8 +355,7 @@ def test_json_of_anything() -> None:
 def test_a_closed_pipe_is_quiet() -> None:
     """When the reader goes away, nothing is complained about."""
     script = (
-        "from engrams.surfaces.cli.main import run; import sys; sys.argv = ['engrams', 'config'];"
-        " run()"
+        "from engrams.program.main import run; import sys; sys.argv = ['engrams', 'config']; run()"
     )
     with subprocess.Popen(
         [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

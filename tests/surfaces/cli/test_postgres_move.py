@@ -25,7 +25,7 @@ def run(home: Path, url: str, *words: str) -> subprocess.CompletedProcess[str]:
         "ENGRAMS_STORE__URL": url,
         "ENGRAMS_USER": "ann",
     }
-    command = [sys.executable, "-m", "engrams.surfaces.cli.entry", *words]
+    command = [sys.executable, "-m", "engrams.program.entry", *words]
     return subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from engrams import demo
-from engrams.installation import install_hint
+from engrams.errors import install_hint
 from engrams.testing import ScriptedModel
 
 TURNS = "\n".join(
@@ -387,8 +387,7 @@ def test_demo_fails_where_recall_is_poor(engrams: Any) -> None:
 def test_serve_without_its_parts_says_what_to_install(home: Path) -> None:
     """Without the server extra `serve` ends with 1 and names the command that installs it."""
     script = (
-        "import sys; sys.modules['fastapi'] = None; from engrams.surfaces.cli.main import run;"
-        " run()"
+        "import sys; sys.modules['fastapi'] = None; from engrams.program.main import run; run()"
     )
     done = subprocess.run(
         [sys.executable, "-c", script, "serve", "--home", str(home)], capture_output=True, text=True
@@ -402,7 +401,7 @@ def test_an_interrupt_ends_with_130(home: Path) -> None:
     # A shell's background commands ignore SIGINT, and so do their children.
     script = (
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from"
-        " engrams.surfaces.cli.main import run; run()"
+        " engrams.program.main import run; run()"
     )
     call = [sys.executable, "-c", script, "chat", "--home", str(home)]
     with subprocess.Popen(

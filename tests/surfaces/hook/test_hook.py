@@ -20,7 +20,7 @@ from engrams.core import Kind, Status, Turn
 from engrams.surfaces.hook.events import AgentHookEvent, format_reply, parse_event, read_entries
 from engrams.surfaces.hook.run import HookCallOptions, answer_event, parse_arguments
 
-START = [sys.executable, "-m", "engrams.surfaces.cli.entry", "hook"]
+START = [sys.executable, "-m", "engrams.program.entry", "hook"]
 REX = "My dog is called Rex and he is a greyhound."
 
 
@@ -247,7 +247,7 @@ def test_as_a_command(home: Path) -> None:
     assert "greyhound" in json.loads(found.stdout)["hookSpecificOutput"]["additionalContext"]
     script = (
         "import sys; sys.argv = ['engrams', 'hook']\n"
-        "try:\n    from engrams.surfaces.cli.entry import run; run()\n"
+        "try:\n    from engrams.program.entry import run; run()\n"
         "finally:\n    print(*sys.modules, file=sys.stderr)"
     )
     asked = subprocess.run(

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from engrams.surfaces.cli.main import main
+from engrams.program.main import main
 from engrams.surfaces.hook.events import parse_event
 from engrams.surfaces.hook.install import INSTALLERS
 from engrams.surfaces.hook.run import HookCallOptions, answer_event

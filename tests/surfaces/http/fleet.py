@@ -14,7 +14,7 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
-ENTRY = [sys.executable, "-m", "engrams.surfaces.cli.entry"]
+ENTRY = [sys.executable, "-m", "engrams.program.entry"]
 
 
 class Fleet:

@@ -9,8 +9,12 @@ from contextlib import contextmanager
 
 from fastapi import FastAPI
 
+from engrams.program.registry import create_mounts
 from engrams.settings import ServeSettings
-from engrams.surfaces.http.server import address, create_server, listen
+from engrams.surfaces.http.listening import format_address, listen
+from engrams.surfaces.http.permissions import SERVER_PERMISSIONS
+from engrams.surfaces.http.uvicorn_server import create_server
+from engrams.testing import temp_engine
 
 
 @contextmanager
@@ -19,7 +23,7 @@ def running(app: FastAPI) -> Iterator[str]:
     listener = listen(ServeSettings(port=0))
     runner = create_server(app)
     thread = threading.Thread(target=runner.run, kwargs={"sockets": [listener]}, daemon=True)
-    url = address(listener)
+    url = format_address(listener)
     thread.start()
     while not runner.started and thread.is_alive():
         time.sleep(0.005)
@@ -29,3 +33,11 @@ def running(app: FastAPI) -> Iterator[str]:
         runner.should_exit = True
         thread.join(20)
         assert not thread.is_alive()
+
+
+def list_operations() -> set[tuple[str, str]]:
+    """Methods and paths of all operations of a server with all its mounts."""
+    with temp_engine() as engine:
+        mounts = create_mounts(engine, engine.settings)
+    permissions = [*SERVER_PERMISSIONS, *(row for mount in mounts for row in mount.permissions)]
+    return {(permission.method, permission.path) for permission in permissions}

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 
 import httpx2
 import pytest
-from tests.surfaces.http.running import running
+from tests.surfaces.http.running import list_operations, running
 
 from engrams.ports import JobClaim, JobFailure, JobSpec
-from engrams.surfaces.http.app import create_app
-from engrams.surfaces.http.permissions import list_operations
+from engrams.program.registry import create_app
 from engrams.testing import ScriptedModel, temp_engine
 
 SAFE = {

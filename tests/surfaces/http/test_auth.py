@@ -16,10 +16,10 @@ from engrams.core import Scope
 from engrams.core.process_peers import ProcessPeers
 from engrams.engine import MemoryEngine
 from engrams.errors import SettingsError
+from engrams.program.registry import create_app
 from engrams.settings import Settings
-from engrams.surfaces.http.app import create_app
-from engrams.surfaces.http.auth import CallerRateLimiter
-from engrams.surfaces.http.server import check_settings
+from engrams.surfaces.http.rates import CallerRateLimiter
+from engrams.surfaces.http.start_checks import check_settings
 from engrams.testing import ScriptedModel, SettableClock, temp_engine
 
 

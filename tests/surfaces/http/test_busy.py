@@ -23,7 +23,7 @@ from engrams.core import Turn
 START = [
     sys.executable,
     "-m",
-    "engrams.surfaces.cli.entry",
+    "engrams.program.entry",
     "serve",
     "--port",
     "0",

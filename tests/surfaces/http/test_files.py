@@ -20,7 +20,7 @@ from tests.surfaces.http.running import running
 from tests.transfer.formats.samples import SAMPLES
 
 from engrams.engine import MemoryEngine
-from engrams.surfaces.http.app import create_app
+from engrams.program.registry import create_app
 from engrams.testing import temp_engine
 from engrams.transfer.formats import EXPORT_FORMATS
 
@@ -237,7 +237,7 @@ def test_a_kill_leaves_nothing_of_a_file_that_arrives(tmp_path: Path) -> None:
         "ENGRAMS_USER": "ann",
         "TMPDIR": str(folder),
     }
-    words = [sys.executable, "-m", "engrams.surfaces.cli.entry", "serve", "--port", "0"]
+    words = [sys.executable, "-m", "engrams.program.entry", "serve", "--port", "0"]
     with subprocess.Popen(
         words, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:

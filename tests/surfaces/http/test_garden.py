@@ -10,7 +10,7 @@ from tests.surfaces.http.running import running
 
 from engrams.core import Status
 from engrams.engine import MemoryEngine
-from engrams.surfaces.http.app import create_app
+from engrams.program.registry import create_app
 from engrams.testing import temp_engine
 
 

@@ -17,7 +17,8 @@ from engrams.api_keys import ApiKeyStore
 from engrams.core import Scope
 from engrams.engine import MemoryEngine
 from engrams.settings import ServeSettings
-from engrams.surfaces.http.server import address, create_server, listen
+from engrams.surfaces.http.listening import format_address, listen
+from engrams.surfaces.http.uvicorn_server import create_server
 from engrams.testing import ScriptedModel, temp_engine
 
 SIDEWAYS = (
@@ -165,7 +166,7 @@ def test_connections_that_stall_are_closed(sent: bytes) -> None:
         listener = listen(ServeSettings(port=0))
         server = create_server(patient(engine), ServeSettings(idle_seconds=1, receive_seconds=0.5))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-        place = urlsplit(address(listener))
+        place = urlsplit(format_address(listener))
         thread.start()
         try:
             with socket.create_connection((str(place.hostname), place.port), timeout=30) as line:

@@ -14,7 +14,7 @@ from tests.surfaces.http.running import running
 
 from engrams.api_keys import ApiKeyStore
 from engrams.core import Scope
-from engrams.surfaces.http.app import create_app
+from engrams.program.registry import create_app
 from engrams.testing import temp_engine
 
 GUIDES = Path(__file__).resolve().parents[3] / "docs" / "guides"

@@ -14,10 +14,10 @@ import engrams
 from engrams import errors
 from engrams.engine import MemoryEngine
 from engrams.ports import JobClaim, JobFailure, JobSpec
+from engrams.program.registry import create_app
 from engrams.settings import Settings
-from engrams.surfaces.http.app import create_app
 from engrams.surfaces.http.health_checks import store_location
-from engrams.surfaces.http.telemetry import status_of, to_problem
+from engrams.surfaces.http.problems import status_of, to_problem
 from engrams.testing import temp_engine
 
 

@@ -13,8 +13,8 @@ import pytest
 from tests.surfaces.http.running import running
 
 from engrams import __version__, composition
+from engrams.program.registry import create_app
 from engrams.settings import load
-from engrams.surfaces.http.app import create_app
 
 CLIENT = Path(__file__).resolve().parents[3] / "clients" / "js"
 pytestmark = pytest.mark.skipif(not shutil.which("node"), reason="needs node")

@@ -17,8 +17,8 @@ from engrams import admin
 from engrams.api_keys import ApiKeyStore
 from engrams.core import Scope
 from engrams.engine import MemoryEngine
+from engrams.program.registry import create_app
 from engrams.settings import CrisisLogSettings, FeedbackSettings
-from engrams.surfaces.http.app import create_app
 from engrams.testing import SettableClock, temp_engine
 
 CRISIS = {"session": "s1", "classifier": "rules", "severity": "high"}

@@ -20,8 +20,8 @@ from tests.surfaces.http.running import running
 from engrams import MemoryEngine, __version__, composition
 from engrams.api_keys import ApiKeyStore
 from engrams.core import Scope
+from engrams.program.registry import create_app
 from engrams.settings import load
-from engrams.surfaces.http.app import create_app
 
 FILE = Path(__file__).resolve().parents[3] / "integrations" / "openwebui" / "engrams.py"
 ANN = {"id": "ann-1", "name": "Ann", "role": "user"}

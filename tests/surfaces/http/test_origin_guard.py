@@ -17,9 +17,9 @@ def url() -> Iterator[str]:
     app = FastAPI()
     app.add_middleware(
         OriginGuardMiddleware,
-        own="My.Box.example",
-        names=("memory.example.com",),
-        origins=("https://app.example",),
+        own_host="My.Box.example",
+        allowed_hosts=("memory.example.com",),
+        allowed_origins=("https://app.example",),
     )
 
     @app.api_route("/", methods=["GET", "POST"])

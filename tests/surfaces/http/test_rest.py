@@ -14,7 +14,7 @@ from tests.surfaces.proxy.harness import eventually, patient
 from engrams.core import Edge, EdgeType, Kind, Scope, Turn
 from engrams.engine import MemoryEngine
 from engrams.ports import WriteBatch
-from engrams.surfaces.http.app import create_app
+from engrams.program.registry import create_app
 from engrams.testing import ScriptedModel, temp_engine
 
 ANN = Scope(("user", "ann"))

@@ -13,10 +13,9 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis.checks import CHECKS
-from tests.surfaces.http.running import running
+from tests.surfaces.http.running import list_operations, running
 
-from engrams.surfaces.http.app import create_app
-from engrams.surfaces.http.permissions import list_operations
+from engrams.program.registry import create_app
 from engrams.testing import temp_engine
 
 OWNER = "schema"

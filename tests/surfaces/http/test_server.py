@@ -12,7 +12,6 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Literal
 
 import httpx2
@@ -20,17 +19,20 @@ import pytest
 from tests.surfaces.http.running import running
 
 from engrams.errors import SettingsError
+from engrams.program.registry import create_app, list_server_surfaces
 from engrams.settings import ServeSettings, Settings
-from engrams.surfaces.http.app import create_app
-from engrams.surfaces.http.server import address, check_settings, listen, serve
+from engrams.surfaces.http.listening import format_address, listen
+from engrams.surfaces.http.server import serve
+from engrams.surfaces.http.start_checks import check_settings
 from engrams.testing import HashEmbedder, temp_engine
 
 if TYPE_CHECKING:
     from engrams.ports.models import Floats
 
 RUN = (
-    "from engrams.settings import load; from engrams.surfaces.http.server import serve;"
-    " serve(load().settings)"
+    "from engrams.program.registry import list_server_surfaces;"
+    " from engrams.settings import load; from engrams.surfaces.http.server import serve;"
+    " serve(load().settings, list_server_surfaces())"
 )
 
 
@@ -38,7 +40,7 @@ RUN = (
 def test_other_machines_are_kept_out(host: str) -> None:
     """An address that others can reach is refused before anything is opened."""
     with pytest.raises(SettingsError, match=r"serve\.host"):
-        serve(Settings(serve=ServeSettings(host=host)))
+        serve(Settings(serve=ServeSettings(host=host)), list_server_surfaces())
 
 
 def test_it_is_not_its_own_upstream() -> None:
@@ -59,14 +61,14 @@ def test_a_taken_port() -> None:
 def test_addresses() -> None:
     """An IPv6 address stands in brackets."""
     with listen(ServeSettings(host="127.0.0.1", port=0)) as listener:
-        assert address(listener) == f"http://127.0.0.1:{listener.getsockname()[1]}"
+        assert format_address(listener) == f"http://127.0.0.1:{listener.getsockname()[1]}"
     if socket.has_ipv6:
         try:
             listener = listen(ServeSettings(host="[::1]", port=0))
         except SettingsError:
             pytest.skip("no IPv6 loopback here")
         with listener:
-            assert address(listener).startswith("http://[::1]:")
+            assert format_address(listener).startswith("http://[::1]:")
 
 
 def test_small_packets_are_not_held_back() -> None:
@@ -118,32 +120,6 @@ def test_it_starts_says_where_and_ends_clean(home: Path, ending: signal.Signals)
         _, errors = process.communicate(timeout=30)
     assert (process.returncode, errors) == (0, "")
     assert not (home / "memory.db-wal").exists()
-
-
-def test_a_fixed_path_is_found_at_once() -> None:
-    """A request to a path without parameters tries no other routes first:
-
-    /v1/search stands behind dozens.
-    """
-    tried: list[str] = []
-
-    def note(frame: FrameType, event: str, _: object) -> None:
-        if event == "call" and frame.f_code.co_name == "matches":
-            tried.append(getattr(frame.f_locals["self"], "path", ""))
-
-    with temp_engine() as engine:
-        app = create_app(engine, engine.settings)
-        threading.setprofile(note)
-        try:
-            with running(app) as url:
-                asked = httpx2.post(
-                    f"{url}/v1/search", json={"query": "boats"}, headers={"x-engrams-user": "ada"}
-                )
-        finally:
-            threading.setprofile(None)
-    assert asked.status_code == 200
-    assert {path for path in tried if path} == {"/v1/search"}
-    assert len(tried) < 5
 
 
 class HeldEmbedder(HashEmbedder):

@@ -19,7 +19,7 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from tests.surfaces.http.running import running
 
 from engrams.engine import MemoryEngine
-from engrams.surfaces.http.app import create_app
+from engrams.program.registry import create_app
 from engrams.testing import temp_engine
 
 SECRET = "The xylophone hangs in the cellar."

@@ -13,22 +13,22 @@ import httpx2
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
-from tests.surfaces.http.running import running
+from tests.surfaces.http.running import list_operations, running
 
 from engrams.api_keys import ApiKeyStore
 from engrams.core import Scope
 from engrams.engine import MemoryEngine
 from engrams.ports import JobClaim, JobFailure, JobSpec
-from engrams.surfaces.http.app import create_app
-from engrams.surfaces.http.permissions import list_operations
+from engrams.program.registry import create_app
 from engrams.testing import temp_engine
 
 WORD = "zyzzyva"
 """In everything the victim ever said, and in nothing else."""
 
+OPERATIONS = list_operations()
 READS = sorted(
     path
-    for method, path in list_operations()
+    for method, path in OPERATIONS
     if method == "GET" and path not in ("/metrics", "/v1/settings")
 )
 CHAT = "/v1/chat/completions"
@@ -42,7 +42,7 @@ POSTS = (
     "/api/explain/implementation",
 )
 CHANGES = sorted(
-    (method, path) for method, path in list_operations() if method in ("PATCH", "PUT", "DELETE")
+    (method, path) for method, path in OPERATIONS if method in ("PATCH", "PUT", "DELETE")
 )
 
 

@@ -29,7 +29,7 @@ from engrams.api_keys import ApiKeyStore
 from engrams.core import Scope, Turn
 from engrams.core.clock import now
 from engrams.engine import MemoryEngine
-from engrams.surfaces.http.app import create_app
+from engrams.program.registry import create_app
 from engrams.transfer.public_addresses import is_public
 
 PROJECT = "/api/v1/webhooks/projects/engrams/"

@@ -12,7 +12,7 @@ from mcp import Client
 
 from engrams.core import Scope
 from engrams.engine import MemoryEngine
-from engrams.surfaces.mcp.server import create_server
+from engrams.program.registry import create_mcp_server
 from engrams.testing import temp_engine
 
 Open = Callable[..., AbstractAsyncContextManager[Client]]
@@ -41,7 +41,7 @@ def client(engine: MemoryEngine, root: Scope) -> Open:
     def connect(
         profile: str = "engrams", scope: Scope = root, mode: Literal["auto", "legacy"] = "auto"
     ) -> Client:
-        return Client(create_server(engine, scope, profile), mode=mode)
+        return Client(create_mcp_server(engine, scope, profile), mode=mode)
 
     return connect
 

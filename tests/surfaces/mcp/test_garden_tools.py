@@ -10,7 +10,7 @@ from tests.surfaces.mcp.conftest import Open, call, refused
 from engrams.core import Scope
 from engrams.engine import MemoryEngine
 from engrams.errors import RefusedError
-from engrams.surfaces.mcp.server import create_server
+from engrams.program.registry import create_mcp_server
 
 
 async def test_a_conflict_is_settled_as_the_person_said(
@@ -57,4 +57,4 @@ async def test_upkeep_is_planned_run_and_undone(
 def test_it_is_not_for_a_part_of_a_memory(engine: MemoryEngine) -> None:
     """Upkeep would reach beyond a project, so a server that is held to one refuses."""
     with pytest.raises(RefusedError):
-        create_server(engine, Scope(("user", "ann", "project", "x")), "garden")
+        create_mcp_server(engine, Scope(("user", "ann", "project", "x")), "garden")

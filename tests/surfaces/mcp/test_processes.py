@@ -21,7 +21,7 @@ from mcp_types import ResourceTemplateReference
 from tests.surfaces.mcp.conftest import call, refused
 from tests.surfaces.mcp.test_served import connected
 
-ENGRAMS = [sys.executable, "-c", "from engrams.surfaces.cli.main import run; run()"]
+ENGRAMS = [sys.executable, "-c", "from engrams.program.main import run; run()"]
 
 
 def make_key(home: Path, user: str) -> str:

@@ -22,8 +22,7 @@ from tests.surfaces.mcp.conftest import Open, call
 import engrams
 from engrams.core import Scope, Turn
 from engrams.engine import MemoryEngine
-from engrams.surfaces.http.app import create_app
-from engrams.surfaces.mcp.server import create_server
+from engrams.program.registry import create_app, create_mcp_server
 
 _WAIT = 60
 
@@ -126,7 +125,9 @@ async def test_the_older_subscription(engine: MemoryEngine, root: Scope) -> None
             heard.append(str(message.params.uri))
             told.set()
 
-    async with Client(create_server(engine, root), mode="legacy", message_handler=hear) as memory:
+    async with Client(
+        create_mcp_server(engine, root), mode="legacy", message_handler=hear
+    ) as memory:
         assert memory.server_capabilities.resources.subscribe
         await memory.subscribe_resource(f"memory://{one}")
         await memory.subscribe_resource(f"memory://{one}")
@@ -143,7 +144,7 @@ async def test_changes_of_another_process(home: Path) -> None:
     """A client of `engrams mcp` hears of what another process writes to the same memory."""
     with engrams.open(home=home, user="ann") as engine:
         one = engine.add("The gate is green.", scope=("user", "ann")).id
-        script = "from engrams.surfaces.cli.main import run; run()"
+        script = "from engrams.program.main import run; run()"
         arguments = ["-c", script, "mcp", "--home", str(home), "--user", "ann"]
         async with Client(
             StdioServerParameters(command=sys.executable, args=arguments), read_timeout_seconds=60

@@ -17,7 +17,7 @@ import engrams
 from engrams.api_keys import ApiKeyStore
 from engrams.core import Scope
 from engrams.core.clock import now
-from engrams.surfaces.http.app import create_app
+from engrams.program.registry import create_app
 
 
 @asynccontextmanager

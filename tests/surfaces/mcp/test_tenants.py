@@ -14,7 +14,7 @@ from tests.surfaces.mcp.conftest import Open, call
 
 from engrams.core import Scope
 from engrams.engine import MemoryEngine
-from engrams.surfaces.mcp.server import PROFILES
+from engrams.program.registry import MCP_PROFILES
 
 WORD = "quixotry"
 """In everything the victim ever said, and in nothing else."""
@@ -58,7 +58,7 @@ def filled(schema: dict[str, Any], held: dict[str, Any], name: str) -> Any:
             return True
 
 
-@pytest.mark.parametrize("profile", list(PROFILES))
+@pytest.mark.parametrize("profile", list(MCP_PROFILES))
 @pytest.mark.parametrize("full", [False, True], ids=["needed", "all"])
 async def test_the_others_words_never_come(
     client: Open, theirs: tuple[Scope, tuple[str, ...]], profile: str, *, full: bool
@@ -127,7 +127,7 @@ async def test_nothing_of_theirs_is_changed(
     before = [
         (one.id, one.text, one.status) for one in engine.list(scope=victim, order="oldest").records
     ]
-    for profile in PROFILES:
+    for profile in MCP_PROFILES:
         async with client(profile) as memory:
             for tool in (await memory.list_tools()).tools:
                 schema = tool.input_schema

@@ -17,10 +17,11 @@ from tests.surfaces.mcp.conftest import call
 
 from engrams.core import Scope
 from engrams.errors import InputError, SettingsError
-from engrams.surfaces.mcp.server import create_server, listen
+from engrams.program.registry import create_mcp_server
+from engrams.surfaces.mcp.server import listen
 from engrams.testing import temp_engine
 
-ENGRAMS = [sys.executable, "-c", "from engrams.surfaces.cli.main import run; run()"]
+ENGRAMS = [sys.executable, "-c", "from engrams.program.main import run; run()"]
 Era = Literal["auto", "legacy"]
 
 
@@ -104,7 +105,7 @@ async def test_the_project_of_a_folder(home: Path, tmp_path: Path) -> None:
         line = [
             sys.executable,
             "-m",
-            "engrams.surfaces.cli.entry",
+            "engrams.program.entry",
             name,
             "--home",
             str(home),
@@ -191,7 +192,7 @@ def test_a_taken_port_and_a_wrong_profile() -> None:
     with listen("127.0.0.1", 0) as first, pytest.raises(SettingsError, match="Cannot listen"):
         listen("127.0.0.1", first.getsockname()[1])
     with temp_engine() as engine, pytest.raises(InputError, match="profile"):
-        create_server(engine, Scope(("user", "ann")), "other")
+        create_mcp_server(engine, Scope(("user", "ann")), "other")
 
 
 def test_the_command_line_does_not_load_the_server() -> None:
@@ -199,7 +200,7 @@ def test_the_command_line_does_not_load_the_server() -> None:
     command.
     """
     script = (
-        "import sys; from engrams.surfaces.cli.main import main; main(['mcp', '--help']);"
+        "import sys; from engrams.program.main import main; main(['mcp', '--help']);"
         " print('mcp' in sys.modules)"
     )
     told = subprocess.run(
@@ -221,7 +222,7 @@ def test_the_greeting_waits_for_no_memory(home: Path) -> None:
     for profile in ("engrams", "actions", "mem0", "graph", "search"):
         script = (
             "import sys\nsys.argv = ['engrams', 'mcp', '--user', 'ann', '--profile', sys.argv[1],"
-            " '--home', sys.argv[2]]\ntry:\n    from engrams.surfaces.cli.main import run;"
+            " '--home', sys.argv[2]]\ntry:\n    from engrams.program.main import run;"
             " run()\nfinally:\n    print(*sys.modules, file=sys.stderr)"
         )
         done = subprocess.run(

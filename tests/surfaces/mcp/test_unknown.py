@@ -7,10 +7,10 @@ from tests.surfaces.mcp.conftest import Open, call, refused
 
 from engrams.core import Scope
 from engrams.engine import MemoryEngine
-from engrams.surfaces.mcp.server import PROFILES
+from engrams.program.registry import MCP_PROFILES
 
 
-@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("profile", MCP_PROFILES)
 async def test_every_tool_refuses_an_unknown_argument(client: Open, profile: str) -> None:
     """In every profile, before anything runs;
     the answer names the arguments there are, and the schema says so.

@@ -14,8 +14,8 @@ from tests.surfaces.proxy.raw import Raw
 
 from engrams.core import Kind, Record, Scope, Status
 from engrams.engine import MemoryEngine
+from engrams.program.registry import create_mounts
 from engrams.surfaces.http.app import create_app
-from engrams.surfaces.http.load_mounts import load_mounts
 from engrams.surfaces.proxy.caller_identity import ChatCaller
 from engrams.surfaces.proxy.chat_protocols import CHAT, ChatDialect, sse_event
 from engrams.surfaces.proxy.chat_request import ParsedProxyRequest
@@ -31,7 +31,7 @@ what it finds.
 
 def patient(engine: MemoryEngine) -> FastAPI:
     """The whole server, in which the proxy is as patient."""
-    *others, _ = load_mounts(engine, engine.settings)
+    *others, _ = create_mounts(engine, engine.settings)
     return create_app(
         engine, engine.settings, [*others, ProxyMount(engine, engine.settings, PATIENCE)]
     )

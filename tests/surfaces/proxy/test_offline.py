@@ -20,7 +20,7 @@ from tests.surfaces.proxy.harness import patient
 import engrams
 from engrams.core import Kind
 from engrams.engine import MemoryEngine
-from engrams.surfaces.http.app import create_app
+from engrams.program.registry import create_app
 from engrams.testing import HashEmbedder, temp_engine
 
 REX = "My dog is called Rex."

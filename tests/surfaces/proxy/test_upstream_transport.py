@@ -14,7 +14,7 @@ from tests.surfaces.http.running import running
 from tests.surfaces.proxy.harness import ANSWER, DONE, Harness, chunk
 from tests.surfaces.proxy.raw import Close, Drop, Raw, opening, piece, raw_upstream, reply
 
-from engrams.surfaces.http.app import create_app
+from engrams.program.registry import create_app
 from engrams.testing import temp_engine
 
 

@@ -17,8 +17,8 @@ from engrams.composition import open as open_engine
 from engrams.core import Scope
 from engrams.models import server_discovery
 from engrams.ports import DiscoveredModelServer
+from engrams.program.registry import create_app
 from engrams.settings import load
-from engrams.surfaces.http.app import create_app
 from engrams.testing import ScriptedModel, temp_engine
 
 pytestmark = pytest.mark.slow

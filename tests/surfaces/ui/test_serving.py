@@ -10,7 +10,7 @@ import pytest
 from tests.surfaces.ui.conftest import Served
 
 from engrams.core import PRODUCT, Layer
-from engrams.surfaces.cli.main import main
+from engrams.program.main import main
 from engrams.surfaces.ui.mount import ROOT, PageFileCollection, WebPageMount
 
 MARKUP = re.compile(

@@ -18,7 +18,7 @@ ANN = ("user", "ann")
 KILLED = """
 import os, signal, sys
 from engrams.upkeep.garden.cycle import GardenCycleRunner
-from engrams.surfaces.cli.main import main
+from engrams.program.main import main
 GardenCycleRunner.run = lambda *given: os.kill(os.getpid(), signal.SIGKILL)
 main(["garden", "run", "--user", "ann", "--home", sys.argv[1]])
 """

@@ -367,7 +367,7 @@ def _repeat_signals(numbers: Container[int], handled: threading.Event) -> Iterat
 
 def _run_exchange(talk: TerminalChatSession, line: str, *, as_json: bool) -> None:
     """Run one exchange; a failure does not end the conversation."""
-    from engrams.surfaces.cli.main import print_error
+    from engrams.surfaces.cli.failures import print_error
 
     slash = line.startswith("/")
     try:

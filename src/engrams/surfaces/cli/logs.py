@@ -12,11 +12,11 @@ import typer
 from engrams.core.log_enums import LogWriteOutcome
 from engrams.errors import StoreError
 from engrams.frozen_data import dataclass
+from engrams.surfaces.cli.confirmation import confirm_erase
 from engrams.surfaces.cli.filter_options import parse_when
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.output import (
     clean,
-    confirm_erase,
     emit,
     format_time,
     note,

@@ -70,24 +70,6 @@ def environ() -> Mapping[str, str]:
     return served.call.environ if served else os.environ
 
 
-def confirm_erase(what: str, word: str) -> None:
-    """Ask for the word purge. RefusedError: it was not given."""
-    if not word:
-        print(
-            f"This erases {what} for good. Type purge to go on: ",
-            end="",
-            file=sys.stderr,
-            flush=True,
-        )
-        word = sys.stdin.readline().strip()
-    if word != "purge":
-        from engrams.errors import RefusedError
-
-        raise RefusedError(
-            "Nothing was purged.", hint="Type the word purge, or give --confirm purge."
-        )
-
-
 def has_colours() -> bool:
     """Check that standard output is a terminal that wants colours."""
     return (

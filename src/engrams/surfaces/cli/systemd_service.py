@@ -11,9 +11,10 @@ from typing import Annotated
 import typer
 
 from engrams.errors import InputError, NotFoundError, RefusedError
-from engrams.surfaces.cli.install import confirm_change, find_program
+from engrams.surfaces.cli.confirmation import confirm_change
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.output import clean, emit, say
+from engrams.surfaces.cli.program_path import find_program
 
 app = new_app()
 service = new_app()

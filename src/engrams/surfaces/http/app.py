@@ -1,4 +1,7 @@
-"""Application of the server: middleware, error handlers, mounts, lifespan."""
+"""Application of the server: middleware, error handlers, mounts, lifespan.
+
+`create_app` is the one function that puts them together.
+"""
 
 from __future__ import annotations
 
@@ -15,20 +18,19 @@ from engrams.api_keys import RequestQuotaCounter
 from engrams.engine import MemoryEngine
 from engrams.errors import EngramsError
 from engrams.settings import Settings
-from engrams.surfaces.http import health_checks, telemetry
-from engrams.surfaces.http.auth import ApiKeyMiddleware, RequestRates
-from engrams.surfaces.http.fixed_paths import FixedPathRoute
-from engrams.surfaces.http.load_mounts import ServerMount, load_mounts
+from engrams.surfaces.http import health_checks
+from engrams.surfaces.http.auth import ApiKeyMiddleware
+from engrams.surfaces.http.method_not_allowed import MethodNotAllowedRoutes
+from engrams.surfaces.http.mounts import ServerMount
+from engrams.surfaces.http.observers.activity_chart import OwnerActivityChart, chart_observer
+from engrams.surfaces.http.observers.audit_entries import audit_observer
+from engrams.surfaces.http.observers.metrics import RequestMetrics
+from engrams.surfaces.http.observers.request_log import log_observer
+from engrams.surfaces.http.observers.spans import trace_observer
 from engrams.surfaces.http.origin_guard import OriginGuardMiddleware, is_loopback
-from engrams.surfaces.http.request_observers import (
-    OwnerActivityChart,
-    RequestMetrics,
-    audit_observer,
-    chart_observer,
-    log_observer,
-    trace_observer,
-)
-from engrams.surfaces.http.rest.errors import MethodNotAllowedRoutes
+from engrams.surfaces.http.permissions import SERVER_PERMISSIONS, PermissionTable
+from engrams.surfaces.http.problems import handle_engrams_error
+from engrams.surfaces.http.rates import RequestRates
 from engrams.surfaces.http.retention import sweep_logs
 from engrams.surfaces.http.server_role import PeerMiddleware, ServerRole
 from engrams.surfaces.http.telemetry import Observer, TelemetryMiddleware
@@ -38,38 +40,15 @@ from engrams.surfaces.http.thread_counts import count_workers
 def create_app(
     engine: MemoryEngine,
     settings: Settings,
-    mounts: Sequence[ServerMount] | None = None,
+    mounts: Sequence[ServerMount],
     role: ServerRole | None = None,
 ) -> FastAPI:
     """Create the ASGI application over an open engine.
 
-    The engine stays the caller's to close. ``mounts``: None takes all. ``role``: among several
-    processes on one port. Shutdown waits for turns that are still being stored.
+    The engine stays the caller's to close. ``role``: among several processes on one port. Shutdown
+    waits for turns that are still being stored.
     """
     role = role or ServerRole()
-    chosen = load_mounts(engine, settings) if mounts is None else tuple(mounts)
-
-    @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        current_default_thread_limiter().total_tokens = count_workers(settings)
-        async with AsyncExitStack() as stack:
-            logs = (app.state.audit, app.state.safety, app.state.feedback)
-            for log in logs:
-                stack.callback(log.close)
-            stack.callback(app.state.keys.close)
-            if role.links is not None:
-                role.links.start()
-                stack.callback(role.links.stop)
-            if role.leads:
-                stack.callback(create_task(sweep_logs(logs)).cancel)
-            if role.leads and engine.vault is not None and settings.vault.watch != "off":
-                engine.vault.watch()
-                stack.push_async_callback(to_thread, engine.vault.unwatch)
-            for mount in chosen:
-                stack.push_async_callback(mount.stop)
-                await mount.start()
-            yield
-
     # The framework's own traces and logs would hold addresses and messages that quote memory; ours
     # do not (spans).
     quiet = TelemetryConfig(
@@ -78,74 +57,129 @@ def create_app(
     app = FastAPI(
         title="engrams",
         version=__version__,
-        lifespan=lifespan,
+        lifespan=lambda app: _run_server(app, engine, settings, mounts, role),
         docs_url=None,
         redoc_url=None,
         telemetry=quiet,
     )
-    _add_middleware(app, engine, settings)
+    permissions = PermissionTable(
+        [*SERVER_PERMISSIONS, *(row for mount in mounts for row in mount.permissions)]
+    )
+    _open_logs(app, engine, settings)
+    metrics = RequestMetrics(engine)
+    _add_middleware(app, engine, settings, permissions, metrics)
     if role.links is not None:
         app.add_middleware(PeerMiddleware, links=role.links)
-    app.add_exception_handler(EngramsError, telemetry.handle_error)
-    routes = health_checks.router(engine, settings, chosen, needs_keys(settings))
-    app.router.routes.extend(routes.routes)
-    fallback = MethodNotAllowedRoutes(routes.routes)
-    app.router.routes.extend(fallback.routes_for(fallback.paths))
-    for mount in chosen:
-        mount.install(app)
-    app.router.routes.insert(0, FixedPathRoute(app.router.routes))
+    app.add_exception_handler(EngramsError, handle_engrams_error)
+    _add_routes(app, engine, settings, mounts, metrics)
     return app
 
 
 def needs_keys(settings: Settings) -> bool:
     """Return True where no request may come without a key."""
-    return settings.serve.require_keys == "always" or not is_loopback(
-        settings.serve.host.strip("[]").casefold()
-    )
+    host = settings.serve.host.strip("[]").casefold()
+    return settings.serve.require_keys == "always" or not is_loopback(host)
 
 
-def _add_middleware(app: FastAPI, engine: MemoryEngine, settings: Settings) -> None:
-    """Add middleware: telemetry outermost, then origins, then API keys."""
-    serve = settings.serve
-    log = admin.open_audit_log(settings, engine.now, engine.store)
-    activity = OwnerActivityChart(engine.peers)
-    metrics = RequestMetrics(engine)
-    keys = admin.open_keys(settings, engine.store)
-    app.state.audit = log
-    app.state.activity = activity
-    app.state.keys = keys
+@asynccontextmanager
+async def _run_server(
+    app: FastAPI,
+    engine: MemoryEngine,
+    settings: Settings,
+    mounts: Sequence[ServerMount],
+    role: ServerRole,
+) -> AsyncIterator[None]:
+    """Run what belongs to the server beside its requests; end it in the opposite order."""
+    current_default_thread_limiter().total_tokens = count_workers(settings)
+    async with AsyncExitStack() as stack:
+        logs = (app.state.audit, app.state.safety, app.state.feedback)
+        for log in logs:
+            stack.callback(log.close)
+        stack.callback(app.state.keys.close)
+        if role.links is not None:
+            role.links.start()
+            stack.callback(role.links.stop)
+        if role.leads:
+            stack.callback(create_task(sweep_logs(logs)).cancel)
+        if role.leads and engine.vault is not None and settings.vault.watch != "off":
+            engine.vault.watch()
+            stack.push_async_callback(to_thread, engine.vault.unwatch)
+        for mount in mounts:
+            stack.push_async_callback(mount.stop)
+            await mount.start()
+        yield
+
+
+def _open_logs(app: FastAPI, engine: MemoryEngine, settings: Settings) -> None:
+    """Open keys and logs, and keep them where routes and middleware find them."""
+    app.state.audit = admin.open_audit_log(settings, engine.now, engine.store)
+    app.state.activity = OwnerActivityChart(engine.peers)
+    app.state.keys = admin.open_keys(settings, engine.store)
     app.state.safety = admin.open_safety_log(settings, engine.now, engine.store)
     app.state.feedback = admin.open_feedback_log(settings, engine.now, engine.store)
-    observers: list[Observer | None] = [
-        metrics.record,
-        chart_observer(activity, engine.now),
-        audit_observer(log, reads=settings.audit.reads),
-        trace_observer(),
-        log_observer(engine.now) if serve.log == "json" else None,
-    ]
-    rates = RequestRates(
-        serve.rate_limit,
-        engine.peers,
-        RequestQuotaCounter(engine.store, engine.now),
-        settings.quota,
-    )
+
+
+def _add_middleware(
+    app: FastAPI,
+    engine: MemoryEngine,
+    settings: Settings,
+    permissions: PermissionTable,
+    metrics: RequestMetrics,
+) -> None:
+    """Add middleware, the innermost first: API keys, origins, telemetry."""
+    serve = settings.serve
+    quotas = RequestQuotaCounter(engine.store, engine.now)
     app.add_middleware(
         ApiKeyMiddleware,
-        keys=keys,
+        keys=app.state.keys,
+        permissions=permissions,
         needed=needs_keys(settings),
-        rates=rates,
+        rates=RequestRates(serve.rate_limit, engine.peers, quotas, settings.quota),
         clock=engine.now,
-        audit=log,
+        audit=app.state.audit,
     )
     app.add_middleware(
         OriginGuardMiddleware,
-        own=serve.host,
-        names=serve.allowed_hosts,
-        origins=serve.allowed_origins,
+        own_host=serve.host,
+        allowed_hosts=serve.allowed_hosts,
+        allowed_origins=serve.allowed_origins,
     )
     app.add_middleware(
         TelemetryMiddleware,
-        observers=[one for one in observers if one is not None],
+        observers=_list_observers(app, engine, settings, metrics),
+        permissions=permissions,
         clock=engine.now,
     )
+
+
+def _list_observers(
+    app: FastAPI, engine: MemoryEngine, settings: Settings, metrics: RequestMetrics
+) -> list[Observer]:
+    observers = [
+        metrics.record,
+        chart_observer(app.state.activity, engine.now),
+        audit_observer(app.state.audit, reads=settings.audit.reads),
+    ]
+    spans = trace_observer()
+    if spans is not None:
+        observers.append(spans)
+    if settings.serve.log == "json":
+        observers.append(log_observer(engine.now))
+    return observers
+
+
+def _add_routes(
+    app: FastAPI,
+    engine: MemoryEngine,
+    settings: Settings,
+    mounts: Sequence[ServerMount],
+    metrics: RequestMetrics,
+) -> None:
+    """Add the server's own routes, then those of each mount: the first that matches answers."""
     app.router.routes.extend(metrics.router().routes)
+    health = health_checks.router(engine, settings, mounts, needs_keys(settings))
+    app.router.routes.extend(health.routes)
+    fallback = MethodNotAllowedRoutes(health.routes)
+    app.router.routes.extend(fallback.routes_for(fallback.paths))
+    for mount in mounts:
+        mount.install(app)

@@ -1,4 +1,7 @@
-"""Lines about background work, on standard error."""
+"""Lines about background work, on standard error.
+
+`BacklogReporter` writes them while a server runs; `describe_backlog` words one.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +20,10 @@ class BacklogReporter:
     """Reporter of background work: at the start and while there is some."""
 
     def __init__(self, engine: MemoryEngine) -> None:
-        section = engine.settings.serve
+        serve = engine.settings.serve
         self._engine = engine
-        self._seconds = section.backlog_seconds
-        self._json = section.log == "json"
+        self._seconds = serve.backlog_seconds
+        self._as_json = serve.log == "json"
         self._stop = threading.Event()
 
     @contextmanager
@@ -37,69 +40,66 @@ class BacklogReporter:
                 thread.join()
 
     def _run(self) -> None:
-        working = False
-        first = True
-        away = False
-        while not self._stop.wait(0.0 if first else self._seconds):
+        was_working = False
+        is_first = True
+        is_unreadable = False
+        while not self._stop.wait(0.0 if is_first else self._seconds):
             try:
                 state = self._engine.status()
             except ClosedError:
                 return
-            except EngramsError as problem:
+            except EngramsError as error:
                 # Once for each outage: its own line comes when it is over.
-                if not away:
-                    self._write(
-                        {"problem": problem.message},
-                        f"background work cannot be read: {problem.message}",
-                    )
-                away = True
-                first = False
+                if not is_unreadable:
+                    text = f"background work cannot be read: {error.message}"
+                    self._write({"problem": error.message}, text)
+                is_unreadable = True
+                is_first = False
                 continue
-            rests = first and bool(state["upkeep"]["waiting"] or state["dead"])
-            if state["due"] or working or rests or away:
-                self._tell(state)
-            working = bool(state["due"])
-            first = False
-            away = False
+            has_leftovers = is_first and bool(state["upkeep"]["waiting"] or state["dead"])
+            if state["due"] or was_working or has_leftovers or is_unreadable:
+                self._report(state)
+            was_working = bool(state["due"])
+            is_first = False
+            is_unreadable = False
 
-    def _tell(self, state: Mapping[str, Any]) -> None:
-        upkeep = state["upkeep"]
-        names = ("due", "lag_seconds", "queue_seconds")
-        told = {
-            **{name: state[name] for name in names},
-            "upkeep": upkeep["waiting"],
+    def _report(self, state: Mapping[str, Any]) -> None:
+        fields = {
+            "due": state["due"],
+            "lag_seconds": state["lag_seconds"],
+            "queue_seconds": state["queue_seconds"],
+            "upkeep": state["upkeep"]["waiting"],
             "failed": len(state["dead"]),
         }
-        self._write(told, describe_backlog(state))
+        self._write(fields, describe_backlog(state))
 
-    def _write(self, told: Mapping[str, Any], text: str) -> None:
-        sys.stderr.write(f"{json.dumps({'event': 'backlog', **told}) if self._json else text}\n")
+    def _write(self, fields: Mapping[str, Any], text: str) -> None:
+        line = json.dumps({"event": "backlog", **fields}) if self._as_json else text
+        sys.stderr.write(f"{line}\n")
         sys.stderr.flush()
 
 
 def describe_backlog(state: Mapping[str, Any]) -> str:
     """Describe background work in one line, without any text of memory."""
-    jobs = ", ".join(f"{kind} {number}" for kind, number in state["due"].items())
-    parts = [
-        (
-            f"background work: {jobs}, oldest {state['lag_seconds']:,.0f} s"
-            if jobs
-            else "background work: done"
-        )
-    ]
-    parts += [
+    jobs = ", ".join(f"{kind} {count}" for kind, count in state["due"].items())
+    clauses = (
+        [f"background work: {jobs}, oldest {state['lag_seconds']:,.0f} s"]
+        if jobs
+        else ["background work: done"]
+    )
+    clauses += [
         f"now {job['doing']}, attempt {job['attempt']}, {job['age_seconds']:,.0f} s old"
         for job in state["active"][:3]
     ]
     if state["due"] and state["pace"]["answers"]:
-        parts.append(
+        clauses.append(
             f"the model takes {state['pace']['median_seconds']:,.1f} s an answer, about"
             f" {state['queue_seconds']:,.0f} s are left"
         )
     upkeep = state["upkeep"]
     if upkeep["waiting"]:
         until = f" until {upkeep['until']:%Y-%m-%d %H:%M} UTC" if upkeep["until"] else ""
-        parts.append(f"upkeep waits{until} ({upkeep['reason']})")
+        clauses.append(f"upkeep waits{until} ({upkeep['reason']})")
     if state["dead"]:
-        parts.append(f"{len(state['dead'])} failed, `engrams status` shows them")
-    return "; ".join(parts)
+        clauses.append(f"{len(state['dead'])} failed, `engrams status` shows them")
+    return "; ".join(clauses)

@@ -1,4 +1,8 @@
-"""Liveness and readiness: store, disk, jobs and model servers."""
+"""Liveness and readiness: store, disk, jobs and model servers.
+
+`router` makes ``GET /health`` and ``GET /ready``. Neither waits for a store that hangs: both tell the
+latest of readings that are made in a thread.
+"""
 
 from __future__ import annotations
 
@@ -22,15 +26,15 @@ from engrams.engine import MemoryEngine
 from engrams.errors import EngramsError, StoreError
 from engrams.frozen_data import dataclass
 from engrams.settings import Settings
-from engrams.surfaces.http.load_mounts import ServerMount
-from engrams.surfaces.http.rest.caller import KEY
-from engrams.surfaces.http.telemetry import to_problem
+from engrams.surfaces.http.caller import KEY
+from engrams.surfaces.http.mounts import ServerMount
+from engrams.surfaces.http.problems import to_problem
 
 _FRESH_SECONDS = 0.03
 """Wait for a reading; beyond it the last one is told, so that a busy server answers too."""
 _CURRENT_SECONDS = 0.25
 """Age up to which a reading is told without a new one."""
-_KEPT_SECONDS = 60.0
+_MAX_READING_AGE = 60.0
 """Age beyond which a reading is told no more."""
 _STUCK_SECONDS = 5.0
 """Length of a reading beyond which what it reads counts as stuck."""
@@ -38,6 +42,7 @@ _MIN_FREE_BYTES = 64_000_000
 """Bytes of disk below which a write may fail any moment."""
 _CONNECT_SECONDS = 1.0
 _MAX_AGE_SECONDS = 15.0
+"""Age up to which the reachability of model servers is not looked at again."""
 
 T = TypeVar("T")
 
@@ -50,28 +55,35 @@ def router(
     ``keyed``: requests without a key see only ok or not.
     """
     routes = APIRouter(tags=["health"])
-    late = StoreError(
+    timeout = StoreError(
         f"The store did not answer in {_STUCK_SECONDS:.0f} seconds.",
         hint="Look whether another process holds it.",
     )
-    stuck = StoreHealthSnapshot(late, {}, 0.0, {"ok": True})
-    reading = LatestBackgroundReading(lambda: read_state(engine, settings))
-    models = LatestBackgroundReading(ModelServerHealthChecker(settings).check)
+    stuck = StoreHealthSnapshot(timeout, {}, 0.0, {"ok": True})
+    store_readings = LatestBackgroundReading(lambda: read_state(engine, settings))
+    model_readings = LatestBackgroundReading(ModelServerHealthChecker(settings).check)
 
     @routes.get("/health")
     async def health(request: Request) -> dict[str, Any]:
         """Report health: degraded where one of `checks` is not ok."""
-        found, reached = await asyncio.gather(reading.get(), models.get())
-        found = found or stuck
-        checks = _run_checks(found, reached, request)
+        snapshot, reachable = await asyncio.gather(store_readings.get(), model_readings.get())
+        snapshot = snapshot or stuck
+        checks = _run_checks(snapshot, reachable, request)
+        is_ok = all(check["ok"] for check in checks.values())
         report: dict[str, Any] = {
-            "status": "ok" if all(each["ok"] for each in checks.values()) else "degraded",
+            "status": "ok" if is_ok else "degraded",
             "version": __version__,
         }
         if keyed and request.scope.get(KEY) is None:
-            return {**report, "checks": {name: {"ok": each["ok"]} for name, each in checks.items()}}
-        report |= {"pid": os.getpid(), "workers": settings.serve.workers}
-        report |= {"checks": checks, "memory_store": store_location(settings), "jobs": found.jobs}
+            report["checks"] = {name: {"ok": check["ok"]} for name, check in checks.items()}
+            return report
+        report |= {
+            "pid": os.getpid(),
+            "workers": settings.serve.workers,
+            "checks": checks,
+            "memory_store": store_location(settings),
+            "jobs": snapshot.jobs,
+        }
         for mount in mounts:
             report.update(mount.health())
         return report
@@ -81,16 +93,15 @@ def router(
     )
     async def ready() -> Response:
         """Answer 503 while memory cannot be read or the disk is full."""
-        found = await reading.get() or stuck
-        if found.fault is not None:
-            return to_problem(found.fault)
-        if not found.disk["ok"]:
-            return to_problem(
-                StoreError(
-                    f"The disk is full: {found.disk['free_bytes']:,} bytes are left.",
-                    hint="Make room on it.",
-                )
+        snapshot = await store_readings.get() or stuck
+        if snapshot.error is not None:
+            return to_problem(snapshot.error)
+        if not snapshot.disk["ok"]:
+            free_bytes = snapshot.disk["free_bytes"]
+            full = StoreError(
+                f"The disk is full: {free_bytes:,} bytes are left.", hint="Make room on it."
             )
+            return to_problem(full)
         return JSONResponse({"ready": True})
 
     return routes
@@ -98,16 +109,19 @@ def router(
 
 @dataclass(frozen=True, slots=True)
 class StoreHealthSnapshot:
-    """State of store, jobs and disk at one moment.
+    """State of store, jobs and disk at one moment."""
 
-    ``fault``: why the store cannot be read. ``jobs``: numbers by kind and state. ``lag_seconds``:
-    how late the oldest due job is.
-    """
+    error: EngramsError | None
+    """The reason why the store cannot be read; None: it can."""
 
-    fault: EngramsError | None
     jobs: Mapping[str, Mapping[str, int]]
+    """Numbers of jobs by kind and state."""
+
     lag_seconds: float
+    """Seconds by which the oldest due job is late."""
+
     disk: dict[str, Json]
+    """``ok``, and the free bytes where the store is a file."""
 
 
 class LatestBackgroundReading(Generic[T]):
@@ -121,8 +135,9 @@ class LatestBackgroundReading(Generic[T]):
         self._read = read
         self._thread = ThreadPoolExecutor(1, "engrams-health")
         self._running: asyncio.Future[T] | None = None
-        self._begun = self._ended = 0.0
-        self._last: T | None = None
+        self._started_at = 0.0
+        self._ended_at = 0.0
+        self._latest: T | None = None
 
     async def get(self) -> T | None:
         """Return a fresh reading, or the last one while that takes longer.
@@ -130,49 +145,51 @@ class LatestBackgroundReading(Generic[T]):
         None: it is stuck.
         """
         if self._running is None:
-            if self._last is not None and time.monotonic() - self._ended < _CURRENT_SECONDS:
-                return self._last
-            self._begun = time.monotonic()
+            if self._is_younger_than(_CURRENT_SECONDS):
+                return self._latest
+            self._started_at = time.monotonic()
             self._running = asyncio.get_running_loop().run_in_executor(self._thread, self._read)
-            self._running.add_done_callback(self._keep)
+            self._running.add_done_callback(self._store)
         running = self._running
-        left = max(0.0, self._begun + _STUCK_SECONDS - time.monotonic())
-        known = self._last is not None and time.monotonic() - self._ended < _KEPT_SECONDS
-        await asyncio.wait({running}, timeout=min(left, _FRESH_SECONDS) if known else left)
+        seconds_left = max(0.0, self._started_at + _STUCK_SECONDS - time.monotonic())
+        has_latest = self._is_younger_than(_MAX_READING_AGE)
+        patience = min(seconds_left, _FRESH_SECONDS) if has_latest else seconds_left
+        await asyncio.wait({running}, timeout=patience)
         if running.done():
             return running.result()
-        if known and left:
-            return self._last
-        return None
+        return self._latest if has_latest and seconds_left else None
 
-    def _keep(self, done: asyncio.Future[T]) -> None:
+    def _is_younger_than(self, seconds: float) -> bool:
+        return self._latest is not None and time.monotonic() - self._ended_at < seconds
+
+    def _store(self, finished: asyncio.Future[T]) -> None:
         self._running = None
-        self._ended = time.monotonic()
-        if not done.cancelled() and done.exception() is None:
-            self._last = done.result()
+        self._ended_at = time.monotonic()
+        if not finished.cancelled() and finished.exception() is None:
+            self._latest = finished.result()
 
 
 class ModelServerHealthChecker:
     """Reachability of the configured model servers, cached for 15 seconds."""
 
     def __init__(self, settings: Settings) -> None:
-        named = {
+        urls = {
             "chat": settings.chat.url,
             "embed": settings.embed.url,
             "rerank": settings.rerank.url,
             "upstream": settings.serve.upstream,
         }
-        self._urls = {name: url for name, url in named.items() if url}
-        self._at = -_MAX_AGE_SECONDS
-        self._found: dict[str, bool] = {}
+        self._urls = {name: url for name, url in urls.items() if url}
+        self._checked_at = -_MAX_AGE_SECONDS
+        self._reachable: dict[str, bool] = {}
 
     def check(self) -> Mapping[str, bool]:
         """Check each server by its role; blocking, a second each."""
         now = time.monotonic()
-        if now - self._at >= _MAX_AGE_SECONDS:
-            self._found = {name: _is_reachable(url) for name, url in self._urls.items()}
-            self._at = now
-        return self._found
+        if now - self._checked_at >= _MAX_AGE_SECONDS:
+            self._reachable = {role: _is_reachable(url) for role, url in self._urls.items()}
+            self._checked_at = now
+        return self._reachable
 
 
 def store_location(settings: Settings) -> str:
@@ -181,8 +198,8 @@ def store_location(settings: Settings) -> str:
         return ":memory:"
     url = settings.store.url
     if "://" in url:
-        scheme, _, rest = url.partition("://")
-        return f"{scheme}://{rest.partition('?')[0].rpartition('@')[2]}"
+        scheme, _, address = url.partition("://")
+        return f"{scheme}://{address.partition('?')[0].rpartition('@')[2]}"
     return url or str(settings.home.expanduser() / "memory.db")
 
 
@@ -191,25 +208,29 @@ def read_state(engine: MemoryEngine, settings: Settings) -> StoreHealthSnapshot:
     disk = _check_disk(settings)
     try:
         engine.inspect.require_ready()
-        found = engine.status()
-    except EngramsError as fault:
-        return StoreHealthSnapshot(fault, {}, 0.0, disk)
-    return StoreHealthSnapshot(None, found["jobs"], found["lag_seconds"], disk)
+        work = engine.status()
+    except EngramsError as error:
+        return StoreHealthSnapshot(error, {}, 0.0, disk)
+    return StoreHealthSnapshot(None, work["jobs"], work["lag_seconds"], disk)
 
 
 def _run_checks(
-    found: StoreHealthSnapshot, reached: Mapping[str, bool] | None, request: Request
+    snapshot: StoreHealthSnapshot, reachable: Mapping[str, bool] | None, request: Request
 ) -> dict[str, dict[str, Json]]:
     checks: dict[str, dict[str, Json]] = {}
-    if found.fault is not None:
-        checks["store"] = {"ok": False, "problem": found.fault.message, "hint": found.fault.hint}
+    error = snapshot.error
+    if error is not None:
+        checks["store"] = {"ok": False, "problem": error.message, "hint": error.hint}
     else:
-        dead = sum(states.get("dead", 0) for states in found.jobs.values())
+        dead = sum(states.get("dead", 0) for states in snapshot.jobs.values())
+        lag_seconds = round(snapshot.lag_seconds, 1)
         checks["store"] = {"ok": True}
-        checks["jobs"] = {"ok": dead == 0, "dead": dead, "lag_seconds": round(found.lag_seconds, 1)}
-    checks["disk"] = found.disk
-    names = {name: "reachable" if up else "unreachable" for name, up in (reached or {}).items()}
-    checks["models"] = {"ok": reached is not None and all(reached.values()), **names}
+        checks["jobs"] = {"ok": dead == 0, "dead": dead, "lag_seconds": lag_seconds}
+    checks["disk"] = snapshot.disk
+    servers = {
+        role: "reachable" if is_up else "unreachable" for role, is_up in (reachable or {}).items()
+    }
+    checks["models"] = {"ok": reachable is not None and all(reachable.values()), **servers}
     for name in ("audit", "safety", "feedback"):
         lost = getattr(request.app.state, name).lost
         checks[name] = {"ok": lost == 0, "lost": lost}
@@ -221,18 +242,18 @@ def _check_disk(settings: Settings) -> dict[str, Json]:
     url = settings.store.url
     if settings.incognito or url == ":memory:" or "://" in url:
         return {"ok": True}
-    spot = Path(url).absolute() if url else settings.home.expanduser().absolute()
-    while not spot.exists() and spot != spot.parent:
-        spot = spot.parent
-    free = shutil.disk_usage(spot).free
+    path = Path(url).absolute() if url else settings.home.expanduser().absolute()
+    while not path.exists() and path != path.parent:
+        path = path.parent
+    free = shutil.disk_usage(path).free
     return {"ok": free >= _MIN_FREE_BYTES, "free_bytes": free}
 
 
 def _is_reachable(url: str) -> bool:
-    parts = urlsplit(url if "://" in url else f"http://{url}")
+    address = urlsplit(url if "://" in url else f"http://{url}")
     try:
-        port = parts.port or (443 if parts.scheme == "https" else 80)
-        with socket.create_connection((parts.hostname or "", port), _CONNECT_SECONDS):
+        port = address.port or (443 if address.scheme == "https" else 80)
+        with socket.create_connection((address.hostname or "", port), _CONNECT_SECONDS):
             return True
     except (OSError, ValueError):
         return False

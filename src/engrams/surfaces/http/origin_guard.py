@@ -1,4 +1,8 @@
-"""Block requests of foreign web pages (DNS rebinding, cross-origin calls)."""
+"""Block requests of foreign web pages (DNS rebinding, cross-origin calls).
+
+A page of any site can send requests to this machine. Its browser names the page in ``Origin``, and
+the name by which it found the server in ``Host``: both are checked before anything else.
+"""
 
 from __future__ import annotations
 
@@ -19,17 +23,21 @@ class OriginGuardMiddleware:
     """Refuse (403) foreign ``Host`` and ``Origin`` headers.
 
     An address is safe, since DNS rebinding needs a name; so is a name without a dot, which nobody
-    can register; so are the names under which containers know their host, ``own``, the name the
-    server was told to listen on, and ``names``, those of a reverse proxy. Pages of ``origins`` may
-    call and read the answers (CORS).
+    can register; so are the names under which containers know their host, ``own_host``, the name
+    that the server was told to listen on, and ``allowed_hosts``, those of a reverse proxy. Pages of
+    ``allowed_origins`` may call and read the answers (CORS).
     """
 
     def __init__(
-        self, app: ASGIApp, own: str, names: Sequence[str] = (), origins: Sequence[str] = ()
+        self,
+        app: ASGIApp,
+        own_host: str,
+        allowed_hosts: Sequence[str] = (),
+        allowed_origins: Sequence[str] = (),
     ) -> None:
         self._app = app
-        self._own = {own.casefold(), *(name.casefold() for name in names)}
-        self._origins = {origin.casefold().rstrip("/") for origin in origins}
+        self._hosts = {host.casefold() for host in (own_host, *allowed_hosts)}
+        self._origins = {origin.casefold().rstrip("/") for origin in allowed_origins}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -51,39 +59,36 @@ class OriginGuardMiddleware:
         self, headers: dict[bytes, bytes], scope: Scope, receive: Receive, send: Send
     ) -> None:
         """Answer an allowed origin: preflights here, other requests with CORS headers."""
-        leave = [(b"access-control-allow-origin", headers[b"origin"]), (b"vary", b"Origin")]
-        if (
+        allowing = [(b"access-control-allow-origin", headers[b"origin"]), (b"vary", b"Origin")]
+        is_preflight = (
             scope["type"] == "http"
             and scope["method"] == "OPTIONS"
             and b"access-control-request-method" in headers
-        ):
-            wanted = headers.get(b"access-control-request-headers", b"authorization, content-type")
-            asked = [
+        )
+        if is_preflight:
+            allowing += [
                 (b"access-control-allow-methods", _METHODS),
-                (b"access-control-allow-headers", wanted),
+                (
+                    b"access-control-allow-headers",
+                    headers.get(b"access-control-request-headers", b"authorization, content-type"),
+                ),
                 (b"access-control-max-age", b"600"),
             ]
-            await send({"type": "http.response.start", "status": 204, "headers": [*leave, *asked]})
+            await send({"type": "http.response.start", "status": 204, "headers": allowing})
             await send({"type": "http.response.body", "body": b""})
             return
+        allowing.append((b"access-control-expose-headers", _EXPOSED))
 
-        async def shared(message: Message) -> None:
+        async def send_allowing(message: Message) -> None:
             if message["type"] == "http.response.start":
-                message = {
-                    **message,
-                    "headers": [
-                        *message.get("headers", ()),
-                        *leave,
-                        (b"access-control-expose-headers", _EXPOSED),
-                    ],
-                }
+                message = {**message, "headers": [*message.get("headers", ()), *allowing]}
             await send(message)
 
-        await self._app(scope, receive, shared)
+        await self._app(scope, receive, send_allowing)
 
     def _is_trusted(self, name: str) -> bool:
         return (
-            name in self._own
+            name in self._hosts
             or "." not in name
             or name.endswith((".localhost", *_CONTAINER_NAMES))
             or _parse_address(name) is not None
@@ -98,6 +103,7 @@ def host_name(host: str) -> str:
 
 
 def is_loopback(name: str) -> bool:
+    """Return True for names and addresses of this machine alone."""
     address = _parse_address(name)
     return (
         name == "localhost"
@@ -121,12 +127,12 @@ def _is_local(origin: str) -> bool:
     return bool(parts.scheme)
 
 
-async def _refuse(code: str, what: str, scope: Scope, receive: Receive, send: Send) -> None:
+async def _refuse(code: str, header: str, scope: Scope, receive: Receive, send: Send) -> None:
     if scope["type"] == "websocket":
         await send({"type": "websocket.close", "code": 1008})
         return
     text = (
-        f"This {what} header is not allowed here. Use an address such as http://127.0.0.1, or"
+        f"This {header} header is not allowed here. Use an address such as http://127.0.0.1, or"
         " localhost."
     )
     body = {

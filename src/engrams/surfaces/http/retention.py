@@ -15,18 +15,20 @@ _log = logging.getLogger(__name__)
 
 
 class SweepableLog(Protocol):
-    """Port of a log that deletes its expired entries."""
+    """Log that deletes its expired entries."""
 
-    def sweep(self) -> int: ...
+    def sweep(self) -> int:
+        """Delete what is too old; return how many entries that were."""
+        ...
 
 
 async def sweep_logs(logs: Iterable[SweepableLog], seconds: float = _HOUR) -> None:
-    """Sweep the logs now and then every ``seconds``, for ever."""
-    kept = tuple(logs)
+    """Sweep the logs at once and then every ``seconds``, until cancelled."""
+    swept = tuple(logs)
     while True:
-        for log in kept:
+        for log in swept:
             try:
                 await asyncio.to_thread(log.sweep)
-            except StoreError as problem:
-                _log.error("a log keeps what is too old: %s", problem)
+            except StoreError as error:
+                _log.error("a log keeps what is too old: %s", error)
         await asyncio.sleep(seconds)

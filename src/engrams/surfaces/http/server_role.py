@@ -1,4 +1,4 @@
-"""Part of one process in serving a home."""
+"""Role of one process among several that serve a home, and how they keep each other informed."""
 
 from __future__ import annotations
 
@@ -10,20 +10,19 @@ from engrams.ipc.worker_links import WorkerLinks
 
 @dataclass(frozen=True, slots=True)
 class ServerRole:
-    """Role of a server process among others on the same port.
-
-    ``leads``: it does what one process must do alone: follow files, answer commands, report work,
-    sweep logs. ``links``: to the other processes; None: there are none.
-    """
+    """Role of a server process among others on the same port."""
 
     leads: bool = True
+    """True for the one that follows files, answers commands, reports work and sweeps logs."""
+
     links: WorkerLinks | None = None
+    """Links to the other processes; None: there are none."""
 
 
 class PeerMiddleware:
-    """Take in what other processes told before each request.
+    """Take in the news of other processes before each request.
 
-    What waits to be told them goes when no request is under way.
+    News for them that may wait are sent when no request is under way.
     """
 
     def __init__(self, app: ASGIApp, links: WorkerLinks) -> None:

@@ -1,4 +1,7 @@
-"""Several server processes on one port: their parent, and how each begins."""
+"""Several server processes on one port: the parent that starts them and hands them connections.
+
+`WorkerSupervisor.run` serves until a signal. The worker processes run `program.worker_process`.
+"""
 
 from __future__ import annotations
 
@@ -20,34 +23,39 @@ from select import select
 from typing import IO, Any
 
 from engrams import encryption, errors
-from engrams.errors import EngramsError, SettingsError
+from engrams.errors import EngramsError
 from engrams.frozen_data import dataclass
 from engrams.settings import Settings
+from engrams.surfaces.http.observers.metrics import MULTIPROCESS_FOLDER
+from engrams.surfaces.http.server_surfaces import ServedHome
 
-MODULE = "engrams.surfaces.http.worker_process"
-METRICS = "PROMETHEUS_MULTIPROC_DIR"
 _LOOK_SECONDS = 0.1
-_AT_ONCE = 64
+"""Pause between two looks at connections and workers."""
+_CONNECTIONS_AT_ONCE = 64
+"""Connections that are handed out before the workers are looked after again."""
 _STEADY_SECONDS = 10.0
 """A worker that lived shorter than this is started again after a pause, which doubles."""
-_LONGEST_PAUSE = 30.0
+_MAX_PAUSE_SECONDS = 30.0
 _PATIENCE_SECONDS = 60.0
 """Time for workers to end by themselves, beyond that for their sessions."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerPlan:
-    """Orders for a worker process at its start.
-
-    ``given``: the settings before the server took its upstream as memory's model. ``folder``: for
-    the links between workers. ``passphrases``: typed at the parent's terminal.
-    """
+    """Orders for a worker process at its start."""
 
     settings: Settings
-    given: Settings
+    configured: Settings
+    """Settings before the server took its upstream as memory's model."""
+
     number: int
+    """Its place among the workers, from 0; that one does what only one process may do."""
+
     folder: Path
+    """Folder of the sockets between workers."""
+
     passphrases: Mapping[str, str]
+    """Passphrases that were typed at the parent's terminal."""
 
 
 @dataclass(slots=True)
@@ -57,10 +65,17 @@ class _WorkerProcess:
     number: int
     process: subprocess.Popen[bytes]
     report: IO[bytes]
+    """Pipe on which the worker says whether it serves."""
+
     hand: socket.socket
-    began: float = field(default_factory=time.monotonic)
+    """Socket over which it gets connections."""
+
+    started_at: float = field(default_factory=time.monotonic)
     pause: float = 0.0
-    ended: float = 0.0
+    """Seconds between its end and the start of the next in its place."""
+
+    ended_at: float = 0.0
+    """When its end was noticed; 0: it runs. Both times are monotonic."""
 
     def close(self) -> None:
         self.report.close()
@@ -78,20 +93,20 @@ class WorkerSupervisor:
 
     def __init__(
         self,
-        settings: Settings,
-        given: Settings,
+        home: ServedHome,
         listener: socket.socket,
         passphrases: Mapping[str, str],
     ) -> None:
-        self._settings = settings
-        self._given = given
+        self._home = home
+        self._settings = home.settings
         self._listener = listener
         self._passphrases = passphrases
         self._folder = Path(
             tempfile.mkdtemp(prefix="engrams-", dir=os.environ.get("XDG_RUNTIME_DIR") or None)
         )
         self._workers: list[_WorkerProcess] = []
-        self._signals = self._turn = 0
+        self._signals = 0
+        self._turn = 0
 
     def run(self, greet: Callable[[list[int]], None]) -> None:
         """Serve until a signal comes.
@@ -99,7 +114,7 @@ class WorkerSupervisor:
         ``greet`` gets the process ids when all workers serve. EngramsError: a worker cannot begin,
         for the reason that it gave.
         """
-        before = {
+        handlers = {
             number: signal.signal(number, self._count_signal)
             for number in (signal.SIGTERM, signal.SIGINT)
         }
@@ -120,15 +135,15 @@ class WorkerSupervisor:
         finally:
             self._end_all()
             shutil.rmtree(self._folder, ignore_errors=True)
-            for number, handler in before.items():
+            for number, handler in handlers.items():
                 signal.signal(number, handler)
 
     def _count_signal(self, *_: object) -> None:
         self._signals += 1
 
     def _hand_out(self) -> None:
-        """Give each connection that waits to the next worker that takes one."""
-        for _ in range(_AT_ONCE):
+        """Give the connections that wait to the workers in turn."""
+        for _ in range(_CONNECTIONS_AT_ONCE):
             try:
                 connection, _ = self._listener.accept()
             except BlockingIOError:
@@ -138,14 +153,18 @@ class WorkerSupervisor:
                 return
             with connection:
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                for _ in self._workers:
-                    self._turn = (self._turn + 1) % len(self._workers)
-                    worker = self._workers[self._turn]
-                    with suppress(OSError):
-                        if not worker.ended and socket.send_fds(
-                            worker.hand, [b"c"], [connection.fileno()]
-                        ):
-                            break
+                self._hand_to_worker(connection)
+
+    def _hand_to_worker(self, connection: socket.socket) -> None:
+        """Give a connection to the next worker whose socket takes it; else it is closed."""
+        for _ in self._workers:
+            self._turn = (self._turn + 1) % len(self._workers)
+            worker = self._workers[self._turn]
+            with suppress(OSError):
+                if not worker.ended_at and socket.send_fds(
+                    worker.hand, [b"c"], [connection.fileno()]
+                ):
+                    return
 
     def _start(self, number: int) -> _WorkerProcess:
         reading, writing = os.pipe()
@@ -154,16 +173,22 @@ class WorkerSupervisor:
         metrics = self._folder / "metrics"
         metrics.mkdir(exist_ok=True)
         process = subprocess.Popen(  # noqa: S603 - this very program
-            [sys.executable, "-m", MODULE, str(taker.fileno()), str(writing)],
+            [
+                sys.executable,
+                "-m",
+                self._home.surfaces.worker_module,
+                str(taker.fileno()),
+                str(writing),
+            ],
             stdin=subprocess.PIPE,
             pass_fds=(taker.fileno(), writing),
-            env={**os.environ, METRICS: str(metrics)},
+            env={**os.environ, MULTIPROCESS_FOLDER: str(metrics)},
         )
         os.close(writing)
         taker.close()
         plan = WorkerPlan(
             settings=self._settings,
-            given=self._given,
+            configured=self._home.configured,
             number=number,
             folder=self._folder,
             passphrases=self._passphrases,
@@ -173,7 +198,7 @@ class WorkerSupervisor:
             pickle.dump(plan, process.stdin)
             process.stdin.flush()
         except BrokenPipeError:
-            pass  # it is gone already, which is noticed soon
+            pass  # it has ended already, which is noticed soon
         return _WorkerProcess(number, process, os.fdopen(reading, "rb"), hand)
 
     def _look_after(self, worker: _WorkerProcess) -> None:
@@ -182,33 +207,35 @@ class WorkerSupervisor:
         if code is None or self._signals:
             return
         now = time.monotonic()
-        if not worker.ended:
-            worker.ended = now
-            worker.pause = (
-                0.0
-                if now - worker.began > _STEADY_SECONDS
-                else min(max(1.0, 2 * worker.pause), _LONGEST_PAUSE)
-            )
+        if not worker.ended_at:
+            worker.ended_at = now
+            if now - worker.started_at > _STEADY_SECONDS:
+                worker.pause = 0.0
+            else:
+                worker.pause = min(max(1.0, 2 * worker.pause), _MAX_PAUSE_SECONDS)
             self._log_end(worker, code)
-        if now - worker.ended >= worker.pause:
+        if now - worker.ended_at >= worker.pause:
             worker.close()
-            fresh = self._start(worker.number)
-            fresh.pause = worker.pause
-            self._workers[worker.number] = fresh
+            successor = self._start(worker.number)
+            successor.pause = worker.pause
+            self._workers[worker.number] = successor
 
     def _log_end(self, worker: _WorkerProcess, code: int) -> None:
-        told: dict[str, Any] = {
-            "event": "worker ended",
-            "worker": worker.number + 1,
-            "pid": worker.process.pid,
-            "code": code,
-        }
-        how = f"was ended by signal {-code}" if code < 0 else f"ended with code {code}"
-        text = (
-            f"engrams: worker {worker.number + 1} (process {worker.process.pid}) {how}; it is"
-            " started again"
-        )
-        sys.stderr.write(f"{json.dumps(told) if self._settings.serve.log == 'json' else text}\n")
+        if self._settings.serve.log == "json":
+            fields: dict[str, Any] = {
+                "event": "worker ended",
+                "worker": worker.number + 1,
+                "pid": worker.process.pid,
+                "code": code,
+            }
+            line = json.dumps(fields)
+        else:
+            end = f"was ended by signal {-code}" if code < 0 else f"ended with code {code}"
+            line = (
+                f"engrams: worker {worker.number + 1} (process {worker.process.pid}) {end}; it is"
+                " started again"
+            )
+        sys.stderr.write(f"{line}\n")
         sys.stderr.flush()
 
     def _end_all(self) -> None:
@@ -216,12 +243,13 @@ class WorkerSupervisor:
         alive = [worker for worker in self._workers if worker.process.poll() is None]
         for worker in alive:
             worker.process.terminate()
-        until = time.monotonic() + _PATIENCE_SECONDS + self._settings.sessions.shutdown_seconds
-        asked = self._signals
+        patience = _PATIENCE_SECONDS + self._settings.sessions.shutdown_seconds
+        deadline = time.monotonic() + patience
+        signals_before = max(self._signals, 1)
         while (
             any(worker.process.poll() is None for worker in alive)
-            and time.monotonic() < until
-            and self._signals <= max(asked, 1)
+            and time.monotonic() < deadline
+            and self._signals <= signals_before
         ):
             time.sleep(_LOOK_SECONDS)
         for worker in self._workers:
@@ -231,22 +259,8 @@ class WorkerSupervisor:
             worker.close()
 
 
-def require_shareable(settings: Settings) -> None:
-    """Refuse several workers where they cannot serve one memory. SettingsError: why."""
-    if os.name == "nt":
-        raise SettingsError(
-            "serve.workers is for Linux and macOS: on Windows processes do not share a port.",
-            hint="Leave it at 1.",
-        )
-    if settings.is_volatile:
-        raise SettingsError(
-            "This memory is in one process only, and several workers need one that they share.",
-            hint="Leave it at 1.",
-        )
-
-
 def unlock(settings: Settings) -> dict[str, str]:
-    """Open an encrypted home; returns what was typed for it."""
+    """Open an encrypted home; return the passphrases that were typed for it."""
     url = settings.store.url
     if "://" not in url:
         encryption.unlock_home(
@@ -258,7 +272,7 @@ def unlock(settings: Settings) -> dict[str, str]:
 
 
 def _await_ready(worker: _WorkerProcess) -> None:
-    """Wait until a worker serves. EngramsError: what it said where it cannot."""
+    """Wait until a worker serves. EngramsError: it cannot, for the reason that it gave."""
     line = worker.report.readline()
     if not line:
         code = worker.process.wait()
@@ -266,7 +280,7 @@ def _await_ready(worker: _WorkerProcess) -> None:
             f"A worker process did not start (exit code {code}).",
             hint="What it wrote before says why.",
         )
-    told = json.loads(line)
-    if told["error"]:
+    report = json.loads(line)
+    if report["error"]:
         worker.process.wait()
-        raise getattr(errors, told["error"])(told["message"], hint=told["hint"])
+        raise getattr(errors, report["error"])(report["message"], hint=report["hint"])

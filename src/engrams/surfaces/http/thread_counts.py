@@ -6,6 +6,9 @@ import os
 
 from engrams.settings import Settings
 
+_WAITING_WORKERS = 40
+"""Threads where requests wait for a model's server most of their time."""
+
 
 def count_workers(settings: Settings) -> int:
     """Return how many requests are worked on at once; others wait.
@@ -13,11 +16,9 @@ def count_workers(settings: Settings) -> int:
     Few more than there are cores, so that they do not keep the event loop waiting for the
     interpreter; more where they wait for a model.
     """
-    return (
-        40
-        if waits_for_model(settings) or settings.chat.provider != "none"
-        else 2 + (os.cpu_count() or 1)
-    )
+    if waits_for_model(settings) or settings.chat.provider != "none":
+        return _WAITING_WORKERS
+    return 2 + (os.cpu_count() or 1)
 
 
 def count_searches(processes: int) -> int:
@@ -31,7 +32,6 @@ def count_searches(processes: int) -> int:
 
 def waits_for_model(settings: Settings) -> bool:
     """Return True where a search waits for an embedder or reranker elsewhere."""
-    return settings.embed.provider in ("openai", "ollama") or settings.rerank.provider in (
-        "http",
-        "listwise",
-    )
+    waits_for_embedder = settings.embed.provider in ("openai", "ollama")
+    waits_for_reranker = settings.rerank.provider in ("http", "listwise")
+    return waits_for_embedder or waits_for_reranker

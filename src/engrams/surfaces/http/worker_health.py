@@ -9,23 +9,24 @@ from contextlib import contextmanager
 from engrams.engine import MemoryEngine
 from engrams.settings import Settings
 from engrams.surfaces.http.app import create_app
-from engrams.surfaces.http.server import address, create_server, listen
+from engrams.surfaces.http.listening import format_address, listen
+from engrams.surfaces.http.uvicorn_server import create_server
 
 
 @contextmanager
 def answer_health(engine: MemoryEngine, settings: Settings) -> Iterator[str]:
-    """Answer /health, /ready and /metrics while this block runs; the address.
+    """Answer /health, /ready and /metrics while this block runs; yield the address.
 
     SettingsError: it cannot be listened on.
     """
     with listen(settings.serve) as listener:
-        runner = create_server(create_app(engine, settings, ()), settings.serve)
+        server = create_server(create_app(engine, settings, ()), settings.serve)
         thread = threading.Thread(
-            target=runner.run, kwargs={"sockets": [listener]}, name="engrams-health", daemon=True
+            target=server.run, kwargs={"sockets": [listener]}, name="engrams-health", daemon=True
         )
         thread.start()
         try:
-            yield address(listener)
+            yield format_address(listener)
         finally:
-            runner.should_exit = True
+            server.should_exit = True
             thread.join()

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from engrams.errors import RefusedError
 from engrams.frozen_data import dataclass
+from engrams.surfaces.mcp.profile import McpProfile
 from engrams.surfaces.mcp.scoped_engine import (
     CHANGES,
     READS,
@@ -176,3 +177,12 @@ def _to_conflict(conflict: StatementConflict) -> StatementConflictOutput:
         for each in (conflict.earlier, conflict.later)
     ]
     return StatementConflictOutput(sides[0], sides[1], conflict.reason, conflict.keep)
+
+
+PROFILE = McpProfile(
+    instructions=(
+        "The upkeep of one person's long-term memory: contradictions for them to decide, and"
+        " maintenance."
+    ),
+    families=(GardenTools,),
+)

@@ -12,6 +12,8 @@ from engrams.core import Kind, Receipt, Status, Turn
 from engrams.errors import InputError
 from engrams.ports import Condition, Where
 from engrams.surfaces.mcp import outputs
+from engrams.surfaces.mcp.forget_tools import ForgetTools
+from engrams.surfaces.mcp.profile import McpProfile
 from engrams.surfaces.mcp.scoped_engine import (
     CHANGES,
     ERASES,
@@ -330,3 +332,13 @@ def _to_turn(message: ChatMessageInput, place: int, session: str, key: str) -> T
         session=session,
         external_id=f"{key}:{place}" if key else "",
     )
+
+
+PROFILE = McpProfile(
+    instructions=(
+        "Long-term memory of one person. Search it before saying that you do not know something"
+        " about them. Add what they tell you that will matter later: facts, preferences, decisions,"
+        " corrections."
+    ),
+    families=(MemoryTools, ForgetTools),
+)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -16,10 +16,10 @@ from starlette.types import Scope as AsgiScope
 
 from engrams.core import Json, Scope
 from engrams.engine import MemoryEngine
-from engrams.errors import EngramsError
+from engrams.errors import EngramsError, install_hint
 from engrams.frozen_data import dataclass
-from engrams.installation import install_hint
 from engrams.settings import Settings
+from engrams.surfaces.mcp.profile import McpProfile
 
 if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
@@ -54,9 +54,14 @@ class McpMount:
     ``user`` names it.
     """
 
-    def __init__(self, engine: MemoryEngine, settings: Settings) -> None:
+    permissions = ()
+
+    def __init__(
+        self, engine: MemoryEngine, settings: Settings, load_profile: Callable[[str], McpProfile]
+    ) -> None:
         self._engine = engine
         self._settings = settings
+        self._load_profile = load_profile
         self._servers: dict[tuple[str, str], _OwnerServer] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._lock = asyncio.Lock()
@@ -134,7 +139,7 @@ class McpMount:
 
         from engrams.surfaces.mcp.server import create_server
 
-        server = create_server(self._engine, owner, profile)
+        server = create_server(self._engine, owner, self._load_profile(profile))
         # Names of hosts and origins were checked by the server around this.
         # Of several processes none knows which answers the next request of a session.
         many = self._settings.serve.workers > 1
@@ -153,8 +158,3 @@ class _McpEndpoint:
 
     async def __call__(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
         await self._mount.answer(scope, receive, send)
-
-
-def create_mount(engine: MemoryEngine, settings: Settings) -> McpMount:
-    """Create the mount of MCP."""
-    return McpMount(engine, settings)

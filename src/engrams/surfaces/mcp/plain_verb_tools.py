@@ -12,6 +12,7 @@ from engrams.errors import InputError, RefusedError
 from engrams.frozen_data import dataclass
 from engrams.ports import Condition, Where
 from engrams.surfaces.mcp import outputs
+from engrams.surfaces.mcp.profile import McpProfile
 from engrams.surfaces.mcp.scoped_engine import (
     CHANGES,
     ERASES,
@@ -202,3 +203,11 @@ class PlainVerbTools:
         names = [self._bound.get(id).id for id in ids]
         self._engine.used(names, scope=self._bound.root, helpful=helpful)
         return MemoryListOutput([outputs.to_memory(self._bound.get(name)) for name in names])
+
+
+PROFILE = McpProfile(
+    instructions=(
+        "Long-term memory of one person: remember what will matter later, recall before you answer."
+    ),
+    families=(PlainVerbTools,),
+)

@@ -10,6 +10,7 @@ from pydantic import Field
 from engrams.frozen_data import dataclass
 from engrams.surfaces.mcp import outputs
 from engrams.surfaces.mcp.preview_tokens import PreviewTokens
+from engrams.surfaces.mcp.profile import McpProfile
 from engrams.surfaces.mcp.scoped_engine import ERASES, READS, ScopedEngine, with_tool_errors
 
 _TOOLS = {"find_about": READS, "preview_purge": READS, "purge": ERASES}
@@ -133,3 +134,12 @@ class PurgeTools:
 
 def _to_candidate(record: Any, certain: bool) -> PurgeCandidateOutput:
     return PurgeCandidateOutput(record.id, record.text, certain)
+
+
+PROFILE = McpProfile(
+    instructions=(
+        "Erasing memories of one person for good, only when they ask for it: preview, show them"
+        " what goes, ask, then purge."
+    ),
+    families=(PurgeTools,),
+)

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from engrams.frozen_data import dataclass
 from engrams.surfaces.mcp import outputs
+from engrams.surfaces.mcp.profile import McpProfile
 from engrams.surfaces.mcp.scoped_engine import READS, ScopedEngine, with_tool_errors
 
 _TITLE = 80
@@ -87,3 +88,9 @@ class SearchFetchTools:
 def _short_title(text: str) -> str:
     line = " ".join(text.split())
     return line if len(line) <= _TITLE else line[: _TITLE - 1].rstrip() + "…"
+
+
+PROFILE = McpProfile(
+    instructions=("Long-term memory of one person: search it, then fetch what looks right."),
+    families=(SearchFetchTools,),
+)

@@ -7,8 +7,6 @@ import re
 import socket
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from mcp.server import MCPServer
@@ -32,51 +30,17 @@ from starlette.applications import Starlette
 
 from engrams import __version__
 from engrams.core import Scope
-from engrams.errors import EngramsError, InputError, SettingsError
-from engrams.settings import Settings, suggest
-from engrams.surfaces.mcp.forget_tools import ForgetTools
+from engrams.errors import EngramsError, SettingsError
+from engrams.settings import suggest
+from engrams.surfaces.mcp.profile import McpProfile
 from engrams.surfaces.mcp.resource_watcher import ResourceWatcher
 from engrams.surfaces.mcp.resources import MemoryResources
-from engrams.surfaces.mcp.scoped_engine import LazyEngine, ScopedEngine
+from engrams.surfaces.mcp.scoped_engine import ScopedEngine
 from engrams.surfaces.mcp.stdio_transport import open_stdio
 
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
 
-PROFILES = {
-    "engrams": ("memory_tools", "MemoryTools"),
-    "mem0": ("mem0_tools", "Mem0Tools"),
-    "actions": ("plain_verb_tools", "PlainVerbTools"),
-    "graph": ("knowledge_graph_tools", "KnowledgeGraphTools"),
-    "search": ("search_fetch_tools", "SearchFetchTools"),
-    "garden": ("garden_tools", "GardenTools"),
-    "erase": ("purge_tools", "PurgeTools"),
-}
-"""Profile -> module and class of its tools; only the chosen one is loaded."""
-
-_INSTRUCTIONS = {
-    "engrams": (
-        "Long-term memory of one person. Search it before saying that you do not know something"
-        " about them. Add what they tell you that will matter later: facts, preferences, decisions,"
-        " corrections."
-    ),
-    "mem0": "Long-term memory of one person. Search it first; add what will matter later.",
-    "actions": (
-        "Long-term memory of one person: remember what will matter later, recall before you answer."
-    ),
-    "graph": (
-        "Long-term memory of one person as entities with observations, and relations between them."
-    ),
-    "search": "Long-term memory of one person: search it, then fetch what looks right.",
-    "garden": (
-        "The upkeep of one person's long-term memory: contradictions for them to decide, and"
-        " maintenance."
-    ),
-    "erase": (
-        "Erasing memories of one person for good, only when they ask for it: preview, show them"
-        " what goes, ask, then purge."
-    ),
-}
 _LOCAL = ("127.0.0.1", "localhost", "[::1]")
 _BACKLOG = 128
 _GUESSED: dict[str, tuple[str, ...]] = {
@@ -181,64 +145,29 @@ class StrictMcpServer(MCPServer[Any]):
             raise ToolError(f"Error executing tool {name}: {told}") from fault.__cause__
 
 
-def create_server(engine: MemoryEngine, scope: Scope, profile: str = "engrams") -> MCPServer[Any]:
+def create_server(engine: MemoryEngine, scope: Scope, profile: McpProfile) -> MCPServer[Any]:
     """Create a server whose every call stays in ``scope``.
 
-    ``profile``: one of PROFILES. InputError: it is none of them. The engine stays the caller's to
-    close.
+    The engine stays the caller's to close.
     """
-    if profile not in PROFILES:
-        raise InputError(
-            f"There is no profile {profile!r}.", hint=f"The profiles are: {', '.join(PROFILES)}."
-        )
     server = StrictMcpServer(
-        "engrams", _INSTRUCTIONS[profile], lambda: engine.inspect.find_last_change(scope)
+        "engrams", profile.instructions, lambda: engine.inspect.find_last_change(scope)
     )
-    bound = ScopedEngine(engine, scope)
-    module, name = PROFILES[profile]
-    getattr(import_module(f"engrams.surfaces.mcp.{module}"), name)(bound).install(server)
-    if profile == "engrams":
-        ForgetTools(bound).install(server)
-    MemoryResources(bound).install(server)
+    scoped = ScopedEngine(engine, scope)
+    for create_tools in profile.families:
+        create_tools(scoped).install(server)
+    MemoryResources(scoped).install(server)
     return server
 
 
-def run(settings: Settings, scope: Scope, profile: str = "engrams") -> None:
-    """Serve on standard input and output until the client closes them."""
-    with LazyEngine(settings) as engine, _serve_commands(engine, settings):
-        create_server(engine, scope, profile).run("stdio")
-
-
-def serve(settings: Settings, scope: Scope, profile: str, host: str, port: int) -> None:
-    """Serve streamable HTTP at ``/mcp`` until interrupted.
-
-    Prints the address. SettingsError: it cannot or must not listen there.
-    """
+def serve_http(server: MCPServer[Any], listener: socket.socket) -> None:
+    """Serve streamable HTTP at ``/mcp`` until interrupted; print the address first."""
     import uvicorn
 
-    with (
-        listen(host, port) as listener,
-        LazyEngine(settings) as engine,
-        _serve_commands(engine, settings),
-    ):
-        sys.stdout.write(f"engrams speaks MCP at {mcp_url(listener)}. Press Ctrl-C to stop.\n")
-        sys.stdout.flush()
-        config = uvicorn.Config(
-            create_app(create_server(engine, scope, profile)),
-            log_level="warning",
-            access_log=False,
-            ws="none",
-        )
-        uvicorn.Server(config).run(sockets=[listener])
-
-
-def _serve_commands(engine: MemoryEngine, settings: Settings) -> AbstractContextManager[None]:
-    """Answer commands and hooks of this user meanwhile."""
-    # Surfaces load each other by name.
-    served: AbstractContextManager[None] = import_module(
-        "engrams.surfaces.cli.served_commands"
-    ).serve_commands(engine, settings)
-    return served
+    sys.stdout.write(f"engrams speaks MCP at {mcp_url(listener)}. Press Ctrl-C to stop.\n")
+    sys.stdout.flush()
+    config = uvicorn.Config(create_app(server), log_level="warning", access_log=False, ws="none")
+    uvicorn.Server(config).run(sockets=[listener])
 
 
 def create_app(server: MCPServer[Any]) -> Starlette:

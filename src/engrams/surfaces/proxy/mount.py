@@ -62,6 +62,8 @@ class ProxyMount:
     Its routes go last.
     """
 
+    permissions = ()
+
     def __init__(
         self,
         engine: MemoryEngine,
@@ -277,8 +279,3 @@ def model_name(raw: bytes) -> str:
         return ""
     model = body.get("model") if isinstance(body, dict) else None
     return model if isinstance(model, str) else ""
-
-
-def create_mount(engine: MemoryEngine, settings: Settings) -> ProxyMount:
-    """Create the proxy mount."""
-    return ProxyMount(engine, settings)

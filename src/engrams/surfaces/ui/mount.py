@@ -15,9 +15,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from engrams.core import LAYER_OF, PRODUCT, EdgeType, Json, Kind, Status, Tier
-from engrams.engine import MemoryEngine
 from engrams.frozen_data import dataclass
-from engrams.settings import Settings
 
 POLICY = "; ".join(
     (
@@ -63,6 +61,8 @@ _MIN_PACKED_BYTES = 1000
 
 class WebPageMount:
     """Routes that serve the web page's static files."""
+
+    permissions = ()
 
     def __init__(self) -> None:
         self._files = PageFileCollection()
@@ -110,11 +110,6 @@ class WebPageMount:
                 media_type=asset.media,
             )
         return Response(asset.body, headers=headers, media_type=asset.media)
-
-
-def create_mount(engine: MemoryEngine, settings: Settings) -> WebPageMount:  # noqa: ARG001 - the signature of every mount
-    """Create the page mount."""
-    return WebPageMount()
 
 
 ROOT = Path(__file__).parent / "static"

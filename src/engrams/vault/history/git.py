@@ -9,9 +9,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from engrams.errors import EngramsError, ExtraError, InputError, NotFoundError, StoreError
+from engrams.errors import (
+    EngramsError,
+    ExtraError,
+    InputError,
+    NotFoundError,
+    StoreError,
+    install_hint,
+)
 from engrams.frozen_data import dataclass
-from engrams.installation import install_hint
 from engrams.vault.files.folder_access import PlannedFileWrite, VaultFolder
 from engrams.vault.files.vault_paths import TOPS
 from engrams.vault.purge.history_rewrite import finish_rewrite

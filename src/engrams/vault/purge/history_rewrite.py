@@ -15,9 +15,8 @@ from dataclasses import field
 from pathlib import Path
 from typing import IO
 
-from engrams.errors import ExtraError, StoreError
+from engrams.errors import ExtraError, StoreError, install_hint
 from engrams.frozen_data import dataclass
-from engrams.installation import install_hint
 from engrams.ports import PurgeOrder
 from engrams.text.redact import LEAST, REMOVED, redact, redact_short
 from engrams.vault.files.front_matter import FrontMatterError

@@ -38,9 +38,10 @@ def test_every_route_declares_its_answers(served: Served) -> None:
 
 def test_the_whole_server_has_the_api(served: Served) -> None:
     """The server's own list of parts has the API before the proxy, which takes every path left."""
-    from engrams.surfaces.http.load_mounts import MODULES, load_mounts
+    from engrams.program.registry import create_mounts
+    from engrams.surfaces.http.rest.mount import RestMount
+    from engrams.surfaces.proxy.mount import ProxyMount
 
-    assert list(MODULES).index("engrams.surfaces.http.rest.mount") < list(MODULES).index(
-        "engrams.surfaces.proxy.mount"
-    )
-    assert len(load_mounts(served.engine, served.engine.settings)) == len(MODULES)
+    kinds = [type(mount) for mount in create_mounts(served.engine, served.engine.settings)]
+    assert RestMount in kinds
+    assert kinds.index(ProxyMount) == len(kinds) - 1

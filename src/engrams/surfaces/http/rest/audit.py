@@ -6,11 +6,12 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Annotated
 
 from fastapi import APIRouter, Query, Request
-from pydantic import BaseModel, BeforeValidator
+from pydantic import BaseModel, BeforeValidator, Field
 
 from engrams.settings import Settings
-from engrams.surfaces.http.rest.caller import ScopedCaller
-from engrams.surfaces.http.rest.errors import error_responses, limited_route
+from engrams.surfaces.http.caller import ScopedCaller
+from engrams.surfaces.http.limited_route import limited_router
+from engrams.surfaces.http.problems import error_responses
 from engrams.surfaces.http.rest.requests import require_date_text
 
 if TYPE_CHECKING:
@@ -18,32 +19,26 @@ if TYPE_CHECKING:
 
 
 class AuditEntryResponse(BaseModel):
-    """One audited operation: when, who, on what, with which outcome.
-
-    ``actor``: a key's id, or local. ``owner``: a scope's key, empty where it was nobody's.
-    ``target``: the id of a memory. ``request``: the X-Request-Id of the answer.
-    """
+    """One audited operation: when, who, on what, with which outcome."""
 
     at: datetime
     action: str
-    actor: str
-    owner: str
-    target: str
+    actor: str = Field(description="Id of a key, or local.")
+    owner: str = Field(description="Key of the owner's scope; empty where it was nobody's.")
+    target: str = Field(description="Id of a memory.")
     outcome: str
-    request: str
+    request: str = Field(description="X-Request-Id of the answer.")
 
 
 class AuditListResponse(BaseModel):
-    """Events of the audit log; ``days``: days with a log."""
+    """Events of the audit log."""
 
-    days: list[str]
+    days: list[str] = Field(description="Days with a log.")
     entries: list[AuditEntryResponse]
 
 
 def router(settings: Settings) -> APIRouter:
-    routes = APIRouter(
-        prefix="/v1", tags=["audit"], route_class=limited_route(settings.limits.text_bytes)
-    )
+    routes = limited_router(settings, "audit")
 
     @routes.get("/audit", responses=error_responses())
     def audit(
@@ -64,7 +59,7 @@ def router(settings: Settings) -> APIRouter:
     ) -> AuditListResponse:
         """List operations on this person's memory, newest first, without texts."""
         log: AuditLog = request.app.state.audit
-        found = log.entries(
+        entries = log.entries(
             owner=caller.owner_filter(caller.owner, everyone, "audit log"),
             action=action,
             day=day,
@@ -73,7 +68,7 @@ def router(settings: Settings) -> APIRouter:
         return AuditListResponse(
             days=list(log.days()),
             entries=[
-                AuditEntryResponse.model_validate(entry, from_attributes=True) for entry in found
+                AuditEntryResponse.model_validate(entry, from_attributes=True) for entry in entries
             ],
         )
 

@@ -18,8 +18,9 @@ from engrams.core.log_enums import (
     SessionMedium,
 )
 from engrams.settings import Settings
-from engrams.surfaces.http.rest.caller import AnyCaller, IdentifiedCaller
-from engrams.surfaces.http.rest.errors import error_responses, limited_route
+from engrams.surfaces.http.caller import AnyCaller, IdentifiedCaller
+from engrams.surfaces.http.limited_route import limited_router
+from engrams.surfaces.http.problems import error_responses
 from engrams.surfaces.http.rest.memories import KeyHeader
 from engrams.surfaces.http.rest.requests import Moment, RequestBody, require_date_text
 
@@ -58,15 +59,12 @@ class SessionLogQuery(BaseModel):
 
 
 class SessionLogEntryResponse(BaseModel):
-    """Fields shared by feedback and crisis entries.
-
-    ``owner``: a scope's key; null where nobody is named.
-    """
+    """Fields shared by feedback and crisis entries."""
 
     id: str
     at: datetime
     session: str
-    owner: str | None
+    owner: str | None = Field(description="Key of a scope; null where nobody is named.")
 
 
 def log_router(
@@ -77,9 +75,7 @@ def log_router(
     find: Callable[..., Any],
 ) -> APIRouter:
     """Create the router of the log ``name`` from its two handlers."""
-    routes = APIRouter(
-        prefix="/v1", tags=[name], route_class=limited_route(settings.limits.text_bytes)
-    )
+    routes = limited_router(settings, name)
     unwritten: dict[int | str, dict[str, Any]] = {
         200: {"model": outcome, "description": "Nothing new was written; `outcome` says why."}
     }
@@ -157,14 +153,14 @@ def add_feedback(
 
 
 def list_feedback(
-    request: Request, caller: AnyCaller, asked: Annotated[FeedbackQuery, Query()]
+    request: Request, caller: AnyCaller, query: Annotated[FeedbackQuery, Query()]
 ) -> FeedbackListResponse:
     """List this person's feedback, newest first."""
-    owner = caller.owner_filter(caller.scope, asked.everyone or not caller.is_named, "feedback")
-    found = _feedback_log(request).list(owner=owner, **asked.options())
+    owner = caller.owner_filter(caller.scope, query.everyone or not caller.is_named, "feedback")
+    records = _feedback_log(request).list(owner=owner, **query.options())
     return FeedbackListResponse(
         records=[
-            FeedbackEntryResponse.model_validate(record, from_attributes=True) for record in found
+            FeedbackEntryResponse.model_validate(record, from_attributes=True) for record in records
         ]
     )
 
@@ -241,13 +237,13 @@ def add_crisis(
 def list_crises(
     request: Request,
     caller: AnyCaller,  # noqa: ARG001 - the audit log notes who looked
-    asked: Annotated[CrisisQuery, Query()],
+    query: Annotated[CrisisQuery, Query()],
 ) -> CrisisListResponse:
     """List everybody's crises, newest first."""
-    found = _safety_log(request).list(owner=asked.owner, **asked.options())
+    records = _safety_log(request).list(owner=query.owner, **query.options())
     return CrisisListResponse(
         records=[
-            CrisisEntryResponse.model_validate(record, from_attributes=True) for record in found
+            CrisisEntryResponse.model_validate(record, from_attributes=True) for record in records
         ]
     )
 

@@ -11,8 +11,9 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field, StrictBool
 
 from engrams.settings import Settings
-from engrams.surfaces.http.rest.caller import PersonCaller
-from engrams.surfaces.http.rest.errors import error_responses, limited_route
+from engrams.surfaces.http.caller import PersonCaller
+from engrams.surfaces.http.limited_route import limited_router
+from engrams.surfaces.http.problems import error_responses
 from engrams.surfaces.http.rest.requests import RequestBody
 
 if TYPE_CHECKING:
@@ -57,10 +58,7 @@ class GardenPauseRequest(RequestBody):
 
 
 class GardenCycleResponse(BaseModel):
-    """Report of one upkeep cycle.
-
-    `modified`: memories that changed; `compactions`: how many were merged into others.
-    """
+    """Report of one upkeep cycle."""
 
     id: str
     why: str
@@ -68,8 +66,8 @@ class GardenCycleResponse(BaseModel):
     ended: str
     state: Literal["complete", "incomplete", "interrupted", "paused"]
     summary: str
-    modified: int
-    compactions: int
+    modified: int = Field(description="Memories that changed.")
+    compactions: int = Field(description="Memories that were merged into others.")
     conflicts: int
     next_minutes: float | None
     tokens: int
@@ -91,18 +89,15 @@ class QueuedGardenCycleResponse(BaseModel):
 
 
 class GardenStatusResponse(BaseModel):
-    """Status of the upkeep cycles: state, queue, last report, usage.
-
-    `usage`: tokens and calls of the last day. `undo`: cycles that can be undone.
-    """
+    """Status of the upkeep cycles: state, queue, last report, usage."""
 
     state: Literal["running", "interrupted", "paused", "scheduled", "idle", "disabled"]
     next: datetime | None
     queue: list[QueuedGardenCycleResponse]
     last: GardenCycleResponse | None
     failures: int
-    usage: dict[str, int]
-    undo: list[str]
+    usage: dict[str, int] = Field(description="Tokens and calls of the last day.")
+    undo: list[str] = Field(description="Cycles that can be undone.")
 
 
 class GardenStepResponse(BaseModel):
@@ -120,12 +115,12 @@ class ConflictingStatementResponse(BaseModel):
 
 
 class StatementConflictResponse(BaseModel):
-    """Contradiction; `keep`: the memory that would hold without a decision."""
+    """Two memories that contradict each other."""
 
     one: ConflictingStatementResponse
     other: ConflictingStatementResponse
     reason: str
-    keep: str
+    keep: str = Field(description="Id of the memory that would hold without a decision.")
 
 
 class GardenPlanResponse(BaseModel):
@@ -139,11 +134,11 @@ class StatementConflictListResponse(BaseModel):
 
 
 class GardenUndoResponse(BaseModel):
-    """Undone cycle; `left`: memories changed since, which stay as they are."""
+    """Undone cycle."""
 
     cycle: str
     restored: list[str]
-    left: list[str]
+    left: list[str] = Field(description="Memories that were changed since, which stay as they are.")
 
 
 class ConflictDecisionResponse(BaseModel):
@@ -159,9 +154,7 @@ class GardenCancelResponse(BaseModel):
 
 
 def router(settings: Settings) -> APIRouter:
-    routes = APIRouter(
-        prefix="/v1/garden", tags=["garden"], route_class=limited_route(settings.limits.text_bytes)
-    )
+    routes = limited_router(settings, "garden", prefix="/v1/garden")
 
     @routes.get("", responses=error_responses())
     def status(caller: PersonCaller) -> GardenStatusResponse:
@@ -171,10 +164,10 @@ def router(settings: Settings) -> APIRouter:
     @routes.get("/plan", responses=error_responses())
     def plan(caller: PersonCaller, job: JobsParam = []) -> GardenPlanResponse:  # noqa: B006 - FastAPI copies defaults
         """Plan a cycle without changing anything."""
-        made = caller.engine.garden.plan(caller.owner, job)
-        steps = [GardenStepResponse.model_validate(step.to_dict()) for step in made.steps]
+        planned = caller.engine.garden.plan(caller.owner, job)
+        steps = [GardenStepResponse.model_validate(step.to_dict()) for step in planned.steps]
         return GardenPlanResponse(
-            steps=steps, conflicts=_to_conflicts(made.conflicts), notes=list(made.notes)
+            steps=steps, conflicts=_to_conflicts(planned.conflicts), notes=list(planned.notes)
         )
 
     @routes.get("/reports", responses=error_responses())
@@ -239,5 +232,5 @@ def router(settings: Settings) -> APIRouter:
     return routes
 
 
-def _to_conflicts(found: Sequence[StatementConflict]) -> list[StatementConflictResponse]:
-    return [StatementConflictResponse.model_validate(each.to_dict()) for each in found]
+def _to_conflicts(conflicts: Sequence[StatementConflict]) -> list[StatementConflictResponse]:
+    return [StatementConflictResponse.model_validate(conflict.to_dict()) for conflict in conflicts]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Annotated, Literal, TypeAlias
 
@@ -13,26 +13,23 @@ from engrams.core import EdgeType, Entity, EntityKind, EntityNet, Kind, Record, 
 from engrams.frozen_data import dataclass
 from engrams.ports import Condition, Where
 from engrams.settings import Settings
+from engrams.surfaces.http.caller import IdentifiedCaller, ScopedCaller
+from engrams.surfaces.http.limited_route import limited_router
+from engrams.surfaces.http.problems import error_responses
 from engrams.surfaces.http.rest import requests
-from engrams.surfaces.http.rest.caller import IdentifiedCaller, ScopedCaller
-from engrams.surfaces.http.rest.errors import error_responses, limited_route
 
-_LABEL = 160
-_LINKS_EACH = 3
+_LABEL_CHARS = 160
+_MIN_LINKS = 3
 """Links of an entity that the view of entities shows at least, its strongest."""
 
 LinkType: TypeAlias = EdgeType | Literal["mentions", "together"]
 
 
 class MemoryGraphNodeResponse(BaseModel):
-    """Node of the memory graph: memory, entity, tag, topic or concept.
-
-    ``type``: memory, entity, tag, topic or concept. Of an entity: its kind, ``memories``, the
-    number of those that mention it, and other names; the other fields are for memories.
-    """
+    """Node of the memory graph: memory, entity, tag, topic or concept."""
 
     id: str
-    type: str
+    type: str = Field(description="memory, entity, tag, topic or concept.")
     label: str
     kind: Kind | EntityKind | None = None
     status: Status | None = None
@@ -46,15 +43,14 @@ class MemoryGraphNodeResponse(BaseModel):
 
 
 class MemoryGraphLinkResponse(BaseModel):
-    """Link of the graph.
-
-    ``mentions``: from a memory to an entity; ``together``: two entities that ``count`` memories
-    bring together.
-    """
+    """Link of the graph."""
 
     source: str
     target: str
-    type: LinkType
+    type: LinkType = Field(
+        description="mentions: from a memory to an entity; together: two entities that `count`"
+        " memories bring together."
+    )
     weight: float
     count: int
 
@@ -62,7 +58,7 @@ class MemoryGraphLinkResponse(BaseModel):
 class MemoryGraphResponse(BaseModel):
     nodes: list[MemoryGraphNodeResponse]
     edges: list[MemoryGraphLinkResponse]
-    more: bool
+    more: bool = Field(description="The limit left some out.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,37 +70,47 @@ class GraphLink:
     type: LinkType
     weight: float = 1.0
     count: int = 1
+    """Memories that support a derived link."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryGraph:
+    """Part of the graph that is shown."""
+
+    nodes: Mapping[str, Record | None]
+    """Node -> its memory; None for entities, tags and topics."""
+
+    links: Sequence[GraphLink]
+    """Links between these nodes."""
+
+    is_cut_off: bool
+    """True where the limit left nodes out."""
 
 
 def router(settings: Settings) -> APIRouter:
-    routes = APIRouter(
-        prefix="/v1", tags=["graph"], route_class=limited_route(settings.limits.text_bytes)
-    )
+    routes = limited_router(settings, "graph")
 
     @routes.get("/graph", responses=error_responses(404))
     def graph(
-        asked: Annotated[requests.MemoryGraphQuery, Query()], caller: ScopedCaller
+        query: Annotated[requests.MemoryGraphQuery, Query()], caller: ScopedCaller
     ) -> MemoryGraphResponse:
         """List memories, entities, tags and topics with their links.
 
         Around `focus`, `depth` steps far, or else around the newest memories; with `view=entities`
         the entities that most memories mention. `more`: the limit left some out.
         """
-        most = min(asked.limit, settings.limits.results)
+        limit = min(query.limit, settings.limits.results)
         net = caller.engine.inspect.entities(caller.scope)
-        if asked.view == "entities" and not asked.focus:
-            return _to_entity_view(net, most)
-        start = (
-            _focus_nodes(caller, asked.focus) if asked.focus else _newest_nodes(caller, asked, most)
-        )
-        nodes, edges, more = MemoryGraphWalker(caller, asked, most, net).expand(start, asked.depth)
-        return _to_response(
-            nodes,
-            edges,
-            more,
-            net,
-            caller.engine.topics.labels(caller.scope, [name for name in nodes if ":" in name]),
-        )
+        if query.view == "entities" and not query.focus:
+            return _to_entity_view(net, limit)
+        if query.focus:
+            start = _focus_nodes(caller, query.focus)
+        else:
+            start = _newest_nodes(caller, query, limit)
+        graph = MemoryGraphWalker(caller, query, limit, net).expand(start, query.depth)
+        topic_ids = [node for node in graph.nodes if _is_prefixed(node)]
+        labels = caller.engine.topics.labels(caller.scope, topic_ids)
+        return _to_response(graph, net, labels)
 
     return routes
 
@@ -113,41 +119,44 @@ class MemoryGraphWalker:
     """Walk along links from start nodes, limited in depth and nodes."""
 
     def __init__(
-        self, caller: IdentifiedCaller, asked: requests.MemoryGraphQuery, most: int, net: EntityNet
+        self,
+        caller: IdentifiedCaller,
+        query: requests.MemoryGraphQuery,
+        limit: int,
+        net: EntityNet,
     ) -> None:
         self._caller = caller
-        self._asked = asked
-        self._most = most
+        self._query = query
+        self._limit = limit
         self._net = net
         self._entities = _by_id(net)
         self._nodes: dict[str, Record | None] = {}
-        self._edges: dict[tuple[str, str, str], GraphLink] = {}
-        self._more = False
+        self._links: dict[tuple[str, str, str], GraphLink] = {}
+        self._is_cut_off = False
 
-    def expand(
-        self, start: dict[str, Record | None], depth: int
-    ) -> tuple[dict[str, Record | None], list[GraphLink], bool]:
-        """Expand the nodes; return nodes, links between them, and cut-off flag."""
+    def expand(self, start: Mapping[str, Record | None], depth: int) -> MemoryGraph:
+        """Walk ``depth`` steps from the start nodes."""
         self._nodes = dict(start)
-        edge_nodes: Sequence[str] = list(start)
+        outermost: Sequence[str] = list(start)
         for step in range(depth + 1):
-            found = self._find_links(edge_nodes) if edge_nodes else []
-            self._edges.update({(edge.source, edge.target, edge.type): edge for edge in found})
-            edge_nodes = self._add_ends(found) if step < depth else ()
-        edges = [
-            edge
-            for edge in self._edges.values()
-            if edge.source in self._nodes and edge.target in self._nodes
+            links = self._find_links(outermost) if outermost else []
+            self._links.update({(link.source, link.target, link.type): link for link in links})
+            # The last step adds no nodes, only the links between those that are there.
+            outermost = self._add_ends(links) if step < depth else ()
+        inside = [
+            link
+            for link in self._links.values()
+            if link.source in self._nodes and link.target in self._nodes
         ]
-        return self._nodes, edges, self._more
+        return MemoryGraph(self._nodes, inside, self._is_cut_off)
 
     def _find_links(self, nodes: Sequence[str]) -> list[GraphLink]:
-        """Links at the nodes: stored ones, then mentions."""
-        types = [type for type in self._asked.type if type != "mentions"]
-        found: list[GraphLink] = []
-        if types or not self._asked.type:
+        """Find the links at the nodes: stored ones, then mentions."""
+        types = [type for type in self._query.type if type != "mentions"]
+        links: list[GraphLink] = []
+        if types or not self._query.type:
             stored = self._caller.engine.inspect.edges(self._caller.owner, nodes, types)
-            found = [
+            links = [
                 GraphLink(
                     source=edge.source,
                     target=edge.target,
@@ -157,72 +166,78 @@ class MemoryGraphWalker:
                 )
                 for edge in stored
             ]
-        if not self._asked.type or "mentions" in self._asked.type:
+        if not self._query.type or "mentions" in self._query.type:
             for node in nodes:
-                found += [
+                links += [
                     GraphLink(memory, node, "mentions") for memory in self._find_mentioning(node)
                 ]
-                found += [
+                links += [
                     GraphLink(node, entity, "mentions")
                     for entity in self._net.by_memory.get(node, ())
                 ]
-        return found
+        return links
 
     def _find_mentioning(self, node: str) -> Sequence[str]:
-        return self._entities[node].memories[: self._most] if node in self._entities else ()
+        """List ids of memories that mention an entity; none for other nodes."""
+        return self._entities[node].memories[: self._limit] if node in self._entities else ()
 
-    def _add_ends(self, edges: Sequence[GraphLink]) -> list[str]:
-        """Add the far ends of links as nodes, heaviest links first."""
-        heavy = sorted(edges, key=lambda edge: -edge.weight * edge.count)
-        new = [
-            node
-            for node in dict.fromkeys(end for edge in heavy for end in (edge.source, edge.target))
-            if node not in self._nodes
-        ]
-        plain = [node for node in new if ":" not in node]
-        known = {
+    def _add_ends(self, links: Sequence[GraphLink]) -> list[str]:
+        """Add the far ends of links as nodes, heaviest links first; return those added."""
+        heaviest_first = sorted(links, key=lambda link: -link.weight * link.count)
+        ends = dict.fromkeys(end for link in heaviest_first for end in (link.source, link.target))
+        candidates = [node for node in ends if node not in self._nodes]
+        memory_ids = [node for node in candidates if not _is_prefixed(node)]
+        records = {
             record.id: record
-            for record in self._caller.engine.inspect.records(self._caller.owner, plain)
+            for record in self._caller.engine.inspect.records(self._caller.owner, memory_ids)
             if self._is_visible(record)
         }
-        kept = [node for node in new if ":" in node or node in known]
-        room = max(0, self._most - len(self._nodes))
-        self._more = self._more or len(kept) > room
-        self._nodes.update({node: known.get(node) for node in kept[:room]})
-        return kept[:room]
+        visible = [node for node in candidates if _is_prefixed(node) or node in records]
+        room = max(0, self._limit - len(self._nodes))
+        self._is_cut_off = self._is_cut_off or len(visible) > room
+        self._nodes.update({node: records.get(node) for node in visible[:room]})
+        return visible[:room]
 
     def _is_visible(self, record: Record) -> bool:
         """Check scope, status and kind of a memory."""
-        asked = self._asked
+        query = self._query
         scope = self._caller.scope
-        within = scope.is_owner or record.scope in scope.chain()
+        is_in_scope = scope.is_owner or record.scope in scope.chain()
         return (
-            within
-            and record.status in asked.status
-            and (not asked.kind or record.kind in asked.kind)
+            is_in_scope
+            and record.status in query.status
+            and (not query.kind or record.kind in query.kind)
         )
+
+
+def _is_prefixed(node: str) -> bool:
+    """Return True for nodes that are no memories: ``entity:x``, ``tag:x``, ``topic:x``."""
+    return ":" in node
 
 
 def _focus_nodes(caller: IdentifiedCaller, focus: list[str]) -> dict[str, Record | None]:
     """Find the nodes to start from; NotFoundError for unknown ids."""
     nodes: dict[str, Record | None] = {}
-    for name in focus:
-        record = None if ":" in name else caller.engine.get(name, scope=caller.owner)
-        nodes[record.id if record else name] = record
+    for node in focus:
+        if _is_prefixed(node):
+            nodes[node] = None
+        else:
+            record = caller.engine.get(node, scope=caller.owner)
+            nodes[record.id] = record
     return nodes
 
 
 def _newest_nodes(
-    caller: IdentifiedCaller, asked: requests.MemoryGraphQuery, most: int
+    caller: IdentifiedCaller, query: requests.MemoryGraphQuery, limit: int
 ) -> dict[str, Record | None]:
     """Load the newest memories, leaving room for tags and topics."""
-    tags = tuple(Condition("tags", "contains", tag) for tag in asked.tag)
+    tags = tuple(Condition("tags", "contains", tag) for tag in query.tag)
     page = caller.engine.list(
         scope=caller.scope,
-        kinds=tuple(asked.kind),
-        statuses=tuple(asked.status),
+        kinds=tuple(query.kind),
+        statuses=tuple(query.status),
         where=Where("and", tags) if tags else None,
-        limit=max(1, most * 2 // 3),
+        limit=max(1, limit * 2 // 3),
     )
     return {record.id: record for record in page.records}
 
@@ -231,20 +246,19 @@ def _by_id(net: EntityNet) -> dict[str, Entity]:
     return {entity.id: entity for entity in net.entities}
 
 
-def _to_entity_view(net: EntityNet, most: int) -> MemoryGraphResponse:
+def _to_entity_view(net: EntityNet, limit: int) -> MemoryGraphResponse:
     """Show the entities that most memories mention, with their strongest links."""
-    shown = net.entities[:most]
-    names = {entity.id for entity in shown}
-    drawn = dict.fromkeys((entity.id for entity in shown), 0)
+    entity_ids = [entity.id for entity in net.entities[:limit]]
+    link_counts = dict.fromkeys(entity_ids, 0)
     links: list[GraphLink] = []
     for link in net.links:
         if (
-            link.source in names
-            and link.target in names
-            and min(drawn[link.source], drawn[link.target]) < _LINKS_EACH
+            link.source in link_counts
+            and link.target in link_counts
+            and min(link_counts[link.source], link_counts[link.target]) < _MIN_LINKS
         ):
-            drawn[link.source] += 1
-            drawn[link.target] += 1
+            link_counts[link.source] += 1
+            link_counts[link.target] += 1
             links.append(
                 GraphLink(
                     source=link.source,
@@ -254,54 +268,55 @@ def _to_entity_view(net: EntityNet, most: int) -> MemoryGraphResponse:
                     count=link.memories,
                 )
             )
-    return _to_response(
-        {entity.id: None for entity in shown}, links, len(net.entities) > most, net, {}
-    )
+    graph = MemoryGraph(dict.fromkeys(entity_ids), links, len(net.entities) > limit)
+    return _to_response(graph, net, {})
 
 
 def _to_response(
-    nodes: Mapping[str, Record | None],
-    edges: Iterable[GraphLink],
-    more: bool,
-    net: EntityNet,
-    labels: Mapping[str, str],
+    graph: MemoryGraph, net: EntityNet, labels: Mapping[str, str]
 ) -> MemoryGraphResponse:
+    """Convert a graph; ``labels``: of its topics by id."""
     links = [
         MemoryGraphLinkResponse(
-            source=each.source,
-            target=each.target,
-            type=each.type,
-            weight=round(each.weight, 6),
-            count=each.count,
+            source=link.source,
+            target=link.target,
+            type=link.type,
+            weight=round(link.weight, 6),
+            count=link.count,
         )
-        for each in edges
+        for link in graph.links
     ]
     entities = _by_id(net)
-    drawn = [_to_node(name, record, entities, labels) for name, record in nodes.items()]
-    return MemoryGraphResponse(nodes=drawn, edges=links, more=more)
+    nodes = [_to_node(node, record, entities, labels) for node, record in graph.nodes.items()]
+    return MemoryGraphResponse(nodes=nodes, edges=links, more=graph.is_cut_off)
 
 
 def _to_node(
-    name: str, record: Record | None, entities: Mapping[str, Entity], labels: Mapping[str, str]
+    node: str, record: Record | None, entities: Mapping[str, Entity], labels: Mapping[str, str]
 ) -> MemoryGraphNodeResponse:
-    if record is None:
-        sort, _, label = name.partition(":")
-        if (entity := entities.get(name)) is not None:
-            return MemoryGraphNodeResponse(
-                id=name,
-                type=sort,
-                label=entity.name,
-                kind=entity.kind,
-                memories=len(entity.memories),
-                aliases=list(entity.aliases),
-            )
+    if record is not None:
+        return _to_memory_node(node, record)
+    kind, _, name = node.partition(":")
+    entity = entities.get(node)
+    if entity is not None:
         return MemoryGraphNodeResponse(
-            id=name, type=sort if label else "memory", label=labels.get(name) or label or name
+            id=node,
+            type=kind,
+            label=entity.name,
+            kind=entity.kind,
+            memories=len(entity.memories),
+            aliases=list(entity.aliases),
         )
     return MemoryGraphNodeResponse(
-        id=name,
+        id=node, type=kind if name else "memory", label=labels.get(node) or name or node
+    )
+
+
+def _to_memory_node(node: str, record: Record) -> MemoryGraphNodeResponse:
+    return MemoryGraphNodeResponse(
+        id=node,
         type="memory",
-        label=record.text[:_LABEL],
+        label=record.text[:_LABEL_CHARS],
         kind=record.kind,
         status=record.status,
         tier=record.tier,

@@ -7,19 +7,20 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from engrams.core import Scope
 from engrams.errors import NotFoundError
 from engrams.ports import Job
 from engrams.settings import Settings
+from engrams.surfaces.http.caller import AnyCaller, IdentifiedCaller
+from engrams.surfaces.http.limited_route import limited_router
+from engrams.surfaces.http.problems import error_responses
 from engrams.surfaces.http.rest import requests
-from engrams.surfaces.http.rest.caller import AnyCaller, IdentifiedCaller
-from engrams.surfaces.http.rest.errors import error_responses, limited_route
 
 _ALL = 10_000
 """Jobs of everybody that are looked through for those of one owner."""
-_FEW = 2
+_FIRST_BATCH = 2
 """Times as many jobs as are wanted are looked through first."""
 
 State = Literal["waiting", "running", "dead", "done"]
@@ -37,15 +38,14 @@ class FailedJobResponse(BaseModel):
 
 
 class ListedJobResponse(FailedJobResponse):
-    """Job in the list; ``doing``: its work now.
-
-    ``due``: its next run; null: when more of its conversation is there.
-    """
+    """Job in the list."""
 
     state: str
-    due: datetime | None
+    due: datetime | None = Field(
+        description="Its next run; null: when more of its conversation is there."
+    )
     created_at: datetime | None
-    doing: str
+    doing: str = Field(description="Its work now.")
     age_seconds: float
 
 
@@ -60,19 +60,21 @@ class ModelLatencyResponse(BaseModel):
 class JobListResponse(BaseModel):
     """Background jobs: counts, delay, failures, and the model's pace.
 
-    For the right `admin` ``jobs`` counts everybody's by kind and state, and the lists hold the
-    owner's and the server's own, these without their errors; else all of it is the owner's.
-    ``pace``: of the chat model; ``queue_seconds``: what waits for it takes about so long (for an
-    admin). ``judge``: how many judgements of relevance ended how, since the server started.
+    For the right `admin` ``jobs`` counts everybody's, and the lists hold the owner's and the
+    server's own, these without their errors; else all of it is the owner's.
     """
 
-    jobs: dict[str, dict[str, int]]
-    lag_seconds: float
+    jobs: dict[str, dict[str, int]] = Field(description="Numbers of jobs by kind and state.")
+    lag_seconds: float = Field(description="How long the oldest due job has waited.")
     dead: list[FailedJobResponse]
     items: list[ListedJobResponse]
-    pace: ModelLatencyResponse
-    queue_seconds: float
-    judge: dict[str, int]
+    pace: ModelLatencyResponse = Field(description="Of the chat model.")
+    queue_seconds: float = Field(
+        description="About how long the work takes that waits for the model (for an admin)."
+    )
+    judge: dict[str, int] = Field(
+        description="Judgements of relevance by how they ended, since the server started."
+    )
 
 
 class JobRetryResponse(BaseModel):
@@ -80,22 +82,19 @@ class JobRetryResponse(BaseModel):
 
 
 def router(settings: Settings) -> APIRouter:
-    routes = APIRouter(
-        prefix="/v1", tags=["jobs"], route_class=limited_route(settings.limits.text_bytes)
-    )
+    routes = limited_router(settings, "jobs")
 
     @routes.get("/jobs", responses=error_responses())
     def jobs(caller: AnyCaller, state: StateParam = [], limit: LimitParam = 100) -> JobListResponse:  # noqa: B006 - FastAPI copies defaults
         """Count jobs, and list failed ones and those of `state`."""
         work = caller.engine.status()
-        numbers = (
-            {kind: dict(states) for kind, states in work["jobs"].items()}
-            if caller.is_admin
-            else _count_own_jobs(caller)
-        )
+        if caller.is_admin:
+            counts = {kind: dict(states) for kind, states in work["jobs"].items()}
+        else:
+            counts = _count_own_jobs(caller)
         listed = _list_own_jobs(caller, state, limit) if state else []
         return JobListResponse(
-            jobs=numbers,
+            jobs=counts,
             lag_seconds=work["lag_seconds"] if caller.is_admin else _own_lag(caller),
             dead=[
                 FailedJobResponse(
@@ -113,8 +112,7 @@ def router(settings: Settings) -> APIRouter:
     def retry(body: requests.JobRetryRequest, caller: AnyCaller) -> JobRetryResponse:
         """Queue failed jobs again."""
         own = {job.id for job in _list_own_jobs(caller, ["dead"])}
-        unknown = [one for one in body.ids if one not in own]
-        if unknown:
+        if any(job_id not in own for job_id in body.ids):
             raise NotFoundError(
                 "There is no failed job of that id here.", hint="GET /v1/jobs lists them."
             )
@@ -124,15 +122,15 @@ def router(settings: Settings) -> APIRouter:
     return routes
 
 
-def _list_own_jobs(caller: IdentifiedCaller, states: list[State], most: int = _ALL) -> list[Job]:
+def _list_own_jobs(caller: IdentifiedCaller, states: list[State], limit: int = _ALL) -> list[Job]:
     """List an owner's last jobs, for an admin also the server's."""
-    # Mostly those wanted are among the last ones of everybody.
-    for looked_through in sorted({min(_FEW * most, _ALL), _ALL}):
-        found = caller.engine.inspect.jobs(tuple(states), looked_through)
-        own = [job for job in found if _is_own(job, caller)]
-        if len(own) >= most or len(found) < looked_through:
+    # Mostly those that are wanted are among the last ones of everybody.
+    for batch_size in sorted({min(_FIRST_BATCH * limit, _ALL), _ALL}):
+        jobs = caller.engine.inspect.jobs(tuple(states), batch_size)
+        own = [job for job in jobs if _is_own(job, caller)]
+        if len(own) >= limit or len(jobs) < batch_size:
             break
-    return own[:most]
+    return own[:limit]
 
 
 def _own_lag(caller: IdentifiedCaller) -> float:
@@ -164,15 +162,15 @@ def _visible_error(job: Job) -> str:
     return job.error if job.payload.get("scope") or job.payload.get("owner") else ""
 
 
-def _to_job(job: Job, told: Mapping[str, Any]) -> ListedJobResponse:
+def _to_job(job: Job, description: Mapping[str, Any]) -> ListedJobResponse:
     return ListedJobResponse(
         id=job.id,
         kind=job.kind,
         attempt=job.attempt,
         error=_visible_error(job),
         state=job.state,
-        due=told["due"],
+        due=description["due"],
         created_at=job.created_at,
-        doing=told["doing"],
-        age_seconds=told["age_seconds"],
+        doing=description["doing"],
+        age_seconds=description["age_seconds"],
     )

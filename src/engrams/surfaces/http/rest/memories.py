@@ -10,18 +10,14 @@ from engrams.core import Receipt, Turn
 from engrams.errors import ConflictError, RefusedError
 from engrams.ports import Condition, Where
 from engrams.settings import Settings
+from engrams.surfaces.http.caller import IdentifiedCaller, ScopedCaller
+from engrams.surfaces.http.limited_route import limited_router
+from engrams.surfaces.http.problems import error_responses, make_problem
 from engrams.surfaces.http.rest import requests, responses
-from engrams.surfaces.http.rest.caller import IdentifiedCaller, ScopedCaller
-from engrams.surfaces.http.rest.errors import (
-    error_responses,
-    etag,
-    limited_route,
-    make_problem,
-    matches_etag,
-)
+from engrams.surfaces.http.rest.etags import etag, matches_etag
 
 _MAX_KEY = 150
-"""Longest idempotency key: with a message's place behind it, it must fit an external id."""
+"""Longest idempotency key: with a message's index behind it, it must fit an external id."""
 
 KeyHeader = Annotated[
     str,
@@ -35,9 +31,7 @@ ReasonParam = Annotated[str, Query(description="Why, for its history.")]
 
 
 def router(settings: Settings) -> APIRouter:
-    routes = APIRouter(
-        prefix="/v1", tags=["memories"], route_class=limited_route(settings.limits.text_bytes)
-    )
+    routes = limited_router(settings, "memories")
     _add_collection_routes(routes, settings)
     _add_memory_routes(routes, settings)
     _add_history_routes(routes)
@@ -76,27 +70,26 @@ def _add_collection_routes(routes: APIRouter, settings: Settings) -> None:
 
     @routes.get("/memories", responses=error_responses())
     def find(
-        asked: Annotated[requests.MemoryListQuery, Query()], caller: ScopedCaller
+        query: Annotated[requests.MemoryListQuery, Query()], caller: ScopedCaller
     ) -> responses.MemoryPageResponse:
         """List memories by their fields, a page at a time.
 
         `next` is empty on the last page.
         """
-        tests = [Condition("tags", "contains", tag) for tag in asked.tag]
-        tests += (
-            [Condition("tier", "in", [tier.value for tier in asked.tier])] if asked.tier else []
-        )
+        conditions = [Condition("tags", "contains", tag) for tag in query.tag]
+        if query.tier:
+            conditions.append(Condition("tier", "in", [tier.value for tier in query.tier]))
         page = caller.engine.list(
             scope=caller.scope,
-            kinds=tuple(asked.kind),
-            statuses=tuple(asked.status),
-            session=asked.session,
-            text=asked.text,
-            order=asked.order,
-            as_of=asked.as_of,
-            where=Where("and", tuple(tests)) if tests else None,
-            after=asked.after,
-            limit=min(asked.limit, settings.limits.results),
+            kinds=tuple(query.kind),
+            statuses=tuple(query.status),
+            session=query.session,
+            text=query.text,
+            order=query.order,
+            as_of=query.as_of,
+            where=Where("and", tuple(conditions)) if conditions else None,
+            after=query.after,
+            limit=min(query.limit, settings.limits.results),
         )
         return responses.MemoryPageResponse(
             memories=[responses.to_memory(record) for record in page.records], next=page.next
@@ -158,9 +151,9 @@ def _add_memory_routes(routes: APIRouter, settings: Settings) -> None:
                 expect=record.version,
                 reason=body.reason,
             )
-        except ConflictError as fault:
+        except ConflictError as error:
             if if_match:
-                return _version_problem(fault)
+                return _version_problem(error)
             raise
         response.headers["etag"] = etag(edited.version)
         return responses.to_changed(edited, report)
@@ -228,9 +221,9 @@ def _add_history_routes(routes: APIRouter) -> None:
 
         Nothing is changed; `POST /v1/purge` erases the chosen ids.
         """
-        found = caller.engine.find_about(body.about, scope=caller.scope)
+        candidates = caller.engine.find_about(body.about, scope=caller.scope)
         return responses.PurgeCandidatesResponse(
-            memories=[responses.to_choice(one) for one in found]
+            memories=[responses.to_choice(candidate) for candidate in candidates]
         )
 
     @routes.post("/preview", responses=error_responses(404))
@@ -249,12 +242,19 @@ def _add_text(
     turn = Turn(body.text or "", at=body.at, session=body.session, external_id=key, meta=meta)
     receipt = caller.engine.add(turn, scope=caller.scope, kind=body.kind)
     if (body.tags or body.triggers) and receipt.id and receipt.outcome != "refused":
-        record = caller.engine.get(receipt.id, scope=caller.owner)
-        every = {"tags": (*record.tags, *body.tags), "triggers": (*record.triggers, *body.triggers)}
-        fields = {name: tuple(dict.fromkeys(values)) for name, values in every.items()}
-        if fields != {"tags": record.tags, "triggers": record.triggers}:
-            caller.engine.edit(record.id, scope=caller.owner, fields=fields, reason="labelled")
+        _label(body, caller, receipt.id)
     return receipt
+
+
+def _label(body: requests.MemoryAddRequest, caller: IdentifiedCaller, record_id: str) -> None:
+    """Add tags and triggers to those that the memory has, which may have been there before."""
+    record = caller.engine.get(record_id, scope=caller.owner)
+    fields = {
+        "tags": tuple(dict.fromkeys((*record.tags, *body.tags))),
+        "triggers": tuple(dict.fromkeys((*record.triggers, *body.triggers))),
+    }
+    if fields != {"tags": record.tags, "triggers": record.triggers}:
+        caller.engine.edit(record.id, scope=caller.owner, fields=fields, reason="labelled")
 
 
 def _add_messages(
@@ -267,19 +267,19 @@ def _add_messages(
         )
     turns = [
         Turn(
-            text=each.content,
-            role=each.role,
-            speaker=each.name,
-            at=each.at,
+            text=message.content,
+            role=message.role,
+            speaker=message.name,
+            at=message.at,
             session=body.session,
-            external_id=each.external_id or (f"{key}:{place}" if key else ""),
-            caption=each.caption,
-            meta=requests.check_meta(each.meta, settings.limits.meta_bytes),
+            external_id=message.external_id or (f"{key}:{index}" if key else ""),
+            caption=message.caption,
+            meta=requests.check_meta(message.meta, settings.limits.meta_bytes),
         )
-        for place, each in enumerate(body.messages or ())
+        for index, message in enumerate(body.messages or ())
     ]
     return caller.engine.observe(turns, scope=caller.scope)
 
 
-def _version_problem(fault: ConflictError) -> Response:
-    return make_problem(412, type(fault).__name__, fault.message, fault.hint)
+def _version_problem(error: ConflictError) -> Response:
+    return make_problem(412, type(error).__name__, error.message, error.hint)

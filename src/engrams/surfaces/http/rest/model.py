@@ -11,21 +11,22 @@ from engrams import model_setup
 from engrams.errors import ModelError, RefusedError, SettingsError
 from engrams.ports import DiscoveredModelServer
 from engrams.settings import ChatSettings, LoadedSettings, Settings, load
-from engrams.surfaces.http.rest.caller import AnyCaller, IdentifiedCaller
-from engrams.surfaces.http.rest.errors import error_responses, limited_route
+from engrams.surfaces.http.caller import AnyCaller, IdentifiedCaller
+from engrams.surfaces.http.limited_route import limited_router
+from engrams.surfaces.http.problems import error_responses
 
-_URL = 2000
-_NAME = 200
-_KEY = 1000
+_MAX_URL = 2000
+_MAX_NAME = 200
+_MAX_KEY = 1000
 
 
 class ModelServersRequest(BaseModel):
     """Address to look at; without one the usual ports of this machine."""
 
     model_config = ConfigDict(extra="forbid")
-    url: str = Field("", max_length=_URL)
+    url: str = Field("", max_length=_MAX_URL)
     api_key: str | None = Field(
-        None, max_length=_KEY, description="Null: the stored one, if it is for this server."
+        None, max_length=_MAX_KEY, description="Null: the stored one, if it is for this server."
     )
 
 
@@ -45,11 +46,11 @@ class ModelConnectionRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
     provider: Literal["none", "openai", "ollama"]
-    url: str = Field("", max_length=_URL)
-    model: str = Field("", max_length=_NAME)
+    url: str = Field("", max_length=_MAX_URL)
+    model: str = Field("", max_length=_MAX_NAME)
     api_key: str | None = Field(
         None,
-        max_length=_KEY,
+        max_length=_MAX_KEY,
         description="Null: the stored one, if it is for this server. Empty: none.",
     )
 
@@ -68,49 +69,42 @@ class ModelConnectionRequest(BaseModel):
 
 
 class ModelTestResponse(BaseModel):
-    """Answers of a model, measured.
-
-    ``json_by``: how it answered in JSON (empty: not at all). ``context_tokens``: 0 where the server
-    does not tell. ``destination``: what memory would send, and where to.
-    """
+    """Answers of a model, measured."""
 
     state: Literal["ok", "info", "warn", "fail"]
     detail: str
     hint: str
-    first_seconds: float
-    seconds: float
-    json_by: str
-    context_tokens: int
-    destination: str
+    first_seconds: float = Field(description="Seconds until the first word; 0: not known.")
+    seconds: float = Field(description="Seconds of an answer in JSON.")
+    json_by: str = Field(description="How it answered in JSON; empty: not at all.")
+    context_tokens: int = Field(description="0 where the server does not tell.")
+    destination: str = Field(description="What memory would send, and where to.")
 
 
 class ModelResponse(BaseModel):
-    """The model that is set in config.toml.
-
-    ``in_use``: the model that the running server learns by (empty: rules). ``restart``: the file
-    was changed since the server started. ``fixed_by``: settings that the environment gives, which
-    count for more than the file. ``destination``: what the running server sends, and where to;
-    after a change, what the next start will.
-    """
+    """The model that is set in config.toml."""
 
     provider: str
     url: str
     model: str
     has_key: bool
     timeout_seconds: float
-    in_use: str
-    restart: bool
-    fixed_by: list[str]
+    in_use: str = Field(
+        description="Model that the running server learns by; empty: it learns by rules."
+    )
+    restart: bool = Field(description="The file was changed since the server started.")
+    fixed_by: list[str] = Field(
+        description="Settings that the environment gives, which count for more than the file."
+    )
     file: str
-    destination: str
+    destination: str = Field(
+        description="What the running server sends, and where to; after a change, what the next"
+        " start will."
+    )
 
 
 def router(settings: Settings) -> APIRouter:
-    routes = APIRouter(
-        prefix="/v1/settings",
-        tags=["upkeep"],
-        route_class=limited_route(settings.limits.text_bytes),
-    )
+    routes = limited_router(settings, "upkeep", prefix="/v1/settings")
     started = _load_file(settings).settings.chat
     trial = model_setup.ModelTrial()
 
@@ -124,7 +118,7 @@ def router(settings: Settings) -> APIRouter:
         """Find model servers on this machine, or at an address."""
         if not body.url.strip():
             return ModelServersResponse(
-                servers=[_to_server(one) for one in model_setup.find_model_servers()]
+                servers=[_to_server(server) for server in model_setup.find_model_servers()]
             )
         chat = _connect(
             caller, model_setup.ModelConnectionParameters("openai", body.url, "", body.api_key)
@@ -133,8 +127,8 @@ def router(settings: Settings) -> APIRouter:
             return ModelServersResponse(
                 servers=[_to_server(model_setup.find_model_server_at(body.url, chat.api_key))]
             )
-        except (ModelError, SettingsError) as problem:
-            raise RefusedError(problem.message, hint=problem.hint) from None
+        except (ModelError, SettingsError) as error:
+            raise RefusedError(error.message, hint=error.hint) from None
 
     @routes.post("/model/test", responses=error_responses())
     def test(body: ModelConnectionRequest, caller: AnyCaller) -> ModelTestResponse:
@@ -143,12 +137,12 @@ def router(settings: Settings) -> APIRouter:
         Nothing of memory is sent, and nothing is stored. A newer test ends the last.
         """
         chat = _connect(caller, body.to_connection())
-        found = trial.run(chat, caller.engine.now, caller.engine.store)
-        measured = found.measured
+        result = trial.run(chat, caller.engine.now, caller.engine.store)
+        measured = result.measured
         return ModelTestResponse(
-            state=found.state,
-            detail=found.detail,
-            hint=found.hint,
+            state=result.state,
+            detail=result.detail,
+            hint=result.hint,
             first_seconds=round(measured.first_seconds, 2) if measured else 0.0,
             seconds=round(measured.seconds, 2) if measured else 0.0,
             json_by=measured.json if measured else "",
@@ -159,16 +153,17 @@ def router(settings: Settings) -> APIRouter:
     @routes.put("/model", responses=error_responses())
     def change(body: ModelConnectionRequest, caller: AnyCaller) -> ModelResponse:
         """Write the model into config.toml; a restart makes it count."""
-        own = caller.engine.settings
-        if own.incognito:
+        settings = caller.engine.settings
+        if settings.incognito:
             raise RefusedError(
                 "Incognito leaves no trace on disk.",
                 hint="Give the model as `--set chat.model=…` at the start.",
             )
-        chosen = body.to_connection()
-        if (problem := model_setup.find_chat_problem(_connect(caller, chosen))) is not None:
+        connection = body.to_connection()
+        problem = model_setup.find_chat_problem(_connect(caller, connection))
+        if problem is not None:
             raise problem
-        model_setup.save_connection(own.config_file, chosen)
+        model_setup.save_connection(settings.config_file, connection)
         return _to_response(caller, started)
 
     return routes
@@ -180,17 +175,18 @@ def _load_file(settings: Settings) -> LoadedSettings:
 
 
 def _connect(
-    caller: IdentifiedCaller, chosen: model_setup.ModelConnectionParameters
+    caller: IdentifiedCaller, connection: model_setup.ModelConnectionParameters
 ) -> ChatSettings:
-    return model_setup.connect(_load_file(caller.engine.settings).settings.chat, chosen)
+    """Return the settings of the chat model with this connection."""
+    return model_setup.connect(_load_file(caller.engine.settings).settings.chat, connection)
 
 
 def _to_response(caller: IdentifiedCaller, started: ChatSettings) -> ModelResponse:
-    own = caller.engine.settings
-    loaded = _load_file(own)
+    running = caller.engine.settings
+    loaded = _load_file(running)
     chat = loaded.settings.chat
     model = caller.engine.chat_model
-    restart = chat != started and {chat.provider, started.provider} != {"none"}
+    needs_restart = chat != started and {chat.provider, started.provider} != {"none"}
     return ModelResponse(
         provider=chat.provider,
         url=chat.url,
@@ -198,14 +194,14 @@ def _to_response(caller: IdentifiedCaller, started: ChatSettings) -> ModelRespon
         has_key=bool(chat.api_key),
         timeout_seconds=chat.timeout_seconds,
         in_use=model.name if model else "",
-        restart=restart,
+        restart=needs_restart,
         fixed_by=sorted(
             name
             for name, source in loaded.origin.items()
             if name.startswith("chat.") and source == "environment"
         ),
-        file=str(own.config_file),
-        destination=model_setup.describe_destination(chat if restart else own.chat),
+        file=str(running.config_file),
+        destination=model_setup.describe_destination(chat if needs_restart else running.chat),
     )
 
 

@@ -13,12 +13,16 @@ from engrams import admin
 from engrams.core import Json
 from engrams.engine import MemoryEngine
 from engrams.settings import Settings
+from engrams.surfaces.http.invalid_requests import handle_invalid_request
+from engrams.surfaces.http.method_not_allowed import MethodNotAllowedRoutes
+from engrams.surfaces.http.problems import handle_http_error
 from engrams.surfaces.http.rest import (
     audit,
     feedback_crisis,
     garden,
     graph,
     import_export,
+    imports,
     jobs,
     memories,
     model,
@@ -27,29 +31,31 @@ from engrams.surfaces.http.rest import (
     sessions,
     stats,
 )
-from engrams.surfaces.http.rest.errors import (
-    MethodNotAllowedRoutes,
-    handle_http_error,
-    handle_invalid_request,
-)
+from engrams.surfaces.http.rest.permissions import REST_PERMISSIONS
 
 _ROUTERS = (
-    *(memories.router, search.router, notebook_timeline.router, stats.router, sessions.router),
-    *(
-        graph.router,
-        jobs.router,
-        import_export.router,
-        audit.router,
-        feedback_crisis.safety_router,
-        feedback_crisis.feedback_router,
-        garden.router,
-        model.router,
-    ),
+    memories.router,
+    search.router,
+    notebook_timeline.router,
+    stats.router,
+    sessions.router,
+    graph.router,
+    jobs.router,
+    import_export.router,
+    imports.router,
+    audit.router,
+    feedback_crisis.safety_router,
+    feedback_crisis.feedback_router,
+    garden.router,
+    model.router,
 )
+"""Functions that make a router of the settings."""
 
 
 class RestMount:
     """Routes under /v1, before the proxy's: our paths never reach an upstream."""
+
+    permissions = REST_PERMISSIONS
 
     def __init__(self, engine: MemoryEngine, settings: Settings) -> None:
         self._engine = engine
@@ -61,18 +67,19 @@ class RestMount:
         app.add_exception_handler(RequestValidationError, handle_invalid_request)
         app.add_exception_handler(HTTPException, handle_http_error)
         app.state.uploads = self._uploads
-        routers = [make(self._settings) for make in _ROUTERS]
-        for routes in routers:
-            app.router.routes.extend(routes.routes)
-        fallback = MethodNotAllowedRoutes([route for routes in routers for route in routes.routes])
-        own = sorted(
-            {path.split("/")[2] for path in fallback.paths}
-        )  # every other segment under /v1 is the proxy's
-        app.router.routes.extend(
-            fallback.routes_for(
-                path for name in own for path in (f"/v1/{name}", f"/v1/{name}/{{rest:path}}")
-            )
-        )
+        routes = [
+            route for create_router in _ROUTERS for route in create_router(self._settings).routes
+        ]
+        app.router.routes.extend(routes)
+        fallback = MethodNotAllowedRoutes(routes)
+        # Every other segment under /v1 is the proxy's.
+        segments = sorted({path.split("/")[2] for path in fallback.paths})
+        paths = [
+            path
+            for segment in segments
+            for path in (f"/v1/{segment}", f"/v1/{segment}/{{rest:path}}")
+        ]
+        app.router.routes.extend(fallback.routes_for(paths))
 
     async def start(self) -> None:
         """Resume unfinished imports."""
@@ -86,8 +93,3 @@ class RestMount:
 
     def health(self) -> Mapping[str, Json]:
         return {}
-
-
-def create_mount(engine: MemoryEngine, settings: Settings) -> RestMount:
-    """Create the REST mount."""
-    return RestMount(engine, settings)

@@ -8,14 +8,15 @@ from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from engrams.core import LAYER_OF, PRODUCT, EdgeType, Entity, Kind, Layer, Record, Status
 from engrams.ports import NOTE_PIECE, Condition, Where
 from engrams.settings import Settings
+from engrams.surfaces.http.caller import IdentifiedCaller, ScopedCaller
+from engrams.surfaces.http.limited_route import limited_router
+from engrams.surfaces.http.problems import error_responses
 from engrams.surfaces.http.rest import responses
-from engrams.surfaces.http.rest.caller import IdentifiedCaller, ScopedCaller
-from engrams.surfaces.http.rest.errors import error_responses, limited_route
 
 _RAW_KINDS = (Kind.TURN, Kind.EXCHANGE, Kind.GAP)
 """Kinds that memory works from; people read what it made of them."""
@@ -28,10 +29,11 @@ _NOT_HIDDEN = Where(
         ),
     ),
 )
-_LEAST_MEMBERS = 2
+_MIN_MEMBERS = 2
 """Memories that make a person, place or thing a topic."""
-_PAGE = 1000
-_MOST = 20_000
+_PAGE_SIZE = 1000
+_MAX_COUNTED = 20_000
+"""Memories that the timeline counts, from the newest on."""
 _STATUSES = tuple(status for status in Status if status is not Status.PURGED)
 
 LayerParam = Annotated[
@@ -47,14 +49,15 @@ BucketsParam = Annotated[
 
 
 class NotebookTopicResponse(BaseModel):
-    """Topic with its memories; ``product``: display name of its layer.
-
-    ``entity``: id of the person, place or thing that it is about; empty: a cluster, or a category.
-    """
+    """Topic with its memories."""
 
     topic: str
-    entity: str = ""
-    product: str
+    entity: str = Field(
+        "",
+        description="Id of the person, place or thing that it is about; empty: a cluster, or a"
+        " category.",
+    )
+    product: str = Field(description="Display name of its layer.")
     memories: list[responses.MemoryResponse]
 
 
@@ -63,23 +66,19 @@ class NotebookResponse(BaseModel):
 
 
 class TimelinePeriodResponse(BaseModel):
-    """Period from ``at`` on; ``added``: new memories by layer."""
+    """Period from ``at`` on."""
 
     at: datetime
-    added: dict[Layer, int]
+    added: dict[Layer, int] = Field(description="New memories by layer.")
 
 
 class TimelineResponse(BaseModel):
-    """Timeline; ``more``: older memories were not counted."""
-
     points: list[TimelinePeriodResponse]
-    more: bool
+    more: bool = Field(description="Older memories were not counted.")
 
 
 def router(settings: Settings) -> APIRouter:
-    routes = APIRouter(
-        prefix="/v1", tags=["views"], route_class=limited_route(settings.limits.text_bytes)
-    )
+    routes = limited_router(settings, "views")
 
     @routes.get("/notebook", responses=error_responses())
     def notebook(
@@ -93,25 +92,19 @@ def router(settings: Settings) -> APIRouter:
         kinds = tuple(
             kind for kind in Kind if kind not in _RAW_KINDS and layer in (None, LAYER_OF[kind])
         )
-        found = (
-            caller.engine.list(
-                scope=caller.scope,
-                kinds=kinds,
-                where=_NOT_HIDDEN,
-                limit=min(limit, settings.limits.results),
-            ).records
-            if kinds
-            else ()
+        if not kinds:
+            return NotebookResponse(topics=[])
+        page = caller.engine.list(
+            scope=caller.scope,
+            kinds=kinds,
+            where=_NOT_HIDDEN,
+            limit=min(limit, settings.limits.results),
         )
-        clusters = _topic_names(caller, found)
-        about = _main_entities(caller, [record.id for record in found if record.id not in clusters])
-        topics: dict[tuple[str, str], list[Record]] = {}
-        for record in found:
-            entity = about.get(record.id)
-            name = clusters.get(record.id) or record.category or PRODUCT[record.layer]
-            topics.setdefault((entity.name, entity.id) if entity else (name, ""), []).append(record)
-        ordered = sorted(topics.items(), key=lambda topic: (-len(topic[1]), topic[0]))
-        return NotebookResponse(topics=[_to_topic(*topic, records) for topic, records in ordered])
+        topics = _group_by_topic(caller, page.records)
+        ordered = sorted(topics.items(), key=lambda item: (-len(item[1]), item[0]))
+        return NotebookResponse(
+            topics=[_to_topic(name, entity, records) for (name, entity), records in ordered]
+        )
 
     @routes.get("/timeline", responses=error_responses())
     def timeline(caller: ScopedCaller, buckets: BucketsParam = 60) -> TimelineResponse:
@@ -119,27 +112,44 @@ def router(settings: Settings) -> APIRouter:
 
         Of at most the newest 20,000.
         """
-        times = list(_list_times(caller, _MOST + 1))
-        more = len(times) > _MOST
-        del times[_MOST:]
+        times = list(_list_times(caller, _MAX_COUNTED + 1))
+        is_cut_off = len(times) > _MAX_COUNTED
+        del times[_MAX_COUNTED:]
         if not times:
             return TimelineResponse(points=[], more=False)
         now = caller.engine.now()
-        first = min([now, *(at for at, _ in times)])
-        piece = (now - first) / buckets
-        counted: list[Counter[Layer]] = [Counter() for _ in range(buckets)]
-        for at, layer in times:
-            place = int((at - first) / piece) if piece else 0
-            counted[max(0, min(place, buckets - 1))][layer] += 1
-        return TimelineResponse(
-            points=[
-                TimelinePeriodResponse(at=first + piece * place, added=dict(added))
-                for place, added in enumerate(counted)
-            ],
-            more=more,
-        )
+        start = min([now, *(recorded_at for recorded_at, _ in times)])
+        period = (now - start) / buckets
+        counts: list[Counter[Layer]] = [Counter() for _ in range(buckets)]
+        for recorded_at, layer in times:
+            # A period of no length: all were recorded at once.
+            index = int((recorded_at - start) / period) if period else 0
+            counts[max(0, min(index, buckets - 1))][layer] += 1
+        points = [
+            TimelinePeriodResponse(at=start + period * index, added=dict(by_layer))
+            for index, by_layer in enumerate(counts)
+        ]
+        return TimelineResponse(points=points, more=is_cut_off)
 
     return routes
+
+
+def _group_by_topic(
+    caller: IdentifiedCaller, records: Sequence[Record]
+) -> Mapping[tuple[str, str], list[Record]]:
+    """Group memories by name of their topic and id of the entity that it is about."""
+    clusters = _topic_names(caller, records)
+    unclustered = [record.id for record in records if record.id not in clusters]
+    entities = _main_entities(caller, unclustered)
+    topics: dict[tuple[str, str], list[Record]] = {}
+    for record in records:
+        entity = entities.get(record.id)
+        if entity is not None:
+            topic = (entity.name, entity.id)
+        else:
+            topic = (clusters.get(record.id) or record.category or PRODUCT[record.layer], "")
+        topics.setdefault(topic, []).append(record)
+    return topics
 
 
 def _to_topic(name: str, entity: str, records: Sequence[Record]) -> NotebookTopicResponse:
@@ -155,46 +165,49 @@ def _topic_names(caller: IdentifiedCaller, records: Sequence[Record]) -> Mapping
     """Map memory ids to the labels of their topics."""
     ids = [record.id for record in records]
     links = caller.engine.inspect.edges(caller.owner, ids, (EdgeType.IN_TOPIC,)) if ids else ()
-    own = frozenset(ids)
-    inside = {
+    wanted_ids = frozenset(ids)
+    # Of several topics of a memory the last one stays: the one it belongs to most.
+    topic_ids = {
         link.source: link.target
         for link in sorted(links, key=lambda link: link.weight)
-        if link.source in own
+        if link.source in wanted_ids
     }
-    labels = caller.engine.topics.labels(caller.scope, set(inside.values()))
-    return {id: labels[topic] for id, topic in inside.items() if topic in labels}
+    labels = caller.engine.topics.labels(caller.scope, set(topic_ids.values()))
+    return {
+        record_id: labels[topic_id]
+        for record_id, topic_id in topic_ids.items()
+        if topic_id in labels
+    }
 
 
 def _main_entities(caller: IdentifiedCaller, ids: Sequence[str]) -> Mapping[str, Entity]:
-    """Map memory ids to what several of them are about.
+    """Map memory ids to the person, place or thing that several of them are about.
 
-    Who is in half of all, as the user is, tells nothing.
+    An entity that is in more than half of all, as the user is, makes no topic.
     """
     net = caller.engine.inspect.entities(caller.scope)
-    listed = frozenset(ids)
-    members = {entity.id: listed.intersection(entity.memories) for entity in net.entities}
-    telling = [
-        entity
-        for entity in net.entities
-        if _LEAST_MEMBERS <= len(members[entity.id]) <= len(ids) / 2
+    wanted_ids = frozenset(ids)
+    members = {entity.id: wanted_ids.intersection(entity.memories) for entity in net.entities}
+    candidates = [
+        entity for entity in net.entities if _MIN_MEMBERS <= len(members[entity.id]) <= len(ids) / 2
     ]
-    found: dict[str, Entity] = {}
-    for entity in sorted(telling, key=lambda entity: (-len(members[entity.id]), entity.name)):
-        fresh = members[entity.id] - found.keys()
-        if len(fresh) >= _LEAST_MEMBERS:
-            found.update(dict.fromkeys(fresh, entity))
-    return found
+    entities: dict[str, Entity] = {}
+    for entity in sorted(candidates, key=lambda entity: (-len(members[entity.id]), entity.name)):
+        unassigned = members[entity.id] - entities.keys()
+        if len(unassigned) >= _MIN_MEMBERS:
+            entities.update(dict.fromkeys(unassigned, entity))
+    return entities
 
 
-def _list_times(caller: IdentifiedCaller, most: int) -> Iterator[tuple[datetime, Layer]]:
+def _list_times(caller: IdentifiedCaller, limit: int) -> Iterator[tuple[datetime, Layer]]:
     """Yield time and layer of memories, newest first."""
     after = ""
-    while most > 0:
+    while limit > 0:
         page = caller.engine.list(
-            scope=caller.scope, statuses=_STATUSES, after=after, limit=min(_PAGE, most)
+            scope=caller.scope, statuses=_STATUSES, after=after, limit=min(_PAGE_SIZE, limit)
         )
         yield from ((record.recorded_at, record.layer) for record in page.records)
-        most -= len(page.records)
+        limit -= len(page.records)
         after = page.next
         if not after:
             return

@@ -1,4 +1,8 @@
-"""Checked request bodies and queries."""
+"""Checked request bodies and queries.
+
+Bodies of JSON are strict, so that a mistake is told: an unknown field is refused, and a number is
+no text. The routes of other files keep their own bodies beside them, on `RequestBody`.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,9 @@ from engrams.core import TAG_CHARS, EdgeType, Json, Kind, Status, Tier
 from engrams.errors import InputError
 
 MAX_IDS = 1000
+"""Memories that one request may name, and messages that it may bring."""
 _MAX_DEPTH = 64
+"""Levels of nested JSON that a body may have."""
 
 Tag = Annotated[str, Field(max_length=TAG_CHARS)]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -129,14 +135,14 @@ class MemoryEditRequest(RequestBody):
     def sent_fields(self) -> dict[str, Any]:
         """Return the fields sent. InputError: none, or null where not allowed."""
         sent = {name: getattr(self, name) for name in self.model_fields_set if name != "reason"}
-        wrong = sorted(
+        empty = sorted(
             name
             for name, value in sent.items()
             if value is None and name not in ("valid_from", "valid_to")
         )
-        if wrong or not sent:
+        if empty or not sent:
             raise InputError(
-                f"{', '.join(wrong) or 'The edit'} is empty.",
+                f"{', '.join(empty) or 'The edit'} is empty.",
                 hint="Send the fields that are to change, with their new values.",
             )
         return sent
@@ -152,16 +158,11 @@ class FieldConditionInput(RequestBody):
     @model_validator(mode="after")
     def check_scope(self) -> FieldConditionInput:
         """Require a text or list of labels as the value of `scope`."""
-        some = (
-            self.value
-            if self.op in ("in", "nin") and isinstance(self.value, list)
-            else [self.value]
-        )
-        if (
-            self.field == "scope"
-            and self.op != "exists"
-            and not all(isinstance(one, str | list) for one in some)
-        ):
+        if self.field != "scope" or self.op == "exists":
+            return self
+        takes_several = self.op in ("in", "nin") and isinstance(self.value, list)
+        scopes = self.value if takes_several else [self.value]
+        if not all(isinstance(scope, str | list) for scope in scopes):
             raise ValueError("a scope is a text or a list of labels")
         return self
 
@@ -276,29 +277,28 @@ def _replace_surrogates(value: Json, depth: int = 0) -> Json:
             return value.encode("utf-8", "replace").decode("utf-8")
         case dict():
             return {
-                _replace_surrogates(name): _replace_surrogates(held, depth + 1)
-                for name, held in value.items()
+                _replace_surrogates(name): _replace_surrogates(member, depth + 1)
+                for name, member in value.items()
             }
         case list():
-            return [_replace_surrogates(held, depth + 1) for held in value]
+            return [_replace_surrogates(member, depth + 1) for member in value]
         case _:
             return value
 
 
-def check_meta(value: dict[str, Any], most: int) -> dict[str, Any]:
+def check_meta(meta: dict[str, Any], max_bytes: int) -> dict[str, Any]:
     """Return metadata unchanged if it may be stored.
 
-    InputError: larger than ``most`` bytes of JSON, or no JSON.
+    InputError: larger than ``max_bytes`` of JSON, or no JSON.
     """
     try:
-        size = len(
-            json.dumps(value, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
-        )
-    except (ValueError, RecursionError) as problem:
-        raise InputError(f"The metadata is not JSON: {problem}.") from None
-    if size > most:
+        text = json.dumps(meta, ensure_ascii=False, allow_nan=False)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"The metadata is not JSON: {error}.") from None
+    size = len(text.encode("utf-8", "replace"))
+    if size > max_bytes:
         raise InputError(
-            f"The metadata has {size:,} bytes; the limit is {most:,}.",
+            f"The metadata has {size:,} bytes; the limit is {max_bytes:,}.",
             hint="Keep large data elsewhere and store a link.",
         )
-    return value
+    return meta

@@ -6,7 +6,7 @@ from datetime import datetime
 from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_core import to_json as to_bytes
 
 from engrams.core import (
@@ -25,12 +25,12 @@ from engrams.core import (
     find_basis,
 )
 from engrams.ports import PurgeReport
-from engrams.surfaces.http.rest.errors import to_json
+from engrams.surfaces.http.json_values import to_json
 
 if TYPE_CHECKING:
     from engrams.engine.answer_types import PurgeCandidate, SourceChangeReport
 
-JsonObject = Annotated[dict[str, Any], BeforeValidator(lambda held: to_json(dict(held)))]
+JsonObject = Annotated[dict[str, Any], BeforeValidator(lambda value: to_json(dict(value)))]
 ScopeLabels = Annotated[
     list[str], BeforeValidator(lambda scope: list(getattr(scope, "labels", scope)))
 ]
@@ -48,10 +48,7 @@ class EvidenceQuoteResponse(BaseModel):
 
 
 class MemoryResponse(BaseModel):
-    """Memory with all its fields.
-
-    ``basis``: the ground on which it is believed.
-    """
+    """Memory with all its fields."""
 
     id: str
     scope: list[str]
@@ -89,26 +86,26 @@ class MemoryResponse(BaseModel):
     superseded_by: str
     version: int
     meta: dict[str, Any]
-    basis: Basis
+    basis: Basis = Field(description="Ground on which it is believed.")
 
 
 class SourceEffectResponse(BaseModel):
-    """Message behind a memory; ``effect``: superseded, forgotten, purged, shortened or kept."""
+    """Message behind a memory, and what a change does to it."""
 
     model_config = ConfigDict(from_attributes=True)
 
     id: str
-    effect: str
+    effect: str = Field(description="superseded, forgotten, purged, shortened or kept.")
     quotes: list[str]
 
 
 class AffectedMessagesResponse(BaseModel):
-    """Messages that a change reaches; those in ``also_said_in`` stay."""
+    """Messages that a change reaches."""
 
     model_config = ConfigDict(from_attributes=True)
 
     sources: list[SourceEffectResponse] = []
-    also_said_in: list[str] = []
+    also_said_in: list[str] = Field([], description="Ids of messages that say it too, and stay.")
 
 
 class ChangeReportResponse(AffectedMessagesResponse):
@@ -128,15 +125,12 @@ class MemoryPageResponse(BaseModel):
 
 
 class OutdatedMarkResponse(BaseModel):
-    """Later statement that ends a memory; or, unless ``closed``, may end it.
+    """Later statement that ends a memory, or may end it."""
 
-    ``by``: its id; ``said_at``: when it was said; ``probability``: 0 to 1.
-    """
-
-    by: str
-    said_at: datetime
-    probability: float
-    closed: bool
+    by: str = Field(description="Id of the later statement.")
+    said_at: datetime = Field(description="When that was said.")
+    probability: float = Field(description="0 to 1.")
+    closed: bool = Field(description="The memory has ended; false: it may have.")
 
 
 class HitResponse(BaseModel):
@@ -183,11 +177,11 @@ class ExplainResponse(SearchResponse):
 
 
 class ContextResponse(BaseModel):
-    """Prompt text; ``prefix`` changes only with ``version``, ``tail`` with the question."""
+    """Text of memory for a prompt."""
 
     text: str
-    prefix: str
-    tail: str
+    prefix: str = Field(description="First part of it, which changes only with `version`.")
+    tail: str = Field(description="Last part of it, which changes with the question.")
     tokens: int
     version: str
     abstain: bool
@@ -242,10 +236,10 @@ class MemoryHistoryResponse(BaseModel):
 
 
 class PurgeCandidateResponse(AffectedMessagesResponse):
-    """Memory to choose; ``certain``: it names it, else a search found it."""
+    """Memory to choose for a purge."""
 
     memory: MemoryResponse
-    certain: bool
+    certain: bool = Field(description="It names the person or thing; false: a search found it.")
 
 
 class PurgeCandidatesResponse(BaseModel):
@@ -256,50 +250,55 @@ class PurgePlaceResponse(BaseModel):
     """Place that was looked at, and how much of it holds words."""
 
     name: str
-    looked: int
-    left: int
+    looked: int = Field(description="Rows or files that were looked at.")
+    left: int = Field(description="Rows or files that still hold words.")
     advice: str
 
 
 class PurgeResponse(AffectedMessagesResponse):
-    """Removed and remaining rows and files by place.
-
-    ``proven``: every place was looked at again, and holds nothing.
-    """
+    """Removed and remaining rows and files by place."""
 
     removed: dict[str, int]
     remaining: dict[str, int]
-    proven: bool
+    proven: bool = Field(description="Every place was looked at again, and holds nothing.")
     places: list[PurgePlaceResponse]
 
     @classmethod
-    def of(cls, erased: PurgeReport, report: SourceChangeReport) -> PurgeResponse:
-        places = [
-            PurgePlaceResponse(name=p.name, looked=p.looked, left=p.left, advice=p.advice)
-            for p in erased.places
-        ]
-        # The answer of an erasure does not repeat what was said.
-        sources = [
-            SourceEffectResponse(id=one.id, effect=one.effect, quotes=[]) for one in report.sources
-        ]
-        told = {
-            "removed": dict(erased.removed),
-            "remaining": dict(erased.remaining),
-            "proven": erased.proven,
-        }
-        return cls(**told, places=places, sources=sources, also_said_in=list(report.also_said_in))
+    def of(cls, purge: PurgeReport, reach: SourceChangeReport) -> PurgeResponse:
+        """Convert the report of a purge; ``reach``: the messages that it was to reach."""
+        return cls(
+            removed=dict(purge.removed),
+            remaining=dict(purge.remaining),
+            proven=purge.proven,
+            places=[
+                PurgePlaceResponse(
+                    name=place.name, looked=place.looked, left=place.left, advice=place.advice
+                )
+                for place in purge.places
+            ],
+            # The answer of an erasure does not repeat the words that it erased.
+            sources=[
+                SourceEffectResponse(id=source.id, effect=source.effect, quotes=[])
+                for source in reach.sources
+            ],
+            also_said_in=list(reach.also_said_in),
+        )
 
 
-def to_choice(found: PurgeCandidate) -> PurgeCandidateResponse:
-    report = found.report
-    values = {"memory": to_memory(found.record), "certain": found.certain}
+def to_choice(candidate: PurgeCandidate) -> PurgeCandidateResponse:
+    report = candidate.report
     return PurgeCandidateResponse.model_validate(
-        {**values, "sources": report.sources, "also_said_in": report.also_said_in}
+        {
+            "memory": to_memory(candidate.record),
+            "certain": candidate.certain,
+            "sources": report.sources,
+            "also_said_in": report.also_said_in,
+        }
     )
 
 
-_NAMES = tuple(name for name in MemoryResponse.model_fields if name != "basis")
-_read_fields = attrgetter(*_NAMES)
+_RECORD_FIELDS = tuple(name for name in MemoryResponse.model_fields if name != "basis")
+_read_fields = attrgetter(*_RECORD_FIELDS)  # one call for all fields: searches convert many records
 
 
 def to_memory(record: Record) -> MemoryResponse:
@@ -308,13 +307,13 @@ def to_memory(record: Record) -> MemoryResponse:
 
 def _to_fields(record: Record) -> dict[str, Any]:
     """Convert a record to the fields of its response, in their order."""
-    values: dict[str, Any] = dict(zip(_NAMES, _read_fields(record), strict=True))
+    values: dict[str, Any] = dict(zip(_RECORD_FIELDS, _read_fields(record), strict=True))
     for name in _ENUMS:
         values[name] = str(values[name])
     values["scope"] = record.scope.labels
     values["evidence"] = [
-        {"quote": each.quote, "source": each.source, "speaker": each.speaker}
-        for each in record.evidence
+        {"quote": evidence.quote, "source": evidence.source, "speaker": evidence.speaker}
+        for evidence in record.evidence
     ]
     values["provenance"] = dict(zip(_PROVENANCE, _read_provenance(record.provenance), strict=True))
     values["meta"] = to_json(dict(record.meta)) if record.meta else {}
@@ -347,7 +346,7 @@ def _to_outdated(mark: OutdatedMark) -> OutdatedMarkResponse:
     )
 
 
-def write_search(found: SearchResult) -> bytes:
+def write_search(result: SearchResult) -> bytes:
     """Write a SearchResponse as JSON.
 
     Straight from the records: a model of each hit takes longer than its JSON.
@@ -361,21 +360,21 @@ def write_search(found: SearchResult) -> bytes:
             "facts": [_to_fields(fact) for fact in hit.facts],
             "outdated": _to_outdated(hit.outdated) if hit.outdated else None,
         }
-        for hit in found.hits
+        for hit in result.hits
     ]
-    return to_bytes({"hits": hits, "abstain": found.abstain, "notes": found.notes})
+    return to_bytes({"hits": hits, "abstain": result.abstain, "notes": result.notes})
 
 
-def to_explanation(found: SearchResult) -> ExplainResponse:
-    trace: Trace = found.trace
+def to_explanation(result: SearchResult) -> ExplainResponse:
+    trace: Trace = result.trace
     return ExplainResponse(
-        hits=[to_hit(hit) for hit in found.hits],
-        abstain=found.abstain,
+        hits=[to_hit(hit) for hit in result.hits],
+        abstain=result.abstain,
         query=trace.query,
         understood=to_json(dict(trace.understood)),
         stages=[
-            SearchStageResponse(name=name, milliseconds=_round(ms), count=count)
-            for name, ms, count in trace.stages
+            SearchStageResponse(name=name, milliseconds=_round(milliseconds), count=count)
+            for name, milliseconds, count in trace.stages
         ],
         rows=[
             ExplainedCandidateResponse(
@@ -387,7 +386,7 @@ def to_explanation(found: SearchResult) -> ExplainResponse:
             )
             for row in trace.rows
         ],
-        notes=list(found.notes),
+        notes=list(result.notes),
     )
 
 
@@ -399,13 +398,13 @@ def to_receipt(receipt: Receipt) -> WriteReceiptResponse:
         recorded_at=receipt.recorded_at,
         searchable=list(receipt.searchable),
         learned=[
-            DerivedMemoryResponse.model_validate(made, from_attributes=True)
-            for made in receipt.derived
+            DerivedMemoryResponse.model_validate(memory, from_attributes=True)
+            for memory in receipt.derived
         ],
         pending=list(receipt.pending),
         decisions=[
-            StageDecisionResponse.model_validate(each, from_attributes=True)
-            for each in receipt.decisions
+            StageDecisionResponse.model_validate(decision, from_attributes=True)
+            for decision in receipt.decisions
         ],
     )
 

@@ -1,4 +1,7 @@
-"""/v1/search, /v1/explain, /v1/context: POST, since logged addresses would reveal questions."""
+"""/v1/search, /v1/explain and /v1/context.
+
+They are POST, since an address that is logged would reveal the question.
+"""
 
 from __future__ import annotations
 
@@ -9,9 +12,10 @@ from starlette.responses import Response
 
 from engrams.ports import Condition, Where
 from engrams.settings import Settings
+from engrams.surfaces.http.caller import ScopedCaller
+from engrams.surfaces.http.limited_route import limited_router
+from engrams.surfaces.http.problems import error_responses
 from engrams.surfaces.http.rest import requests, responses
-from engrams.surfaces.http.rest.caller import ScopedCaller
-from engrams.surfaces.http.rest.errors import error_responses, limited_route
 from engrams.surfaces.http.thread_counts import count_searches, waits_for_model
 
 
@@ -21,11 +25,7 @@ def router(settings: Settings) -> APIRouter:
         if waits_for_model(settings)
         else ThreadPoolExecutor(count_searches(settings.serve.workers), "engrams-search")
     )
-    routes = APIRouter(
-        prefix="/v1",
-        tags=["reading"],
-        route_class=limited_route(settings.limits.text_bytes, threads),
-    )
+    routes = limited_router(settings, "reading", threads=threads)
 
     @routes.post("/search", response_model=responses.SearchResponse, responses=error_responses())
     def search(body: requests.SearchRequest, caller: ScopedCaller) -> Response:
@@ -33,17 +33,17 @@ def router(settings: Settings) -> APIRouter:
 
         `abstain`: nothing was relevant.
         """
-        tests = tuple(Condition(each.field, each.op, each.value) for each in body.where)
-        found = caller.engine.search(
+        conditions = tuple(Condition(test.field, test.op, test.value) for test in body.where)
+        result = caller.engine.search(
             body.query,
             scope=caller.scope,
             limit=body.limit,
             as_of=body.as_of,
             kinds=tuple(body.kinds),
-            where=Where("and", tests) if tests else None,
+            where=Where("and", conditions) if conditions else None,
             history=body.history,
         )
-        return Response(responses.write_search(found), media_type="application/json")
+        return Response(responses.write_search(result), media_type="application/json")
 
     @routes.post("/explain", responses=error_responses())
     def explain(
@@ -65,10 +65,9 @@ def router(settings: Settings) -> APIRouter:
 
         With `session` it is that of a turn of a conversation: as `delivery.*` says.
         """
-        most = settings.limits.results
-        limit = None if body.limit is None else min(body.limit, most)
+        limit = None if body.limit is None else min(body.limit, settings.limits.results)
         if body.session and body.as_of is None:
-            made = caller.engine.deliver(
+            delivered = caller.engine.deliver(
                 body.query,
                 scope=caller.scope,
                 session=body.session,
@@ -76,18 +75,18 @@ def router(settings: Settings) -> APIRouter:
                 limit=limit,
             )
         else:
-            made = caller.engine.context(
+            delivered = caller.engine.context(
                 body.query, scope=caller.scope, tokens=body.tokens, limit=limit, as_of=body.as_of
             )
         return responses.ContextResponse(
-            text=made.text,
-            prefix=made.prefix,
-            tail=made.tail,
-            tokens=made.tokens,
-            version=made.version,
-            abstain=made.abstain,
-            hits=[responses.to_hit(hit) for hit in made.hits],
-            notes=list(made.notes),
+            text=delivered.text,
+            prefix=delivered.prefix,
+            tail=delivered.tail,
+            tokens=delivered.tokens,
+            version=delivered.version,
+            abstain=delivered.abstain,
+            hits=[responses.to_hit(hit) for hit in delivered.hits],
+            notes=list(delivered.notes),
         )
 
     return routes

@@ -6,32 +6,31 @@ from datetime import datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from engrams.settings import Settings
-from engrams.surfaces.http.rest.caller import ScopedCaller
-from engrams.surfaces.http.rest.errors import error_responses, limited_route
+from engrams.surfaces.http.caller import ScopedCaller
+from engrams.surfaces.http.limited_route import limited_router
+from engrams.surfaces.http.problems import error_responses
 from engrams.surfaces.http.rest.responses import JsonObject, ScopeLabels
 
 LimitParam = Annotated[int, Query(ge=1, le=1000, description="At most so many.")]
 
 
 class SessionResponse(BaseModel):
-    """One conversation with its state, times and last end.
-
-    ``state``: absent, active, expired_unfinalized, interrupted or rotation_required. ``turns``: how
-    many were finalised before this part of it. ``ended``: the result of its last end.
-    """
+    """One conversation with its state, times and last end."""
 
     id: str
     owner: ScopeLabels
     scope: ScopeLabels
-    state: str
+    state: str = Field(
+        description="absent, active, expired_unfinalized, interrupted or rotation_required."
+    )
     mode: str
     started_at: datetime | None
     last_active: datetime | None
-    turns: int
-    ended: JsonObject
+    turns: int = Field(description="Turns that were finalised before this part of it.")
+    ended: JsonObject = Field(description="Result of its last end.")
 
 
 class SessionListResponse(BaseModel):
@@ -39,17 +38,15 @@ class SessionListResponse(BaseModel):
 
 
 def router(settings: Settings) -> APIRouter:
-    routes = APIRouter(
-        prefix="/v1", tags=["sessions"], route_class=limited_route(settings.limits.text_bytes)
-    )
+    routes = limited_router(settings, "sessions")
 
     @routes.get("/sessions", responses=error_responses())
     def sessions(caller: ScopedCaller, limit: LimitParam = 100) -> SessionListResponse:
         """List conversations, newest first."""
         return SessionListResponse(
             sessions=[
-                _to_response(each)
-                for each in caller.engine.sessions.list(scope=caller.scope, limit=limit)
+                _to_response(session)
+                for session in caller.engine.sessions.list(scope=caller.scope, limit=limit)
             ]
         )
 

@@ -6,19 +6,22 @@ from datetime import UTC, datetime
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from engrams.core import PRODUCT, Layer
 from engrams.settings import SettingInfo, Settings, describe
-from engrams.surfaces.http.request_observers import (
-    MINUTES,
+from engrams.surfaces.http.caller import AnyCaller, IdentifiedCaller, ScopedCaller
+from engrams.surfaces.http.json_values import to_json
+from engrams.surfaces.http.limited_route import limited_router
+from engrams.surfaces.http.observers.activity_chart import (
+    CHART_MINUTES,
     ActivityMinuteCounts,
     OwnerActivityChart,
 )
-from engrams.surfaces.http.rest.caller import AnyCaller, IdentifiedCaller, ScopedCaller
-from engrams.surfaces.http.rest.errors import error_responses, limited_route, to_json
+from engrams.surfaces.http.problems import error_responses
 
-_SCOPES = 100
+_MAX_SCOPES = 100
+"""Scopes whose memories are counted one by one."""
 
 
 class ScopeListResponse(BaseModel):
@@ -26,32 +29,31 @@ class ScopeListResponse(BaseModel):
 
 
 class QuotaUseResponse(BaseModel):
-    """Use of a quota of this person; limit 0: there is none."""
+    """Use of a quota of this person."""
 
     used: int
-    limit: int
+    limit: int = Field(description="0: there is none.")
 
 
 class MemoryStatsResponse(BaseModel):
-    """Counts of memories by status, kind, layer, tier and scope.
-
-    ``product``: by display name of the layer. ``scope``: by scope key, the first hundred scopes.
-    ``embedded``: the share (0..1) of memories not purged that have a vector of the current model.
-    ``quota``: use of each limit of this person, by its setting; requests are counted where they are
-    limited.
-    """
+    """Counts of memories by status, kind, layer, tier and scope."""
 
     status: dict[str, int]
     kind: dict[str, int]
     layer: dict[str, int]
     tier: dict[str, int]
-    product: dict[str, int]
-    scope: dict[str, int]
+    product: dict[str, int] = Field(description="By display name of the layer.")
+    scope: dict[str, int] = Field(description="By key of the scope; the first hundred scopes.")
     active: int
-    embedded: float
+    embedded: float = Field(
+        description="Share (0..1) of memories not purged that have a vector of the current model."
+    )
     embedder: str
     scopes: int
-    quota: dict[str, QuotaUseResponse]
+    quota: dict[str, QuotaUseResponse] = Field(
+        description="Use of each limit of this person, by its setting; requests are counted where"
+        " they are limited."
+    )
 
 
 class WorkingTierItemResponse(BaseModel):
@@ -64,15 +66,14 @@ class WorkingTierItemResponse(BaseModel):
 
 
 class TierCountsResponse(BaseModel):
-    """Counts of memories by tier and layer.
-
-    ``detail``: what this process caches, by tier; ``working``: its working tier, oldest first.
-    """
+    """Counts of memories by tier and layer."""
 
     tiers: dict[str, int]
     layers: dict[str, int]
-    detail: dict[str, Any]
-    working: list[WorkingTierItemResponse]
+    detail: dict[str, Any] = Field(description="What this process caches, by tier.")
+    working: list[WorkingTierItemResponse] = Field(
+        description="Working tier of this process, oldest first."
+    )
 
 
 class SettingResponse(BaseModel):
@@ -91,15 +92,15 @@ class SettingsListResponse(BaseModel):
 
 
 class ActivityMinuteResponse(BaseModel):
-    """Activity of one minute; search times in milliseconds."""
+    """Activity of one minute."""
 
     at: datetime
     requests: int
     errors: int
     writes: int
     searches: int
-    search_p50: float
-    search_p95: float
+    search_p50: float = Field(description="Milliseconds below which half of the searches stayed.")
+    search_p95: float = Field(description="Milliseconds below which 95 % of the searches stayed.")
 
 
 class ModelUsageResponse(BaseModel):
@@ -115,9 +116,7 @@ class ActivitySeriesResponse(BaseModel):
 
 
 def router(settings: Settings) -> APIRouter:
-    routes = APIRouter(
-        prefix="/v1", tags=["upkeep"], route_class=limited_route(settings.limits.text_bytes)
-    )
+    routes = limited_router(settings, "upkeep")
     _add_count_routes(routes)
     _add_process_routes(routes)
     return routes
@@ -134,39 +133,37 @@ def _add_count_routes(routes: APIRouter) -> None:
     @routes.get("/stats", responses=error_responses())
     def stats(caller: ScopedCaller) -> MemoryStatsResponse:
         """Count memories by status, kind, layer, tier and scope."""
-        held = caller.engine.stats(caller.scope)
-        counts = {name: dict(held.get(name, {})) for name in ("status", "kind", "layer", "tier")}
-        whole = sum(number for status, number in counts["status"].items() if status != "purged")
-        vectors = dict(held.get("model", {})).get(held["embedder"], 0)
+        numbers = caller.engine.stats(caller.scope)
+        counts = {name: dict(numbers.get(name, {})) for name in ("status", "kind", "layer", "tier")}
+        total = sum(count for status, count in counts["status"].items() if status != "purged")
+        vectors = dict(numbers.get("model", {})).get(numbers["embedder"], 0)
         return MemoryStatsResponse(
             **counts,
-            product={PRODUCT[Layer(layer)]: number for layer, number in counts["layer"].items()},
+            product={PRODUCT[Layer(layer)]: count for layer, count in counts["layer"].items()},
             scope=_count_by_scope(caller),
             active=counts["status"].get("active", 0),
-            embedded=round(min(1.0, vectors / whole), 4) if whole else 0.0,
-            embedder=held["embedder"],
-            scopes=held["scopes"],
-            quota=held["quota"],
+            embedded=round(min(1.0, vectors / total), 4) if total else 0.0,
+            embedder=numbers["embedder"],
+            scopes=numbers["scopes"],
+            quota=numbers["quota"],
         )
 
     @routes.get("/stats/series", responses=error_responses())
     def series(
         request: Request,
         caller: ScopedCaller,
-        minutes: Annotated[int, Query(ge=1, le=MINUTES, description="How far back.")] = 60,
+        minutes: Annotated[int, Query(ge=1, le=CHART_MINUTES, description="How far back.")] = 60,
     ) -> ActivitySeriesResponse:
         """List requests and search times by minute, and model usage.
 
         Since the server started.
         """
         chart: OwnerActivityChart = request.app.state.activity
-        now = int(caller.engine.now().timestamp() // 60)
-        points = [
-            _to_point(minute) for minute in chart.minutes_since(caller.owner.key, now - minutes + 1)
-        ]
+        first_minute = int(caller.engine.now().timestamp() // 60) - minutes + 1
+        counts = chart.minutes_since(caller.owner.key, first_minute)
         spent = caller.engine.stats(caller.scope)["spent"] if caller.is_admin else {}
         return ActivitySeriesResponse(
-            points=points,
+            points=[_to_point(minute) for minute in counts],
             spent=ModelUsageResponse(calls=spent.get("calls", 0), tokens=spent.get("tokens", 0)),
         )
 
@@ -175,14 +172,14 @@ def _add_process_routes(routes: APIRouter) -> None:
     @routes.get("/state", responses=error_responses())
     def state(caller: ScopedCaller) -> TierCountsResponse:
         """Count memories by tier, with what this process caches."""
-        held = caller.engine.stats(caller.scope)
+        numbers = caller.engine.stats(caller.scope)
         detail = caller.engine.tiers.state(caller.scope)
         working = [
             WorkingTierItemResponse(**item) for item in caller.engine.tiers.working(caller.scope)
         ]
         return TierCountsResponse(
-            tiers=dict(held["active"]),
-            layers=dict(held["active_layers"]),
+            tiers=dict(numbers["active"]),
+            layers=dict(numbers["active_layers"]),
             detail=to_json(detail),
             working=working,
         )
@@ -190,23 +187,23 @@ def _add_process_routes(routes: APIRouter) -> None:
     @routes.get("/settings", responses=error_responses())
     def settings(caller: AnyCaller) -> SettingsListResponse:
         """List all settings; keys and passwords are hidden."""
-        own = caller.engine.settings
+        current = caller.engine.settings
         return SettingsListResponse(
-            preset=own.preset, settings=[_to_setting(own, info) for info in describe()]
+            preset=current.preset, settings=[_to_setting(current, info) for info in describe()]
         )
 
 
 def _count_by_scope(caller: IdentifiedCaller) -> dict[str, int]:
-    held = caller.engine.inspect.count_scopes(caller.owner)
-    seen = [scope for scope in held if caller.scope.is_owner or scope in caller.scope.chain()]
-    return {scope.key: held[scope] for scope in seen[:_SCOPES]}
+    counts = caller.engine.inspect.count_scopes(caller.owner)
+    visible = [scope for scope in counts if caller.scope.is_owner or scope in caller.scope.chain()]
+    return {scope.key: counts[scope] for scope in visible[:_MAX_SCOPES]}
 
 
 def _to_setting(settings: Settings, info: SettingInfo) -> SettingResponse:
     value: Any = settings
     default = info.default
-    for part in info.name.split("."):
-        value = getattr(value, part)
+    for name in info.name.split("."):
+        value = getattr(value, name)
     if info.secret:
         value = bool(value)
         default = bool(default)
@@ -223,18 +220,18 @@ def _to_setting(settings: Settings, info: SettingInfo) -> SettingResponse:
 def _hide_password(value: Any) -> Any:
     """Convert to JSON; remove the password of an address."""
     if isinstance(value, str) and "://" in value and "@" in value:
-        scheme, _, rest = value.partition("://")
-        return f"{scheme}://{rest.rpartition('@')[2]}"
+        scheme, _, address = value.partition("://")
+        return f"{scheme}://{address.rpartition('@')[2]}"
     return to_json(value)
 
 
-def _to_point(minute: ActivityMinuteCounts) -> ActivityMinuteResponse:
+def _to_point(counts: ActivityMinuteCounts) -> ActivityMinuteResponse:
     return ActivityMinuteResponse(
-        at=datetime.fromtimestamp(minute.at * 60, UTC),
-        requests=minute.requests,
-        errors=minute.errors,
-        writes=minute.writes,
-        searches=minute.searches,
-        search_p50=round(minute.percentile(0.5), 3),
-        search_p95=round(minute.percentile(0.95), 3),
+        at=datetime.fromtimestamp(counts.minute * 60, UTC),
+        requests=counts.requests,
+        errors=counts.errors,
+        writes=counts.writes,
+        searches=counts.searches,
+        search_p50=round(counts.percentile(0.5), 3),
+        search_p95=round(counts.percentile(0.95), 3),
     )

@@ -1,0 +1,1 @@
+"""Protocols of other products, answered from the same memories."""

@@ -1,0 +1,1 @@
+"""Tools of the reference knowledge graph server for MCP."""

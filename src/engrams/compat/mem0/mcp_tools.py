@@ -1,0 +1,256 @@
+"""Tool profile ``mem0``: tool names and answers of mem0."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any
+
+from mcp.server import MCPServer
+from pydantic import Field
+
+from engrams.core import Kind, Record, Scope, Turn
+from engrams.errors import InputError, RefusedError
+from engrams.frozen_data import dataclass
+from engrams.surfaces.mcp import outputs
+from engrams.surfaces.mcp.memory_tools import ChatMessageInput
+from engrams.surfaces.mcp.profile import McpProfile
+from engrams.surfaces.mcp.scoped_engine import (
+    CHANGES,
+    ERASES,
+    READS,
+    WRITES,
+    ScopedEngine,
+    with_tool_errors,
+)
+
+_MOST = 500
+_EVENTS = {
+    "stored": "ADD",
+    "redacted": "ADD",
+    "incognito": "ADD",
+    "duplicate": "NONE",
+    "refused": "NONE",
+    "unsaved": "NONE",
+}
+_TOOLS = {
+    "add_memory": WRITES,
+    "search_memories": READS,
+    "get_memories": READS,
+    "get_memory": READS,
+    "update_memory": CHANGES,
+    "delete_memory": ERASES,
+}
+_NAMES = ("user_id", "app_id", "run_id")
+
+User = Annotated[
+    str,
+    Field(
+        description=(
+            "May be left out: the server knows whose memory this is, and serves nobody else's."
+        )
+    ),
+]
+App = Annotated[str, Field(description="The project's part of memory.")]
+Run = Annotated[str, Field(description="The conversation's part of memory.")]
+Id = Annotated[str, Field(description="The memory's id.", min_length=1)]
+Filters = Annotated[
+    dict[str, Any] | None,
+    Field(description='Only user_id, app_id and run_id are known: {"AND": [{"run_id": "r1"}]}.'),
+]
+
+
+@dataclass(frozen=True)
+class Mem0AddEventOutput:
+    id: str
+    memory: str
+    event: str
+
+
+@dataclass(frozen=True)
+class Mem0AddOutput:
+    results: list[Mem0AddEventOutput]
+
+
+@dataclass(frozen=True)
+class Mem0MemoryOutput:
+    id: str
+    memory: str
+    score: float | None
+    created_at: str
+    user_id: str
+    categories: list[str]
+    metadata: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Mem0MemoryPageOutput:
+    results: list[Mem0MemoryOutput]
+    next: str
+
+
+@dataclass(frozen=True)
+class Mem0MessageOutput:
+    id: str
+    message: str
+
+
+class Mem0Tools:
+    """Serve mem0's tools; another user_id is refused.
+
+    app_id is a project and run_id a conversation of the owner's memory.
+    """
+
+    def __init__(self, bound: ScopedEngine) -> None:
+        self._bound = bound
+        self._engine = bound.engine
+
+    def install(self, server: MCPServer[Any]) -> None:
+        for name, hints in _TOOLS.items():
+            server.add_tool(
+                with_tool_errors(getattr(self, name)), annotations=hints, structured_output=True
+            )
+
+    def add_memory(
+        self,
+        text: Annotated[str, Field(description="What to remember.")] = "",
+        messages: Annotated[
+            list[ChatMessageInput] | None, Field(description="Instead of text: a conversation.")
+        ] = None,
+        metadata: Annotated[
+            dict[str, Any] | None, Field(description="JSON values kept with it.")
+        ] = None,
+        user_id: User = "",
+        app_id: App = "",
+        run_id: Run = "",
+    ) -> Mem0AddOutput:
+        """Remember a text or a conversation."""
+        scope = self._call_scope({"user_id": user_id, "app_id": app_id, "run_id": run_id})
+        if bool(text.strip()) == bool(messages):
+            raise InputError("Give text or messages, one of them.")
+        if messages:
+            turns = [
+                Turn(each["content"], each["role"], each.get("name", ""), meta=metadata or {})
+                for each in messages
+            ]
+            receipts = self._engine.observe(turns, scope=scope)
+        else:
+            receipts = (
+                self._engine.add(Turn(text, meta=metadata or {}), scope=scope, kind=Kind.NOTE),
+            )
+        results = []
+        for receipt in receipts:
+            kept = (
+                outputs.display_text(self._engine.get(receipt.id, scope=scope))
+                if receipt.id and receipt.outcome != "refused"
+                else ""
+            )
+            results.append(Mem0AddEventOutput(receipt.id, kept, _EVENTS[receipt.outcome]))
+            results += [
+                Mem0AddEventOutput(made.id, made.text, "UPDATE" if made.replaces else "ADD")
+                for made in receipt.derived
+                if made.id
+            ]
+        return Mem0AddOutput(results)
+
+    def search_memories(
+        self,
+        query: Annotated[str, Field(description="What to look for, in your own words.")],
+        filters: Filters = None,
+        limit: Annotated[int, Field(ge=1, le=_MOST)] = 10,
+    ) -> Mem0MemoryPageOutput:
+        """Find memories that answer a question, best first."""
+        found = self._engine.search(
+            query, scope=self._call_scope(_flatten_filter(filters or {})), limit=limit
+        )
+        return Mem0MemoryPageOutput(
+            [_to_item(hit.record, round(float(hit.score), 4)) for hit in found.hits], ""
+        )
+
+    def get_memories(
+        self,
+        filters: Filters = None,
+        page_size: Annotated[int, Field(ge=1, le=_MOST)] = 50,
+        cursor: Annotated[str, Field(description="The `next` of the page before.")] = "",
+    ) -> Mem0MemoryPageOutput:
+        """List memories, newest first, page by page."""
+        most = min(page_size, self._engine.settings.limits.results)
+        page = self._engine.list(
+            scope=self._call_scope(_flatten_filter(filters or {})), after=cursor, limit=most
+        )
+        return Mem0MemoryPageOutput([_to_item(record, None) for record in page.records], page.next)
+
+    def get_memory(self, memory_id: Id) -> Mem0MemoryOutput:
+        """Get one memory by its id."""
+        return _to_item(self._bound.get(memory_id), None)
+
+    def update_memory(
+        self, memory_id: Id, text: Annotated[str, Field(description="The new text.")]
+    ) -> Mem0MemoryOutput:
+        """Correct a memory; its history keeps the old text."""
+        record = self._bound.get(memory_id)
+        return _to_item(self._engine.edit(record.id, scope=self._bound.root, text=text), None)
+
+    def delete_memory(self, memory_id: Id) -> Mem0MessageOutput:
+        """Forget a memory."""
+        record = self._bound.get(memory_id)
+        self._engine.forget(record.id, scope=self._bound.root)
+        return Mem0MessageOutput(record.id, "Memory deleted.")
+
+    def _call_scope(self, named: Mapping[str, Any]) -> Scope:
+        """Build the scope that a call's app and run ids name.
+
+        RefusedError: it names another user. InputError: an unknown filter.
+        """
+        unknown = sorted(set(named) - set(_NAMES))
+        if unknown:
+            raise InputError(
+                f"There is no filter {', '.join(unknown)}.",
+                hint=f"The filters are: {', '.join(_NAMES)}.",
+            )
+        if any(not isinstance(value, str) for value in named.values()):
+            raise InputError("A filter's value is a text.")
+        user = named.get("user_id", "")
+        if user and user != self._bound.root.labels[-1 if len(self._bound.root.labels) == 1 else 1]:
+            raise RefusedError("This server serves another user.", hint="Leave user_id out.")
+        return self._bound.call_scope(named.get("app_id", ""), named.get("run_id", ""))
+
+
+def _flatten_filter(filters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the equalities of a filter joined by AND."""
+    flat: dict[str, Any] = {}
+    for name, value in _filter_pairs(filters):
+        if name in flat and flat[name] != value:
+            raise InputError(f"The filter asks for two values of {name}.")
+        flat[name] = value
+    return flat
+
+
+def _filter_pairs(filters: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in filters.items():
+        if name != "AND":
+            yield name, value
+        elif isinstance(value, list) and all(
+            isinstance(part, dict) and "AND" not in part for part in value
+        ):
+            yield from (pair for part in value for pair in part.items())
+        else:
+            raise InputError("AND is a list of objects.")
+
+
+def _to_item(record: Record, score: float | None) -> Mem0MemoryOutput:
+    owner = record.scope.owner.labels[-1]
+    return Mem0MemoryOutput(
+        id=record.id,
+        memory=outputs.display_text(record),
+        score=score,
+        created_at=record.recorded_at.isoformat(),
+        user_id=owner,
+        categories=list(record.tags),
+        metadata=dict(record.meta),
+    )
+
+
+PROFILE = McpProfile(
+    instructions=("Long-term memory of one person. Search it first; add what will matter later."),
+    families=(Mem0Tools,),
+)

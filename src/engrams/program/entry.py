@@ -1,0 +1,90 @@
+"""Console script; quick commands skip the slow command parser.
+
+Loaded by every command: only small modules of the standard library.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+from engrams.program.command_table import SERVED, arrange
+
+_HELP = frozenset({"-h", "--help"})
+_WAIT_SECONDS = 3600.0
+"""Time for a server that runs jobs; those take as long as they may."""
+_FILES = ("-", "-f", "--file")
+
+
+def run() -> NoReturn:
+    """Run the console script."""
+    arguments = arrange(sys.argv[1:])
+    if arguments == ["--version"]:
+        from engrams import __version__
+
+        print(__version__)
+        sys.exit(0)
+    if arguments in (["--help"], ["-h"]):
+        from engrams.program.command_help import format_overview
+
+        sys.stdout.write(format_overview())
+        sys.exit(0)
+    if arguments[:1] == ["hook"] and not _HELP & set(arguments):
+        from engrams.surfaces.hook.entry import main
+
+        sys.exit(main(arguments[1:]))
+    if arguments and arguments[0] in SERVED and not _HELP & set(arguments):
+        try:
+            code = ask_server(arguments)
+        except KeyboardInterrupt:
+            os._exit(130)
+        except BrokenPipeError:
+            os._exit(0)  # the reader (head, less) has gone
+        if code is not None:
+            os._exit(code)
+    from engrams.program.main import run as command
+
+    command()
+
+
+def ask_server(arguments: Sequence[str]) -> int | None:
+    """Have a running server run the command; None: nobody did.
+
+    Its output is printed. What the command stores later here has the ids that the server would have
+    given.
+    """
+    if any(word in _FILES or word.startswith(("--file=", "-f")) for word in arguments):
+        return None  # what is read here is not sent around
+    from engrams.ipc.command_client import MOST_SECONDS, CommandClient, find_option
+
+    seconds = _WAIT_SECONDS if "--wait" in arguments else MOST_SECONDS
+    client = CommandClient(arguments, find_option(arguments, "--home"), seconds=seconds)
+    answer = client.ask()
+    if answer is None:
+        gc.disable()  # modules and an index are many lasting objects, and this command is short
+        _share_identity(client.key, client.at, client.reason)
+        return None
+    if "--verbose" in arguments:
+        sys.stderr.write(client.describe_answer(answered=True))
+    for stream, text in ((sys.stdout, answer["out"]), (sys.stderr, answer["err"])):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+        stream.write(text)
+        stream.flush()
+    return int(answer["code"])
+
+
+def _share_identity(key: str, at: float, reason: str) -> None:
+    """Let the command that runs here know the call."""
+    from datetime import UTC, datetime
+
+    from engrams.ipc.call_identity import IDENTITY, CallIdentity
+
+    IDENTITY.set(CallIdentity(key, datetime.fromtimestamp(at, UTC), reason))
+
+
+if __name__ == "__main__":
+    run()

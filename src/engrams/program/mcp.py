@@ -1,0 +1,85 @@
+"""Command mcp."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from engrams.errors import ExtraError, install_hint
+from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
+
+if TYPE_CHECKING:
+    from engrams.engine import MemoryEngine
+    from engrams.settings import Settings
+
+app = new_app()
+
+
+@app.command()
+@flatten_options
+def mcp(
+    options: GlobalOptions,
+    profile: Annotated[
+        Literal["engrams", "actions", "mem0", "graph", "search", "garden", "erase"],
+        typer.Option(
+            help=(
+                "The tool names: engrams, actions (one verb each), mem0, graph (the reference"
+                " server's), search (and fetch),"
+                " garden (upkeep), erase (purge in two steps)."
+            )
+        ),
+    ] = "engrams",
+    http: Annotated[
+        bool,
+        typer.Option("--http", help="Serve streamable HTTP instead of standard input and output."),
+    ] = False,
+    host: Annotated[
+        str,
+        typer.Option(
+            help="With --http: the address to listen on; loopback only.", metavar="ADDRESS"
+        ),
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(help="With --http: the port.", min=0, max=65535, metavar="N")
+    ] = 8101,
+) -> None:
+    """Serve memory to agents over the Model Context Protocol.
+
+    For one person: --user, --project and --conversation set the scope.
+    """
+    try:
+        from engrams.surfaces.mcp import server
+    except ImportError as problem:
+        raise ExtraError(
+            f"The MCP server's parts are not installed ({problem.name}).", hint=install_hint("mcp")
+        ) from None
+    from engrams.core import Scope
+    from engrams.program.registry import load_mcp_profile
+
+    settings = options.load().settings
+    if (settings.home.expanduser() / "encryption.json").is_file():
+        # A wrong key is reported at the start, not at the first call of a tool.
+        from engrams.admin import load_key
+
+        load_key(settings)
+    scope = Scope(options.scope(settings))
+    tools = load_mcp_profile(profile)
+    if http:
+        with server.listen(host, port) as listener, _open_memory(settings) as engine:
+            server.serve_http(server.create_server(engine, scope, tools), listener)
+    else:
+        with _open_memory(settings) as engine:
+            server.create_server(engine, scope, tools).run("stdio")
+
+
+@contextmanager
+def _open_memory(settings: Settings) -> Iterator[MemoryEngine]:
+    """Open memory at its first use, and answer commands and hooks of this user meanwhile."""
+    from engrams.program.served_commands import serve_commands
+    from engrams.surfaces.mcp.scoped_engine import LazyEngine
+
+    with LazyEngine(settings) as engine, serve_commands(engine, settings):
+        yield engine

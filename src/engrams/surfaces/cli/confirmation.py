@@ -1,0 +1,40 @@
+"""Questions before a command erases memories or changes a file of another program."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import typer
+
+from engrams.errors import RefusedError
+from engrams.surfaces.cli.output import note
+
+
+def confirm_erase(what: str, word: str) -> None:
+    """Ask for the word purge. RefusedError: it was not given."""
+    if not word:
+        print(
+            f"This erases {what} for good. Type purge to go on: ",
+            end="",
+            file=sys.stderr,
+            flush=True,
+        )
+        word = sys.stdin.readline().strip()
+    if word != "purge":
+        raise RefusedError(
+            "Nothing was purged.", hint="Type the word purge, or give --confirm purge."
+        )
+
+
+def confirm_change(path: Path, *, yes: bool) -> None:
+    """Ask before a file is changed. RefusedError: nobody can be asked."""
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise RefusedError(
+            f"{path} was not changed.", hint="Give --yes to change it without being asked."
+        )
+    if not typer.confirm(f"Change {path}?", default=True):
+        note("Nothing was changed.")
+        raise typer.Abort

@@ -1,0 +1,1 @@
+"""Observers of finished requests: activity chart, audit log, request log, metrics, spans."""

@@ -16,12 +16,15 @@ from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from engrams.core import Record, Scope, Status, Turn
-from engrams.ports import RecordQuery, ScopeReach, WriteBatch
+from engrams.core import STATEMENT_KINDS, Kind, Record, Scope, Status, Turn
+from engrams.models.embed.null import NullEmbedder
+from engrams.ports import NewRecord, RecordQuery, ScopeReach, WriteBatch
 from engrams.settings import Settings, StoreSettings
 from engrams.store.sqlite import SqliteStore
-from engrams.write import write_pipeline
-from engrams.write.turn_conversion import journal_turns
+from engrams.write.dependencies import WriteDeps
+from engrams.write.extraction import extract_candidates
+from engrams.write.reconcile import reconcile_extraction
+from engrams.write.turn_conversion import TurnConverter
 
 HERE = Path(__file__).parent
 OUT = HERE.parent / "out" / "supersession.json"
@@ -42,16 +45,14 @@ def run_pair(older: str, newer: str) -> tuple[bool, list[Record]]:
     now = START
     settings = Settings()
     store = SqliteStore.open(":memory:", StoreSettings(), lambda: now)
-    deps = write_pipeline.WriteDeps(
-        store, settings.write, settings.limits, lambda: now, search=store
-    )
+    deps = WriteDeps(store, NullEmbedder(), lambda: now, settings)
     first: set[str] = set()
     for text in (older, newer):
-        journaled = journal_turns([Turn(text, session="s")], SCOPE, deps)
-        store.commit(WriteBatch("bench", "journal", now, puts=journaled.puts))
-        learned = write_pipeline.reconcile_extraction(
-            write_pipeline.extract_candidates(journaled.records, deps), deps
-        )
+        converter = TurnConverter(SCOPE, Kind.TURN, "", now, settings)
+        record = converter.convert(Turn(text, session="s")).record
+        assert record is not None
+        store.commit(WriteBatch("bench", "journal", now, puts=(NewRecord(record),)))
+        learned = reconcile_extraction(extract_candidates([record], deps), deps)
         store.commit(learned.batch)
         first = first or {derived.id for derived in learned.derived}
         refined = {
@@ -62,9 +63,7 @@ def run_pair(older: str, newer: str) -> tuple[bool, list[Record]]:
         }
         now += timedelta(days=10)
     records = store.find(
-        RecordQuery(
-            ScopeReach(SCOPE, (SCOPE,)), write_pipeline.STATEMENTS, tuple(Status), limit=100
-        )
+        RecordQuery(ScopeReach(SCOPE, (SCOPE,)), STATEMENT_KINDS, tuple(Status), limit=100)
     ).records
     store.close()
     gone = {

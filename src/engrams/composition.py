@@ -233,6 +233,7 @@ def _open_vault(
     from engrams.forget.edits import MemoryEditor
     from engrams.forget.forgetting import ForgetRequest, forget_records
     from engrams.vault import Vault, VaultDeps, VaultEditCallbacks, VaultStore
+    from engrams.write.dependencies import WriteDeps
 
     def find_jobs(records: Sequence[Record]) -> tuple[JobSpec, ...]:
         """Build the extraction jobs for texts that were written into files."""
@@ -252,7 +253,7 @@ def _open_vault(
     card = embedder.card
     min_words = settings.write.min_words
     callbacks = VaultEditCallbacks(
-        prepare=MemoryEditor(store, embedder, clock, settings).prepare_fields,
+        prepare=MemoryEditor(WriteDeps(store, embedder, clock, settings, chat)).prepare_fields,
         find_jobs=find_jobs,
         find_ripples=lambda record, values: cascade_changes(
             record, values, store, clock(), min_words

@@ -11,7 +11,7 @@ import pytest
 from engrams import MemoryEngine
 from engrams.core import Kind, Record, Scope, Turn
 from engrams.extract.candidate import normalize_category
-from engrams.read.profile_selection import fits_profile
+from engrams.read.profile_filter import fits_profile
 from engrams.settings import load
 from engrams.testing import ScriptedModel, SettableClock, temp_engine
 

@@ -15,7 +15,7 @@ from engrams import Turn
 from engrams.core import Kind, Receipt
 from engrams.ports import CommitResult, WriteBatch
 from engrams.testing import temp_engine
-from engrams.upkeep import extraction_job
+from engrams.write import digest
 
 ANN = ("user", "ann")
 DAY = datetime(2026, 3, 1, 9, tzinfo=UTC)
@@ -118,7 +118,7 @@ def test_a_message_is_stored_where_extraction_fails(monkeypatch: pytest.MonkeyPa
 
     with temp_engine(jobs__workers=0, jobs__max_attempts=2) as memory:
         with monkeypatch.context() as broken:
-            broken.setattr(extraction_job.write_pipeline, "extract_candidates", fail)
+            broken.setattr(digest, "extract_candidates", fail)
             receipt = memory.add(Turn(FACT), scope=ANN)
         assert (receipt.outcome, receipt.pending, receipt.derived) == ("stored", ("extract",), ())
         assert memory.search("Where do I live?", scope=ANN).hits[0].record.id == receipt.id

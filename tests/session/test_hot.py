@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from engrams.core import Hit, Kind, Record, Scope
-from engrams.session.ring_buffer import HotMemoryCache
+from engrams.write.ring_buffer import HotMemoryCache
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

@@ -18,6 +18,7 @@ from engrams.core import Kind, Record, Scope, Status
 from engrams.errors import ConflictError
 from engrams.ports import EXTRACT, LEARNED, JobClaim, JobFailure
 from engrams.testing import HashEmbedder, ReceivedModelRequest, ScriptedModel
+from engrams.write import digest
 
 if TYPE_CHECKING:
     import numpy as np
@@ -221,7 +222,7 @@ def test_a_job_that_was_taken_over_stores_nothing(home: Path) -> None:
         engine.store.fail(JobFailure(job.lease, "went away", engine.now(), engine.now()))
         engine.drain(20)
         with pytest.raises(ConflictError):
-            engine._components.digest.run(job)
+            engine._components.extraction.run(job)
         assert len(stated(engine)) == 1
         assert stated(engine)[0].strength == 1
 
@@ -233,7 +234,7 @@ def test_what_an_add_left_undone_is_learned_later(
     when the lease ends.
     """
     with engrams.open(home=home, jobs__workers=0) as engine:
-        monkeypatch.setattr(engine._components.digest, "hear", lambda _: None)
+        monkeypatch.setattr(digest, "learn_ahead", lambda *_: None)
         monkeypatch.setattr(engine.work, "run_leased", lambda job, work: None)
         receipt = engine.add("I live in Paris.", scope=ANN)
         assert EXTRACT in receipt.pending and not stated(engine)
@@ -242,7 +243,7 @@ def test_what_an_add_left_undone_is_learned_later(
         later = engine.now() + timedelta(seconds=engine.settings.jobs.lease_seconds + 1)
         taken = engine.store.claim(JobClaim("other", later, 60.0))
         assert taken is not None and (taken.id, taken.attempt) == (job.id, 2)
-        engine._components.digest.run(taken)
+        engine._components.extraction.run(taken)
         assert [record.object for record in stated(engine)] == ["Paris"] and not engine.store.queue(
             ("running", "waiting")
         )

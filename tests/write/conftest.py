@@ -4,28 +4,54 @@ a store in memory, a clock that is set, and a flow over both.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from engrams.core import Kind, Record, Scope, Status, Turn
+from engrams.core import STATEMENT_KINDS, Kind, Record, Scope, Status, Turn
+from engrams.core.process_peers import ProcessPeers
+from engrams.models.embed.null import NullEmbedder
 from engrams.ports import ChatModel, Embedder, RecordQuery, ScopeReach, WriteBatch
 from engrams.settings import Settings, StoreSettings
 from engrams.store.sqlite import SqliteStore
-from engrams.write import write_pipeline
 from engrams.write.dependencies import WriteDeps
-from engrams.write.turn_conversion import TurnIngestRecords, journal_turns
+from engrams.write.extraction import extract_candidates
+from engrams.write.fingerprints import InjectedContextFingerprints
+from engrams.write.ingest_request import IngestDeps, IngestRequest
+from engrams.write.journal import JournalEntry, journal
+from engrams.write.privacy_modes import IncognitoSessions
+from engrams.write.reconcile import DigestResult, reconcile_extraction
+from engrams.write.save_requests import NoSaveRequestLog
+from engrams.write.session_rows import SpokenSessionLog
 
 ALICE = Scope.of(("user", "alice"))
 
 
-def digest_records(
-    records: Sequence[Record], deps: WriteDeps, *, echoes: Collection[str] = ()
-) -> write_pipeline.ExtractionBatch:
+def digest_records(records: Sequence[Record], deps: WriteDeps) -> DigestResult:
     """Learn from journaled records: one batch to commit."""
-    return write_pipeline.reconcile_extraction(
-        write_pipeline.extract_candidates(records, deps, echoes=echoes), deps
+    return reconcile_extraction(extract_candidates(records, deps), deps)
+
+
+def journal_turns(
+    turns: Sequence[Turn],
+    deps: WriteDeps,
+    scope: Scope = ALICE,
+    kind: Kind = Kind.TURN,
+    channel: str = "",
+) -> JournalEntry:
+    """Prepare turns to be stored."""
+    peers = ProcessPeers()
+    return journal(
+        turns,
+        IngestRequest(tuple(turns), scope, kind, channel),
+        IngestDeps(
+            write=deps,
+            incognito=IncognitoSessions(),
+            no_save_requests=NoSaveRequestLog(deps.store, peers),
+            injected=InjectedContextFingerprints(peers),
+            spoken_sessions=SpokenSessionLog(deps.settings),
+        ),
     )
 
 
@@ -41,34 +67,26 @@ class Talk:
             update={"write": Settings().write.model_copy(update=write)}
         )
         self.chat: ChatModel | None = None
-        self.embedder: Embedder | None = None
-        self.last: write_pipeline.ExtractionBatch | None = None
-        self.journaled: TurnIngestRecords | None = None
+        self.embedder: Embedder = NullEmbedder()
+        self.last: DigestResult | None = None
+        self.journaled: JournalEntry | None = None
 
     @property
     def deps(self) -> WriteDeps:
-        return WriteDeps(
-            records=self.store,
-            settings=self.settings.write,
-            limits=self.settings.limits,
-            clock=lambda: self.now,
-            search=self.store,
-            embedder=self.embedder,
-            chat=self.chat,
-        )
+        return WriteDeps(self.store, self.embedder, lambda: self.now, self.settings, self.chat)
 
     def put(
         self, *turns: Turn | str, scope: Scope = ALICE, kind: Kind = Kind.TURN, channel: str = ""
-    ) -> TurnIngestRecords:
+    ) -> JournalEntry:
         """Journal only."""
-        some = [Turn(turn, session="s1") if isinstance(turn, str) else turn for turn in turns]
-        self.journaled = journal_turns(some, scope, self.deps, kind=kind, channel=channel)
+        spoken = [Turn(turn, session="s1") if isinstance(turn, str) else turn for turn in turns]
+        self.journaled = journal_turns(spoken, self.deps, scope, kind, channel)
         self.store.commit(WriteBatch("test", "said", self.now, puts=self.journaled.puts))
         return self.journaled
 
     def say(
         self, *turns: Turn | str, scope: Scope = ALICE, kind: Kind = Kind.TURN, channel: str = ""
-    ) -> write_pipeline.ExtractionBatch:
+    ) -> DigestResult:
         """Journal, learn, and let ten days pass."""
         journaled = self.put(*turns, scope=scope, kind=kind, channel=channel)
         self.last = digest_records(journaled.records, self.deps)
@@ -83,7 +101,7 @@ class Talk:
             self.store.find(
                 RecordQuery(
                     reach,
-                    write_pipeline.STATEMENTS,
+                    STATEMENT_KINDS,
                     statuses or (Status.ACTIVE,),
                     order="oldest",
                     limit=500,

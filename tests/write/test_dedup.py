@@ -8,7 +8,12 @@ import pytest
 
 from engrams.core import Kind, Record, Scope
 from engrams.extract.candidate import CandidateStatement
-from engrams.write.reconcile import find_exact, find_near_duplicate, has_distinct_detail, jaccard
+from engrams.write.reconcile_rules import (
+    find_exact,
+    find_near_duplicate,
+    has_distinct_detail,
+    jaccard,
+)
 
 SAID = datetime(2023, 5, 8, tzinfo=UTC)
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.write.conftest import ALICE, Talk
+from tests.write.conftest import Talk, journal_turns
 
 from engrams.core import Turn
 from engrams.write.ignored_files import match_ignore_rule, read_rules
-from engrams.write.turn_conversion import journal_turns
 
 
 @pytest.mark.covers("S3.52")
@@ -82,12 +80,16 @@ def test_text_of_an_ignored_file_is_not_journaled(talk: Talk, tmp_path: Path) ->
     """
     (tmp_path / ".gitignore").write_text("drafts/\n", "utf-8")
     (tmp_path / ".secretsignore").write_text("*.vault.md\n", "utf-8")
-    deps = replace(talk.deps, ignore=read_rules(tmp_path))
+    talk.settings = talk.settings.model_copy(
+        update={
+            "write": talk.settings.write.model_copy(update={"ignore_root": str(tmp_path)}),
+        }
+    )
     turns = [
         Turn("some text", meta={"file": name})
         for name in ("drafts/a.md", "b.vault.md", "notes/c.md")
     ] + [Turn("x y z", meta={"files": ["ok.md", ".env"]})]
-    journaled = journal_turns(turns, ALICE, deps)
+    journaled = journal_turns(turns, talk.deps)
     assert [receipt.outcome for receipt in journaled.receipts] == [
         "refused",
         "refused",

@@ -94,7 +94,7 @@ def test_a_lane_that_fails_finds_nothing_by_itself(
     model.fail("http_400", 9, when=broken)
     digest = talk.say(TURN)
     assert [fact.kind for fact in talk.facts()] == [kept]
-    assert digest.failed == ("rules" if broken is RULES else "facts")
+    assert digest.failed_lane == ("rules" if broken is RULES else "facts")
 
 
 def test_where_both_fail_the_job_is_tried_again(talk: Talk, model: ScriptedModel) -> None:

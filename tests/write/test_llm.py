@@ -131,8 +131,12 @@ def test_a_quote_decides_whose_statement_it_is(talk: Talk, model: ScriptedModel)
     journaled = talk.put("I play chess daily", "I adore Bach most of all")
     digest = digest_records(journaled.records, talk.deps)
     chess, bach = journaled.records
-    assert [derived.text for derived in digest.by_source[chess.id]] == ["The user plays chess"]
-    assert [derived.text for derived in digest.by_source[bach.id]] == ["The user adores Bach"]
+    assert [derived.text for derived in digest.derived_by_source[chess.id]] == [
+        "The user plays chess"
+    ]
+    assert [derived.text for derived in digest.derived_by_source[bach.id]] == [
+        "The user adores Bach"
+    ]
 
 
 @pytest.mark.covers("S3.44", "S4.10")

@@ -1,297 +1,300 @@
-"""Reconcile:
-what a new statement does to the known ones, through the whole flow on a real store.
-"""
+"""The write flow as a whole: once is enough, nothing is lost, and everything has its reason."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, Literal
 
 import pytest
+from tests.write.conftest import ALICE, Talk, digest_records
 
-from engrams.core import EdgeType, Kind, Scope, Status, Turn
-from engrams.models.embed.factory import choose_embedder
-from engrams.ports import AsOf, RecordQuery, ScopeReach
-from engrams.settings import EmbedSettings
-
-from .conftest import ALICE, Talk, digest_records
-
-
-@pytest.mark.covers("S4.25", "S4.28")
-def test_a_move_closes_the_old_home(talk: Talk) -> None:
-    """The old home ends where the new one begins, both keep their history, and only the new one is
-    active.
-    """
-    talk.say("I live in Paris")
-    moved = talk.now
-    talk.say("I moved to Berlin")
-    (old,) = talk.facts(Status.SUPERSEDED)
-    (new,) = talk.facts()
-    assert (old.object, new.object) == ("Paris", "Berlin")
-    assert old.valid_to == new.valid_from == moved
-    assert old.ended_at == moved
-    assert old.superseded_by == new.id
-    links = {(edge.source, edge.target, edge.type) for edge in talk.store.edges(ALICE, [new.id])}
-    assert (new.id, old.id, EdgeType.SUPERSEDES) in links
-    assert [entry.action for entry in talk.store.history(ALICE, old.id)][-1] == "supersede"
+from engrams.core import EdgeType, Kind, Status, Turn
+from engrams.errors import ConflictError, ModelError
+from engrams.extract.echo_removal import fingerprint
+from engrams.ports import EmbedderCard, RecordChange, RecordQuery, ScopeReach, WriteBatch
+from engrams.testing import HashEmbedder
 
 
-def test_as_of_sees_what_was_true(talk: Talk) -> None:
-    """A read as of a time between sees the old home, one as of now the new."""
-    talk.say("I live in Paris")
-    between = talk.now - timedelta(days=1)
-    talk.say("I moved to Berlin")
-    reach = ScopeReach(ALICE, (ALICE,), tree=True)
+class Broken:
+    """An embedder that always fails."""
 
-    def home(moment: datetime) -> list[str]:
-        query = RecordQuery(
-            reach,
-            (Kind.FACT,),
-            (Status.ACTIVE, Status.SUPERSEDED),
-            AsOf(moment, moment),
-            predicates=("lives_in",),
-        )
-        return [record.object for record in talk.store.find(query).records]
+    card = EmbedderCard("broken", 8)
 
-    assert home(between) == ["Paris"]
-    assert home(talk.now) == ["Berlin"]
+    def embed(
+        self, texts: Sequence[str], purpose: Literal["query", "document"] = "document"
+    ) -> Any:
+        raise ModelError("the embedder is down")
 
 
-@pytest.mark.covers("S2.44", "S3.41", "S2.39")
-@pytest.mark.parametrize(
-    ("first", "second"),
-    [
-        ("I love pizza", "I hate pizza"),
-        ("I hate pizza", "I love pizza"),
-        ("I like pizza", "I don't like pizza"),
-    ],
-)
-def test_an_opinion_turned_round_replaces_the_old_one(talk: Talk, first: str, second: str) -> None:
-    """The newer opinion is the one active fact;
-    the older points to it, and is not swallowed as a duplicate.
-    """
-    talk.say(first)
-    talk.say(second)
-    (new,) = talk.facts()
-    (old,) = talk.facts(Status.SUPERSEDED)
-    assert new.evidence[0].quote == second
-    assert old.superseded_by == new.id != old.id
+def everything(talk: Talk) -> list[tuple[object, ...]]:
+    return [
+        (r.id, r.status, r.text, r.strength, r.version, r.valid_to) for r in talk.facts(*Status)
+    ]
 
 
 @pytest.mark.parametrize(
-    "second",
+    "text",
     [
-        "I also speak Dutch",
-        "My sister moved to Berlin",
-        "If I get the job I'll move to Berlin",
-        "I might move to Berlin",
-        "I want to move to Berlin",
-        "Should I move to Berlin?",
-        'She said "I moved to Berlin"',
-        "I moved to Berlin, just kidding",
-        "I don't live in Berlin",
-        "I'm moving to Berlin next month",
-        "I visited Berlin last week",
-        "I lived in Berlin when I was a child",
+        "I live in Paris",
+        "I hate pizza",
+        "No, it's Berlin, not Paris",
+        "In 2015 I moved to Rome",
+        "I no longer live in Paris",
+        "I live in Paris, France",
     ],
 )
-def test_what_is_no_newer_fact_about_the_user_closes_nothing(talk: Talk, second: str) -> None:
-    """Another language, somebody else, a supposition, a wish, a question, a quotation, a joke, a
-    denial, a plan, the past.
+def test_a_repeated_job_stores_nothing_twice(talk: Talk, text: str) -> None:
+    """Learning from the same turns again changes nothing: no record, no strength, no edge."""
+    talk.say("I live in Paris", "I love pizza")
+    journaled = talk.put(text)
+    talk.store.commit(digest_records(journaled.records, talk.deps).batch)
+    before = everything(talk)
+    again = digest_records(journaled.records, talk.deps)
+    talk.store.commit(again.batch)
+    assert everything(talk) == before
+
+
+def test_a_repeat_after_later_changes_brings_nothing_back(talk: Talk) -> None:
+    """A job that runs again long after does not revive what was superseded, forgotten or purged
+    since.
     """
-    talk.say("I live in Paris", "I speak Spanish")
-    talk.say(second)
-    assert talk.facts(Status.SUPERSEDED) == []
-    assert {"Paris", "Spanish"} <= {record.object for record in talk.facts()}
+    first = talk.put("I live in Paris")
+    talk.store.commit(digest_records(first.records, talk.deps).batch)
+    talk.say("I moved to Berlin")
+    assert digest_records(first.records, talk.deps).is_empty
+    (home,) = talk.facts()
+    talk.store.purge(ALICE, [home.id], talk.now)
+    assert talk.journaled is not None
+    assert digest_records(talk.journaled.records, talk.deps).is_empty
 
 
-def test_what_is_over_ends(talk: Talk) -> None:
-    """No longer, used to and stopped end what they name, and say so in a fact of their own."""
-    talk.say("I work at Google", "I smoke cigarettes", "I live in Vienna")
-    talk.say(
-        "I no longer work at Google", "I stopped smoking cigarettes", "I used to live in Vienna"
-    )
-    assert {record.object for record in talk.facts(Status.SUPERSEDED)} == {
-        "Google",
-        "cigarettes",
-        "Vienna",
+def test_derived_facts_name_their_source(talk: Talk) -> None:
+    """A fact has a literal quote, an edge to the turn it came from, and an id that the same turn
+    gives again.
+    """
+    journaled = talk.put("Well, I live in Paris, you know")
+    digest = digest_records(journaled.records, talk.deps)
+    talk.store.commit(digest.batch)
+    (turn,) = journaled.records
+    (fact,) = talk.facts()
+    assert fact.evidence[0].quote == "I live in Paris"
+    assert fact.evidence[0].source == turn.id
+    assert fact.external_id.startswith(f"x:{turn.id}:")
+    assert (fact.id, turn.id, EdgeType.DERIVED_FROM) in {
+        (edge.source, edge.target, edge.type) for edge in talk.store.edges(ALICE, [fact.id])
     }
-    assert all(record.valid_to for record in talk.facts(Status.SUPERSEDED))
-    assert "The user no longer works at Google" in talk.texts()
+    assert digest.derived_by_source[turn.id] == digest.derived
 
 
-def test_a_correction_retires_what_was_wrong(talk: Talk) -> None:
-    """What was corrected was never true: it is retired, not ended."""
-    talk.say("I live in Paris")
-    said = talk.now
-    talk.say("I live in Berlin, not Paris")
-    (old,) = talk.facts(Status.SUPERSEDED)
-    assert (old.retired_at, old.valid_to, old.ended_at) == (said, None, None)
-    assert [record.kind for record in talk.facts()] == [Kind.CORRECTION]
-
-
-def test_a_correction_may_lean_on_what_was_said_before(talk: Talk) -> None:
-    """``It's Hanna, not Anna`` corrects the statement that says Anna;
-    one that fits nothing does nothing.
+def test_a_note_that_says_one_thing_goes_with_it(talk: Talk) -> None:
+    """A note that is wholly one superseded statement is superseded with it;
+    a turn, and a note that says more, stay.
     """
-    talk.say("My sister's name is Anna")
-    talk.say("Sorry, it's Hanna, not Anna")
-    assert [(record.predicate, record.object) for record in talk.facts()] == [("is_named", "Hanna")]
-    talk.say("No, it's 42")
-    assert len(talk.facts(*Status)) == 2
-    assert digest_records(talk.put("No, it's 42").records, talk.deps).is_empty
-
-
-@pytest.mark.covers("S3.39", "S2.38")
-def test_a_repeat_strengthens_and_stores_nothing(talk: Talk) -> None:
-    """A repeated statement raises strength, keeps who said it where and when, and adds no second
-    fact.
-    """
-    talk.say("I live in Paris")
-    said = talk.now
-    digest = talk.say(Turn("I'm living in Paris", session="s2"))
-    (fact,) = talk.facts()
-    assert fact.strength == 2
-    assert [derived.verdict for derived in digest.derived] == ["keep"]
-    (entry,) = fact.meta["reinforcements"]
-    assert (entry["session"], entry["at"]) == ("s2", said.isoformat())
-    assert len(fact.evidence) == 2
-
-
-def test_more_exact_words_refine(talk: Talk) -> None:
-    """The more exact statement takes the place of the vaguer;
-    the vaguer one after it adds nothing.
-    """
-    talk.say("I live in Berlin")
-    digest = talk.say("I live in Berlin, Germany")
-    assert [derived.verdict for derived in digest.derived] == ["refine"]
-    talk.say("I live in Berlin")
-    (fact,) = talk.facts()
-    assert fact.object == "Berlin, Germany"
-
-
-def test_an_older_fact_becomes_history(talk: Talk) -> None:
-    """A move of long ago, told later, is stored as ended and leaves the present home alone."""
-    talk.say("I live in Paris")
-    digest = talk.say("In 2015 I moved to Rome")
-    (known,) = talk.facts()
-    (history,) = talk.facts(Status.SUPERSEDED)
-    assert (known.object, history.object) == ("Paris", "Rome")
-    assert history.valid_from == datetime(2015, 1, 1, tzinfo=UTC)
-    assert history.valid_to is not None
-    assert history.superseded_by == known.id
-    assert [derived.verdict for derived in digest.derived] == ["add"]
-
-
-def test_turns_that_arrive_late_do_not_undo_newer_ones(talk: Talk) -> None:
-    """An older turn imported after a newer one is history, whatever the order they come in."""
-    talk.say(Turn("I live in Berlin", at=talk.now))
-    talk.say(Turn("I live in Paris", at=talk.now - timedelta(days=900)))
-    assert [record.object for record in talk.facts()] == ["Berlin"]
-
-
-def test_a_less_trusted_source_contradicts_and_does_not_replace() -> None:
-    """What a web page says of the user's home stands beside the user's word, linked as a
-    contradiction.
-    """
-    talk = Talk(roles=("user", "tool"))
-    talk.say("I live in Paris")
-    digest = talk.say(Turn("I live in Berlin", role="tool", session="s1"), channel="web")
-    assert [derived.verdict for derived in digest.derived] == ["conflict"]
-    assert {record.object for record in talk.facts()} == {"Paris", "Berlin"}
-    web = next(record for record in talk.facts() if record.object == "Berlin")
-    assert EdgeType.CONTRADICTS in {edge.type for edge in talk.store.edges(ALICE, [web.id])}
-    assert web.trust < 0.5
-    talk.say("I moved to Rome")
-    assert [record.object for record in talk.facts()] == ["Rome"]
-
-
-def test_hearsay_contradicts_a_speakers_own_word(talk: Talk) -> None:
-    """What Bob says of Carol does not close what Carol said of herself."""
+    talk.say("I live in Paris", kind=Kind.NOTE)
+    talk.say("I love pizza")
     talk.say(
-        Turn("I live in Paris", speaker="Carol", session="s1"),
-        Turn("Nice!", speaker="Bob", session="s1"),
+        "I work at Google. The office has a red door and a lovely view of the bridge.",
+        kind=Kind.NOTE,
     )
+    talk.say("I moved to Berlin", kind=Kind.NOTE)
+    talk.say("I hate pizza")
+    talk.say("I left Google")
+    reach = ScopeReach(ALICE, (ALICE,), tree=True)
+    states = {
+        record.text: record
+        for record in talk.store.find(
+            RecordQuery(reach, (Kind.NOTE, Kind.TURN), tuple(Status), limit=50)
+        ).records
+    }
+    paris = states["I live in Paris"]
+    assert (paris.status, paris.valid_to is not None, bool(paris.superseded_by)) == (
+        Status.SUPERSEDED,
+        True,
+        True,
+    )
+    assert states["I love pizza"].status is Status.ACTIVE
+    assert all(
+        record.status is Status.ACTIVE
+        for text, record in states.items()
+        if text != "I live in Paris"
+    )
+
+
+@pytest.mark.covers("S4.27")
+def test_a_supersession_is_one_batch(talk: Talk) -> None:
+    """The new fact and the end of the old one are in one batch, which asks that the old one be
+    unchanged.
+    """
+    talk.say("I live in Paris")
+    (old,) = talk.facts()
+    digest = digest_records(talk.put("I moved to Berlin").records, talk.deps)
+    (change,) = digest.batch.changes
+    assert (change.id, change.expect, change.action) == (old.id, old.version, "supersede")
+    assert len(digest.batch.puts) == 1
+    assert digest.batch.reason
+
+
+def test_held_candidates_are_stored_and_not_retrievable(talk: Talk) -> None:
+    """A candidate that waits is a row with status candidate; saying it again makes it active."""
     digest = talk.say(
-        Turn("Carol moved to Berlin", speaker="Bob", session="s1"),
-        Turn("hm", speaker="Carol", session="s1"),
+        "I am a failure at cooking, I am a failure", "My grandfather passed away in March"
     )
-    assert [derived.verdict for derived in digest.derived] == ["conflict"]
+    assert {record.status for record in talk.facts(*Status)} <= {Status.CANDIDATE, Status.ACTIVE}
+    assert all(derived.verdict == "hold" for derived in digest.derived if "failure" in derived.text)
+
+
+@pytest.mark.covers("S4.15")
+def test_repetition_makes_a_held_candidate_active(talk: Talk) -> None:
+    """What was held becomes active when it is said again in another session;
+    within its own it waits for the end.
+    """
+    talk.say("I have been enjoying tea")
+    assert [record.status for record in talk.facts(*Status)] == [Status.CANDIDATE]
+    talk.say("I have been enjoying tea")
+    assert [(record.status, record.strength) for record in talk.facts(*Status)] == [
+        (Status.CANDIDATE, 2)
+    ]
+    talk.say(Turn("I have been enjoying tea", session="s2"))
+    assert [(record.status, record.strength) for record in talk.facts(*Status)] == [
+        (Status.ACTIVE, 3)
+    ]
+
+
+@pytest.mark.covers("S4.5", "S4.7")
+def test_a_loss_waits_even_where_it_is_asked_to_be_remembered(talk: Talk) -> None:
+    """An explicit instruction is stored now; a loss is not, however it is said."""
+    talk.say("Remember that my father passed away last week.", "Remember that I live in Paris.")
+    assert talk.texts() == ["The user lives in Paris"]
+    assert [fact.meta["hold"] for fact in talk.facts(Status.CANDIDATE)] == ["commit_at_session_end"]
+
+
+@pytest.mark.covers("S4.9")
+def test_what_nobody_reviewed_stays_held_however_often_it_is_said(talk: Talk) -> None:
+    """With the policy left to a model that is not there, repeating a statement does not store it."""
+    talk.settings = talk.settings.model_copy(
+        update={"write": talk.settings.write.model_copy(update={"policy": "llm"})}
+    )
+    for session in ("s1", "s2", "s3"):
+        talk.say(Turn("I live in Paris", session=session))
+    assert [record.status for record in talk.facts(*Status)] == [Status.CANDIDATE]
+
+
+@pytest.mark.parametrize(("turn", "reason"), [
+    (Turn("hi there"), "small_talk"), (Turn("Connection error."), "noise"), (Turn("forget that"), "control"), (Turn("I live in Paris",
+    role="assistant"), "role assistant"),
+])  # fmt: skip
+def test_what_is_not_learned_from_says_why(talk: Talk, turn: Turn, reason: str) -> None:
+    """A skipped turn has a decision with the reason and its record; the journal keeps the turn."""
+    journaled = talk.put(turn)
+    digest = digest_records(journaled.records, talk.deps)
+    assert [
+        (decision.stage, decision.reason, decision.record) for decision in digest.decisions
+    ] == [("gate", reason, journaled.records[0].id)]
+    assert digest.is_empty
+    assert talk.store.get(ALICE, [journaled.records[0].id])
+
+
+@pytest.mark.covers("S0.5")
+def test_an_explicit_note_skips_the_gate(talk: Talk) -> None:
+    """A note is taken as a statement however short it is."""
+    digest = talk.say("ok", kind=Kind.NOTE)
+    assert all(decision.stage != "gate" for decision in digest.decisions)
+
+
+def test_what_was_injected_is_not_learned_again(talk: Talk) -> None:
+    """A turn that repeats an injected text teaches nothing."""
+    text = "The user lives in Paris since May"
+    (record,) = talk.put(text).records
+    echoed = replace(record, meta={"echo": [fingerprint(text)]})
+    assert digest_records([echoed], talk.deps).is_empty
+
+
+def test_off_means_off(talk: Talk) -> None:
+    """With extraction off, turns are journaled and nothing is derived."""
+    talk.settings = talk.settings.model_copy(
+        update={"write": talk.settings.write.model_copy(update={"extract": "off"})}
+    )
+    assert talk.say("I live in Paris").derived == ()
+
+
+def test_asking_for_a_model_without_one_says_so(talk: Talk) -> None:
+    """With extraction set to llm and no model, learning fails with a hint instead of doing
+    something else.
+    """
+    talk.settings = talk.settings.model_copy(
+        update={"write": talk.settings.write.model_copy(update={"extract": "llm"})}
+    )
+    with pytest.raises(ModelError) as caught:
+        talk.say("I live in Paris")
+    assert caught.value.hint
+    assert not caught.value.retryable
+
+
+@pytest.mark.covers("S4.59")
+def test_a_failing_embedder_stores_the_fact_without_a_vector(talk: Talk) -> None:
+    """The fact is stored and findable; a decision says that its vector is to come."""
+    journaled = talk.put("I live in Paris")
+    digest = digest_records(journaled.records, replace(talk.deps, embedder=Broken()))
+    assert [put.vector for put in digest.batch.puts] == [None]
+    assert ("embed", "later") in [
+        (decision.stage, decision.verdict) for decision in digest.decisions
+    ]
+
+
+def test_facts_have_vectors_where_there_is_an_embedder(talk: Talk) -> None:
+    """With an embedder, each new fact is stored with its vector."""
+    journaled = talk.put("I live in Paris")
+    embedder = HashEmbedder()
+    digest = digest_records(journaled.records, replace(talk.deps, embedder=embedder))
+    (put,) = digest.batch.puts
+    assert put.vector is not None
+    assert (put.vector.record, put.vector.model, put.vector.dimension) == (
+        put.record.id,
+        embedder.card.id,
+        embedder.card.dimension,
+    )
+
+
+def test_nothing_in_nothing_out(talk: Talk) -> None:
+    """No records, no batch."""
+    assert digest_records((), talk.deps).is_empty
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I " * 3000,
+        "\u202e I live in Paris",
+        "I live in 🏴‍☠️",
+        "я живу в Париже",
+        "'; drop table records; --",
+        "{{7*7}} %s ${x}",
+        "I live in " + "P" * 50_000,
+    ],
+)
+def test_hostile_turns_are_learned_from_without_harm(talk: Talk, text: str) -> None:
+    """Any text goes through the whole flow and commits."""
+    talk.say(text)
+    talk.say("I live in Paris")
     assert "Paris" in [record.object for record in talk.facts()]
 
 
-@pytest.mark.covers("S3.40")
-def test_facts_about_the_user_meet_across_conversations_but_not_across_projects(talk: Talk) -> None:
-    """A move told in another conversation closes the old home;
-    another project's deploy target stays.
-    """
-    one = ALICE.within("conversation", "c1")
-    two = ALICE.within("conversation", "c2")
-    talk.say("I live in Paris", scope=one)
-    talk.say("I moved to Berlin", scope=two)
-    assert [(record.object, record.scope) for record in talk.facts()] == [("Berlin", two)]
-    x = ALICE.within("project", "x")
-    y = ALICE.within("project", "y")
-    talk.say("Our deploy target is staging", scope=x)
-    talk.say("Our deploy target is production", scope=y)
-    assert {record.object for record in talk.facts() if record.predicate == "is"} == {
-        "staging",
-        "production",
-    }
-    talk.say("Our deploy target is production now", scope=x.within("session", "s9"))
-    assert "staging" not in {record.object for record in talk.facts()}
-
-
-def test_owners_never_meet(talk: Talk) -> None:
-    """Bob's move closes nothing of Alice's."""
-    bob = Scope.of(("user", "bob"))
+def test_a_change_in_between_is_noticed(talk: Talk) -> None:
+    """A batch made before somebody else changed the old fact is refused, and made anew it succeeds."""
     talk.say("I live in Paris")
-    talk.say("I moved to Berlin", scope=bob)
-    assert [record.object for record in talk.facts()] == ["Paris"]
-    assert [record.object for record in talk.facts(scope=bob)] == ["Berlin"]
-
-
-def test_statements_of_one_write_meet_each_other(talk: Talk) -> None:
-    """Of several turns learned from together, a later one closes an earlier one."""
-    turns = [
-        Turn(text, session="s1", at=talk.now + timedelta(minutes=at))
-        for at, text in enumerate(
-            ["I live in Paris", "I moved to Berlin", "I love tea", "I hate tea"]
+    journaled = talk.put("I moved to Berlin")
+    stale = digest_records(journaled.records, talk.deps)
+    (old,) = talk.facts()
+    talk.store.commit(
+        WriteBatch(
+            "user",
+            "edit",
+            talk.now,
+            changes=(RecordChange(ALICE, old.id, {"importance": 0.9}, "edit"),),
         )
-    ]
-    talk.say(*turns)
-    assert {record.text for record in talk.facts()} == {
-        "The user moved to Berlin",
-        "The user hates tea",
-    }
-    assert len(talk.facts(Status.SUPERSEDED)) == 2
-
-
-def test_slots_that_mean_the_same_meet(talk: Talk) -> None:
-    """With an embedder, a slot by another name of the same meaning is closed;
-    without one, and for another slot, nothing is.
-    """
-    words = ("My vehicle is a Tesla", "My breakfast is Oats", "My work phone is 555-0101")
-    for embedder in (None, choose_embedder(EmbedSettings())):
-        talk = Talk()
-        talk.embedder = embedder
-        talk.say("My car is a Honda", "My lunch is Ramen", "My home phone is 555-0102")
-        talk.say(*words)
-        assert [record.object for record in talk.facts(Status.SUPERSEDED)] == (
-            [] if embedder is None else ["Honda"]
-        )
-
-
-@pytest.mark.covers("S0.58")
-def test_with_reconciliation_off_both_are_kept() -> None:
-    """With reconcile off, contradicting statements stand side by side."""
-    talk = Talk(reconcile="off")
-    talk.say("I love pizza")
-    talk.say("I hate pizza")
-    assert len(talk.facts()) == 2
-
-
-def test_a_changed_status_closes_what_it_rules_out(talk: Talk) -> None:
-    """Being divorced ends being married to somebody; selling the bike ends having it."""
-    talk.say("I'm married to Eva", "I have a bike")
-    talk.say("I'm divorced now", "I sold my bike")
-    assert {record.predicate for record in talk.facts(Status.SUPERSEDED)} == {"married_to", "has"}
+    )
+    with pytest.raises(ConflictError):
+        talk.store.commit(stale.batch)
+    talk.store.commit(digest_records(journaled.records, talk.deps).batch)
+    assert [record.object for record in talk.facts()] == ["Berlin"]

@@ -8,8 +8,9 @@ import pytest
 
 from engrams.core import Kind, Layer, Scope, Turn
 from engrams.errors import InputError
-from engrams.settings import SizeLimitSettings, WriteSettings
-from engrams.write.turn_conversion import TRUST, ingest_turn
+from engrams.settings import Settings
+from engrams.write.channels import TRUST
+from engrams.write.turn_conversion import TurnConversionResult, TurnConverter
 
 from .conftest import ALICE, Talk
 
@@ -17,10 +18,10 @@ NOW = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
 KEY = "sk-" + "proj-" + "aB3dE5fG7hJ9kL1mN2pQ4rS6tU8v"
 
 
-def record(turn: Turn, **write: object):  # type: ignore[no-untyped-def]
-    return ingest_turn(
-        turn, ALICE, NOW, WriteSettings().model_copy(update=write), SizeLimitSettings()
-    )
+def record(turn: Turn, channel: str = "", **write: object) -> TurnConversionResult:
+    settings = Settings()
+    settings = settings.model_copy(update={"write": settings.write.model_copy(update=write)})
+    return TurnConverter(ALICE, Kind.TURN, channel, NOW, settings).convert(turn)
 
 
 def test_a_turn_becomes_a_record() -> None:
@@ -69,9 +70,7 @@ def test_trust_follows_the_channel() -> None:
         assert made.trust == TRUST[role]
         assert made.provenance.channel == role
     with pytest.raises(InputError):
-        ingest_turn(
-            Turn("some text"), ALICE, NOW, WriteSettings(), SizeLimitSettings(), channel="telepathy"
-        )
+        record(Turn("some text"), channel="telepathy")
 
 
 @pytest.mark.covers("S3.51")

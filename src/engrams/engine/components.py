@@ -44,10 +44,11 @@ from engrams.ports import (
     UpkeepGatekeeper,
     is_skill,
 )
+from engrams.ports.hot_memories import HotMemories
 from engrams.read import prompt_context
 from engrams.read.arguments import check_count
+from engrams.read.corrected_words import mask_corrected
 from engrams.read.dependencies import ReadDeps
-from engrams.read.hot_memories import HotMemories
 from engrams.read.request import ReadRequest
 from engrams.read.search import search
 from engrams.session.delivery import ContextDeliverer
@@ -68,8 +69,6 @@ if TYPE_CHECKING:
     from engrams.session.finaliser import SessionFinaliser
     from engrams.session.registry import SessionRegistry
     from engrams.session.running_summary import ConversationSummariser
-    from engrams.session.turn_ingest import TurnIngester
-    from engrams.session.working_tier import WorkingTier
     from engrams.transfer.import_runs import ImportRunRegistry, PurgeFunction
     from engrams.transfer.webhook_delivery import WebhookDeliverer
     from engrams.upkeep.calibration import ThresholdCalibrator
@@ -79,8 +78,13 @@ if TYPE_CHECKING:
     from engrams.upkeep.garden.garden import MemoryGarden
     from engrams.upkeep.tiers.memory_tiers import MemoryTiers
     from engrams.upkeep.topics import MemoryTopics
+    from engrams.write.dependencies import WriteDeps
+    from engrams.write.extraction_jobs import OwnExtraction
     from engrams.write.fingerprints import InjectedContextFingerprints
+    from engrams.write.ingest_request import IngestDeps
     from engrams.write.privacy_modes import IncognitoSessions
+    from engrams.write.reconcile import DigestResult
+    from engrams.write.working_tier import WorkingTier
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +219,7 @@ class EngineComponents:
 
     def find_tail(self, scope: Scope) -> tuple[Record, ...]:
         """Return the last turns of a conversation, which every context shows."""
-        return self.working.tail(scope) if self._has_working else ()
+        return tuple(map(mask_corrected, self.working.tail(scope))) if self._has_working else ()
 
     def find_summary(self, scope: Scope, session: str) -> str:
         """Return the rolling summary of a conversation; empty without one."""
@@ -233,9 +237,13 @@ class EngineComponents:
         self, turns: Sequence[Turn], scope: Scope, kind: Kind, channel: str = ""
     ) -> tuple[Receipt, ...]:
         """Journal turns in one write and wake the workers."""
-        written = self.ingest.write(turns, scope, kind, channel=channel)
+        from engrams.write import ingest
+        from engrams.write.ingest_request import IngestRequest
+
+        request = IngestRequest(tuple(turns), scope, kind, channel)
+        receipts = ingest.add(request, self.ingest_deps).receipts
         self.runner.wake()
-        return written.receipts
+        return receipts
 
     def drop_from_tiers(self, owner: Scope, ids: Sequence[str]) -> None:
         """Drop memories from this process's working tier and hot buffer."""
@@ -249,14 +257,7 @@ class EngineComponents:
     def editor(self) -> MemoryEditor:
         from engrams.forget.edits import MemoryEditor
 
-        deps = self.deps
-        return MemoryEditor(
-            deps.store,
-            deps.embedder,
-            deps.clock,
-            deps.settings,
-            has_model=deps.chat is not None,
-        )
+        return MemoryEditor(self.write_deps)
 
     @cached_property
     def forgetter(self) -> MemoryForgetter:
@@ -301,10 +302,10 @@ class EngineComponents:
         """Stop jobs, end sessions, empty the working tier; ``cut`` stops models."""
 
         def request_ends() -> Sequence[str]:
-            spoken = self.ingest.spoken if "ingest" in self.__dict__ else {}
-            return (
-                self.sessions.request_ends(spoken) if spoken or "sessions" in self.__dict__ else ()
+            has_spoken = "ingest_deps" in self.__dict__ and bool(
+                self.ingest_deps.spoken_sessions.list()
             )
+            return self.sessions.request_ends() if has_spoken or "sessions" in self.__dict__ else ()
 
         self.runner.close(self.deps.settings.sessions.shutdown_seconds, cut, request_ends)
         self.deps.helpers.close()
@@ -312,29 +313,38 @@ class EngineComponents:
             self.working.close()
 
     @cached_property
-    def ingest(self) -> TurnIngester:
-        from engrams.session.turn_ingest import TurnIngester
+    def write_deps(self) -> WriteDeps:
+        """What every step of the write flow works with."""
+        from engrams.write.dependencies import WriteDeps
 
         deps = self.deps
-        parts = (
-            deps.store,
-            deps.embedder,
-            deps.clock,
-            deps.settings,
-            self.working if self._has_limits else None,
-        )
-        return TurnIngester(
-            *parts, model=deps.chat is not None, incognito=self.privacy, injected=self.injected
+        return WriteDeps(deps.store, deps.embedder, deps.clock, deps.settings, deps.chat)
+
+    @cached_property
+    def ingest_deps(self) -> IngestDeps:
+        """What ``engrams.write.ingest`` stores turns with."""
+        from engrams.write.ingest_request import IngestDeps
+        from engrams.write.save_requests import NoSaveRequestLog
+        from engrams.write.session_rows import SpokenSessionLog
+
+        return IngestDeps(
+            write=self.write_deps,
+            incognito=self.privacy,
+            no_save_requests=NoSaveRequestLog(self.deps.store, self.deps.peers),
+            injected=self.injected,
+            spoken_sessions=SpokenSessionLog(self.deps.settings),
+            tier=self.working if self._has_limits else None,
         )
 
     @cached_property
-    def digest(self) -> ExtractionJobHandler:
+    def extraction(self) -> ExtractionJobHandler:
         from engrams.upkeep.extraction_job import ExtractionJobHandler
 
-        deps = self.deps
-        return ExtractionJobHandler(
-            deps.store, deps.embedder, deps.chat, deps.clock, deps.settings, deps.helpers
-        )
+        return ExtractionJobHandler(self.write_deps, self.deps.helpers)
+
+    def run_own_extraction(self, own: OwnExtraction) -> DigestResult | None:
+        """Run the extraction that a caller leased with its write; None: a worker tries it again."""
+        return self.runner.run_leased(own.job, partial(self.extraction.run_own, own))
 
     @cached_property
     def changes(self) -> ChangeDetectionJobHandler:
@@ -349,9 +359,7 @@ class EngineComponents:
     def updates(self) -> ExtractionQueue:
         from engrams.session.extraction_queue import ExtractionQueue
 
-        return ExtractionQueue(
-            self.ingest, self.deps.store, self.runner, self.deps.clock, self.deps.settings.jobs
-        )
+        return ExtractionQueue(self.ingest_deps, self.runner)
 
     # ----------------------------------------------------------------------------------------------
     # sessions
@@ -360,26 +368,13 @@ class EngineComponents:
     def sessions(self) -> SessionRegistry:
         from engrams.session.registry import SessionRegistry
 
-        deps = self.deps
-        model = self.deps.chat is not None
-        return SessionRegistry(
-            deps.store,
-            deps.clock,
-            deps.settings,
-            self.runner,
-            incognito=self.privacy,
-            journal=lambda: self.ingest,
-            model=model,
-        )
+        return SessionRegistry(self.ingest_deps, self.runner)
 
     @cached_property
     def finaliser(self) -> SessionFinaliser:
         from engrams.session.finaliser import SessionFinaliser
 
-        deps = self.deps
-        return SessionFinaliser(
-            deps.store, deps.embedder, deps.chat, deps.clock, deps.settings, self.runner
-        )
+        return SessionFinaliser(self.write_deps, self.runner)
 
     @cached_property
     def privacy(self) -> IncognitoSessions:
@@ -409,17 +404,9 @@ class EngineComponents:
 
     @cached_property
     def working(self) -> WorkingTier:
-        from engrams.session.working_tier import WorkingTier
+        from engrams.write.working_tier import WorkingTier
 
-        deps = self.deps
-        return WorkingTier(
-            deps.store,
-            deps.embedder,
-            deps.clock,
-            deps.settings,
-            model=deps.chat is not None,
-            peers=deps.peers,
-        )
+        return WorkingTier(self.write_deps, self.deps.peers)
 
     @cached_property
     def nearness(self) -> ThresholdCalibrator:
@@ -542,7 +529,7 @@ class EngineComponents:
         return {
             EMBED: self._backfill.run_job,
             PURGE: lambda job: self.purger.run(job),  # noqa: PLW0108 - created by its first job
-            EXTRACT: lambda job: self.digest.run(job),  # noqa: PLW0108 - created by its first job
+            EXTRACT: lambda job: self.extraction.run(job),  # noqa: PLW0108 - created by its first job
             BEGIN: lambda job: begin_planned(job, self.deps.store, self.deps.clock),
             CHANGES: lambda job: self.changes.run(job),  # noqa: PLW0108 - created by its first job
             FINALISE: lambda job: self.finaliser.run(job),  # noqa: PLW0108 - created by its first job

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -91,37 +91,35 @@ class MemoryEngine:
         too; a model's part is always a job. InputError: empty, or over ``limits.text_bytes``.
         RefusedError: it holds a secret and ``write.secrets`` is ``refuse``.
         """
+        from engrams.write import ingest  # loaded by the first write, not by a read
+        from engrams.write.ingest_request import IngestRequest
+
         parts = self._open()
         turn = Turn.of(what)
-        own = (
-            (parts.runner.make_lease(), parts.digest.hear)
-            if settle and parts.digest.inline
-            else None
-        )
-        written = parts.ingest.write(
-            [turn],
+        settles = settle and parts.write_deps.learns_at_once
+        request = IngestRequest(
+            (turn,),
             Scope.of(scope),
             kind or (Kind.NOTE if isinstance(what, str) else Kind.TURN),
-            own=own,
+            lease=parts.runner.make_lease() if settles else None,
         )
-        (receipt,) = written.receipts
-        job = written.job
-        if job is None:
-            if written.learned:
+        ingested = ingest.add(request, parts.ingest_deps)
+        (receipt,) = ingested.receipts
+        own = ingested.own_extraction
+        if own is None:
+            if ingested.is_learned:
                 parts.runner.start()
             else:
                 parts.runner.wake()
             return receipt
-        learned = parts.runner.run_leased(
-            job, partial(parts.digest.learn, job, written.records, found=written.found)
-        )
+        digest = parts.run_own_extraction(own)
         parts.runner.start()
-        return receipt if learned is None else learned.complete(receipt, job.kind)
+        return receipt if digest is None else digest.complete(receipt, own.job.kind)
 
     def observe(self, turns: Turn | Sequence[Turn], *, scope: Place) -> tuple[Receipt, ...]:
         """Journal turns in one durable write, without waiting for extraction."""
-        some = Turn.list_of(turns)
-        return self.write_turns(some, Scope.of(scope), Kind.TURN) if some else ()
+        new_turns = Turn.list_of(turns)
+        return self.write_turns(new_turns, Scope.of(scope), Kind.TURN) if new_turns else ()
 
     def write_turns(
         self, turns: Sequence[Turn], scope: Scope, kind: Kind, channel: str = ""
@@ -150,11 +148,11 @@ class MemoryEngine:
         values = dict(fields or {})
         if text is not None:
             values["text"] = text
-        lease = parts.runner.make_lease() if parts.digest.inline else None
+        lease = parts.runner.make_lease() if parts.write_deps.learns_at_once else None
         edit = parts.editor.edit(record, values, reason, expect=expect, lease=lease)
         parts.drop_from_tiers(record.scope.owner, edit.changed_ids[1:])
-        if edit.job is not None:
-            parts.runner.run_leased(edit.job, partial(parts.digest.learn, edit.job, (edit.record,)))
+        if edit.own_extraction is not None:
+            parts.run_own_extraction(edit.own_extraction)
         parts.runner.wake()
         return self.get(record.id, scope=scope)
 

@@ -1,4 +1,8 @@
-"""Extracted statement passed between the steps, and its category."""
+"""A statement as it is extracted, before it is compared with stored ones.
+
+Every extractor returns ``CandidateStatement``; the functions here make its subject, category and
+tags canonical.
+"""
 
 from __future__ import annotations
 
@@ -41,52 +45,64 @@ _OF_KIND = {
 
 @dataclass(frozen=True, slots=True)
 class CandidateStatement:
-    """One statement extracted from a text.
-
-    ``predicate`` is canonical (``lives_in``) or a verb's lemma. ``single``: the slot (subject,
-    predicate) holds one value at a time. ``effect``: ``states`` describes how things are,
-    ``changes`` reports the event that made them so (moved, joined), ``ends`` says they are no
-    longer so, ``corrects`` says an earlier statement was wrong. ``wrong_value``: the value that a
-    correction rejects. ``said_at``: when it was said; ``valid_from``/``valid_to``: when it is true,
-    if stated; ``effective_at``: the end of the dated span, compared with known statements.
-    ``hearsay``: the speaker is not the subject. ``covers_source``: its source says nothing else.
-    Confidence, importance and trust are 0..1. ``reason``: why it was extracted. ``origin``: its
-    first text, if a later step reworded it. ``id``: of the record that already holds it. ``avoid``:
-    what a correction asks not to do again.
-    """
+    """One statement extracted from a text."""
 
     text: str
     kind: Kind = Kind.FACT
     subject: str = ""
+    """``user`` for the owner, else a name as it was said."""
     predicate: str = ""
+    """Canonical (``lives_in``), or a verb's lemma; empty for a bare correction."""
     object: str = ""
     category: str = "knowledge"
     polarity: bool = True
+    """False for a denial."""
     modality: Modality = "asserted"
+    """Only an asserted statement replaces another."""
     effect: Effect = "states"
+    """``states`` describes how things are, ``changes`` reports the event that made them so (moved,
+    joined), ``ends`` says they are no longer so, ``corrects`` says an earlier statement was wrong.
+    """
     single: bool = False
+    """The slot (subject, predicate) holds one value at a time."""
     wrong_value: str = ""
+    """Value that a correction rejects."""
     hearsay: bool = False
+    """The speaker is not the subject."""
     covers_source: bool = False
+    """Its source says nothing else."""
     evidence: tuple[Evidence, ...] = ()
     confidence: float = 0.8
+    """0..1."""
     importance: float = 0.5
+    """0..1."""
     trust: float = 1.0
+    """0..1: trust in the channel that it came by."""
     said_at: datetime | None = None
     valid_from: datetime | None = None
+    """From when it is true, if stated."""
     valid_to: datetime | None = None
+    """Until when it is true, if stated."""
     effective_at: datetime | None = None
+    """End of the dated span, by which it is compared with known statements."""
     tags: tuple[str, ...] = ()
     triggers: tuple[str, ...] = ()
+    """When a procedure applies."""
     steps: tuple[str, ...] = ()
     prerequisites: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     extractor: str = "rules"
+    """``rules``, or the model's name."""
     prompt: str = ""
+    """Hash of the model's prompt."""
     reason: str = ""
+    """Why it was extracted."""
     origin: str = ""
+    """Its first text, if a later step reworded it."""
     id: str = ""
+    """Id of the record that holds it already."""
     avoid: str = ""
+    """What a correction asks not to do again."""
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -100,9 +116,9 @@ class CandidateStatement:
 
     @property
     def denies_event(self) -> bool:
-        """True where rules read that something did not happen: "I didn't move"."""
-        event = self.effect in ("changes", "ends") or self.predicate in ("left", "sold")
-        return event and not self.polarity and self.extractor == "rules"
+        """True if rules read that something did not happen: "I didn't move"."""
+        is_event = self.effect in ("changes", "ends") or self.predicate in ("left", "sold")
+        return is_event and not self.polarity and self.extractor == "rules"
 
     @property
     def key(self) -> str:
@@ -129,21 +145,23 @@ def canonical_subject(subject: str, scope: Scope) -> str:
     whole = " ".join(subject.split())
     if fold(whole) in _SELF or fold(whole) == fold(owner_name(scope)):
         return USER
-    head, mark, rest = whole.replace("’", "'").partition("'s ")
-    if mark and (fold(head) in _SELF or fold(head) == fold(owner_name(scope))):
-        return f"{USER}'s {rest}"
+    possessor, mark, possession = whole.replace("’", "'").partition("'s ")
+    if mark and (fold(possessor) in _SELF or fold(possessor) == fold(owner_name(scope))):
+        return f"{USER}'s {possession}"
     return whole
 
 
-def normalize_category(given: str, kind: Kind) -> str:
+def normalize_category(category: str, kind: Kind) -> str:
     """Normalize a model's category; without one, derive it from the kind."""
-    word = " ".join(given.casefold().split())
+    word = " ".join(category.casefold().split())
     return _SPELLED.get(word, word) or _OF_KIND.get(kind, "knowledge")
 
 
-def close_category(candidate: CandidateStatement, known: Collection[str]) -> CandidateStatement:
-    """Replace an unknown category by the default of the kind."""
-    if not candidate.category or candidate.category in known:
+def limit_category(
+    candidate: CandidateStatement, categories: Collection[str]
+) -> CandidateStatement:
+    """Replace a category that is not among ``categories`` by the default of the kind."""
+    if not candidate.category or candidate.category in categories:
         return candidate
     return replace(candidate, category=_OF_KIND.get(candidate.kind, "knowledge"))
 

@@ -1,4 +1,7 @@
-"""Parser of requests about memory itself, by rules. Pure."""
+"""Parser of requests about memory itself, such as "forget that". Enter at ``parse_command``.
+
+Pure: it carries nothing out.
+"""
 
 from __future__ import annotations
 
@@ -129,14 +132,13 @@ _LONGEST = 400
 
 @dataclass(frozen=True, slots=True)
 class ParsedMemoryCommand:
-    """Command to memory.
-
-    ``about``: its subject or text; ``number``: position in the last list shown, from 1 (0: none).
-    """
+    """Command to memory."""
 
     verb: Verb
     about: str = ""
+    """Its subject, or the text to save."""
     number: int = 0
+    """Position in the last list shown, from 1; 0: none."""
 
 
 def parse_command(text: str) -> ParsedMemoryCommand | None:
@@ -173,9 +175,11 @@ def parse_command(text: str) -> ParsedMemoryCommand | None:
 
 
 def asks_to_forget(text: str) -> bool:
-    """True for a request to forget something that says no more."""
-    asked = None if _GOES_ON.search(_strip_politeness(text)) else parse_command(text)
-    return asked is not None and asked.verb in ("forget", "forget_last", "forget_all")
+    """True for a request to forget something, and nothing besides."""
+    if _GOES_ON.search(_strip_politeness(text)):
+        return False
+    command = parse_command(text)
+    return command is not None and command.verb in ("forget", "forget_last", "forget_all")
 
 
 def parse_number(text: str) -> int:
@@ -199,7 +203,7 @@ def parse_decision(text: str) -> Literal["yes", "no", "all", ""]:
 
 
 def _strip_politeness(text: str) -> str:
-    """Strip polite phrases at both ends; empty for long texts."""
+    """Strip polite phrases at both ends; return an empty text for one too long to be a command."""
     if len(text) > _LONGEST:
         return ""
     stripped = " ".join(text.replace("\u2019", "'").split())

@@ -1,4 +1,7 @@
-"""Removal of injected context, so that it is not learned again."""
+"""Fingerprints of memory that was put into a prompt, and its removal from what is said next.
+
+A message that repeats what the prompt showed teaches nothing new.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,11 @@ from engrams.core import content_hash
 from engrams.text.measures import word_count
 from engrams.text.terms import tokens
 
-_LEAST = 4
-"""Minimum words of a piece: "yes, exactly" is no echo."""
-_MOST = 20_000
-"""Maximum characters: a longer text exceeds any context."""
-_PIECE = re.compile(r"[^\n.!?。！？]*(?:[.!?。！？]+|\n|$)")
+_MIN_WORDS = 4
+"""Words that a piece has at least: "yes, exactly" is no echo."""
+_MAX_CHARACTERS = 20_000
+"""Characters of a text that is looked at: no context is longer."""
+_SENTENCE = re.compile(r"[^\n.!?。！？]*(?:[.!?。！？]+|\n|$)")
 
 
 def fingerprint(text: str) -> str:
@@ -22,39 +25,42 @@ def fingerprint(text: str) -> str:
 
 
 def fingerprint_pieces(text: str) -> frozenset[str]:
-    """Fingerprint a text, its lines and sentences of four words or more."""
+    """Fingerprint a text, and its lines and sentences of four words or more."""
     return frozenset(
         fingerprint(piece)
         for piece in {text, *text.splitlines(), *_split_sentences(text)}
-        if word_count(piece) >= _LEAST
+        if word_count(piece) >= _MIN_WORDS
     )
 
 
 def remove_echoes(text: str, echoes: Collection[str]) -> str:
-    """Remove lines and sentences that are echoes.
+    """Remove the lines and sentences whose fingerprints are among ``echoes``.
 
-    Empty where nothing else was in the text.
+    Empty if nothing else was in the text.
     """
-    if not echoes or len(text) > _MOST:
+    if not echoes or len(text) > _MAX_CHARACTERS:
         return text
     if fingerprint(text) in echoes:
         return ""
-    kept = [line for line in text.splitlines(keepends=True) if not _is_echo(line, echoes)]
+    lines = [line for line in text.splitlines(keepends=True) if not _is_echo(line, echoes)]
     return "".join(
-        piece for line in kept for piece in _split_sentences(line) if not _is_echo(piece, echoes)
+        sentence
+        for line in lines
+        for sentence in _split_sentences(line)
+        if not _is_echo(sentence, echoes)
     ).strip()
 
 
-def find_echoes(text: str, known: Collection[str]) -> tuple[str, ...]:
-    """Return the text's fingerprints that are in ``known``, sorted."""
-    return (
-        tuple(sorted(fingerprint_pieces(text) & set(known))) if known and len(text) <= _MOST else ()
-    )
+def find_echoes(text: str, fingerprints: Collection[str]) -> tuple[str, ...]:
+    """Return those fingerprints that pieces of the text have, sorted."""
+    if not fingerprints or len(text) > _MAX_CHARACTERS:
+        return ()
+    return tuple(sorted(fingerprint_pieces(text) & set(fingerprints)))
 
 
 def _is_echo(piece: str, echoes: Collection[str]) -> bool:
-    return word_count(piece) >= _LEAST and fingerprint(piece) in echoes
+    return word_count(piece) >= _MIN_WORDS and fingerprint(piece) in echoes
 
 
 def _split_sentences(text: str) -> Iterator[str]:
-    return (found for found in _PIECE.findall(text) if found)
+    return (sentence for sentence in _SENTENCE.findall(text) if sentence)

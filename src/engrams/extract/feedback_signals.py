@@ -1,6 +1,6 @@
 """Signals that a message corrects or confirms the assistant.
 
-Such work is not put off when the queue is full.
+A queue of extraction that is full still takes such messages: see ``ExtractionQueue``.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 CORRECTION = "correction"
 REINFORCEMENT = "reinforcement"
 
-_LONGEST = 2000
+_READ_CHARACTERS = 2000
 
 _CORRECTS = re.compile(
     r"\b(?:that(?:'s| is| was) (?:wrong|not (?:right|correct|what i"
@@ -42,9 +42,10 @@ def detect_signals(texts: Iterable[str]) -> tuple[str, ...]:
 
     Only the first 2,000 characters of each are read.
     """
-    some = [text[:_LONGEST].replace("’", "'") for text in texts]
-    found = (
-        CORRECTION if any(map(_CORRECTS.search, some)) else "",
-        REINFORCEMENT if any(map(_CONFIRMS.search, some)) else "",
-    )
-    return tuple(name for name in found if name)
+    heads = [text[:_READ_CHARACTERS].replace("’", "'") for text in texts]
+    signals = []
+    if any(map(_CORRECTS.search, heads)):
+        signals.append(CORRECTION)
+    if any(map(_CONFIRMS.search, heads)):
+        signals.append(REINFORCEMENT)
+    return tuple(signals)

@@ -1,31 +1,32 @@
-"""Gate: filters texts without content, without a model.
+"""Gate: which messages nothing is learned from, and why; decided without a model.
 
-The journal keeps every turn either way.
+Enter at ``gate_record`` for a stored record, at ``gate_text`` for a bare text. The journal keeps
+every message either way.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from dataclasses import replace
 
-from engrams.core import StageDecision
-from engrams.extract.echo_removal import fingerprint
+from engrams.core import Kind, Record, StageDecision, Status
+from engrams.extract.echo_removal import remove_echoes
 from engrams.extract.memory_requests import is_control
+from engrams.settings import WriteSettings
 from engrams.text.acknowledgements import ASSENT
 from engrams.text.late_patterns import holds_any, late_pattern
 from engrams.text.measures import word_count
 from engrams.text.normalize import fold
 from engrams.text.stopwords import STOP
+from engrams.text.system_texts import remove_system_texts
 from engrams.text.terms import tokens
 from engrams.text.vocabulary import read_vocabulary
 from engrams.text.word_list import word_set
 
-__all__ = ["fingerprint"]
-
 BRIEF = ("small_talk", "stop_words", "short")
 """Reasons of the gate that do not count for an answer to a question, where a model reads both."""
 _SMALL_TALK_LENGTH = 40
-_ECHO_WORDS = 4
 
 # Greetings, thanks, assent, laughter and farewells; a text made of nothing else carries no fact.
 _SMALL_TALK = ASSENT | word_set(read_vocabulary(__file__, "small_talk"))
@@ -79,7 +80,8 @@ _NOISY = (
     "dumped",
     "panic",
 )
-_NOISE_SHARE = 400
+_SHORT_TEXT = 400
+"""Characters up to which one error message makes the whole text noise."""
 
 # "I'm vegan" has one word with content; with its subject it is a statement, which "vegan" alone is
 # not.
@@ -89,16 +91,49 @@ _FIRST_PERSON = late_pattern(
 )
 
 
-def gate_text(
-    text: str, *, min_words: int = 2, echoes: Collection[str] = ()
-) -> StageDecision | None:
+def gate_record(
+    record: Record,
+    settings: WriteSettings,
+    reply_ids: Collection[str],
+    decisions: list[StageDecision],
+) -> Record | None:
+    """Return the record without echoes of memory; None: nothing is learned from it.
+
+    Why nothing is learned goes into ``decisions``. ``reply_ids``: ids of records that answer a
+    question and are understood by it, however brief they are.
+    """
+    # A turn is learned from even if it left the working tier meanwhile.
+    is_archived_turn = record.kind is Kind.TURN and record.status is Status.ARCHIVED
+    is_message = record.kind in (Kind.TURN, Kind.EXCHANGE, Kind.NOTE)
+    if not is_message or not (record.status is Status.ACTIVE or is_archived_turn):
+        decisions.append(_skip(record, f"{record.status} {record.kind}"))
+        return None
+    if record.kind is Kind.NOTE:
+        return record
+    if record.role not in settings.roles:
+        decisions.append(_skip(record, f"role {record.role or 'unknown'}"))
+        return None
+    text = remove_system_texts(record.text) if "<" in record.text else record.text
+    text = remove_echoes(text, _read_echoes(record))
+    if not text:
+        decisions.append(_skip(record, "echo", record.text[:80]))
+        return None
+    refusal = gate_text(text, min_words=settings.min_words) if settings.gate else None
+    is_brief_reply = refusal is not None and refusal.reason in BRIEF and record.id in reply_ids
+    if refusal is not None and not is_brief_reply:
+        decisions.append(replace(refusal, record=record.id))
+        return None
+    return record if text == record.text else replace(record, text=text)
+
+
+def gate_text(text: str, *, min_words: int = 2) -> StageDecision | None:
     """Return why nothing is learned from ``text``, or None.
 
-    The Decision's stage is ``gate``. Reasons: ``echo`` (its fingerprint is among ``echoes``),
-    ``control`` (a request about memory itself), ``small_talk``, ``noise`` (errors and traces),
-    ``stop_words`` (no word with content), ``short`` (fewer than ``min_words`` words with content).
+    The decision's stage is ``gate``. Reasons: ``control`` (a request about memory itself),
+    ``small_talk``, ``noise`` (errors and traces), ``stop_words`` (no word with content), ``short``
+    (fewer than ``min_words`` words with content).
     """
-    reason = _find_refusal(text, min_words, echoes)
+    reason = _find_refusal(text, min_words)
     return StageDecision("gate", "skip", reason, text[:80]) if reason else None
 
 
@@ -119,13 +154,14 @@ def is_small_talk(text: str) -> bool:
 def is_noise(text: str) -> bool:
     """True for a text that is mostly an error message or trace."""
     folded = fold(text[:4000])
-    found = _NOISE.search(folded) if holds_any(folded, _NOISY) else None
-    return found is not None and (len(text) <= _NOISE_SHARE or found.start() < _NOISE_SHARE // 4)
+    match = _NOISE.search(folded) if holds_any(folded, _NOISY) else None
+    if match is None:
+        return False
+    # Of a long text, an error message is its subject only if it opens it.
+    return len(text) <= _SHORT_TEXT or match.start() < _SHORT_TEXT // 4
 
 
-def _find_refusal(text: str, min_words: int, echoes: Collection[str]) -> str:
-    if echoes and word_count(text) >= _ECHO_WORDS and fingerprint(text) in echoes:
-        return "echo"
+def _find_refusal(text: str, min_words: int) -> str:
     if is_control(text):
         return "control"
     if is_small_talk(text):
@@ -138,11 +174,20 @@ def _find_refusal(text: str, min_words: int, echoes: Collection[str]) -> str:
     ]
     if not content:
         return "stop_words"
-    return (
-        "short"
-        if word_count(" ".join(content)) + bool(_FIRST_PERSON.search(head)) < min_words
-        else ""
-    )
+    has_first_person = bool(_FIRST_PERSON.search(head))
+    return "short" if word_count(" ".join(content)) + has_first_person < min_words else ""
+
+
+def _read_echoes(record: Record) -> Collection[str]:
+    """Return the fingerprints of memory that a message repeats, as marked when it was stored."""
+    marks = record.meta.get("echo")
+    if not isinstance(marks, list | tuple):
+        return ()
+    return {mark for mark in marks if isinstance(mark, str)}
+
+
+def _skip(record: Record, reason: str, text: str = "") -> StageDecision:
+    return StageDecision("gate", "skip", reason, text, record=record.id)
 
 
 def _is_symbol(word: str) -> bool:

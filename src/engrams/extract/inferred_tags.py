@@ -1,4 +1,4 @@
-"""Tags inferred from a text: its files, tools and fields."""
+"""Tags inferred from a text: its files, tools and fields. Enter at ``infer_tags``."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ ASK_TAGS = (
     " language, a tool, a project or a field."
 )
 """Request for tags, behind the extraction prompt."""
-_MOST = 6
+_MAX_TAGS = 6
 _PATH = re.compile(r"(?<![\w/.-])(?:[\w.-]+/)*[\w-]+\.[A-Za-z]{1,6}\b(?!/)")
 _LANGUAGE_OF = {
     "rs": "rust",
@@ -72,27 +72,24 @@ def infer_tags(text: str) -> tuple[str, ...]:
 
     ``In src/auth/login.rs we use Argon2`` gives rust and auth.
     """
-    found: dict[str, None] = {}
+    tags: dict[str, None] = {}
     head = text[:4000]
     for path in _PATH.finditer(head):
         *folders, name = path[0].split("/")
         language = _LANGUAGE_OF.get(name.rpartition(".")[2].lower())
         if language:
-            found.setdefault(language)
-            found.update(
-                dict.fromkeys(
-                    one.lower()
-                    for one in folders[-1:]
-                    if one.lower() not in _PLAIN_FOLDERS and one.strip(".")
-                )
-            )
+            tags.setdefault(language)
+            # The folder that holds a source file names its subject, unless it is called ``src``.
+            for folder in folders[-1:]:
+                if folder.lower() not in _PLAIN_FOLDERS and folder.strip("."):
+                    tags.setdefault(folder.lower())
     for word in tokens(_PATH.sub(" ", head)):
         plain = _SAME.get(word, word)
         if plain in _TOOLS:
-            found.setdefault(plain)
+            tags.setdefault(plain)
         if word in _FIELD_OF:
-            found.setdefault(_FIELD_OF[word])
-    return tuple(found)[:_MOST]
+            tags.setdefault(_FIELD_OF[word])
+    return tuple(tags)[:_MAX_TAGS]
 
 
 def tag_candidate(candidate: CandidateStatement) -> CandidateStatement:

@@ -1,4 +1,8 @@
-"""Requests about memory itself, in words of six languages. Pure."""
+"""Requests about memory itself, such as "don't save this", in words of six languages.
+
+Enter at ``mark_unsaved`` for the messages of a conversation, at ``forbids_storage`` for one text
+and at ``is_control`` for any request about memory. Pure.
+"""
 
 from __future__ import annotations
 
@@ -227,19 +231,21 @@ def forbids_storage(text: str) -> bool:
 
 def is_bare_request(text: str) -> bool:
     """True for such a request alone, about what was said before."""
-    left = _REQUEST.sub(" ", fold(text))
-    return len(text) <= _BARE and not [
-        word for word in tokens(left) if word not in STOP and word not in _POLITE and word.isalnum()
-    ]
+    if len(text) > _BARE:
+        return False
+    remainder = _REQUEST.sub(" ", fold(text))
+    return not any(
+        word.isalnum() and word not in STOP and word not in _POLITE for word in tokens(remainder)
+    )
 
 
-def mark_unsaved(said: Iterable[tuple[str, str]], *, after: bool = False) -> list[bool]:
+def mark_unsaved(messages: Iterable[tuple[str, str]], *, after: bool = False) -> list[bool]:
     """Mark messages that ask not to be saved, and their answers.
 
-    ``said``: role and text of each. ``after``: the message before the first one asked so.
+    ``messages``: role and text of each. ``after``: the message before the first one asked so.
     """
     marks = []
-    for role, text in said:
+    for role, text in messages:
         if role != "assistant":
             after = role in ("user", "") and forbids_storage(text)
         marks.append(after)
@@ -253,7 +259,7 @@ def _is_request(text: str) -> bool:
     if folded[:1] == folded[-1:] == '"' and folded.count('"') == 2:
         folded = folded[1:-1]
     return any(
-        not _is_told(folded, found.start(), found.end()) for found in _REQUEST.finditer(folded)
+        not _is_reported(folded, match.start(), match.end()) for match in _REQUEST.finditer(folded)
     )
 
 
@@ -265,15 +271,16 @@ def _may_ask(folded: str) -> bool:
     return not folded.isascii() and _UNSPACED.search(folded) is not None
 
 
-def _is_told(text: str, start: int, end: int) -> bool:
+def _is_reported(text: str, start: int, end: int) -> bool:
     """True for words of somebody else: quoted, or after "said"."""
     start += len(text[start:end]) - len(text[start:end].lstrip(" .!?:;,(\n-"))
     before = text[:start]
-    for open_, close in _QUOTES:
-        inside = (
-            before.count(open_) % 2 if open_ == close else before.count(open_) > before.count(close)
-        )
-        if inside and close in text[end:]:
+    for opening, closing in _QUOTES:
+        if opening == closing:
+            is_open = before.count(opening) % 2 == 1
+        else:
+            is_open = before.count(opening) > before.count(closing)
+        if is_open and closing in text[end:]:
             return True
     if _REPORTED_AFTER.match(text, end):
         return True

@@ -1,6 +1,7 @@
-"""Policy: store a candidate now, hold it, or drop it.
+"""Policy: whether a candidate is stored now, held, or dropped.
 
-Hard guards come first; nothing, not even a model, overrules them.
+Enter at ``decide`` for the decision of the rules, and at ``clamp_decision`` for the limits of a
+model's decision. Hard guards come first in both: nothing, not even a model, overrules them.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from engrams.text.normalize import fold
 PolicyMode: TypeAlias = Literal["off", "rules", "llm"]
 Action: TypeAlias = Literal["commit_now", "commit_at_session_end", "require_repetition", "drop"]
 
-_REASON = 240
+_MAX_REASON = 240
+"""Characters of a decision's reason."""
 _PROVENANCE = frozenset(("mentioned_in", "mentioned", "said", "asked", "told", "source"))
 _TURN = re.compile(
     r"\b(?:right now|at the moment|for now|for today|just this once|this time|just"
@@ -64,14 +66,13 @@ _WISHES = (Kind.RULE, Kind.NEGATIVE, Kind.PROCEDURE, Kind.PREFERENCE)
 
 @dataclass(frozen=True, slots=True)
 class StoragePolicyDecision:
-    """Action for a candidate and its reason, up to 240 characters.
-
-    ``awaits_review``: a model has not reviewed it yet.
-    """
+    """Decision whether, and when, one candidate is stored."""
 
     action: Action
     reason: str
+    """Up to 240 characters."""
     awaits_review: bool = False
+    """A model should have decided, and has not yet."""
 
 
 _IMPLIED = StoragePolicyDecision("commit_at_session_end", "an implied wish")
@@ -88,12 +89,12 @@ def decide(
     """Decide on one candidate under the policy ``mode``.
 
     ``explicit``: the user asked to remember it. ``floor``: the confidence below which nothing is
-    stored; ``hold_below``: the one below which a rule or preference is held. With ``llm`` and no
-    model's decision yet, what the guards let through is held: never written unreviewed.
+    stored; ``hold_below``: the one below which a rule or preference is held. With ``llm``, a
+    candidate that passes the guards is held until a model has decided: never written unreviewed.
     """
-    guarded = check_guards(candidate)
-    if guarded is not None:
-        return guarded
+    refusal = check_guards(candidate)
+    if refusal is not None:
+        return refusal
     implied = (
         mode != "off"
         and not explicit
@@ -118,7 +119,7 @@ def decide(
 
 
 def resolve_mode(policy: PolicyMode | Literal["auto"], *, model: bool) -> PolicyMode:
-    """Return who decides: with ``auto`` a model, where there is one."""
+    """Return who decides: with ``auto`` a model, if there is one."""
     if policy == "auto":
         return "llm" if model else "rules"
     return policy
@@ -151,24 +152,24 @@ def check_guards(candidate: CandidateStatement) -> StoragePolicyDecision | None:
 
 
 def clamp_decision(
-    candidate: CandidateStatement, ruling: StoragePolicyDecision, floor: float = 0.0
+    candidate: CandidateStatement, decision: StoragePolicyDecision, floor: float = 0.0
 ) -> StoragePolicyDecision:
-    """Limit a model's decision to what the guards allow.
+    """Limit a model's decision by the guards.
 
-    Losses, triggers and what is less sure than ``floor`` are never stored at once, a low view of
-    oneself only if repeated.
+    Losses, triggers and statements less sure than ``floor`` are never stored at once, a low view
+    of oneself only if it is repeated.
     """
-    guarded = check_guards(candidate)
-    if guarded is not None:
-        return guarded
+    refusal = check_guards(candidate)
+    if refusal is not None:
+        return refusal
     text = fold(candidate.text)
-    if ruling.action == "commit_now" and _SELF_BELIEF.search(text):
+    if decision.action == "commit_now" and _SELF_BELIEF.search(text):
         return StoragePolicyDecision("require_repetition", "clamp: a low view of oneself")
-    if ruling.action == "commit_now" and _LOSS.search(text):
+    if decision.action == "commit_now" and _LOSS.search(text):
         return StoragePolicyDecision("commit_at_session_end", "clamp: a loss or trigger")
-    if ruling.action == "commit_now" and candidate.confidence < floor:
+    if decision.action == "commit_now" and candidate.confidence < floor:
         return _IMPLIED
-    return replace(ruling, reason=ruling.reason[:_REASON])
+    return replace(decision, reason=decision.reason[:_MAX_REASON])
 
 
 def has_support(
@@ -176,8 +177,10 @@ def has_support(
 ) -> bool:
     """True if a held candidate has the support to be stored.
 
-    Said twice; or said once and confirmed twice by the session's arc or by an earlier session.
-    ``repetition``: it was held for repetition, so an arc alone does not count.
+    It has been said twice; or once, and the session's arc confirms it twice, or an earlier session
+    once. ``support``: times it was said; ``transcript``, ``arc``, ``earlier``: turns, parts of the
+    session's arc and statements of earlier sessions that say it too. ``repetition``: it was held
+    for repetition, so that an arc alone does not count.
     """
     if support >= 2:
         return True
@@ -204,7 +207,7 @@ def _decide_by_rules(candidate: CandidateStatement, *, explicit: bool) -> Storag
 def _is_passing(candidate: CandidateStatement, text: str) -> bool:
     """True for a passing state or wish: ``I'm vegan today``.
 
-    A procedure of several steps lasts, whatever day its words name.
+    A procedure of several steps lasts, even if its words name a day.
     """
     if len(candidate.steps) > 1:
         return False

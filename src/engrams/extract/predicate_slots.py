@@ -1,16 +1,15 @@
-"""Slots with one value, synonyms of predicates and of slot names."""
+"""Slots of statements: canonical predicates, slots of one value, and slots that close others.
+
+A slot is a subject and a predicate (``user``, ``lives_in``); its value is the object. Enter at
+``canonical_predicate`` and ``is_single``.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
-from engrams.core import Record
-from engrams.extract.candidate import CandidateStatement
-from engrams.ports import Embedder
 from engrams.text.normalize import fold
-from engrams.text.terms import terms
 from engrams.text.text_caches import text_cache
 from engrams.text.vocabulary import read_vocabulary
 from engrams.text.word_list import word_set
@@ -105,7 +104,7 @@ _SAME = {
 }
 
 # Slots closed by a statement: (predicate, objects; none: any) by predicate and object (empty: any).
-_ALSO: dict[tuple[str, str], tuple[tuple[str, frozenset[str]], ...]] = {
+_CLOSED: dict[tuple[str, str], tuple[tuple[str, frozenset[str]], ...]] = {
     ("marital_status", "divorced"): (("married_to", frozenset()),),
     ("marital_status", "widowed"): (("married_to", frozenset()),),
     ("marital_status", "single"): (
@@ -150,13 +149,6 @@ _DATE = re.compile(
 )
 
 
-_MOST = 50
-# Position of the floor between the card's "related" (0) and "duplicate" (1). Measured with the
-# built-in model on fifty pairs: half way lets car/vehicle and doctor/physician through and keeps
-# breakfast/lunch and mother/father apart.
-_SHARE = 0.5
-
-
 @text_cache(4096)
 def canonical_predicate(predicate: str) -> str:
     """Canonicalize a predicate: lower case, underscores, one synonym."""
@@ -166,24 +158,24 @@ def canonical_predicate(predicate: str) -> str:
 
 
 def is_contrary(predicate: str) -> bool:
-    """True if a predicate negates its canonical form: hates for likes."""
+    """True if a predicate negates its canonical form, as ``hates`` does ``likes``."""
     return fold(predicate).strip() in _NEGATIVE
 
 
-def closed_slots(predicate: str, thing: str) -> tuple[tuple[str, frozenset[str]], ...]:
-    """Return other slots that a statement closes.
+def closed_slots(predicate: str, value: str) -> tuple[tuple[str, frozenset[str]], ...]:
+    """Return the other slots of its subject that a statement closes.
 
-    Pairs of predicate and the objects it closes (empty: any).
+    As pairs of a predicate, and the values that it closes (empty: every value).
     """
     name = canonical_predicate(predicate)
-    return _ALSO.get((name, fold(thing)), ()) + _ALSO.get((name, ""), ())
+    return _CLOSED.get((name, fold(value)), ()) + _CLOSED.get((name, ""), ())
 
 
-def is_single(predicate: str, subject: str = "", thing: str = "") -> bool:
+def is_single(predicate: str, subject: str = "", value: str = "") -> bool:
     """True if (subject, predicate) holds one value at a time.
 
-    For ``is`` the subject's last word decides, and the value ``thing``: "the server is slow" is a
-    remark, "the server is db-7" a value.
+    For ``is`` the subject's last word decides, and the value: "the server is slow" is a remark,
+    "the server is db-7" a value.
     """
     name = canonical_predicate(predicate)
     if (
@@ -196,79 +188,19 @@ def is_single(predicate: str, subject: str = "", thing: str = "") -> bool:
         return True
     if name == "is":
         noun = subject.rpartition(" ")[2].lower()
-        remark = noun in THINGS and thing.islower() and not any(char.isdigit() for char in thing)
-        return noun in ATTRIBUTES and not remark
+        is_remark = noun in THINGS and value.islower() and not any(char.isdigit() for char in value)
+        return noun in ATTRIBUTES and not is_remark
     return False
 
 
-def classify_value(thing: str) -> str:
+def classify_value(value: str) -> str:
     """Classify a value: week, date, clock, place, number, name or words."""
-    if "week of" in thing:
+    if "week of" in value:
         return "week"
-    if _DATE.search(thing):
+    if _DATE.search(value):
         return "date"
-    if _CLOCK.search(thing):
+    if _CLOCK.search(value):
         return "clock"
-    if any(char.isdigit() for char in thing):
-        return "place" if thing.startswith(("in ", "at ", "on ")) else "number"
-    return "name" if thing[:1].isupper() else "words"
-
-
-def has_synonyms(candidate: CandidateStatement, embedder: Embedder) -> bool:
-    """True for a slot of one value whose name can be compared."""
-    return (
-        candidate.single
-        and candidate.effect != "ends"
-        and bool(_slot_name(candidate.subject, candidate.predicate))
-        and embedder.card.floors.keys() >= {"related", "duplicate"}
-    )
-
-
-def find_synonyms(
-    candidate: CandidateStatement, known: Sequence[Record], embedder: Embedder
-) -> tuple[Record, ...]:
-    """Find records whose slot name is a synonym of the candidate's.
-
-    The candidate must have a slot to compare (``has_synonyms``). Others need names of their own and
-    the same owner of the slot; names that share a word differ by the rest of it: ``work phone`` is
-    not ``home phone``. Raises ModelError.
-    """
-    floors = embedder.card.floors
-    name = _slot_name(candidate.subject, candidate.predicate)
-    floor = floors["related"] + _SHARE * (floors["duplicate"] - floors["related"])
-    holder = _slot_holder(candidate.subject, candidate.predicate)
-    words = set(terms(name))
-    others = [
-        (record, other)
-        for record in known[:_MOST]
-        if (other := _slot_name(record.subject, record.predicate))
-        and _slot_holder(record.subject, record.predicate) == holder
-        and not words & set(terms(other))
-    ]
-    if not others:
-        return ()
-    rows = embedder.embed([name, *(other for _, other in others)])
-    return tuple(
-        record
-        for (record, _), row in zip(others, rows[1:], strict=True)
-        if float(row @ rows[0]) >= floor
-    )
-
-
-def _slot_name(subject: str, predicate: str) -> str:
-    """Name of the slot; empty for built-in predicates."""
-    canonical = canonical_predicate(predicate)
-    if canonical == "is":
-        return subject.rpartition("'s ")[2]
-    return (
-        ""
-        if canonical in SINGLE or canonical.startswith("favorite_")
-        else canonical.replace("_", " ")
-    )
-
-
-def _slot_holder(subject: str, predicate: str) -> str:
-    """Owner of the slot: ``user`` for ``user's car``."""
-    if canonical_predicate(predicate) != "is":
-        return subject
-    return subject.rpartition("'s ")[0] or "the"
+    if any(char.isdigit() for char in value):
+        return "place" if value.startswith(("in ", "at ", "on ")) else "number"
+    return "name" if value[:1].isupper() else "words"

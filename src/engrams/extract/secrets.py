@@ -18,12 +18,14 @@ from engrams.frozen_data import dataclass
 from engrams.text.late_patterns import late_pattern
 
 _SHORTEST = 6
+"""Characters that a generated value has at least."""
 # Every key with a fixed prefix has this many characters in a row; ordinary text seldom does.
 _RUN = late_pattern(r"\S{16}")
-_ANYHOW = frozenset(
+_WITH_BLANKS = frozenset(
     ("private-key", "putty-key", "url-password", "odbc-password", "netrc", "curl-user")
 )
 _ENTROPY = 2.9
+"""Bits per character (Shannon) from which a value looks generated."""
 _PLACEHOLDER = late_pattern(
     r"^(?:[x*•.…_#-]+|<.*>?|\[.*|\{.*|\$.*|%.*|.*\(.*|.*(?:example|placeholder|changeme|change_me|change-me|dummy|redacted"
     r"|your[-_ ]|my[-_]|insert|todo|foobar).*"
@@ -37,9 +39,10 @@ _PLACEHOLDER = late_pattern(
 
 @dataclass(frozen=True, slots=True)
 class SecretFinding:
-    """Secret at ``text[start:end]``; ``rule`` names its family."""
+    """Secret or personal datum at ``text[start:end]``."""
 
     rule: str
+    """Family of the secret, such as ``aws-key``."""
     start: int
     end: int
 
@@ -48,31 +51,36 @@ class SecretFinding:
 class _SecretRule:
     name: str
     literals: tuple[str, ...]
+    """Of these, one occurs in every text that the pattern matches."""
     pattern: str
+    """The secret is its group ``v``, or all of it."""
     check: Callable[[str], bool] | None
+    """Test of the matched secret that a pattern cannot make; None: no test."""
     folded: bool
+    """Whether literals and pattern ignore case."""
     long: bool = False
+    """Whether every match has 16 characters without a blank."""
 
 
 def scan(text: str) -> tuple[SecretFinding, ...]:
     """Find every secret in ``text``, in order, without overlaps."""
     lower = text.lower()
-    found: list[SecretFinding] = []
-    for rule in _RULES if _RUN.search(text) else _SHORT:
-        where = lower if rule.folded else text
+    findings: list[SecretFinding] = []
+    for rule in _RULES if _RUN.search(text) else _ALWAYS_TRIED:
+        searched = lower if rule.folded else text
         for literal in rule.literals:  # no generator: a hundred rules for each text of each write
-            if literal in where:
+            if literal in searched:
                 break
         else:
             continue
-        find = _compile_pattern(rule.pattern, rule.folded)
-        group = "v" if "v" in find.groupindex else 0
-        found += [
+        pattern = _compile_pattern(rule.pattern, rule.folded)
+        group = "v" if "v" in pattern.groupindex else 0
+        findings += [
             SecretFinding(rule.name, *match.span(group))
-            for match in find.finditer(text)
+            for match in pattern.finditer(text)
             if match[group] and (rule.check is None or rule.check(match[group]))
         ]
-    return _merge_overlaps(found) if found else ()
+    return _merge_overlaps(findings) if findings else ()
 
 
 @cache
@@ -84,22 +92,22 @@ def _compile_pattern(pattern: str, folded: bool) -> re.Pattern[str]:
 def replace_findings(text: str, findings: tuple[SecretFinding, ...]) -> str:
     """Replace each finding by ``[redacted:rule]``."""
     parts: list[str] = []
-    at = 0
+    end = 0
     for finding in findings:
-        parts.extend((text[at : finding.start], f"[redacted:{finding.rule}]"))
-        at = finding.end
-    return "".join((*parts, text[at:])) if findings else text
+        parts.extend((text[end : finding.start], f"[redacted:{finding.rule}]"))
+        end = finding.end
+    return "".join((*parts, text[end:])) if findings else text
 
 
-def _merge_overlaps(found: list[SecretFinding]) -> tuple[SecretFinding, ...]:
-    kept: list[SecretFinding] = []
-    for finding in sorted(found, key=lambda item: (item.start, -item.end)):
-        if kept and finding.start < kept[-1].end:
-            last = kept[-1]
-            kept[-1] = SecretFinding(last.rule, last.start, max(last.end, finding.end))
+def _merge_overlaps(findings: list[SecretFinding]) -> tuple[SecretFinding, ...]:
+    merged: list[SecretFinding] = []
+    for finding in sorted(findings, key=lambda item: (item.start, -item.end)):
+        if merged and finding.start < merged[-1].end:
+            last = merged[-1]
+            merged[-1] = SecretFinding(last.rule, last.start, max(last.end, finding.end))
         else:
-            kept.append(finding)
-    return tuple(kept)
+            merged.append(finding)
+    return tuple(merged)
 
 
 def _is_random(value: str) -> bool:
@@ -148,22 +156,22 @@ _RULES: tuple[_SecretRule, ...] = (
         _SecretRule(
             name=name,
             literals=literals,
-            pattern=find,
+            pattern=pattern,
             check=None,
             folded=False,
-            long=name not in _ANYHOW,
+            long=name not in _WITH_BLANKS,
         )
-        for name, literals, find in RULES
+        for name, literals, pattern in RULES
     ),
     *(
         _SecretRule(
             name=name,
             literals=literals or PASSWORD_WORDS,
-            pattern=find,
+            pattern=pattern,
             check=_CHECKS.get(check),
             folded=True,
         )
-        for name, literals, find, check in PROSE
+        for name, literals, pattern, check in PROSE
     ),
 )
-_SHORT = tuple(rule for rule in _RULES if not rule.long)
+_ALWAYS_TRIED = tuple(rule for rule in _RULES if not rule.long)

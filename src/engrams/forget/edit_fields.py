@@ -21,9 +21,9 @@ from engrams.core import (
 )
 from engrams.core.clock import utc
 from engrams.errors import InputError, RefusedError
+from engrams.extract.statement_reader import keeps_slot, read_edited_text
 from engrams.text.terms import tokens
 from engrams.text.word_list import word_set
-from engrams.write.stated_facts import keeps_slot, read_edited
 
 EDITABLE = word_set("""
     text caption tags category importance confidence valid_from valid_to meta kind summary triggers steps subject predicate
@@ -79,7 +79,7 @@ def restate_slot(record: Record, text: str) -> dict[str, Any]:
     """
     if not record.object or tokens(record.text) == tokens(text):
         return {}
-    statements = read_edited(record, text)
+    statements = read_edited_text(record, text)
     if len(statements) == 1 and keeps_slot(statements[0], record):
         return {name: getattr(statements[0], name) for name in ("subject", "predicate", "object")}
     if record.object in text:

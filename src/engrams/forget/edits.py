@@ -21,24 +21,24 @@ from engrams.core import (
     clean_text,
 )
 from engrams.errors import RefusedError
+from engrams.extract.redaction import redact_text
 from engrams.forget.cascade import cascade_changes
 from engrams.forget.edit_fields import restate_slot, validate_fields
 from engrams.frozen_data import dataclass
 from engrams.ports import (
-    Clock,
-    Embedder,
-    Job,
     JobLease,
     JobSpec,
     RecordChange,
     StorageUse,
-    Store,
     WriteBatch,
 )
-from engrams.settings import Settings
 from engrams.text.prose import strip_code
-from engrams.write.extraction_jobs import ExtractionJobPlanner, find_leased_job
-from engrams.write.turn_conversion import clean_secrets
+from engrams.write.dependencies import WriteDeps
+from engrams.write.extraction_jobs import (
+    OwnExtraction,
+    find_own_extraction,
+    plan_extraction,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,29 +49,20 @@ class RecordEditResult:
     """The record with its new values."""
     changed_ids: tuple[str, ...]
     """Ids of all records that the edit changed; the edited one first."""
-    job: Job | None = None
-    """The extraction job that the caller has to run, where it gave a lease."""
+    own_extraction: OwnExtraction | None = None
+    """The extraction that the caller has to run, where it gave a lease."""
 
 
 class MemoryEditor:
     """Edits records, with all that follows for others. Calls no model but an inline embedder."""
 
-    def __init__(
-        self,
-        store: Store,
-        embedder: Embedder,
-        clock: Clock,
-        settings: Settings,
-        *,
-        has_model: bool = False,
-    ) -> None:
-        """Set up the editor. ``has_model``: a chat model extracts from edited messages."""
-        self._store = store
-        self._embedder = embedder
-        self._clock = clock
-        self._settings = settings
-        self._jobs = ExtractionJobPlanner(settings, clock, has_model=has_model)
-        self._quota = StorageUse(settings.quota.records, settings.quota.bytes)
+    def __init__(self, deps: WriteDeps) -> None:
+        self._deps = deps
+        self._store = deps.store
+        self._embedder = deps.embedder
+        self._clock = deps.clock
+        self._settings = deps.settings
+        self._quota = StorageUse(deps.settings.quota.records, deps.settings.quota.bytes)
 
     def edit(
         self,
@@ -124,7 +115,7 @@ class MemoryEditor:
         return RecordEditResult(
             record=edited,
             changed_ids=tuple(change.id for change in changes),
-            job=find_leased_job(jobs, result.jobs, now),
+            own_extraction=find_own_extraction(jobs, result.jobs, (edited,), now),
         )
 
     def prepare_fields(
@@ -149,7 +140,7 @@ class MemoryEditor:
     def _clean_text(self, text: str) -> str:
         """Clean a text, and redact its secrets. RefusedError: the settings refuse secrets."""
         text = clean_text(text, self._settings.limits.text_bytes)
-        redacted, decisions = clean_secrets(text, self._settings.write)
+        redacted, decisions = redact_text(text, self._settings.write)
         if any(decision.verdict == "refused" for decision in decisions):
             raise RefusedError(
                 "Not stored: it holds a secret.",
@@ -166,7 +157,7 @@ class MemoryEditor:
             return ()
         if record.kind is not Kind.NOTE and record.role not in section.roles:
             return ()
-        return (self._jobs.plan([record], [record.id], record.scope, lease, 0.0),)
+        return (plan_extraction([record], [record.id], self._deps, lease=lease, quiet=0.0),)
 
 
 def diff_tag_edges(

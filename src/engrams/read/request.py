@@ -8,8 +8,8 @@ from engrams.core import Kind, Record, Scope
 from engrams.errors import InputError
 from engrams.frozen_data import dataclass
 from engrams.ports import AsOf, ScopeReach, Where
+from engrams.ports.hot_memories import HotMemories
 from engrams.read.arguments import check_count
-from engrams.read.hot_memories import HotMemories
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,13 +14,14 @@ from typing import Protocol
 from engrams.core import Kind, Receipt, Scope, ScopeInput, Turn
 from engrams.errors import BudgetError, ClosedError, InputError
 from engrams.extract.feedback_signals import detect_signals
-from engrams.ports import EXTRACT, Clock, Job, JobQueue, JobSpec
-from engrams.session.turn_ingest import TurnIngester
-from engrams.settings import JobSettings
+from engrams.ports import EXTRACT, Job, JobSpec
+from engrams.write import ingest
 from engrams.write.extraction_jobs import make_update_key
+from engrams.write.ingest_request import IngestDeps, IngestRequest
 
-_MOST = 10_000
-_MOMENT = 0.01
+_MAX_LISTED = 10_000
+_PAUSE = 0.01
+"""Seconds until a flush looks again at updates that other workers run."""
 
 
 class JobRunner(Protocol):
@@ -37,19 +38,12 @@ class JobRunner(Protocol):
 class ExtractionQueue:
     """Queue of turns to extract from. Thread safe; only ``flush_sync`` waits."""
 
-    def __init__(
-        self,
-        journal: TurnIngester,
-        jobs: JobQueue,
-        work: JobRunner,
-        clock: Clock,
-        settings: JobSettings,
-    ) -> None:
-        self._journal = journal
-        self._jobs = jobs
-        self._runner = work
-        self._clock = clock
-        self._settings = settings
+    def __init__(self, ingest_deps: IngestDeps, runner: JobRunner) -> None:
+        self._ingest_deps = ingest_deps
+        self._jobs = ingest_deps.write.store
+        self._runner = runner
+        self._clock = ingest_deps.write.clock
+        self._settings = ingest_deps.write.settings.jobs
 
     def add(
         self, turns: Turn | Sequence[Turn], *, scope: ScopeInput, after: float | None = None
@@ -61,15 +55,16 @@ class ExtractionQueue:
         nothing was stored then. Turns that correct or confirm something always enter. InputError:
         ``after`` is negative.
         """
-        some = [turns] if isinstance(turns, Turn) else list(turns)
-        place = Scope.of(scope)
+        parsed_scope = Scope.of(scope)
         if after is not None and not 0 <= after < float("inf"):
             raise InputError("`after` is a number of seconds, 0 or more.")
-        if not some:
+        new_turns = Turn.list_of(turns)
+        if not new_turns:
             return ()
-        if not detect_signals(turn.text for turn in some):
-            self._check_capacity(make_update_key(place, some[0].session))
-        receipts = self._journal.write(some, place, Kind.TURN, quiet=after).receipts
+        if not detect_signals(turn.text for turn in new_turns):
+            self._check_capacity(make_update_key(parsed_scope, new_turns[0].session))
+        request = IngestRequest(new_turns, parsed_scope, Kind.TURN, quiet=after)
+        receipts = ingest.add(request, self._ingest_deps).receipts
         self._runner.wake()
         return receipts
 
@@ -116,16 +111,16 @@ class ExtractionQueue:
 
         Their turns stay stored, and are not extracted.
         """
-        whole = None if scope is None else Scope.of(scope).key
-        keys = (
-            None if session is None or scope is None else make_update_key(Scope.of(scope), session)
-        )
-        jobs = self._list_jobs(("waiting",))
+        parsed_scope = None if scope is None else Scope.of(scope)
+        job_key = None
+        if parsed_scope is not None and session is not None:
+            job_key = make_update_key(parsed_scope, session)
         return self._jobs.cancel(
             [
                 job.id
-                for job in jobs
-                if keys in (None, job.key) and whole in (None, job.payload.get("scope"))
+                for job in self._list_jobs(("waiting",))
+                if job_key in (None, job.key)
+                and (parsed_scope is None or parsed_scope.key == job.payload.get("scope"))
             ]
         )
 
@@ -152,29 +147,28 @@ class ExtractionQueue:
             )
 
     def _list_jobs(self, states: Sequence[str]) -> list[Job]:
-        return [job for job in self._jobs.queue(states, _MOST) if job.kind == EXTRACT]
+        return [job for job in self._jobs.queue(states, _MAX_LISTED) if job.kind == EXTRACT]
 
     def _run_flush(self, stop: threading.Event, drained: list[bool]) -> None:
         tried: set[str] = set()
         try:
             while not stop.is_set():
                 pending = self._list_jobs(("waiting", "running"))
-                fresh = [
+                untried = [
                     job
                     for job in pending
-                    if job.state == "waiting" and not {_name_work(job), job.id} & tried
+                    if job.state == "waiting" and tried.isdisjoint((_name_work(job), job.id))
                 ]
-                if not fresh and all(job.state == "waiting" for job in pending):
+                if not untried and all(job.state == "waiting" for job in pending):
                     drained.append(not pending)
                     return
-                done = [
-                    job
-                    for job in fresh
-                    if not stop.is_set() and self._runner.run(job.id) is not None
-                ]
-                tried |= {name for job in done for name in (_name_work(job), job.id)}
-                if not done:
-                    time.sleep(_MOMENT)  # another worker has them
+                has_run = False
+                for job in untried:
+                    if not stop.is_set() and self._runner.run(job.id) is not None:
+                        tried.update((_name_work(job), job.id))
+                        has_run = True
+                if not has_run:
+                    time.sleep(_PAUSE)  # another worker has them
         except ClosedError:
             return  # the engine was closed: waiting updates are left to the next process
 

@@ -13,7 +13,18 @@ from dataclasses import field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from engrams.core import LAYER_OF, Edge, EdgeType, Kind, Provenance, Record, Scope, Status, Vector
+from engrams.core import (
+    LAYER_OF,
+    STATEMENT_KINDS,
+    Edge,
+    EdgeType,
+    Kind,
+    Provenance,
+    Record,
+    Scope,
+    Status,
+    Vector,
+)
 from engrams.core.ids import derive_id_at_time_of
 from engrams.errors import EngramsError, ModelError
 from engrams.frozen_data import dataclass
@@ -22,9 +33,6 @@ from engrams.ports import (
     EMBED,
     EXTRACT,
     LEARNED,
-    ChatModel,
-    Clock,
-    Embedder,
     Job,
     JobSpec,
     NewRecord,
@@ -33,7 +41,6 @@ from engrams.ports import (
     RecordQuery,
     ScopeReach,
     SessionRow,
-    Store,
     WriteBatch,
 )
 from engrams.read.corrected_words import mask_corrected
@@ -41,9 +48,7 @@ from engrams.session.extraction_queue import JobRunner
 from engrams.session.held_review import HeldStatementReviewer, join_changes
 from engrams.session.lifecycle import is_lapsed
 from engrams.session.summary import SessionSummary, build_arc, find_substantive, select_turns
-from engrams.settings import Settings
 from engrams.text.terms import terms
-from engrams.write import write_pipeline
 from engrams.write.candidate_promotion import (
     HeldCandidateCluster,
     PromotionEvidence,
@@ -51,6 +56,7 @@ from engrams.write.candidate_promotion import (
     promote_clusters,
     promotion_reason,
 )
+from engrams.write.dependencies import WriteDeps
 from engrams.write.save_requests import change_noted, find_noted
 from engrams.write.source_checks import check_sources
 
@@ -83,30 +89,18 @@ class SessionFinaliser:
 
     def __init__(
         self,
-        store: Store,
-        embedder: Embedder,
-        chat: ChatModel | None,
-        clock: Clock,
-        settings: Settings,
+        deps: WriteDeps,
         runner: JobRunner,
     ) -> None:
-        self._store = store
-        self._embedder = embedder
-        self._chat = chat
-        self._clock = clock
-        self._settings = settings
+        self._deps = deps
+        self._store = deps.store
+        self._embedder = deps.embedder
+        self._chat = deps.chat
+        self._clock = deps.clock
+        self._settings = deps.settings
         self._runner = runner
-        self._idle = timedelta(minutes=settings.sessions.idle_minutes)
-        self._deps = write_pipeline.WriteDeps(
-            records=store,
-            settings=settings.write,
-            limits=settings.limits,
-            clock=clock,
-            search=store,
-            embedder=embedder,
-            chat=chat,
-        )
-        self._reviewer = HeldStatementReviewer(store, chat, clock, settings, self._deps)
+        self._idle = timedelta(minutes=deps.settings.sessions.idle_minutes)
+        self._reviewer = HeldStatementReviewer(deps)
 
     def review(self, job: Job) -> None:
         """Ask the model again about statements that it failed to judge."""
@@ -247,7 +241,7 @@ class SessionFinaliser:
             self._store.find(
                 RecordQuery(
                     reach,
-                    write_pipeline.STATEMENTS,
+                    STATEMENT_KINDS,
                     (Status.CANDIDATE,),
                     session=end.row.id,
                     limit=1000,
@@ -321,7 +315,7 @@ class SessionFinaliser:
             page = self._store.find(
                 RecordQuery(
                     reach,
-                    write_pipeline.STATEMENTS,
+                    STATEMENT_KINDS,
                     (Status.ACTIVE, Status.CANDIDATE),
                     limit=_EARLIER,
                 )
@@ -344,7 +338,7 @@ class SessionFinaliser:
         if not gaps:
             return
         learned = self._store.find(
-            RecordQuery(reach, write_pipeline.STATEMENTS, session=end.row.id, limit=1000)
+            RecordQuery(reach, STATEMENT_KINDS, session=end.row.id, limit=1000)
         ).records
         known = [set(terms(record.text)) for record in learned]
         for gap in gaps:

@@ -6,25 +6,20 @@ from collections.abc import Sequence
 from dataclasses import field, replace
 from datetime import timedelta
 
-from engrams.core import Edge, Record, Scope, Status
+from engrams.core import STATEMENT_KINDS, Edge, Record, Scope, Status
 from engrams.errors import ModelError
 from engrams.extract import by_model
 from engrams.frozen_data import dataclass
 from engrams.ports import (
     LEARNED,
     POLICY,
-    ChatModel,
-    Clock,
     Job,
     JobSpec,
     RecordChange,
     RecordQuery,
     ScopeReach,
-    Store,
     WriteBatch,
 )
-from engrams.settings import Settings
-from engrams.write import write_pipeline
 from engrams.write.candidate_promotion import HeldCandidateCluster, promote_clusters, to_candidate
 from engrams.write.dependencies import WriteDeps
 
@@ -50,19 +45,12 @@ class HeldReviewResult:
 class HeldStatementReviewer:
     """Asks a model about held statements that it has not judged."""
 
-    def __init__(
-        self,
-        store: Store,
-        chat: ChatModel | None,
-        clock: Clock,
-        settings: Settings,
-        deps: WriteDeps,
-    ) -> None:
-        self._store = store
-        self._chat = chat
-        self._clock = clock
-        self._settings = settings
+    def __init__(self, deps: WriteDeps) -> None:
         self._deps = deps
+        self._store = deps.store
+        self._chat = deps.chat
+        self._clock = deps.clock
+        self._settings = deps.settings
 
     def review(self, held: Sequence[Record]) -> HeldReviewResult:
         """Ask about the first 20 held statements; the others stay held."""
@@ -88,7 +76,7 @@ class HeldStatementReviewer:
         mark = self._store.load_state(owner, LEARNED)
         query = RecordQuery(
             ScopeReach(owner, (owner,), tree=True),
-            write_pipeline.STATEMENTS,
+            STATEMENT_KINDS,
             (Status.CANDIDATE,),
             limit=_MOST,
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import timedelta
@@ -12,15 +11,7 @@ from typing import TypeAlias
 
 from engrams.core import Kind, Receipt, Scope, ScopeInput, Turn, drop_unstorable
 from engrams.errors import ConflictError, InputError, NotFoundError, ScopeError
-from engrams.ports import (
-    EXTRACT,
-    Clock,
-    Job,
-    JobSpec,
-    ScopeReach,
-    SessionRow,
-    Store,
-)
+from engrams.ports import EXTRACT, Job, JobSpec, ScopeReach, SessionRow
 from engrams.session.extraction_queue import JobRunner
 from engrams.session.lifecycle import (
     IdleSessionSweeper,
@@ -33,11 +24,11 @@ from engrams.session.lifecycle import (
 )
 from engrams.session.owner_settings import OwnerSettings, OwnerSettingsStore
 from engrams.session.response_threads import ResponseThreadLog
-from engrams.session.turn_ingest import MINE, SessionKey, TurnIngester
-from engrams.settings import Settings
-from engrams.write import privacy_modes
+from engrams.write import ingest, privacy_modes
 from engrams.write.extraction_jobs import make_update_key
-from engrams.write.privacy_modes import IncognitoSessions, PrivacyMode
+from engrams.write.ingest_request import IngestDeps, IngestRequest
+from engrams.write.privacy_modes import PrivacyMode
+from engrams.write.session_rows import MAX_OPEN_SESSIONS, SessionKey
 
 Place: TypeAlias = ScopeInput
 
@@ -57,26 +48,23 @@ class SessionRegistry:
 
     def __init__(
         self,
-        store: Store,
-        clock: Clock,
-        settings: Settings,
-        work: JobRunner,
-        *,
-        incognito: IncognitoSessions,
-        journal: Callable[[], TurnIngester],
-        model: bool,
+        ingest_deps: IngestDeps,
+        runner: JobRunner,
     ) -> None:
-        self._store = store
-        self._clock = clock
-        self._settings = settings
-        self._runner = work
-        self.responses = ResponseThreadLog(store)
+        deps = ingest_deps.write
+        self._ingest_deps = ingest_deps
+        self._store = deps.store
+        self._clock = deps.clock
+        self._settings = deps.settings
+        self._runner = runner
+        self.responses = ResponseThreadLog(deps.store)
         """Sessions of model responses."""
-        self._incognito = incognito
-        self._journal = journal
-        self._model = model
-        self._idle = timedelta(minutes=settings.sessions.idle_minutes)
-        self._preferences = OwnerSettingsStore(store, self._write_rule, clock, settings)
+        self._incognito = ingest_deps.incognito
+        self._model = deps.chat is not None
+        self._idle = timedelta(minutes=deps.settings.sessions.idle_minutes)
+        self._preferences = OwnerSettingsStore(
+            deps.store, self._write_rule, deps.clock, deps.settings
+        )
         self._lock = Lock()
         self._begun_here: dict[SessionKey, Scope] = {}
         self._incognito_sessions: dict[SessionKey, SessionInfo] = {}
@@ -124,7 +112,7 @@ class SessionRegistry:
         saved = self._take_over(place, name, crisis)
         with self._lock:
             self._begun_here[place.owner.key, name] = place
-            while len(self._begun_here) > MINE:
+            while len(self._begun_here) > MAX_OPEN_SESSIONS:
                 del self._begun_here[next(iter(self._begun_here))]
         return to_session(saved, self._clock(), self._idle)
 
@@ -275,20 +263,19 @@ class SessionRegistry:
             self._runner.wake()
         return asked
 
-    def request_ends(self, spoken: Mapping[SessionKey, Scope]) -> tuple[str, ...]:
-        """Enqueue the ends of this process's sessions; returns the jobs' ids.
+    def request_ends(self) -> tuple[str, ...]:
+        """Enqueue the ends of the sessions that began in this process; returns the jobs' ids.
 
-        ``spoken``: those that turns began here. Jobs that do not run in time are left to the next
-        process.
+        Jobs that do not run in time are left to the next process.
         """
         with self._lock:
-            mine = {**spoken, **self._begun_here}
+            begun = {**self._ingest_deps.spoken_sessions.list(), **self._begun_here}
             self._begun_here = {}
         self._incognito_sessions.clear()
-        begun = [(place, name) for (_, name), place in mine.items() if self._is_open(place, name)]
         specs = [
-            make_finalise_job(place.owner, name, "shutdown", self._settings)
-            for place, name in begun
+            make_finalise_job(scope.owner, session, "shutdown", self._settings)
+            for (_, session), scope in begun.items()
+            if self._is_open(scope, session)
         ]
         return tuple(self._store.enqueue(specs, self._clock())) if specs else ()
 
@@ -366,7 +353,8 @@ class SessionRegistry:
         return next((job for job in found if (job.kind, job.key) == (spec.kind, spec.key)), None)
 
     def _write_rule(self, text: str, scope: Scope) -> Receipt:
-        return self._journal().write([Turn(text)], scope, Kind.RULE).receipts[0]
+        request = IngestRequest((Turn(text),), scope, Kind.RULE)
+        return ingest.add(request, self._ingest_deps).receipts[0]
 
     def _load_row(self, place: Scope, name: str) -> SessionRow:
         row = self._store.load(place.owner, name)

@@ -13,21 +13,24 @@ from engrams.extract.predicate_slots import canonical_predicate, is_single
 from engrams.frozen_data import dataclass
 from engrams.text.normalize import fold
 from engrams.text.terms import terms
+from engrams.write.candidate_reconciler import CandidateReconciler
 from engrams.write.change_set import DigestChangeSet
 from engrams.write.dependencies import WriteDeps
-from engrams.write.write_pipeline import reconcile_candidate
 
 if TYPE_CHECKING:
     from engrams.ports.candidate_search import Floats
 
-_HELD = ("hold", "awaits", "review")
-_OVERLAP = 0.5
-_SHARED = 3
-_CLOSE = 0.8
-_QUOTES = 3
-_HIGH = 0.9
-_SURE = 3
-"""Confidence of a rule given three times, and that count."""
+_HOLDING_META = ("hold", "awaits", "review")
+"""Metadata of a statement that is held, and not stored yet."""
+_MIN_OVERLAP = 0.5
+_MIN_SHARED = 3
+"""Share, and number, of object terms from which two statements say the same."""
+_MIN_COSINE = 0.8
+_MAX_RULE_QUOTES = 3
+_HIGH_CONFIDENCE = 0.9
+_LOW_CONFIDENCE = 0.6
+_CERTAIN_SUPPORT = 3
+"""Times from which a repeated rule has high confidence; before, it has low confidence at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +59,16 @@ class HeldCandidateCluster:
 
 @dataclass(frozen=True, slots=True)
 class PromotionEvidence:
-    """Earlier and current records that may support held candidates.
-
-    ``transcript``: turns of the session; ``account``: parts of its account; ``earlier``: statements
-    of earlier sessions; ``vectors``: by record id.
-    """
+    """Texts and statements that may support held candidates."""
 
     transcript: Sequence[Record] = ()
+    """Turns of the session."""
     account: Sequence[str] = ()
+    """Parts of the session's account."""
     earlier: Sequence[Record] = ()
+    """Statements of earlier sessions."""
     vectors: Mapping[str, Floats] = field(default_factory=dict)
+    """Unit vectors by record id."""
 
 
 def cluster_held(
@@ -76,74 +79,74 @@ def cluster_held(
     A procedural record leads its cluster.
     """
     groups: list[list[Record]] = []
-    for record in sorted(held, key=lambda one: one.story_key):
-        group = next(
-            (
-                group
-                for group in groups
-                if any(is_same_statement(record, one, vectors or {}) for one in group)
-            ),
-            None,
-        )
-        if group is None:
-            groups.append([record])
+    for record in sorted(held, key=lambda record: record.story_key):
+        for group in groups:
+            if any(is_same_statement(record, member, vectors or {}) for member in group):
+                group.append(record)
+                break
         else:
-            group.append(record)
+            groups.append([record])
     return tuple(
         HeldCandidateCluster(
             tuple(
-                sorted(group, key=lambda one: (one.layer is not Layer.PROCEDURAL, -one.confidence))
+                sorted(
+                    group,
+                    key=lambda record: (
+                        record.layer is not Layer.PROCEDURAL,
+                        -record.confidence,
+                    ),
+                )
             )
         )
         for group in groups
     )
 
 
-def is_same_statement(one: Record, other: Record, vectors: Mapping[str, Floats]) -> bool:
+def is_same_statement(record_a: Record, record_b: Record, vectors: Mapping[str, Floats]) -> bool:
     """Compare two held statements by key, words or vectors.
 
     The same key; or objects that overlap by half or by three words; or equal objects that are near
     in meaning. Near in meaning alone is not enough: "allergic to nuts" and "allergic to shellfish"
     stay apart. A denial never equals an affirmation.
     """
-    rules = one.layer is Layer.PROCEDURAL, other.layer is Layer.PROCEDURAL
-    about = fold(one.subject) == fold(other.subject)
-    if one.meta.get("polarity") != other.meta.get("polarity") or (
-        not about and rules[0] == rules[1]
-    ):
+    is_same_layer = (record_a.layer is Layer.PROCEDURAL) == (record_b.layer is Layer.PROCEDURAL)
+    is_same_subject = fold(record_a.subject) == fold(record_b.subject)
+    if record_a.meta.get("polarity") != record_b.meta.get("polarity"):
         return False
-    equal = bool(one.object) and fold(one.object) == fold(other.object)
-    if (
-        equal
-        and about
-        and canonical_predicate(one.predicate) == canonical_predicate(other.predicate)
-    ):
-        return True
-    mine = _object_terms(one)
-    theirs = _object_terms(other)
-    both = len(mine & theirs)
-    if both and (both >= _SHARED or both >= _OVERLAP * len(mine | theirs)):
-        return True
-    near = vectors.get(one.id), vectors.get(other.id)
-    return (
-        equal and near[0] is not None and near[1] is not None and float(near[0] @ near[1]) >= _CLOSE
+    if is_same_layer and not is_same_subject:
+        return False
+    is_same_object = bool(record_a.object) and fold(record_a.object) == fold(record_b.object)
+    is_same_predicate = canonical_predicate(record_a.predicate) == canonical_predicate(
+        record_b.predicate
     )
+    if is_same_object and is_same_subject and is_same_predicate:
+        return True
+    terms_a = _object_terms(record_a)
+    terms_b = _object_terms(record_b)
+    shared = len(terms_a & terms_b)
+    if shared and (shared >= _MIN_SHARED or shared >= _MIN_OVERLAP * len(terms_a | terms_b)):
+        return True
+    vector_a = vectors.get(record_a.id)
+    vector_b = vectors.get(record_b.id)
+    if not is_same_object or vector_a is None or vector_b is None:
+        return False
+    return float(vector_a @ vector_b) >= _MIN_COSINE
 
 
 def find_matching(record: Record, held: Sequence[Record]) -> tuple[Record, ...]:
     """Find held records that repeat or quote the record."""
     return tuple(
-        one
-        for one in held
-        if one.id != record.id
+        candidate
+        for candidate in held
+        if candidate.id != record.id
         and (
-            record.id in {quote.source for quote in one.evidence}
-            or (_object_terms(record) and is_same_statement(one, record, {}))
+            record.id in {item.source for item in candidate.evidence}
+            or (_object_terms(record) and is_same_statement(candidate, record, {}))
         )
     )
 
 
-def promotion_reason(cluster: HeldCandidateCluster, bearing: PromotionEvidence) -> str:
+def promotion_reason(cluster: HeldCandidateCluster, evidence: PromotionEvidence) -> str:
     """Return why a cluster is promoted; empty: it stays held.
 
     A rule must have been given twice; for others support decides.
@@ -153,19 +156,20 @@ def promotion_reason(cluster: HeldCandidateCluster, bearing: PromotionEvidence) 
     support = cluster.support
     if cluster.is_procedural:
         return f"given {support} times" if support >= 2 else ""
-    transcript = sum(_is_said_in(cluster, turn) for turn in bearing.transcript)
-    account = sum(_mentions(cluster.lead, part) for part in bearing.account)
+    transcript = sum(_is_said_in(cluster, turn) for turn in evidence.transcript)
+    account = sum(_is_mentioned(cluster.lead, part) for part in evidence.account)
     earlier = sum(
-        any(is_same_statement(one, member, bearing.vectors) for member in cluster.members)
-        for one in bearing.earlier
+        any(is_same_statement(record, member, evidence.vectors) for member in cluster.members)
+        for record in evidence.earlier
     )
-    if not has_support(
+    is_supported = has_support(
         support,
         repetition=cluster.needs_repetition,
         transcript=transcript,
         arc=account,
         earlier=earlier,
-    ):
+    )
+    if not is_supported:
         return ""
     return (
         f"support: said {support}, in the session's account {account}, in earlier sessions"
@@ -176,7 +180,7 @@ def promotion_reason(cluster: HeldCandidateCluster, bearing: PromotionEvidence) 
 def merge_cluster(cluster: HeldCandidateCluster) -> Record:
     """Merge a cluster into its lead, with all quotes and strength."""
     quotes: dict[tuple[str, str], Evidence] = {
-        (item.quote, item.source): item for one in cluster.members for item in one.evidence
+        (item.quote, item.source): item for member in cluster.members for item in member.evidence
     }
     evidence = tuple(quotes.values())
     lead = cluster.lead
@@ -185,13 +189,17 @@ def merge_cluster(cluster: HeldCandidateCluster) -> Record:
             lead,
             evidence=evidence,
             strength=cluster.support,
-            confidence=max(one.confidence for one in cluster.members),
+            confidence=max(member.confidence for member in cluster.members),
         )
-    confidence = (
-        max(lead.confidence, _HIGH) if cluster.support >= _SURE else min(lead.confidence, 0.6)
-    )
+    if cluster.support >= _CERTAIN_SUPPORT:
+        confidence = max(lead.confidence, _HIGH_CONFIDENCE)
+    else:
+        confidence = min(lead.confidence, _LOW_CONFIDENCE)
     return replace(
-        lead, evidence=evidence[:_QUOTES], strength=cluster.support, confidence=confidence
+        lead,
+        evidence=evidence[:_MAX_RULE_QUOTES],
+        strength=cluster.support,
+        confidence=confidence,
     )
 
 
@@ -208,8 +216,9 @@ def promote_clusters(
     changes.originals = {record.id: record for record in held}
     # Archived here, so that held candidates do not match each other.
     changes.current = {record.id: replace(record, status=Status.ARCHIVED) for record in held}
-    for cluster, why in promoted:
-        _promote_cluster(cluster, why, deps, changes)
+    reconciler = CandidateReconciler(deps, changes)
+    for cluster, reason in promoted:
+        _promote_cluster(cluster, reason, reconciler, changes)
     for record in held:
         if record.id not in changes.actions:
             changes.current[record.id] = record
@@ -251,45 +260,45 @@ def to_candidate(record: Record) -> CandidateStatement:
 
 
 def _promote_cluster(
-    cluster: HeldCandidateCluster, why: str, deps: WriteDeps, changes: DigestChangeSet
+    cluster: HeldCandidateCluster,
+    reason: str,
+    reconciler: CandidateReconciler,
+    changes: DigestChangeSet,
 ) -> None:
-    whole = merge_cluster(cluster)
+    """Make a cluster one active memory: its lead, unless a stored statement says the same."""
+    merged = merge_cluster(cluster)
     lead = cluster.lead
     changes.scope = lead.scope
-    candidate = to_candidate(whole)
-    name = changes.apply(
-        reconcile_candidate(candidate, lead, deps, changes),
-        StoragePolicyDecision("commit_now", why),
-        lead,
-    )
-    new = changes.created.pop(lead.id, None)
-    if new is None:
+    outcome = reconciler.reconcile(to_candidate(merged), lead)
+    result_id = changes.apply(outcome, StoragePolicyDecision("commit_now", reason), lead)
+    remade = changes.created.pop(lead.id, None)
+    if remade is None:
         # Known by now: the existing memory was reinforced and supersedes this one.
-        changes.current[lead.id] = replace(lead, status=Status.SUPERSEDED, superseded_by=name)
+        changes.current[lead.id] = replace(lead, status=Status.SUPERSEDED, superseded_by=result_id)
     else:
-        meta = {key: value for key, value in lead.meta.items() if key not in _HELD}
         changes.current[lead.id] = replace(
             lead,
-            status=new.status,
-            valid_from=new.valid_from,
-            valid_to=new.valid_to,
-            ended_at=new.ended_at,
-            superseded_by=new.superseded_by,
-            evidence=whole.evidence,
-            strength=max(whole.strength, new.strength),
-            confidence=whole.confidence,
-            meta=meta,
+            status=remade.status,
+            valid_from=remade.valid_from,
+            valid_to=remade.valid_to,
+            ended_at=remade.ended_at,
+            superseded_by=remade.superseded_by,
+            evidence=merged.evidence,
+            strength=max(merged.strength, remade.strength),
+            confidence=merged.confidence,
+            meta={key: value for key, value in lead.meta.items() if key not in _HOLDING_META},
         )
-    for key in [
-        key
-        for key in changes.edges
-        if key[0] in (lead.id, name) and key[2] is EdgeType.DERIVED_FROM
-    ]:
-        del changes.edges[key]  # they were made when it was held
-    changes.actions[lead.id] = ("promote", why)
-    for other in cluster.members[1:]:
-        changes.current[other.id] = replace(other, status=Status.SUPERSEDED, superseded_by=name)
-        changes.actions[other.id] = ("merge", "says the same")
+    # The edges to its sources were made when it was held.
+    for key in list(changes.edges):
+        source_id, _, edge_type = key
+        if source_id in (lead.id, result_id) and edge_type is EdgeType.DERIVED_FROM:
+            del changes.edges[key]
+    changes.actions[lead.id] = ("promote", reason)
+    for member in cluster.members[1:]:
+        changes.current[member.id] = replace(
+            member, status=Status.SUPERSEDED, superseded_by=result_id
+        )
+        changes.actions[member.id] = ("merge", "says the same")
 
 
 def _object_terms(record: Record) -> frozenset[str]:
@@ -299,12 +308,12 @@ def _object_terms(record: Record) -> frozenset[str]:
 def _is_said_in(cluster: HeldCandidateCluster, turn: Record) -> bool:
     return any(
         item.source == turn.id or (item.quote and item.quote in turn.text)
-        for one in cluster.members
-        for item in one.evidence
+        for member in cluster.members
+        for item in member.evidence
     )
 
 
-def _mentions(record: Record, part: str) -> bool:
-    """True if a part shares half the record's object terms."""
-    words = _object_terms(record)
-    return bool(words) and 2 * len(words & set(terms(part))) >= len(words)
+def _is_mentioned(record: Record, text: str) -> bool:
+    """True if a text has half the record's object terms."""
+    object_terms = _object_terms(record)
+    return bool(object_terms) and 2 * len(object_terms & set(terms(text))) >= len(object_terms)

@@ -1,4 +1,8 @@
-"""Changes that a digest collects for one batch."""
+"""Changes that a digest collects for one batch, visible to its later statements.
+
+``DigestChangeSet.apply`` carries out one verdict of the reconciliation; ``to_batch`` returns all
+changes as one transaction.
+"""
 
 from __future__ import annotations
 
@@ -30,138 +34,127 @@ from engrams.extract.policy import StoragePolicyDecision
 from engrams.extract.predicate_slots import canonical_predicate
 from engrams.frozen_data import dataclass
 from engrams.ports import BEGIN, JobSpec, NewRecord, RecordChange, WriteBatch
-from engrams.write.reconcile import ReconciliationResult
+from engrams.write.reconcile_rules import ReconciliationResult
 
-_MOST_EVIDENCE = 8
-_MOST_REINFORCEMENTS = 20
+_MAX_EVIDENCE = 8
+_MAX_REINFORCEMENTS = 20
+_MAX_REASON = 240
+_ID_LENGTH = 26
+_REPLACING = ("replace", "refine", "remove")
+"""Verdicts that end the statements they name."""
+_CHANGED_FIELDS = (
+    "status",
+    "valid_from",
+    "valid_to",
+    "ended_at",
+    "retired_at",
+    "superseded_by",
+    "strength",
+    "confidence",
+    "evidence",
+    "meta",
+)
+"""Fields of a stored statement that a digest may change."""
 
 
 def derived_id(candidate: CandidateStatement) -> str:
-    """Return the candidate's record id, stable across runs.
+    """Return the id of the candidate's record, the same in every run.
 
-    It has the time of its source.
+    It begins with the time of its source, so that records stay ordered by when they were said.
     """
     if candidate.id:
         return candidate.id
-    source = candidate.sources[0] if candidate.sources else ""
+    source_id = candidate.sources[0] if candidate.sources else ""
     stamp = (
-        source if len(source) == 26 else new_id(candidate.said_at or clock.parse_time("1970-01-01"))
+        source_id
+        if len(source_id) == _ID_LENGTH
+        else new_id(candidate.said_at or clock.parse_time("1970-01-01"))
     )
-    return derive_id_at_time_of(stamp, f"{source}\x1f{candidate.key}")
+    return derive_id_at_time_of(stamp, f"{source_id}\x1f{candidate.key}")
 
 
 @dataclass(slots=True)
 class DigestChangeSet:
-    """Changes of one extraction run, visible to its later statements.
-
-    ``current``: records as they are now; ``created``: new ones; ``originals``: stored ones before
-    the changes; ``actions``: action and reason by id. ``contradicts``: what replaces a statement is
-    also linked with it as its contradiction.
-    """
+    """Changes of one digest to one owner's memory."""
 
     owner: Scope
     scope: Scope
+    """Scope of the next statements."""
     now: datetime
     current: dict[str, Record] = field(default_factory=dict)
+    """Every record met so far, as it is now, by id."""
     created: dict[str, Record] = field(default_factory=dict)
+    """New records by id."""
     originals: dict[str, Record] = field(default_factory=dict)
+    """Stored records by id, before the changes."""
     actions: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Action and reason of each change, by the id of the stored record."""
     edges: dict[tuple[str, str, EdgeType], Edge] = field(default_factory=dict)
     derived: list[DerivedMemory] = field(default_factory=list)
     contradicts: bool = False
+    """A statement that replaces another is also linked with it as its contradiction."""
     jobs: list[JobSpec] = field(default_factory=list)
 
     def add_stored(self, records: Iterable[Record]) -> list[Record]:
         """Register records; return each once, as changed so far."""
-        found: dict[str, Record] = {}
+        registered: dict[str, Record] = {}
         for record in records:
             if record.id not in self.created:
                 self.originals.setdefault(record.id, record)
-            found[record.id] = self.current.setdefault(record.id, record)
-        return list(found.values())
+            registered[record.id] = self.current.setdefault(record.id, record)
+        return list(registered.values())
 
     def find_successors(self, ids: Iterable[str]) -> list[Record]:
-        """Return records as this digest left or replaced them."""
-        found: dict[str, Record] = {}
-        for name in ids:
-            record = self.current[name]
+        """Return records as this digest left them, or what it replaced them by."""
+        successors: dict[str, Record] = {}
+        for record_id in ids:
+            record = self.current[record_id]
             while record.status is Status.SUPERSEDED and record.superseded_by in self.created:
                 record = self.created[record.superseded_by]
-            found[record.id] = record
-        return list(found.values())
+            successors[record.id] = record
+        return list(successors.values())
+
+    # ----------------------------------------------------------------------------------------------
+    # verdicts
 
     def apply(
         self, outcome: ReconciliationResult, decision: StoragePolicyDecision, source: Record
     ) -> str:
-        """Apply one reconciliation; return the id of the resulting record."""
+        """Apply one reconciliation; return the id of the record that holds the statement now.
+
+        ``source``: the record in which it was said. Empty id: nothing holds it.
+        """
         candidate = outcome.candidate
         if outcome.verdict == "keep":
             return self._reinforce(outcome, decision, source)
         begins = self._find_future_start(candidate)
-        ends: tuple[Record, ...] = ()
-        if outcome.verdict in ("replace", "refine", "remove") and begins is not None:
-            # Until then what is known stays true; what was only to come gives way at once, and
-            # never was.
-            plans = tuple(
-                one
-                for one in outcome.targets
-                if one.valid_from is not None and one.valid_from > self.now
-            )
-            ends = (
-                () if outcome.retract else tuple(one for one in outcome.targets if one not in plans)
-            )
-            outcome = ReconciliationResult(
-                "add", candidate, reason=f"so from {begins:%Y-%m-%d}; {outcome.reason}"
-            )
-            outcome = (
-                replace(outcome, verdict="replace", targets=plans, retract=True)
-                if plans
-                else outcome
-            )
-        new = self._build_record(outcome, decision, source)
-        held = new.status is Status.CANDIDATE
-        if held and outcome.verdict in ("replace", "refine", "remove"):
-            new = replace(
-                new, meta={**new.meta, "awaits": [record.id for record in outcome.targets]}
-            )
+        later_ends: tuple[Record, ...] = ()
+        if begins is not None and outcome.verdict in _REPLACING:
+            outcome, later_ends = self._defer(outcome, begins)
+        record = self._build_record(outcome, decision, source)
+        is_held = record.status is Status.CANDIDATE
+        if is_held and outcome.verdict in _REPLACING:
+            awaits = [target.id for target in outcome.targets]
+            record = replace(record, meta={**record.meta, "awaits": awaits})
             outcome = ReconciliationResult("add", candidate, reason=outcome.reason)
-        match outcome.verdict:
-            case "add" | "keep":
-                pass
-            case "replace" | "remove":
-                new = self._close_targets(outcome, new)
-            case "refine":
-                new = self._refine_targets(outcome, new)
-            case "conflict":
-                for target in outcome.targets:
-                    self._add_edge(new.id, target.id, EdgeType.CONTRADICTS)
-            case _ as never:
-                assert_never(never)
-        if begins is not None and ends and not held:
-            new = self._schedule_ends(new, begins, ends)
+        record = self._change_targets(outcome, record)
+        if begins is not None and later_ends and not is_held:
+            record = self._schedule_ends(record, begins, later_ends)
         if outcome.after is not None:
-            self._add_edge(outcome.after.id, new.id, EdgeType.SUPERSEDES)
-        self.created[new.id] = new
-        self.current[new.id] = new
-        for origin in candidate.sources or (source.id,):
-            self._add_edge(new.id, origin, EdgeType.DERIVED_FROM)
-        verdict = "hold" if held else outcome.verdict
-        replaced = (
-            tuple(target.id for target in outcome.targets)
-            if verdict in ("replace", "refine", "remove")
-            else ()
+            self._add_edge(outcome.after.id, record.id, EdgeType.SUPERSEDES)
+        self.created[record.id] = record
+        self.current[record.id] = record
+        for source_id in candidate.sources or (source.id,):
+            self._add_edge(record.id, source_id, EdgeType.DERIVED_FROM)
+        verdict = "hold" if is_held else outcome.verdict
+        replaced = outcome.targets if verdict in _REPLACING else ()
+        self._report(
+            record,
+            verdict,
+            f"{outcome.reason}; {decision.reason}",
+            replaces=tuple(target.id for target in replaced),
         )
-        self.derived.append(
-            DerivedMemory(
-                id=new.id,
-                kind=new.kind,
-                text=new.text,
-                verdict=verdict,
-                replaces=replaced,
-                reason=f"{outcome.reason}; {decision.reason}"[:240],
-            )
-        )
-        return new.id
+        return record.id
 
     def remove(self, targets: Sequence[Record], reason: str) -> None:
         """End statements without a replacement."""
@@ -174,49 +167,44 @@ class DigestChangeSet:
                 valid_to=self.now,
                 ended_at=self.now,
             )
-            self.derived.append(
-                DerivedMemory(
-                    id=target.id,
-                    kind=target.kind,
-                    text=target.text,
-                    verdict="remove",
-                    replaces=(),
-                    reason=reason[:240],
-                )
-            )
+            self._report(target, "remove", reason)
 
     def insert_past_value(
         self, outcome: ReconciliationResult, source: Record
     ) -> ReconciliationResult:
-        """Fit an older value between the known past values.
+        """Fit an older value between the known past values of its slot.
 
         It ends where the next value begins, and the value before it ends where it begins. The
         slot's superseded statements must be registered.
         """
         candidate = outcome.candidate
-        begun = candidate.valid_from or candidate.said_at or source.recorded_at
-        slot = [
-            one
-            for one in self.current.values()
-            if one.status is Status.SUPERSEDED
-            and one.retired_at is None
-            and one.subject == candidate.subject
-            and canonical_predicate(one.predicate) == canonical_predicate(candidate.predicate)
+        begins = candidate.valid_from or candidate.said_at or source.recorded_at
+        predicate = canonical_predicate(candidate.predicate)
+        past_values = [
+            record
+            for record in self.current.values()
+            if record.status is Status.SUPERSEDED
+            and record.retired_at is None
+            and record.subject == candidate.subject
+            and canonical_predicate(record.predicate) == predicate
         ]
-        for one in slot:
-            if one.valid_to is not None and _start_time(one) < begun < one.valid_to:
-                fields = {
-                    "valid_to": begun,
-                    "ended_at": source.recorded_at,
-                    "superseded_by": derived_id(candidate),
-                }
-                self._add_change(one, "shorten", "another value came between", **fields)
-        after = min(
-            (one for one in slot if _start_time(one) > begun), key=_start_time, default=None
-        )
-        if after is None or outcome.until is None or _start_time(after) >= outcome.until:
+        for record in past_values:
+            if record.valid_to is not None and _start_time(record) < begins < record.valid_to:
+                self._add_change(
+                    record,
+                    "shorten",
+                    "another value came between",
+                    valid_to=begins,
+                    ended_at=source.recorded_at,
+                    superseded_by=derived_id(candidate),
+                )
+        later_values = [record for record in past_values if _start_time(record) > begins]
+        if not later_values or outcome.until is None:
             return outcome
-        return replace(outcome, until=_start_time(after), after=after)
+        following = min(later_values, key=_start_time)
+        if _start_time(following) >= outcome.until:
+            return outcome
+        return replace(outcome, until=_start_time(following), after=following)
 
     def supersede_note(self, note: Record, fact: Record) -> None:
         """Supersede a note whose only statement was ``fact``."""
@@ -231,51 +219,51 @@ class DigestChangeSet:
             superseded_by=fact.superseded_by,
         )
 
-    def link(self, source: str, target: str, type: EdgeType, weight: float) -> None:
-        """Add an edge between two records, with a weight of 0..1."""
-        self.edges[source, target, type] = Edge(
-            owner=self.owner, source=source, target=target, type=type, weight=weight
-        )
-
     def end_by_turn(self, fact: Record, turn: Record, reason: str) -> None:
         """End a fact when a later turn was said."""
-        said = turn.recorded_at
-        end = max(said, fact.valid_from) if fact.valid_from else said
+        said_at = turn.recorded_at
         self._add_change(
             fact,
             "supersede",
             reason,
             status=Status.SUPERSEDED,
-            valid_to=end,
-            ended_at=said,
+            valid_to=max(said_at, fact.valid_from) if fact.valid_from else said_at,
+            ended_at=said_at,
             superseded_by=turn.id,
+        )
+
+    def link(self, source_id: str, target_id: str, type: EdgeType, weight: float) -> None:
+        """Add an edge between two records, with a weight of 0..1."""
+        self.edges[source_id, target_id, type] = Edge(
+            owner=self.owner, source=source_id, target=target_id, type=type, weight=weight
         )
 
     def to_batch(self, actor: str, reason: str, vectors: Mapping[str, Vector]) -> WriteBatch:
         """Return all changes as one batch.
 
-        A change has its own reason; what is new has that of the batch.
+        A change has its own reason, a new record that of the batch. ``vectors``: by record id.
         """
         changes = [
             RecordChange(
                 owner=self.owner,
-                id=name,
+                id=record_id,
                 fields=fields,
-                action=self.actions[name][0],
-                expect=old.version,
-                reason=self.actions[name][1][:240],
+                action=self.actions[record_id][0],
+                expect=original.version,
+                reason=self.actions[record_id][1][:_MAX_REASON],
             )
-            for name, old in self.originals.items()
-            if name in self.actions and (fields := _changed_fields(old, self.current[name]))
+            for record_id, original in self.originals.items()
+            if record_id in self.actions
+            and (fields := _find_changes(original, self.current[record_id]))
         ]
         puts = tuple(
             NewRecord(record, vector=vectors.get(record.id)) for record in self.created.values()
         )
-        changed = "; ".join(dict.fromkeys(text for _, text in self.actions.values()))
-        why = reason if puts else changed or reason
+        change_reasons = "; ".join(dict.fromkeys(text for _, text in self.actions.values()))
+        batch_reason = reason if puts else change_reasons or reason
         return WriteBatch(
             actor=actor,
-            reason=why[:240],
+            reason=batch_reason[:_MAX_REASON],
             at=self.now,
             puts=puts,
             changes=tuple(changes),
@@ -283,37 +271,47 @@ class DigestChangeSet:
             jobs=tuple(self.jobs),
         )
 
+    # ----------------------------------------------------------------------------------------------
+    # steps
+
     def _find_future_start(self, candidate: CandidateStatement) -> datetime | None:
+        """Return when a statement begins to hold, if that is still to come."""
         begins = candidate.valid_from
-        return (
-            begins
-            if begins is not None and begins > max(self.now, candidate.said_at or self.now)
-            else None
+        if begins is None or begins <= max(self.now, candidate.said_at or self.now):
+            return None
+        return begins
+
+    def _defer(
+        self, outcome: ReconciliationResult, begins: datetime
+    ) -> tuple[ReconciliationResult, tuple[Record, ...]]:
+        """Put off the end of the targets until a planned statement begins.
+
+        Until then a known statement stays true. One that was only to come gives way at once: it
+        never was. Returns the outcome for these, and the statements to end later.
+        """
+        plans = tuple(
+            target
+            for target in outcome.targets
+            if target.valid_from is not None and target.valid_from > self.now
         )
+        later_ends = (
+            ()
+            if outcome.retract
+            else tuple(target for target in outcome.targets if target not in plans)
+        )
+        deferred = ReconciliationResult(
+            "add", outcome.candidate, reason=f"so from {begins:%Y-%m-%d}; {outcome.reason}"
+        )
+        if plans:
+            deferred = replace(deferred, verdict="replace", targets=plans, retract=True)
+        return deferred, later_ends
 
     def _build_record(
         self, outcome: ReconciliationResult, decision: StoragePolicyDecision, source: Record
     ) -> Record:
+        """Build the record of a new statement."""
         candidate = outcome.candidate
-        meta: dict[str, Any] = {}
-        if not candidate.polarity:
-            meta["polarity"] = False
-        if candidate.effect in ("ends", "corrects"):
-            meta["effect"] = candidate.effect
-        for name, value in (
-            ("event", candidate.effect == "changes" or candidate.category == "event"),
-            ("hearsay", candidate.hearsay),
-            ("whole", candidate.covers_source),
-        ):
-            if value:
-                meta[name] = True
-        if candidate.avoid:
-            meta["avoid"] = candidate.avoid
-        for name in (PREREQUISITES, WARNINGS):
-            if told := getattr(candidate, name):
-                meta[name] = list(told)
-        if candidate.modality != "asserted":
-            meta["modality"] = candidate.modality
+        meta = _build_meta(candidate)
         status = Status.ACTIVE
         if decision.action in ("commit_at_session_end", "require_repetition"):
             status = Status.CANDIDATE
@@ -322,12 +320,13 @@ class DigestChangeSet:
                 meta["review"] = True
         elif outcome.until is not None:
             status = Status.SUPERSEDED
+        said_at = candidate.said_at or source.recorded_at
         return Record(
             id=derived_id(candidate),
             scope=self.scope,
             kind=candidate.kind,
             text=candidate.text,
-            recorded_at=candidate.said_at or source.recorded_at,
+            recorded_at=said_at,
             layer=LAYER_OF[candidate.kind],
             status=status,
             role=source.role,
@@ -336,7 +335,7 @@ class DigestChangeSet:
             external_id=f"x:{source.id}:{candidate.key}",
             valid_from=candidate.valid_from,
             valid_to=outcome.until or candidate.valid_to,
-            ended_at=(candidate.said_at or source.recorded_at) if outcome.until else None,
+            ended_at=said_at if outcome.until else None,
             superseded_by=outcome.after.id if outcome.after else "",
             subject=candidate.subject,
             predicate=candidate.predicate,
@@ -355,14 +354,29 @@ class DigestChangeSet:
             meta=meta,
         )
 
-    def _close_targets(self, outcome: ReconciliationResult, new: Record) -> Record:
+    def _change_targets(self, outcome: ReconciliationResult, record: Record) -> Record:
+        """Do to the targets what the verdict says; return the new record with what it takes over."""
+        match outcome.verdict:
+            case "add" | "keep":
+                return record
+            case "replace" | "remove":
+                return self._close_targets(outcome, record)
+            case "refine":
+                return self._refine_targets(outcome, record)
+            case "conflict":
+                for target in outcome.targets:
+                    self._add_edge(record.id, target.id, EdgeType.CONTRADICTS)
+                return record
+            case _ as never:
+                assert_never(never)
+
+    def _close_targets(self, outcome: ReconciliationResult, record: Record) -> Record:
         """End the targets at the new start; a correction retires them."""
-        said = new.recorded_at
-        begun = new.valid_from or said
+        begins = record.valid_from or record.recorded_at
         for target in outcome.targets:
-            self._add_edge(new.id, target.id, EdgeType.SUPERSEDES)
+            self._add_edge(record.id, target.id, EdgeType.SUPERSEDES)
             if self.contradicts:
-                self._add_edge(new.id, target.id, EdgeType.CONTRADICTS)
+                self._add_edge(record.id, target.id, EdgeType.CONTRADICTS)
             if target.valid_from is not None and target.valid_from > self.now:
                 self._release_ends(target)
             if outcome.retract:
@@ -371,24 +385,24 @@ class DigestChangeSet:
                     "retract",
                     outcome.reason,
                     status=Status.SUPERSEDED,
-                    retired_at=said,
-                    superseded_by=new.id,
+                    retired_at=record.recorded_at,
+                    superseded_by=record.id,
                 )
-            else:
-                end = max(begun, target.valid_from) if target.valid_from else begun
-                end = min(end, target.valid_to) if target.valid_to else end
-                self._add_change(
-                    target,
-                    "supersede",
-                    outcome.reason,
-                    status=Status.SUPERSEDED,
-                    valid_to=end,
-                    ended_at=said,
-                    superseded_by=new.id,
-                )
-        for one in outcome.restores:
+                continue
+            end = max(begins, target.valid_from) if target.valid_from else begins
+            end = min(end, target.valid_to) if target.valid_to else end
             self._add_change(
-                one,
+                target,
+                "supersede",
+                outcome.reason,
+                status=Status.SUPERSEDED,
+                valid_to=end,
+                ended_at=record.recorded_at,
+                superseded_by=record.id,
+            )
+        for restored in outcome.restores:
+            self._add_change(
+                restored,
                 "restore",
                 outcome.reason,
                 status=Status.ACTIVE,
@@ -396,9 +410,29 @@ class DigestChangeSet:
                 ended_at=None,
                 superseded_by="",
             )
-        return new if outcome.retract else replace(new, valid_from=begun)
+        return record if outcome.retract else replace(record, valid_from=begins)
 
-    def _schedule_ends(self, new: Record, begins: datetime, ends: Sequence[Record]) -> Record:
+    def _refine_targets(self, outcome: ReconciliationResult, record: Record) -> Record:
+        """Replace the targets by better words; keep their start and strength."""
+        starts = [target.valid_from for target in outcome.targets if target.valid_from]
+        for target in outcome.targets:
+            self._add_edge(record.id, target.id, EdgeType.SUPERSEDES)
+            self._add_change(
+                target,
+                "refine",
+                outcome.reason,
+                status=Status.SUPERSEDED,
+                retired_at=record.recorded_at,
+                superseded_by=record.id,
+            )
+        return replace(
+            record,
+            valid_from=record.valid_from or min(starts, default=None),
+            strength=1 + max((target.strength for target in outcome.targets), default=0),
+            meta={**record.meta, REFINES: [target.id for target in outcome.targets]},
+        )
+
+    def _schedule_ends(self, record: Record, begins: datetime, ends: Sequence[Record]) -> Record:
         """Schedule the job that ends old values when the new one begins."""
         for target in ends:
             self._add_change(
@@ -406,64 +440,43 @@ class DigestChangeSet:
                 "end",
                 f"until {begins:%Y-%m-%d}",
                 valid_to=begins,
-                ended_at=new.recorded_at,
-                superseded_by=new.id,
+                ended_at=record.recorded_at,
+                superseded_by=record.id,
             )
-        payload = {"scope": self.scope.key, "items": [new.id]}
-        self.jobs.append(JobSpec(BEGIN, f"{self.owner.key}|{new.id}", payload, begins))
-        return replace(new, meta={**new.meta, ENDS: [target.id for target in ends]})
+        payload = {"scope": self.scope.key, "items": [record.id]}
+        self.jobs.append(JobSpec(BEGIN, f"{self.owner.key}|{record.id}", payload, begins))
+        return replace(record, meta={**record.meta, ENDS: [target.id for target in ends]})
 
     def _release_ends(self, plan: Record) -> None:
         """Undo planned ends whose plan was dropped."""
-        for name in plan.meta.get(ENDS, ()):
-            one = self.current.get(name)
-            if one is not None and one.status is Status.ACTIVE and one.superseded_by == plan.id:
+        for record_id in plan.meta.get(ENDS, ()):
+            record = self.current.get(record_id)
+            if (
+                record is not None
+                and record.status is Status.ACTIVE
+                and record.superseded_by == plan.id
+            ):
                 self._add_change(
-                    one, "go on", "the plan changed", valid_to=None, ended_at=None, superseded_by=""
+                    record,
+                    "go on",
+                    "the plan changed",
+                    valid_to=None,
+                    ended_at=None,
+                    superseded_by="",
                 )
-
-    def _refine_targets(self, outcome: ReconciliationResult, new: Record) -> Record:
-        """Replace the targets by better words; keep their start and strength."""
-        begun = [target.valid_from for target in outcome.targets if target.valid_from]
-        for target in outcome.targets:
-            self._add_edge(new.id, target.id, EdgeType.SUPERSEDES)
-            self._add_change(
-                target,
-                "refine",
-                outcome.reason,
-                status=Status.SUPERSEDED,
-                retired_at=new.recorded_at,
-                superseded_by=new.id,
-            )
-        strength = 1 + max((target.strength for target in outcome.targets), default=0)
-        meta = {**new.meta, REFINES: [target.id for target in outcome.targets]}
-        return replace(
-            new,
-            valid_from=new.valid_from or (min(begun) if begun else None),
-            strength=strength,
-            meta=meta,
-        )
 
     def _reinforce(
         self, outcome: ReconciliationResult, decision: StoragePolicyDecision, source: Record
     ) -> str:
+        """Strengthen the statement that a candidate repeats; return its id, or an empty one."""
         if not outcome.targets:
             return ""
         target = outcome.targets[0]
-        seen = {item.source for item in target.evidence} | {
-            item.get("source") for item in target.meta.get("reinforcements", ())
-        }
-        if source.id in seen:
-            self.derived.append(
-                DerivedMemory(
-                    id=target.id,
-                    kind=target.kind,
-                    text=target.text,
-                    verdict="keep",
-                    replaces=(),
-                    reason="learned from this before",
-                )
-            )
+        reinforcements = target.meta.get("reinforcements", ())
+        source_ids = {item.source for item in target.evidence}
+        source_ids.update(entry.get("source") for entry in reinforcements)
+        if source.id in source_ids:
+            self._report(target, "keep", "learned from this before")
             return target.id
         entry = {
             "source": source.id,
@@ -472,18 +485,16 @@ class DigestChangeSet:
         }
         meta = {
             **target.meta,
-            "reinforcements": [*target.meta.get("reinforcements", ()), entry][
-                -_MOST_REINFORCEMENTS:
-            ],
-        }
-        values: dict[str, Any] = {
-            "strength": target.strength + 1,
-            "confidence": min(1.0, target.confidence + 0.05),
+            "reinforcements": [*reinforcements, entry][-_MAX_REINFORCEMENTS:],
         }
         quotes = outcome.candidate.evidence or (
             Evidence(source.text[:200], source.id, source.speaker),
         )
-        values["evidence"] = (*target.evidence, *quotes)[:_MOST_EVIDENCE]
+        values: dict[str, Any] = {
+            "strength": target.strength + 1,
+            "confidence": min(1.0, target.confidence + 0.05),
+            "evidence": (*target.evidence, *quotes)[:_MAX_EVIDENCE],
+        }
         if target.status is Status.CANDIDATE and (
             decision.action == "commit_now" or not _stays_held(target, source)
         ):
@@ -492,19 +503,11 @@ class DigestChangeSet:
         values["meta"] = meta
         self._add_change(target, "bump", outcome.reason, **values)
         self._add_edge(target.id, source.id, EdgeType.DERIVED_FROM)
-        self.derived.append(
-            DerivedMemory(
-                id=target.id,
-                kind=target.kind,
-                text=target.text,
-                verdict="keep",
-                replaces=(),
-                reason=outcome.reason,
-            )
-        )
+        self._report(target, "keep", outcome.reason)
         return target.id
 
     def _add_change(self, target: Record, action: str, reason: str, **values: Any) -> None:
+        """Change a record, whether it is stored or new in this digest."""
         current = self.created.get(target.id) or self.current.get(target.id) or target
         changed = replace(current, **values)
         if target.id in self.created:
@@ -514,8 +517,46 @@ class DigestChangeSet:
             self.actions[target.id] = (action, reason)
         self.current[target.id] = changed
 
-    def _add_edge(self, source: str, target: str, type: EdgeType) -> None:
-        self.edges[source, target, type] = Edge(self.owner, source, target, type)
+    def _add_edge(self, source_id: str, target_id: str, type: EdgeType) -> None:
+        self.edges[source_id, target_id, type] = Edge(self.owner, source_id, target_id, type)
+
+    def _report(
+        self, record: Record, verdict: str, reason: str, replaces: tuple[str, ...] = ()
+    ) -> None:
+        """Note for the receipt what became of a statement."""
+        self.derived.append(
+            DerivedMemory(
+                id=record.id,
+                kind=record.kind,
+                text=record.text,
+                verdict=verdict,
+                replaces=replaces,
+                reason=reason[:_MAX_REASON],
+            )
+        )
+
+
+def _build_meta(candidate: CandidateStatement) -> dict[str, Any]:
+    """Return the metadata of a new statement: only what differs from the plain case."""
+    meta: dict[str, Any] = {}
+    if not candidate.polarity:
+        meta["polarity"] = False
+    if candidate.effect in ("ends", "corrects"):
+        meta["effect"] = candidate.effect
+    flags = {
+        "event": candidate.effect == "changes" or candidate.category == "event",
+        "hearsay": candidate.hearsay,
+        "whole": candidate.covers_source,
+    }
+    meta.update({name: True for name, is_set in flags.items() if is_set})
+    if candidate.avoid:
+        meta["avoid"] = candidate.avoid
+    for name in (PREREQUISITES, WARNINGS):
+        if lines := getattr(candidate, name):
+            meta[name] = list(lines)
+    if candidate.modality != "asserted":
+        meta["modality"] = candidate.modality
+    return meta
 
 
 def _start_time(record: Record) -> datetime:
@@ -523,27 +564,18 @@ def _start_time(record: Record) -> datetime:
 
 
 def _stays_held(held: Record, source: Record) -> bool:
-    """True if a repeated held statement stays held.
+    """True if a held statement stays held although it was repeated.
 
-    Unreviewed, or until the session in which it was first said ends.
+    It is not reviewed yet, or the session in which it was first said goes on.
     """
-    same = bool(source.session) and source.session == held.session
-    return bool(held.meta.get("review")) or (
-        same and held.meta.get("hold") == "commit_at_session_end"
-    )
+    is_same_session = bool(source.session) and source.session == held.session
+    waits_for_end = held.meta.get("hold") == "commit_at_session_end"
+    return bool(held.meta.get("review")) or (is_same_session and waits_for_end)
 
 
-def _changed_fields(old: Record, new: Record) -> dict[str, Any]:
-    names = (
-        "status",
-        "valid_from",
-        "valid_to",
-        "ended_at",
-        "retired_at",
-        "superseded_by",
-        "strength",
-        "confidence",
-        "evidence",
-        "meta",
-    )
-    return {name: getattr(new, name) for name in names if getattr(new, name) != getattr(old, name)}
+def _find_changes(original: Record, record: Record) -> dict[str, Any]:
+    return {
+        name: getattr(record, name)
+        for name in _CHANGED_FIELDS
+        if getattr(record, name) != getattr(original, name)
+    }

@@ -3,53 +3,37 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import TYPE_CHECKING
 
 from engrams.frozen_data import dataclass
-from engrams.ports import (
-    CandidateSearch,
-    ChatModel,
-    Clock,
-    Embedder,
-    RecordPage,
-    RecordQuery,
-    RecordStore,
-)
-from engrams.settings import SizeLimitSettings, WriteSettings
-
-if TYPE_CHECKING:
-    from engrams.extract.by_rules import Heard
+from engrams.ports import ChatModel, Clock, Embedder, Store
+from engrams.settings import Settings
+from engrams.write.owner_locks import OwnerLocks
 
 
 @dataclass(frozen=True, slots=True)
 class WriteDeps:
-    """Stores, models and settings of the write flow.
+    """Store, models, clock and settings of one engine, as every step of the write flow gets them."""
 
-    ``ignore``: lines of a project's ignore files (``ignore.read_rules``). ``gaps``: questions that
-    memory could not answer, for a model to watch for. ``lane``: the one extraction lane to repeat.
-    ``patient``: a model that fails for now will be asked again, by a later run. ``found``: pages
-    that one reconciliation has asked for (None: none is kept). ``heard``: what rules extract,
-    computed before.
-    """
-
-    records: RecordStore
-    settings: WriteSettings
-    limits: SizeLimitSettings
+    store: Store
+    embedder: Embedder
+    """Of dimension 0 where nothing is embedded."""
     clock: Clock
-    search: CandidateSearch | None = None
-    embedder: Embedder | None = None
+    settings: Settings
     chat: ChatModel | None = None
-    ignore: tuple[str, ...] = ()
-    gaps: tuple[str, ...] = ()
-    lane: str = ""
-    patient: bool = False
-    found: dict[RecordQuery, RecordPage] | None = None
-    heard: Heard = field(default_factory=dict)
+    owner_locks: OwnerLocks = field(default_factory=OwnerLocks)
+    """Held while an owner's memory is compared and changed, if that is brief."""
 
-    def find(self, query: RecordQuery) -> RecordPage:
-        """Find a page; within one reconciliation each is asked for once."""
-        if self.found is None:
-            return self.records.find(query)
-        if query not in self.found:
-            self.found[query] = self.records.find(query)
-        return self.found[query]
+    @property
+    def extracts_by_model(self) -> bool:
+        """True if a chat model extracts statements."""
+        return self.chat is not None and self.settings.write.extract in ("llm", "auto")
+
+    @property
+    def reconciles_by_model(self) -> bool:
+        """True if a chat model compares new statements with stored ones."""
+        return self.chat is not None and self.settings.write.reconcile in ("llm", "auto")
+
+    @property
+    def learns_at_once(self) -> bool:
+        """True if learning is fast enough for ``add``: rules alone are."""
+        return self.settings.enabled and self.chat is None and self.settings.write.extract != "off"

@@ -1,4 +1,4 @@
-"""Timing of extraction for a conversation."""
+"""When the gathered turns of a conversation are due for extraction: pure."""
 
 from __future__ import annotations
 
@@ -13,14 +13,15 @@ if TYPE_CHECKING:
 
 NEVER = timedelta(days=36500)
 """Due time of a job that waits for the end of its session."""
-GATHERS = ("batch", "end", "manual")
+GATHERING_TRIGGERS = ("batch", "end", "manual")
+"""Values of ``sessions.trigger`` with which turns are gathered in one job."""
 
 
 def due_reason(
     texts: Sequence[str],
     cosine: float | None,
     settings: SessionSettings,
-    topic: float,
+    topic_change_cosine: float,
     *,
     end: bool = False,
 ) -> str:
@@ -28,7 +29,7 @@ def due_reason(
 
     They need ``min_chars`` characters; then ``batch_turns`` turns are enough, or a change of topic
     after ``topic_change_turns`` turns, or the session's end. ``cosine``: of the last turn to the
-    one before it (None: unknown).
+    one before it (None: unknown); below ``topic_change_cosine`` the topic has changed.
     """
     if sum(len(text) for text in texts) < settings.min_chars:
         return ""
@@ -36,11 +37,11 @@ def due_reason(
         return "session end"
     if len(texts) >= settings.batch_turns:
         return f"{len(texts)} turns"
-    changed = cosine is not None and cosine < topic
-    return "topic change" if changed and len(texts) >= settings.topic_change_turns else ""
+    has_changed = cosine is not None and cosine < topic_change_cosine
+    return "topic change" if has_changed and len(texts) >= settings.topic_change_turns else ""
 
 
 def last_cosine(rows: Floats) -> float | None:
-    """Cosine of the last two turns that have a vector."""
-    known = [row for row in rows if row.any()]
-    return float(known[-1] @ known[-2]) if len(known) >= 2 else None
+    """Return the cosine of the last two turns that have a vector; None: fewer have one."""
+    vectors = [row for row in rows if row.any()]
+    return float(vectors[-1] @ vectors[-2]) if len(vectors) >= 2 else None

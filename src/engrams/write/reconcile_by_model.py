@@ -1,212 +1,191 @@
-"""Reconciliation by a model; rules limit it and replace failures."""
+"""Reconciliation of all candidates of a digest with one question to a chat model.
+
+``ModelReconciler.reconcile`` asks about the candidates that meet stored statements; rules alone
+reconcile the others.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from itertools import count
 
-from pydantic import BaseModel, Field, ValidationError
-
-from engrams.core import ModelCost, Record, StageDecision
-from engrams.errors import BudgetError, ModelError
+from engrams.core import DerivedMemory, ModelCost, Record, StageDecision
+from engrams.extract import policy
 from engrams.extract.candidate import CandidateStatement
-from engrams.frozen_data import dataclass
-from engrams.ports import ChatMessage, ChatModel, ChatRequest
-from engrams.prompts import load, quote
-from engrams.write.reconcile import MARGIN, ReconciliationResult, find_conflict
+from engrams.extract.predicate_slots import canonical_predicate
+from engrams.write.candidate_reconciler import CandidateReconciler
+from engrams.write.change_set import DigestChangeSet
+from engrams.write.dependencies import WriteDeps
+from engrams.write.extraction import ExtractionResult
+from engrams.write.model_verdicts import (
+    NumberedReconcileDecisions,
+    ask_verdicts,
+    judge_candidate,
+)
+from engrams.write.reconcile_rules import (
+    ReconciliationResult,
+    find_exact,
+    object_terms,
+    reconcile_by_rules,
+)
+from engrams.write.related import NEAREST, OPEN
 
-_RETRIES = 3
-_ANSWER = 512
-_ROW = 128
-"""Tokens of an answer, and for each decision in it."""
-NO_COST = ModelCost()
-
-
-# A small model decides better after it has given its reason.
-SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "decisions": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "new": {"type": "integer"},
-                    "reason": {"type": "string"},
-                    "known": {"type": "array", "items": {"type": "integer"}},
-                    "earlier": {"type": "array", "items": {"type": "integer"}},
-                    "verdict": {"type": "string"},
-                    "confidence": {"type": "string"},
-                },
-            },
-        }
-    },
-    "required": ["decisions"],
-}
+_MAX_KNOWN = 60
+"""Stored statements that a model is shown at most."""
+_NOT_RECONCILED = policy.StoragePolicyDecision("commit_at_session_end", "not reconciled")
 
 
-class ModelReconcileDecision(BaseModel):
-    """Decision on one new statement, as a model returns it."""
+class ModelReconciler:
+    """Reconciles the candidates of one digest with the help of a chat model."""
 
-    new: int = Field(ge=0)
-    verdict: Literal["add", "keep", "refine", "replace", "remove", "conflict"]
-    known: tuple[int, ...] = ()
-    earlier: tuple[int, ...] = ()
-    confidence: Literal["low", "medium", "high"] = "medium"
-    reason: str = ""
+    def __init__(
+        self,
+        deps: WriteDeps,
+        changes: DigestChangeSet,
+        rules: CandidateReconciler,
+        *,
+        is_patient: bool,
+    ) -> None:
+        """Set up the reconciliation of one digest.
 
+        ``rules``: reconcile what the model is not asked about. ``is_patient``: a failure of the
+        model that may pass raises its ModelError.
+        """
+        assert deps.chat is not None
+        self._chat = deps.chat
+        self._settings = deps.settings.write
+        self._changes = changes
+        self._rules = rules
+        self._is_patient = is_patient
 
-@dataclass(frozen=True, slots=True)
-class NumberedReconcileDecisions:
-    """Decisions of a model about new statements, by their number from 1.
-
-    ``removed``: known ones that are to go. ``failed``: the model gave none.
-    """
-
-    rows: Mapping[int, ModelReconcileDecision]
-    removed: tuple[Record, ...] = ()
-    cost: ModelCost = NO_COST
-    failed: bool = False
-
-
-def ask_verdicts(
-    candidates: Sequence[CandidateStatement],
-    known: Sequence[Record],
-    chat: ChatModel,
-    decisions: list[StageDecision],
-    *,
-    patient: bool = False,
-) -> NumberedReconcileDecisions:
-    """Ask a model how new statements change known ones, in one question.
-
-    The model sees short numbers. A number that is not in the list is pointed out and asked again,
-    three times. ``patient``: a failure that may pass raises its ModelError.
-    """
-    try:
-        rows, cost = _ask_rows(candidates, known, chat, decisions)
-    except (ModelError, BudgetError) as problem:
-        if patient and isinstance(problem, ModelError) and problem.retryable:
-            raise
-        decisions.append(
-            StageDecision("reconcile", "failed", f"the model failed: {problem.message}"[:200])
-        )
-        return NumberedReconcileDecisions({}, (), ModelCost(calls=1), failed=True)
-    kept = {row.new: row for row in rows if row.new and row.verdict != "remove"}
-    named = {number for row in kept.values() for number in row.known}
-    gone = {number for row in rows if row.verdict == "remove" for number in row.known} - named
-    trusted = min(candidate.trust for candidate in candidates)
-    removed = tuple(
-        known[number - 1] for number in sorted(gone) if known[number - 1].trust <= trusted + MARGIN
-    )
-    return NumberedReconcileDecisions(kept, removed, cost)
-
-
-def judge_candidate(
-    candidate: CandidateStatement,
-    row: ModelReconcileDecision | None,
-    targets: Sequence[Record],
-    by_rules: ReconciliationResult,
-) -> ReconciliationResult:
-    """Turn a model's decision into a reconciliation; rules limit it.
-
-    ``targets``: the statements that the row names, as they are now. An answer that only removes, or
-    none, leaves the decision to the rules. A decision of low confidence coexists.
-    """
-    if row is None or candidate.modality != "asserted":
-        return by_rules
-    reason = f"model: {row.reason}"[:200]
-    if row.verdict == "add" or not targets:
-        # A model that adds does not overrule what the rules are certain of.
-        return (
-            by_rules
-            if by_rules.verdict in ("replace", "keep", "conflict")
-            else ReconciliationResult("add", candidate, reason=reason)
-        )
-    if row.verdict == "keep":
-        return ReconciliationResult("keep", candidate, tuple(targets[:1]), reason=reason)
-    if row.verdict == "conflict" or row.confidence == "low":
-        return ReconciliationResult("conflict", candidate, tuple(targets), reason=reason)
-    if by_rules.until is not None:
-        return by_rules
-    retract = candidate.effect == "corrects"
-    return find_conflict(candidate, list(targets)) or ReconciliationResult(
-        row.verdict, candidate, tuple(targets), retract=retract, reason=reason
-    )
-
-
-def _ask_rows(
-    candidates: Sequence[CandidateStatement],
-    known: Sequence[Record],
-    chat: ChatModel,
-    decisions: list[StageDecision],
-) -> tuple[list[ModelReconcileDecision], ModelCost]:
-    text = load("reconcile").render(
-        new="\n".join(
-            _format_new(number, candidate) for number, candidate in enumerate(candidates, 1)
-        ),
-        known="\n".join(
-            f"{number}. {quote(record.text)} (said {record.recorded_at:%Y-%m-%d})"
-            for number, record in enumerate(known, 1)
-        ),
-    )
-    messages = [ChatMessage("user", text)]
-    about = tuple(
-        dict.fromkeys(
-            [
-                *(record.id for record in known),
-                *(name for candidate in candidates for name in candidate.sources),
-            ]
-        )
-    )
-    cost = ModelCost()
-    for _ in range(1 + _RETRIES):
-        answer = chat.ask(
-            ChatRequest(
-                tuple(messages),
-                "reconcile",
-                SCHEMA,
-                max_tokens=_ANSWER + _ROW * len(candidates),
-                about=about,
-            )
-        )
-        cost += ModelCost(answer.calls, answer.tokens)
-        decisions.extend(StageDecision("reconcile", "repair", note) for note in answer.notes)
-        rows, problem = _parse_rows(answer.data, len(candidates), len(known))
-        if not problem:
-            return rows, cost
-        decisions.append(StageDecision("reconcile", "repair", f"asked again: {problem}"[:200]))
-        complaint = (
-            f"That answer cannot be used: {problem}. The new statements are 1 to {len(candidates)},"
-            f" the known ones 1 to {len(known)}. Answer again."
-        )
-        messages = [
-            messages[0],
-            ChatMessage("assistant", answer.text[:4000]),
-            ChatMessage("user", complaint),
+    def reconcile(
+        self, extraction: ExtractionResult, decisions: list[StageDecision]
+    ) -> tuple[dict[str, tuple[DerivedMemory, ...]], ModelCost]:
+        """Reconcile all candidates; return what was derived by source id, and the cost."""
+        pairs = [
+            (candidate, record)
+            for record, decided in extraction.by_record
+            for candidate, _ in decided
         ]
-    raise ModelError("Its decisions named statements that do not exist.", retryable=False)
+        affected = [self._find_affected(candidate, record) for candidate, record in pairs]
+        numbers = self._number_questions([candidate for candidate, _ in pairs], affected)
+        known = list(
+            {record.id: record for position in numbers for record in affected[position]}.values()
+        )[:_MAX_KNOWN]
+        answer = NumberedReconcileDecisions({})
+        if numbers:
+            answer = ask_verdicts(
+                [pairs[position][0] for position in numbers],
+                known,
+                self._chat,
+                decisions,
+                is_patient=self._is_patient,
+            )
+        fallback = self._settings.reconcile_fallback
+        is_unsure = answer.failed and fallback != "rules"
+        ids_by_number: dict[int, str] = {}
+        derived_by_source: dict[str, tuple[DerivedMemory, ...]] = {}
+        positions = count()
+        for record, decided in extraction.by_record:
+            self._changes.scope = record.scope
+            start = len(self._changes.derived)
+            for candidate, decision in decided:
+                number = numbers.get(next(positions), 0)
+                if not number:
+                    outcome = self._reconcile_unasked(candidate, record)
+                elif is_unsure:
+                    outcome = ReconciliationResult("add", candidate, reason="the model failed")
+                else:
+                    outcome = self._judge(candidate, number, answer, known, ids_by_number)
+                is_held = bool(number) and is_unsure and fallback == "hold"
+                ids_by_number[number] = self._changes.apply(
+                    outcome, _NOT_RECONCILED if is_held else decision, record
+                )
+            derived_by_source[record.id] = tuple(self._changes.derived[start:])
+        removed = self._rules.keep_open(answer.removed)
+        self._changes.remove(removed, "a model removed it")
+        return derived_by_source, answer.cost
+
+    def _number_questions(
+        self, candidates: list[CandidateStatement], affected: list[list[Record]]
+    ) -> dict[int, int]:
+        """Number the candidates that the model is asked about, from 1, by their position.
+
+        A candidate that meets no stated statement, or repeats one exactly, is left to the rules.
+        """
+        asked = {
+            position
+            for position, candidate in enumerate(candidates)
+            if affected[position] and find_exact(candidate, affected[position]) is None
+        }
+        if self._settings.contradiction_cosine:
+            asked |= self._rules.finder.find_inner_rivals(candidates)
+        return {position: number for number, position in enumerate(sorted(asked), 1)}
+
+    def _judge(
+        self,
+        candidate: CandidateStatement,
+        number: int,
+        answer: NumberedReconcileDecisions,
+        known: list[Record],
+        ids_by_number: dict[int, str],
+    ) -> ReconciliationResult:
+        """Reconcile a candidate as the model answered, limited by the rules.
+
+        ``ids_by_number``: records that earlier candidates became.
+        """
+        row = answer.rows.get(number)
+        target_ids: list[str] = []
+        if row is not None:
+            target_ids += [known[known_number - 1].id for known_number in row.known]
+            target_ids += [ids_by_number[earlier_number] for earlier_number in row.earlier]
+        open_statements = self._rules.keep_open([*known, *self._changes.created.values()])
+        by_rules = reconcile_by_rules(candidate, open_statements, self._settings.dedup_jaccard)
+        targets = [
+            record for record in self._changes.find_successors(target_ids) if record.status in OPEN
+        ]
+        return judge_candidate(candidate, row, targets, by_rules)
+
+    def _find_affected(self, candidate: CandidateStatement, record: Record) -> list[Record]:
+        """Find stored statements that a candidate may change or repeat.
+
+        Not those of another subject and another slot that have no named thing in common with it.
+        """
+        if self._settings.contradiction_cosine:
+            rivals = self._rules.finder.find_rivals(candidate, record)
+            return self._rules.keep_open(rivals)[:NEAREST]
+        (nearest,) = self._rules.finder.find_nearest([(candidate, record)])
+        predicate = canonical_predicate(candidate.predicate)
+        named_things = _named_things(candidate)
+        of_slot = [
+            statement
+            for statement in self._rules.find_comparable(candidate, record, nearest)
+            if statement.subject == candidate.subject
+            and canonical_predicate(statement.predicate) == predicate
+        ]
+        of_thing = [
+            statement
+            for statement in self._rules.keep_open(nearest)
+            if statement.subject == candidate.subject or named_things & _named_things(statement)
+        ]
+        return list(
+            {statement.id: statement for statement in (*of_slot[:NEAREST], *of_thing)}.values()
+        )
+
+    def _reconcile_unasked(
+        self, candidate: CandidateStatement, record: Record
+    ) -> ReconciliationResult:
+        """Reconcile by rules a candidate that the model was not asked about."""
+        if not self._settings.contradiction_cosine:
+            return self._rules.reconcile(candidate, record)
+        twin = find_exact(candidate, self._rules.keep_open(self._changes.current.values()))
+        if twin is not None:
+            return ReconciliationResult("keep", candidate, (twin,))
+        return self._rules.find_repeated(candidate, record) or ReconciliationResult(
+            "add", candidate, reason="nothing known"
+        )
 
 
-def _format_new(number: int, candidate: CandidateStatement) -> str:
-    said = f" (said {candidate.said_at:%Y-%m-%d}" if candidate.said_at else " (said"
-    begun = f", so from {candidate.valid_from:%Y-%m-%d}" if candidate.valid_from else ""
-    words = f": {quote(candidate.evidence[0].quote)}" if candidate.evidence else ""
-    return f"{number}. {quote(candidate.text)}{said}{begun}{words})"
-
-
-def _parse_rows(data: Any, new: int, known: int) -> tuple[list[ModelReconcileDecision], str]:
-    rows = data.get("decisions") if isinstance(data, dict) else data
-    if not isinstance(rows, list):
-        return [], "there is no list named decisions"
-    good: list[ModelReconcileDecision] = []
-    for row in rows:
-        try:
-            one = ModelReconcileDecision.model_validate(row)
-        except ValidationError as problem:
-            return [], f"{problem.errors()[0]['loc']}: {problem.errors()[0]['msg']}"
-        wrong = [number for number in one.known if not 1 <= number <= known]
-        wrong += [number for number in one.earlier if not 1 <= number < one.new]
-        if wrong or one.new > new or (one.new == 0 and one.verdict != "remove"):
-            return [], f"there is no statement {wrong[0] if wrong else one.new}"
-        good.append(one)
-    return good, ""
+def _named_things(statement: CandidateStatement | Record) -> set[str]:
+    """Return the search terms of a statement's object and named subject."""
+    subject = statement.subject if statement.subject != "user" else ""
+    return {*object_terms(statement.object), *object_terms(subject)}

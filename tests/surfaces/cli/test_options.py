@@ -437,19 +437,15 @@ def test_an_import_that_only_computes_learns_batch_by_batch(
     """`import` learns from one batch of messages before it stores the next one;
     with `--no-wait` it stores them all first.
     """
-    from engrams.session.turn_ingest import TurnIngester
     from engrams.upkeep.extraction_job import ExtractionJobHandler
+    from engrams.write import ingest
 
-    done: list[str] = []
-    write = TurnIngester.write
+    steps: list[str] = []
+    add = ingest.add
     run = ExtractionJobHandler.run
+    monkeypatch.setattr(ingest, "add", lambda *args: (steps.append("write"), add(*args))[1])
     monkeypatch.setattr(
-        TurnIngester,
-        "write",
-        lambda *given, **more: (done.append("write"), write(*given, **more))[1],
-    )
-    monkeypatch.setattr(
-        ExtractionJobHandler, "run", lambda *given: (done.append("learn"), run(*given))[1]
+        ExtractionJobHandler, "run", lambda *args: (steps.append("learn"), run(*args))[1]
     )
     file = tmp_path / "chat.jsonl"
     file.write_text(
@@ -459,7 +455,7 @@ def test_an_import_that_only_computes_learns_batch_by_batch(
         )
     )
     assert engrams("import", str(file), "--json").json["stored"] == 501
-    assert done == ["write", "learn", "write", "learn"]
+    assert steps == ["write", "learn", "write", "learn"]
     assert {
         state for states in engrams("status", "--json").json["jobs"].values() for state in states
     } == {"done"}

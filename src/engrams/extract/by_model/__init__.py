@@ -7,8 +7,8 @@ from engrams.extract.by_model.extraction import (
     ExtractionContext,
     count_together,
     extract_by_model,
-    extract_in_lanes,
 )
+from engrams.extract.by_model.lanes import extract_in_lanes
 from engrams.extract.by_model.policy import decide_by_model
 
 __all__ = [

@@ -1,4 +1,7 @@
-"""Chat model whose answers are kept until their result is stored."""
+"""Chat model whose answers are saved until what came of them is stored.
+
+A job that is interrupted and run again asks the model nothing twice.
+"""
 
 from __future__ import annotations
 
@@ -15,22 +18,26 @@ from engrams.ports import ChatAnswer, ChatModel, ChatRequest
 class AnswerCachingChat:
     """Chat model that answers each question once, for all processes.
 
-    Answers are stored before they are used, but for those that were cut; failures are remembered in
-    this process only.
+    Answers are saved before they are used, except those that were cut off. Failures are remembered
+    in this process only.
     """
 
     def __init__(
-        self, chat: ChatModel, kept: Mapping[str, Any], save: Callable[[Mapping[str, Any]], None]
+        self,
+        chat: ChatModel,
+        saved: Mapping[str, Any],
+        save: Callable[[Mapping[str, Any]], None],
     ) -> None:
         """Set up the model with the answers of an earlier run.
 
-        ``save``: stores answers, and the ids of what they may quote.
+        ``saved``: what ``save`` was given then. ``save``: stores the answers, with the ids of the
+        records that they may quote.
         """
         self._chat = chat
         self._save = save
-        self._answers: dict[str, Any] = dict(kept.get("answers", {}))
-        self._about: set[str] = set(kept.get("about", ()))
-        self._failed: dict[str, ModelError | BudgetError] = {}
+        self._answers: dict[str, Any] = dict(saved.get("answers", {}))
+        self._quoted_ids: set[str] = set(saved.get("about", ()))
+        self._failures: dict[str, ModelError | BudgetError] = {}
         self._lock = threading.Lock()
 
     @property
@@ -38,32 +45,33 @@ class AnswerCachingChat:
         return self._chat.name
 
     def ask(self, request: ChatRequest) -> ChatAnswer:
-        key = _hash_question(request)
-        if key in self._failed:
-            raise self._failed[key]
-        if key in self._answers:
-            known = self._answers[key]
-            return replace(ChatAnswer(**known), notes=tuple(known["notes"]))
+        """Return the saved answer, or ask the model and save its answer."""
+        question = _hash_question(request)
+        if question in self._failures:
+            raise self._failures[question]
+        if question in self._answers:
+            saved = self._answers[question]
+            return replace(ChatAnswer(**saved), notes=tuple(saved["notes"]))
         try:
             answer = self._chat.ask(request)
         except (ModelError, BudgetError) as problem:
-            self._failed[key] = problem
+            self._failures[question] = problem
             raise
         if answer.cut:
             return answer
         with self._lock:
-            self._answers[key] = asdict(answer)
-            self._about.update(request.about)
-            self._save({"about": sorted(self._about), "answers": self._answers})
+            self._answers[question] = asdict(answer)
+            self._quoted_ids.update(request.about)
+            self._save({"about": sorted(self._quoted_ids), "answers": self._answers})
         return answer
 
 
-def _hash_question(ask: ChatRequest) -> str:
-    said = (
-        [str(len(ask.messages)), ask.key]
-        if ask.key
-        else [f"{one.role} {one.content}" for one in ask.messages]
-    )
+def _hash_question(request: ChatRequest) -> str:
+    """Hash a question by its key if it has one, else by its messages."""
+    if request.key:
+        parts = [str(len(request.messages)), request.key]
+    else:
+        parts = [f"{message.role} {message.content}" for message in request.messages]
     return hashlib.blake2b(
-        "\x1f".join([ask.purpose, *said]).encode("utf-8", "surrogatepass"), digest_size=12
+        "\x1f".join([request.purpose, *parts]).encode("utf-8", "surrogatepass"), digest_size=12
     ).hexdigest()

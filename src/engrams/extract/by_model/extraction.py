@@ -1,12 +1,13 @@
-"""Extraction by a model, each statement held to a literal quote."""
+"""Extraction by a chat model: enter at ``extract_by_model``.
+
+Every statement names a quote, and one whose quote is not literally in a message is dropped: so a
+model cannot add what nobody said.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextvars import copy_context
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
@@ -14,7 +15,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from engrams.core import LAYER_OF, Evidence, Kind, Layer, ModelCost, Record, StageDecision
 from engrams.core.clock import parse_time
-from engrams.errors import BudgetError, ModelError
+from engrams.errors import ModelError
 from engrams.extract.candidate import CandidateStatement, canonical_subject, normalize_category
 from engrams.extract.predicate_slots import canonical_predicate, is_contrary, is_single
 from engrams.extract.rules import is_explicit
@@ -25,19 +26,24 @@ from engrams.text.normalize import fold
 from engrams.text.stems import differ_in_language
 from engrams.text.tag_removal import remove_tagged
 
-_TURNS = 40
-_CHARACTERS = 24_000
+_MAX_MESSAGES = 40
+_MAX_CHARACTERS = 24_000
+"""Messages of one call, and their characters, at most."""
 _LONG = 1000
-_CONTEXT = 600
-_KNOWN = 80
-_MOST = 24
-_GAPS = 20
+_LONG_CONTEXT = 600
+"""Characters from which a message, or one shown as context, is shortened to its two ends."""
+_MAX_KNOWN = 80
+_MAX_GAPS = 20
+"""Known statements, and open questions, that a model is shown at most."""
+_MAX_PER_MESSAGE = 24
+"""Statements of one message at most."""
 _RETRIES = 2
+"""Times that a model is asked again after an answer that cannot be used."""
 _UPLOAD = re.compile(r"<(uploaded_files?|attachments?|file_contents?)>", re.IGNORECASE)
-_WORDS = {"low": 0.3, "medium": 0.6, "high": 0.9}
-_QUOTE = 280
-_WHOLE = 12
-"""Longest quote; characters from which one can stand for its statement."""
+_SHARE_OF_WORD = {"low": 0.3, "medium": 0.6, "high": 0.9}
+_MAX_QUOTE = 280
+_MIN_STANDALONE_QUOTE = 12
+"""Characters from which a quote can stand for its statement."""
 _FUTURE = timedelta(days=50 * 365)
 """Longest time ahead at which something may begin; a later date is a mistake."""
 
@@ -100,16 +106,12 @@ _TAG = re.compile(r"<(\w{1,40})>")
 _KINDS = frozenset(("fact", "preference", "rule", "negative", "procedure", "correction"))
 
 
-LANES = ("facts", "rules")
-"""Names of the lanes and of their prompts."""
-
-
 class ExtractedStatement(BaseModel):
     """One statement as a model returns it."""
 
     turn: int = Field(ge=1)
     text: str = Field(min_length=3, max_length=600)
-    quote: str = Field(min_length=1, max_length=_QUOTE)
+    quote: str = Field(min_length=1, max_length=_MAX_QUOTE)
     subject: str = Field("", max_length=200)
     predicate: str = Field("", max_length=200)
     object: str = Field("", max_length=400)
@@ -130,40 +132,42 @@ class ExtractedStatement(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class ExtractionContext:
-    """Context of an extraction besides the messages.
-
-    ``prompt``: by name. ``known``: not to be repeated. ``gaps``: questions that memory could not
-    answer. ``context``: turns that are shown only to understand the others.
-    """
+    """Material that a model is shown beside the messages to extract from."""
 
     known: Sequence[Record] = ()
+    """Stored statements, which it should not repeat."""
     gaps: Sequence[str] = ()
+    """Questions that memory could not answer."""
     prompt: str = "extract"
-    also: str = ""
+    """Name of the prompt."""
+    addition: str = ""
+    """Text behind the prompt."""
     context: Sequence[Record] = ()
+    """Turns that are shown only to understand the others."""
 
 
 def extract_by_model(
     records: Sequence[Record],
-    briefing: ExtractionContext,
+    context: ExtractionContext,
     chat: ChatModel,
-    batch: int,
+    batch_size: int,
     decisions: list[StageDecision],
 ) -> tuple[dict[str, list[CandidateStatement]], ModelCost]:
-    """Extract candidates by record, with the cost.
+    """Extract candidates by record id, with the cost.
 
-    At most 40 messages and 24,000 characters a call; a message over 1,000 characters is shortened
-    to its two ends. A statement whose quote is not literally in a message is dropped with a
-    decision; a wrong number is corrected by the quote. ModelError where the model fails for good.
+    A call has at most ``batch_size`` messages, 40 messages and 24,000 characters; a message over
+    1,000 characters is shortened to its two ends. A statement whose quote is not literally in a
+    message is dropped with a decision; a wrong message number is corrected by the quote.
+    ModelError: the model fails for good.
     """
-    found: dict[str, list[CandidateStatement]] = {}
+    by_record: dict[str, list[CandidateStatement]] = {}
     cost = ModelCost()
-    groups = _group_records(records, batch)
+    groups = _group_records(records, batch_size)
     while groups:
         group = groups.pop(0)
-        statements, spent, cut = _ask_statements(group, briefing, chat, decisions)
-        cost += spent
-        if cut and len(group) > 1:
+        statements, call_cost, was_cut = _ask_statements(group, context, chat, decisions)
+        cost += call_cost
+        if was_cut and len(group) > 1:
             decisions.append(
                 StageDecision(
                     "extract",
@@ -173,75 +177,78 @@ def extract_by_model(
             )
             groups[:0] = [group[: len(group) // 2], group[len(group) // 2 :]]
             continue
+        model = (chat.name, load(context.prompt).hash)
         for statement in statements:
-            candidate = _to_candidate(
-                statement, group, (chat.name, load(briefing.prompt).hash), decisions
-            )
-            if candidate is None:
-                continue
-            others = found.setdefault(candidate.sources[0], [])
-            if any(fold(one.text) == fold(candidate.text) for one in others):
-                decisions.append(
-                    StageDecision(
-                        "extract", "skip", "said twice in one answer", candidate.text[:200]
-                    )
-                )
-            elif len(others) < _MOST:
-                others.append(candidate)
-        if cut and not found.get(group[0].id):
+            candidate = _to_candidate(statement, group, model, decisions)
+            if candidate is not None:
+                _add_candidate(candidate, by_record, decisions)
+        if was_cut and not by_record.get(group[0].id):
             raise ModelError(
                 f"{chat.name} was cut off before it gave one statement.",
                 hint="Choose a model that can give longer answers.",
             )
-    return found, cost
+    return by_record, cost
 
 
-def _group_records(records: Sequence[Record], batch: int) -> list[list[Record]]:
-    rest = list(records)
+def _add_candidate(
+    candidate: CandidateStatement,
+    by_record: dict[str, list[CandidateStatement]],
+    decisions: list[StageDecision],
+) -> None:
+    """Add a candidate to those of its message, unless they say it already or are too many."""
+    siblings = by_record.setdefault(candidate.sources[0], [])
+    if any(fold(sibling.text) == fold(candidate.text) for sibling in siblings):
+        decisions.append(
+            StageDecision("extract", "skip", "said twice in one answer", candidate.text[:200])
+        )
+    elif len(siblings) < _MAX_PER_MESSAGE:
+        siblings.append(candidate)
+
+
+def _group_records(records: Sequence[Record], batch_size: int) -> list[list[Record]]:
+    remaining = list(records)
     groups = []
-    while rest:
-        size = count_together(rest, batch)
-        groups.append(rest[:size])
-        rest = rest[size:]
+    while remaining:
+        size = count_together(remaining, batch_size)
+        groups.append(remaining[:size])
+        remaining = remaining[size:]
     return groups
 
 
-def count_together(records: Sequence[Record], batch: int) -> int:
-    """Count the messages of one call: at most ``batch``, fewer if long."""
+def count_together(records: Sequence[Record], batch_size: int) -> int:
+    """Count the messages of one call: at most ``batch_size``, fewer if they are long."""
     size = 0
-    for count, record in enumerate(records[: min(batch, _TURNS)]):
+    for count, record in enumerate(records[: min(batch_size, _MAX_MESSAGES)]):
         size += len(_shorten(record.text))
-        if count and size > _CHARACTERS:
+        if count and size > _MAX_CHARACTERS:
             return count
-    return min(len(records), batch, _TURNS)
+    return min(len(records), batch_size, _MAX_MESSAGES)
 
 
 def _ask_statements(
     group: list[Record],
-    briefing: ExtractionContext,
+    context: ExtractionContext,
     chat: ChatModel,
     decisions: list[StageDecision],
 ) -> tuple[list[ExtractedStatement], ModelCost, bool]:
-    prompt = load(briefing.prompt)
-    known = briefing.known[:_KNOWN]
-    text = (
-        prompt.render(
-            turns=_format_messages(group, briefing.context),
-            known=_format_known(known, briefing.gaps),
-        )
-        + briefing.also
+    """Ask for the statements of some messages; also the cost, and whether the answer was cut.
+
+    The model is told what is wrong with an answer that cannot be used, and asked again twice.
+    """
+    known = context.known[:_MAX_KNOWN]
+    text = load(context.prompt).render(
+        turns=_format_messages(group, context.context), known=_format_known(known, context.gaps)
     )
-    messages = [ChatMessage("user", text)]
+    messages = [ChatMessage("user", text + context.addition)]
     key = " ".join(record.id for record in group)
-    about = tuple(record.id for record in (*group, *known, *briefing.context))
+    shown_ids = tuple(record.id for record in (*group, *known, *context.context))
     cost = ModelCost()
     problems: list[str] = []
     for attempt in range(1 + _RETRIES):
-        answer = chat.ask(
-            ChatRequest(
-                tuple(messages), briefing.prompt, SCHEMA, max_tokens=4096, key=key, about=about
-            )
+        request = ChatRequest(
+            tuple(messages), context.prompt, SCHEMA, max_tokens=4096, key=key, about=shown_ids
         )
+        answer = chat.ask(request)
         cost += ModelCost(answer.calls, answer.tokens)
         decisions.extend(StageDecision("extract", "repair", note) for note in answer.notes)
         statements, problems = _parse_statements(answer.data)
@@ -268,18 +275,19 @@ def _ask_statements(
 
 
 def _parse_statements(data: Any) -> tuple[list[ExtractedStatement], list[str]]:
+    """Parse a model's answer: the statements that are well formed, and what is wrong with others."""
     rows = data.get("statements") if isinstance(data, dict) else data
     if not isinstance(rows, list):
         return [], ["there is no list named statements"]
-    good: list[ExtractedStatement] = []
+    statements: list[ExtractedStatement] = []
     problems: list[str] = []
     for row in rows:
         try:
-            good.append(ExtractedStatement.model_validate(row))
+            statements.append(ExtractedStatement.model_validate(row))
         except ValidationError as problem:
             first = problem.errors()[0]
             problems.append(f"{'.'.join(str(part) for part in first['loc'])}: {first['msg']}")
-    return good, problems
+    return statements, problems
 
 
 def _to_candidate(
@@ -288,6 +296,10 @@ def _to_candidate(
     model: tuple[str, str],
     decisions: list[StageDecision],
 ) -> CandidateStatement | None:
+    """Convert a model's statement; None: it is dropped, and ``decisions`` say why.
+
+    ``model``: its name, and the hash of the prompt.
+    """
     source, literal = _locate_quote(statement, group)
     if source is None:
         decisions.append(
@@ -296,69 +308,54 @@ def _to_candidate(
             )
         )
         return None
+
+    def note(verdict: str, reason: str, text: str = statement.text) -> None:
+        decisions.append(
+            StageDecision(
+                stage="extract", verdict=verdict, reason=reason, text=text[:200], record=source.id
+            )
+        )
+
     kind = Kind(statement.kind) if statement.kind in _KINDS else Kind.FACT
-    if (fault := _find_fault(statement, kind, literal, source.text)) is not None:
-        decisions.append(
-            StageDecision(
-                stage="extract",
-                verdict="drop",
-                reason=fault,
-                text=statement.text[:200],
-                record=source.id,
-            )
-        )
+    fault = _find_fault(statement, kind, literal, source.text)
+    if fault is not None:
+        note("drop", fault)
         return None
-    named = source.speaker.strip()
-    predicate = canonical_predicate(statement.predicate)
-    subject = canonical_subject(statement.subject or named or "user", source.scope)
-    if fold(subject) == fold(named):
-        subject = canonical_subject(named, source.scope)
-    begun = _parse_start(statement.since, source.recorded_at)
-    if statement.since and begun is None:
-        decisions.append(
-            StageDecision(
-                stage="extract",
-                verdict="repair",
-                reason=f"no such date: {statement.since}"[:200],
-                text=statement.text[:200],
-                record=source.id,
-            )
-        )
+    begins = _parse_start(statement.since, source.recorded_at)
+    if statement.since and begins is None:
+        note("repair", f"no such date: {statement.since}"[:200])
     text = " ".join(statement.text.split())
-    if len(literal) >= _WHOLE and differ_in_language(text, source.text):
-        told = "in another language than its message: kept in the words of its quote"
-        decisions.append(
-            StageDecision(
-                stage="extract", verdict="repair", reason=told, text=text[:200], record=source.id
-            )
-        )
+    if len(literal) >= _MIN_STANDALONE_QUOTE and differ_in_language(text, source.text):
+        reason = "in another language than its message: kept in the words of its quote"
+        note("repair", reason, text)
         text = literal
-    candidate = CandidateStatement(
+    if begins is None and statement.effect in ("changes", "ends"):
+        begins = source.recorded_at
+    predicate = canonical_predicate(statement.predicate)
+    subject = _find_subject(statement, source)
+    thing = statement.object.strip()
+    return CandidateStatement(
         text=text,
         kind=kind,
         subject=subject,
         predicate=predicate,
-        object=statement.object.strip(),
+        object=thing,
         category=normalize_category(statement.category, kind),
         avoid=" ".join(statement.avoid.split()),
         polarity=not (statement.negative or is_contrary(statement.predicate)),
         effect=statement.effect,
-        single=is_single(predicate, subject, statement.object.strip()),
+        single=is_single(predicate, subject, thing),
         evidence=(Evidence(literal, source.id, source.speaker),),
         confidence=_to_share(statement.confidence),
         importance=_to_share(statement.importance),
         trust=source.trust,
         said_at=source.recorded_at,
-        valid_from=begun,
+        valid_from=begins,
         effective_at=source.recorded_at,
-        triggers=tuple(trigger.strip()[:200] for trigger in statement.triggers if trigger.strip())[
-            :8
-        ],
-        steps=tuple(step.strip()[:400] for step in statement.steps if step.strip())[:30],
-        prerequisites=tuple(one.strip()[:300] for one in statement.prerequisites if one.strip())[
-            :12
-        ],
-        warnings=tuple(one.strip()[:300] for one in statement.warnings if one.strip())[:12],
+        triggers=_clean_texts(statement.triggers, most=8, length=200),
+        steps=_clean_texts(statement.steps, most=30, length=400),
+        prerequisites=_clean_texts(statement.prerequisites, most=12, length=300),
+        warnings=_clean_texts(statement.warnings, most=12, length=300),
         tags=tuple(
             dict.fromkeys(
                 " ".join(tag.split()).lower()[:40] for tag in statement.tags if tag.strip()
@@ -368,29 +365,36 @@ def _to_candidate(
         prompt=model[1],
         reason="model",
     )
-    return (
-        candidate
-        if begun or candidate.effect not in ("changes", "ends")
-        else replace(candidate, valid_from=source.recorded_at)
-    )
+
+
+def _find_subject(statement: ExtractedStatement, source: Record) -> str:
+    """Return the canonical subject: the speaker where a model names nobody, or them."""
+    speaker = source.speaker.strip()
+    subject = canonical_subject(statement.subject or speaker or "user", source.scope)
+    return canonical_subject(speaker, source.scope) if fold(subject) == fold(speaker) else subject
+
+
+def _clean_texts(texts: Sequence[str], *, most: int, length: int) -> tuple[str, ...]:
+    """Strip and shorten texts, without blank ones; ``most`` of them."""
+    return tuple(text.strip()[:length] for text in texts if text.strip())[:most]
 
 
 def _find_fault(statement: ExtractedStatement, kind: Kind, literal: str, text: str) -> str | None:
     """Return the reason not to learn a statement, or None."""
     if kind in (Kind.FACT, Kind.PREFERENCE) and fold(statement.subject) in _ASSISTANT:
         return "it is about the assistant"
-    own = remove_tagged(_PASTED.sub(" ", text), _TAG, " ")
+    own_words = remove_tagged(_PASTED.sub(" ", text), _TAG, " ")
     if not is_explicit(text):
-        own = _CITED.sub(" ", own)
-    if LAYER_OF[kind] is Layer.PROCEDURAL and not find_literal(literal, own):
+        own_words = _CITED.sub(" ", own_words)
+    if LAYER_OF[kind] is Layer.PROCEDURAL and not find_literal(literal, own_words):
         return "it is an instruction in a pasted text"
     return None
 
 
 def _locate_quote(statement: ExtractedStatement, group: list[Record]) -> tuple[Record | None, str]:
-    """Find the record that holds the quote, the named one first."""
-    named = group[statement.turn - 1 : statement.turn]
-    for record in [*named, *(record for record in group if record not in named)]:
+    """Find the record that holds the quote, first the one with the statement's number."""
+    numbered = group[statement.turn - 1 : statement.turn]
+    for record in [*numbered, *(record for record in group if record not in numbered)]:
         literal = find_literal(statement.quote, record.text)
         if literal:
             return record, literal
@@ -415,31 +419,31 @@ def find_literal(words: str, text: str) -> str:
 
 
 def _to_share(value: float | str) -> float:
-    return _WORDS[value] if isinstance(value, str) else min(1.0, max(0.0, value))
+    return _SHARE_OF_WORD[value] if isinstance(value, str) else min(1.0, max(0.0, value))
 
 
-def _parse_start(text: str | None, said: datetime) -> datetime | None:
+def _parse_start(text: str | None, said_at: datetime) -> datetime | None:
     if not text:
         return None
     try:
         aware = parse_time(text)
     except ValueError:
         return None
-    return aware if aware <= said + _FUTURE else None
+    return aware if aware <= said_at + _FUTURE else None
 
 
 def _format_messages(group: Sequence[Record], context: Sequence[Record]) -> str:
     """List the numbered messages among those of the context, in order."""
     numbers = {record.id: number for number, record in enumerate(group, 1)}
     lines = []
-    for record in sorted((*group, *context), key=lambda one: one.story_key):
+    for record in sorted((*group, *context), key=lambda record: record.story_key):
         number = numbers.get(record.id)
         speaker = quote(
             record.speaker
             or (record.role if number is None and record.role != "user" else "the user")
         )
         if number is None:
-            lines.append(f"(context) {speaker}: {quote(_shorten(record.text, _CONTEXT))}")
+            lines.append(f"(context) {speaker}: {quote(_shorten(record.text, _LONG_CONTEXT))}")
         else:
             lines.append(
                 f"[{number}] {speaker} on {record.recorded_at:%A %Y-%m-%d}:"
@@ -452,96 +456,12 @@ def _format_known(known: Sequence[Record], gaps: Sequence[str]) -> str:
     listing = "\n".join(f"- {quote(record.text)}" for record in known) or "(nothing)"
     if not gaps:
         return listing
-    asked = "\n".join(f"- {quote(gap)}" for gap in gaps[:_GAPS])
-    return f"{listing}\n\nAsked before, and not known (take what answers one of these):\n{asked}"
+    questions = "\n".join(f"- {quote(gap)}" for gap in gaps[:_MAX_GAPS])
+    return (
+        f"{listing}\n\nAsked before, and not known (take what answers one of these):\n{questions}"
+    )
 
 
 def _shorten(text: str, longest: int = _LONG) -> str:
     plain = remove_tagged(text, _UPLOAD, " ")
     return plain if len(plain) <= longest else f"{plain[: longest // 2]} … {plain[-longest // 2 :]}"
-
-
-@dataclass(frozen=True, slots=True)
-class _LaneResult:
-    found: dict[str, list[CandidateStatement]]
-    cost: ModelCost
-    decisions: list[StageDecision]
-    problem: ModelError | BudgetError | None = None
-
-
-def extract_in_lanes(
-    records: Sequence[Record],
-    briefing: ExtractionContext,
-    chat: ChatModel,
-    batch: int,
-    decisions: list[StageDecision],
-    only: str = "",
-) -> tuple[dict[str, list[CandidateStatement]], ModelCost, str]:
-    """Extract facts and rules by two parallel model calls (lanes).
-
-    Returns candidates by record, the cost, and the lane that failed (empty: none). Decisions carry
-    the lane's name. A lane that fails finds nothing; ModelError or BudgetError where no lane is
-    left. What both found of one message counts as a rule.
-    """
-    names = (only,) if only else LANES
-    with ThreadPoolExecutor(len(names), "engrams-lane") as pool:
-        lanes = [
-            pool.submit(copy_context().run, _run_lane, name, records, briefing, chat, batch)
-            for name in names
-        ]
-    done = [lane.result() for lane in lanes]
-    failed = [
-        (name, lane.problem)
-        for name, lane in zip(names, done, strict=True)
-        if lane.problem is not None
-    ]
-    if len(failed) == len(names):
-        _, problem = failed[0]
-        if problem is not None:
-            raise problem
-    found: dict[str, list[CandidateStatement]] = {}
-    cost = ModelCost()
-    for name, lane in zip(names, done, strict=True):
-        decisions.extend(replace(one, reason=f"{name}: {one.reason}") for one in lane.decisions)
-        cost += lane.cost
-        for source, candidates in lane.found.items():
-            found.setdefault(source, []).extend(candidates)
-    return (
-        {source: _drop_repeated_facts(candidates) for source, candidates in found.items()},
-        cost,
-        failed[0][0] if failed else "",
-    )
-
-
-def _run_lane(
-    name: str, records: Sequence[Record], briefing: ExtractionContext, chat: ChatModel, batch: int
-) -> _LaneResult:
-    own_decisions: list[StageDecision] = []
-    try:
-        found, cost = extract_by_model(
-            records, replace(briefing, prompt=name), chat, batch, own_decisions
-        )
-    except (ModelError, BudgetError) as problem:
-        return _LaneResult(
-            {},
-            ModelCost(calls=1),
-            [*own_decisions, StageDecision("extract", "failed", problem.message[:200])],
-            problem,
-        )
-    return _LaneResult(found, cost, own_decisions)
-
-
-def _drop_repeated_facts(candidates: list[CandidateStatement]) -> list[CandidateStatement]:
-    ruled = {
-        item.quote
-        for one in candidates
-        if LAYER_OF[one.kind] is Layer.PROCEDURAL
-        for item in one.evidence
-    }
-    kept = [
-        one
-        for one in candidates
-        if LAYER_OF[one.kind] is Layer.PROCEDURAL
-        or not ruled & {item.quote for item in one.evidence}
-    ]
-    return list(dict.fromkeys(kept))

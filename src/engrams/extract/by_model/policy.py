@@ -1,4 +1,4 @@
-"""Policy decisions by a model, within the guards."""
+"""Decisions of a chat model whether candidates are stored: enter at ``decide_by_model``."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from engrams.extract.candidate import CandidateStatement
 from engrams.ports import ChatMessage, ChatModel, ChatRequest
 from engrams.prompts import load, quote
 
-_HELD = policy.StoragePolicyDecision("commit_at_session_end", "awaits review", awaits_review=True)
-_REASON = 240
+_UNDECIDED = policy.StoragePolicyDecision(
+    "commit_at_session_end", "awaits review", awaits_review=True
+)
+_MAX_REASON = 240
 
 
 SCHEMA: dict[str, Any] = {
@@ -48,45 +50,45 @@ class ModelPolicyDecision(BaseModel):
 def decide_by_model(
     record: Record, candidates: Sequence[CandidateStatement], chat: ChatModel, floor: float = 0.0
 ) -> tuple[list[policy.StoragePolicyDecision], ModelCost]:
-    """Decide on each candidate by a model.
+    """Let a model decide on each candidate of a record, within the guards.
 
-    What is less sure than ``floor`` is not stored at once. Whatever the model leaves out, gets
-    wrong or fails at is held.
+    A candidate less sure than ``floor`` is not stored at once. One that the model leaves out, or
+    answers wrongly, is held, as are all if it fails.
     """
     if not candidates:
         return [], ModelCost()
-    listed = "\n".join(
+    listing = "\n".join(
         f"{number}. {quote(candidate.text)}" for number, candidate in enumerate(candidates, 1)
     )
-    text = load("policy").render(turn=quote(record.text[:4000]), candidates=listed)
-    rows: dict[int, policy.StoragePolicyDecision] = {}
+    text = load("policy").render(turn=quote(record.text[:4000]), candidates=listing)
     cost = ModelCost(calls=1)
     try:
         answer = chat.ask(ChatRequest((ChatMessage("user", text),), "policy", SCHEMA))
         cost = ModelCost(answer.calls, answer.tokens)
-        rows = _parse_rows(answer.data)
+        decisions = _parse_decisions(answer.data)
     except (ModelError, BudgetError) as problem:
         held = policy.StoragePolicyDecision(
             "commit_at_session_end",
-            f"awaits review: {problem.message}"[:_REASON],
+            f"awaits review: {problem.message}"[:_MAX_REASON],
             awaits_review=True,
         )
         return [policy.clamp_decision(candidate, held) for candidate in candidates], cost
     return [
-        policy.clamp_decision(candidate, rows.get(number, _HELD), floor)
+        policy.clamp_decision(candidate, decisions.get(number, _UNDECIDED), floor)
         for number, candidate in enumerate(candidates, 1)
     ], cost
 
 
-def _parse_rows(data: Any) -> dict[int, policy.StoragePolicyDecision]:
+def _parse_decisions(data: Any) -> dict[int, policy.StoragePolicyDecision]:
+    """Parse an answer to decisions by candidate number; malformed ones are left out."""
     rows = data.get("rulings") if isinstance(data, dict) else data
-    found: dict[int, policy.StoragePolicyDecision] = {}
+    decisions: dict[int, policy.StoragePolicyDecision] = {}
     for row in rows if isinstance(rows, list) else ():
         try:
-            one = ModelPolicyDecision.model_validate(row)
+            parsed = ModelPolicyDecision.model_validate(row)
         except ValidationError:
             continue
-        found[one.id] = policy.StoragePolicyDecision(
-            one.action, f"llm_policy: {one.reason}"[:_REASON]
+        decisions[parsed.id] = policy.StoragePolicyDecision(
+            parsed.action, f"llm_policy: {parsed.reason}"[:_MAX_REASON]
         )
-    return found
+    return decisions

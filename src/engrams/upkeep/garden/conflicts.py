@@ -22,7 +22,7 @@ from engrams.upkeep.garden.steps import (
     order_pair,
     preview_texts,
 )
-from engrams.write.reconcile import is_affirmative, is_ending, object_terms
+from engrams.write.reconcile_rules import is_affirmative, is_ending, object_terms
 
 _FACTS = (Kind.FACT, Kind.PREFERENCE, Kind.CORRECTION)
 

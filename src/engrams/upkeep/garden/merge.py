@@ -16,7 +16,7 @@ from engrams.upkeep.garden.steps import (
     order_pair,
     preview_texts,
 )
-from engrams.write.reconcile import (
+from engrams.write.reconcile_rules import (
     has_distinct_detail,
     is_affirmative,
     is_ending,

@@ -13,7 +13,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from engrams.core import Kind, Record, Scope, Status, Tier, Vector
+from engrams.core import STATEMENT_KINDS, Kind, Record, Scope, Status, Tier, Vector
 from engrams.core.records import asks_only
 from engrams.frozen_data import dataclass
 from engrams.ports import (
@@ -35,13 +35,12 @@ from engrams.read.paging import iter_records
 from engrams.settings import Settings
 from engrams.text.prose import strip_code
 from engrams.upkeep.tiers.exchanges import TurnPair, build_exchange, pair_turns
-from engrams.write.related_statements import STATEMENTS
 from engrams.write.source_checks import check_sources
 
 if TYPE_CHECKING:
     from engrams.ports.candidate_search import Floats
 
-ITEMS = (Kind.TURN, Kind.NOTE, *STATEMENTS)
+ITEMS = (Kind.TURN, Kind.NOTE, *STATEMENT_KINDS)
 """Kinds of the recent tier."""
 
 ACTOR = "engrams"

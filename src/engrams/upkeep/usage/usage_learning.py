@@ -229,9 +229,9 @@ class UsageLearner:
     def _make_gap(self, use: SearchUsageEvent) -> tuple[NewRecord, ...]:
         """Make the candidate that notes an unanswered question, unless it may not be stored."""
         from engrams.extract.memory_requests import forbids_storage
-        from engrams.write.turn_conversion import clean_secrets
+        from engrams.extract.redaction import redact_text
 
-        text, decisions = clean_secrets(use.query, self._settings.write)
+        text, decisions = redact_text(use.query, self._settings.write)
         if (
             not self._settings.usage.gaps
             or forbids_storage(use.query)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
 from typing import TypeAlias
 
-from engrams.core import BESIDE, EdgeType, Kind, Record, Scope, Status
+from engrams.core import BESIDE, STATEMENT_KINDS, EdgeType, Kind, Record, Scope, Status
 from engrams.extract.predicate_slots import SINGLE
 from engrams.extract.rules.story_marks import find_story
 from engrams.frozen_data import dataclass
@@ -23,7 +23,8 @@ from engrams.write.change_detection.message_judge import (
     judge_messages,
 )
 from engrams.write.change_set import DigestChangeSet
-from engrams.write.related_statements import STATEMENTS, find_highest, scopes_in_reach
+from engrams.write.reach import scopes_in_reach
+from engrams.write.related import find_highest
 from engrams.write.retracted_events import is_denial
 
 _Facts: TypeAlias = dict[str, list[Record]]
@@ -282,7 +283,7 @@ class ChangeDetector:
         reach = scopes_in_reach(sources[0].scope.owner)
         most = _MOST_FACTS * len(facts)
         for fact in self._store.find(
-            RecordQuery(reach, STATEMENTS, _HEARD, sources=tuple(facts), limit=most)
+            RecordQuery(reach, STATEMENT_KINDS, _HEARD, sources=tuple(facts), limit=most)
         ).records:
             for source in {quote.source for quote in fact.evidence} & facts.keys():
                 if len(facts[source]) < _MOST_FACTS:

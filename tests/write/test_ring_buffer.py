@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 import pytest
 
 from engrams.core import Kind, Record, Scope
-from engrams.session.ring_buffer import RingBuffer, Source, WorkingTierItem
 from engrams.settings import TierSettings
+from engrams.write.ring_buffer import RingBuffer, Source, WorkingTierItem
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

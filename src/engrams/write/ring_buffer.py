@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from engrams.core import Hit, Record
 from engrams.frozen_data import dataclass
-from engrams.read.hot_memories import HotMemories
+from engrams.ports.hot_memories import HotMemories
 
 if TYPE_CHECKING:
     from engrams.ports.candidate_search import Floats

@@ -1,0 +1,135 @@
+"""Statements that were given as such, or edited, read by rules to fill their fields.
+
+``read_statement`` reads subject, predicate and object of a stored statement, ``read_edited_text``
+the new text of one, and ``fill_procedure`` the steps of a procedure. Rules are loaded only here:
+storing a message needs none.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from engrams.core import PREREQUISITES, WARNINGS, Kind, Record
+from engrams.extract.candidate import CandidateStatement, canonical_subject
+from engrams.extract.predicate_slots import canonical_predicate, is_single
+
+_SINCE = re.compile(
+    # Begins where white space begins: in linear time.
+    r"(?<!\s)(?:\s*,)?\s*\b"
+    r"(?:now|from now on|since (?:today|yesterday|(?:this|last) \w+|\w+ \d{4}|\d[\d-]*)|as of"
+    r" (?:now|today|\w+ \d{4}|\d[\d-]*)|"
+    r"these days|nowadays|instead)\b",
+    re.IGNORECASE,
+)
+"""Words for a change: "now", "since May 2024"."""
+_PLAIN = re.compile(
+    r"(?:the |our |my |this )?(?P<subject>[\w][\w .'-]{1,60}?) "
+    r"(?P<verb>runs(?: on)?|uses|listens on|points to|lies in|stands in|costs|is|are)"
+    r" (?P<object>(?:[^.!?\n]|\.(?=\w)){1,80})[.!]?",
+    re.IGNORECASE,
+)
+"""Plain sentence about a thing, which the rules for what people say of themselves do not read."""
+_OWNER = re.compile(r"\bthe user(?P<own>['’]s\b)?(?: (?P<verb>\w+))?", re.IGNORECASE)
+_FIRST_PERSON = {"is": "am", "has": "have", "does": "do"}
+
+
+def fill_procedure(record: Record) -> Record:
+    """Fill triggers, steps and sections of a given procedure from its text."""
+    if record.kind is not Kind.PROCEDURE:
+        return record
+    candidates = _extract(record, record.text)
+    procedure = next(
+        (candidate for candidate in candidates if candidate.kind is Kind.PROCEDURE), None
+    )
+    if procedure is None:
+        return record
+    sections = {
+        name: list(lines)
+        for name, lines in (
+            (PREREQUISITES, procedure.prerequisites),
+            (WARNINGS, procedure.warnings),
+        )
+        if lines
+    }
+    return replace(
+        record,
+        triggers=procedure.triggers,
+        steps=procedure.steps,
+        meta={**sections, **record.meta},
+    )
+
+
+def read_statement(record: Record) -> CandidateStatement:
+    """Read subject, predicate and object of a stored statement; without them if it is unclear."""
+    candidates = _extract(record, record.text)
+    if len(candidates) == 1 and candidates[0].predicate:
+        subject = canonical_subject(candidates[0].subject, record.scope)
+        return replace(candidates[0], subject=subject)
+    match = _PLAIN.fullmatch(_SINCE.sub("", record.text).strip())
+    if match is None:
+        return CandidateStatement(record.text)
+    subject = " ".join(match["subject"].split())
+    predicate = match["verb"].lower().replace(" ", "_").removesuffix("_on")
+    return CandidateStatement(
+        record.text,
+        subject=subject,
+        predicate=predicate,
+        object=match["object"].strip(),
+        single=is_single(predicate, subject) or bool(_SINCE.search(record.text)),
+    )
+
+
+def read_edited_text(record: Record, text: str) -> list[CandidateStatement]:
+    """Read a new text of a statement by rules; subjects are canonical."""
+    spoken = _OWNER.sub(_to_first_person, text)
+    return [
+        replace(candidate, subject=canonical_subject(candidate.subject, record.scope))
+        for candidate in _extract(record, spoken, record.subject.lower())
+    ]
+
+
+def keeps_slot(candidate: CandidateStatement, record: Record) -> bool:
+    """True if a new text of a statement says another value of its slot, for now and for sure."""
+    is_same_slot = (candidate.subject, canonical_predicate(candidate.predicate)) == (
+        record.subject,
+        canonical_predicate(record.predicate),
+    )
+    is_sure = (
+        candidate.modality == "asserted"
+        and candidate.effect in ("states", "changes")
+        and candidate.polarity == record.meta.get("polarity", True)
+    )
+    is_current = candidate.valid_to is None and (
+        candidate.valid_from is None or candidate.valid_from <= record.recorded_at
+    )
+    return is_same_slot and is_sure and is_current and bool(candidate.object)
+
+
+def _extract(record: Record, text: str, *names: str) -> tuple[CandidateStatement, ...]:
+    """Extract by rules, as if the owner had said the text. ``names``: of people in it."""
+    from engrams.extract.rules import UtteranceContext, extract_statements
+
+    speech = UtteranceContext(
+        speaker="the user",
+        subject="user",
+        said_at=record.recorded_at,
+        source=record.id,
+        trust=record.trust,
+        names=frozenset(names),
+    )
+    return extract_statements(text, speech)
+
+
+def _to_first_person(match: re.Match[str]) -> str:
+    """Say it as the owner would: "the user lives" becomes "I live"."""
+    from engrams.extract.rules.english_lexicon import find_lemma
+
+    verb = match["verb"] or ""
+    if match["own"]:
+        return f"my {verb}"
+    if verb in _FIRST_PERSON:
+        return f"I {_FIRST_PERSON[verb]}"
+    lemma = find_lemma(verb)
+    is_third_person = lemma is not None and "s" in lemma[1]
+    return f"I {lemma[0] if lemma is not None and is_third_person else verb}"

@@ -1,0 +1,179 @@
+"""How a message is stored: read ``add`` from top to bottom.
+
+The journal comes first: a message is durable before anything is asked of a model. Rules alone are
+fast enough to learn before it is stored, so that message and facts take one transaction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from engrams.core import Receipt, Scope
+from engrams.errors import EngramsError, RefusedError
+from engrams.frozen_data import dataclass
+from engrams.ports import EXTRACT, JobSpec, StorageUse, WriteBatch
+from engrams.write.extraction_jobs import OwnExtraction, find_own_extraction
+from engrams.write.guards import admit
+from engrams.write.ingest_request import IngestDeps, IngestRequest
+from engrams.write.journal import JournalEntry, journal
+from engrams.write.working_tier import TierWriteResult
+
+if TYPE_CHECKING:
+    from engrams.write.digest import LearnedAhead
+    from engrams.write.reconcile import DigestResult
+
+__all__ = ["IngestDeps", "IngestRequest", "IngestResult", "add", "commit"]
+
+
+@dataclass(frozen=True, slots=True)
+class IngestResult:
+    """What became of the turns of one write."""
+
+    receipts: tuple[Receipt, ...]
+    """One for each turn, in order."""
+    own_extraction: OwnExtraction | None = None
+    """Job that the caller has to run; None: there is none, or a worker runs it."""
+    is_learned: bool = False
+    """What the turns say was stored with them, so that no extraction job waits."""
+
+
+def add(request: IngestRequest, deps: IngestDeps) -> IngestResult:
+    """Store turns in order, with the jobs that follow.
+
+    They are durable when this returns. InputError: a turn is empty, too large or malformed; then
+    none is stored. RefusedError: a single turn was refused, as by a secret. BudgetError: the
+    owner's memory would grow beyond its quota.
+    """
+    admission = admit(request, deps)
+    if not admission.turns:
+        return IngestResult(admission.join_receipts(()))
+    entry = journal(admission.turns, request, deps)
+    if not entry.puts:
+        _raise_refusal(entry.receipts)
+        return IngestResult(admission.join_receipts(entry.receipts))
+    learned = _learn_ahead(entry, deps) if entry.has_own_job else None
+    result = commit(entry, learned, request, deps)
+    return replace(result, receipts=admission.join_receipts(result.receipts))
+
+
+def _learn_ahead(entry: JournalEntry, deps: IngestDeps) -> LearnedAhead | None:
+    """Learn by rules from messages that are not stored yet; None: a job does it."""
+    from engrams.write.digest import learn_ahead  # whoever only stores loads no rules
+
+    return learn_ahead(entry.records, deps.write)
+
+
+def commit(
+    entry: JournalEntry, learned: LearnedAhead | None, request: IngestRequest, deps: IngestDeps
+) -> IngestResult:
+    """Store messages with what was learned from them, in one transaction.
+
+    Without it, where it is not known yet, or where somebody changed meanwhile what it was compared
+    with: then a job learns from the stored messages.
+    """
+    quota = deps.write.settings.quota
+    batch = WriteBatch(
+        request.channel or "user",
+        "said",
+        entry.now,
+        puts=entry.puts,
+        jobs=entry.jobs,
+        sessions=entry.session_rows,
+        quota=StorageUse(quota.records, quota.bytes),
+    )
+    digest = _choose_digest(learned, deps)
+    written = _store_learned(batch, digest, request.scope, deps) if digest is not None else None
+    if written is None:
+        digest = None
+        written = _store(batch, request.scope, deps)
+    jobs = entry.jobs if digest is None else _without_own(entry.jobs)
+    deps.spoken_sessions.note(entry.session_rows)
+    # Behind these jobs the store lists those that the working tier and the digest added.
+    job_ids = written.result.jobs[: len(jobs)]
+    pending = dict.fromkeys(spec.kind for spec, job_id in zip(jobs, job_ids, strict=True) if job_id)
+    is_incognito = deps.write.settings.incognito
+    receipts = tuple(
+        _complete_receipt(receipt, written, tuple(pending), is_incognito=is_incognito)
+        for receipt in entry.receipts
+    )
+    is_new = len(written.result.existing) < len(entry.puts)
+    if digest is not None and is_new and not written.result.crisis:
+        receipts = tuple(digest.complete(receipt, EXTRACT) for receipt in receipts)
+        return IngestResult(receipts, is_learned=True)
+    extraction = None if learned is None else learned.extraction
+    own = find_own_extraction(jobs, job_ids, entry.records, entry.now, extraction)
+    return IngestResult(receipts, own)
+
+
+# --------------------------------------------------------------------------------------------------
+# steps of the commit
+
+
+def _choose_digest(learned: LearnedAhead | None, deps: IngestDeps) -> DigestResult | None:
+    """Return what can be stored with the messages; None: it takes a job.
+
+    A turn that passes the working tier may be skipped there, so that nothing follows from it.
+    """
+    if learned is None or (deps.tier is not None and learned.extraction.has_candidates):
+        return None
+    return learned.digest
+
+
+def _store_learned(
+    batch: WriteBatch, digest: DigestResult, scope: Scope, deps: IngestDeps
+) -> TierWriteResult | None:
+    """Store messages and what follows from them; None: others changed what it was compared with."""
+    jobs = _without_own(batch.jobs)
+    if digest.is_empty:
+        follow_ups = tuple(replace(spec, fresh=True, calm=True) for spec in digest.batch.jobs)
+        return _store(replace(batch, jobs=(*jobs, *follow_ups)), scope, deps)
+    try:
+        return _store(replace(batch, jobs=jobs, then=digest.batch), scope, deps)
+    except EngramsError:
+        # Nothing of the transaction is stored. Where the messages themselves are at fault, storing
+        # them alone raises the error again.
+        return None
+
+
+def _store(batch: WriteBatch, scope: Scope, deps: IngestDeps) -> TierWriteResult:
+    if deps.tier is None:
+        return TierWriteResult(deps.write.store.commit(batch))
+    return deps.tier.commit(batch, scope)
+
+
+def _without_own(jobs: Sequence[JobSpec]) -> tuple[JobSpec, ...]:
+    """Return the jobs without the one that the caller would run itself."""
+    return tuple(spec for spec in jobs if spec.lease is None)
+
+
+def _complete_receipt(
+    receipt: Receipt, written: TierWriteResult, pending: tuple[str, ...], *, is_incognito: bool
+) -> Receipt:
+    """Say in a receipt what became of its turn. ``pending``: kinds of the jobs that wait."""
+    if receipt.outcome == "refused":
+        return receipt
+    skipped = written.skipped.get(receipt.id)
+    if skipped is not None:
+        receipt = replace(receipt, decisions=(*receipt.decisions, skipped), searchable=())
+    existing_id = written.result.existing.get(receipt.id) or written.twins.get(receipt.id)
+    if existing_id:
+        return replace(receipt, id=existing_id, outcome="duplicate")
+    outcome = "incognito" if is_incognito else receipt.outcome
+    return replace(receipt, outcome=outcome, pending=pending)
+
+
+def _raise_refusal(receipts: Sequence[Receipt]) -> None:
+    """Raise the RefusedError of a single turn that was refused."""
+    if len(receipts) != 1 or receipts[0].outcome != "refused":
+        return
+    decisions = receipts[0].decisions
+    reasons = ", ".join(dict.fromkeys(decision.reason for decision in decisions)) or "a secret"
+    if any(decision.stage == "ignored" for decision in decisions):
+        raise RefusedError(
+            f"Not stored: its file is never stored ({reasons}).", hint="Change the ignore file."
+        )
+    raise RefusedError(
+        f"Not stored: it holds {reasons}.", hint="Take it out, or set `write.secrets` to redact."
+    )

@@ -1,0 +1,54 @@
+"""What ``ingest.add`` is given: turns to store, and what it works with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from engrams.core import Kind, Scope, Turn
+from engrams.frozen_data import dataclass
+from engrams.ports import JobLease
+from engrams.write.channels import OFFLINE_CHANNELS
+from engrams.write.dependencies import WriteDeps
+from engrams.write.fingerprints import InjectedContextFingerprints
+from engrams.write.privacy_modes import IncognitoSessions
+from engrams.write.save_requests import NoSaveRequestLog
+from engrams.write.session_rows import SpokenSessionLog
+
+if TYPE_CHECKING:
+    from engrams.write.working_tier import WorkingTier
+
+
+@dataclass(frozen=True, slots=True)
+class IngestRequest:
+    """Turns to store in one write."""
+
+    turns: tuple[Turn, ...]
+    scope: Scope
+    kind: Kind
+    channel: str = ""
+    """Sets the trust, and the actor in the history; empty: the channel of each turn's role."""
+    lease: JobLease | None = None
+    """Lease of a caller who runs the extraction job itself; None: a worker runs it. Ignored where
+    ``sessions.trigger`` gathers turns.
+    """
+    quiet: float | None = None
+    """Seconds without a further turn before a model extracts; None: the setting."""
+
+    @property
+    def is_live(self) -> bool:
+        """True for turns that are said now, and not imported."""
+        return self.channel not in OFFLINE_CHANNELS
+
+
+@dataclass(frozen=True, slots=True)
+class IngestDeps:
+    """Everything that one engine's writes work with."""
+
+    write: WriteDeps
+    incognito: IncognitoSessions
+    no_save_requests: NoSaveRequestLog
+    injected: InjectedContextFingerprints
+    """Fingerprints of memory that was put into prompts."""
+    spoken_sessions: SpokenSessionLog
+    tier: WorkingTier | None = None
+    """The tier that turns pass through; None: they go directly into the store."""

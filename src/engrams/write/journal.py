@@ -1,0 +1,212 @@
+"""The journal entry of a write: records of turns with their receipts, jobs and sessions.
+
+``journal`` prepares it and stores nothing; ``ingest.commit`` stores it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+from engrams.core import (
+    UNSEARCHED,
+    Kind,
+    Receipt,
+    Record,
+    StageDecision,
+    Status,
+    Turn,
+    Vector,
+)
+from engrams.core.records import asks_only
+from engrams.extract.command_parser import asks_to_forget
+from engrams.extract.inferred_tags import infer_tags
+from engrams.frozen_data import dataclass
+from engrams.ports import EMBED, JobSpec, NewRecord, SessionRow
+from engrams.write.dependencies import WriteDeps
+from engrams.write.extraction_jobs import plan_extraction
+from engrams.write.ignored_files import read_rooted_rules
+from engrams.write.ingest_request import IngestDeps, IngestRequest
+from engrams.write.record_vectors import embed_records
+from engrams.write.session_rows import build_session_rows
+from engrams.write.turn_conversion import TurnConversionResult, TurnConverter
+
+_QUESTION = StageDecision("recall", "skip", "only asks the assistant; kept in the log")
+
+
+@dataclass(frozen=True, slots=True)
+class JournalEntry:
+    """Turns as they are to be stored, in one transaction."""
+
+    now: datetime
+    receipts: tuple[Receipt, ...]
+    """One for each turn, in order, as if it were stored already."""
+    puts: tuple[NewRecord, ...] = ()
+    """Records of the turns that are not refused or empty."""
+    jobs: tuple[JobSpec, ...] = ()
+    session_rows: tuple[SessionRow, ...] = ()
+
+    @property
+    def records(self) -> tuple[Record, ...]:
+        return tuple(put.record for put in self.puts)
+
+    @property
+    def has_own_job(self) -> bool:
+        """True if the caller of the write runs the extraction job itself."""
+        return any(spec.lease is not None for spec in self.jobs)
+
+
+def journal(turns: Sequence[Turn], request: IngestRequest, deps: IngestDeps) -> JournalEntry:
+    """Prepare turns to be stored: cleaned, redacted, embedded and marked.
+
+    No model is asked, except an inline embedder. A refused turn has a receipt and no record.
+    InputError: a turn is empty, too large or malformed; then none is stored.
+    """
+    now = deps.write.clock()
+    converter = TurnConverter(
+        scope=request.scope,
+        kind=request.kind,
+        channel=request.channel,
+        now=now,
+        settings=deps.write.settings,
+        ignore_rules=_read_ignore_rules(turns, deps.write),
+    )
+    conversions = [converter.convert(turn) for turn in turns]
+    records = [converted.record for converted in conversions if converted.record is not None]
+    vectors: dict[str, Vector] = {}
+    notes: tuple[StageDecision, ...] = ()
+    if deps.write.embedder.card.inline:
+        vectors, notes = embed_records(records, deps.write.embedder)
+    question_ids = _find_question_ids(records, request, deps.write)
+    receipts = tuple(
+        _make_receipt(converted, converter, vectors, notes, question_ids)
+        for converted in conversions
+    )
+    if not records:
+        return JournalEntry(now, receipts)
+    puts = tuple(
+        _make_put(record, request, deps, vectors, is_question=record.id in question_ids)
+        for record in records
+    )
+    session_rows: tuple[SessionRow, ...] = ()
+    if request.is_live:
+        prepared = [put.record for put in puts]
+        session_rows = build_session_rows(prepared, request.scope, now, deps.write.settings)
+    return JournalEntry(now, receipts, puts, _plan_jobs(puts, request, deps.write), session_rows)
+
+
+def _read_ignore_rules(turns: Sequence[Turn], deps: WriteDeps) -> tuple[str, ...]:
+    """Read a project's ignore files, if any turn comes from a file."""
+    if not any({"file", "files"} & turn.meta.keys() for turn in turns):
+        return ()
+    return read_rooted_rules(Path(deps.settings.write.ignore_root or "."))
+
+
+def _make_receipt(
+    converted: TurnConversionResult,
+    converter: TurnConverter,
+    vectors: dict[str, Vector],
+    notes: tuple[StageDecision, ...],
+    question_ids: frozenset[str],
+) -> Receipt:
+    """Make the receipt of one turn. ``notes``: decisions about the vectors of all."""
+    record = converted.record
+    if record is None:
+        return Receipt(
+            "", converter.scope, converted.outcome, converter.now, decisions=converted.decisions
+        )
+    decisions = (*converted.decisions, *notes)
+    searchable: tuple[str, ...] = ("lexical", "dense") if record.id in vectors else ("lexical",)
+    if record.id in question_ids:
+        decisions = (*decisions, _QUESTION)
+        searchable = ()
+    return Receipt(
+        id=record.id,
+        scope=converter.scope,
+        outcome=converted.outcome,
+        recorded_at=record.recorded_at,
+        searchable=searchable,
+        decisions=decisions,
+    )
+
+
+def _find_question_ids(
+    records: Sequence[Record], request: IngestRequest, deps: WriteDeps
+) -> frozenset[str]:
+    """Find a user's messages that only ask the assistant: no read is to find them.
+
+    Of imported ones, those that an assistant answers. They are archived, stay neighbours of their
+    answers in the index, and are extracted from.
+    """
+    settings = deps.settings
+    if settings.write.questions == "recall" or settings.tiers.enabled:
+        return frozenset()  # tiers keep a question and its answer as one exchange
+    followers = (*records[1:], None)
+    return frozenset(
+        record.id
+        for record, follower in zip(records, followers, strict=False)
+        if (request.is_live or (follower is not None and follower.role == "assistant"))
+        and asks_only(record)
+    )
+
+
+def _make_put(
+    record: Record,
+    request: IngestRequest,
+    deps: IngestDeps,
+    vectors: dict[str, Vector],
+    *,
+    is_question: bool,
+) -> NewRecord:
+    """Mark a record for what comes after: echoes, requests, questions, tags."""
+    vector = vectors.get(record.id)
+    if is_question:
+        record = replace(record, status=Status.ARCHIVED, retired_at=record.recorded_at)
+    record = _mark_request(_mark_echoes(record, deps))
+    if request.kind in (Kind.TURN, Kind.EXCHANGE):
+        return NewRecord(record, vector=vector)
+    # The sender's own id names one record, even if another says the same.
+    is_deduplicated = not record.external_id and record.status is Status.ACTIVE
+    if deps.write.settings.write.infer_tags:
+        tags = tuple(dict.fromkeys((*record.tags, *infer_tags(record.search_text))))
+        record = replace(record, tags=tags)
+    return NewRecord(record, dedup=is_deduplicated, vector=vector)
+
+
+def _mark_echoes(record: Record, deps: IngestDeps) -> Record:
+    """Mark a turn that repeats memory from a prompt: extraction leaves the echo out."""
+    if record.kind is Kind.NOTE:
+        return record
+    shared = deps.injected.find_shared(record, deps.write.store)
+    return replace(record, meta={**record.meta, "echo": list(shared)}) if shared else record
+
+
+def _mark_request(record: Record) -> Record:
+    """Keep a request to forget something out of searches: it would find itself."""
+    is_users_turn = record.kind is Kind.TURN and record.role == "user"
+    if not is_users_turn or not asks_to_forget(record.text):
+        return record
+    return replace(record, meta={**record.meta, UNSEARCHED: True})
+
+
+def _plan_jobs(
+    puts: Sequence[NewRecord], request: IngestRequest, deps: WriteDeps
+) -> tuple[JobSpec, ...]:
+    """Plan the jobs that extract from the records, and embed those without a vector."""
+    section = deps.settings.write
+    jobs: list[JobSpec] = []
+    records = [put.record for put in puts]
+    learned_ids = [
+        record.id for record in records if record.role in section.roles or record.kind is Kind.NOTE
+    ]
+    if learned_ids and section.extract != "off":
+        extraction = plan_extraction(
+            records, learned_ids, deps, lease=request.lease, quiet=request.quiet
+        )
+        jobs.append(replace(extraction, calm=True))
+    card = deps.embedder.card
+    if card.dimension and any(put.vector is None for put in puts):
+        jobs.append(JobSpec(EMBED, card.id, attempts=deps.settings.jobs.max_attempts))
+    return tuple(jobs)

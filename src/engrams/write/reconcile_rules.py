@@ -1,0 +1,544 @@
+"""Rules that compare one new statement with stored ones: pure, no store.
+
+``reconcile_by_rules`` says what becomes of both; ``find_exact``, ``find_near_duplicate`` and
+``says_the_same`` find repetitions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Literal, TypeAlias
+
+from engrams.core import Record, Status, content_hash
+from engrams.extract.candidate import CandidateStatement
+from engrams.extract.predicate_slots import (
+    SINGLE,
+    canonical_predicate,
+    classify_value,
+    closed_slots,
+    is_single,
+)
+from engrams.frozen_data import dataclass
+from engrams.text.name_order import NUMBER_WORDS, is_reordered
+from engrams.text.normalize import fold
+from engrams.text.terms import terms, tokens
+from engrams.text.text_caches import text_cache
+from engrams.text.word_list import word_set
+from engrams.write.statement_times import (
+    find_moment,
+    find_plans,
+    gives_up_plan,
+    holds_until,
+    is_announced,
+    is_over,
+    is_to_come,
+)
+
+Verdict: TypeAlias = Literal["add", "keep", "refine", "replace", "remove", "conflict"]
+
+TRUST_MARGIN = 0.2
+"""A channel ranks below another if its trust is lower by more than this: user over assistant, not
+user over import.
+"""
+
+
+_DENIED = re.compile(
+    r"\b(?:not|nicht|instead of|rather than|statt) (?!only\b|just\b|nur\b)([^,.;!?]{1,80})",
+    re.IGNORECASE,
+)
+
+
+_NEGATION = word_set(
+    "not no never nothing none cannot without neither nor nobody nowhere hardly barely longer"
+    " stopped quit anymore nicht kein keine nie sin nunca jamas pas jamais ne"
+)
+_NUMBER = re.compile(r"\d+(?:[.,:/-]+\d+)*")
+_MONTHS = word_set(
+    "january february march april may june july august september october november december monday"
+    " tuesday wednesday thursday friday saturday sunday"
+)
+_NAME = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-Z][\w'-]+")
+_SMALL = frozenset(("a", "an", "the", "my", "their", "his", "her", "some", "our", "to"))
+
+
+@dataclass(frozen=True, slots=True)
+class ReconciliationResult:
+    """Verdict on one candidate, and the stored records that it changes."""
+
+    verdict: Verdict
+    candidate: CandidateStatement
+    targets: tuple[Record, ...] = ()
+    """Records kept, refined, replaced, removed or contradicted."""
+    retract: bool = False
+    """The targets were never true (a correction), rather than true until now."""
+    until: datetime | None = None
+    """The new statement is itself past, and ended then."""
+    after: Record | None = None
+    """The value that followed it, if it is past."""
+    reason: str = ""
+    restores: tuple[Record, ...] = ()
+    """Records that hold again, since what had ended them did not happen."""
+
+
+def reconcile_by_rules(
+    candidate: CandidateStatement,
+    statements: Sequence[Record],
+    threshold: float = 0.85,
+    synonyms: Sequence[Record] = (),
+) -> ReconciliationResult:
+    """Reconcile one candidate with the active or held statements near it.
+
+    ``threshold``: word overlap (Jaccard, 0..1) of near duplicates. ``synonyms``: those of the
+    statements whose slot has another name. Only an asserted, first-hand statement of a trusted
+    channel replaces anything. A slot that holds one value gives way to a newer one; an older one
+    becomes history; an opinion gives way to its contrary; a correction retracts.
+    """
+    open_statements = [
+        record for record in statements if record.status in (Status.ACTIVE, Status.CANDIDATE)
+    ]
+    if candidate.modality == "asserted" and is_over(candidate):
+        return ReconciliationResult(
+            "add", candidate, until=candidate.valid_to, reason="was so, and is over"
+        )
+    if (twin := find_exact(candidate, open_statements)) is not None:
+        return ReconciliationResult("keep", candidate, (twin,), reason="said before")
+    if candidate.modality != "asserted":
+        return ReconciliationResult("add", candidate, reason=f"only {candidate.modality}")
+    slot = [record for record in open_statements if is_same_slot(candidate, record)] or [
+        record for record in synonyms if record in open_statements
+    ]
+    match candidate.effect:
+        case "corrects":
+            return _reconcile_correction(candidate, slot, open_statements)
+        case "ends":
+            return _reconcile_ending(candidate, slot)
+        case "states" | "changes":
+            return _reconcile_statement(candidate, slot, open_statements, threshold)
+
+
+def _reconcile_statement(
+    candidate: CandidateStatement,
+    slot: list[Record],
+    statements: list[Record],
+    threshold: float,
+) -> ReconciliationResult:
+    """Reconcile a statement of how things are, or of an event that made them so."""
+    contrary = [
+        record
+        for record in slot
+        if is_affirmative(record) != candidate.polarity
+        and _is_same_thing(candidate.object, record.object)
+    ]
+    contrary += [record for record in statements if _closes_other_slot(candidate, record)]
+    contrary += [
+        record
+        for record in slot
+        if is_ending(record)
+        and is_affirmative(record) == candidate.polarity
+        and _is_same_thing(candidate.object, record.object)
+    ]
+    if gives_up_plan(candidate):
+        return _give_up_plan(candidate, contrary)
+    values = [record for record in slot if not is_ending(record) and is_affirmative(record)]
+    if contrary and not (values and candidate.single and candidate.polarity):
+        return _replace_targets(candidate, contrary, "the contrary was known")
+    if not candidate.polarity:
+        return ReconciliationResult("add", candidate, reason="denies nothing known")
+    if candidate.single and values:
+        return _reconcile_single(
+            candidate, values, [record for record in contrary if record not in values]
+        )
+    if (twin := find_near_duplicate(candidate, slot, threshold)) is not None:
+        return ReconciliationResult("keep", candidate, (twin,), reason="said before in other words")
+    if poorer := [record for record in values if _adds_name(candidate, record)]:
+        return ReconciliationResult(
+            "refine", candidate, tuple(poorer), reason="says more of the same"
+        )
+    return ReconciliationResult("add", candidate, reason="coexists" if values else "new")
+
+
+def _give_up_plan(
+    candidate: CandidateStatement, contrary: Sequence[Record]
+) -> ReconciliationResult:
+    plans = find_plans(candidate, contrary)
+    if not plans:
+        return ReconciliationResult("keep", candidate, reason="gives up nothing known")
+    return find_conflict(candidate, plans) or ReconciliationResult(
+        "replace", candidate, tuple(plans), retract=True, reason="given up"
+    )
+
+
+def _closes_other_slot(candidate: CandidateStatement, record: Record) -> bool:
+    """True if the candidate ends a statement of another slot."""
+    if (
+        not candidate.polarity
+        or is_ending(record)
+        or not is_affirmative(record)
+        or fold(candidate.subject) != fold(record.subject)
+    ):
+        return False
+    for predicate, closed_values in closed_slots(candidate.predicate, candidate.object):
+        if canonical_predicate(record.predicate) != predicate:
+            continue
+        if canonical_predicate(candidate.predicate) in ("sold", "terms_a"):
+            return _is_same_thing(candidate.object, record.object)
+        return not closed_values or fold(record.object) in closed_values
+    return False
+
+
+def _reconcile_single(
+    candidate: CandidateStatement, values: list[Record], contrary: list[Record]
+) -> ReconciliationResult:
+    """Reconcile a value of a slot that holds one value at a time.
+
+    ``values``: those that the slot holds. ``contrary``: other statements that the new value ends.
+    """
+    values = [
+        record
+        for record in values
+        if _is_comparable(candidate, record) and not is_announced(record, candidate)
+    ]
+    if not values:
+        return (
+            _replace_targets(candidate, contrary, "the contrary was known")
+            if contrary
+            else ReconciliationResult("add", candidate, reason="a value of another sort")
+        )
+    new_terms = object_terms(candidate.object)
+    latest = max(values, key=holds_until)
+    old_terms = object_terms(latest.object)
+    # "At 9" is another time than "at 9:30", not a less exact one.
+    is_other_time = new_terms != old_terms and classify_value(candidate.object) == "clock"
+    is_less_exact = bool(new_terms) and new_terms == old_terms[: len(new_terms)]
+    if is_less_exact and not is_other_time:
+        return ReconciliationResult("keep", candidate, (latest,), reason="less exact than known")
+    if not new_terms:
+        return ReconciliationResult("add", candidate, reason="names no value")
+    if (conflict := find_conflict(candidate, values)) is not None:
+        return conflict
+    moment = find_moment(candidate, latest)
+    if moment is not None and moment < holds_until(latest) and not is_to_come(candidate):
+        until = latest.valid_from or latest.recorded_at
+        begins = candidate.valid_from
+        return ReconciliationResult(
+            "add",
+            candidate,
+            until=max(until, begins) if begins else until,
+            after=latest,
+            reason="was so before what is known",
+        )
+    is_more_exact = bool(old_terms) and old_terms == new_terms[: len(old_terms)]
+    if is_more_exact and not is_other_time and not is_to_come(candidate):
+        return ReconciliationResult("refine", candidate, tuple(values), reason="more exact")
+    return ReconciliationResult(
+        "replace", candidate, (*values, *contrary), reason="one value at a time"
+    )
+
+
+def _reconcile_ending(candidate: CandidateStatement, slot: list[Record]) -> ReconciliationResult:
+    """End the named value, or every value if none is named."""
+    values = [record for record in slot if not is_ending(record) and is_affirmative(record)]
+    ended = (
+        [record for record in values if _is_same_thing(candidate.object, record.object)]
+        if object_terms(candidate.object)
+        else values
+    )
+    if not ended:
+        return ReconciliationResult("add", candidate, reason="ends nothing known")
+    return _replace_targets(candidate, ended, "no longer so")
+
+
+def _reconcile_correction(
+    candidate: CandidateStatement, slot: list[Record], statements: list[Record]
+) -> ReconciliationResult:
+    """Retract the value named wrong, or the slot's one value."""
+    if not candidate.predicate:
+        return _reconcile_elliptic(candidate, statements)
+    of_subject = slot or [
+        record for record in statements if fold(record.subject) == fold(candidate.subject)
+    ]
+    if candidate.wrong_value:
+        wrong = [
+            record for record in of_subject if _is_same_thing(candidate.wrong_value, record.object)
+        ]
+    elif candidate.single:
+        wrong = _find_corrected(candidate, slot, of_subject)
+    else:
+        wrong = [record for record in of_subject if _denies_object(candidate, record)]
+    is_assumed = candidate.single and not is_single(
+        candidate.predicate, candidate.subject, candidate.object
+    )
+    if not wrong and is_assumed and candidate.extractor == "rules" and not candidate.wrong_value:
+        return ReconciliationResult("keep", candidate, reason="corrects nothing known")
+    if not wrong:
+        return _reconcile_statement(candidate, slot, statements, 1.0)
+    if (conflict := find_conflict(candidate, wrong)) is not None:
+        return conflict
+    return ReconciliationResult(
+        "replace", candidate, tuple(wrong), retract=True, reason="corrected"
+    )
+
+
+def _find_corrected(
+    candidate: CandidateStatement, slot: list[Record], statements: list[Record]
+) -> list[Record]:
+    """Find the slot's values; of a slot of many, the latest.
+
+    Without any, the one number that the statements name: "it's on 5544" corrects a port.
+    """
+    values = [record for record in slot if not is_ending(record) and is_affirmative(record)]
+    if values and not is_single(candidate.predicate, candidate.subject, candidate.object):
+        return [max(values, key=lambda record: record.story_key)]
+    numbers = [
+        record
+        for record in statements
+        if record.predicate
+        and classify_value(record.object) == classify_value(candidate.object) == "number"
+    ]
+    return values or (numbers if len(numbers) == 1 else [])
+
+
+def _denies_object(candidate: CandidateStatement, record: Record) -> bool:
+    """True if a correction rejects an object: "not to X"."""
+    value = object_terms(record.object)
+    if not value or _is_same_thing(candidate.object, record.object):
+        return False
+    texts = (candidate.text, *(item.quote for item in candidate.evidence))
+    denied = [
+        object_terms(match[1])[: len(value) + 1]
+        for text in texts
+        for match in _DENIED.finditer(text)
+    ]
+    # One word before or after the value does not matter: "not to Naples".
+    return any(value in (words[:-1], words[1:], words) for words in denied)
+
+
+def _reconcile_elliptic(
+    candidate: CandidateStatement, statements: list[Record]
+) -> ReconciliationResult:
+    """Apply "No, it's Berlin" to the statement it corrects."""
+    latest = sorted(
+        (record for record in statements if not is_ending(record)),
+        key=lambda record: record.story_key,
+        reverse=True,
+    )
+    if candidate.wrong_value:
+        fitting = [
+            record for record in latest if _is_same_thing(candidate.wrong_value, record.object)
+        ]
+    else:
+        fitting = [
+            record
+            for record in latest[:1]
+            if is_single(record.predicate, record.subject)
+            and classify_value(record.object) == classify_value(candidate.object)
+        ]
+    if not fitting:
+        return ReconciliationResult("keep", candidate, reason="corrects nothing known")
+    wrong = fitting[0]
+    corrected = (
+        wrong.text.replace(wrong.object, candidate.object)
+        if wrong.object and wrong.object in wrong.text
+        else ""
+    )
+    completed = replace(
+        candidate,
+        origin=candidate.text,
+        text=corrected or f"{wrong.subject} {wrong.predicate.replace('_', ' ')} {candidate.object}",
+        subject=wrong.subject,
+        predicate=wrong.predicate,
+        category=wrong.category,
+        single=True,
+    )
+    return find_conflict(completed, [wrong]) or ReconciliationResult(
+        "replace", completed, (wrong,), retract=True, reason="corrected"
+    )
+
+
+def _is_comparable(candidate: CandidateStatement, record: Record) -> bool:
+    """True if both are values of one sort: a later date replaces a date, not a place."""
+    predicate = canonical_predicate(candidate.predicate)
+    is_built_in = predicate != "is" and (predicate in SINGLE or predicate.startswith("favorite_"))
+    return is_built_in or classify_value(candidate.object) == classify_value(record.object)
+
+
+def _replace_targets(
+    candidate: CandidateStatement, targets: list[Record], reason: str
+) -> ReconciliationResult:
+    """Replace the targets, unless the candidate is of an earlier time than they are."""
+    if (conflict := find_conflict(candidate, targets)) is not None:
+        return conflict
+    latest = max(targets, key=holds_until)
+    moment = find_moment(candidate, latest)
+    if moment is not None and moment < holds_until(latest):
+        return ReconciliationResult(
+            "add",
+            candidate,
+            until=holds_until(latest),
+            after=latest,
+            reason="was so before what is known",
+        )
+    return ReconciliationResult("replace", candidate, tuple(targets), reason=reason)
+
+
+def find_conflict(
+    candidate: CandidateStatement, targets: list[Record]
+) -> ReconciliationResult | None:
+    """Return a conflict for hearsay or a less trusted channel, else None."""
+    first_hand = [record for record in targets if not record.meta.get("hearsay")]
+    if candidate.hearsay and first_hand:
+        return ReconciliationResult(
+            "conflict", candidate, tuple(targets), reason="hearsay against their own word"
+        )
+    if any(candidate.trust < record.trust - TRUST_MARGIN for record in targets):
+        return ReconciliationResult(
+            "conflict", candidate, tuple(targets), reason="a less trusted source"
+        )
+    return None
+
+
+def _is_same_thing(object_a: str, object_b: str) -> bool:
+    """True if the objects are equal, or one extends the other."""
+    terms_a = object_terms(object_a)
+    terms_b = object_terms(object_b)
+    return bool(terms_a and terms_b) and (
+        terms_a == terms_b
+        or (terms_a[: len(terms_b)] == terms_b and len(terms_b) > 1)
+        or (terms_b[: len(terms_a)] == terms_a and len(terms_a) > 1)
+    )
+
+
+def _adds_name(candidate: CandidateStatement, record: Record) -> bool:
+    """True if the new value adds a name: ``a dog named Max``."""
+    new_terms = object_terms(candidate.object)
+    old_terms = object_terms(record.object)
+    extends = len(new_terms) > len(old_terms) and new_terms[: len(old_terms)] == old_terms
+    if not old_terms or not extends:
+        return False
+    return canonical_predicate(candidate.predicate) in ("has", "adopted", "got", "bought") and any(
+        word in ("named", "called") for word in candidate.object.lower().split()
+    )
+
+
+def find_exact(candidate: CandidateStatement, statements: Iterable[Record]) -> Record | None:
+    """Find the record with equal text, or equal statement and polarity."""
+    text_hash = _hash_text(candidate.text)
+    value = object_terms(candidate.object)
+    for record in statements:
+        if _hash_text(record.text) == text_hash:
+            return record
+        if (
+            value
+            and is_same_slot(candidate, record)
+            and object_terms(record.object) == value
+            and is_affirmative(record) == candidate.polarity
+            and is_ending(record) == (candidate.effect == "ends")
+        ):
+            return record
+    return None
+
+
+def find_near_duplicate(
+    candidate: CandidateStatement, statements: Iterable[Record], threshold: float = 0.85
+) -> Record | None:
+    """Find the closest record of the slot by word overlap.
+
+    The Jaccard overlap is at least ``threshold`` (0..1), and no number, name, date or negation
+    differs.
+    """
+    closest: Record | None = None
+    highest_overlap = threshold
+    for record in statements:
+        if (
+            not is_same_slot(candidate, record)
+            or is_affirmative(record) != candidate.polarity
+            or is_ending(record) != (candidate.effect == "ends")
+        ):
+            continue
+        overlap = jaccard(candidate.text, record.text)
+        if (
+            overlap >= highest_overlap
+            and not has_distinct_detail(candidate.text, record.text)
+            and not _are_days_apart(candidate.valid_from, record.valid_from)
+        ):
+            closest = record
+            highest_overlap = overlap
+    return closest
+
+
+def says_the_same(candidate: CandidateStatement, record: Record) -> bool:
+    """True if neither kind, sense nor any detail differs."""
+    return (
+        record.kind is candidate.kind
+        and is_affirmative(record) == candidate.polarity
+        and is_ending(record) == (candidate.effect == "ends")
+        and not has_distinct_detail(candidate.text, record.text)
+    )
+
+
+def jaccard(text_a: str, text_b: str) -> float:
+    """Return shared words over all words of two texts, 0..1.
+
+    Two empty texts share nothing.
+    """
+    terms_a = _tokens(text_a)
+    terms_b = _tokens(text_b)
+    return len(terms_a & terms_b) / len(terms_a | terms_b) if terms_a | terms_b else 0.0
+
+
+def has_distinct_detail(text_a: str, text_b: str) -> bool:
+    """True if a negation, number, name or date of two texts differs, or their order."""
+    differing = _tokens(text_a) ^ _tokens(text_b)
+    if differing & (_NEGATION | NUMBER_WORDS | _MONTHS):
+        return True
+    if any("n't" in word for word in differing):
+        return True
+    if sorted(_NUMBER.findall(text_a)) != sorted(_NUMBER.findall(text_b)):
+        return True
+    differing_names = _find_names(text_a) ^ _find_names(text_b)
+    return bool(differing_names & differing) or is_reordered(text_a, text_b)
+
+
+def is_same_slot(candidate: CandidateStatement, record: Record) -> bool:
+    """True for equal subject and canonical predicate."""
+    return fold(candidate.subject) == fold(record.subject) and canonical_predicate(
+        candidate.predicate
+    ) == canonical_predicate(record.predicate)
+
+
+@text_cache(16_384)
+def _hash_text(text: str) -> str:
+    return content_hash(text)
+
+
+@text_cache(16_384)
+def _tokens(text: str) -> frozenset[str]:
+    return frozenset(tokens(text))
+
+
+@text_cache(16_384)
+def object_terms(text: str) -> tuple[str, ...]:
+    """Return an object's stemmed words without articles and possessives."""
+    words = [word for word in tokens(text) if word not in _SMALL]
+    return tuple(terms(" ".join(words))) if words else ()
+
+
+def is_affirmative(record: Record) -> bool:
+    """True if a stored statement affirms."""
+    return bool(record.meta.get("polarity", True))
+
+
+def is_ending(record: Record) -> bool:
+    """True if a stored statement says something is no longer so."""
+    return record.meta.get("effect") == "ends"
+
+
+def _find_names(text: str) -> set[str]:
+    return {fold(name) for name in _NAME.findall(text)}
+
+
+def _are_days_apart(time_a: datetime | None, time_b: datetime | None) -> bool:
+    return time_a is not None and time_b is not None and abs((time_a - time_b).days) >= 1

@@ -1,0 +1,66 @@
+"""Sessions that turns begin by naming them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from threading import Lock
+from typing import TypeAlias
+
+from engrams.core import Kind, Record, Scope
+from engrams.ports import SessionRow
+from engrams.settings import Settings
+
+MAX_OPEN_SESSIONS = 10_000
+"""Sessions begun here that end with this process; a sweep ends older ones."""
+SessionKey: TypeAlias = tuple[str, str]
+"""Owner's key and a session's name."""
+
+
+class SpokenSessionLog:
+    """Sessions in which turns were stored here, to be ended with this process. Thread safe."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Set up the log; it stays empty unless ``sessions.end_on_close`` is ``all``."""
+        self._is_kept = settings.sessions.end_on_close == "all" and not settings.is_volatile
+        self._sessions: OrderedDict[SessionKey, Scope] = OrderedDict()
+        self._lock = Lock()
+
+    def note(self, rows: Sequence[SessionRow]) -> None:
+        """Note that turns were stored in some sessions."""
+        if not self._is_kept or not rows:
+            return
+        with self._lock:
+            for row in rows:
+                self._sessions[row.scope.owner.key, row.id] = row.scope
+            while len(self._sessions) > MAX_OPEN_SESSIONS:
+                self._sessions.popitem(last=False)
+
+    def list(self) -> dict[SessionKey, Scope]:
+        """Return the sessions, each with the scope of its latest turn."""
+        with self._lock:
+            return dict(self._sessions)
+
+
+def build_session_rows(
+    records: Sequence[Record], scope: Scope, now: datetime, settings: Settings
+) -> tuple[SessionRow, ...]:
+    """Build the rows of sessions with recent turns; old turns open no session."""
+    since = now - timedelta(minutes=settings.sessions.idle_minutes)
+    sessions = dict.fromkeys(
+        record.session
+        for record in records
+        if record.session and record.kind is not Kind.NOTE and record.recorded_at > since
+    )
+    return tuple(
+        SessionRow(
+            id=session,
+            scope=scope,
+            state="active",
+            started_at=now,
+            last_active=now,
+            data={"mode": settings.sessions.mode},
+        )
+        for session in sessions
+    )

@@ -314,7 +314,7 @@ class EngineComponents:
 
     @cached_property
     def write_deps(self) -> WriteDeps:
-        """What every step of the write flow works with."""
+        """Dependencies of every step of the write flow."""
         from engrams.write.dependencies import WriteDeps
 
         deps = self.deps
@@ -322,7 +322,7 @@ class EngineComponents:
 
     @cached_property
     def ingest_deps(self) -> IngestDeps:
-        """What ``engrams.write.ingest`` stores turns with."""
+        """Dependencies of ``engrams.write.ingest``."""
         from engrams.write.ingest_request import IngestDeps
         from engrams.write.save_requests import NoSaveRequestLog
         from engrams.write.session_rows import SpokenSessionLog

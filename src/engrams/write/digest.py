@@ -45,7 +45,7 @@ _MISTAKES = frozenset({"drop", "skip", "repair", "failed"})
 
 @dataclass(frozen=True, slots=True)
 class LearnedAhead:
-    """What was learned from messages before they were stored."""
+    """Result of learning from messages before they are stored."""
 
     extraction: ExtractionResult
     digest: DigestResult | None

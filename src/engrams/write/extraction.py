@@ -56,7 +56,7 @@ class ExtractionResult:
 
 @dataclass(frozen=True, slots=True)
 class ExtractionOptions:
-    """How one run extracts."""
+    """Options of one run."""
 
     is_fresh: bool = False
     """Nothing was learned from the records before."""

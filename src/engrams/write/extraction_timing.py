@@ -1,4 +1,4 @@
-"""When the gathered turns of a conversation are due for extraction: pure."""
+"""Due time of gathered turns of a conversation for extraction: pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a message is stored: read ``add`` from top to bottom.
+"""Storing of messages: read ``add`` from top to bottom.
 
 The journal comes first: a message is durable before anything is asked of a model. Rules alone are
 fast enough to learn before it is stored, so that message and facts take one transaction.
@@ -29,7 +29,7 @@ __all__ = ["IngestDeps", "IngestRequest", "IngestResult", "add", "commit"]
 
 @dataclass(frozen=True, slots=True)
 class IngestResult:
-    """What became of the turns of one write."""
+    """Receipts of the turns of one write, and the work that is left to its caller."""
 
     receipts: tuple[Receipt, ...]
     """One for each turn, in order."""

@@ -1,4 +1,4 @@
-"""What ``ingest.add`` is given: turns to store, and what it works with."""
+"""Arguments of ``ingest.add``: the turns to store, and its dependencies."""
 
 from __future__ import annotations
 

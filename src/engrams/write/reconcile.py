@@ -32,7 +32,7 @@ _ACTOR = "digest"
 
 @dataclass(frozen=True, slots=True)
 class DigestResult:
-    """What was learned: a batch of changes to commit, and the decisions behind it."""
+    """Batch of changes by which something is learned, and the decisions behind it."""
 
     batch: WriteBatch
     derived: tuple[DerivedMemory, ...] = ()

@@ -13,10 +13,10 @@ from tests.index.test_index import DIMENSION, NOW, OWNER, corpus, filled, row, s
 
 from engrams.core import Kind
 from engrams.core.positioned_ids import PositionedIds
-from engrams.index import IndexRow, OwnerSearchIndex, candidate_view
+from engrams.index import IndexRow, OwnerSearchIndex, QueryWords, candidate_view
 from engrams.ports import CandidatePool, ScopeReach
 
-TERMS = [(3, 1.0), (7, 1.0)]
+WORDS = QueryWords([(3, 1.0), (7, 1.0)])
 SEEKS = (
     seek(),
     seek(kinds=(Kind.TURN,)),
@@ -55,7 +55,7 @@ def test_a_view_that_grew_tells_what_a_fresh_one_does(seed: int) -> None:
     held: list[tuple[CandidatePool, CandidatePool]] = []
     for _ in range(25):
         for request in dice.sample(SEEKS, 2):
-            pool = one.pool(request, TERMS, 0.0, None, 10**6)
+            pool = one.pool(request, WORDS, None, 10**6)
             held.append((pool, copied(pool)))
         number = max(rows) + 1
         change = change + 10
@@ -90,9 +90,9 @@ def test_a_view_that_grew_tells_what_a_fresh_one_does(seed: int) -> None:
     for pool, before in held:
         same(pool, before)
     for request in SEEKS:
-        grown = one.pool(request, TERMS, 0.0, None, 10**6)
+        grown = one.pool(request, WORDS, None, 10**6)
         one._views.clear()
-        same(grown, one.pool(request, TERMS, 0.0, None, 10**6))
+        same(grown, one.pool(request, WORDS, None, 10**6))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -105,7 +105,7 @@ def test_a_view_that_lost_some_keeps_the_rest(seed: int, monkeypatch: pytest.Mon
     one = OwnerSearchIndex(DIMENSION)
     one.updates.apply(list(rows.values()))
     for request in SEEKS:
-        one.pool(request, TERMS, 0.0, None, 10**6)
+        one.pool(request, WORDS, None, 10**6)
     looked: list[int] = []
     gather = candidate_view.gather
     monkeypatch.setattr(
@@ -129,12 +129,12 @@ def test_a_view_that_lost_some_keeps_the_rest(seed: int, monkeypatch: pytest.Mon
         rows |= {each.rowid: each for each in changed}
         one.updates.apply(changed)
         looked.clear()
-        pools = [one.pool(request, TERMS, 0.0, None, 10**6) for request in SEEKS]
+        pools = [one.pool(request, WORDS, None, 10**6) for request in SEEKS]
         assert max(looked, default=0) <= 2
         kept = one._views
         one._views = {}
         for request, pool in zip(SEEKS, pools, strict=True):
-            same(pool, one.pool(request, TERMS, 0.0, None, 10**6))
+            same(pool, one.pool(request, WORDS, None, 10**6))
         one._views = kept
 
 
@@ -142,7 +142,7 @@ def test_what_runs_out_meanwhile_is_gathered_anew() -> None:
     """A statement whose time ends between two reads leaves the view, additions or not."""
     ends = row(1, [3], valid_to=int(NOW.timestamp() * 1e6) + 5_000_000)
     one = filled([ends, row(2, [3])])
-    assert len(one.pool(seek(), TERMS, 0.0, None, 100).ids) == 2
+    assert len(one.pool(seek(), WORDS, None, 100).ids) == 2
     one.updates.apply([row(3, [3])])
     later = replace(seek(), now=NOW.replace(second=10))
-    assert list(one.pool(later, TERMS, 0.0, None, 100).ids) == ["m2", "m3"]
+    assert list(one.pool(later, WORDS, None, 100).ids) == ["m2", "m3"]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from engrams.core import Kind, Scope
-from engrams.index import IndexRow, OwnerSearchIndex
+from engrams.index import IndexRow, OwnerSearchIndex, QueryWords
 from engrams.ports import AsOf, CandidateSearchQuery, ScopeReach
 
 OWNER = Scope(("user", "ann"))
@@ -77,7 +77,7 @@ def scores(
     request: CandidateSearchQuery | None = None,
     limit: int = 10**6,
 ) -> dict[str, tuple[float, ...]]:
-    pool = index.pool(request or seek(), terms, 0.0, None, limit)
+    pool = index.pool(request or seek(), QueryWords(terms), None, limit)
     columns = zip(pool.cos, pool.cosctx, pool.bm, pool.bmctx, pool.bmses, strict=True)
     return {
         name: tuple(float(value) for value in values)
@@ -240,7 +240,7 @@ def test_kinds_scopes_and_filters_narrow_the_reach() -> None:
             seek(reach=ScopeReach(OWNER, (Scope((*OWNER.labels, "project", "x")),))),
         )
     ) == {"m3"}
-    pool = index.pool(seek(), [(1, 1.0)], 0.0, np.array([1, 3]), 100)
+    pool = index.pool(seek(), QueryWords([(1, 1.0)]), np.array([1, 3]), 100)
     assert set(pool.ids) == {"m1", "m3"}
 
 
@@ -249,17 +249,21 @@ def test_an_index_knows_of_triggers() -> None:
     the index file says so too.
     """
     index = filled([row(1, [1])])
-    assert not index.pool(seek(), [], 0.0, None, 10).has_triggers
+    assert not index.pool(seek(), QueryWords(), None, 10).has_triggers
     index.updates.apply([row(1, [1], triggered=1)])
-    assert index.pool(seek(), [], 0.0, None, 10).has_triggers
-    assert OwnerSearchIndex.restore(index.state.dump()).pool(seek(), [], 0.0, None, 10).has_triggers
+    assert index.pool(seek(), QueryWords(), None, 10).has_triggers
+    assert (
+        OwnerSearchIndex.restore(index.state.dump())
+        .pool(seek(), QueryWords(), None, 10)
+        .has_triggers
+    )
 
 
 def test_empty_and_unknown_ask_for_nothing() -> None:
     """An empty index, unknown words, records without words or vectors: no error, zero scores."""
     assert scores(OwnerSearchIndex(DIMENSION), [(1, 1.0)]) == {}
     index = filled([row(1, [], vector=None), row(2, [4], vector=b"\0" * 12)])
-    pool = index.pool(seek(), [(99, 1.0)], 2.0, None, 100)
+    pool = index.pool(seek(), QueryWords([(99, 1.0)], 2.0), None, 100)
     assert sorted(pool.ids) == ["m1", "m2"]
     assert not pool.bm.any()
     assert not pool.embedded.any()

@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from engrams.index import columns
-from engrams.index.columns import RowSlotMap
+from engrams.index import number_maps
+from engrams.index.number_maps import RowSlotMap
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -17,7 +17,7 @@ def test_a_place_is_the_last_one_said_however_many_there_are(
     """Against a dict:
     put in order and out of it, moved, dropped and put again, over many settlings.
     """
-    monkeypatch.setattr(columns, "_RECENT", 50)
+    monkeypatch.setattr(number_maps, "_MOST_RECENT", 50)
     dice = random.Random(seed)
     told = dict[int, int]()
     found = RowSlotMap()

@@ -7,14 +7,10 @@ from threading import enumerate as enumerate_threads
 import numpy as np
 import pytest
 
-from engrams.index.ann import (
-    AnnIndex,
-    CodeUnpacker,
-    NearestVectorSearcher,
-    top_slots,
-    unique_sorted,
-)
+from engrams.index.ann import AnnIndex
 from engrams.index.columns import IndexColumns
+from engrams.index.nearest import CodeUnpacker, NearestVectorSearcher
+from engrams.index.slots import top_slots, unique_sorted
 
 
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.3, 1.0])

@@ -1,15 +1,21 @@
-"""Growing numpy columns of one length, codes for strings, slots of rows."""
+"""Growing numpy columns of one length, and the rows that they are made of.
+
+Narrow fields that every candidate needs lie row by row in one table; other fields, ids and vectors
+are arrays of their own.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from engrams.index.slots import Flags, Floats, Slots
+
 VECTORS = "vectors"
+CENTRE = "centre"
 
 _DTYPES: dict[str, Any] = {
     "id": np.dtype("S26"),
@@ -39,17 +45,16 @@ _TABLE = "table"
 
 _LAST_ASCII = 127
 
-_UNIT = 0.05
+_UNIT_TOLERANCE = 0.05
 """Most by which the square of a vector's length differs from 1."""
 
-_CHUNK = 20_000
+_QUANTIZED = 20_000
 """Vectors quantized at a time."""
 _SCANNED = 2_048
 """Vectors scanned at a time: few enough to stay in the processor's cache."""
-
-
-_RECENT = 65_536
-"""Rows kept in a dict (150 bytes each) before they move to sorted arrays (12 bytes each)."""
+_FIRST_CAPACITY = 64
+_LARGE_CAPACITY = 100_000
+"""Rows from which columns grow by half, not to twice the size."""
 
 
 class DamagedIndexError(IndexError):
@@ -67,6 +72,7 @@ class IndexRow(NamedTuple):
     """
 
     rowid: int
+    """Number of its row in the database."""
     changed: int
     """Number of the change that wrote it."""
     id: str
@@ -83,8 +89,11 @@ class IndexRow(NamedTuple):
     retired_at: int | None
     ended_at: int | None
     words: int
+    """Number of words of its text."""
     question: int
+    """True for a question."""
     dated: int
+    """True where its text names a time."""
     importance: float
     confidence: float
     lexemes: bytes
@@ -97,10 +106,10 @@ class IndexRow(NamedTuple):
 
 
 class IndexColumns:
-    """Named numpy columns; ``self["said"]`` is the filled part.
+    """Named numpy columns; ``self["said"]`` is the filled part [slots].
 
-    Vectors are [size, dimension]: float32, or after ``quantize`` int8 times ``self["scale"]`` plus
-    their common centre. Ids are UTF-8.
+    Vectors are [slots, dimension]: float32, or after ``quantize`` int8 codes, of which
+    ``code * self["scale"] + centre`` makes the vector again. Ids are UTF-8.
     """
 
     def __init__(
@@ -110,17 +119,11 @@ class IndexColumns:
         self.size = size
         self.dimension = dimension
         if arrays is None:
-            arrays = {name: np.zeros(64, dtype) for name, dtype in _DTYPES.items()} | {
-                _TABLE: np.zeros(64, GATHERED)
-            }
-            arrays |= {
-                VECTORS: np.zeros((64 if dimension else 0, dimension), np.float32),
-                "centre": np.zeros(dimension, np.float32),
-            }
+            arrays = _make_arrays(dimension)
         self._data = {name: arrays[name] for name in _DTYPES}
         self._set_table(arrays[_TABLE].view(GATHERED))
         self._vectors = arrays[VECTORS]
-        self._centre = arrays["centre"]
+        self._centre = arrays[CENTRE]
 
     def _set_table(self, table: npt.NDArray[np.void]) -> None:
         self._table = table
@@ -128,12 +131,16 @@ class IndexColumns:
 
     def dump(self) -> dict[str, npt.NDArray[Any]]:
         """All arrays by name."""
-        filled = self.size if self.dimension else 0
-        found = {name: self[name] for name in _DTYPES} | {_TABLE: self.table}
-        return found | {VECTORS: self._vectors[:filled], "centre": self._centre}
+        count = self.size if self.dimension else 0
+        return {name: self[name] for name in _DTYPES} | {
+            _TABLE: self.table,
+            VECTORS: self._vectors[:count],
+            CENTRE: self._centre,
+        }
 
     def __getitem__(self, name: str) -> npt.NDArray[Any]:
-        return (self._data[name] if name in self._data else self._fields[name])[: self.size]
+        column = self._data[name] if name in self._data else self._fields[name]
+        return column[: self.size]
 
     @property
     def table(self) -> npt.NDArray[np.void]:
@@ -141,78 +148,71 @@ class IndexColumns:
         return self._table[: self.size]
 
     @property
-    def vectors(self) -> npt.NDArray[np.float32]:
-        """All float32 vectors; only before ``quantize``."""
-        whole: npt.NDArray[np.float32] = self._vectors[: self.size if self.dimension else 0]
-        return whole
+    def vectors(self) -> Floats:
+        """All float32 vectors [slots, dimension]; only before ``quantize``."""
+        filled: Floats = self._vectors[: self.size if self.dimension else 0]
+        return filled
 
     @property
     def is_quantized(self) -> bool:
         """True after ``quantize``."""
         return bool(self._vectors.dtype == np.int8)
 
-    def get_vectors(self, slots: npt.NDArray[np.int64] | slice) -> npt.NDArray[np.float32]:
-        """Vectors of some slots, float32."""
-        found: npt.NDArray[np.float32] = self._vectors[slots]
-        if found.dtype == np.int8:
-            found = (
-                np.multiply(found, self["scale"][slots][:, None], dtype=np.float32) + self._centre
-            )
-        return found
+    def get_vectors(self, slots: Slots | slice) -> Floats:
+        """Vectors of some slots [slots, dimension]."""
+        vectors: Floats = self._vectors[slots]
+        if self.is_quantized:
+            scales = self["scale"][slots][:, None]
+            vectors = np.multiply(vectors, scales, dtype=np.float32) + self._centre
+        return vectors
 
-    def dots(
-        self, slots: npt.NDArray[np.int64], vector: npt.NDArray[np.float32]
-    ) -> npt.NDArray[np.float32]:
-        """Dot products of some slots' vectors with ``vector``.
+    def dots(self, slots: Slots, vector: Floats) -> Floats:
+        """Dot products [slots] of some slots' vectors with ``vector``.
 
         Row by row: BLAS would split a matrix product among threads that wait for each other on a
         busy machine.
         """
-        found = self._vectors.take(slots, axis=0)  # half as long as by brackets
-        dots: npt.NDArray[np.float32] = np.vecdot(found.astype(np.float32, copy=False), vector)
-        return (
-            dots * self["scale"].take(slots) + np.vecdot(self._centre, vector)
-            if found.dtype == np.int8
-            else dots
-        )
+        rows = self._vectors.take(slots, axis=0)  # half as long as by brackets
+        dots: Floats = np.vecdot(rows.astype(np.float32, copy=False), vector)
+        if self.is_quantized:
+            dots = dots * self["scale"].take(slots) + np.vecdot(self._centre, vector)
+        return dots
 
-    def scan(self, vector: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    def scan(self, vector: Floats) -> Floats:
         """Dot products of all vectors with ``vector``, as ``dots`` gives them."""
-        found = np.empty(self.size, np.float32)
+        dots: Floats = np.empty(self.size, np.float32)
         for start in range(0, self.size, _SCANNED):
-            some = slice(start, min(start + _SCANNED, self.size))
-            np.vecdot(self._vectors[some].astype(np.float32, copy=False), vector, out=found[some])
-        return (
-            found * self["scale"] + np.vecdot(self._centre, vector) if self.is_quantized else found
-        )
+            batch = slice(start, min(start + _SCANNED, self.size))
+            rows = self._vectors[batch].astype(np.float32, copy=False)
+            np.vecdot(rows, vector, out=dots[batch])
+        if self.is_quantized:
+            dots = dots * self["scale"] + np.vecdot(self._centre, vector)
+        return dots
 
-    def set_vectors(
-        self, slots: npt.NDArray[np.int64] | slice, vectors: npt.NDArray[np.float32]
-    ) -> None:
-        """Set the vectors of some slots."""
-        if self._vectors.dtype == np.int8:
+    def set_vectors(self, slots: Slots | slice, vectors: Floats) -> None:
+        """Set the vectors of some slots [slots, dimension]."""
+        if self.is_quantized:
             self._vectors[slots], self["scale"][slots] = _to_int8(vectors - self._centre)
         else:
             self._vectors[slots] = vectors
 
     def quantize(self) -> None:
         """Store the vectors as int8, in a quarter of the memory."""
-        whole = self._vectors
+        vectors = self._vectors
         # The part common to all vectors of a model is large: without it, the int8 steps are finer.
         self._centre = self.vectors.mean(axis=0)
-        self._vectors = np.zeros(whole.shape, np.int8)
-        for start in range(0, self.size, _CHUNK):
-            some = slice(start, min(start + _CHUNK, self.size))
-            self.set_vectors(some, whole[some])
+        self._vectors = np.zeros(vectors.shape, np.int8)
+        for start in range(0, self.size, _QUANTIZED):
+            batch = slice(start, min(start + _QUANTIZED, self.size))
+            self.set_vectors(batch, vectors[batch])
 
     @property
     def bytes(self) -> int:
         """Bytes of all rows; room in a mapped file takes none."""
-        rows = len(self._data["rowid"]) if self._data["rowid"].flags.owndata else self.size
-        return rows * (
-            sum(each.itemsize for each in (*self._data.values(), self._table))
-            + self.dimension * self._vectors.itemsize
-        )
+        row_numbers = self._data["rowid"]
+        rows = len(row_numbers) if row_numbers.flags.owndata else self.size
+        row_bytes = sum(column.itemsize for column in (*self._data.values(), self._table))
+        return rows * (row_bytes + self.dimension * self._vectors.itemsize)
 
     def extend(self, count: int) -> int:
         """Add ``count`` rows; return the first slot.
@@ -220,33 +220,32 @@ class IndexColumns:
         Their vectors, scales and fields of the table are zeros; all others are to be set.
         """
         first = self.size
-        self.size = self.size + count
+        self.size = first + count
         capacity = len(self._data["rowid"])
-        filled = slice(first, min(self.size, capacity))
-        for column in (
-            self._table,
-            self._data["scale"],
-            *([self._vectors] if self.dimension else []),
-        ):
-            column[filled] = np.zeros(
-                (), column.dtype
-            )  # room of a mapped file is not to be trusted
+        added = slice(first, min(self.size, capacity))
+        zeroed = [self._table, self._data["scale"]]
+        if self.dimension:
+            zeroed.append(self._vectors)
+        for column in zeroed:
+            # Room of a mapped file is not to be trusted.
+            column[added] = np.zeros((), column.dtype)
         if self.size > capacity:
-            capacity = max(self.size, capacity * 3 // 2 if capacity > 100_000 else capacity * 2)
-            for name, column in self._data.items():
-                self._data[name] = np.concatenate(
-                    [column[:first], np.zeros(capacity - first, column.dtype)]
-                )
-            self._set_table(
-                np.concatenate([self._table[:first], np.zeros(capacity - first, GATHERED)])
-            )
-            if self.dimension:
-                grown = np.zeros((capacity, self.dimension), self._vectors.dtype)
-                grown[:first] = self._vectors[:first]
-                self._vectors = grown
+            is_large = capacity > _LARGE_CAPACITY
+            self._grow(first, max(self.size, capacity * 3 // 2 if is_large else capacity * 2))
         return first
 
-    def copy_ids(self, slots: npt.NDArray[np.int64]) -> npt.NDArray[np.bytes_]:
+    def _grow(self, filled: int, capacity: int) -> None:
+        """Copy the filled part of all arrays into longer ones."""
+        spare = capacity - filled
+        for name, column in self._data.items():
+            self._data[name] = np.concatenate([column[:filled], np.zeros(spare, column.dtype)])
+        self._set_table(np.concatenate([self._table[:filled], np.zeros(spare, GATHERED)]))
+        if self.dimension:
+            vectors = np.zeros((capacity, self.dimension), self._vectors.dtype)
+            vectors[:filled] = self._vectors[:filled]
+            self._vectors = vectors
+
+    def copy_ids(self, slots: Slots) -> npt.NDArray[np.bytes_]:
         """Ids [slots] as UTF-8, in memory that no file backs.
 
         DamagedIndexError: some id is not UTF-8.
@@ -259,108 +258,41 @@ class IndexColumns:
                 raise DamagedIndexError("an id is no text") from problem
         return ids
 
-    def set_ids(self, first: int, ids: Iterable[str]) -> None:
-        """Set the ids of the slots from ``first`` on."""
+    def set_ids(self, first_slot: int, ids: Iterable[str]) -> None:
+        """Set the ids of the slots from ``first_slot`` on."""
         encoded = np.array([*map(str.encode, ids)], np.bytes_)
         if encoded.itemsize > self._data["id"].itemsize:
             self._data["id"] = self._data["id"].astype(encoded.dtype)
-        self["id"][first:] = encoded
+        self["id"][first_slot:] = encoded
 
 
-def find_sound(vectors: npt.NDArray[np.float32]) -> npt.NDArray[np.bool_]:
-    """Find rows of length 1, or 0: a text without words."""
+def _make_arrays(dimension: int) -> dict[str, npt.NDArray[Any]]:
+    """Make empty arrays, with room for the first rows."""
+    arrays: dict[str, npt.NDArray[Any]] = {
+        name: np.zeros(_FIRST_CAPACITY, dtype) for name, dtype in _DTYPES.items()
+    }
+    rows = _FIRST_CAPACITY if dimension else 0
+    return arrays | {
+        _TABLE: np.zeros(_FIRST_CAPACITY, GATHERED),
+        VECTORS: np.zeros((rows, dimension), np.float32),
+        CENTRE: np.zeros(dimension, np.float32),
+    }
+
+
+def find_sound(vectors: Floats) -> Flags:
+    """Mask the vectors [rows, dimension] of length 1, or 0: a text without words."""
     with np.errstate(all="ignore"):
-        square = np.vecdot(vectors, vectors)
-    sound: npt.NDArray[np.bool_] = (np.abs(square - 1) < _UNIT) | (square == 0)
-    return sound
+        squares = np.vecdot(vectors, vectors)
+    is_sound: Flags = (np.abs(squares - 1) < _UNIT_TOLERANCE) | (squares == 0)
+    return is_sound
 
 
-def _to_int8(
-    vectors: npt.NDArray[np.float32],
-) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.float32]]:
-    """Quantize rows to int8 with a scale each; cosine error about 0.0005."""
-    scale = np.abs(vectors).max(axis=1) / np.float32(127)
-    return np.rint(vectors / np.maximum(scale, 1e-30)[:, None]).astype(np.int8), scale
+def _to_int8(vectors: Floats) -> tuple[npt.NDArray[np.int8], Floats]:
+    """Quantize rows [rows, dimension] to int8 codes with a scale each [rows].
 
-
-class StringCodebook:
-    """Map of strings to small numbers, in order of appearance."""
-
-    def __init__(self, names: Iterable[str] = ()) -> None:
-        self.names = [*names]
-        self._codes = {name: code for code, name in enumerate(self.names)}
-
-    def encode(self, name: str) -> int:
-        """Number of a string, a new one if needed."""
-        found = self._codes.get(name)
-        if found is None:
-            found = self._codes[name] = len(self.names)
-            self.names.append(name)
-        return found
-
-    def encode_all(self, names: Iterable[str]) -> list[int]:
-        """Numbers of strings, in order."""
-        known = self._codes
-        encode = self.encode
-        return [known[name] if name in known else encode(name) for name in names]
-
-    def find(self, name: str) -> int:
-        """Number of a string, or -1."""
-        return self._codes.get(name, -1)
-
-
-class RowSlotMap:
-    """Map of database row numbers to index slots."""
-
-    def __init__(
-        self, rows: npt.NDArray[np.int64] | None = None, slots: npt.NDArray[np.int32] | None = None
-    ) -> None:
-        self._recent: dict[int, int] = {}
-        self._rows: npt.NDArray[np.int64] = np.zeros(0, np.int64) if rows is None else rows
-        self._slots: npt.NDArray[np.int32] = np.zeros(0, np.int32) if slots is None else slots
-        self._most = int(self._rows[-1]) if len(self._rows) else -1
-
-    def dump(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32]]:
-        """Rows in order, and their slots."""
-        self._compact()
-        return self._rows, self._slots
-
-    def __contains__(self, row: int) -> bool:
-        return self.get(row) is not None
-
-    @property
-    def bytes(self) -> int:
-        """Size of the sorted arrays."""
-        return self._rows.nbytes + self._slots.nbytes
-
-    def get(self, row: int) -> int | None:
-        """Slot of a row, if it has one."""
-        slot = self._recent.get(row)
-        if slot is None and row <= self._most:
-            place = int(self._rows.searchsorted(row))
-            slot = int(self._slots[place]) if self._rows[place] == row else None
-        return None if slot == -1 else slot
-
-    def extend(self, rows: Iterable[int], first: int) -> None:
-        """Map rows to the slots from ``first`` on."""
-        self._recent.update(zip(rows, count(first)))
-        if len(self._recent) > max(_RECENT, len(self._rows) // 8):
-            self._compact()
-
-    def drop(self, row: int) -> None:
-        """Forget a row."""
-        self._recent[row] = -1
-
-    def _compact(self) -> None:
-        number = len(self._recent)
-        rows = np.concatenate([self._rows, np.fromiter(self._recent.keys(), np.int64, number)])
-        slots = np.concatenate([self._slots, np.fromiter(self._recent.values(), np.int32, number)])
-        order = np.argsort(rows, kind="stable")
-        rows = rows[order]
-        slots = slots[order]
-        # Of two entries of a row, the later one counts.
-        kept = np.append(rows[1:] != rows[:-1], True) & (slots >= 0)
-        self._rows = rows[kept]
-        self._slots = slots[kept]
-        self._most = int(self._rows[-1]) if len(self._rows) else -1
-        self._recent = {}
+    Symmetric, by the largest number of a row: ``code = round(number * 127 / largest)``. The cosine
+    error is about 0.0005.
+    """
+    scales = np.abs(vectors).max(axis=1) / np.float32(127)
+    codes = np.rint(vectors / np.maximum(scales, 1e-30)[:, None]).astype(np.int8)
+    return codes, scales

@@ -1,4 +1,8 @@
-"""Search index of one owner and one embedding model."""
+"""Search index of one owner and one embedding model.
+
+``OwnerSearchIndex.pool`` is the way in for searches. It finds the view that a query may see, scores
+words and meaning there, and makes a pool of candidates of either everything or the best by source.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +12,13 @@ from operator import attrgetter
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from engrams.core import Kind, Status
-from engrams.index.ann import join_slots, top_slots, unique_sorted
-from engrams.index.bm25 import Bm25Scores, find_holding, score_terms
+from engrams.index.bm25 import Bm25Scores, QueryWords, find_holding, score_terms
 from engrams.index.candidate_view import (
     WINDOW,
     CandidateColumns,
+    MaskChange,
     VisibleIndexView,
     change_gathered,
     change_view,
@@ -24,17 +27,18 @@ from engrams.index.candidate_view import (
     make_view,
 )
 from engrams.index.columns import DamagedIndexError, IndexColumns
+from engrams.index.row_applier import STATUS_CODES, IndexRowApplier
 from engrams.index.segment_file import SegmentContent
-from engrams.index.state import STATUS_CODES, IndexRowApplier, OwnerIndexState
+from engrams.index.slots import NO_SLOTS, Flags, Floats, Slots, join_slots, top_slots, unique_sorted
+from engrams.index.state import OwnerIndexState
 from engrams.ports import CandidatePool, CandidateSearchQuery, ScopeReach
 
 _VIEWS = 8
 _TOUCHED = 10_000
 """Changes of slots that are remembered to bring views up to date."""
 _ALL = slice(None)
-_NONE = np.zeros(0, np.int64)
-_Some: TypeAlias = "slice | npt.NDArray[np.int64]"
-_Floats: TypeAlias = npt.NDArray[np.float32]
+_VOICE_SEPARATOR = "\x1f"
+
 _PASSED = (
     "embedded",
     "times",
@@ -47,16 +51,23 @@ _PASSED = (
     "importance",
     "confidence",
 )
+"""Columns of candidates that are columns of a pool under the same name."""
+
+_Rows: TypeAlias = "slice | Slots"
 _ViewKey: TypeAlias = tuple[ScopeReach, tuple[Kind, ...], bool]
+"""Scopes, kinds, and whether history is visible."""
 
 
-class _KeptView(NamedTuple):
-    """View, its time, and the numbers of changes that it knows."""
+class _CachedView(NamedTuple):
+    """View, with what of the index it knows."""
 
     view: VisibleIndexView
     since: float
+    """Seconds since 1970 of its query."""
     touched: int
+    """Number of changes of slots that it knows."""
     relinked: int
+    """Number of changes of neighbours that it knows."""
 
 
 class OwnerSearchIndex:
@@ -71,7 +82,7 @@ class OwnerSearchIndex:
         self.updates = IndexRowApplier(self.state)
         """Inserts and changes rows."""
         self._columns = self.state.columns
-        self._views: dict[_ViewKey, _KeptView] = {}
+        self._views: dict[_ViewKey, _CachedView] = {}
 
     @classmethod
     def restore(cls, segment: SegmentContent) -> OwnerSearchIndex:
@@ -85,223 +96,229 @@ class OwnerSearchIndex:
     def __len__(self) -> int:
         return int(np.count_nonzero(self._columns["alive"]))
 
-    @staticmethod
-    def _split_voice(name: str) -> tuple[str, str]:
-        speaker, _, role = name.partition("\x1f")
-        return speaker, role
-
     def pool(
         self,
-        seek: CandidateSearchQuery,
-        terms: Sequence[tuple[int, float]],
-        unknown: float,
-        allowed: npt.NDArray[np.int64] | None,
+        query: CandidateSearchQuery,
+        words: QueryWords,
+        allowed_rows: Slots | None,
         exact_limit: int,
-        identifiers: Sequence[Sequence[int]] = (),
     ) -> CandidatePool:
-        """Candidates: everything in reach up to ``exact_limit``, else the best by source.
+        """Find candidates: everything in reach up to ``exact_limit``, else the best by source.
 
-        ``terms``: ids and weights; ``unknown``: summed weight of query words that no record holds;
-        ``allowed``: row numbers; ``identifiers``: ids of the terms of each. IndexError: the index
-        is damaged.
+        ``words``: those of the query, as the index numbers them; ``allowed_rows``: row numbers that
+        its filter allows, None without one. IndexError: the index is damaged.
         """
-        seen = self._get_view(seek, allowed)
-        exact = seen.total <= exact_limit
-        with self._start_finding(None if exact else seek.vector, seen, seek.width) as near:
-            words = score_terms(self._columns, self.state.postings, seen, terms, unknown)
-            words = words if seek.alone else words.count_sessions(self._columns, seen)
-            named = find_holding(self._columns, self.state.postings, seen, identifiers)
-            best = (
-                _NONE
-                if exact
-                else np.concatenate([top_slots(words.bm, seek.width), named[-seek.width :]])
-            )
-        some = (
-            seen.gather_all(self._columns)
-            if exact
-            else gather(self._columns, self._add_followers(seen, [best, near()]))
-        )
-        identified = (
-            np.isin(some.slots, named) if len(named) else np.zeros(len(some.slots), np.bool_)
-        )
-        return self._build_pool(seek, some, words, seen, identified, exact)
+        view = self._get_view(query, allowed_rows)
+        is_exact = view.total <= exact_limit
+        vector = None if is_exact else query.vector
+        with self._start_finding(vector, view, query.width) as find_nearest:
+            bm25 = score_terms(self._columns, self.state.postings, view, words)
+            if not query.alone:
+                bm25 = bm25.count_sessions(self._columns, view)
+            identified = find_holding(self._columns, self.state.postings, view, words.identifiers)
+            if is_exact:
+                candidates = view.gather_all(self._columns)
+            else:
+                best = [top_slots(bm25.scores, query.width), identified[-query.width :]]
+                slots = self._add_followers(view, [*best, find_nearest()])
+                candidates = gather(self._columns, slots)
+        return self._build_pool(query, candidates, bm25, view, identified, is_exact=is_exact)
 
     def _start_finding(
-        self, vector: _Floats | None, seen: VisibleIndexView, width: int
-    ) -> AbstractContextManager[Callable[[], npt.NDArray[np.int64]]]:
+        self, vector: Floats | None, view: VisibleIndexView, width: int
+    ) -> AbstractContextManager[Callable[[], Slots]]:
         """Find the nearest slots in a thread, beside the words."""
         if vector is None or not self._columns.dimension:
-            return nullcontext(lambda: _NONE)
-        return self.state.nearest.start_finding(self._columns, vector, seen.mask, width)
+            return nullcontext(lambda: NO_SLOTS)
+        return self.state.nearest.start_finding(self._columns, vector, view.mask, width)
+
+    # ----------------------------------------------------------------------------------------------
+    # views
 
     def _get_view(
-        self, seek: CandidateSearchQuery, allowed: npt.NDArray[np.int64] | None
+        self, query: CandidateSearchQuery, allowed_rows: Slots | None
     ) -> VisibleIndexView:
         """Cached or changed view, unless something in it expired."""
-        now = seek.now.timestamp()
+        now = query.now.timestamp()
+        sessions = len(self.state.last_slots)
         if len(self.updates.touched) > _TOUCHED:
             self._views.clear()
             self.updates.touched.clear()
-        if allowed is not None or seek.as_of is not None:
-            return make_view(
-                self._columns, self._build_mask(seek, allowed), len(self.state.last), now
-            )
-        key = (seek.reach, seek.kinds, seek.history)
-        kept = self._views.pop(key, None)
-        if kept is not None and kept.since <= now < kept.view.until:
-            view = self._refresh_view(seek, kept, now)
+        if allowed_rows is not None or query.as_of is not None:
+            return make_view(self._columns, self._build_mask(query, allowed_rows), sessions, now)
+        key = (query.reach, query.kinds, query.history)
+        cached = self._views.pop(key, None)
+        if cached is not None and cached.since <= now < cached.view.until:
+            view = self._refresh_view(query, cached, now)
         else:
-            view = make_view(self._columns, self._build_mask(seek, None), len(self.state.last), now)
+            view = make_view(self._columns, self._build_mask(query, None), sessions, now)
         while len(self._views) >= _VIEWS:
             del self._views[next(iter(self._views))]
-        self._views[key] = _KeptView(view, now, len(self.updates.touched), self.updates.relinked)
+        self._views[key] = _CachedView(view, now, len(self.updates.touched), self.updates.relinked)
         return view
 
     def _refresh_view(
-        self, seek: CandidateSearchQuery, kept: _KeptView, now: float
+        self, query: CandidateSearchQuery, cached: _CachedView, now: float
     ) -> VisibleIndexView:
         """Bring a view up to date, at the cost of what changed."""
-        old = kept.view
+        view = cached.view
         columns = self._columns
-        sessions = len(self.state.last)
-        size = len(old.mask)
-        touched = self.updates.touched[kept.touched :]
+        sessions = len(self.state.last_slots)
+        size = len(view.mask)
+        touched = self.updates.touched[cached.touched :]
         if size == columns.size and not touched:
-            return old
-        fresh = self._build_mask(seek, None, slice(size, None))
+            return view
+        new_mask = self._build_mask(query, None, slice(size, None))
         if not touched:
-            return extend_view(columns, old, fresh, sessions, now)
-        places = unique_sorted(np.array(touched, np.int64))
-        places = places[places < size]
-        mask = np.concatenate([old.mask, fresh])
-        mask[places] = self._build_mask(seek, None, places)
-        added = places[mask[places] & ~old.mask[places]]
-        removed = places[old.mask[places] & ~mask[places]]
-        more = size + np.flatnonzero(fresh)
-        made = change_view(
-            columns, old, mask, (np.concatenate([added, more]), removed), sessions, now
-        )
-        if not len(added) and kept.relinked == self.updates.relinked:
-            made.gathered.extend(
-                change_gathered(columns, known, removed, places[mask[places]], more)
-                for known in old.gathered
+            return extend_view(columns, view, new_mask, sessions, now)
+        changed = unique_sorted(np.array(touched, np.int64))
+        changed = changed[changed < size]
+        mask = np.concatenate([view.mask, new_mask])
+        mask[changed] = self._build_mask(query, None, changed)
+        appeared = changed[mask[changed] & ~view.mask[changed]]
+        removed = changed[view.mask[changed] & ~mask[changed]]
+        new = size + np.flatnonzero(new_mask)
+        change = MaskChange(mask, np.concatenate([appeared, new]), removed)
+        refreshed = change_view(columns, view, change, sessions, now)
+        if not len(appeared) and cached.relinked == self.updates.relinked:
+            refreshed.gathered.extend(
+                change_gathered(columns, gathered, removed, changed[mask[changed]], new)
+                for gathered in view.gathered
             )
-        return made
+        return refreshed
 
     def _build_mask(
-        self, seek: CandidateSearchQuery, allowed: npt.NDArray[np.int64] | None, some: _Some = _ALL
-    ) -> npt.NDArray[np.bool_]:
+        self, query: CandidateSearchQuery, allowed_rows: Slots | None, rows: _Rows = _ALL
+    ) -> Flags:
+        """Mask the slots that a query may see: all of them, or those of ``rows``."""
         columns = self._columns
-        moment = seek.now.timestamp()
-        if seek.as_of is not None:
-            valid = seek.as_of.valid.timestamp() if seek.as_of.valid else moment
-            known = seek.as_of.known.timestamp() if seek.as_of.known else moment
-            mask = (columns["recorded"][some] <= known) & (known < columns["retired"][some])
-            mask &= columns["valid_from"][some] <= valid
-            mask &= (valid < columns["valid_to"][some]) | (known < columns["ended"][some])
-        elif seek.history:
-            mask = np.ones(len(columns["alive"][some]), np.bool_)
-        else:
-            mask = (columns["status"][some] == STATUS_CODES[Status.ACTIVE]) & (
-                moment < columns["valid_to"][some]
-            )
-        mask &= columns["alive"][some]
-        keys = [*map(attrgetter("key"), seek.reach.scopes)]
-        below = tuple(f"{key}/" for key in keys) if seek.reach.tree else ()
-        inside = np.array(
-            [name in keys or name.startswith(below) for name in self.state.scopes.names], np.bool_
+        mask = self._build_time_mask(query, rows)
+        mask &= columns["alive"][rows]
+        keys = [*map(attrgetter("key"), query.reach.scopes)]
+        prefixes = tuple(f"{key}/" for key in keys) if query.reach.tree else ()
+        in_reach = np.array(
+            [scope in keys or scope.startswith(prefixes) for scope in self.state.scopes.names],
+            np.bool_,
         )
-        if not inside.all():
-            mask &= inside[columns["scope"][some]]
-        if seek.kinds:
-            codes = [code for kind in seek.kinds if (code := self.state.kinds.find(kind)) >= 0]
-            mask &= np.isin(columns["kind"][some], codes)
-        if allowed is not None:
-            mask &= np.isin(columns["rowid"][some], allowed)
+        if not in_reach.all():
+            mask &= in_reach[columns["scope"][rows]]
+        if query.kinds:
+            codes = [self.state.kinds.find(kind) for kind in query.kinds]
+            mask &= np.isin(columns["kind"][rows], [code for code in codes if code >= 0])
+        if allowed_rows is not None:
+            mask &= np.isin(columns["rowid"][rows], allowed_rows)
         return mask
 
-    def _add_followers(
-        self, seen: VisibleIndexView, chosen: list[npt.NDArray[np.int64]]
-    ) -> npt.NDArray[np.int64]:
-        """Add the two turns after each slot; only those in view.
+    def _build_time_mask(self, query: CandidateSearchQuery, rows: _Rows) -> Flags:
+        """Mask what was valid and known at the time asked for, is now, or ever was."""
+        columns = self._columns
+        now = query.now.timestamp()
+        if query.as_of is not None:
+            valid = query.as_of.valid.timestamp() if query.as_of.valid else now
+            known = query.as_of.known.timestamp() if query.as_of.known else now
+            is_known = (columns["recorded"][rows] <= known) & (known < columns["retired"][rows])
+            has_begun = columns["valid_from"][rows] <= valid
+            # An end counts from the time on at which it was known.
+            has_not_ended = (valid < columns["valid_to"][rows]) | (known < columns["ended"][rows])
+            mask: Flags = is_known & has_begun & has_not_ended
+            return mask
+        if query.history:
+            return np.ones(len(columns["alive"][rows]), np.bool_)
+        is_active = columns["status"][rows] == STATUS_CODES[Status.ACTIVE]
+        is_valid: Flags = is_active & (now < columns["valid_to"][rows])
+        return is_valid
+
+    # ----------------------------------------------------------------------------------------------
+    # candidates
+
+    def _add_followers(self, view: VisibleIndexView, groups: Sequence[Slots]) -> Slots:
+        """Join groups of slots, with the two turns after each; only those in view.
 
         Windowed scores reach these.
         """
-        front = np.concatenate(chosen)
+        groups = [*groups]
+        front = np.concatenate(groups)
         after = self._columns["after"]
         for _ in range(2):
             front = after[front].astype(np.int64)
             front = front[front >= 0]
-            chosen.append(front)
-        found = join_slots(chosen, self._columns.size)
-        kept: npt.NDArray[np.int64] = found[seen.mask[found]]
-        return kept
+            groups.append(front)
+        joined = join_slots(groups, self._columns.size)
+        visible: Slots = joined[view.mask[joined]]
+        return visible
 
     def _build_pool(
         self,
-        seek: CandidateSearchQuery,
-        some: CandidateColumns,
-        words: Bm25Scores,
-        seen: VisibleIndexView,
-        identified: npt.NDArray[np.bool_],
-        exact: bool,
+        query: CandidateSearchQuery,
+        candidates: CandidateColumns,
+        bm25: Bm25Scores,
+        view: VisibleIndexView,
+        identified: Slots,
+        *,
+        is_exact: bool,
     ) -> CandidatePool:
-        voices = [self._split_voice(name) for name in self.state.voices.names]
-        if some.voice.max(initial=-1) >= len(voices):
+        voices = [_split_voice(name) for name in self.state.voices.names]
+        if candidates.voice.max(initial=-1) >= len(voices):
             raise DamagedIndexError("a voice has no name")
-        cos, cosctx, cosnext = self._cosines(seek, some)
-        nothing = np.zeros(len(some.slots), np.float32)
+        count = len(candidates.slots)
+        zeros = np.zeros(count, np.float32)
+        cos, cosctx, cosnext = self._cosines(query, candidates)
+        is_identified = np.zeros(count, np.bool_)
+        if len(identified):
+            is_identified = np.isin(candidates.slots, identified)
+        size = self._columns.size
         return CandidatePool(
-            ids=some.ids,
+            ids=candidates.ids,
             cos=cos,
             cosctx=cosctx,
             cosnext=cosnext,
-            bm=words.bm[some.slots],
-            bmctx=nothing if seek.alone else words.score_windows(self._columns.size, some),
-            bmses=nothing if seek.alone else words.score_sessions(seen, some),
+            bm=bm25.scores[candidates.slots],
+            bmctx=zeros if query.alone else bm25.score_windows(size, candidates),
+            bmses=zeros if query.alone else bm25.score_sessions(view, candidates),
             voices=voices,
-            identified=identified,
-            **{name: getattr(some, name) for name in _PASSED},
-            total=seen.total,
-            exact=exact,
+            identified=is_identified,
+            **{name: getattr(candidates, name) for name in _PASSED},
+            total=view.total,
+            exact=is_exact,
             has_triggers=self.state.has_triggers,
         )
 
     def _cosines(
-        self, seek: CandidateSearchQuery, some: CandidateColumns
-    ) -> tuple[_Floats, _Floats, _Floats]:
+        self, query: CandidateSearchQuery, candidates: CandidateColumns
+    ) -> tuple[Floats, Floats, Floats]:
+        """Cosines [candidates] of the query to a record, to its window, to the turn after it."""
         columns = self._columns
-        slots = some.slots
-        nothing = np.zeros(len(slots), np.float32)
-        if seek.vector is None or not columns.dimension or not len(slots):
-            return nothing, nothing, nothing
+        slots = candidates.slots
+        zeros = np.zeros(len(slots), np.float32)
+        if query.vector is None or not columns.dimension or not len(slots):
+            return zeros, zeros, zeros
+        groups = (slots, candidates.before, candidates.before2, candidates.after)
         if len(slots) * 3 > columns.size and not columns.is_quantized:
             dots = np.zeros(columns.size + 1, np.float32)
             # Not a matrix product: BLAS would split it among threads that wait for each other on a
             # busy machine.
-            np.vecdot(columns.vectors, seek.vector, out=dots[:-1])
-            plain = dots[slots]
-            before = dots[some.before]
-            before2 = dots[some.before2]
-            after = dots[some.after]
+            np.vecdot(columns.vectors, query.vector, out=dots[:-1])
+            dot, before, before2, after = (dots[group] for group in groups)
         else:
-            plain, before, before2, after = self._dot_neighbours(
-                seek.vector, (slots, some.before, some.before2, some.after)
-            )
-        if seek.alone:
-            return plain, nothing, nothing
-        window = WINDOW[0] * plain + WINDOW[1] * before + WINDOW[2] * before2
-        return plain, (window / some.norm).astype(np.float32), after
+            dot, before, before2, after = self._dot_groups(query.vector, groups)
+        if query.alone:
+            return dot, zeros, zeros
+        window = WINDOW[0] * dot + WINDOW[1] * before + WINDOW[2] * before2
+        return dot, (window / candidates.norm).astype(np.float32), after
 
-    def _dot_neighbours(
-        self, vector: _Floats, groups: Sequence[npt.NDArray[np.int64]]
-    ) -> list[_Floats]:
-        """Dot products of groups of slots; each slot is read once.
+    def _dot_groups(self, vector: Floats, groups: Sequence[Slots]) -> list[Floats]:
+        """Dot products of groups of slots with a vector; each slot is read once.
 
         Slot -1 gives 0.
         """
-        found = join_slots(groups, self._columns.size)
+        slots = join_slots(groups, self._columns.size)
         dots = np.empty(self._columns.size + 1, np.float32)
-        dots[found] = self._columns.dots(found, vector)
+        dots[slots] = self._columns.dots(slots, vector)
         dots[-1] = 0
-        return [dots.take(slots) for slots in groups]
+        return [dots.take(group) for group in groups]
+
+
+def _split_voice(name: str) -> tuple[str, str]:
+    """Speaker and role of a voice."""
+    speaker, _, role = name.partition(_VOICE_SEPARATOR)
+    return speaker, role

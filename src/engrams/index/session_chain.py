@@ -1,48 +1,52 @@
-"""Order of turns within their sessions, after one left or came back."""
+"""Links of turns within their sessions: the two before, the one after, and the place."""
 
 from __future__ import annotations
 
 from array import array
 
 import numpy as np
-import numpy.typing as npt
 
 from engrams.index.columns import IndexColumns
+from engrams.index.slots import Slots
 
-_LINKS = ("before", "before2", "after", "place")
+LINK_COLUMNS = ("before", "before2", "after", "place")
 
 
-def chain_sessions(
-    columns: IndexColumns, lasts: array[int], slots: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int64]:
+def chain_sessions(columns: IndexColumns, last_slots: array[int], slots: Slots) -> Slots:
     """Link the sessions of some slots anew, by row number.
 
-    Returns the slots whose links changed. ``lasts``: last slot of each session by its number, or
-    -1; brought up to date. What is not alive is in no session.
+    Returns the slots whose links changed. ``last_slots``: last slot of each session by its number,
+    or -1; brought up to date. A slot that is not alive is in no session.
     """
-    sessions = columns["session"]
-    asked = np.zeros(len(lasts), np.bool_)
-    asked[sessions[slots]] = True
-    found = np.flatnonzero(asked[sessions] & columns["alive"])
-    found = found[np.lexsort((columns["rowid"][found], sessions[found]))]
-    # Two of no session on either side, so that each slot has neighbours.
-    codes = np.concatenate([[-1, -1], sessions[found], [-1]])
-    chain = np.concatenate([[-1, -1], found, [-1]])
-    here = codes[2:-1]
-    follows = np.append(here[1:] == here[:-1], False) if len(found) else np.zeros(0, np.bool_)
-    begins = np.flatnonzero(codes[1:-2] != here)
-    fresh = {
-        "before": np.where(codes[1:-2] == here, chain[1:-2], -1),
-        "before2": np.where(codes[:-3] == here, chain[:-3], -1),
-        "after": np.where(follows, chain[3:], -1),
-        "place": np.arange(len(found)) - np.repeat(begins, np.diff(np.append(begins, len(found)))),
+    session_column = columns["session"]
+    is_affected = np.zeros(len(last_slots), np.bool_)
+    is_affected[session_column[slots]] = True
+    members = np.flatnonzero(is_affected[session_column] & columns["alive"])
+    members = members[np.lexsort((columns["rowid"][members], session_column[members]))]
+    # Two of no session before and one after, so that each member has neighbours: member i stands
+    # at i + 2.
+    padded_sessions = np.concatenate([[-1, -1], session_column[members], [-1]])
+    padded_slots = np.concatenate([[-1, -1], members, [-1]])
+    sessions = padded_sessions[2:-1]
+    has_before = padded_sessions[1:-2] == sessions
+    has_before2 = padded_sessions[:-3] == sessions
+    has_after = padded_sessions[3:] == sessions
+    firsts = np.flatnonzero(~has_before)
+    lengths = np.diff(np.append(firsts, len(members)))
+    links = {
+        "before": np.where(has_before, padded_slots[1:-2], -1),
+        "before2": np.where(has_before2, padded_slots[:-3], -1),
+        "after": np.where(has_after, padded_slots[3:], -1),
+        "place": np.arange(len(members)) - np.repeat(firsts, lengths),
     }
-    changed = np.zeros(len(found), np.bool_)
-    for name in _LINKS:
-        changed |= columns[name][found] != fresh[name]
-        columns[name][found] = fresh[name]
-    for code in np.flatnonzero(asked).tolist():
-        lasts[code] = -1
-    for code, slot in zip(here[~follows].tolist(), found[~follows].tolist(), strict=True):
-        lasts[code] = slot
-    return found[changed]
+    is_changed = np.zeros(len(members), np.bool_)
+    for name in LINK_COLUMNS:
+        is_changed |= columns[name][members] != links[name]
+        columns[name][members] = links[name]
+    for number in np.flatnonzero(is_affected).tolist():
+        last_slots[number] = -1
+    for number, slot in zip(
+        sessions[~has_after].tolist(), members[~has_after].tolist(), strict=True
+    ):
+        last_slots[number] = slot
+    return members[is_changed]

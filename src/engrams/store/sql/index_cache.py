@@ -31,7 +31,7 @@ from engrams.store.sql.where_clauses import SqlClause, join_clauses
 from engrams.text.text_caches import clear_caches
 
 if TYPE_CHECKING:
-    from engrams.index import OwnerSearchIndex
+    from engrams.index import OwnerSearchIndex, QueryWords
     from engrams.ports.candidate_search import Integers
 
 _BATCH_ROWS = 20_000
@@ -155,13 +155,7 @@ class OwnerIndexCache:
             if index.updates.damaged:
                 self._drop_damaged(owner, index, model)
             pools = [
-                index.pool(
-                    seek,
-                    *_weigh_terms(numbers, seek),
-                    allowed,
-                    self._settings.exact_limit,
-                    _number_identifiers(numbers, seek),
-                )
+                index.pool(seek, _number_query(numbers, seek), allowed, self._settings.exact_limit)
                 for seek in seeks
             ]
             grown = cached.measure_growth()
@@ -391,32 +385,30 @@ def _release_memory(connection: SqlConnection) -> None:
         trim(0)
 
 
-def _weigh_terms(
-    numbers: Mapping[str, int], seek: CandidateSearchQuery
-) -> tuple[list[tuple[int, float]], float]:
-    """Weigh the known terms, by number, and sum the others.
+def _number_query(numbers: Mapping[str, int], query: CandidateSearchQuery) -> QueryWords:
+    """Number and weigh the words of a query.
 
-    A term's forms that are held share its weight: all where the query's language is sure, else only
-    where the term itself is not held.
+    Forms of a term that some record holds share its weight: all where the query's language is sure,
+    else only where no record holds the term itself.
     """
-    known: list[tuple[int, float]] = []
-    unknown = 0.0
-    for term, weight in seek.terms:
-        held = [
-            numbers[word] for word in (term, *seek.forms.forms.get(term, ())) if word in numbers
-        ]
-        if term in numbers and not seek.forms.sure:
+    from engrams.index import QueryWords
+
+    terms: list[tuple[int, float]] = []
+    unknown_weight = 0.0
+    for term, weight in query.terms:
+        words = (term, *query.forms.forms.get(term, ()))
+        held = [numbers[word] for word in words if word in numbers]
+        if term in numbers and not query.forms.sure:
             held = held[:1]
-        known += [(number, weight / len(held)) for number in held]
-        unknown += 0.0 if held else weight
-    return known, unknown
-
-
-def _number_identifiers(numbers: Mapping[str, int], seek: CandidateSearchQuery) -> list[list[int]]:
-    """Numbers of the terms of each identifier whose terms are all held."""
-    return [
-        [numbers[term] for term in some] for some in seek.identifiers if numbers.keys() >= set(some)
+        terms += [(number, weight / len(held)) for number in held]
+        if not held:
+            unknown_weight += weight
+    identifiers = [
+        [numbers[term] for term in identifier]
+        for identifier in query.identifiers
+        if numbers.keys() >= set(identifier)
     ]
+    return QueryWords(terms, unknown_weight, identifiers)
 
 
 def _pick_numbers(numbers: Mapping[str, int | None], words: set[str]) -> dict[str, int]:

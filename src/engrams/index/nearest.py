@@ -1,0 +1,154 @@
+"""Nearest vectors of a query: proposed by codes where there are many, and rescored exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import partial
+from threading import Thread
+
+import numpy as np
+import numpy.typing as npt
+
+from engrams.index import ann
+from engrams.index.ann import AnnIndex
+from engrams.index.columns import IndexColumns
+from engrams.index.segment_file import release_pages
+from engrams.index.slots import Flags, Floats, Slots, top_slots
+
+_TAIL = 1024
+"""Most slots without codes: turbovec arranges all its codes anew after an addition."""
+
+_SCANS = 8
+"""Most searches of mapped vectors while their codes are unpacked, which takes as long."""
+
+_SPLIT = 700
+"""Slots for each one that is wanted from which turbovec splits a search among threads."""
+
+
+class CodeUnpacker(Thread):
+    """Thread that decodes and arranges the codes of a file."""
+
+    def __init__(self, packed: npt.NDArray[np.uint8]) -> None:
+        super().__init__(name="engrams-codes", daemon=True)
+        self._packed = packed
+        self.codes: AnnIndex | None = None
+        """None where another version of turbovec wrote them."""
+
+    def run(self) -> None:
+        """Decode the codes, and give the memory of the file back."""
+        with suppress(ValueError):
+            codes = AnnIndex.decode(self._packed.tobytes())
+            release_pages(self._packed)
+            if codes is not None:
+                codes.prepare()
+            self.codes = codes
+
+
+class _NearestThread(Thread):
+    """Thread that finds the nearest slots of one search."""
+
+    def __init__(self, find: Callable[[], Slots]) -> None:
+        super().__init__(name="engrams-nearest", daemon=True)
+        self._find = find
+        self._slots: Slots | None = None
+
+    def run(self) -> None:
+        """Find the slots."""
+        self._slots = self._find()
+
+    def wait(self) -> Slots:
+        """Wait for the slots; an error that ended the thread is raised here."""
+        self.join()
+        return self._find() if self._slots is None else self._slots
+
+
+class NearestVectorSearcher:
+    """Nearest-vector search: quantised codes first, recent slots by a scan.
+
+    To unpack the codes of a file takes as long as some scans of all vectors: the first searches
+    scan, and from the second on a thread unpacks meanwhile, until it is done.
+    """
+
+    def __init__(
+        self, codes: AnnIndex | None = None, packed: tuple[npt.NDArray[np.uint8], int] | None = None
+    ) -> None:
+        """Search by codes; ``packed``: codes of a file and the number of their slots."""
+        self.codes = codes
+        """Codes of the first slots; None: there are too few."""
+        self._packed = packed
+        self._scans = 0
+        self._unpacker: CodeUnpacker | None = None
+
+    def extend(self, columns: IndexColumns, tail: int = _TAIL) -> None:
+        """Code added rows, once there are more than ``tail`` of them."""
+        if self._packed is not None and columns.size - self._packed[1] <= tail:
+            return
+        self.unpack(columns)
+        if self.codes is not None:
+            coded = len(self.codes)
+            if columns.size - coded > tail:
+                self.codes.add(columns.get_vectors(slice(coded, columns.size)))
+        elif columns.size > ann.MIN_CODED and not columns.is_quantized:
+            self.codes = AnnIndex.build(columns.vectors)
+            if self.codes is not None:
+                columns.quantize()
+
+    def unpack(self, columns: IndexColumns) -> None:
+        """Decode the codes of a file, or code all vectors anew."""
+        if self._packed is None:
+            return
+        packed, size = self._packed
+        unpacker = self._start_unpacking(packed)
+        unpacker.join()
+        self._packed = None
+        self._unpacker = None
+        self.codes = unpacker.codes or AnnIndex.build(columns.get_vectors(slice(0, size)))
+
+    def _start_unpacking(self, packed: npt.NDArray[np.uint8]) -> CodeUnpacker:
+        if self._unpacker is None:
+            self._unpacker = CodeUnpacker(packed)
+            self._unpacker.start()
+        return self._unpacker
+
+    @contextmanager
+    def start_finding(
+        self, columns: IndexColumns, vector: Floats, mask: Flags, width: int
+    ) -> Iterator[Callable[[], Slots]]:
+        """Run ``find`` in a thread; yields a function that waits for its slots.
+
+        Nothing of ``columns`` may change before the end. Where turbovec has threads of its own for
+        it, another gains nothing.
+        """
+        find = partial(self.find, columns, vector, mask, width)
+        if columns.size > _SPLIT * width:
+            yield find
+            return
+        thread = _NearestThread(find)
+        thread.start()
+        try:
+            yield thread.wait
+        finally:
+            thread.join()
+
+    def find(self, columns: IndexColumns, vector: Floats, mask: Flags, width: int) -> Slots:
+        """Find the ``width`` nearest slots in ``mask`` [slots], rescoring those of codes."""
+        if self._packed is not None and self._may_scan():
+            self._scans += 1
+            if self._scans > 1:
+                self._start_unpacking(self._packed[0])
+            slots = np.flatnonzero(mask)
+            return slots[top_slots(columns.scan(vector)[slots], width)]
+        self.unpack(columns)
+        coded = 0 if self.codes is None else len(self.codes)
+        slots = coded + np.flatnonzero(mask[coded:])
+        if self.codes is not None:
+            count = self.codes.count_proposals(width)
+            slots = np.concatenate([self.codes.search(vector, count, mask[:coded]), slots])
+        return slots[top_slots(columns.dots(slots, vector), width)]
+
+    def _may_scan(self) -> bool:
+        """True while the codes are not unpacked yet, and scans have not taken longer than that."""
+        if self._scans >= _SCANS:
+            return False
+        return self._unpacker is None or self._unpacker.is_alive()

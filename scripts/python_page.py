@@ -20,7 +20,7 @@ import engrams
 from engrams import adapters, core, errors, ports, settings, types
 from engrams.engine import MemoryEngine, async_engine
 from engrams.store.sql import row_conversion, where_clauses
-from engrams.transfer.import_export import ImportCounts
+from engrams.transfer.imports.importer import ImportCounts
 
 TEMPLATE = Path(__file__).parent / "templates" / "python.md"
 WIDTH = 120

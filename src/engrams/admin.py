@@ -43,11 +43,11 @@ from engrams.store.move.session_log_copy import copy_session_logs
 from engrams.store.sqlite.rescue import name_damaged, remember_loss
 from engrams.store.store_address import find_database, is_served
 from engrams.store.store_factory import find_dump_problem, migrate_store
-from engrams.transfer.webhook_registry import WebhookRegistry
+from engrams.transfer.webhooks.registry import WebhookRegistry
 
 if TYPE_CHECKING:
     from engrams.backup.home_backup import BackupResult
-    from engrams.transfer.uploads import FileUploadStore
+    from engrams.transfer.uploads.file_uploads import FileUploadStore
     from engrams.vault import Vault
 
 __all__ = [
@@ -160,8 +160,8 @@ def open_uploads(engine: MemoryEngine) -> FileUploadStore:
 
     RefusedError: they would leave a trace on disk.
     """
-    from engrams.transfer.upload_folder import UploadFolder
-    from engrams.transfer.uploads import FileUploadStore
+    from engrams.transfer.uploads.file_uploads import FileUploadStore
+    from engrams.transfer.uploads.folder import UploadFolder
 
     settings = engine.settings
     if settings.incognito:

@@ -14,7 +14,7 @@ from engrams.core.ids import new_id
 from engrams.errors import ConflictError, NotFoundError
 from engrams.ports import UploadStorage
 from engrams.settings import StoreSettings
-from engrams.transfer.upload_folder import UploadFolder
+from engrams.transfer.uploads.folder import UploadFolder
 
 _SERVED = (
     pytest.mark.postgres,

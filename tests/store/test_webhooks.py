@@ -8,8 +8,8 @@ from tests.store.make import Time
 from engrams.core import Kind, Record, Scope
 from engrams.errors import NotFoundError
 from engrams.ports import WEBHOOK, NewRecord, Store, WriteBatch
-from engrams.transfer.webhook_delivery import WebhookDeliverer
-from engrams.transfer.webhook_registry import WebhookRegistry
+from engrams.transfer.webhooks.delivery import WebhookDeliverer
+from engrams.transfer.webhooks.registry import WebhookRegistry
 
 ANN = Scope(("user", "ann"))
 BOB = Scope(("user", "bob"))

@@ -69,8 +69,9 @@ if TYPE_CHECKING:
     from engrams.session.finaliser import SessionFinaliser
     from engrams.session.registry import SessionRegistry
     from engrams.session.running_summary import ConversationSummariser
-    from engrams.transfer.import_runs import ImportRunRegistry, PurgeFunction
-    from engrams.transfer.webhook_delivery import WebhookDeliverer
+    from engrams.transfer.imports.runs import ImportRunRegistry
+    from engrams.transfer.imports.undo import PurgeFunction
+    from engrams.transfer.webhooks.delivery import WebhookDeliverer
     from engrams.upkeep.calibration import ThresholdCalibrator
     from engrams.upkeep.change_detection_job import ChangeDetectionJobHandler
     from engrams.upkeep.extraction_job import ExtractionJobHandler
@@ -469,7 +470,7 @@ class EngineComponents:
 
     @cached_property
     def webhooks(self) -> WebhookDeliverer:
-        from engrams.transfer.webhook_delivery import WebhookDeliverer
+        from engrams.transfer.webhooks.delivery import WebhookDeliverer
 
         return WebhookDeliverer(
             self.deps.store, self.deps.clock, self.deps.settings.serve.allow_private_webhooks
@@ -477,8 +478,8 @@ class EngineComponents:
 
     def make_imports(self, purge: PurgeFunction) -> ImportRunRegistry:
         """Build the registry of imports, whose undo purges memories."""
-        from engrams.transfer.import_export import ImportTarget
-        from engrams.transfer.import_runs import ImportRunRegistry
+        from engrams.transfer.imports.importer import ImportTarget
+        from engrams.transfer.imports.runs import ImportRunRegistry
 
         root = Path(self.deps.settings.write.ignore_root or ".")
         target = ImportTarget(

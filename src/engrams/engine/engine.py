@@ -50,8 +50,8 @@ if TYPE_CHECKING:
     from engrams.session.registry import SessionRegistry
     from engrams.session.running_summary import ConversationSummariser
     from engrams.transfer.formats import ExportFormat
-    from engrams.transfer.import_export import ImportCounts
-    from engrams.transfer.import_runs import ImportRunRegistry
+    from engrams.transfer.imports.importer import ImportCounts
+    from engrams.transfer.imports.runs import ImportRunRegistry
     from engrams.upkeep.calibration import ThresholdCalibrator
     from engrams.upkeep.fact_review.reviewer import FactReviewer
     from engrams.upkeep.garden.garden import MemoryGarden
@@ -421,7 +421,7 @@ class MemoryEngine:
         progress: Progress | None = None,
     ) -> int:
         """Export the scope; returns the number of memories. InputError: unwritable place."""
-        from engrams.transfer.import_export import dump
+        from engrams.transfer.exports import dump
 
         return dump(path, visible_scopes(Scope.of(scope)), self.store, format, progress)
 

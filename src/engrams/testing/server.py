@@ -15,7 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar, Literal, Self
 
 from engrams.core import Json
-from engrams.testing import wireformats
+from engrams.testing import wire_formats
 from engrams.testing.model_script import (
     Answering,
     Answers,
@@ -316,7 +316,7 @@ class _ScriptedHandler(BaseHTTPRequestHandler):
             self._send_models(request, path.rsplit("/", 1)[-1])
         elif route == "other" or self.command != "POST":
             self._send_json(
-                404, wireformats.error_body(request, f"There is nothing at {path}.", 404)
+                404, wire_formats.error_body(request, f"There is nothing at {path}.", 404)
             )
         else:
             try:
@@ -327,41 +327,43 @@ class _ScriptedHandler(BaseHTTPRequestHandler):
                 model.problems.append(problem)
                 self._send_json(
                     500,
-                    wireformats.error_body(
+                    wire_formats.error_body(
                         request, f"The scripted answer failed: {type(problem).__name__}.", 500
                     ),
                 )
 
     def _send_models(self, request: ReceivedModelRequest, last: str) -> None:
         names = self.server.model.models
-        listing = wireformats.models_body(names, request.route)
+        listing = wire_formats.models_body(names, request.route)
         if last in ("models", "tags"):
             self._send_json(200, listing)
         elif last in names:
             self._send_json(200, listing["data"][names.index(last)])
         else:
-            self._send_json(404, wireformats.error_body(request, f"There is no model {last}.", 404))
+            self._send_json(
+                404, wire_formats.error_body(request, f"There is no model {last}.", 404)
+            )
 
     def _send_answer(self, request: ReceivedModelRequest, fault: ScriptedFault | None) -> None:
         model = self.server.model
         refusal = model.find_refusal(request)
         if refusal:
-            self._send_json(400, wireformats.error_body(request, refusal, 400))
+            self._send_json(400, wire_formats.error_body(request, refusal, 400))
             return
         if fault is not None and not fault.in_content and self._send_fault(request, fault):
             return
         if request.route in _REPLY_ROUTES:
             speech = model.next_reply(request, fault)
             if request.stream:
-                self._send_stream(request, list(wireformats.to_stream(speech)), fault)
+                self._send_stream(request, list(wire_formats.to_stream(speech)), fault)
                 return
-            body = wireformats.to_body(speech)
+            body = wire_formats.to_body(speech)
         elif request.route == "tokens":
             body = {"input_tokens": len(request.prompt.split())}
         elif request.route == "rerank":
-            body = _spoil_rows(wireformats.rerank_body(request, model.score), fault)
+            body = _spoil_rows(wire_formats.rerank_body(request, model.score), fault)
         else:
-            body = _spoil_rows(wireformats.embeddings_body(request, model.dimension), fault)
+            body = _spoil_rows(wire_formats.embeddings_body(request, model.dimension), fault)
         self._send_whole(json.dumps(body, ensure_ascii=False).encode("utf-8", "replace"), fault)
 
     def _send_fault(self, request: ReceivedModelRequest, fault: ScriptedFault) -> bool:
@@ -371,7 +373,7 @@ class _ScriptedHandler(BaseHTTPRequestHandler):
         if fault.status:
             headers = {"retry-after": f"{fault.seconds:g}"} if fault.status in (429, 503) else {}
             self._send_json(
-                fault.status, wireformats.error_body(request, message, fault.status), headers
+                fault.status, wire_formats.error_body(request, message, fault.status), headers
             )
             return True
         match fault.kind:
@@ -392,7 +394,7 @@ class _ScriptedHandler(BaseHTTPRequestHandler):
                 self.close_connection = True
                 self.connection.close()
             case "error" if not request.stream:
-                self._send_json(200, wireformats.error_body(request, message, 500))
+                self._send_json(200, wire_formats.error_body(request, message, 500))
             case _:
                 return False
         return True
@@ -432,7 +434,7 @@ class _ScriptedHandler(BaseHTTPRequestHandler):
                 return
             if place == len(pieces) // 2 and name == "error":
                 self._send_chunk(
-                    wireformats.stream_error(request, "Scripted failure in the middle.")
+                    wire_formats.stream_error(request, "Scripted failure in the middle.")
                 )
                 break
             if fault is not None and name == "slow":

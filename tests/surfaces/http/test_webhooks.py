@@ -30,7 +30,7 @@ from engrams.core import Scope, Turn
 from engrams.core.clock import now
 from engrams.engine import MemoryEngine
 from engrams.program.registry import create_app
-from engrams.transfer.public_addresses import is_public
+from engrams.transfer.webhooks.public_addresses import is_public
 
 PROJECT = "/api/v1/webhooks/projects/engrams/"
 
@@ -214,7 +214,7 @@ def test_a_restart_sends_what_is_left(home: Path) -> None:
 
 def test_a_receiver_that_drips_is_left(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One that answers a byte at a time holds a worker no longer than the time for all of it."""
-    monkeypatch.setattr("engrams.transfer.public_addresses._SECONDS", 0.5)
+    monkeypatch.setattr("engrams.transfer.webhooks.public_addresses._SECONDS", 0.5)
     with (
         socket.create_server(("127.0.0.1", 0)) as listener,
         serving(home, jobs__max_attempts=1) as (engine, client),

@@ -16,7 +16,7 @@ from engrams.surfaces.http.caller import IdentifiedCaller, find_caller
 from engrams.surfaces.http.problems import error_responses
 
 if TYPE_CHECKING:
-    from engrams.transfer.webhook_registry import Webhook, WebhookEvent
+    from engrams.transfer.webhooks.registry import Webhook, WebhookEvent
 
 Mem0EventName = Literal[
     "memory_add", "memory_update", "memory_delete", "memory:add", "memory:update", "memory:delete"

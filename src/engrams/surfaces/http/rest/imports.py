@@ -32,8 +32,8 @@ from engrams.surfaces.http.rest.import_export import (
 )
 
 if TYPE_CHECKING:
-    from engrams.transfer.import_runs import ImportRun
-    from engrams.transfer.uploads import FileUpload, FileUploadStore
+    from engrams.transfer.imports.runs import ImportRun
+    from engrams.transfer.uploads.file_uploads import FileUpload, FileUploadStore
 
 
 class ImportProgressResponse(BaseModel):

@@ -1,4 +1,8 @@
-"""File uploads in a folder of the home, one folder per owner."""
+"""Uploads in a folder of the home: ``OWNER/UPLOAD/about.json`` and ``file``.
+
+``UploadFolder`` is the upload storage of a home without a shared database. An owner's folder is
+named by a hash, so that no name of a person stands in a path.
+"""
 
 from __future__ import annotations
 
@@ -16,12 +20,13 @@ from engrams.errors import ConflictError
 from engrams.ports import StoredUpload, build_missing_upload
 
 _ID = re.compile(r"[0-9a-z]{26}")
+"""ULID in lower case."""
 _ABOUT = "about.json"
 _FILE = "file"
 
 
 class UploadFolder:
-    """Uploads of one home; sealed where the home is encrypted."""
+    """Uploads of one home (the port ``UploadStorage``); sealed where the home is encrypted."""
 
     is_shared = False
 
@@ -30,9 +35,9 @@ class UploadFolder:
         self._home = folder.parent
 
     def create(self, owner: Scope, id: str, about: str) -> None:
-        place = self._owner_folder(owner) / id
-        place.mkdir(parents=True, mode=0o700)
-        file_encryption.write_file(self._home, place / _ABOUT, about.encode())
+        folder = self._owner_folder(owner) / id
+        folder.mkdir(parents=True, mode=0o700)
+        file_encryption.write_file(self._home, folder / _ABOUT, about.encode())
 
     def read(self, owner: Scope, id: str) -> str:
         return self._read_about(self._find_folder(owner, id))
@@ -43,10 +48,9 @@ class UploadFolder:
         )
 
     def list(self, owner: Scope) -> tuple[str, ...]:
-        places = sorted(self._owner_folder(owner).glob(f"*/{_ABOUT}"), reverse=True)
-        return tuple(
-            self._read_about(place.parent) for place in places if _ID.fullmatch(place.parent.name)
-        )
+        paths = sorted(self._owner_folder(owner).glob(f"*/{_ABOUT}"), reverse=True)
+        folders = [path.parent for path in paths]
+        return tuple(self._read_about(folder) for folder in folders if _ID.fullmatch(folder.name))
 
     def measure(self, owner: Scope, id: str) -> int:
         return file_encryption.measure(self._find_folder(owner, id) / _FILE)
@@ -73,18 +77,20 @@ class UploadFolder:
 
     def iter_all(self) -> Iterator[StoredUpload]:
         for about in self._folder.glob(f"*/*/{_ABOUT}"):
-            place = about.parent
-            touched = datetime.fromtimestamp(place.stat().st_mtime, UTC)
-            yield StoredUpload(self._read_about(place), (place / _FILE).exists(), touched)
+            folder = about.parent
+            touched = datetime.fromtimestamp(folder.stat().st_mtime, UTC)
+            yield StoredUpload(self._read_about(folder), (folder / _FILE).exists(), touched)
 
-    def _read_about(self, place: Path) -> str:
-        return file_encryption.read_file(self._home, place / _ABOUT).decode()
+    def _read_about(self, folder: Path) -> str:
+        return file_encryption.read_file(self._home, folder / _ABOUT).decode()
 
     def _owner_folder(self, owner: Scope) -> Path:
         return self._folder / hashlib.blake2b(owner.key.encode("utf-8"), digest_size=16).hexdigest()
 
     def _find_folder(self, owner: Scope, id: str) -> Path:
-        place = self._owner_folder(owner) / id if _ID.fullmatch(id) else None
-        if place is None or not (place / _ABOUT).is_file():
+        if not _ID.fullmatch(id):  # an id comes from outside: it must not climb out of the folder
             raise build_missing_upload()
-        return place
+        folder = self._owner_folder(owner) / id
+        if not (folder / _ABOUT).is_file():
+            raise build_missing_upload()
+        return folder

@@ -1,0 +1,337 @@
+"""Import files, folders, zips or parsed pieces into a memory; the entry is ``load``.
+
+A file is read twice: once to check it and to count its pieces, then to store them in batches. A
+repeated import stores nothing twice, because every piece has an id of its own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import field, replace
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from engrams.core import IMPORTED, ImportOptions, Kind, Receipt, Scope, Turn
+from engrams.errors import InputError, RefusedError
+from engrams.frozen_data import dataclass
+from engrams.ports import Clock, Store
+from engrams.settings import QuotaSettings
+from engrams.transfer import formats
+from engrams.transfer.formats import (
+    ExportedEdge,
+    ExportedRecord,
+    ImportFile,
+    ParsedTurn,
+    UnreadablePiece,
+)
+from engrams.transfer.imports.restoring import restore_exported
+from engrams.transfer.progress import Progress
+from engrams.write.ignored_files import find_ignore_rule, match_ignore_rule, read_rooted_rules
+
+EVERYONE = "*"
+"""Name of a user that stands for all users of a file."""
+_BATCH = 500
+"""Pieces stored together."""
+_SHOWN_USERS = 10
+_FORMATS_OF_CONVERSATIONS = frozenset({"locomo", "turns", "json", "engrams"})
+"""Formats with a scope per conversation; the others hold one person's chats."""
+
+
+@dataclass(slots=True)
+class ImportCounts:
+    """Counts of an import."""
+
+    id: str = ""
+    """Id that undoes the import. Empty: it stored nothing."""
+    stored: int = 0
+    """Messages and memories that are new."""
+    existing: int = 0
+    """Messages and memories that were there before."""
+    refused: int = 0
+    """Messages that the rules of this memory refuse."""
+    edges: int = 0
+    """Links of records that an export brought."""
+    files: int = 0
+    """Files that were read."""
+    rejected: int = 0
+    """Files of a folder or zip that were refused whole."""
+    unstored: int = 0
+    """Messages that memory could not take."""
+    bad: list[tuple[int, str]] = field(default_factory=list)
+    """Line and reason of each piece that could not be read or stored; line 0: unknown."""
+    ignored: list[str] = field(default_factory=list)
+    """Files that an ignore rule excludes, each with the rule."""
+    scopes: dict[str, int] = field(default_factory=dict)
+    """Number of messages and memories by the key of their scope."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImportTarget:
+    """Memory that an import stores into."""
+
+    write_turns: Callable[[Sequence[Turn], Scope, Kind, str], tuple[Receipt, ...]]
+    """Stores turns of one kind in a scope; the text names the channel they came by."""
+    store: Store
+    clock: Clock
+    ignore_root: Path = Path()
+    """Folder whose ignore files count beside those of the files' own folders."""
+    quota: QuotaSettings = field(default_factory=QuotaSettings)
+
+
+def load(
+    source: Path | str | Iterable[Any],
+    scope: Scope,
+    target: ImportTarget,
+    options: ImportOptions,
+    progress: Progress | None,
+) -> ImportCounts:
+    """Import a file, folder, zip or parsed pieces.
+
+    A broken file among several is listed in the counts. InputError: nothing can be read, or the
+    only file is broken.
+    """
+    counts = ImportCounts()
+    importer = _FileImporter(
+        scope=scope, target=target, options=options, counts=counts, progress=progress
+    )
+    if not isinstance(source, str | Path):
+        importer.store_pieces(source, options.format)
+        return counts
+    with formats.open_parts(source, options.name) as files:
+        for file in files:
+            try:
+                importer.load_file(file)
+            except InputError as problem:
+                if len(files) == 1:
+                    raise InputError(f"{file.name}: {problem.message}", hint=problem.hint) from None
+                counts.bad.append((0, f"{file.name}: {problem.message}"))
+                counts.rejected += 1
+    return counts
+
+
+@dataclass(slots=True)
+class _FileImporter:
+    """One import, file after file."""
+
+    scope: Scope
+    target: ImportTarget
+    options: ImportOptions
+    counts: ImportCounts
+    progress: Progress | None
+    done: int = 0
+    """Pieces that were handled."""
+    total: int = 0
+    """Pieces of the files that were checked so far."""
+    users: set[str] = field(default_factory=set)
+    """Users that the files named so far."""
+
+    def load_file(self, file: ImportFile) -> None:
+        """Import one file, or refuse it whole. InputError: the reason."""
+        rule = "" if self.options.ignored else self._find_ignore_rule(file)
+        if rule:
+            self.counts.ignored.append(f"{file.name} ({rule})")
+            return
+        format = self.options.format
+        if format == "auto":
+            format = formats.detect(file.open(), file.name)
+        user = self.options.user
+        pieces_by_user = _check_pieces(formats.read(file.open(), format), self.options)
+        users = self.users | pieces_by_user.keys() - {""}
+        _check_users(users, user)
+        self.users = users
+        self.total += sum(
+            count for name, count in pieces_by_user.items() if _is_wanted_user(name, user)
+        )
+        self.store_pieces(_select_user(formats.read(file.open(), format), user), format)
+        self.counts.files += 1
+
+    def store_pieces(self, pieces: Iterable[Any], format: str) -> None:
+        """Store pieces, in batches."""
+        split_conversations = format in _FORMATS_OF_CONVERSATIONS
+        for batch in _iter_batches(pieces):
+            for scope, kind, items in _group_turns(batch, self.scope, split_conversations):
+                marked_items = [_mark_with_import(item, self.options.mark) for item in items]
+                self._write_turns(marked_items, scope, kind)
+            self._restore(
+                [item for item in batch if isinstance(item, ExportedRecord | ExportedEdge)]
+            )
+            self.counts.bad.extend(
+                (item.line, item.message) for item in batch if isinstance(item, UnreadablePiece)
+            )
+            self.done += len(batch)
+            if self.progress is not None:
+                self.progress(self.done, max(self.total, self.done))
+
+    def _find_ignore_rule(self, file: ImportFile) -> str:
+        """Find the rule that excludes a file; empty: none does.
+
+        An upload lies under a path that nobody chose, so that its name is matched instead.
+        """
+        path = None if self.options.name else file.path
+        name = file.name if path is None else path.resolve().as_posix()
+        rule = match_ignore_rule(name, read_rooted_rules(self.target.ignore_root))
+        if rule or path is None:
+            return rule
+        return find_ignore_rule(path)
+
+    def _write_turns(self, items: Sequence[ParsedTurn], scope: Scope, kind: Kind) -> None:
+        turns = [_with_session(item) for item in items]
+        try:
+            receipts = self.target.write_turns(turns, scope, kind, "import")
+        except (InputError, RefusedError):
+            # One refused turn must not cost its neighbours: write them one by one and report it.
+            receipts = tuple(
+                receipt
+                for turn, item in zip(turns, items, strict=True)
+                for receipt in self._write_turn(turn, item.line, scope, kind)
+            )
+        counts = self.counts
+        for receipt in receipts:
+            counts.scopes[scope.key] = counts.scopes.get(scope.key, 0) + 1
+            counts.stored += receipt.outcome in ("stored", "redacted", "incognito")
+            counts.existing += receipt.outcome == "duplicate"
+            counts.refused += receipt.outcome in ("refused", "unsaved")
+
+    def _write_turn(self, turn: Turn, line: int, scope: Scope, kind: Kind) -> tuple[Receipt, ...]:
+        try:
+            return self.target.write_turns([turn], scope, kind, "import")
+        except (InputError, RefusedError) as problem:
+            self.counts.unstored += 1
+            self.counts.bad.append((line, f"{turn.external_id}: {problem.message}"))
+            return ()
+
+    def _restore(self, items: Sequence[ExportedRecord | ExportedEdge]) -> None:
+        """Restore records of an earlier export under this owner, unchanged."""
+        if not items:
+            return
+        target = self.target
+        restored = restore_exported(
+            items, self.scope, target.store, target.quota, target.clock(), self.options.mark
+        )
+        counts = self.counts
+        counts.stored += restored.stored
+        counts.existing += len(restored.scopes) - restored.stored
+        counts.edges += restored.edges
+        for scope in restored.scopes:
+            counts.scopes[scope.key] = counts.scopes.get(scope.key, 0) + 1
+
+
+def _check_pieces(pieces: Iterable[Any], options: ImportOptions) -> Counter[str]:
+    """Read a file once to check it; count its pieces by user.
+
+    InputError: it is broken, or holds nothing that can be imported.
+    """
+    first_unreadable: UnreadablePiece | None = None
+    has_readable = False
+    counts = Counter[str]()
+    for piece in pieces:
+        counts[_name_user(piece)] += 1
+        if not isinstance(piece, UnreadablePiece):
+            has_readable = True
+            continue
+        if piece.broken and not options.skip_bad:
+            raise InputError(
+                _describe_unreadable(piece),
+                hint=(
+                    "Mend the file, or give skip_bad (--skip-bad) to import what can be read of it."
+                ),
+            )
+        first_unreadable = first_unreadable or piece
+    if first_unreadable is not None and not has_readable:
+        raise InputError(
+            f"Nothing in it can be imported. {_describe_unreadable(first_unreadable)}",
+            hint="If its format was detected wrongly, name it (--format).",
+        )
+    return counts
+
+
+def _describe_unreadable(piece: UnreadablePiece) -> str:
+    return f"Line {piece.line}: {piece.message}" if piece.line else piece.message
+
+
+def _check_users(users: set[str], wanted_user: str) -> None:
+    """Check that it is clear whose memories to take.
+
+    InputError: the files name several users and the caller none, or not the caller's one.
+    """
+    names = sorted(users)
+    is_unclear = len(names) > 1 and not wanted_user
+    is_missing = wanted_user not in ("", EVERYONE) and names and wanted_user not in names
+    if not is_unclear and not is_missing:
+        return
+    shown = ", ".join(names[:_SHOWN_USERS]) + (" …" if len(names) > _SHOWN_USERS else "")
+    if len(names) > 1:
+        statement = f"It holds the memories of {len(names)} users"
+    else:
+        statement = f"It holds nothing of {wanted_user!r}, but of"
+    raise InputError(
+        f"{statement}: {shown}.",
+        hint=(
+            f"Name one (--from-user NAME), or take all into this memory (--from-user '{EVERYONE}')."
+        ),
+    )
+
+
+def _select_user(pieces: Iterable[Any], wanted_user: str) -> Iterator[Any]:
+    """Yield the pieces of one user, and those that name no user."""
+    return (piece for piece in pieces if _is_wanted_user(_name_user(piece), wanted_user))
+
+
+def _name_user(piece: Any) -> str:
+    name: str = getattr(piece, "user", "")
+    return name
+
+
+def _is_wanted_user(name: str, wanted_user: str) -> bool:
+    return wanted_user in ("", EVERYONE) or name in ("", wanted_user)
+
+
+def _iter_batches(pieces: Iterable[Any]) -> Iterator[list[Any]]:
+    batch: list[Any] = []
+    for piece in pieces:
+        batch.append(piece)
+        if len(batch) >= _BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch
+
+
+def _group_turns(
+    batch: Sequence[Any], scope: Scope, split_conversations: bool
+) -> Iterator[tuple[Scope, Kind, list[ParsedTurn]]]:
+    """Yield runs of neighbouring turns of one scope and kind."""
+    turns = (item for item in batch if isinstance(item, ParsedTurn))
+
+    def group_key(item: ParsedTurn) -> tuple[Scope, Kind]:
+        return _find_scope(item, scope, split_conversations), item.kind
+
+    for (turn_scope, kind), group in groupby(turns, key=group_key):
+        yield turn_scope, kind, list(group)
+
+
+def _find_scope(item: ParsedTurn, scope: Scope, split_conversations: bool) -> Scope:
+    """Return the scope of a turn below the import's; a label that is there is not repeated."""
+    labels = item.place
+    if split_conversations and item.conversation:
+        labels = (*labels, "conversation", item.conversation)
+    for kind, name in zip(labels[::2], labels[1::2], strict=True):
+        if name not in scope.labels:
+            scope = scope.within(kind, name)
+    return scope
+
+
+def _with_session(item: ParsedTurn) -> Turn:
+    """Return the turn of an item, in its conversation's session where it names none."""
+    if item.turn.session or not item.conversation:
+        return item.turn
+    return replace(item.turn, session=item.conversation)
+
+
+def _mark_with_import(item: ParsedTurn, mark: str) -> ParsedTurn:
+    """Tag a turn with the id of its import, so that the import can be undone."""
+    if not mark:
+        return item
+    return replace(item, turn=replace(item.turn, meta={**item.turn.meta, IMPORTED: mark}))

@@ -1,0 +1,104 @@
+"""Restore records of an earlier export as they were, with their links and history.
+
+Unlike messages, such records carry no mark of their import in their metadata, because they come back
+unchanged. The ids that an import restored are kept beside them, in states of the owner, for its undo.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from engrams.core import HistoryEntry, Record, Scope
+from engrams.frozen_data import dataclass
+from engrams.ports import IMPORTS, NewRecord, OwnerStateRow, StorageUse, Store, WriteBatch
+from engrams.settings import QuotaSettings
+from engrams.transfer.formats import ExportedEdge, ExportedRecord
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredExport:
+    """Result of restoring records."""
+
+    scopes: tuple[Scope, ...]
+    """Scope of each record, also of those that were there before."""
+    stored: int
+    """Records that are new."""
+    edges: int
+
+
+def restore_exported(
+    items: Sequence[ExportedRecord | ExportedEdge],
+    scope: Scope,
+    store: Store,
+    quota: QuotaSettings,
+    now: datetime,
+    import_id: str,
+) -> RestoredExport:
+    """Restore records and edges under the owner of a scope, in one transaction.
+
+    Records that are there already stay as they are.
+    """
+    owner = scope.owner
+    records = [
+        replace(item.record, scope=_move_under(item.record.scope, scope))
+        for item in items
+        if isinstance(item, ExportedRecord)
+    ]
+    histories = {item.record.id: item.history for item in items if isinstance(item, ExportedRecord)}
+    existing_ids = {record.id for record in store.get(owner, [record.id for record in records])}
+    new_records = [record for record in records if record.id not in existing_ids]
+    edges = tuple(
+        replace(edge, owner=owner)
+        for item in items
+        for edge in (item.edges if isinstance(item, ExportedRecord) else (item.edge,))
+    )
+    states = []
+    if import_id and new_records:
+        row = _load_id_rows(store, owner, import_id)[-1]
+        states.append(replace(row, data={"ids": [record.id for record in new_records]}))
+    store.commit(
+        WriteBatch(
+            "import",
+            "restored from an export",
+            now,
+            puts=tuple(
+                NewRecord(record, history=_clean_history(histories[record.id], record))
+                for record in new_records
+            ),
+            edges=edges,
+            states=tuple(states),
+            quota=StorageUse(quota.records, quota.bytes),
+        )
+    )
+    return RestoredExport(
+        scopes=tuple(record.scope for record in records), stored=len(new_records), edges=len(edges)
+    )
+
+
+def list_restored_ids(store: Store, owner: Scope, import_id: str) -> list[str]:
+    """List the ids of the records that an import restored."""
+    rows = _load_id_rows(store, owner, import_id)
+    return [record_id for row in rows for record_id in row.data.get("ids", ())]
+
+
+def _load_id_rows(store: Store, owner: Scope, import_id: str) -> list[OwnerStateRow]:
+    """Load the rows of ids of an import, one a batch; the last one is new and empty."""
+    rows = [store.load_state(owner, f"{IMPORTS}:{import_id}:0")]
+    while rows[-1].token:
+        rows.append(store.load_state(owner, f"{IMPORTS}:{import_id}:{len(rows)}"))
+    return rows
+
+
+def _clean_history(entries: Sequence[HistoryEntry], record: Record) -> tuple[HistoryEntry, ...]:
+    """Sort history by version, one entry each, up to the record's version."""
+    by_version = {entry.version: entry for entry in entries if 1 <= entry.version <= record.version}
+    return tuple(by_version[version] for version in sorted(by_version))
+
+
+def _move_under(exported: Scope, scope: Scope) -> Scope:
+    """Return the scope of an exported record below the owner that imports it."""
+    if not scope.is_owner:
+        return scope
+    return Scope((*scope.labels, *exported.labels[len(exported.owner.labels) :]))

@@ -266,7 +266,7 @@ def _count_memories(engine: MemoryEngine) -> int:
 
 
 def _count_files(vault: Vault) -> dict[str, int]:
-    state = vault.parts.state
+    state = vault.deps.state
     return {"files": state.count(), "problems": len(state.problems())}
 
 

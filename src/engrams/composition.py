@@ -103,7 +103,7 @@ def open(
     engine = MemoryEngine(
         EngineDeps(
             settings=settings,
-            store=vault.parts.store if vault else plain_store,
+            store=vault.deps.store if vault else plain_store,
             embedder=embedder,
             chat=chat_model,
             counter=choose_counter(settings.read.tokenizer, clock),
@@ -128,12 +128,12 @@ def open(
 def find_home_paths(settings: Settings) -> HomePaths:
     """Find where settings put the database and the vault, also where neither exists."""
     from engrams.backup.home_paths import HomePaths
-    from engrams.vault.dependencies import vault_folder
+    from engrams.vault.dependencies import find_vault_folder
 
     home = settings.home.expanduser()
     return HomePaths(
         database=find_database(settings),
-        vault=vault_folder(settings.vault, home),
+        vault=find_vault_folder(settings.vault, home),
         state=home / "vault.db",
     )
 
@@ -307,7 +307,7 @@ def _make_home_cleaner(
         cleaner = HomeFilePurger(
             HomePurgeDeps(
                 home=settings.home.expanduser(),
-                places=find_home_paths(settings),
+                paths=find_home_paths(settings),
                 vault=vault,
                 purge_copy=purge_damaged_copy,
                 purge_backup=purge_backup,
@@ -336,7 +336,7 @@ def _purge_unpacked_backup(
     )
     plain_store = choose_store(backup_settings, clock)
     vault = _open_vault(plain_store, backup_settings, NullEmbedder(), None, clock)
-    with closing(vault.parts.store if vault else plain_store) as store:
+    with closing(vault.deps.store if vault else plain_store) as store:
         cleaner = _make_home_cleaner(backup_settings, vault, plain_store, clock)
         _repeat_purge(store, cleaner, order, clock)
 

@@ -164,7 +164,7 @@ def test_a_full_disk_of_the_files_state_is_an_error_that_says_so(tmp_path: Path)
     with engrams.open(home=tmp_path / "home", vault__enabled=True, jobs__workers=0) as memory:
         memory.add(BOAT, scope=OWNER)
         memory.vault.sync()
-        state = memory.vault.parts.state
+        state = memory.vault.deps.state
         connection: apsw.Connection = state._connection()
         connection.pragma("max_page_count", connection.pragma("page_count"))
         with pytest.raises(StoreError, match="is full") as problem:

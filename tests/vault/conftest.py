@@ -96,7 +96,7 @@ class Desk:
         )
 
     def problems(self) -> dict[str, str]:
-        return self.vault.parts.state.problems()  # type: ignore[no-any-return]
+        return self.vault.deps.state.problems()  # type: ignore[no-any-return]
 
 
 @pytest.fixture

@@ -149,20 +149,20 @@ def test_scopes_and_ids_of_one_slug_stay_apart() -> None:
 
 def test_places_are_read_back() -> None:
     """A path tells scope, folder and deletion again, also below folders of the owner's own making."""
-    assert paths.parse_place("entries/user/alice/facts/x.md") == paths.VaultFileLocation(
+    assert paths.parse_location("entries/user/alice/facts/x.md") == paths.VaultFileLocation(
         "user/alice", "facts", False
     )
-    assert paths.parse_place("deleted/user/alice/turns/user/x.md") == paths.VaultFileLocation(
+    assert paths.parse_location("deleted/user/alice/turns/user/x.md") == paths.VaultFileLocation(
         "user/alice", "turns/user", True
     )
-    assert paths.parse_place("entries/user/alice/facts/home/x.md") == paths.VaultFileLocation(
+    assert paths.parse_location("entries/user/alice/facts/home/x.md") == paths.VaultFileLocation(
         "user/alice", "facts", False
     )
-    assert paths.parse_place("entries/user/x.md") is None
-    assert paths.parse_place("memory/2026-01-01.md") is None
+    assert paths.parse_location("entries/user/x.md") is None
+    assert paths.parse_location("memory/2026-01-01.md") is None
     for scope in [Scope(("user", "Ärger")), Scope(("turns", "user", "facts", "x"))]:
         path = paths.new_path(made("a", scope=scope.labels), ())
-        place = paths.parse_place(path)
+        place = paths.parse_location(path)
         assert place is not None and paths.find_scope(place.scope, [scope]) == scope
     assert paths.find_scope("user/bob", []) == Scope(("user", "bob"))
     assert paths.find_scope("user/_~12345678", []) is None
@@ -200,7 +200,7 @@ def test_what_is_over_a_limit_lies_with_the_deleted_and_can_be_brought_back(desk
     record = desk.add("I live in Berlin.", settle=False)
     fields = {
         "status": Status.ARCHIVED,
-        "superseded_by": paths.EVICTED,
+        "superseded_by": paths.REPLACED_BY_EVICTION,
         "retired_at": desk.engine.now(),
     }
     change = RecordChange(record.scope.owner, record.id, fields, "evict")

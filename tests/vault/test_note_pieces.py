@@ -16,7 +16,7 @@ ANN = ("user", "ann")
 
 _KILLED = """
 import os, sys
-from engrams.vault.notes.search_index import NoteSearchIndexer
+from engrams.vault.notes.note_index import NoteSearchIndexer
 from tests.vault.test_note_pieces import ANN, open_home
 step = sys.argv[2]
 whole = getattr(NoteSearchIndexer, step)
@@ -87,7 +87,7 @@ def test_a_repair_removes_pieces_of_no_file(tmp_path: Path) -> None:
         memory.add(Turn("Parcel q1x waits in the hall.", session="s1"), scope=ANN)
         memory.sessions.end("s1", scope=ANN)
         memory.drain()
-        state = memory.vault.parts.state
+        state = memory.vault.deps.state
         (old,) = find_pieces(memory, "q1x")
         state.set_fact("notes", "{}")
         memory.vault.sync()

@@ -1,4 +1,7 @@
-"""Read ``NAME/SKILL.md`` files as records for search; store nothing."""
+"""Read ``NAME/SKILL.md`` files as records for search; store nothing.
+
+``SkillFolder`` serves the port ``SkillRecordSource``.
+"""
 
 from __future__ import annotations
 
@@ -34,11 +37,11 @@ FILE = "SKILL.md"
 _OWNER = Scope(("skills",))
 _REACH = ScopeReach(_OWNER, (_OWNER,), tree=True)
 _NAME = re.compile(r"[^\W_][\w.-]{0,63}")
-_MOST = 1000
+_MAX_SKILLS = 1000
 """Skills of one folder."""
 _LARGEST = 200_000
 """Bytes of one file; longer text belongs into the skill's other files."""
-_EMBEDDED = 2000
+_EMBEDDED_CHARS = 2000
 """Characters that are embedded: name, description and beginning."""
 _FLAGS = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
 
@@ -60,26 +63,27 @@ class _SkillFile:
     record: Record | None = None
     vector: Vector | None = None
     problem: str = ""
+    """Reason for which it is no skill."""
 
 
 class SkillFolder:
     """Skills of a folder; checked at every read, thread safe.
 
     A file is read only when it has changed. Skills are searched in a store in memory, made by
-    ``make``, so that words and meaning count for them as for memories.
+    ``make_store``, so that words and meaning count for them as for memories.
     """
 
     def __init__(
-        self, folder: Path, make: Callable[[], Store], embedder: Embedder, clock: Clock
+        self, folder: Path, make_store: Callable[[], Store], embedder: Embedder, clock: Clock
     ) -> None:
         self._folder = folder
-        self._make = make
+        self._make_store = make_store
         self._embedder = embedder
         self._clock = clock
         self._lock = Lock()
-        self._seen: dict[str, _SkillFile] = {}
+        self._files: dict[str, _SkillFile] = {}
         self._store: Store | None = None
-        self._odd: tuple[str, ...] = ()
+        self._problems: tuple[str, ...] = ()
 
     def seek(self, query: CandidateSearchQuery) -> CandidatePool:
         """Search the skills; see the port."""
@@ -88,57 +92,61 @@ class SkillFolder:
     def get(self, ids: Sequence[str]) -> tuple[Record, ...]:
         """Return skills by id, checking only their own files."""
         names = [id.removeprefix(SKILL) for id in dict.fromkeys(ids) if is_skill(id)]
-        seen = self._seen
+        files = self._files
         if not all(
-            name in seen and seen[name].mark == _file_mark(self._folder / name / FILE)
+            name in files and files[name].mark == _file_mark(self._folder / name / FILE)
             for name in names
         ):
             self._refresh()
-            seen = self._seen
-        found = [seen[name].record for name in names if name in seen]
-        return tuple(record for record in found if record is not None)
+            files = self._files
+        records = [files[name].record for name in names if name in files]
+        return tuple(record for record in records if record is not None)
 
     def describe(self) -> Mapping[str, Json]:
         """Describe the folder: its path, skills and problems."""
         self._refresh()
-        names = sorted(name for name, skill in self._seen.items() if skill.record is not None)
-        problems = [
+        names = sorted(name for name, skill in self._files.items() if skill.record is not None)
+        file_problems = [
             f"{name}: {skill.problem}"
-            for name, skill in sorted(self._seen.items())
+            for name, skill in sorted(self._files.items())
             if skill.problem
         ]
-        return {"folder": str(self._folder), "skills": names, "problems": [*self._odd, *problems]}
+        return {
+            "folder": str(self._folder),
+            "skills": names,
+            "problems": [*self._problems, *file_problems],
+        }
 
     def _refresh(self) -> Store:
         with self._lock:
-            marks, odd = self._scan_folder()
+            marks, problems = self._scan_folder()
             if (
                 self._store is None
-                or odd != self._odd
-                or marks != {name: skill.mark for name, skill in self._seen.items()}
+                or problems != self._problems
+                or marks != {name: skill.mark for name, skill in self._files.items()}
             ):
-                seen = {
+                new_files = {
                     name: self._read(name, mark)
                     for name, mark in marks.items()
                     if not self._is_same(name, mark)
                 }
-                self._embed(seen)
-                for name, skill in seen.items():
+                self._embed(new_files)
+                for name, skill in new_files.items():
                     if skill.problem:
                         _log.info("%r is no skill: %s", name, skill.problem)
-                self._seen = {name: seen.get(name) or self._seen[name] for name in marks}
-                self._odd = odd
+                self._files = {name: new_files.get(name) or self._files[name] for name in marks}
+                self._problems = problems
                 self._store = self._fill_store()
             return self._store
 
     def _is_same(self, name: str, mark: _Mark) -> bool:
-        return name in self._seen and self._seen[name].mark == mark
+        return name in self._files and self._files[name].mark == mark
 
     def _fill_store(self) -> Store:
-        store = self._make()
+        store = self._make_store()
         puts = tuple(
             NewRecord(skill.record, vector=skill.vector)
-            for skill in self._seen.values()
+            for skill in self._files.values()
             if skill.record is not None
         )
         if puts:
@@ -148,11 +156,11 @@ class SkillFolder:
     def _scan_folder(self) -> tuple[dict[str, _Mark], tuple[str, ...]]:
         """Find the skills' files and the folder's problems; follow no links."""
         marks: dict[str, _Mark] = {}
-        odd: list[str] = []
+        problems: list[str] = []
         try:
             entries = sorted(os.scandir(self._folder), key=lambda entry: entry.name)
-        except OSError as problem:
-            return {}, (f"{self._folder} cannot be read: {problem.strerror}",)
+        except OSError as error:
+            return {}, (f"{self._folder} cannot be read: {error.strerror}",)
         for entry in entries:
             if (
                 entry.name.startswith(".")
@@ -164,18 +172,18 @@ class SkillFolder:
             if mark is None:
                 continue
             if not _NAME.fullmatch(entry.name):
-                odd.append(
+                problems.append(
                     f"{entry.name!a}: the name of a skill is letters, digits, dots, dashes and"
                     " underscores, 64 at most"
                 )
-            elif len(marks) == _MOST:
-                odd.append(
-                    f"there are more than {_MOST} skills: those from {entry.name} on are left out"
+            elif len(marks) == _MAX_SKILLS:
+                problems.append(
+                    f"there are more than {_MAX_SKILLS} skills: those from {entry.name} on are left out"
                 )
                 break
             else:
                 marks[entry.name] = mark
-        return marks, tuple(odd)
+        return marks, tuple(problems)
 
     def _read(self, name: str, mark: _Mark) -> _SkillFile:
         try:
@@ -208,7 +216,7 @@ class SkillFolder:
             if not isinstance(purpose, str) or not purpose.strip():
                 raise _UnfitError("its front matter has no description")
             title = title if isinstance(title, str) and title.strip() else name
-            said = clean_text(
+            skill_text = clean_text(
                 f"{' '.join(title.split())}: {purpose.strip()}\n\n{body.strip()}", 2 * _LARGEST
             )
         except FrontMatterError as problem:
@@ -220,7 +228,7 @@ class SkillFolder:
             id=SKILL + name,
             scope=_OWNER,
             kind=Kind.PROCEDURE,
-            text=said,
+            text=skill_text,
             recorded_at=self._file_time(mark[0]),
             layer=Layer.PROCEDURAL,
             tier=Tier.RECENT,
@@ -235,23 +243,23 @@ class SkillFolder:
         except (OverflowError, ValueError, OSError):
             return self._clock()
 
-    def _embed(self, seen: dict[str, _SkillFile]) -> None:
+    def _embed(self, files: dict[str, _SkillFile]) -> None:
         """Embed the files read; without vectors they are found by words."""
-        fresh = {name: skill.record for name, skill in seen.items() if skill.record is not None}
-        if not fresh or not self._embedder.card.dimension:
+        records = {name: skill.record for name, skill in files.items() if skill.record is not None}
+        if not records or not self._embedder.card.dimension:
             return
         try:
             rows = self._embedder.embed(
-                [record.text[:_EMBEDDED] for record in fresh.values()], "document"
+                [record.text[:_EMBEDDED_CHARS] for record in records.values()], "document"
             )
         except Exception:  # noqa: BLE001 - the edge of the flow: an embedder may be anybody's, and a read never fails because of it
             _log.warning("skills are found by words only: the embedder failed", exc_info=True)
             return
         card = self._embedder.card
-        for (name, record), row in zip(fresh.items(), rows, strict=True):
+        for (name, record), row in zip(records.items(), rows, strict=True):
             if row.any():
-                seen[name] = replace(
-                    seen[name],
+                files[name] = replace(
+                    files[name],
                     vector=Vector(record.id, card.id, card.dimension, row.astype("<f4").tobytes()),
                 )
 
@@ -259,7 +267,11 @@ class SkillFolder:
 def _file_mark(path: Path | str) -> _Mark | None:
     """Return a plain file's mark; None for anything else."""
     try:
-        found = os.lstat(path)
+        status = os.lstat(path)
     except OSError:
         return None
-    return (found.st_mtime_ns, found.st_size, found.st_ino) if stat.S_ISREG(found.st_mode) else None
+    return (
+        (status.st_mtime_ns, status.st_size, status.st_ino)
+        if stat.S_ISREG(status.st_mode)
+        else None
+    )

@@ -1,4 +1,8 @@
-"""Note files to write in the transaction of every store write."""
+"""Note in the transaction of every store write which files follow from it.
+
+``VaultStore`` wraps the store of an engine with a vault: a commit leaves entries in the outbox, and a
+purge goes through the vault, which removes the files in the same step.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +27,13 @@ TOPIC = "vault"
 GATHER = timedelta(milliseconds=300)
 """Time for which files wait for more: a flush for each memory would delay the next write."""
 
-_SAYING = frozenset({"text", "status", "meta"})
+_TEXT_FIELDS = frozenset({"text", "status", "meta"})
 """Fields whose change may end a line of a note, or bring it back."""
 
-_NODES = ("tag:", "topic:", "concept:")
-_USE = frozenset({"access_count", "last_accessed"})
-_DERIVED = frozenset({EdgeType.CO_OCCURS, EdgeType.IN_TOPIC})
+_NODE_PREFIXES = ("tag:", "topic:", "concept:")
+"""Beginnings of ids that are no memory's."""
+_USE_FIELDS = frozenset({"access_count", "last_accessed"})
+_DERIVED_EDGES = frozenset({EdgeType.CO_OCCURS, EdgeType.IN_TOPIC})
 """Edges that follow from use or from vectors; no file holds them."""
 
 
@@ -38,14 +43,21 @@ class VaultHooks(Protocol):
     def purge(
         self,
         owner: Scope,
-        ids: tuple[Sequence[str], Sequence[str]],
+        ids: Sequence[str],
+        shortened_ids: Sequence[str],
         erase: Callable[[], PurgeReport],
         words: Sequence[str],
-    ) -> PurgeReport: ...
+    ) -> PurgeReport:
+        """Erase memories by ``erase``, with their files."""
+        ...
 
-    def check(self, repair: bool, found: Mapping[str, Json]) -> Mapping[str, Json]: ...
+    def check(self, repair: bool, report: Mapping[str, Json]) -> Mapping[str, Json]:
+        """Add the check of the files to that of the store."""
+        ...
 
-    def follow(self, changed: Mapping[Scope, Mapping[str, str]]) -> None: ...
+    def follow(self, actions: Mapping[Scope, Mapping[str, str]]) -> None:
+        """Bring notes up to date with changed memories: owner, id, and what was done."""
+        ...
 
     def wake(self) -> None: ...
 
@@ -113,22 +125,29 @@ class VaultStore(ForwardingStore):
 
     def commit(self, batch: WriteBatch) -> CommitResult:
         then = batch.then
-        outbox = outbox_entries(batch)
-        if not outbox and then is None:
+        entries = make_outbox_entries(batch)
+        if not entries and then is None:
             return self._store.commit(batch)
         if then is not None:
-            then = replace(then, outbox=(*then.outbox, *outbox_entries(then)))
-        jobs = (*batch.jobs, JobSpec(TOPIC, TOPIC, due=batch.at + GATHER))
-        # Files must not tell of memories that a power failure undid.
-        done = self._store.commit(
-            replace(batch, outbox=(*batch.outbox, *outbox), jobs=jobs, repeatable=False, then=then)
+            then = replace(then, outbox=(*then.outbox, *make_outbox_entries(then)))
+        job = JobSpec(TOPIC, TOPIC, due=batch.at + GATHER)
+        result = self._store.commit(
+            replace(
+                batch,
+                outbox=(*batch.outbox, *entries),
+                jobs=(*batch.jobs, job),
+                # Files must not tell of memories that a power failure undid.
+                repeatable=False,
+                then=then,
+            )
         )
         if self.vault is not None:
-            for written in (batch, then) if then is not None and done.followed else (batch,):
-                if changed := _find_changed(written):
-                    self.vault.follow(changed)
+            for stored in (batch, then if result.followed else None):
+                actions = _find_actions(stored) if stored is not None else {}
+                if actions:
+                    self.vault.follow(actions)
             self.vault.wake()
-        return replace(done, jobs=done.jobs[:-1])
+        return replace(result, jobs=result.jobs[:-1])
 
     def purge(
         self,
@@ -138,33 +157,32 @@ class VaultStore(ForwardingStore):
         rewrites: WriteBatch | None = None,
         words: Sequence[str] = (),
     ) -> PurgeReport:
-        shortened = [change.id for change in rewrites.changes] if rewrites else []
-        if self.vault is None or not (ids or shortened):
+        shortened_ids = [change.id for change in rewrites.changes] if rewrites else []
+        if self.vault is None or not (ids or shortened_ids):
             return self._store.purge(owner, ids, at, rewrites, words)
-        more = (
-            replace(
+        if rewrites is not None:
+            rewrites = replace(
                 rewrites,
-                outbox=outbox_entries(rewrites),
+                outbox=make_outbox_entries(rewrites),
                 jobs=(JobSpec(TOPIC, TOPIC, due=at + GATHER),),
             )
-            if rewrites
-            else None
-        )
         return self.vault.purge(
-            owner, (ids, shortened), lambda: self._store.purge(owner, ids, at, more, words), words
+            owner,
+            ids,
+            shortened_ids,
+            lambda: self._store.purge(owner, ids, at, rewrites, words),
+            words,
         )
 
     def check(self, repair: bool) -> Mapping[str, Json]:
-        found = self._store.check(repair)
+        report = self._store.check(repair)
         if self.vault is None:
-            return found
-        found = self.vault.check(repair, found)
-        # The files may have brought back what the store alone had lost.
-        return (
-            {**found, "lost": self._store.check(False)["lost"]}
-            if repair and found["lost"]
-            else found
-        )
+            return report
+        report = self.vault.check(repair, report)
+        if repair and report["lost"]:
+            # The files may have brought back what the store alone had lost.
+            return {**report, "lost": self._store.check(False)["lost"]}
+        return report
 
     def close(self) -> None:
         if self.vault is not None:
@@ -172,37 +190,44 @@ class VaultStore(ForwardingStore):
         self._store.close()
 
 
-def _find_changed(batch: WriteBatch) -> dict[Scope, dict[str, str]]:
-    """Find memories whose texts or statuses change; with the change, by owner."""
-    found: dict[Scope, dict[str, str]] = {}
+def _find_actions(batch: WriteBatch) -> dict[Scope, dict[str, str]]:
+    """Find the memories whose texts or statuses change, with the action, by owner."""
+    actions: dict[Scope, dict[str, str]] = {}
     for change in batch.changes:
-        if change.fields.keys() & _SAYING:
-            found.setdefault(change.owner, {})[change.id] = change.action
-    return found
+        if change.fields.keys() & _TEXT_FIELDS:
+            actions.setdefault(change.owner, {})[change.id] = change.action
+    return actions
 
 
-def outbox_entries(batch: WriteBatch) -> tuple[tuple[str, Scope, str, Meta], ...]:
+def make_outbox_entries(batch: WriteBatch) -> tuple[tuple[str, Scope, str, Meta], ...]:
     """Make one outbox entry for each memory whose file changes.
 
     Counts of use, and edges that only count what was found together, make none: they are written
     with the next change.
     """
-    touched: dict[tuple[Scope, str], str] = {}
+    actions: dict[tuple[Scope, str], str] = {}
     reasons = {
         (change.owner, change.id): change.reason for change in batch.changes if change.reason
     }
     for put in batch.puts:
-        if NOTE_PIECE in put.record.meta:
-            continue
-        touched[put.record.scope.owner, put.record.id] = "add"
+        if NOTE_PIECE not in put.record.meta:
+            actions[put.record.scope.owner, put.record.id] = "add"
     for change in batch.changes:
-        if not change.fields.keys() <= _USE:
-            touched.setdefault((change.owner, change.id), change.action)
+        if not change.fields.keys() <= _USE_FIELDS:
+            actions.setdefault((change.owner, change.id), change.action)
     for edge in (*batch.edges, *batch.unlink):
-        if edge.type not in _DERIVED and not edge.source.startswith(_NODES):
-            touched.setdefault((edge.owner, edge.source), "link")
-    told = {
-        name: {"does": does, "actor": batch.actor, "why": reasons.get(name, batch.reason)}
-        for name, does in touched.items()
-    }
-    return tuple((TOPIC, *name, note) for name, note in told.items())
+        if edge.type not in _DERIVED_EDGES and not edge.source.startswith(_NODE_PREFIXES):
+            actions.setdefault((edge.owner, edge.source), "link")
+    return tuple(
+        (
+            TOPIC,
+            owner,
+            record_id,
+            {
+                "does": action,
+                "actor": batch.actor,
+                "why": reasons.get((owner, record_id), batch.reason),
+            },
+        )
+        for (owner, record_id), action in actions.items()
+    )

@@ -89,7 +89,7 @@ def test_an_edit_reaches_what_the_notes_say(home: Path, clock: SettableClock) ->
     """
     with opened(home, clock) as engine:
         name = engine.manage("Tuesday is the rowing class for beginners", scope=ANN)
-        engine.vault.days.daily.summarise(engrams.Scope(ANN), START.date())  # type: ignore[union-attr]
+        engine.vault.notes.daily.summarise(engrams.Scope(ANN), START.date())  # type: ignore[union-attr]
         assert engine.dream(scope=ANN)
         core = folder(home) / "MEMORY.md"
         core.write_text(core.read_text() + "- Tuesday is also the rowing class for old hands\n")
@@ -135,7 +135,7 @@ def test_a_line_in_the_words_of_a_model_goes_with_its_memory(
         engine.forget(turn.id, scope=ANN)
         assert "penicillin" not in everywhere(engine, "allergy penicillin")
         assert "pottery" in everywhere(engine, "pottery in Leeds")
-        engine.vault.days.dreams.plan(engrams.Scope(ANN), force=True)  # type: ignore[union-attr]
+        engine.vault.notes.dreams.plan(engrams.Scope(ANN), force=True)  # type: ignore[union-attr]
         assert "pottery" in prompts[-1]
         assert "penicillin" not in prompts[-1]
 

@@ -24,7 +24,7 @@ from engrams.core import (
     Status,
     Tier,
 )
-from engrams.vault.files import front_matter, record_markdown
+from engrams.vault.files import front_matter, record_links, record_markdown
 from engrams.vault.files.front_matter import FrontMatterError
 
 START = datetime(2026, 3, 2, 9, 15, tzinfo=UTC)
@@ -143,7 +143,7 @@ records = st.builds(
 )
 links = st.lists(
     st.builds(
-        record_markdown.RecordFileLink,
+        record_links.RecordFileLink,
         st.sampled_from(EdgeType),
         names,
         st.floats(0, 1),
@@ -181,7 +181,7 @@ def edges(found: record_markdown.RecordFileContent) -> set[tuple[str, str, float
 @example(plain(meta={"k" * 1500: "v", "a": {"b" * 1200: [1, 1.0, True, None]}}), ())
 @example(plain(importance=1e-07, meta={"n": 1e22}), ())
 def test_any_record_comes_back_exactly(
-    record: Record, told: tuple[record_markdown.RecordFileLink, ...]
+    record: Record, told: tuple[record_links.RecordFileLink, ...]
 ) -> None:
     """Whatever a record and its links hold, its file gives the same back, and the body is the text
     and nothing else.
@@ -223,7 +223,7 @@ def test_front_matter_reads_well() -> None:
         valid_from=START,
     )
     links = [
-        record_markdown.to_link(
+        record_links.to_link(
             Edge(fact.scope, fact.id, "t1", EdgeType.DERIVED_FROM), "../turns/user/x__t1"
         )
     ]

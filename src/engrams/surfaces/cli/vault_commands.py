@@ -214,7 +214,7 @@ def dream(
 ) -> None:
     """Move lasting facts from the daily notes into MEMORY.md."""
     with _open_vault(options) as (_, vault, owner):
-        dreams = vault.days.dreams
+        dreams = vault.notes.dreams
         if undo:
             dreams.undo(owner)
             made = None
@@ -226,7 +226,7 @@ def dream(
             dreams.apply(made)
             told = "Done."
         else:
-            made = vault.days.dream(owner, days, force=force, confirm=plan or None)
+            made = vault.notes.dream(owner, days, force=force, confirm=plan or None)
             told = "Nothing new."
             if made is not None:
                 told = "Done." if made.memory is not None else "Nothing that lasts."

@@ -1,8 +1,9 @@
-"""Types of changed files, and of what they ask of memory."""
+"""Types of changed files, and of what they change in memory."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal, TypeAlias
 
 from engrams.core import Edge, Record, Scope, Vector
 from engrams.frozen_data import dataclass
@@ -14,15 +15,19 @@ from engrams.vault.files.vault_paths import VaultFileLocation
 
 BY_HAND = "edited by hand"
 
+Outcome: TypeAlias = Literal["add", "change", "move", "forget", "restore", "none"]
+"""What a file's edit does to its memory."""
+
 
 @dataclass(frozen=True, slots=True)
 class FileChangeCause:
-    """Actor and reason of changed files; ``quiet``: write none again."""
+    """Actor and reason of changed files, for the history."""
 
     action: str = BY_HAND
     actor: str = "hand"
     reason: str = BY_HAND
     quiet: bool = False
+    """The files hold all of it already: write none again, and change no other memory."""
 
 
 @dataclass(slots=True)
@@ -32,48 +37,57 @@ class ChangedVaultFile:
     path: str
     stat: FileStat
     hash: str
-    entry: RecordFileContent
-    place: VaultFileLocation
+    content: RecordFileContent
+    location: VaultFileLocation
     row: FileStateRow | None
+    """State of the file's memory as of the last synchronisation; None: not known (yet)."""
     data: bytes
 
 
 @dataclass(slots=True)
 class FileEditEffects:
-    """Memory changes that one edited file causes.
+    """Changes of memory that one edited file causes."""
 
-    ``ripples``: changes of other memories that follow from it. ``relearn``: the memory with its new
-    text, where that is to be learned from again.
-    """
-
-    found: ChangedVaultFile
-    put: Record | None = None
+    file: ChangedVaultFile
+    outcome: Outcome = "change"
+    new_record: Record | None = None
+    """The memory to add; None: it is there."""
     change: RecordChange | None = None
     vectors: tuple[Vector, ...] = ()
-    add: tuple[Edge, ...] = ()
-    drop: tuple[Edge, ...] = ()
-    does: str = "change"
+    new_edges: tuple[Edge, ...] = ()
+    old_edges: tuple[Edge, ...] = ()
     version: int = 1
+    """Version of the memory once this is stored."""
     scope: Scope | None = None
     exact: bool = False
+    """The file holds the new memory exactly as it is stored, so that it need not be written."""
     ripples: tuple[RecordChange, ...] = ()
+    """Changes of other memories that follow from it."""
     relearn: Record | None = None
+    """The memory with its new text, where statements are to be extracted from it again."""
+
+    @property
+    def record_id(self) -> str:
+        if self.new_record is not None:
+            return self.new_record.id
+        return self.change.id if self.change is not None else ""
 
 
 def split_overlapping(
     edits: Sequence[FileEditEffects],
 ) -> tuple[list[FileEditEffects], list[FileEditEffects]]:
-    """Split off edits that change what an earlier one changes.
+    """Split off edits that change a memory which an earlier one changes.
 
     An example is a message that both quote: the later one starts from what the earlier one left.
     """
-    own = {edit.change.id for edit in edits if edit.change}
-    changed = set[str]()
+    edited_ids = {edit.change.id for edit in edits if edit.change}
+    changed_ids = set[str]()
     together = list[FileEditEffects]()
     alone = list[FileEditEffects]()
     for edit in edits:
-        edit.ripples = tuple(ripple for ripple in edit.ripples if ripple.id not in own)
-        ids = {ripple.id for ripple in edit.ripples}
-        (alone if ids & changed else together).append(edit)
-        changed |= ids
+        # A memory that a hand edited too is as the hand wants it.
+        edit.ripples = tuple(ripple for ripple in edit.ripples if ripple.id not in edited_ids)
+        ripple_ids = {ripple.id for ripple in edit.ripples}
+        (alone if ripple_ids & changed_ids else together).append(edit)
+        changed_ids |= ripple_ids
     return together, alone

@@ -1,4 +1,8 @@
-"""Read, write and list files below one root, and nothing else."""
+"""Read, write and list files below one root, and nothing else.
+
+``VaultFolder`` follows no links, writes files whole or not at all, and tells a writer if somebody
+else wrote at the same moment. ``VaultLock`` keeps threads and processes apart.
+"""
 
 from __future__ import annotations
 
@@ -17,24 +21,29 @@ from engrams.errors import InputError, StoreError
 from engrams.frozen_data import dataclass
 
 _MANY = 16
+"""Files from which one flush of the whole disk is quicker than one of each file."""
 _STEP = 0.01
+"""Seconds between two tries for a lock on Windows."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileStat:
-    """Time of change (ns) and size (bytes) of a file."""
+    """Time of change and size of a file."""
 
     mtime: int
+    """Nanoseconds since 1970."""
     size: int
+    """Bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedFileWrite:
-    """File to write; ``expected``: its content now (None: any)."""
+    """File to write."""
 
     path: str
     data: bytes
     expected: bytes | None = None
+    """Content that it should have now; None: any."""
 
 
 class VaultFolder:
@@ -44,7 +53,7 @@ class VaultFolder:
         self.root = root
 
     def locate(self, path: str) -> Path:
-        """Return a path's file. InputError: outside the root, or hidden folder."""
+        """Return the file of a path. InputError: the path leads out of the root."""
         parts = path.split("/")
         if (
             not path
@@ -74,43 +83,41 @@ class VaultFolder:
 
     def stat(self, path: str) -> FileStat | None:
         try:
-            found = self.locate(path).lstat()
+            status = self.locate(path).lstat()
         except (FileNotFoundError, NotADirectoryError):
             return None
         if (
-            not stat.S_ISREG(found.st_mode)
-            and not stat.S_ISLNK(found.st_mode)
-            and not stat.S_ISDIR(found.st_mode)
+            not stat.S_ISREG(status.st_mode)
+            and not stat.S_ISLNK(status.st_mode)
+            and not stat.S_ISDIR(status.st_mode)
         ):
             return None
-        return FileStat(found.st_mtime_ns, found.st_size)
+        return FileStat(status.st_mtime_ns, status.st_size)
 
     def write(self, files: Sequence[PlannedFileWrite], secure: bool = True) -> dict[str, bytes]:
         """Write files, each whole or not at all, in place on return.
 
-        ``secure``: after a power loss too. Returns what was replaced without being what was
-        expected, by path: somebody wrote to those files just then.
+        ``secure``: after a power loss too. Returns by path the contents that were replaced and were
+        not the expected ones: somebody wrote to those files just then.
         """
+        flushes_disk = secure and len(files) > _MANY
+        flushes_each = secure and not flushes_disk
         with map_errors():
-            made = [
-                (
-                    self._write_temporary(file, secure and len(files) <= _MANY),
-                    self.locate(file.path),
-                    file,
-                )
+            prepared = [
+                (self._write_temporary(file, flushes_each), self.locate(file.path), file)
                 for file in files
             ]
-            if secure and len(files) > _MANY:
-                _flush_files([temporary for temporary, _, _ in made])
-            found: dict[str, bytes] = {}
-            for temporary, path, file in made:
-                held = self._replace(temporary, path, file.expected is not None)
-                if held is not None and held != file.expected:
-                    found[file.path] = held
+            if flushes_disk:
+                _flush_files([temporary for temporary, _, _ in prepared])
+            unexpected: dict[str, bytes] = {}
+            for temporary, path, file in prepared:
+                replaced = self._replace(temporary, path, file.expected is not None)
+                if replaced is not None and replaced != file.expected:
+                    unexpected[file.path] = replaced
             if secure and hasattr(os, "O_DIRECTORY"):
-                for folder in {path.parent for _, path, _ in made}:
+                for folder in {path.parent for _, path, _ in prepared}:
                     _flush_folder(folder)
-        return found
+        return unexpected
 
     def take(self, path: str) -> bytes | None:
         """Remove a file; return its content."""
@@ -120,17 +127,17 @@ class VaultFolder:
                 self.locate(path).replace(aside)
         except (FileNotFoundError, NotADirectoryError):
             return None
-        held = aside.read_bytes()
+        data = aside.read_bytes()
         aside.unlink()
         self.remove(path)
-        return held
+        return data
 
     def remove(self, path: str) -> None:
         """Remove a file, and the folders that become empty."""
-        place = self.locate(path)
+        file = self.locate(path)
         with map_errors(), contextlib.suppress(FileNotFoundError, NotADirectoryError):
-            place.unlink()
-        for folder in place.parents:
+            file.unlink()
+        for folder in file.parents:
             if folder == self.root or not folder.is_relative_to(self.root):
                 return
             try:
@@ -138,20 +145,20 @@ class VaultFolder:
             except OSError:
                 return
 
-    def is_same(self, one: str, other: str) -> bool:
+    def is_same(self, path: str, other_path: str) -> bool:
         """Return True where two existing names are one file."""
         try:
-            return self.locate(one).samefile(self.locate(other))
+            return self.locate(path).samefile(self.locate(other_path))
         except (FileNotFoundError, NotADirectoryError):
             return False
 
     def walk(
-        self, top: str, every: bool = False, odd: list[str] | None = None
+        self, top: str, every: bool = False, unusable: list[str] | None = None
     ) -> Iterator[tuple[str, FileStat]]:
         """Yield the Markdown files below a folder, or ``every`` file.
 
-        Hidden ones, temporary ones, links and names that are no text are passed over; the last are
-        added to ``odd``, as they can be shown.
+        Hidden and temporary ones and links are passed over, and so are files that are not plain or
+        whose name is no text: their paths are added to ``unusable``, as they can be shown.
         """
         stack = [top]
         while stack:
@@ -165,25 +172,27 @@ class VaultFolder:
                 if name.startswith(".") or entry.is_symlink():
                     continue
                 if not is_text(name):
-                    if odd is not None:
-                        odd.append(f"{folder}/{name}".encode("utf-8", "backslashreplace").decode())
+                    if unusable is not None:
+                        shown = f"{folder}/{name}".encode("utf-8", "backslashreplace").decode()
+                        unusable.append(shown)
                     continue
                 if entry.is_dir(follow_symlinks=False):
                     stack.append(f"{folder}/{name}")
                 elif not entry.is_file(follow_symlinks=False):
-                    if odd is not None:
-                        odd.append(f"{folder}/{name}")
+                    if unusable is not None:
+                        unusable.append(f"{folder}/{name}")
                 elif is_memory(name) or (every and not name.endswith((".tmp", "~"))):
                     try:
-                        found = entry.stat(follow_symlinks=False)
+                        status = entry.stat(follow_symlinks=False)
                     except FileNotFoundError:
                         continue
-                    yield f"{folder}/{name}", FileStat(found.st_mtime_ns, found.st_size)
+                    yield f"{folder}/{name}", FileStat(status.st_mtime_ns, status.st_size)
 
     def _replace(self, temporary: Path, path: Path, watched: bool) -> bytes | None:
-        """Move a file into place; return what it replaced, where watched."""
+        """Move a file into place; return the content that it replaced, where ``watched``."""
         aside = self._temporary_path(path)
         if watched:
+            # A second name keeps the old file: a writer that has it open writes into that one.
             with contextlib.suppress(OSError):
                 os.link(path, aside)
         temporary.replace(path)
@@ -197,14 +206,14 @@ class VaultFolder:
             aside.unlink(missing_ok=True)
 
     def _write_temporary(self, file: PlannedFileWrite, secure: bool) -> Path:
-        place = self.locate(file.path)
-        if not place.parent.resolve().is_relative_to(self.root.resolve()):
+        target = self.locate(file.path)
+        if not target.parent.resolve().is_relative_to(self.root.resolve()):
             raise StoreError(
                 f"The folder of {file.path} is a link out of the vault.",
                 hint="Replace the link with a folder.",
             )
-        make_private(place.parent)
-        temporary = self._temporary_path(place)
+        make_private(target.parent)
+        temporary = self._temporary_path(target)
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             with os.fdopen(handle, "wb") as opened:
@@ -217,10 +226,10 @@ class VaultFolder:
             raise
         return temporary
 
-    def _temporary_path(self, place: Path) -> Path:
+    def _temporary_path(self, target: Path) -> Path:
         folder = self.root / ".engrams" / "tmp"
         make_private(folder)
-        return folder / f"{place.name[:40]}.{os.urandom(6).hex()}.tmp"
+        return folder / f"{target.name[:40]}.{os.urandom(6).hex()}.tmp"
 
 
 class VaultLock:
@@ -271,12 +280,12 @@ def map_errors() -> Iterator[None]:
         ) from None
 
 
-def make_private(place: Path) -> None:
+def make_private(folder: Path) -> None:
     """Make a folder and its missing parents for the owner alone."""
-    if place.is_dir():
+    if folder.is_dir():
         return
-    make_private(place.parent)
-    place.mkdir(mode=0o700, exist_ok=True)
+    make_private(folder.parent)
+    folder.mkdir(mode=0o700, exist_ok=True)
 
 
 def is_text(name: str) -> bool:

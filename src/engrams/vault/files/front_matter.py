@@ -1,6 +1,7 @@
 """Read and write front matter: YAML between two lines of ``---``.
 
-Every text that is written comes back exactly; dates are read as texts.
+``split`` and ``load`` read it, ``dump`` writes it, and ``revise`` changes values while everything that
+a hand wrote stays byte for byte. Every text that is written comes back exactly; dates are texts.
 """
 
 from __future__ import annotations
@@ -21,19 +22,30 @@ _KEY = re.compile(
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _PLAIN = re.compile(r"[^\W\d_](?:[\w./@+-]| (?=[\w./@+-]))*")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:[+-]\d\d:\d\d|Z)")
-_TAKEN = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null", "none", "nan"])
-# What libyaml refuses to read unescaped.
+_RESERVED = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null", "none", "nan"])
 _ESCAPED = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff\ud800-\udfff]")
-_MOST_NODES = 100_000
-_DEEPEST = 60
+"""Characters that libyaml refuses to read unescaped."""
+_MAX_NODES = 100_000
+"""Values of one front matter: an alias of YAML can repeat another value without end."""
+_MAX_DEPTH = 60
 _LONG_KEY = 400
+"""Characters of a key from which it is announced by a question mark, as YAML asks beyond 1024."""
 
 
 _LOADERS: list[Any] = []
+"""The YAML loader, once it was made."""
 
 
 class FrontMatterError(ValueError):
     """Unreadable front matter; the message says why."""
+
+
+def decode_text(data: bytes) -> str:
+    """Decode a file's text. FrontMatterError: it is no UTF-8."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise FrontMatterError("it is not UTF-8 text") from None
 
 
 def split(text: str) -> tuple[str | None, str]:
@@ -81,7 +93,7 @@ def load(front: str) -> dict[str, Json]:
         return {}
     if not isinstance(value, dict):
         raise FrontMatterError("the front matter is no list of names and values")
-    plain: dict[str, Json] = _to_json(value, [_MOST_NODES], 0)
+    plain: dict[str, Json] = _to_json(value, [_MAX_NODES], 0)
     return plain
 
 
@@ -90,40 +102,43 @@ def dump(items: Iterable[tuple[str, Json]]) -> str:
     return "".join(_render_block(name, value) for name, value in items)
 
 
-def revise(old: str, items: Sequence[tuple[str, Json]], known: Collection[str]) -> str:
-    """Set the ``known`` names in front matter; those without value go.
+def revise(old_front: str, items: Sequence[tuple[str, Json]], known_names: Collection[str]) -> str:
+    """Set values in front matter; known names without a value go.
 
     Everything else stays as it stands, byte for byte: other names, comments, order, and how an
     equal value is written.
     """
     try:
-        held = load(old)
+        old_values = load(old_front)
     except FrontMatterError:
         return dump(items)
-    left = dict(items)
+    remaining = dict(items)
     order = [name for name, _ in items]
     blocks: list[tuple[str, str]] = []
-    for name, raw in _split_blocks(old):
-        if name not in known:
+    for name, raw in _split_blocks(old_front):
+        if name not in known_names:
             blocks.append((name, raw))
-        elif name in left:
-            value = left.pop(name)
-            blocks.append(
-                (name, raw if _is_equal(held.get(name), value) else _render_block(name, value))
-            )
-    for name in [name for name in order if name in left]:
-        before = set(order[: order.index(name)])
-        at = max(
-            (place + 1 for place, (other, _) in enumerate(blocks) if other in before), default=0
-        )
-        blocks.insert(at, (name, _render_block(name, left[name])))
+        elif name in remaining:
+            value = remaining.pop(name)
+            is_unchanged = _is_equal(old_values.get(name), value)
+            blocks.append((name, raw if is_unchanged else _render_block(name, value)))
+    for name in [name for name in order if name in remaining]:
+        position = _find_position(blocks, set(order[: order.index(name)]))
+        blocks.insert(position, (name, _render_block(name, remaining[name])))
     text = "".join(raw if raw.endswith("\n") else raw + "\n" for _, raw in blocks)
-    own = [(name, value) for name, value in held.items() if name not in known]
+    foreign = [(name, value) for name, value in old_values.items() if name not in known_names]
     try:
-        fits = _is_equal(load(text), {**dict(items), **dict(own)})
+        is_as_meant = _is_equal(load(text), {**dict(items), **dict(foreign)})
     except FrontMatterError:
-        fits = False
-    return text if fits else dump([*items, *own])
+        is_as_meant = False
+    # Where the lines were cut wrongly, as with an odd way of quoting, everything is rendered anew.
+    return text if is_as_meant else dump([*items, *foreign])
+
+
+def _find_position(blocks: Sequence[tuple[str, str]], earlier_names: set[str]) -> int:
+    """Find the position behind the last block that comes before a name in order."""
+    positions = [index + 1 for index, (name, _) in enumerate(blocks) if name in earlier_names]
+    return max(positions, default=0)
 
 
 def _split_blocks(front: str) -> list[tuple[str, str]]:
@@ -131,12 +146,12 @@ def _split_blocks(front: str) -> list[tuple[str, str]]:
     blocks: list[tuple[str, str]] = []
     loose = ""
     for line in _LINE.findall(front):
-        found = _KEY.match(line)
-        if found:
+        key_line = _KEY.match(line)
+        if key_line:
             if loose:
                 blocks.append(("", loose))
                 loose = ""
-            quoted, single, plain = found.groups()
+            quoted, single, plain = key_line.groups()
             blocks.append(((plain or "").rstrip(" \t") or quoted or single or "", line))
         elif blocks and blocks[-1][0] and not line.startswith("#") and line.strip():
             blocks[-1] = (blocks[-1][0], blocks[-1][1] + loose + line)
@@ -172,7 +187,6 @@ def _render_flow(value: Json) -> str:
 
 
 def _render_key(name: str) -> str:
-    # A key beyond 1024 characters must be announced.
     return _render_scalar(name) if len(name) < _LONG_KEY else f"? {_render_scalar(name)} "
 
 
@@ -189,24 +203,27 @@ def _render_scalar(value: Json) -> str:
             return text if "." in text or "n" in text else text.replace("e", ".0e")
         case _:
             text = str(value)
-    if (_PLAIN.fullmatch(text) and text.casefold() not in _TAKEN) or _TIME.fullmatch(text):
+    if (_PLAIN.fullmatch(text) and text.casefold() not in _RESERVED) or _TIME.fullmatch(text):
         return text
     quoted = json.dumps(text, ensure_ascii=False)
-    return _ESCAPED.sub(lambda found: f"\\u{ord(found[0]):04X}", quoted)
+    return _ESCAPED.sub(lambda char: f"\\u{ord(char[0]):04X}", quoted)
 
 
-def _to_json(value: Any, left: list[int], depth: int) -> Json:
-    """Convert to JSON; bounded, because an alias can repeat without end."""
-    left[0] -= 1
-    if left[0] < 0 or depth > _DEEPEST:
+def _to_json(value: Any, budget: list[int], depth: int) -> Json:
+    """Convert a parsed value to JSON.
+
+    ``budget``: how many values may still come, counted down in its one element.
+    """
+    budget[0] -= 1
+    if budget[0] < 0 or depth > _MAX_DEPTH:
         raise FrontMatterError("the front matter holds too much, or itself")
     match value:
         case dict():
             return {
-                _key_text(name): _to_json(item, left, depth + 1) for name, item in value.items()
+                _key_text(name): _to_json(item, budget, depth + 1) for name, item in value.items()
             }
         case list():
-            return [_to_json(item, left, depth + 1) for item in value]
+            return [_to_json(item, budget, depth + 1) for item in value]
         case None | bool() | int() | float() | str():
             return value
         case _:
@@ -221,9 +238,9 @@ def _key_text(name: Any) -> str:
     raise FrontMatterError("a name in the front matter is no text")
 
 
-def _is_equal(one: Json, other: Json) -> bool:
+def _is_equal(first: Json, second: Json) -> bool:
     """Compare values and types: 1 is neither 1.0 nor true."""
-    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+    return json.dumps(first, sort_keys=True) == json.dumps(second, sort_keys=True)
 
 
 def _loader() -> Any:

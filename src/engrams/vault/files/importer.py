@@ -1,23 +1,22 @@
-"""Bring changes of the files into memory, with their history."""
+"""Bring changes of the files into memory, with their history.
+
+``VaultFileImporter.run`` takes these steps: list the files, read those with new content
+(``changed_files``), match them to memories (``file_matching``), work out what they change
+(``file_edits``), store that, and forget the memories whose file is gone.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
-from engrams.core import Edge, EdgeType, Record, Scope, Status
-from engrams.errors import EngramsError, InputError
-from engrams.ports import NewRecord, RecordChange, WriteBatch
-from engrams.vault.dependencies import (
-    VaultDeps,
-    VaultSyncReport,
-    change_note,
-    decode_text,
-    group_by_owner,
-    now_ns,
-)
-from engrams.vault.files import file_parser, record_markdown
+from engrams.core import Json, Scope, Status
+from engrams.errors import EngramsError
+from engrams.ports import NewRecord, WriteBatch
+from engrams.vault.change_notes import make_change_note
+from engrams.vault.dependencies import VaultDeps
+from engrams.vault.files.changed_files import ChangedFileReader
 from engrams.vault.files.changes import (
     BY_HAND,
     ChangedVaultFile,
@@ -25,660 +24,324 @@ from engrams.vault.files.changes import (
     FileEditEffects,
     split_overlapping,
 )
-from engrams.vault.files.folder_access import FileStat, hash_bytes
-from engrams.vault.files.front_matter import FrontMatterError
-from engrams.vault.files.record_markdown import RecordFileContent, resolve_links
+from engrams.vault.files.file_edits import FileEditBuilder
+from engrams.vault.files.file_matching import NO_SCOPE, FileMatcher, find_missing
+from engrams.vault.files.folder_access import FileStat
+from engrams.vault.files.import_run import FileImportRun
+from engrams.vault.files.owner_groups import group_by_owner
+from engrams.vault.files.record_links import to_link_rows
+from engrams.vault.files.sync_report import VaultSyncReport
 from engrams.vault.files.sync_state import FileStateRow
-from engrams.vault.files.vault_paths import (
-    DELETED,
-    ENTRIES,
-    FOLDERS,
-    VaultFileLocation,
-    find_scope,
-    is_away,
-    parse_place,
-    path_key,
-    scope_folder,
-)
-from engrams.vault.history import three_way_merge
+from engrams.vault.files.vault_paths import DELETED, ENTRIES, path_key
 
-_RACY = 2_000_000_000
-_LARGEST = 32 << 20
-_AT_LEAST = 10
+_MANY_MISSING = 10
+"""Missing files below which their memories are forgotten whatever their share."""
 _STEP = 200
-_WHOSE = "it does not say whose memory it is: a line `scope:` is missing"
-
-
-def _age_key(item: ChangedVaultFile) -> tuple[float, bool, str]:
-    """Sort key of files: time, then texts before their facts."""
-    told = item.entry.fields
-    at = told["recorded_at"].timestamp() if told.get("recorded_at") else item.stat.mtime / 1e9
-    return at, bool(told.get("evidence")), item.entry.id
-
-
-def _leaves_owner(
-    told: RecordFileContent, place: VaultFileLocation, row: FileStateRow | None
-) -> bool:
-    """Detect a file whose scope belongs to another owner."""
-    scope = told.fields.get("scope")
-    if not isinstance(scope, Scope) or (row is not None and scope.owner == row.owner):
-        return False
-    return not f"{path_key(place.scope)}/".startswith(f"{path_key(scope_folder(scope.owner))}/")
+"""Files whose changes are stored in one transaction."""
 
 
 class VaultFileImporter:
-    """Apply edited files to memory. Call with the vault's lock held."""
+    """Applies edited files to memory. Call with the vault's lock held."""
 
-    def __init__(self, parts: VaultDeps) -> None:
-        self._parts = parts
-        self._report = VaultSyncReport()
-        self._scopes_cache: tuple[Scope, ...] = ()
+    def __init__(self, deps: VaultDeps) -> None:
+        self._deps = deps
 
     def run(
         self,
         paths: Sequence[str] | None = None,
+        *,
         accept: bool = False,
         cause: FileChangeCause | None = None,
     ) -> VaultSyncReport:
-        """Apply changes of files (None: all); ``accept``: however many are gone."""
-        self._report = VaultSyncReport()
-        if not self._parts.is_there:
-            return self._report
-        self._parts.make_folder()
-        self._scopes_cache = ()
-        cause = cause or FileChangeCause()
-        seen = self._list_files(paths)
-        state = self._parts.state
-        rows = (
-            {path_key(row.path): row for row in state.all_rows() if row.path}
-            if paths is None
-            else state.find_paths(paths)
-        )
-        found, same = self._read_changed(seen, rows)
-        present = {path_key(path) for path in seen}
-        foreign = {item.path for item in found if item.row is None}
-        missing = self._find_missing(
-            [row for name, row in rows.items() if name not in present or row.path in foreign], found
-        )
-        found = self._identify(found, missing)
-        here = {(item.row.owner, item.row.id) for item in found if item.row}
-        gone = [row for row in missing if (row.owner, row.id) not in here]
-        state.put(same)
-        self._apply(found, cause)
-        self._forget_missing(gone, state.count(), accept, cause)
-        state.report_problems(self._report.problems, paths)
-        return self._report
+        """Apply the changes of files; return the counts.
 
-    def _list_files(self, paths: Sequence[str] | None) -> dict[str, FileStat]:
+        ``paths``: look at these files (None: at all). ``accept``: forget the memories of missing
+        files, however many are missing.
+        """
+        run = FileImportRun(self._deps, cause or FileChangeCause())
+        if not self._deps.is_there:
+            return run.report
+        self._deps.make_folder()
+        state = self._deps.state
+        stats = self._list_files(run, paths)
         if paths is None:
-            odd: list[str] = []
-            seen = {
-                path: stat
-                for top in (ENTRIES, DELETED)
-                for path, stat in self._parts.disk.walk(top, odd=odd)
-            }
-            for path in odd:
-                self._add_problem(path, "it is no plain file, or its name is not UTF-8")
-            return seen
-        return {path: stat for path in paths if (stat := self._parts.disk.stat(path)) is not None}
+            rows = {path_key(row.path): row for row in state.all_rows() if row.path}
+        else:
+            rows = state.find_paths(paths)
+        reader = ChangedFileReader(run, rows)
+        reader.read(stats)
+        missing = self._find_missing(run, rows, stats, reader.changed)
+        files = FileMatcher(run, missing).match(reader.changed)
+        state.put(reader.touched)
+        matched = {(file.row.owner, file.row.id) for file in files if file.row}
+        self._apply(run, files)
+        self._forget_missing(
+            run, [row for row in missing if (row.owner, row.id) not in matched], accept
+        )
+        state.report_problems(run.report.problems, paths)
+        return run.report
 
-    def _read_changed(
-        self, seen: Mapping[str, FileStat], rows: Mapping[str, FileStateRow]
-    ) -> tuple[list[ChangedVaultFile], list[FileStateRow]]:
-        """Read files with new content; collect rows of those only touched."""
-        found: list[ChangedVaultFile] = []
-        same: list[FileStateRow] = []
-        now = now_ns()
-        first: dict[str, str] = {name: row.path for name, row in rows.items()}
-        for path, stat in seen.items():
-            row = rows.get(path_key(path))
-            other = first.setdefault(path_key(path), path)
-            if (
-                other != path
-                and (other in seen or self._parts.disk.stat(other))
-                and not self._parts.disk.is_same(other, path)
-            ):
-                self._add_problem(
-                    path,
-                    f"its name differs from that of {other} only in case or Unicode form: give it"
-                    " another",
-                )
-                continue
-            if (
-                row is not None
-                and row.path == path
-                and row.stat == stat
-                and stat.mtime < row.seen - _RACY
-            ):
-                continue
-            data = self._parts.disk.read(path) if stat.size <= _LARGEST else None
-            if data is None:
-                if stat.size > _LARGEST:
-                    self._add_problem(
-                        path, f"it has {stat.size:,} bytes, more than a memory may have"
-                    )
-                continue
-            found_hash = hash_bytes(data)
-            if row is not None and row.path == path and found_hash == row.hash:
-                same.append(replace(row, stat=stat, seen=now))
-                continue
-            place = parse_place(path)
-            if place is None:
-                self._add_problem(
-                    path, f"no memory belongs in this folder; the folders are {', '.join(FOLDERS)}"
-                )
-                continue
-            try:
-                told = record_markdown.parse_entry(decode_text(data))
-            except FrontMatterError as problem:
-                self._add_problem(path, str(problem))
-                continue
-            if _leaves_owner(told, place, row) and not self._parts.state.get(
-                told.fields["scope"].owner, [told.id]
-            ):
-                self._add_problem(
-                    path, "its line `scope:` names another owner's memory: the folder's holds"
-                )
-                told = replace(
-                    told,
-                    fields={name: value for name, value in told.fields.items() if name != "scope"},
-                )
-            if row is not None and (path, found_hash) == (row.next_path, row.next_hash):
-                # Our own write, interrupted before it was noted as done.
-                version = int(told.fields.get("version", 1))
-                links = tuple(self._link_rows(path, told, row.owner))
-                same.append(
-                    replace(
-                        row,
-                        path=path,
-                        hash=found_hash,
-                        version=version,
-                        links=links,
-                        stat=stat,
-                        seen=now,
-                    )
-                )
-                continue
-            mine = row if row is not None and (not told.id or row.id == told.id) else None
-            found.append(
-                ChangedVaultFile(
-                    path=path,
-                    stat=stat,
-                    hash=found_hash,
-                    entry=told,
-                    place=place,
-                    row=mine,
-                    data=data,
-                )
-            )
-        return found, same
+    def _list_files(self, run: FileImportRun, paths: Sequence[str] | None) -> dict[str, FileStat]:
+        disk = self._deps.disk
+        if paths is not None:
+            return {path: stat for path in paths if (stat := disk.stat(path)) is not None}
+        unusable: list[str] = []
+        stats = {
+            path: stat
+            for top in (ENTRIES, DELETED)
+            for path, stat in disk.walk(top, unusable=unusable)
+        }
+        for path in unusable:
+            run.add_problem(path, "it is no plain file, or its name is not UTF-8")
+        return stats
 
     def _find_missing(
-        self, rows: Sequence[FileStateRow], found: Sequence[ChangedVaultFile]
+        self,
+        run: FileImportRun,
+        rows: Mapping[str, FileStateRow],
+        stats: Mapping[str, FileStat],
+        changed: Sequence[ChangedVaultFile],
     ) -> list[FileStateRow]:
-        """Find rows whose file is gone, except those we were moving."""
-        moving = {(item.path, item.hash) for item in found}
-        taken = {item.path for item in found if item.row is None}
-        lost = (row for row in rows if row.path in taken or self._parts.disk.stat(row.path) is None)
-        return [row for row in lost if (row.next_path, row.next_hash) not in moving]
+        """Find the memories whose file is not, or no more, at its path."""
+        present_keys = {path_key(path) for path in stats}
+        replaced_paths = {file.path for file in changed if file.row is None}
+        suspects = [
+            row
+            for key, row in rows.items()
+            if key not in present_keys or row.path in replaced_paths
+        ]
+        return find_missing(run, suspects, changed)
 
-    def _identify(
-        self, found: Sequence[ChangedVaultFile], missing: Sequence[FileStateRow]
-    ) -> list[ChangedVaultFile]:
-        """Match files to memories; a second file of one is a problem."""
-        lost = {(row.owner, row.id): row for row in missing}
-        kept: list[ChangedVaultFile] = []
-        for item in found:
-            if item.row is None and item.entry.id:
-                owner = self._find_scope(item).owner if self._has_scope(item) else None
-                if owner is None:
-                    self._add_problem(item.path, _WHOSE)
-                    continue
-                row = lost.get((owner, item.entry.id)) or self._parts.state.get(
-                    owner, [item.entry.id]
-                ).get(item.entry.id)
-                if row is not None and (item.path, item.hash) == (row.next_path, row.next_hash):
-                    self._drop_unfinished_copy(item, row)
-                    continue
-                if (
-                    row is not None
-                    and row.path
-                    and (owner, item.entry.id) not in lost
-                    and not self._has_returned(item, row)
-                ):
-                    self._add_problem(
-                        item.path,
-                        f"its id is that of {row.path}: remove the line `id:` to make it a memory"
-                        " of its own",
-                    )
-                    continue
-                item.row = row
-                lost.pop((owner, item.entry.id), None)
-            elif (
-                not item.entry.id and item.row is None and not self._parts.settings.adopt_new_files
-            ):
-                self._add_problem(item.path, "it has no id")
-                continue
-            kept.append(item)
-        return kept
+    # ----------------------------------------------------------------------------------------------
+    # changed files
 
-    def _drop_unfinished_copy(self, item: ChangedVaultFile, row: FileStateRow) -> None:
-        """Remove an interrupted move's copy if a hand edited the original."""
-        disk = self._parts.disk
-        held = disk.read(row.path) if row.path and not disk.is_same(row.path, item.path) else None
-        if held is not None and hash_bytes(held) != row.hash:
-            disk.remove(item.path)
-
-    def _has_returned(self, item: ChangedVaultFile, row: FileStateRow) -> bool:
-        """Detect a restored file of a forgotten memory; remove its tombstone."""
-        disk = self._parts.disk
-        if (
-            item.place.deleted
-            or not row.path.startswith(f"{DELETED}/")
-            or hash_bytes(disk.read(row.path) or b"") != row.hash
-        ):
-            return False
-        disk.remove(row.path)
-        return True
-
-    def _apply(self, found: Sequence[ChangedVaultFile], cause: FileChangeCause) -> None:
+    def _apply(self, run: FileImportRun, files: Sequence[ChangedVaultFile]) -> None:
+        """Store the changes of files, owner by owner."""
         by_path = {}
         # New memories are added in the order of their times, which later ones build on.
-        for item in sorted(found, key=_age_key):
-            if item.row is None and not self._has_scope(item):
-                self._add_problem(item.path, _WHOSE)
+        for file in sorted(files, key=_age_key):
+            if file.row is None and not run.has_scope(file):
+                run.add_problem(file.path, NO_SCOPE)
             else:
-                by_path[item.path] = item
-        owners = group_by_owner(
-            (item.row.owner if item.row else self._find_scope(item).owner, path)
-            for path, item in by_path.items()
+                by_path[file.path] = file
+        paths_by_owner = group_by_owner(
+            (file.row.owner if file.row else run.find_scope(file).owner, path)
+            for path, file in by_path.items()
         )
-        for owner, paths in owners.items():
+        for owner, paths in paths_by_owner.items():
             for start in range(0, len(paths), _STEP):
-                self._apply_step(
-                    owner, [by_path[path] for path in paths[start : start + _STEP]], cause
-                )
+                step = [by_path[path] for path in paths[start : start + _STEP]]
+                self._apply_step(run, owner, step)
 
     def _apply_step(
-        self, owner: Scope, items: Sequence[ChangedVaultFile], cause: FileChangeCause
+        self, run: FileImportRun, owner: Scope, files: Sequence[ChangedVaultFile]
     ) -> None:
-        """Commit many files at once; where that fails, one by one."""
-        edits = self._make_edits(owner, items, cause)
+        """Store the changes of many files at once; where that fails, one by one."""
+        edits = FileEditBuilder(run, owner).build(files)
         together, alone = split_overlapping(edits)
         try:
             for exact in (True, False):
-                self._commit(owner, [edit for edit in together if edit.exact is exact], cause)
+                self._store(run, owner, [edit for edit in together if edit.exact is exact])
         except EngramsError as problem:
             if len(edits) == 1:
-                self._add_problem(edits[0].found.path, problem.message)
+                run.add_problem(edits[0].file.path, problem.message)
                 return
-            for item in items:
-                if item.path in {edit.found.path for edit in edits}:
-                    self._apply_step(owner, [item], cause)
+            for edit in edits:
+                self._apply_step(run, owner, [edit.file])
             return
         for edit in alone:
-            self._apply_step(owner, [edit.found], cause)
+            self._apply_step(run, owner, [edit.file])
 
-    def _make_edits(
-        self, owner: Scope, items: Sequence[ChangedVaultFile], cause: FileChangeCause
-    ) -> list[FileEditEffects]:
-        ids = [item.row.id if item.row else file_parser.name_file(item) for item in items]
-        known = {record.id: record for record in self._parts.store.get(owner, ids)}
-        edits = []
-        for item, name in zip(items, ids, strict=True):
-            try:
-                ours = known.get(name)
-                edit = (
-                    self._make_edit(item, ours, cause)
-                    if ours is not None
-                    else self._make_addition(item, owner)
-                )
-            except (EngramsError, FrontMatterError) as problem:
-                self._add_problem(
-                    item.path,
-                    problem.message if isinstance(problem, EngramsError) else str(problem),
-                )
-                continue
-            edits.append(edit)
-        return edits
+    def _store(self, run: FileImportRun, owner: Scope, edits: Sequence[FileEditEffects]) -> None:
+        """Store the changes of files in one transaction, then note the files as synchronised.
 
-    def _commit(
-        self, owner: Scope, edits: Sequence[FileEditEffects], cause: FileChangeCause
-    ) -> None:
+        A crash in between does no harm: the files are compared with their memories again.
+        """
         if not edits:
             return
-        parts = self._parts
-        puts = tuple(
-            NewRecord(edit.put, vector=edit.vectors[0] if edit.vectors else None)
-            for edit in edits
-            if edit.put
-        )
-        changes = tuple(edit.change for edit in edits if edit.change and edit.change.fields)
-        vectors = tuple(
-            (owner, vector) for edit in edits if not edit.put for vector in edit.vectors
-        )
-        add, drop = (
-            tuple(edge for edit in edits for edge in getattr(edit, name))
-            for name in ("add", "drop")
-        )
-        changes += tuple(ripple for edit in edits for ripple in edit.ripples)
-        written = [edit.put for edit in edits if edit.put and edit.does == "add"]
-        jobs = parts.rules.find_jobs([*written, *(edit.relearn for edit in edits if edit.relearn)])
-        if parts.rules.embed and (
-            any(put.vector is None for put in puts)
-            or any("text" in change.fields for change in changes)
-        ):
-            jobs = (*jobs, parts.rules.embed)
-        store = (
-            parts.plain_store if cause.quiet and all(edit.exact for edit in edits) else parts.store
-        )
-        if puts or changes or add or drop:
-            batch = WriteBatch(
-                actor=cause.actor,
-                reason=cause.reason,
-                at=parts.clock(),
-                puts=puts,
-                changes=changes,
-                vectors=vectors,
-                edges=add,
-                unlink=drop,
-                jobs=jobs,
-            )
-            existing = store.commit(batch).existing
-        else:
-            existing = {}
+        existing = self._commit(run, owner, edits)
+        stored = []
         for edit in edits:
-            if edit.put and edit.put.id in existing:
-                self._add_problem(
-                    edit.found.path,
-                    f"its external id {edit.put.external_id} is that of {existing[edit.put.id]}",
+            record = edit.new_record
+            if record is not None and record.id in existing:
+                run.add_problem(
+                    edit.file.path,
+                    f"its external id {record.external_id} is that of {existing[record.id]}",
                 )
-        done = [edit for edit in edits if not (edit.put and edit.put.id in existing)]
-        moved = [
-            (edit.found.row.path, edit)
-            for edit in done
-            if edit.found.row and edit.found.row.path not in ("", edit.found.path)
+            else:
+                stored.append(edit)
+        notes = [(edit.file.path, _make_edit_note(edit, run.cause)) for edit in stored]
+        notes += [
+            (edit.file.row.path, _make_edit_note(edit, run.cause))
+            for edit in stored
+            if edit.file.row and edit.file.row.path not in ("", edit.file.path)
         ]
-        rows = [self._to_row(owner, edit) for edit in done]
-        with parts.state.transaction():
-            parts.state.put(rows)
-            parts.state.touch((edit.found.path, self._edit_note(edit, cause)) for edit in done)
-            parts.state.touch((path, self._edit_note(edit, cause)) for path, edit in moved)
-        for edit in done:
-            self._count_edit(edit)
+        rows = [self._make_row(owner, edit) for edit in stored]
+        state = self._deps.state
+        with state.transaction():
+            state.put(rows)
+            state.touch(notes)
+        for edit in stored:
+            _count_edit(run.report, edit)
 
-    def _make_edit(
-        self, item: ChangedVaultFile, ours: Record, cause: FileChangeCause
-    ) -> FileEditEffects:
-        """Merge the file, the memory, and their last common version."""
-        if ours.status is Status.PURGED:
-            raise InputError(
-                "its memory was purged; remove the file, or its line `id:` to make it a new memory"
-            )
-        row = item.row
-        if row is None and not item.entry.id:
-            # Taken in before a crash, and not written since.
-            same = RecordChange(ours.scope.owner, ours.id, {}, "move")
-            return FileEditEffects(
-                item, None, same, does="none", version=ours.version, scope=ours.scope
-            )
-        version = row.version if row is not None else int(item.entry.fields.get("version", 1))
-        history = (
-            self._parts.store.history(ours.scope.owner, ours.id) if version < ours.version else ()
-        )
-        base = (
-            three_way_merge.record_at_version(ours, history, version)
-            if version < ours.version
-            else ours
-        ) or ours
-        theirs = file_parser.parse_edit(item, base, self._known_scopes(), self._parts.clock())
-        merged = three_way_merge.merge(base, ours, theirs)
-        values: dict[str, Any] = dict(merged.fields)
-        values, vectors = self._parts.rules.prepare(ours, values) if values else (values, ())
-        if merged.lost:
-            if any(name in merged.lost for name in ("text", "caption", "summary")):
-                old = record_markdown.render_entry(ours, (), decode_text(item.data))
-                told = (
-                    f"{ours.id} was changed in memory and by hand at once: the hand's words hold,"
-                    " these were memory's"
-                )
-                self._parts.keep_aside(item.path, old.encode("utf-8", "replace"), told)
-            self._report.conflicts += 1
-        add, drop = self._diff_links(item, ours)
-        does = "change"
-        if values.get("status") is Status.FORGOTTEN:
-            does = "forget"
-        elif is_away(ours) and "status" in values:
-            does = "restore"
-        elif not values and not add and not drop:
-            does = "move" if row is None or row.path != item.path else "none"
-        action = does if does in ("forget", "restore") else cause.action
-        change = RecordChange(
-            owner=ours.scope.owner, id=ours.id, fields=values, action=action, expect=ours.version
-        )
-        edit = FileEditEffects(
-            found=item,
-            put=None,
-            change=change,
-            vectors=vectors,
-            add=add,
-            drop=drop,
-            does=does,
-            version=ours.version + bool(values),
-            scope=ours.scope,
-        )
-        if values and not cause.quiet:
-            edit.ripples = self._parts.rules.find_ripples(ours, values)
-        if values and cause.reason == BY_HAND:
-            edit.relearn = (
-                replace(ours, text=values["text"])
-                if "text" in values and ours.status is Status.ACTIVE
-                else None
-            )
-        return edit
+    def _commit(
+        self, run: FileImportRun, owner: Scope, edits: Sequence[FileEditEffects]
+    ) -> Mapping[str, str]:
+        """Write the changes to the store.
 
-    def _make_addition(self, item: ChangedVaultFile, owner: Scope) -> FileEditEffects:
-        given = item.entry.fields
-        own = bool(item.entry.id)
-        record = file_parser.parse_new(item, self._find_scope(item), self._parts.clock())
-        parts = {part: value for part in ("text", "caption") if (value := getattr(record, part))}
-        values, vectors = self._parts.rules.prepare(record, dict(parts))
-        exact = own and {"kind", "scope", "recorded_at"} <= given.keys() and parts == values
-        record = replace(record, **values)
-        links = resolve_links(item.entry, item.path, owner, self._parts.state)
-        add = tuple(
-            Edge(
-                owner=owner,
-                source=record.id,
-                target=link.target,
-                type=link.type,
-                weight=link.weight,
-                count=link.count,
-            )
-            for link in links
+        Returns the ids of new memories that were there under another id, which has their external
+        id, with that other id.
+        """
+        deps = self._deps
+        puts = tuple(
+            NewRecord(edit.new_record, vector=edit.vectors[0] if edit.vectors else None)
+            for edit in edits
+            if edit.new_record
         )
-        return FileEditEffects(
-            found=item,
-            put=record,
-            change=None,
-            vectors=vectors,
-            add=add,
-            drop=(),
-            does="restore" if own else "add",
-            version=record.version,
-            exact=exact,
+        changes = [edit.change for edit in edits if edit.change and edit.change.fields]
+        changes += [ripple for edit in edits for ripple in edit.ripples]
+        new_edges = tuple(edge for edit in edits for edge in edit.new_edges)
+        old_edges = tuple(edge for edit in edits for edge in edit.old_edges)
+        if not (puts or changes or new_edges or old_edges):
+            return {}
+        learned = [edit.new_record for edit in edits if edit.new_record and edit.outcome == "add"]
+        learned += [edit.relearn for edit in edits if edit.relearn]
+        jobs = deps.callbacks.find_jobs(learned)
+        lacks_vector = any(put.vector is None for put in puts) or any(
+            "text" in change.fields for change in changes
         )
+        if deps.callbacks.embed and lacks_vector:
+            jobs = (*jobs, deps.callbacks.embed)
+        # Where the files already hold exactly this, the plain store writes none of them again.
+        needs_no_file = run.cause.quiet and all(edit.exact for edit in edits)
+        store = deps.plain_store if needs_no_file else deps.store
+        batch = WriteBatch(
+            actor=run.cause.actor,
+            reason=run.cause.reason,
+            at=deps.clock(),
+            puts=puts,
+            changes=tuple(changes),
+            vectors=tuple(
+                (owner, vector) for edit in edits if not edit.new_record for vector in edit.vectors
+            ),
+            edges=new_edges,
+            unlink=old_edges,
+            jobs=jobs,
+        )
+        return store.commit(batch).existing
 
-    def _diff_links(
-        self, item: ChangedVaultFile, ours: Record
-    ) -> tuple[tuple[Edge, ...], tuple[Edge, ...]]:
-        """Find added and removed edges; only the row's links are removed."""
-        owner = ours.scope.owner
-        told = {
-            (kind, target): (weight, count)
-            for kind, target, weight, count in self._link_rows(item.path, item.entry, owner)
-        }
-        were = {
-            (kind, target): (weight, count)
-            for kind, target, weight, count in (item.row.links if item.row else ())
-        }
-        held = {
-            (str(edge.type), edge.target): edge
-            for edge in self._parts.store.edges(owner, [ours.id])
-            if edge.source == ours.id
-        }
-        now = {name: (edge.weight, edge.count) for name, edge in held.items()}
-        fresh = [
-            name
-            for name, value in told.items()
-            if value != were.get(name) and value != now.get(name)
-        ]
-        add = tuple(
-            Edge(owner, ours.id, target, EdgeType(kind), *told[kind, target])
-            for kind, target in fresh
-        )
-        gone = [name for name in were if name not in told and name in held]
-        # An edge that is added again counts up: one whose count was set is taken away first.
-        return add, tuple(held[name] for name in [*gone, *(name for name in fresh if name in held)])
-
-    def _forget_missing(
-        self, rows: Sequence[FileStateRow], total: int, accept: bool, cause: FileChangeCause
-    ) -> None:
-        """Forget memories without files, unless too many went at once."""
-        parts = self._parts
-        live = [row for row in rows if not row.path.startswith(f"{DELETED}/")]
-        parts.state.put(
-            replace(row, path="", hash="", next_path="", next_hash="")
-            for row in rows
-            if row.path.startswith(f"{DELETED}/")
-        )
-        if (
-            len(live) >= _AT_LEAST
-            and len(live) > parts.settings.max_missing_share * total
-            and not accept
-        ):
-            self._report.gone = len(live)
-            told = (
-                f"{len(live)} of {total} files are gone: put them back, or let `engrams sync"
-                " --accept` forget those memories"
-            )
-            self._add_problem(ENTRIES, told)
-            return
-        rows_by_id = {(row.owner, row.id): row for row in live}
-        cause = (
-            replace(cause, reason="its file was removed by hand")
-            if cause.reason == BY_HAND
-            else cause
-        )
-        for owner, ids in group_by_owner(rows_by_id).items():
-            for start in range(0, len(ids), _STEP):
-                records = parts.store.get(owner, ids[start : start + _STEP])
-                known = [
-                    record
-                    for record in records
-                    if record.status not in (Status.FORGOTTEN, Status.PURGED)
-                ]
-                parts.rules.forget(known, cause.actor, cause.reason)
-                self._report.forgotten += len(known)
-                some = [rows_by_id[owner, record.id] for record in records]
-                notes = [
-                    (
-                        rows_by_id[owner, record.id].path,
-                        change_note("forget", record, cause.reason, cause.actor),
-                    )
-                    for record in records
-                ]
-                with parts.state.transaction():
-                    parts.state.put(
-                        replace(
-                            row,
-                            path="",
-                            next_path=DELETED + row.path[row.path.index("/") :],
-                            next_hash="",
-                        )
-                        for row in some
-                    )
-                    parts.state.touch(notes)
-
-    def _to_row(self, owner: Scope, edit: FileEditEffects) -> FileStateRow:
-        item = edit.found
-        scope = edit.put.scope if edit.put else None
+    def _make_row(self, owner: Scope, edit: FileEditEffects) -> FileStateRow:
+        """Make the state of a file that its memory agrees with."""
+        file = edit.file
+        scope = edit.new_record.scope if edit.new_record else None
         if edit.change is not None:
             scope = edit.change.fields.get("scope") or edit.scope
-        if edit.put:
-            name = edit.put.id
-        elif edit.change:
-            name = edit.change.id
-        else:
-            name = ""
-        links = tuple(self._link_rows(item.path, item.entry, owner))
         return FileStateRow(
             owner=owner,
-            id=name,
-            path=item.path,
+            id=edit.record_id,
+            path=file.path,
             scope=scope or owner,
-            hash=item.hash,
+            hash=file.hash,
             version=edit.version,
-            links=links,
-            stat=item.stat,
-            seen=now_ns(),
+            links=to_link_rows(file.content.links, file.path, owner, self._deps.state),
+            stat=file.stat,
+            looked_at=time.time_ns(),
         )
 
-    def _link_rows(
-        self, path: str, told: RecordFileContent, owner: Scope
-    ) -> list[tuple[str, str, float, int]]:
-        found = resolve_links(told, path, owner, self._parts.state)
-        return [(str(link.type), link.target, link.weight, link.count) for link in found]
+    # ----------------------------------------------------------------------------------------------
+    # missing files
 
-    def _edit_note(self, edit: FileEditEffects, cause: FileChangeCause) -> Any:
-        record = edit.put
-        if record:
-            name = record.id
-        elif edit.change:
-            name = edit.change.id
-        else:
-            name = ""
-        does = "edit" if edit.does == "none" else edit.does
-        return {
-            "does": does,
-            "id": name,
-            "why": cause.reason,
-            "actor": cause.actor,
-            "session": record.session if record else "",
-        }
+    def _forget_missing(
+        self, run: FileImportRun, rows: Sequence[FileStateRow], accept: bool
+    ) -> None:
+        """Forget memories without files, unless too many files went at once.
 
-    def _count_edit(self, edit: FileEditEffects) -> None:
-        report = self._report
-        match edit.does:
-            case "add":
-                report.added += 1
-            case "forget":
-                report.forgotten += 1
-            case "restore":
-                report.restored += 1
-            case "move":
-                report.moved += 1
-                if edit.change:
-                    report.renamed.append((edit.change.owner, edit.change.id))
-            case "change":
-                report.changed += 1
+        So many are hardly removed on purpose: a folder may not be mounted.
+        """
+        state = self._deps.state
+        tombstones = [row for row in rows if row.path.startswith(f"{DELETED}/")]
+        total = state.count()
+        state.put(replace(row, path="", hash="", next_path="", next_hash="") for row in tombstones)
+        live = [row for row in rows if not row.path.startswith(f"{DELETED}/")]
+        max_missing = self._deps.settings.max_missing_share * total
+        if len(live) >= _MANY_MISSING and len(live) > max_missing and not accept:
+            run.report.gone = len(live)
+            run.add_problem(
+                ENTRIES,
+                f"{len(live)} of {total} files are gone: put them back, or let `engrams sync"
+                " --accept` forget those memories",
+            )
+            return
+        reason = run.cause.reason
+        if reason == BY_HAND:
+            reason = "its file was removed by hand"
+        rows_by_name = {(row.owner, row.id): row for row in live}
+        for owner, record_ids in group_by_owner(rows_by_name).items():
+            for start in range(0, len(record_ids), _STEP):
+                step = record_ids[start : start + _STEP]
+                step_rows = {record_id: rows_by_name[owner, record_id] for record_id in step}
+                self._forget_step(run, owner, step_rows, reason)
 
-    def _has_scope(self, item: ChangedVaultFile) -> bool:
-        return (
-            "scope" in item.entry.fields
-            or find_scope(item.place.scope, self._known_scopes()) is not None
-        )
+    def _forget_step(
+        self,
+        run: FileImportRun,
+        owner: Scope,
+        rows: Mapping[str, FileStateRow],
+        reason: str,
+    ) -> None:
+        """Forget the memories of missing files; their tombstones get files in ``deleted``."""
+        deps = self._deps
+        records = deps.store.get(owner, list(rows))
+        remembered = [
+            record for record in records if record.status not in (Status.FORGOTTEN, Status.PURGED)
+        ]
+        deps.callbacks.forget(remembered, run.cause.actor, reason)
+        run.report.forgotten += len(remembered)
+        new_rows = []
+        notes = []
+        for record in records:
+            row = rows[record.id]
+            below_top = row.path[row.path.index("/") :]
+            new_rows.append(replace(row, path="", next_path=DELETED + below_top, next_hash=""))
+            notes.append((row.path, make_change_note("forget", record, reason, run.cause.actor)))
+        with deps.state.transaction():
+            deps.state.put(new_rows)
+            deps.state.touch(notes)
 
-    def _find_scope(self, item: ChangedVaultFile) -> Scope:
-        told = item.entry.fields.get("scope") or find_scope(item.place.scope, self._known_scopes())
-        assert isinstance(told, Scope)
-        return told
 
-    def _known_scopes(self) -> Collection[Scope]:
-        if not self._scopes_cache:
-            used = (row.scope for row in self._parts.state.all_rows())
-            self._scopes_cache = tuple(sorted({*self._parts.store.scopes(None), *used}))
-        return self._scopes_cache
+def _age_key(file: ChangedVaultFile) -> tuple[float, bool, str]:
+    """Sort key of files: by time, and texts before the facts that quote them."""
+    fields = file.content.fields
+    if fields.get("recorded_at"):
+        seconds = fields["recorded_at"].timestamp()
+    else:
+        seconds = file.stat.mtime / 1e9
+    return seconds, bool(fields.get("evidence")), file.content.id
 
-    def _add_problem(self, path: str, told: str) -> None:
-        self._report.problems[path] = told
+
+def _make_edit_note(edit: FileEditEffects, cause: FileChangeCause) -> Json:
+    return {
+        "does": "edit" if edit.outcome == "none" else edit.outcome,
+        "id": edit.record_id,
+        "why": cause.reason,
+        "actor": cause.actor,
+        "session": edit.new_record.session if edit.new_record else "",
+    }
+
+
+def _count_edit(report: VaultSyncReport, edit: FileEditEffects) -> None:
+    match edit.outcome:
+        case "add":
+            report.added += 1
+        case "forget":
+            report.forgotten += 1
+        case "restore":
+            report.restored += 1
+        case "move":
+            report.moved += 1
+            if edit.change:
+                report.renamed.append((edit.change.owner, edit.change.id))
+        case "change":
+            report.changed += 1
+        case "none":
+            pass

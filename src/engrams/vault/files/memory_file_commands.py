@@ -1,8 +1,9 @@
 """Run the six file commands of models trained on memory directories.
 
-They are view, create, str_replace, insert, delete and rename. Paths begin with ``/memories``. Below
-it lie the owner's free documents, and in ``/memories/entries`` the files of memories, whose changes
-flow into memory at once. Answers and errors are worded as such models know them.
+``MemoryFileCommandTool.run`` is the entry. The commands are view, create, str_replace, insert,
+delete and rename. Paths begin with ``/memories``. Below it lie the owner's free documents, and in
+``/memories/entries`` the files of memories, whose changes flow into memory at once. Answers and
+errors are worded as such models know them.
 """
 
 from __future__ import annotations
@@ -31,9 +32,11 @@ from engrams.vault.files.folder_access import make_private
 ROOT = "/memories"
 COMMANDS = ("view", "create", "str_replace", "insert", "delete", "rename")
 _NUMBERS = ("insert_line", "view_range")
-_LONGEST = 200
-_MOST_LINES = 999_999
-_AROUND = 3
+"""Parameters that are line numbers; all others are texts."""
+_MAX_NAME_BYTES = 200
+_MAX_LINES = 999_999
+_LINES_AROUND = 3
+"""Lines that are shown before and after a change."""
 _HINT = "Paths begin with /memories."
 
 
@@ -47,53 +50,50 @@ def _keep_text(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class MemoryFileCommandTool:
-    """File commands over one owner's folder.
-
-    ``root``: the folder that ``/memories`` stands for. ``mounts``: folders of its first level that
-    lie elsewhere. ``changed`` is told of every file written or removed; ``clean`` gives a text as
-    it may be written.
-    """
+    """File commands over one owner's folder."""
 
     root: Path
+    """The folder that ``/memories`` stands for."""
     mounts: Mapping[str, Path] = field(default_factory=dict)
-    changed: Callable[[Sequence[Path]], None] = _ignore_paths
-    clean: Callable[[str], str] = _keep_text
+    """Folders of its first level that lie elsewhere, by name."""
+    on_change: Callable[[Sequence[Path]], None] = _ignore_paths
+    """Called with every file that was written or removed."""
+    clean_text: Callable[[str], str] = _keep_text
+    """Returns a text as it may be written."""
 
-    def run(self, asked: Mapping[str, Any]) -> str:
+    def run(self, call: Mapping[str, Any]) -> str:
         """Run a model's call, such as ``{"command": "view", "path": "/memories"}``.
 
         EngramsError: it cannot be done; the message is meant for the model.
         """
-        given = {
-            name: value for name, value in asked.items() if name != "command" and value is not None
+        arguments = {
+            name: value for name, value in call.items() if name != "command" and value is not None
         }
-        if asked.get("command") not in COMMANDS:
+        if call.get("command") not in COMMANDS:
             raise InputError(
-                f"Unknown command: {asked.get('command')!r:.80}",
+                f"Unknown command: {call.get('command')!r:.80}",
                 hint=f"The commands are {', '.join(COMMANDS)}.",
             )
-        command = getattr(self, asked["command"])
+        command = getattr(self, call["command"])
         try:
-            signature(command).bind(**given)
+            signature(command).bind(**arguments)
         except TypeError as problem:
             raise InputError(
-                f"{asked['command']}: {problem}", hint="Give the parameters of that command."
+                f"{call['command']}: {problem}", hint="Give the parameters of that command."
             ) from None
-        wrong = [
-            name for name, value in given.items() if isinstance(value, str) is (name in _NUMBERS)
-        ]
-        if wrong:
-            raise InputError(
-                f"{asked['command']}: {wrong[0]} has the wrong type",
-                hint="Lines are numbers, the rest are texts.",
-            )
+        for name, value in arguments.items():
+            if isinstance(value, str) is (name in _NUMBERS):
+                raise InputError(
+                    f"{call['command']}: {name} has the wrong type",
+                    hint="Lines are numbers, the rest are texts.",
+                )
         try:
-            return str(command(**given))
+            return str(command(**arguments))
         except EngramsError:
             raise
         except (TypeError, ValueError, OverflowError, LookupError):
             raise InputError(
-                f"{asked['command']}: a value has the wrong type",
+                f"{call['command']}: a value has the wrong type",
                 hint="Lines are numbers, the rest are texts.",
             ) from None
 
@@ -102,13 +102,13 @@ class MemoryFileCommandTool:
 
         ``view_range``: first and last line, from 1 (-1: the end).
         """
-        place = self._locate(path)
-        if place.is_dir() and not place.is_symlink():
-            return self._list_folder(path, place)
-        lines = self._read_text(path, place).split("\n")
-        if len(lines) > _MOST_LINES:
+        file = self._locate(path)
+        if file.is_dir() and not file.is_symlink():
+            return self._list_folder(path, file)
+        lines = self._read_text(path, file).split("\n")
+        if len(lines) > _MAX_LINES:
             raise InputError(
-                f"File {path} exceeds maximum line limit of {_MOST_LINES:,} lines.",
+                f"File {path} exceeds maximum line limit of {_MAX_LINES:,} lines.",
                 hint="Give a smaller file.",
             )
         first = 1
@@ -126,55 +126,51 @@ class MemoryFileCommandTool:
         )
 
     def create(self, path: str, file_text: str) -> str:
-        place = self._locate(path)
-        if os.path.lexists(place):
+        file = self._locate(path)
+        if os.path.lexists(file):
             raise ConflictError(
                 f"File {path} already exists",
                 hint="Change it with str_replace or insert, or delete it first.",
             )
-        self._write(place, self.clean(file_text))
+        self._write(file, self.clean_text(file_text))
         return f"File created successfully at: {path}"
 
     def str_replace(self, path: str, old_str: str, new_str: str = "") -> str:
         """Replace a text that occurs exactly once."""
-        place = self._locate(path)
-        text = self._read_text(path, place)
-        found = text.count(old_str) if old_str else 0
-        if not found:
+        file = self._locate(path)
+        text = self._read_text(path, file)
+        count = text.count(old_str) if old_str else 0
+        if not count:
             raise InputError(
                 f"No replacement was performed, old_str `{old_str}` did not appear verbatim in"
                 f" {path}.",
                 hint="View the file.",
             )
-        at = text.index(old_str)
-        if found > 1:
-            told = ", ".join(
-                map(
-                    str,
-                    sorted({text.count("\n", 0, begin) + 1 for begin in _find_all(text, old_str)}),
-                )
+        if count > 1:
+            line_numbers = sorted(
+                {text.count("\n", 0, start) + 1 for start in _find_all(text, old_str)}
             )
             raise InputError(
                 f"No replacement was performed. Multiple occurrences of old_str `{old_str}` in"
-                f" lines: {told}. Please ensure it is unique",
+                f" lines: {', '.join(map(str, line_numbers))}. Please ensure it is unique",
                 hint="Give more of the text around it.",
             )
-        changed = self.clean(text[:at] + new_str + text[at + len(old_str) :])
-        self._write(place, changed)
-        line = text.count("\n", 0, at) + 1
-        lines = changed.split("\n")
-        shown = _number_lines(
-            lines, max(1, line - _AROUND), min(len(lines), line + new_str.count("\n") + _AROUND)
-        )
+        start = text.index(old_str)
+        new_text = self.clean_text(text[:start] + new_str + text[start + len(old_str) :])
+        self._write(file, new_text)
+        line = text.count("\n", 0, start) + 1
+        lines = new_text.split("\n")
+        first = max(1, line - _LINES_AROUND)
+        last = min(len(lines), line + new_str.count("\n") + _LINES_AROUND)
         return (
             "The memory file has been edited. Here is the snippet showing the change (with line"
-            f" numbers):\n{shown}"
+            f" numbers):\n{_number_lines(lines, first, last)}"
         )
 
     def insert(self, path: str, insert_line: int, insert_text: str) -> str:
         """Insert lines after line ``insert_line`` (0: at the beginning)."""
-        place = self._locate(path)
-        text = self._read_text(path, place)
+        file = self._locate(path)
+        text = self._read_text(path, file)
         lines = text.split("\n")
         count = len(lines) - (lines[-1] == "")
         if not 0 <= insert_line <= count:
@@ -186,20 +182,18 @@ class MemoryFileCommandTool:
         if lines[-1] == "":
             lines.pop()
         lines[insert_line:insert_line] = insert_text.removesuffix("\n").split("\n")
-        self._write(place, self.clean("\n".join(lines) + "\n"))
+        self._write(file, self.clean_text("\n".join(lines) + "\n"))
         return f"The file {path} has been edited."
 
     def delete(self, path: str) -> str:
         """Remove a file or folder; its memories can be restored."""
-        place = self._locate_movable(path, "delete")
-        gone = (
-            [place] if not place.is_dir() else [file for file in place.rglob("*") if file.is_file()]
-        )
-        if place.is_dir():
-            shutil.rmtree(place)
+        target = self._locate_movable(path, "delete")
+        files = _list_files(target)
+        if target.is_dir():
+            shutil.rmtree(target)
         else:
-            place.unlink()
-        self.changed(gone)
+            target.unlink()
+        self.on_change(files)
         return f"Successfully deleted {path}"
 
     def rename(self, old_path: str, new_path: str) -> str:
@@ -209,18 +203,14 @@ class MemoryFileCommandTool:
             raise ConflictError(
                 f"The destination {new_path} already exists", hint="Choose another name."
             )
-        files = (
-            [source]
-            if not source.is_dir()
-            else [file for file in source.rglob("*") if file.is_file()]
-        )
+        files = _list_files(source)
         try:
             make_private(target.parent)
             source.rename(target)
         except OSError as problem:
             raise _write_error(new_path, problem) from None
         moved = [target if file == source else target / file.relative_to(source) for file in files]
-        self.changed([*files, *moved])
+        self.on_change([*files, *moved])
         return f"Successfully renamed {old_path} to {new_path}"
 
     def _locate(self, path: str) -> Path:
@@ -236,46 +226,50 @@ class MemoryFileCommandTool:
         if "\0" in path or any(part.startswith(".") or "\\" in part for part in parts):
             raise RefusedError(f"Path {path} would escape {ROOT} directory", hint=_HINT)
         if any(
-            len(part.encode("utf-8", "replace")) > _LONGEST or not part.isprintable()
+            len(part.encode("utf-8", "replace")) > _MAX_NAME_BYTES or not part.isprintable()
             for part in parts
         ):
             raise InputError(
                 f"{path!r:.120} is no path of a file", hint="Use short printable names."
             )
-        base = self.mounts.get(parts[0]) if parts else None
-        base, parts = (self.root, parts) if base is None else (base, parts[1:])
+        base = self.root
+        if parts and parts[0] in self.mounts:
+            base = self.mounts[parts[0]]
+            parts = parts[1:]
         # Links are resolved here, once: one that is changed later has no effect.
-        place = base.joinpath(*parts).resolve()
-        if not place.is_relative_to(base.resolve()):
+        file = base.joinpath(*parts).resolve()
+        if not file.is_relative_to(base.resolve()):
             raise RefusedError(
                 f"Path {path} would escape {ROOT} directory", hint="Links may not lead out."
             )
-        return place
+        return file
 
-    def _locate_movable(self, path: str, does: str) -> Path:
-        place = self._locate(path)
-        if place == self.root.resolve() or place in (
+    def _locate_movable(self, path: str, verb: str) -> Path:
+        """Return the file of a path that may be deleted or renamed: not the folders themselves."""
+        file = self._locate(path)
+        if file == self.root.resolve() or file in (
             mount.resolve() for mount in self.mounts.values()
         ):
-            named = ROOT if place == self.root.resolve() else path
+            shown_path = ROOT if file == self.root.resolve() else path
             raise RefusedError(
-                f"Cannot {does} the {named} directory itself",
-                hint=f"{does.capitalize()} what is in it.",
+                f"Cannot {verb} the {shown_path} directory itself",
+                hint=f"{verb.capitalize()} what is in it.",
             )
-        if not os.path.lexists(place):
+        if not os.path.lexists(file):
             raise NotFoundError(f"The path {path} does not exist", hint="View /memories.")
-        return place
+        return file
 
-    def _read_text(self, path: str, place: Path) -> str:
-        if not os.path.lexists(place):
+    def _read_text(self, path: str, source: Path) -> str:
+        """Read a plain file. ``path``: as the model named it, for errors."""
+        if not os.path.lexists(source):
             raise NotFoundError(
                 f"The path {path} does not exist. Please provide a valid path.",
                 hint="View /memories.",
             )
-        if place.is_symlink() or not place.is_file():
+        if source.is_symlink() or not source.is_file():
             raise RefusedError(f"Unsupported file type: {path}", hint="Only plain files are read.")
         try:
-            handle = os.open(place, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
+            handle = os.open(source, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
         except OSError as problem:
             if problem.errno != errno.ELOOP:
                 raise
@@ -283,60 +277,67 @@ class MemoryFileCommandTool:
         with os.fdopen(handle, "rb") as file:
             return file.read().decode("utf-8", "replace")
 
-    def _write(self, place: Path, text: str) -> None:
-        temporary = place.with_name(f".{os.urandom(8).hex()}.tmp")
+    def _write(self, target: Path, text: str) -> None:
+        temporary = target.with_name(f".{os.urandom(8).hex()}.tmp")
         try:
-            make_private(place.parent)
+            make_private(target.parent)
             with os.fdopen(
                 os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb"
             ) as file:
                 file.write(text.encode("utf-8", "replace"))
-            temporary.replace(place)
+            temporary.replace(target)
         except OSError as problem:
             with suppress(OSError):
                 temporary.unlink()
-            raise _write_error(place.name, problem) from None
-        self.changed([place])
+            raise _write_error(target.name, problem) from None
+        self.on_change([target])
 
-    def _list_folder(self, path: str, place: Path) -> str:
+    def _list_folder(self, path: str, folder: Path) -> str:
         name = path.rstrip("/")
-        rows = [(name, place), *self._iter_below(name, place, 2)]
-        told = "\n".join(f"{_format_size(file)}\t{shown}" for shown, file in rows)
+        rows = [(name, folder), *self._iter_below(name, folder, 2)]
+        listing = "\n".join(f"{_format_size(file)}\t{shown}" for shown, file in rows)
         return (
             f"Here're the files and directories up to 2 levels deep in {path}, excluding hidden"
-            f" items:\n{told}"
+            f" items:\n{listing}"
         )
 
-    def _iter_below(self, name: str, place: Path, depth: int) -> Iterator[tuple[str, Path]]:
-        found = {file.name: file for file in place.iterdir()} if place.is_dir() else {}
-        if place == self.root.resolve():
-            found |= {mount: folder for mount, folder in self.mounts.items() if folder.is_dir()}
-        for each, file in sorted(found.items()):
-            inside = not file.is_symlink() or file.resolve().is_relative_to(self.root.resolve())
-            if each.startswith(".") or not inside:
+    def _iter_below(self, name: str, folder: Path, depth: int) -> Iterator[tuple[str, Path]]:
+        """Yield what lies in a folder, with its name as it is shown, ``depth`` levels deep."""
+        entries = {file.name: file for file in folder.iterdir()} if folder.is_dir() else {}
+        if folder == self.root.resolve():
+            entries |= {mount: target for mount, target in self.mounts.items() if target.is_dir()}
+        for entry_name, file in sorted(entries.items()):
+            is_inside = not file.is_symlink() or file.resolve().is_relative_to(self.root.resolve())
+            if entry_name.startswith(".") or not is_inside:
                 continue
-            yield f"{name}/{each}{'/' if file.is_dir() else ''}", file
+            yield f"{name}/{entry_name}{'/' if file.is_dir() else ''}", file
             if depth > 1 and file.is_dir() and not file.is_symlink():
-                yield from self._iter_below(f"{name}/{each}", file, depth - 1)
+                yield from self._iter_below(f"{name}/{entry_name}", file, depth - 1)
 
 
 def _number_lines(lines: Sequence[str], first: int, last: int) -> str:
     return "\n".join(f"{number:6d}\t{lines[number - 1]}" for number in range(first, last + 1))
 
 
-def _find_all(text: str, part: str) -> Iterator[int]:
-    at = text.find(part)
-    while at >= 0:
-        yield at
-        at = text.find(part, at + 1)
+def _find_all(text: str, searched: str) -> Iterator[int]:
+    """Yield every position of a text in another, overlapping ones too."""
+    position = text.find(searched)
+    while position >= 0:
+        yield position
+        position = text.find(searched, position + 1)
 
 
-def _format_size(place: Path) -> str:
-    number = float(
-        sum(file.stat().st_size for file in place.rglob("*") if file.is_file())
-        if place.is_dir()
-        else place.stat().st_size
-    )
+def _list_files(path: Path) -> list[Path]:
+    """List the files below a folder, or the file itself."""
+    return [file for file in path.rglob("*") if file.is_file()] if path.is_dir() else [path]
+
+
+def _format_size(path: Path) -> str:
+    """Format the size of a file, or of all files in a folder."""
+    if path.is_dir():
+        number = float(sum(file.stat().st_size for file in _list_files(path)))
+    else:
+        number = float(path.stat().st_size)
     for unit in ("B", "K", "M"):
         if number < 1024:
             return f"{number:.0f}{unit}" if unit == "B" else f"{number:.1f}{unit}"

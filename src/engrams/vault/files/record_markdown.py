@@ -1,4 +1,4 @@
-"""Convert one memory to one file and back, with its links.
+"""Convert one memory to one file and back, with its links (``record_links``).
 
 The text alone is the body; every other field that differs from its default is front matter.
 ``parse_entry(render_entry(record, edges))`` gives equal fields and edges.
@@ -6,16 +6,13 @@ The text alone is the body; every other field that differs from its default is f
 
 from __future__ import annotations
 
-import posixpath
-import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, fields, replace
+from dataclasses import field, fields
 from datetime import UTC, datetime
 from typing import Any
 
 from engrams.core import (
     LAYER_OF,
-    Edge,
     EdgeType,
     Evidence,
     Json,
@@ -32,8 +29,12 @@ from engrams.errors import EngramsError
 from engrams.frozen_data import dataclass
 from engrams.vault.files import front_matter
 from engrams.vault.files.front_matter import FrontMatterError
-from engrams.vault.files.sync_state import VaultStateDatabase
-from engrams.vault.files.vault_paths import id_tail, path_key
+from engrams.vault.files.record_links import (
+    LooseLinks,
+    RecordFileLink,
+    parse_links,
+    render_links,
+)
 
 NAMES: Mapping[str, str] = {
     "id": "id",
@@ -86,14 +87,15 @@ UNVERSIONED = frozenset({"id", "version", "access_count", "last_accessed"})
 """Fields that a hand edit cannot set."""
 
 _MEMORY = "memory"
-_PLAIN = Record(
+"""The ``role`` of a statement in its file."""
+_BLANK = Record(
     id="",
     scope=Scope(("-",)),
     kind=Kind.FACT,
     text="",
     recorded_at=datetime(1970, 1, 1, tzinfo=UTC),
 )
-_DEFAULTS = {item.name: getattr(_PLAIN, item.name) for item in fields(Record)}
+_DEFAULTS = {item.name: getattr(_BLANK, item.name) for item in fields(Record)}
 _NEEDED = ("id", "kind", "scope", "recorded_at", "layer", "text")
 _TIMES = frozenset(
     {"recorded_at", "valid_from", "valid_to", "ended_at", "retired_at", "last_accessed"}
@@ -107,31 +109,20 @@ _ENUMS: Mapping[str, Callable[[Any], Any]] = {
     "tier": Tier,
     "status": Status,
 }
-_LINK = re.compile(r"\[\[([^\]|\n]*)(?:\|([^\]|\n]*))?\]\]")
-_LINKABLE = re.compile(r"[^\s|\[\]#^\"\\](?:[^|\[\]#^\"\\\n\r]*[^\s|\[\]#^\"\\])?")
-
-
-@dataclass(frozen=True, slots=True)
-class RecordFileLink:
-    """Outgoing edge; ``target`` is empty where only a path is given."""
-
-    type: EdgeType
-    target: str
-    weight: float = 1.0
-    count: int = 1
-    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class RecordFileContent:
-    """Content of a file; ``fields``: those it names, and ``text``."""
+    """Content of a memory's file."""
 
     fields: Mapping[str, Any]
+    """Fields of the record that the file names, and ``text``."""
     links: tuple[RecordFileLink, ...] = ()
-    loose: Mapping[str, tuple[Json, ...]] = field(default_factory=dict)
+    loose: LooseLinks = field(default_factory=dict)
 
     @property
     def id(self) -> str:
+        """Id of the memory; empty: the file names none."""
         return str(self.fields.get("id", ""))
 
     def to_record(self, fallback: Mapping[str, Any]) -> Record:
@@ -139,9 +130,9 @@ class RecordFileContent:
 
         ``fallback``: id, kind, scope, time and layer where the file leaves them open.
         """
-        given = {name: value for name, value in fallback.items() if name in _NEEDED}
-        values = {**_DEFAULTS, **given, **self.fields}
-        if "layer" not in self.fields and ("layer" not in given or "kind" in self.fields):
+        needed = {name: value for name, value in fallback.items() if name in _NEEDED}
+        values = {**_DEFAULTS, **needed, **self.fields}
+        if "layer" not in self.fields and ("layer" not in needed or "kind" in self.fields):
             values["layer"] = LAYER_OF[values["kind"]]
         return Record(**values)
 
@@ -149,45 +140,32 @@ class RecordFileContent:
 def render_entry(
     record: Record,
     links: Sequence[RecordFileLink],
-    old: str = "",
-    loose: Mapping[str, tuple[Json, ...]] | None = None,
+    old_text: str = "",
+    loose: LooseLinks | None = None,
 ) -> str:
-    """Render a record's file; keep what ``old`` says beyond its fields."""
-    items = [*_front_items(record), *_link_items(links, loose or {})]
+    """Render a record's file; keep what ``old_text`` says beyond its fields."""
+    items = [*_front_items(record), *render_links(links, loose or {})]
     try:
-        before, _ = front_matter.split(old)
+        old_front, _ = front_matter.split(old_text)
     except FrontMatterError:
-        before = None
-    if before is None:
+        old_front = None
+    if old_front is None:
         # Links by id, as people write them, resolve in editors that know aliases.
         return front_matter.join(front_matter.dump([*items, ("aliases", [record.id])]), record.text)
-    return front_matter.join(front_matter.revise(before, items, KNOWN), record.text)
+    return front_matter.join(front_matter.revise(old_front, items, KNOWN), record.text)
 
 
 def parse_entry(text: str) -> RecordFileContent:
     """Parse a file's text. FrontMatterError: the front matter is unreadable."""
-    head, body = front_matter.split(text)
-    held = front_matter.load(head) if head is not None else {}
-    found: dict[str, Any] = {"text": body}
-    for name, value in held.items():
-        target = NAMES.get(name, "")
-        if target and value is not None and (name, value) != ("role", _MEMORY):
-            found[target] = _parse_value(name, target, value)
-    links: list[RecordFileLink] = []
-    loose: dict[str, tuple[Json, ...]] = {}
-    for type in EdgeType:
-        told = held.get(type)
-        if isinstance(told, list):
-            values = told
-        elif told is None:
-            values = []
-        else:
-            values = [told]
-        links += [link for value in values if (link := _parse_link(type, value)) is not None]
-        rest = tuple(value for value in values if _parse_link(type, value) is None)
-        if rest:
-            loose[type] = rest
-    return RecordFileContent(found, tuple(links), loose)
+    front, body = front_matter.split(text)
+    values = front_matter.load(front) if front is not None else {}
+    record_fields: dict[str, Any] = {"text": body}
+    for name, value in values.items():
+        field_name = NAMES.get(name, "")
+        if field_name and value is not None and (name, value) != ("role", _MEMORY):
+            record_fields[field_name] = _parse_value(name, field_name, value)
+    links, loose = parse_links(values)
+    return RecordFileContent(record_fields, links, loose)
 
 
 def parse_field(name: str, value: Json) -> Any:
@@ -195,30 +173,25 @@ def parse_field(name: str, value: Json) -> Any:
     return _parse_value(name, name, value)
 
 
-def to_link(edge: Edge, path: str = "") -> RecordFileLink:
-    """Convert an edge to a link; ``path``: relative, of its target."""
-    return RecordFileLink(
-        type=edge.type, target=edge.target, weight=edge.weight, count=edge.count, path=path
-    )
-
-
 def _front_items(record: Record) -> list[tuple[str, Json]]:
+    """List the names and values of a record's front matter, without defaults."""
     items: list[tuple[str, Json]] = []
-    category = "summary_kind" if record.kind is Kind.SUMMARY else "category"
-    for name, target in NAMES.items():
+    category_name = "summary_kind" if record.kind is Kind.SUMMARY else "category"
+    role_name = "role" if record.layer is Layer.EPISODIC else "said_by"
+    for name, field_name in NAMES.items():
         if name == "source_id":
             if record.evidence and record.evidence[0].source:
                 items.append((name, record.evidence[0].source))
+        elif field_name == "category" and name != category_name:
             continue
-        if target == "category" and name != category:
-            continue
-        if target == "role" and name != ("role" if record.layer is Layer.EPISODIC else "said_by"):
-            items += [(name, _MEMORY)] if name == "role" else []
-            continue
-        value = getattr(record, target)
-        default = LAYER_OF[record.kind] if target == "layer" else _DEFAULTS[target]
-        if value != default or (target in _NEEDED and target != "layer"):
-            items.append((name, _to_json(value)))
+        elif field_name == "role" and name != role_name:
+            if name == "role":
+                items.append((name, _MEMORY))
+        else:
+            value = getattr(record, field_name)
+            default = LAYER_OF[record.kind] if field_name == "layer" else _DEFAULTS[field_name]
+            if value != default or (field_name in _NEEDED and field_name != "layer"):
+                items.append((name, _to_json(value)))
     return items
 
 
@@ -230,12 +203,12 @@ def _to_json(value: Any) -> Json:
             return value.key
         case Provenance():
             return {
-                name: _to_json(held)
+                name: _to_json(part)
                 for name in Provenance.__slots__
-                if (held := getattr(value, name)) != getattr(Provenance(), name)
+                if (part := getattr(value, name)) != getattr(Provenance(), name)
             }
         case Evidence():
-            return {name: held for name in Evidence.__slots__ if (held := getattr(value, name))}
+            return {name: part for name in Evidence.__slots__ if (part := getattr(value, name))}
         case tuple():
             return [_to_json(item) for item in value]
         case Mapping():
@@ -246,70 +219,22 @@ def _to_json(value: Any) -> Json:
             return value
 
 
-def _link_items(
-    links: Sequence[RecordFileLink], loose: Mapping[str, tuple[Json, ...]]
-) -> list[tuple[str, Json]]:
-    found: dict[str, list[Json]] = {}
-    for item in sorted(links, key=lambda item: (item.type, item.target)):
-        plain = _LINKABLE.fullmatch(item.target) is not None
-        arrow = (
-            f"[[{item.path}|{item.target}]]"
-            if plain and item.path and _LINKABLE.fullmatch(item.path)
-            else ""
-        )
-        if item.weight == 1.0 and item.count == 1 and plain:
-            found.setdefault(item.type, []).append(arrow or item.target)
-        else:
-            more: dict[str, Json] = {"link": arrow} if arrow else {}
-            found.setdefault(item.type, []).append(
-                {**more, "to": item.target, "weight": item.weight, "count": item.count}
-            )
-    for name, values in loose.items():
-        found.setdefault(name, []).extend(values)
-    return [(str(type), found[type]) for type in EdgeType if type in found]
-
-
-def _parse_link(type: EdgeType, value: Json) -> RecordFileLink | None:
-    match value:
-        case str() if found := _LINK.fullmatch(value.strip()):
-            return RecordFileLink(type, (found[2] or "").strip(), path=found[1])
-        case str() if _LINKABLE.fullmatch(value):
-            return RecordFileLink(type, value)
-        case {"to": str(target)} if target:
-            weight = value.get("weight", 1.0)
-            count = value.get("count", 1)
-            shown = _LINK.fullmatch(str(value.get("link", "")))
-            if (
-                isinstance(weight, int | float)
-                and isinstance(count, int)
-                and not isinstance(weight, bool)
-                and not isinstance(count, bool)
-            ):
-                return RecordFileLink(
-                    type=type,
-                    target=target,
-                    weight=float(weight),
-                    count=count,
-                    path=shown[1] if shown else "",
-                )
-    return None
-
-
-def _parse_value(name: str, target: str, value: Json) -> Any:
+def _parse_value(name: str, field_name: str, value: Json) -> Any:
+    """Parse a value of front matter. ``name``: as the file calls it, for the error."""
     try:
-        if target in _TIMES:
+        if field_name in _TIMES:
             return None if value is None else parse_time(_parse_text(value)).astimezone(UTC)
-        if target in _ENUMS:
-            return _ENUMS[target](_parse_text(value))
-        if target in _LISTS:
+        if field_name in _ENUMS:
+            return _ENUMS[field_name](_parse_text(value))
+        if field_name in _LISTS:
             return tuple(
                 _parse_text(item) for item in (value if isinstance(value, list) else [value])
             )
-        if target in _SHARES:
+        if field_name in _SHARES:
             return _parse_share(value)
-        if target in _COUNTS:
+        if field_name in _COUNTS:
             return _parse_count(value)
-        match target:
+        match field_name:
             case "scope":
                 return Scope.parse(_parse_text(value))
             case "evidence":
@@ -351,55 +276,8 @@ def _parse_evidence(value: Json) -> Evidence:
 
 def _parse_provenance(value: Json) -> Provenance:
     texts = {
-        name: _parse_text(held)
-        for name, held in value.items()
+        name: _parse_text(text)
+        for name, text in value.items()
         if name in ("channel", "extractor", "prompt", "reason")
     }
     return Provenance(**texts, files=tuple(_parse_text(item) for item in value.get("files", ())))
-
-
-def resolve_links(
-    entry: RecordFileContent, path: str, owner: Scope, state: VaultStateDatabase
-) -> tuple[RecordFileLink, ...]:
-    """Return a file's links with ids, without those that lead nowhere."""
-    found = []
-    for link in entry.links:
-        target = link.target or _find_target(link.path, path, owner, state)
-        if target:
-            found.append(link if link.target else replace(link, target=target))
-    return tuple({(link.type, link.target): link for link in found}.values())
-
-
-def find_loose(
-    entry: RecordFileContent, path: str, owner: Scope, state: VaultStateDatabase
-) -> dict[str, tuple[Json, ...]]:
-    """Find lines of a links section that lead nowhere."""
-    found: dict[str, tuple[Json, ...]] = dict(entry.loose)
-    for link in entry.links:
-        if not link.target and not _find_target(link.path, path, owner, state):
-            found[link.type] = (*found.get(link.type, ()), f"[[{link.path}]]")
-    return found
-
-
-def _find_target(link: str, path: str, owner: Scope, state: VaultStateDatabase) -> str:
-    """Find by id, path from this file, path from the vault, name."""
-    if state.get(owner, [link]):
-        return link
-    wanted = link if link.endswith(".md") else f"{link}.md"
-    below = posixpath.normpath(posixpath.join(posixpath.dirname(path), wanted))
-    known = state.find_paths([below, wanted])
-    for name in (below, wanted):
-        row = known.get(path_key(name))
-        if row is not None and row.owner == owner:
-            return row.id
-    tail = id_tail(wanted)
-    rows = (
-        [
-            row
-            for row in state.all_rows()
-            if row.owner == owner and posixpath.basename(row.path) == posixpath.basename(wanted)
-        ]
-        if tail
-        else []
-    )
-    return rows[0].id if len(rows) == 1 else ""

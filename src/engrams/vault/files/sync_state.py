@@ -1,8 +1,10 @@
 """Keep the state of the files as of their last synchronisation.
 
-Which memory each one is, and what it held then. A small database beside the memory's own, outside
-the folder of the files, so that a folder that is not mounted can be told from an empty one. It is
-derived: without it, every file is compared with its memory.
+``VaultStateDatabase`` tells which memory each file is of, and what both had in common then. It is a
+small database beside the memory's own, outside the folder of the files, so that a folder that is
+not mounted can be told from an empty one. It is derived: without it, every file is compared with its
+memory. Two tables hold unfinished work, and are copied if the database is damaged: ``touched`` (notes
+for the next git commit) and ``erased`` (files that go with a purge).
 """
 
 from __future__ import annotations
@@ -47,30 +49,34 @@ _COLUMNS = "owner, id, path, scope, hash, version, links, mtime, size, seen, nex
 
 _log = logging.getLogger(__name__)
 _UNSEEN = FileStat(0, 0)
-_LEAST_ROOM = 1 << 17
+_MIN_ROOM = 1 << 17
+"""Bytes of free disk below which an I/O error is taken for a full disk."""
 _LOST_NOTE = json.dumps({"does": "keep", "why": "the note of what changed was damaged"})
 
 
 @dataclass(frozen=True, slots=True)
 class FileStateRow:
-    """State of one memory's file.
-
-    ``hash``, ``version`` and ``links``: what file and memory last had in common. ``next_path``,
-    ``next_hash``: what is being written now. ``seen``: when the file was looked at (ns). An empty
-    path: it has none, and needs none.
-    """
+    """State of one memory's file."""
 
     owner: Scope
     id: str
+    """Id of the memory."""
     path: str
+    """Empty: it has no file, and needs none."""
     scope: Scope
     hash: str
+    """Hash of the content that file and memory last had in common."""
     version: int = 1
+    """Version of the memory at that time."""
     links: tuple[tuple[str, str, float, int], ...] = ()
+    """Links of the file at that time: type, target, weight, count."""
     stat: FileStat = _UNSEEN
-    seen: int = 0
+    looked_at: int = 0
+    """Time at which the file was looked at, in nanoseconds since 1970."""
     next_path: str = ""
+    """Path at which a file is being written; empty: none is."""
     next_hash: str = ""
+    """Hash of the content that is being written."""
 
 
 class VaultStateDatabase:
@@ -79,7 +85,7 @@ class VaultStateDatabase:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = RLock()
-        self._open: Any = None
+        self._opened: Any = None
         self._identity: tuple[int, int] | None = None
         self._abandoned: Any = None
         self._process = os.getpid()
@@ -90,21 +96,21 @@ class VaultStateDatabase:
 
     def get(self, owner: Scope, ids: Sequence[str]) -> dict[str, FileStateRow]:
         """Return the rows of these memories, by id."""
-        asked = json.dumps(list(ids))
+        ids_json = json.dumps(list(ids))
         return {
             row.id: row
             for row in self._find_rows(
-                "WHERE owner = ? AND id IN (SELECT value FROM json_each(?))", (owner.key, asked)
+                "WHERE owner = ? AND id IN (SELECT value FROM json_each(?))", (owner.key, ids_json)
             )
         }
 
     def find_paths(self, paths: Iterable[str]) -> dict[str, FileStateRow]:
         """Return the rows of these files, by their paths' keys."""
-        asked = json.dumps([path_key(path) for path in paths])
+        keys_json = json.dumps([path_key(path) for path in paths])
         return {
             path_key(row.path): row
             for row in self._find_rows(
-                "WHERE key <> '' AND key IN (SELECT value FROM json_each(?))", (asked,)
+                "WHERE key <> '' AND key IN (SELECT value FROM json_each(?))", (keys_json,)
             )
         }
 
@@ -122,20 +128,10 @@ class VaultStateDatabase:
     def put(self, rows: Iterable[FileStateRow]) -> None:
         with self.transaction() as connection:
             for row in rows:
-                values = (
-                    row.owner.key,
-                    row.id,
-                    row.path,
-                    path_key(row.path),
-                    row.scope.key,
-                    row.hash,
-                    row.version,
-                    json.dumps(row.links),
-                )
-                more = (row.stat.mtime, row.stat.size, row.seen, row.next_path, row.next_hash)
+                values = _encode_row(row)
                 connection.execute(
-                    "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                    (*values, *more),
+                    f"INSERT OR REPLACE INTO files VALUES ({', '.join('?' * len(values))})",  # noqa: S608
+                    values,
                 )
 
     def drop(self, owner: Scope, ids: Iterable[str]) -> None:
@@ -186,17 +182,20 @@ class VaultStateDatabase:
                         connection.execute(f"DELETE FROM {table} WHERE path = ?", (path,))  # noqa: S608 - our own tables
         self._query("PRAGMA wal_checkpoint(TRUNCATE)")
 
-    def report_problems(self, found: dict[str, str], looked: Iterable[str] | None) -> None:
-        """Replace the problems of the files looked at (None: all)."""
-        if not found and not self.exists:
+    def report_problems(self, problems: dict[str, str], looked_paths: Iterable[str] | None) -> None:
+        """Replace the problems of some files.
+
+        ``looked_paths``: the files that were looked at; None: all.
+        """
+        if not problems and not self.exists:
             return
         with self.transaction() as connection:
-            if looked is None:
+            if looked_paths is None:
                 connection.execute("DELETE FROM problems")
-            for path in looked or ():
+            for path in looked_paths or ():
                 connection.execute("DELETE FROM problems WHERE path = ?", (path,))
-            for path, told in found.items():
-                connection.execute("INSERT OR REPLACE INTO problems VALUES (?, ?)", (path, told))
+            for path, problem in problems.items():
+                connection.execute("INSERT OR REPLACE INTO problems VALUES (?, ?)", (path, problem))
 
     def problems(self) -> dict[str, str]:
         return (
@@ -237,30 +236,30 @@ class VaultStateDatabase:
 
     def find_drawn(self, owner: Scope, lines: Sequence[str]) -> dict[str, list[tuple[str, int]]]:
         """Return each line's memories, with the words that they covered together."""
-        found: dict[str, list[tuple[str, int]]] = {}
+        memories: dict[str, list[tuple[str, int]]] = {}
         if self.exists and lines:
-            asked = (
+            statement = (
                 "SELECT line, id, covered FROM drawn WHERE owner = ? AND line IN (SELECT value FROM"
                 " json_each(?))"
             )
-            for line, id, covered in self._query(asked, (owner.key, json.dumps(lines))):
-                found.setdefault(line, []).append((id, covered))
-        return found
+            for line, id, covered in self._query(statement, (owner.key, json.dumps(lines))):
+                memories.setdefault(line, []).append((id, covered))
+        return memories
 
     def find_lines_of(self, owner: Scope, ids: Sequence[str]) -> set[str]:
         """Return the lines that were drawn from these memories."""
-        asked = "SELECT line FROM drawn WHERE owner = ? AND id IN (SELECT value FROM json_each(?))"
+        statement = (
+            "SELECT line FROM drawn WHERE owner = ? AND id IN (SELECT value FROM json_each(?))"
+        )
         return (
-            {line for (line,) in self._query(asked, (owner.key, json.dumps(ids)))}
+            {line for (line,) in self._query(statement, (owner.key, json.dumps(ids)))}
             if self.exists
             else set()
         )
 
     def get_fact(self, name: str) -> str:
-        found = (
-            self._query("SELECT value FROM facts WHERE name = ?", (name,)) if self.exists else []
-        )
-        return str(found[0][0]) if found else ""
+        rows = self._query("SELECT value FROM facts WHERE name = ?", (name,)) if self.exists else []
+        return str(rows[0][0]) if rows else ""
 
     def set_fact(self, name: str, value: str) -> None:
         with self.transaction() as connection:
@@ -285,9 +284,9 @@ class VaultStateDatabase:
 
     def close(self) -> None:
         with self._lock:
-            if self._open is not None:
-                self._open.close()
-                self._open = None
+            if self._opened is not None:
+                self._opened.close()
+                self._opened = None
 
     def _find_rows(self, where: str, values: tuple[Any, ...]) -> Iterator[FileStateRow]:
         if not self.exists:
@@ -325,30 +324,30 @@ class VaultStateDatabase:
     def _connection(self) -> Any:
         if self._process != os.getpid():
             # A connection that a fork copied belongs to the parent.
-            self._abandoned = self._open
-            self._open = None
+            self._abandoned = self._opened
+            self._opened = None
             self._process = os.getpid()
         if (
-            self._open is not None
-            and not self._open.in_transaction
+            self._opened is not None
+            and not self._opened.in_transaction
             and self._identity != encryption.identify(self._path)
         ):
-            encryption.close_replaced(self._open)
-            self._open = None
-        if self._open is None:
+            encryption.close_replaced(self._opened)
+            self._opened = None
+        if self._opened is None:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._open = _open_sound(self._path) or self._start_anew()
+            self._opened = _open_sound(self._path) or self._start_anew()
             self._path.chmod(0o600)
             self._identity = encryption.identify(self._path)
-        return self._open
+        return self._opened
 
     def _start_anew(self) -> Any:
         """Recreate a damaged database, copying its unfinished work."""
-        kept = _read_waiting(self._path)
+        unfinished = _read_unfinished(self._path)
         for end in ("-wal", "-shm", ""):
             self._path.with_name(self._path.name + end).unlink(missing_ok=True)
         connection = _open_sound(self._path)
-        for table, rows in kept.items():
+        for table, rows in unfinished.items():
             for row in rows:
                 connection.execute(
                     f"INSERT OR IGNORE INTO {table} VALUES ({', '.join('?' * len(row))})",  # noqa: S608
@@ -361,9 +360,28 @@ class VaultStateDatabase:
         return connection
 
 
+def _encode_row(row: FileStateRow) -> tuple[Any, ...]:
+    """Return the columns of a row, in the order of the table."""
+    return (
+        row.owner.key,
+        row.id,
+        row.path,
+        path_key(row.path),
+        row.scope.key,
+        row.hash,
+        row.version,
+        json.dumps(row.links),
+        row.stat.mtime,
+        row.stat.size,
+        row.looked_at,
+        row.next_path,
+        row.next_hash,
+    )
+
+
 def _decode_row(row: tuple[Any, ...]) -> FileStateRow:
-    owner, id, path, scope, hash, version, links, mtime, size, seen, next_path, next_hash = row
-    told = tuple(
+    owner, id, path, scope, hash, version, links, mtime, size, looked_at, next_path, next_hash = row
+    link_rows = tuple(
         (str(kind), str(target), float(weight), int(count))
         for kind, target, weight, count in json.loads(links)
     )
@@ -374,9 +392,9 @@ def _decode_row(row: tuple[Any, ...]) -> FileStateRow:
         scope=Scope.parse(scope),
         hash=hash,
         version=version,
-        links=told,
+        links=link_rows,
         stat=FileStat(mtime, size),
-        seen=seen,
+        looked_at=looked_at,
         next_path=next_path,
         next_hash=next_hash,
     )
@@ -385,7 +403,7 @@ def _decode_row(row: tuple[Any, ...]) -> FileStateRow:
 def _has_no_room(path: Path) -> bool:
     """True where a disk has no room for a log."""
     with suppress(OSError):
-        return shutil.disk_usage(path.parent).free < _LEAST_ROOM
+        return shutil.disk_usage(path.parent).free < _MIN_ROOM
     return False
 
 
@@ -426,15 +444,15 @@ def _is_sound(table: str, row: tuple[Any, ...]) -> bool:
     return True
 
 
-def _read_waiting(path: Path) -> dict[str, list[tuple[Any, ...]]]:
+def _read_unfinished(path: Path) -> dict[str, list[tuple[Any, ...]]]:
     """Read unfinished work from a damaged database: erasures, uncommitted notes."""
     import apsw
 
-    found: dict[str, list[tuple[Any, ...]]] = {"erased": [], "touched": []}
+    unfinished: dict[str, list[tuple[Any, ...]]] = {"erased": [], "touched": []}
     with suppress(apsw.Error, UnicodeDecodeError):
         connection = encryption.connect(str(path), apsw.SQLITE_OPEN_READWRITE, path)
         with closing(connection):
-            for table, rows in found.items():
+            for table, rows in unfinished.items():
                 for row in connection.execute(f"SELECT * FROM {table}"):  # noqa: S608 - our own tables
                     if _is_sound(table, row):
                         rows.append(row)
@@ -446,4 +464,4 @@ def _read_waiting(path: Path) -> dict[str, list[tuple[Any, ...]]]:
                             " at the file.",
                             row[2],
                         )
-    return found
+    return unfinished

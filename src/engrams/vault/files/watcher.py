@@ -1,4 +1,8 @@
-"""Watch the files for hands' changes, in one sleeping thread."""
+"""Watch the files for changes by hand, in one sleeping thread.
+
+``VaultWatcher`` is told of changes by the system where ``watchfiles`` is installed, and else looks
+at the files again and again.
+"""
 
 from __future__ import annotations
 
@@ -19,25 +23,33 @@ _log = logging.getLogger(__name__)
 
 
 class WatchDebounceOptions(TypedDict):
-    """Milliseconds: longest burst, quiet that ends it, longest first wait."""
+    """Times of ``watchfiles``, in milliseconds."""
 
     debounce: int
+    """The longest burst of changes that is reported as one."""
     step: int
+    """The quiet that ends a burst."""
     rust_timeout: int
+    """The longest wait before the stop event is looked at."""
 
 
 class VaultWatcher:
-    """Watcher that calls ``changed`` with a burst's paths (None: any)."""
+    """Watches the files of a vault in a thread of its own."""
 
     def __init__(
         self,
         disk: VaultFolder,
-        changed: Callable[[list[str] | None], object],
+        on_change: Callable[[list[str] | None], object],
         mode: Literal["auto", "poll"],
         seconds: float,
     ) -> None:
+        """Set up the watcher.
+
+        ``on_change``: called with the paths of a burst of changes; None: it may be any. ``seconds``:
+        between two looks, where it polls.
+        """
         self._disk = disk
-        self._changed = changed
+        self._on_change = on_change
         self._seconds = seconds
         self._poll = mode == "poll"
         self._stop = threading.Event()
@@ -66,7 +78,7 @@ class VaultWatcher:
 
     def _report(self, paths: list[str] | None) -> None:
         try:
-            self._changed(paths)
+            self._on_change(paths)
         except EngramsError as problem:
             # The edge of the thread. Nothing is lost: the next pass sees the same files.
             _log.warning("vault: %s", problem.message)
@@ -78,39 +90,41 @@ class VaultWatcher:
             yield from self._iter_polled()
             return
         root = self._disk.root.resolve()
-        pace = WatchDebounceOptions(debounce=_SETTLE_MS * 4, step=_SETTLE_MS, rust_timeout=1000)
-        watched = watch(
+        options = WatchDebounceOptions(debounce=_SETTLE_MS * 4, step=_SETTLE_MS, rust_timeout=1000)
+        bursts = watch(
             root,
             watch_filter=None,
             stop_event=self._stop,
             raise_interrupt=False,
             yield_on_timeout=True,
-            **pace,
+            **options,
         )
-        for number, changes in enumerate(watched):
+        for number, changes in enumerate(bursts):
             if not number:
                 # From here on nothing is missed; earlier changes are looked for once.
                 yield None
                 continue
             paths = [
-                path for _, told in changes if (path := relevant_path(Path(told), root)) is not None
+                path
+                for _, changed_path in changes
+                if (path := relevant_path(Path(changed_path), root)) is not None
             ]
             if paths:
                 # A folder came or went: its files are not reported.
-                whole = any(
+                has_folder = any(
                     "." not in path.rpartition("/")[2] or (root / path).is_dir() for path in paths
                 )
-                yield None if whole else sorted(set(paths))
+                yield None if has_folder else sorted(set(paths))
 
     def _iter_polled(self) -> Iterator[list[str] | None]:
         before = self._read_stats()
         yield None
         while not self._stop.wait(self._seconds):
-            now = self._read_stats()
+            after = self._read_stats()
             paths = sorted(
-                path for path in before.keys() | now.keys() if before.get(path) != now.get(path)
+                path for path in before.keys() | after.keys() if before.get(path) != after.get(path)
             )
-            before = now
+            before = after
             if paths:
                 yield paths
 
@@ -122,13 +136,13 @@ class VaultWatcher:
         }
 
 
-def relevant_path(told: Path, root: Path) -> str | None:
-    """Return a change's path in the vault, None where irrelevant."""
+def relevant_path(changed_path: Path, root: Path) -> str | None:
+    """Return the path in the vault of a changed file; None: it is no file of the vault's."""
     try:
-        parts = told.relative_to(root).parts
+        parts = changed_path.relative_to(root).parts
     except ValueError:
         return None
-    if not is_text(str(told)):
+    if not is_text(str(changed_path)):
         return None
     if parts == ("MEMORY.md",):
         return "MEMORY.md"
@@ -139,6 +153,6 @@ def relevant_path(told: Path, root: Path) -> str | None:
     ):
         return None
     name = parts[-1]
-    if "." in name and not is_memory(name) and parts[0] != DOCUMENTS and not told.is_dir():
+    if "." in name and not is_memory(name) and parts[0] != DOCUMENTS and not changed_path.is_dir():
         return None
     return "/".join(parts)

@@ -1,4 +1,7 @@
-"""Keep the history of the files in git, without a git program."""
+"""Keep the history of the files in git, without a git program.
+
+``GitHistoryRepository`` is the repository in the vault's folder, read and written with dulwich.
+"""
 
 from __future__ import annotations
 
@@ -20,24 +23,29 @@ from engrams.errors import (
 from engrams.frozen_data import dataclass
 from engrams.vault.files.folder_access import PlannedFileWrite, VaultFolder
 from engrams.vault.files.vault_paths import TOPS
+from engrams.vault.history.commit_message import group_by_author, make_author_mail, make_message
 from engrams.vault.purge.history_rewrite import finish_rewrite
 
 IGNORE = ".gitignore"
 _IGNORED = ".engrams/\n.obsidian/workspace*\n.trash/\n*.tmp\n"
 _BUSY = ".engrams/committing"
-_MOST_LINES = 40
+"""File that stands in the vault while a commit is made: a lock that is older is somebody else's."""
 _FALLBACK = ("engrams", "engrams@localhost")
+"""Name and mail of the committer where git knows none."""
+_MIN_ID = 4
+"""Characters of a commit's id that are needed to find it."""
 
 
 @dataclass(frozen=True, slots=True)
 class GitCommitEntry:
-    """One commit; ``paths`` are those it changed."""
+    """One commit."""
 
     id: str
     at: datetime
     author: str
     message: str
     paths: tuple[str, ...] = ()
+    """Files that it changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +60,13 @@ class GitBlameLine:
 
 @dataclass(frozen=True, slots=True)
 class CommittedFileChange:
-    """File that a commit changed; before or after is None without one."""
+    """File that a commit changed."""
 
     path: str
     before: bytes | None
+    """Content before; None: there was no file."""
     after: bytes | None
+    """Content after; None: there is no file."""
 
 
 class GitHistoryRepository:
@@ -67,65 +77,60 @@ class GitHistoryRepository:
 
     @property
     def exists(self) -> bool:
+        """True where the vault has a history. Finishes a rewriting of it that was cut short."""
         finish_rewrite(self._disk.root)
         return (self._disk.root / ".git").exists()
 
     def commit(
-        self, notes: Mapping[str, Any], at: datetime, also: Sequence[str] = (), title: str = ""
+        self,
+        notes: Mapping[str, Any],
+        now: datetime,
+        merged_commits: Sequence[str] = (),
+        title: str = "",
     ) -> list[str]:
         """Commit files as they are, one commit an author; return the ids.
 
         A clean tree makes no commit. The repository and its ignore file are made where there are
-        none. ``also``: further parents of the last commit.
+        none. ``notes``: what changed each file, by path. ``merged_commits``: further parents of the
+        last commit. ``title``: of each message, instead of counts.
         """
         paths = set(notes)
-        with self._open(create=True) as (repo, made):
-            if made:
-                paths |= {path for top in TOPS for path, _ in self._disk.walk(top, every=True)}
-                paths |= {name for name in (IGNORE, "MEMORY.md") if self._disk.stat(name)}
-                if self._disk.stat(IGNORE) is None:
-                    self._disk.write([PlannedFileWrite(IGNORE, _IGNORED.encode())])
-                    paths.add(IGNORE)
-            done = []
-            for author, some in _group_by_author(notes, paths).items():
-                made_id = self._commit_paths(
-                    repo, some, (author, _commit_message(notes, some, title)), at, ()
-                )
-                done += [made_id] if made_id else []
-            if also:
-                done.append(
-                    self._commit_paths(
-                        repo, [], (_FALLBACK[0], "Merge what another place remembered"), at, also
-                    )
-                )
-            return done
+        with self._open(create=True) as (repo, is_new):
+            if is_new:
+                paths |= self._list_all_files()
+            commit_ids = []
+            for author, author_paths in group_by_author(notes, paths).items():
+                message = make_message(notes, author_paths, title)
+                commit_ids.append(self._commit_paths(repo, author_paths, author, message, now))
+            if merged_commits:
+                commit_ids.append(self._commit_merge(repo, now, merged_commits))
+            return list(filter(None, commit_ids))
 
     def log(self, limit: int = 20, path: str = "") -> tuple[GitCommitEntry, ...]:
         """List commits, newest first; of a path, under earlier names too."""
         with self._open() as (repo, _):
             if not _find_head(repo):
                 return ()
-            asked = {"paths": [path.encode()], "follow": True} if path else {}
-            found = repo.get_walker(max_entries=limit, **asked)
+            options = {"paths": [path.encode()], "follow": True} if path else {}
             return tuple(
                 _to_entry(
                     walked.commit,
                     [change for group in walked.changes() for change in _to_sequence(group)],
                 )
-                for walked in found
+                for walked in repo.get_walker(max_entries=limit, **options)
             )
 
-    def diff(self, one: str = "", other: str = "") -> str:
+    def diff(self, commit: str = "", other_commit: str = "") -> str:
         """Show changes between commits, of one, or, without any, uncommitted ones."""
         from dulwich.patch import write_tree_diff
 
         with self._open() as (repo, _):
-            if not one:
+            if not commit:
                 return self._diff_uncommitted(repo)
-            first = self._find_commit(repo, one)
-            if other:
+            first = self._find_commit(repo, commit)
+            if other_commit:
                 before = first.tree
-                after = self._find_commit(repo, other).tree
+                after = self._find_commit(repo, other_commit).tree
             else:
                 before = repo[first.parents[0]].tree if first.parents else None
                 after = first.tree
@@ -162,91 +167,81 @@ class GitHistoryRepository:
         with self._open() as (repo, _):
             yield repo
 
+    def _list_all_files(self) -> set[str]:
+        """List the files of the first commit, and write the ignore file."""
+        paths = {path for top in TOPS for path, _ in self._disk.walk(top, every=True)}
+        paths |= {name for name in (IGNORE, "MEMORY.md") if self._disk.stat(name)}
+        if self._disk.stat(IGNORE) is None:
+            self._disk.write([PlannedFileWrite(IGNORE, _IGNORED.encode())])
+            paths.add(IGNORE)
+        return paths
+
     def _commit_paths(
-        self,
-        repo: Any,
-        paths: Sequence[str],
-        told: tuple[str, str],
-        at: datetime,
-        parents: Sequence[str],
+        self, repo: Any, paths: Sequence[str], author: str, message: str, now: datetime
     ) -> str:
-        tree = repo.get_worktree()
-        tree.stage(sorted(paths))
+        """Commit some files; return the commit's id, empty where nothing changed.
+
+        ``author``: an agent's name, or empty for a hand.
+        """
+        repo.get_worktree().stage(sorted(paths))
         head = _find_head(repo)
-        root = repo.open_index().commit(repo.object_store)
-        if head and repo[head].tree == root and not parents:
+        tree = repo.open_index().commit(repo.object_store)
+        if head and repo[head].tree == tree:
             return ""
-        name, mail = _read_identity(repo)
-        committer = f"{name} <{mail}>".encode()
-        who = told[0] or ("by hand" if (name, mail) == _FALLBACK else "")
-        author = f"{who} <{_author_mail(who)}>".encode() if who else committer
-        stamp = {
-            "commit_timestamp": at.timestamp(),
-            "author_timestamp": at.timestamp(),
-            "commit_timezone": 0,
-            "author_timezone": 0,
-        }
-        heads = [parent.encode() for parent in parents]
-        made = tree.commit(
-            told[1].encode(),
-            committer=committer,
-            author=author,
-            tree=root,
-            merge_heads=heads,
-            sign=False,
-            no_verify=True,
-            **stamp,
-        )
-        return str(made.decode())
+        return _write_commit(repo, tree, author, message, now)
+
+    def _commit_merge(self, repo: Any, now: datetime, merged_commits: Sequence[str]) -> str:
+        """Commit the files as they are as a merge."""
+        tree = repo.open_index().commit(repo.object_store)
+        message = "Merge what another place remembered"
+        return _write_commit(repo, tree, _FALLBACK[0], message, now, merged_commits)
 
     def _diff_uncommitted(self, repo: Any) -> str:
         from dulwich.patch import write_blob_diff
 
         out = io.BytesIO()
         head = _find_head(repo)
-        held = {
+        committed = {
             path.decode(): sha
             for path, sha in _find_blobs(repo, repo[head].tree if head else None).items()
         }
-        there = {path for top in TOPS for path, _ in self._disk.walk(top, every=True)}
-        there |= {"MEMORY.md"} if self._disk.stat("MEMORY.md") else set()
-        for path in sorted(held.keys() | there):
-            data = self._disk.read(path) if path in there or path in held else None
-            old = repo[held[path]].data if path in held else None
-            if data != old:
-                before, after = (
-                    (path.encode() if side is not None else None, 0o100644, _to_blob(side))
-                    for side in (old, data)
-                )
-                write_blob_diff(out, before, after)
+        present = {path for top in TOPS for path, _ in self._disk.walk(top, every=True)}
+        if self._disk.stat("MEMORY.md"):
+            present.add("MEMORY.md")
+        for path in sorted(committed.keys() | present):
+            data = self._disk.read(path)
+            old_data = repo[committed[path]].data if path in committed else None
+            if data != old_data:
+                write_blob_diff(out, _to_diff_side(path, old_data), _to_diff_side(path, data))
         return out.getvalue().decode("utf-8", "replace")
 
     def _find_commit(self, repo: Any, name: str) -> Any:
         """Find a commit by its id's first characters (four at least)."""
-        if name.upper() == "HEAD" and _find_head(repo):
-            return repo[_find_head(repo)]
-        if len(name) < 4 or not all(char in "0123456789abcdef" for char in name):
+        head = _find_head(repo)
+        if name.upper() == "HEAD" and head:
+            return repo[head]
+        if len(name) < _MIN_ID or not all(char in "0123456789abcdef" for char in name):
             raise InputError(
                 f"{name!r} is no commit: at least four hexadecimal digits are needed.",
                 hint="`engrams log` shows them.",
             )
-        found = (
-            {
+        matches = set()
+        if head:
+            matches = {
                 walked.commit.id
                 for walked in repo.get_walker()
                 if walked.commit.id.decode().startswith(name)
             }
-            if _find_head(repo)
-            else set()
-        )
-        if len(found) != 1:
-            told = "More than one commit begins" if found else "No commit begins"
-            raise NotFoundError(f"{told} with {name!r}.", hint="`engrams log` shows the commits.")
-        return repo[found.pop()]
+        if len(matches) != 1:
+            problem = "More than one commit begins" if matches else "No commit begins"
+            raise NotFoundError(
+                f"{problem} with {name!r}.", hint="`engrams log` shows the commits."
+            )
+        return repo[matches.pop()]
 
     @contextlib.contextmanager
     def _open(self, create: bool = False) -> Iterator[tuple[Any, bool]]:
-        """Open the repository; the flag says that it is new."""
+        """Open the repository; the flag says that it has no commit yet."""
         try:
             from dulwich.errors import (
                 CommitError,
@@ -263,8 +258,8 @@ class GitHistoryRepository:
                 "The history of the files needs dulwich.",
                 hint=f"{install_hint('vault')}, or set `vault.git` to false.",
             ) from None
-        made = create and not self.exists
-        if not made and not self.exists:
+        is_made = create and not self.exists
+        if not is_made and not self.exists:
             raise NotFoundError(
                 "The vault has no history yet.",
                 hint="It begins with the first commit, a few seconds after a change.",
@@ -285,7 +280,7 @@ class GitHistoryRepository:
         try:
             repo = (
                 Repo.init(str(self._disk.root), default_branch=b"main")
-                if made
+                if is_made
                 else Repo(str(self._disk.root))
             )
             with contextlib.closing(repo):
@@ -293,9 +288,9 @@ class GitHistoryRepository:
                     self._remove_stale_locks(repo)
                     busy.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                     busy.write_text("")
-                    if made:
+                    if is_made:
                         _set_identity(repo)
-                yield repo, made or not _find_head(repo)
+                yield repo, is_made or not _find_head(repo)
                 busy.unlink(missing_ok=True)
         except EngramsError:
             raise
@@ -307,33 +302,36 @@ class GitHistoryRepository:
             raise StoreError(f"git: {type(problem).__name__}: {problem}.", hint=hint) from problem
 
     def _remove_stale_locks(self, repo: Any) -> None:
-        """Remove the locks of a commit that was cut short."""
+        """Remove the locks of a commit of ours that was cut short."""
         busy = self._disk.root / _BUSY
         try:
-            since = busy.stat().st_mtime
+            begun_at = busy.stat().st_mtime
         except FileNotFoundError:
             return
         for lock in Path(repo.controldir()).rglob("*.lock"):
-            if lock.stat().st_mtime >= since - 1:
+            if lock.stat().st_mtime >= begun_at - 1:
                 lock.unlink()
 
 
 def diff_trees(repo: Any, before: Any, after: Any) -> tuple[CommittedFileChange, ...]:
     """List the files that differ between two trees."""
-    old = _find_blobs(repo, before)
-    new = _find_blobs(repo, after)
-    changed = sorted(path for path in old.keys() | new.keys() if old.get(path) != new.get(path))
-    data = [
-        tuple(repo[side[path]].data if path in side else None for side in (old, new))
-        for path in changed
-    ]
+    old_blobs = _find_blobs(repo, before)
+    new_blobs = _find_blobs(repo, after)
+
+    def read(blobs: Mapping[bytes, Any], path: bytes) -> bytes | None:
+        return repo[blobs[path]].data if path in blobs else None
+
     return tuple(
-        CommittedFileChange(path.decode("utf-8", "replace"), *pair)
-        for path, pair in zip(changed, data, strict=True)
+        CommittedFileChange(
+            path.decode("utf-8", "replace"), read(old_blobs, path), read(new_blobs, path)
+        )
+        for path in sorted(old_blobs.keys() | new_blobs.keys())
+        if old_blobs.get(path) != new_blobs.get(path)
     )
 
 
 def _find_blobs(repo: Any, tree: Any) -> dict[bytes, Any]:
+    """List the files of a tree (None: of an empty one), each with its object's name."""
     from dulwich.object_store import iter_tree_contents
 
     return (
@@ -343,10 +341,41 @@ def _find_blobs(repo: Any, tree: Any) -> dict[bytes, Any]:
     )
 
 
-def _to_blob(data: bytes | None) -> Any:
+def _write_commit(
+    repo: Any,
+    tree: Any,
+    author: str,
+    message: str,
+    now: datetime,
+    merged_commits: Sequence[str] = (),
+) -> str:
+    """Write a commit of a tree; return its id."""
+    name, mail = _read_identity(repo)
+    committer = f"{name} <{mail}>".encode()
+    author = author or ("by hand" if (name, mail) == _FALLBACK else "")
+    commit_id = repo.get_worktree().commit(
+        message.encode(),
+        committer=committer,
+        author=f"{author} <{make_author_mail(author)}>".encode() if author else committer,
+        commit_timestamp=now.timestamp(),
+        author_timestamp=now.timestamp(),
+        commit_timezone=0,
+        author_timezone=0,
+        tree=tree,
+        merge_heads=[commit.encode() for commit in merged_commits],
+        sign=False,
+        no_verify=True,
+    )
+    return str(commit_id.decode())
+
+
+def _to_diff_side(path: str, data: bytes | None) -> tuple[bytes | None, int, Any]:
+    """Make one side of a diff as dulwich takes it: path, mode and content."""
     from dulwich.objects import Blob
 
-    return None if data is None else Blob.from_string(data)
+    if data is None:
+        return None, 0o100644, None
+    return path.encode(), 0o100644, Blob.from_string(data)
 
 
 def _find_head(repo: Any) -> Any:
@@ -376,55 +405,6 @@ def _set_identity(repo: Any) -> None:
         config.write_to_path()
 
 
-def _group_by_author(notes: Mapping[str, Any], paths: set[str]) -> dict[str, list[str]]:
-    """Group paths by author: an agent, or "" for a hand."""
-    found: dict[str, list[str]] = {}
-    for path in sorted(notes):
-        note = notes[path]
-        hand = note.get("actor") in ("hand", "") and note.get("does") not in (None, "purge")
-        found.setdefault("" if hand else _author_name(note.get("agent") or "engrams"), []).append(
-            path
-        )
-    # Paths without a note, such as the ignore file, go with the first author.
-    next(iter(found.values()), []).extend(sorted(paths - notes.keys()))
-    return found
-
-
-def _commit_message(notes: Mapping[str, Any], paths: Sequence[str], title: str = "") -> str:
-    # The name of a purged file is made of its words.
-    named = {
-        note.get("id") or ("a file" if note.get("does") == "purge" else path): note
-        for path in paths
-        if (note := notes.get(path))
-    }
-    every = list(named.values())
-    counts: dict[str, int] = {}
-    for note in every:
-        counts[str(note.get("does", "change"))] = counts.get(str(note.get("does", "change")), 0) + 1
-    scopes = sorted({str(note["scope"]) for note in every if note.get("scope")})
-    head = (
-        title
-        or ", ".join(f"{_one_line(does)} {number}" for does, number in counts.items())
-        or "Begin"
-    )
-    where = f" ({scopes[0]}{' and others' if len(scopes) > 1 else ''})" if scopes else ""
-    told = (
-        " ".join(
-            (_one_line(note.get("does", "change")), f"{name}:", _one_line(note.get("why", "")))
-        )
-        for name, note in named.items()
-    )
-    reasons = dict.fromkeys(told)
-    body = list(reasons)[:_MOST_LINES]
-    body += [f"and {len(reasons) - _MOST_LINES} more"] if len(reasons) > _MOST_LINES else []
-    sessions = sorted({_one_line(note["session"]) for note in every if note.get("session")})
-    trailers = [f"Session: {session}" for session in sessions[:_MOST_LINES]]
-    return (
-        "\n\n".join(part for part in (head + where, "\n".join(body), "\n".join(trailers)) if part)
-        + "\n"
-    )
-
-
 def _to_entry(commit: Any, changes: Sequence[Any]) -> GitCommitEntry:
     paths = {
         side.path.decode("utf-8", "replace")
@@ -436,7 +416,7 @@ def _to_entry(commit: Any, changes: Sequence[Any]) -> GitCommitEntry:
     return GitCommitEntry(
         id=commit.id.decode(),
         at=at,
-        author=_author(commit),
+        author=_read_author(commit),
         message=commit.message.decode("utf-8", "replace").strip(),
         paths=tuple(sorted(paths)),
     )
@@ -445,30 +425,13 @@ def _to_entry(commit: Any, changes: Sequence[Any]) -> GitCommitEntry:
 def _to_line(commit: Any, text: bytes) -> GitBlameLine:
     at = datetime.fromtimestamp(commit.commit_time, UTC)
     return GitBlameLine(
-        commit.id.decode(), at, _author(commit), text.decode("utf-8", "replace").rstrip("\r\n")
+        commit.id.decode(), at, _read_author(commit), text.decode("utf-8", "replace").rstrip("\r\n")
     )
 
 
-def _author(commit: Any) -> str:
+def _read_author(commit: Any) -> str:
     return str(commit.author.decode("utf-8", "replace").partition(" <")[0])
 
 
 def _to_sequence(group: Any) -> Sequence[Any]:
     return group if isinstance(group, list) else [group]
-
-
-def _one_line(text: Any) -> str:
-    return " ".join(str(text).split())[:200]
-
-
-def _author_name(text: str) -> str:
-    return "".join(char for char in _one_line(text) if char not in "<>\0")[:60].strip() or "engrams"
-
-
-def _author_mail(name: str) -> str:
-    return (
-        "".join(char if char.isascii() and char.isalnum() else "-" for char in name.lower()).strip(
-            "-"
-        )[:40]
-        + "@engrams"
-    )

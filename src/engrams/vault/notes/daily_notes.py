@@ -1,4 +1,8 @@
-"""Write daily notes: a few lines a day, under their reason."""
+"""Write daily notes: a few lines a day, under the reason for writing them.
+
+``VaultDailyNoteWriter.flush`` writes down turns that leave a conversation, ``summarise`` a whole
+day. A model writes the lines where one is set, else rules pick them.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime, time, timedelta
 
 from engrams import prompts
-from engrams.core import Kind, Record, Scope, Status
+from engrams.core import MESSAGE_KINDS, Kind, Record, Scope, Status
 from engrams.errors import BudgetError, ModelError
 from engrams.ports import (
     ChatMessage,
@@ -19,11 +23,13 @@ from engrams.ports import (
 )
 from engrams.text.measures import is_question, word_count
 from engrams.vault.dependencies import VaultDeps
-from engrams.vault.files.vault_paths import daily_path
 from engrams.vault.notes.note_lines import STANDING, NoteLineLedger
+from engrams.vault.notes.note_paths import daily_path
 
-_BULLETS = 10
-_LINES = 30
+_MAX_PICKED = 10
+"""Lines that rules pick, at most."""
+_MAX_WRITTEN = 30
+"""Lines that a model writes, at most."""
 _NOTHING = frozenset(
     {
         "",
@@ -44,119 +50,136 @@ _NOTHING = frozenset(
         "aucun",
     }
 )
-_TURNS = (Kind.TURN, Kind.EXCHANGE, Kind.NOTE)
+"""Answers of a model that has nothing to write down."""
 _STATED = (Kind.CORRECTION, Kind.PREFERENCE, Kind.FACT, Kind.PROCEDURE, Kind.NEGATIVE)
-_SAID = 400
-_LONGEST = 200
+"""Kinds of statements that rules pick, the most important first."""
+_SHOWN_TURNS = 400
+"""Newest turns that a model is shown, at most."""
+_SHOWN_CHARS = 2000
+"""Characters of one turn that a model is shown."""
+_LINE_CHARS = 200
+_PAGE = 500
 
 
 class VaultDailyNoteWriter:
-    """Writer of daily notes: by a model, else by rules."""
+    """Writes daily notes, by a model, else by rules."""
 
     def __init__(
-        self, parts: VaultDeps, lines: NoteLineLedger, chat: ChatModel | None = None
+        self, deps: VaultDeps, lines: NoteLineLedger, chat: ChatModel | None = None
     ) -> None:
-        self._parts = parts
+        self._deps = deps
         self._lines = lines
         self._chat = chat
 
     def flush(self, request: NoteFlushRequest) -> bool:
         """Append to the day's note. False: nothing to say, or said before."""
-        parts = self._parts
+        deps = self._deps
         # What was forgotten or replaced before its turn came is written into no note.
-        said = drop_scheduled(
+        turns = drop_scheduled(
             [
                 record
                 for record in request.records
                 if record.text.strip() and record.status in STANDING
             ]
         )
-        mark = f"flushed:{request.owner.key}:{_hash_turns(said)}"
-        wanted = parts.settings.daily and request.reason in parts.settings.daily_reasons
-        if not wanted or not said or parts.state.get_fact(mark):
+        fact = f"flushed:{request.owner.key}:{_hash_turns(turns)}"
+        is_wanted = deps.settings.daily and request.reason in deps.settings.daily_reasons
+        if not is_wanted or not turns or deps.state.get_fact(fact):
             return False
-        lines = self._make_lines(request.owner, said)
-        now = parts.clock()
-        with parts.lock:
-            if parts.state.get_fact(mark):
-                return False
+        lines = self._make_lines(request.owner, turns)
+        now = deps.clock()
+        with deps.lock:
+            if deps.state.get_fact(fact):
+                return False  # another process wrote them while the model was asked
             # Before the file: what is written must be known to follow from these.
-            self._lines.draw(request.owner, lines, said)
-            written = self.append(
-                request.owner, request.day or now.date(), f"{now:%H:%M} {request.reason}", lines
-            )
-            parts.state.set_fact(mark, now.isoformat())
-        return written
+            self._lines.draw(request.owner, lines, turns)
+            heading = f"{now:%H:%M} {request.reason}"
+            is_new = self.append(request.owner, request.day or now.date(), heading, lines)
+            deps.state.set_fact(fact, now.isoformat())
+        return is_new
 
     def summarise(self, owner: Scope, day: date) -> bool:
         """Append the summary of a whole day.
 
         False: nothing was said, or nothing new since the last one.
         """
-        parts = self._parts
-        said = drop_scheduled(self._find_turns(owner, day))
-        mark = f"summary:{owner.key}:{day}"
-        wanted = parts.settings.daily and "daily summary" in parts.settings.daily_reasons
-        if not wanted or not said or parts.state.get_fact(mark) == _hash_turns(said):
+        deps = self._deps
+        turns = drop_scheduled(self._find_turns(owner, day))
+        fact = f"summary:{owner.key}:{day}"
+        is_wanted = deps.settings.daily and "daily summary" in deps.settings.daily_reasons
+        if not is_wanted or not turns or deps.state.get_fact(fact) == _hash_turns(turns):
             return False
-        lines = self._make_lines(owner, said)
-        with parts.lock:
-            self._lines.draw(owner, lines, said)
-            written = self.append(owner, day, f"{parts.clock():%H:%M} daily summary", lines)
-            parts.state.set_fact(mark, _hash_turns(said))
-        return written
+        lines = self._make_lines(owner, turns)
+        with deps.lock:
+            self._lines.draw(owner, lines, turns)
+            is_new = self.append(owner, day, f"{deps.clock():%H:%M} daily summary", lines)
+            deps.state.set_fact(fact, _hash_turns(turns))
+        return is_new
 
     def append(self, owner: Scope, day: date, heading: str, lines: Sequence[str]) -> bool:
-        """Append a section to a day's note, without lines it holds.
+        """Append a section to a day's note, without lines that it has.
 
-        A new note gets its title. False: it holds all of them.
+        A new note gets its title. False: it has all of them.
         """
-        disk = self._parts.disk
         path = daily_path(owner, day)
-        old = disk.read(path)
-        text = old.decode("utf-8", "replace").rstrip("\n") if old else f"# {day:%Y-%m-%d}"
-        held = {line.strip() for line in text.splitlines()}
-        new = [line for line in lines if line.strip() not in held]
-        if not new:
+        old_data = self._deps.disk.read(path)
+        text = f"# {day:%Y-%m-%d}"
+        if old_data:
+            text = old_data.decode("utf-8", "replace").rstrip("\n")
+        old_lines = {line.strip() for line in text.splitlines()}
+        new_lines = [line for line in lines if line.strip() not in old_lines]
+        if not new_lines:
             return False
-        self._parts.make_folder()
-        section = "\n".join([f"## {heading}", "", *new])
-        told = {"does": "note", "actor": "engrams", "why": heading, "scope": owner.key}
-        self._parts.replace_file(path, f"{text}\n\n{section}\n".encode(), old, told)
+        self._deps.make_folder()
+        section = "\n".join([f"## {heading}", "", *new_lines])
+        self._deps.replace_file(
+            path,
+            f"{text}\n\n{section}\n".encode(),
+            old_data,
+            {"does": "note", "actor": "engrams", "why": heading, "scope": owner.key},
+        )
         return True
 
     def _find_turns(self, owner: Scope, day: date) -> list[Record]:
-        begin = datetime.combine(day, time(), UTC)
-        found: list[Record] = []
-        query = RecordQuery(
-            ScopeReach(owner, (owner,), tree=True), _TURNS, order="newest", limit=500
-        )
+        """Find what was said on a day, in the order of telling."""
+        start = datetime.combine(day, time(), UTC)
+        turns: list[Record] = []
+        after = ""
         while True:
-            page = self._parts.store.find(query)
-            found += [
+            page = self._deps.store.find(
+                RecordQuery(
+                    ScopeReach.of_owner(owner),
+                    MESSAGE_KINDS,
+                    order="newest",
+                    limit=_PAGE,
+                    after=after,
+                )
+            )
+            turns += [
                 record
                 for record in page.records
-                if begin <= record.recorded_at < begin + timedelta(days=1)
+                if start <= record.recorded_at < start + timedelta(days=1)
             ]
-            if not page.next or page.records[-1].recorded_at < begin:
-                return sorted(found, key=lambda record: record.story_key)
-            query = RecordQuery(query.reach, _TURNS, order="newest", limit=500, after=page.next)
+            if not page.next or page.records[-1].recorded_at < start:
+                return sorted(turns, key=lambda record: record.story_key)
+            after = page.next
 
-    def _make_lines(self, owner: Scope, said: Sequence[Record]) -> list[str]:
+    def _make_lines(self, owner: Scope, turns: Sequence[Record]) -> list[str]:
         if self._chat is not None:
             try:
-                return self._ask_model(self._chat, said)
+                return self._ask_model(self._chat, turns)
             except (ModelError, BudgetError):
                 # Fall back to the rules; the turns themselves are in the journal in any case.
                 pass
-        return [f"- {one_line(text)}" for text in self._pick_lines(owner, said)]
+        return [f"- {shorten_to_line(text)}" for text in self._pick_texts(owner, turns)]
 
-    def _ask_model(self, chat: ChatModel, said: Sequence[Record]) -> list[str]:
-        told = "\n".join(
-            f"{record.speaker or record.role or 'someone'}: {prompts.quote(record.text[:2000])}"
-            for record in said[-_SAID:]
+    def _ask_model(self, chat: ChatModel, turns: Sequence[Record]) -> list[str]:
+        transcript = "\n".join(
+            f"{record.speaker or record.role or 'someone'}:"
+            f" {prompts.quote(record.text[:_SHOWN_CHARS])}"
+            for record in turns[-_SHOWN_TURNS:]
         )
-        prompt = prompts.load("daily").render(said=told, limit=str(_LINES))
+        prompt = prompts.load("daily").render(said=transcript, limit=str(_MAX_WRITTEN))
         answer = chat.ask(ChatRequest((ChatMessage("user", prompt),), "daily")).text.strip()
         if answer.casefold().strip(" .。\"'`*") in _NOTHING:
             return []
@@ -167,60 +190,62 @@ class VaultDailyNoteWriter:
         ]
         return [
             line if line.startswith("- ") else f"- {line.lstrip('-*• ').strip()}" for line in lines
-        ][:_LINES]
+        ][:_MAX_WRITTEN]
 
-    def _pick_lines(self, owner: Scope, said: Sequence[Record]) -> list[str]:
-        """Pick learned statements by importance, then texts that taught none."""
-        ids = tuple(record.id for record in said)
-        reach = ScopeReach(owner, (owner,), tree=True)
-        learned = (
-            self._parts.store.find(
-                RecordQuery(reach, _STATED, (Status.ACTIVE,), sources=ids, limit=200)
-            ).records
-            if ids
-            else ()
-        )
-        order = {kind: at for at, kind in enumerate(_STATED)}
+    def _pick_texts(self, owner: Scope, turns: Sequence[Record]) -> list[str]:
+        """Pick learned statements by importance, then the texts that taught none.
+
+        Where something was learned, only notes are left of the latter; else what people said in
+        more than three words.
+        """
+        statements = self._deps.store.find(
+            RecordQuery(
+                ScopeReach.of_owner(owner),
+                _STATED,
+                (Status.ACTIVE,),
+                sources=tuple(record.id for record in turns),
+                limit=200,
+            )
+        ).records
+        rank = {kind: index for index, kind in enumerate(_STATED)}
         picked = [
             record.text
             for record in sorted(
-                learned,
-                key=lambda record: (order[record.kind], -record.importance, record.recorded_at),
+                statements,
+                key=lambda record: (rank[record.kind], -record.importance, record.recorded_at),
             )
         ]
-        taught = {item.source for record in learned for item in record.evidence}
-        rest = [
-            record for record in said if record.id not in taught and not is_question(record.text)
-        ]
-        plain = [
-            record.text
-            for record in rest
-            if record.kind is Kind.NOTE
-            or (not learned and record.role != "assistant" and word_count(record.text) > 3)
-        ]
-        return list(dict.fromkeys([*picked, *plain]))[:_BULLETS]
+        source_ids = {item.source for record in statements for item in record.evidence}
+        for record in turns:
+            if record.id in source_ids or is_question(record.text):
+                continue
+            is_talk = record.role != "assistant" and word_count(record.text) > 3
+            if record.kind is Kind.NOTE or (not statements and is_talk):
+                picked.append(record.text)
+        return list(dict.fromkeys(picked))[:_MAX_PICKED]
 
 
 def drop_scheduled(records: Sequence[Record]) -> list[Record]:
     """Leave out turns that a timer sent, and the answers to them."""
     kept: list[Record] = []
-    answering = ""
+    answered_session = ""
     for record in records:
+        session = record.session or "-"
         if record.meta.get("scheduled"):
-            answering = record.session or "-"
+            answered_session = session
             continue
-        if answering == (record.session or "-") and record.role == "assistant":
+        if answered_session == session and record.role == "assistant":
             continue
         if record.role != "tool":
-            answering = ""
+            answered_session = ""
         kept.append(record)
     return kept
 
 
-def one_line(text: str) -> str:
+def shorten_to_line(text: str) -> str:
     """Shorten a text to one line of a list."""
     line = " ".join(text.split())
-    return line if len(line) <= _LONGEST else line[: _LONGEST - 1].rstrip() + "…"
+    return line if len(line) <= _LINE_CHARS else line[: _LINE_CHARS - 1].rstrip() + "…"
 
 
 def _hash_turns(records: Sequence[Record]) -> str:

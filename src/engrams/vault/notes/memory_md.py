@@ -1,8 +1,12 @@
-"""Parse, render and tidy the items of MEMORY.md."""
+"""Parse, render and tidy the items of MEMORY.md.
+
+``tidy`` chooses the items by rules; ``compare`` reports what a model chose instead.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import TypeAlias
 
 from engrams.core import content_hash
 from engrams.frozen_data import dataclass
@@ -10,158 +14,198 @@ from engrams.text.terms import terms
 
 CORRECTIONS = "Corrections"
 TITLE = "# Memory"
+_CORRECTION_TOPICS = ("correction", "corrections", "corrected")
 _ALIKE = 0.85
-_WORDS = ("correction", "corrections", "corrected")
-_TIDYABLE = 60
+"""Share of common words (Jaccard) from which two items say the same."""
+_TOPIC_ALIKE = 0.2
+"""Share of common words from which an item gets the topic of another one."""
+_TOPIC_ITEMS = 240
+"""Newest items among which one with a near topic is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryFileItem:
-    """One item; ``fresh``: it comes from a daily note."""
+    """One item of MEMORY.md."""
 
     topic: str
     text: str
     fresh: bool = False
+    """It comes from a daily note."""
 
     @property
     def is_correction(self) -> bool:
-        return self.topic.casefold() in _WORDS
+        return self.topic.casefold() in _CORRECTION_TOPICS
+
+
+_KeptItem: TypeAlias = tuple[MemoryFileItem, frozenset[str]]
+"""An item that stays, and its words."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryItemTidyResult:
-    """Items that stay, and those dropped with the reason."""
+    """Items that stay, and those that came and went."""
 
     items: tuple[MemoryFileItem, ...]
     dropped: tuple[tuple[str, str], ...] = ()
+    """Text and reason of each item that went."""
     added: tuple[str, ...] = ()
+    """Texts of the items that came."""
 
 
 def parse(text: str, fresh: bool = False) -> tuple[MemoryFileItem, ...]:
-    """Parse a Markdown list's items, indented lines included, under their headings."""
+    """Parse a Markdown list's items, indented lines included, under their headings.
+
+    ``fresh``: it is a daily note. Its headings are no topics, and only its lists are items.
+    """
     topic = ""
-    found = []
+    items: list[MemoryFileItem] = []
     for line in text.splitlines():
         stripped = line.strip()
         if stripped.startswith("#"):
             topic = "" if line.startswith("# ") else stripped.lstrip("#").strip()
         elif stripped.startswith(("- ", "* ", "+ ")):
-            found.append(MemoryFileItem("" if fresh else topic, stripped[2:].strip(), fresh))
-        elif stripped and line[:1] in (" ", "\t") and found:
-            last = found.pop()
-            found.append(MemoryFileItem(last.topic, f"{last.text} {stripped}", fresh))
+            items.append(MemoryFileItem("" if fresh else topic, stripped[2:].strip(), fresh))
+        elif stripped and line[:1] in (" ", "\t") and items:
+            last = items.pop()
+            items.append(MemoryFileItem(last.topic, f"{last.text} {stripped}", fresh))
         elif stripped and not fresh and not stripped.startswith("<!--"):
-            found.append(MemoryFileItem(topic, stripped))
-    return tuple(item for item in found if item.text)
+            items.append(MemoryFileItem(topic, stripped))
+    return tuple(item for item in items if item.text)
 
 
 def render(items: Sequence[MemoryFileItem]) -> str:
     """Render a MEMORY.md: corrections first, then topics by first item."""
     topics: dict[str, list[str]] = {}
     for item in sorted(items, key=lambda item: not item.is_correction):
-        topics.setdefault(
-            CORRECTIONS if item.is_correction else item.topic or "General", []
-        ).append(f"- {item.text}")
-    return (
-        "\n\n".join(
-            [TITLE, *(f"## {topic}\n\n" + "\n".join(lines) for topic, lines in topics.items())]
-        )
-        + "\n"
-    )
+        topic = CORRECTIONS if item.is_correction else item.topic or "General"
+        topics.setdefault(topic, []).append(f"- {item.text}")
+    sections = [f"## {topic}\n\n" + "\n".join(lines) for topic, lines in topics.items()]
+    return "\n\n".join([TITLE, *sections]) + "\n"
 
 
 def tidy(
-    known: Sequence[MemoryFileItem],
-    new: Sequence[MemoryFileItem],
+    old_items: Sequence[MemoryFileItem],
+    new_items: Sequence[MemoryFileItem],
     gone: Collection[str],
-    topics: dict[str, str],
-    most: int,
+    topics: Mapping[str, str],
+    max_items: int,
 ) -> MemoryItemTidyResult:
     """Tidy items by rules: drop the outdated, merge the repeated.
 
-    Repeated items are kept once, in the longer form; new items take the topic of what they
-    resemble; at most ``most`` stay: every correction, then the newest. ``gone``: hashes of texts
-    that no longer hold. ``topics``: topics of known statements, by hash.
+    Repeated items are kept once, in the longer form; new items take the topic of the item that they
+    resemble. Of more than ``max_items``, every correction stays, then the newest. ``gone``: hashes
+    of texts that no longer hold. ``topics``: topics of known statements, by hash.
     """
-    kept: list[tuple[MemoryFileItem, frozenset[str]]] = []
+    kept: list[_KeptItem] = []
     dropped: list[tuple[str, str]] = []
     added: list[str] = []
-    for item in (*known, *new):
-        digest = content_hash(item.text)
-        if digest in gone and not item.is_correction:
+    for item in (*old_items, *new_items):
+        item_hash = content_hash(item.text)
+        if item_hash in gone and not item.is_correction:
             dropped.append((item.text, "no longer so"))
             continue
         words = frozenset(terms(item.text))
-        twin = next(
-            (at for at, (other, held) in enumerate(kept) if _is_alike(item, words, other, held)),
-            None,
-        )
-        if twin is None:
-            topic = item.topic or topics.get(digest, "") or _nearest_topic(words, kept)
+        twin_index = _find_twin(item, words, kept)
+        if twin_index is None:
+            topic = item.topic or topics.get(item_hash, "") or _find_nearest_topic(words, kept)
             kept.append((MemoryFileItem(topic, item.text, item.fresh), words))
-            added += [item.text] if item.fresh else []
+            if item.fresh:
+                added.append(item.text)
         else:
-            other, _ = kept[twin]
-            longer = item if len(item.text) > len(other.text) and not other.is_correction else other
-            dropped.append((item.text if longer is other else other.text, "said twice"))
-            kept[twin] = (
-                MemoryFileItem(other.topic or item.topic, longer.text, other.fresh),
-                frozenset(terms(longer.text)),
-            )
-    items = [item for item, _ in kept]
-    if len(items) > most:
-        corrections = [item for item in items if item.is_correction]
-        room = max(0, most - len(corrections))
-        others = [item for item in items if not item.is_correction]
-        dropped += [(item.text, "no room") for item in others[: len(others) - room]]
-        items = [*corrections[-most:], *(others[len(others) - room :] if room else [])]
-    stays = {content_hash(item.text) for item in items}
-    out = {
-        content_hash(text): (text, why) for text, why in dropped if content_hash(text) not in stays
-    }
-    came = tuple(text for text in added if any(item.text == text for item in items))
-    return MemoryItemTidyResult(tuple(items), tuple(out.values()), came)
+            twin, _ = kept[twin_index]
+            longer = twin
+            shorter = item
+            if len(item.text) > len(twin.text) and not twin.is_correction:
+                longer = item
+                shorter = twin
+            dropped.append((shorter.text, "said twice"))
+            merged = MemoryFileItem(twin.topic or item.topic, longer.text, twin.fresh)
+            kept[twin_index] = (merged, frozenset(terms(longer.text)))
+    items = _drop_oldest([item for item, _ in kept], max_items, dropped)
+    return _make_result(items, dropped, added)
 
 
 def compare(
-    known: Sequence[MemoryFileItem], items: Sequence[MemoryFileItem], gone: Collection[str]
+    old_items: Sequence[MemoryFileItem], items: Sequence[MemoryFileItem], gone: Collection[str]
 ) -> MemoryItemTidyResult:
-    """Compare a model's items with those before: which came in, which went."""
-    before = {content_hash(item.text): item.text for item in known}
+    """Compare a model's items with those before: report which came in, which went.
+
+    ``gone``: hashes of texts that no longer hold.
+    """
+    before = {content_hash(item.text): item.text for item in old_items}
     after = {content_hash(item.text): item.text for item in items}
-    dropped = tuple(
-        (text, "no longer so" if name in gone else "by the model")
-        for name, text in before.items()
-        if name not in after
-    )
     return MemoryItemTidyResult(
-        tuple(items), dropped, tuple(text for name, text in after.items() if name not in before)
+        tuple(items),
+        dropped=tuple(
+            (text, "no longer so" if text_hash in gone else "by the model")
+            for text_hash, text in before.items()
+            if text_hash not in after
+        ),
+        added=tuple(text for text_hash, text in after.items() if text_hash not in before),
     )
 
 
-def _is_alike(
-    item: MemoryFileItem, words: frozenset[str], other: MemoryFileItem, held: frozenset[str]
-) -> bool:
-    """Return True for nearly the same words and the same numbers."""
-    if content_hash(item.text) == content_hash(other.text):
-        return True
-    if not words or not held or _find_numbers(item.text) != _find_numbers(other.text):
-        return False
-    return len(words & held) / len(words | held) >= _ALIKE
+def _drop_oldest(
+    items: list[MemoryFileItem], max_items: int, dropped: list[tuple[str, str]]
+) -> list[MemoryFileItem]:
+    """Drop the oldest of too many items; corrections stay."""
+    if len(items) <= max_items:
+        return items
+    corrections = [item for item in items if item.is_correction]
+    others = [item for item in items if not item.is_correction]
+    excess = len(others) - max(0, max_items - len(corrections))
+    dropped += [(item.text, "no room") for item in others[:excess]]
+    return [*corrections[-max_items:], *others[excess:]]
 
 
-def _nearest_topic(
-    words: frozenset[str], kept: Sequence[tuple[MemoryFileItem, frozenset[str]]]
-) -> str:
-    best = 0.2
+def _make_result(
+    items: Sequence[MemoryFileItem], dropped: Sequence[tuple[str, str]], added: Sequence[str]
+) -> MemoryItemTidyResult:
+    """Report the items; one that was dropped and stays in another form did not go."""
+    staying = {content_hash(item.text) for item in items}
+    gone = {
+        content_hash(text): (text, reason)
+        for text, reason in dropped
+        if content_hash(text) not in staying
+    }
+    texts = {item.text for item in items}
+    return MemoryItemTidyResult(
+        tuple(items), tuple(gone.values()), tuple(text for text in added if text in texts)
+    )
+
+
+def _find_twin(
+    item: MemoryFileItem, words: frozenset[str], kept: Sequence[_KeptItem]
+) -> int | None:
+    """Find the index of an item that says the same."""
+    for index, (other, other_words) in enumerate(kept):
+        if content_hash(item.text) == content_hash(other.text):
+            return index
+        if (
+            words
+            and other_words
+            and _find_numbers(item.text) == _find_numbers(other.text)
+            and _measure_overlap(words, other_words) >= _ALIKE
+        ):
+            return index
+    return None
+
+
+def _find_nearest_topic(words: frozenset[str], kept: Sequence[_KeptItem]) -> str:
+    """Find the topic of the item with most words in common; empty: none has enough."""
+    best_overlap = _TOPIC_ALIKE
     topic = ""
-    for item, held in kept[-_TIDYABLE * 4 :]:
-        if item.topic and not item.is_correction and words and held:
-            score = len(words & held) / len(words | held)
-            if score > best:
-                best = score
+    for item, item_words in kept[-_TOPIC_ITEMS:]:
+        if item.topic and not item.is_correction and words and item_words:
+            overlap = _measure_overlap(words, item_words)
+            if overlap > best_overlap:
+                best_overlap = overlap
                 topic = item.topic
     return topic
+
+
+def _measure_overlap(words: frozenset[str], other_words: frozenset[str]) -> float:
+    return len(words & other_words) / len(words | other_words)
 
 
 def _find_numbers(text: str) -> set[str]:

@@ -1,20 +1,22 @@
-"""Memories behind the lines of notes, and lines that no longer hold."""
+"""Know the memories behind the lines of notes, and so the lines that no longer hold."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from engrams.core import CORRECTED, Record, Scope, Status, content_hash
 from engrams.ports import RecordQuery, RecordStore, ScopeReach
 from engrams.text.terms import terms
 from engrams.vault.files.sync_state import VaultStateDatabase
 
-_SHARE = 0.3
-_MOST = 5
-"""Least share of a line's words that a memory it was drawn from has, and the most such memories."""
-
 STANDING = (Status.ACTIVE, Status.CANDIDATE, Status.ARCHIVED)
+"""Statuses of memories whose words still hold."""
 _ENDED = (Status.SUPERSEDED, Status.FORGOTTEN)
+_MIN_SHARE = 0.3
+"""Least share of a line's words that a memory must have for the line to be drawn from it."""
+_MAX_SOURCES = 5
+"""Memories that a line is drawn from, at most."""
+_LIMIT = 1000
 
 
 class NoteLineLedger:
@@ -30,127 +32,161 @@ class NoteLineLedger:
         self._store = store
         self._state = state
 
-    def draw(self, owner: Scope, lines: Iterable[str], said: Sequence[Record]) -> None:
-        """Note the memories, and statements from them, that each line says."""
-        ids = tuple(record.id for record in said)
-        taken = self._find(owner, ids, (Status.ACTIVE,)) if ids else ()
-        sources = {record.id: frozenset(terms(record.search_text)) for record in (*said, *taken)}
+    def draw(self, owner: Scope, lines: Iterable[str], sources: Sequence[Record]) -> None:
+        """Note for each line the memories that it was drawn from.
+
+        They are those among ``sources``, and the statements made of these, that share most words
+        with it.
+        """
+        source_ids = tuple(record.id for record in sources)
+        statements = self._find_quoting(owner, source_ids, (Status.ACTIVE,)) if source_ids else ()
+        words_by_id = {
+            record.id: frozenset(terms(record.search_text)) for record in (*sources, *statements)
+        }
         rows = []
-        for text in map(strip_mark, lines):
+        for text in map(strip_list_mark, lines):
             words = frozenset(terms(text))
-            near = sorted(sources, key=lambda name: -len(words & sources[name]))[:_MOST]
-            near = [id for id in near if words and len(words & sources[id]) >= _SHARE * len(words)]
-            covered = len(words & frozenset[str]().union(*(sources[id] for id in near)))
-            rows += [(content_hash(text), id, covered) for id in near]
+            nearest = sorted(
+                words_by_id, key=lambda record_id: len(words & words_by_id[record_id]), reverse=True
+            )
+            drawn_ids = [
+                record_id
+                for record_id in nearest[:_MAX_SOURCES]
+                if words and len(words & words_by_id[record_id]) >= _MIN_SHARE * len(words)
+            ]
+            covered = len(words & _union(words_by_id[record_id] for record_id in drawn_ids))
+            rows += [(content_hash(text), record_id, covered) for record_id in drawn_ids]
         self._state.add_drawn(owner, rows)
 
-    def redraw(self, owner: Scope, lines: Iterable[str], old: Iterable[str]) -> None:
+    def redraw(self, owner: Scope, lines: Iterable[str], old_lines: Iterable[str]) -> None:
         """Note the memories of lines that were made from older lines."""
-        drawn = self._state.find_drawn(owner, [content_hash(strip_mark(line)) for line in old])
-        ids = list(dict.fromkeys(id for rows in drawn.values() for id, _ in rows))
+        drawn = self._state.find_drawn(
+            owner, [content_hash(strip_list_mark(line)) for line in old_lines]
+        )
+        ids = list(dict.fromkeys(record_id for rows in drawn.values() for record_id, _ in rows))
         self.draw(owner, lines, self._store.get(owner, ids) if ids else ())
 
     def find_gone(self, owner: Scope, lines: Iterable[str]) -> set[str]:
-        """Find lines that no longer hold; return the hashes of their texts."""
-        texts = {content_hash(text): text for text in map(strip_mark, lines) if text}
+        """Find the lines that no longer hold; return the hashes of their texts."""
+        texts = {content_hash(text): text for text in map(strip_list_mark, lines) if text}
         drawn = self._state.find_drawn(owner, list(texts))
-        standing = self._find_standing_words(
-            owner, tuple({id for rows in drawn.values() for id, _ in rows})
+        standing_words = self._find_standing_words(
+            owner, tuple({record_id for rows in drawn.values() for record_id, _ in rows})
         )
         gone = set()
-        for name, text in texts.items():
-            if rows := drawn.get(name):
-                words = frozenset(terms(text))
-                left = words & frozenset[str]().union(
-                    *(standing.get(id, frozenset()) for id, _ in rows)
-                )
-                if len(left) < max(covered for _, covered in rows):
-                    gone.add(name)
-            elif self._is_away(owner, name):
-                gone.add(name)
+        for line_hash, text in texts.items():
+            rows = drawn.get(line_hash)
+            if not rows:
+                if self._is_away(owner, line_hash):
+                    gone.add(line_hash)
+                continue
+            standing = _union(standing_words.get(record_id, frozenset()) for record_id, _ in rows)
+            covered = max(covered for _, covered in rows)
+            if len(frozenset(terms(text)) & standing) < covered:
+                gone.add(line_hash)
         return gone
 
-    def find_lines(self, owner: Scope, does: Mapping[str, str]) -> set[str]:
-        """Find the lines that changed memories may end or bring back.
+    def find_lines(self, owner: Scope, actions: Mapping[str, str]) -> set[str]:
+        """Find the lines that changed memories may end or bring back; return their hashes.
 
-        By hash; ``does``: each memory's change.
+        ``actions``: what was done to each memory.
         """
-        changed = [id for id, done in does.items() if done not in ("add", "link")]
-        if not changed:
+        changed_ids = [
+            record_id for record_id, action in actions.items() if action not in ("add", "link")
+        ]
+        if not changed_ids:
             return set()
-        ended = {
-            one.hash
-            for one in self._store.get(owner, changed)
-            if one.status not in STANDING or does[one.id] == "restore"
+        changed = self._store.get(owner, changed_ids)
+        ended_hashes = {
+            record.hash
+            for record in changed
+            if record.status not in STANDING or actions[record.id] == "restore"
         }
         # A change of a statement may end the lines of the message that it was taken from.
-        sources = {item.source for one in self._store.get(owner, changed) for item in one.evidence}
-        return ended | self._state.find_lines_of(owner, [*changed, *sources])
+        source_ids = {item.source for record in changed for item in record.evidence}
+        return ended_hashes | self._state.find_lines_of(owner, [*changed_ids, *source_ids])
 
-    def _is_away(self, owner: Scope, name: str) -> bool:
-        found = self._store.find(
+    def _is_away(self, owner: Scope, line_hash: str) -> bool:
+        """Return True for the text of a memory of which no copy stands."""
+        copies = self._store.find(
             RecordQuery(
-                ScopeReach(owner, (owner,), tree=True), statuses=tuple(Status), hash=name, limit=20
+                ScopeReach.of_owner(owner), statuses=tuple(Status), hash=line_hash, limit=20
             )
         ).records
-        return bool(found) and not any(record.status in STANDING for record in found)
+        return bool(copies) and not any(record.status in STANDING for record in copies)
 
     def _find_standing_words(self, owner: Scope, ids: tuple[str, ...]) -> dict[str, frozenset[str]]:
-        """Find the words that memories still say.
+        """Find the words that memories still say, by id.
 
-        Without what ended, and with what took its place.
+        The words of statements that ended do not count, and those of their replacements do.
         """
         if not ids:
             return {}
         records = {record.id: record for record in self._store.get(owner, list(ids))}
-        ended = self._find(owner, ids, _ENDED)
-        later = {one.superseded_by for one in (*records.values(), *ended)} - {""}
-        heirs = (
-            {one.id: one for one in self._store.get(owner, list(later)) if one.status in STANDING}
-            if later
-            else {}
-        )
-        quotes: dict[str, list[str]] = {}
-        words = {id: set[str]() for id in ids}
-        for one in ended:
-            for item in one.evidence:
-                quotes.setdefault(item.source, []).append(item.quote)
-                if item.source in words and one.superseded_by in heirs:
-                    words[item.source].update(terms(heirs[one.superseded_by].text))
-        for id, record in records.items():
-            if record.superseded_by in heirs:
-                words[id].update(terms(heirs[record.superseded_by].text))
+        ended = self._find_quoting(owner, ids, _ENDED)
+        replacements = self._find_replacements(owner, (*records.values(), *ended))
+        ended_quotes: dict[str, list[str]] = {}
+        words = {record_id: set[str]() for record_id in ids}
+        for statement in ended:
+            for item in statement.evidence:
+                ended_quotes.setdefault(item.source, []).append(item.quote)
+                if item.source in words and statement.superseded_by in replacements:
+                    replacement = replacements[statement.superseded_by]
+                    words[item.source].update(terms(replacement.text))
+        for record_id, record in records.items():
+            if record.superseded_by in replacements:
+                words[record_id].update(terms(replacements[record.superseded_by].text))
             if record.status in STANDING:
-                said = record.search_text
-                for quote in (
-                    *(item["quote"] for item in record.meta.get(CORRECTED, ())),
-                    *quotes.get(id, ()),
-                ):
-                    said = said.replace(quote, " ") if quote else said
-                words[id].update(terms(said))
-        return {id: frozenset(some) for id, some in words.items()}
+                text = _remove_quotes(record, ended_quotes.get(record_id, ()))
+                words[record_id].update(terms(text))
+        return {record_id: frozenset(record_words) for record_id, record_words in words.items()}
 
-    def _find(
+    def _find_replacements(self, owner: Scope, records: Iterable[Record]) -> dict[str, Record]:
+        """Find the standing memories that took the place of these, by id."""
+        ids = {record.superseded_by for record in records} - {""}
+        if not ids:
+            return {}
+        return {
+            record.id: record
+            for record in self._store.get(owner, list(ids))
+            if record.status in STANDING
+        }
+
+    def _find_quoting(
         self, owner: Scope, ids: tuple[str, ...], statuses: tuple[Status, ...]
     ) -> Sequence[Record]:
-        return self._store.find(
-            RecordQuery(
-                ScopeReach(owner, (owner,), tree=True), (), statuses, sources=ids, limit=1000
-            )
-        ).records
+        query = RecordQuery(ScopeReach.of_owner(owner), (), statuses, sources=ids, limit=_LIMIT)
+        return self._store.find(query).records
 
 
-def strip_mark(line: str) -> str:
-    """Strip a list's mark and blanks from a line."""
+def strip_list_mark(line: str) -> str:
+    """Strip the mark of a list and blanks from a line."""
     text = line.strip()
     return text[2:].strip() if text.startswith(("- ", "* ", "+ ")) else text
 
 
-def keep_lines(text: str, gone: set[str]) -> str:
-    """Empty lines that no longer hold; the others keep their numbers."""
-    return "\n".join(_keep(text, gone)) if gone else text
+def blank_lines(text: str, gone: Collection[str]) -> str:
+    """Empty the lines that no longer hold; the others keep their numbers.
+
+    ``gone``: the hashes of those lines.
+    """
+    if not gone:
+        return text
+    return "\n".join(
+        "" if line.strip() and content_hash(strip_list_mark(line)) in gone else line
+        for line in text.split("\n")
+    )
 
 
-def _keep(text: str, gone: set[str]) -> Iterator[str]:
-    for line in text.split("\n"):
-        yield "" if line.strip() and content_hash(strip_mark(line)) in gone else line
+def _remove_quotes(record: Record, ended_quotes: Sequence[str]) -> str:
+    """Return a memory's text without quotes that were taken back or that ended."""
+    text = record.search_text
+    marked_quotes = (mark["quote"] for mark in record.meta.get(CORRECTED, ()))
+    for quote in (*marked_quotes, *ended_quotes):
+        if quote:
+            text = text.replace(quote, " ")
+    return text
+
+
+def _union(sets: Iterable[frozenset[str]]) -> frozenset[str]:
+    return frozenset[str]().union(*sets)

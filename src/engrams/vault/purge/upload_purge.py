@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 from engrams.core import Scope
 from engrams.ports import (
@@ -16,73 +17,104 @@ from engrams.ports import (
 from engrams.vault.purge.purged_words import LONGEST, PurgedWordSearcher
 
 UPLOADS = "uploads"
+_SHOWN = 5
+
+Window: TypeAlias = list[tuple[int, bytes]]
+"""Pieces of an upload that follow each other, each with its offset in the upload."""
 
 
 class UploadPurger:
-    """Removes purged words from the owner's uploads, and from a home's files."""
+    """Removes purged words from an owner's uploads and, by another cleaner, from a home's files."""
 
     def __init__(self, home: HomeFileCleaner, uploads: UploadPieceStorage) -> None:
         self._home = home
         self._uploads = uploads
-        self.recall_words: Callable[[Sequence[str], Callable[[str], bool]], tuple[str, ...]] = (
-            home.recall_words
-        )
 
     def clean(self, order: PurgeOrder) -> Mapping[str, int]:
-        done = dict(self._home.clean(order))
+        counts = dict(self._home.clean(order))
         search = PurgedWordSearcher(order.words)
         cleaned = sum(
-            self._clean_upload(order.owner, id, about, search)
-            for id, about in self._list(order.owner)
+            self._clean_upload(order.owner, upload_id, description, search)
+            for upload_id, description in self._list_uploads(order.owner)
         )
-        return {**done, UPLOADS: done.get(UPLOADS, 0) + cleaned} if cleaned else done
+        if cleaned:
+            counts[UPLOADS] = counts.get(UPLOADS, 0) + cleaned
+        return counts
+
+    def recall_words(self, ids: Sequence[str], was_said: Callable[[str], bool]) -> tuple[str, ...]:
+        return self._home.recall_words(ids, was_said)
 
     def look(self, order: PurgeOrder, live: LiveWords) -> tuple[PurgePlaceCheck, ...]:
         search = PurgedWordSearcher(order.words)
-        uploads = self._list(order.owner)
-        held = {id: self._find_words(order.owner, id, about, search) for id, about in uploads}
-        known = live(sorted(set().union(*held.values())))
-        left = [id for id, words in held.items() if words - known]
-        advice = f"Drop these imports. ({', '.join(left[:5])})" if left else ""
+        words_by_upload = {
+            upload_id: self._find_words(order.owner, upload_id, description, search)
+            for upload_id, description in self._list_uploads(order.owner)
+        }
+        words_in_use = live(sorted(set().union(*words_by_upload.values())))
+        remaining = [
+            upload_id for upload_id, words in words_by_upload.items() if words - words_in_use
+        ]
+        shown = ", ".join(remaining[:_SHOWN])
+        advice = f"Drop these imports. ({shown})" if remaining else ""
         return (
             *self._home.look(order, live),
-            PurgePlaceCheck("files to be imported", len(uploads), len(left), advice),
+            PurgePlaceCheck("files to be imported", len(words_by_upload), len(remaining), advice),
         )
 
-    def _list(self, owner: Scope) -> list[tuple[str, str]]:
-        return [(json.loads(about)["id"], about) for about in self._uploads.list(owner)]
+    def _list_uploads(self, owner: Scope) -> list[tuple[str, str]]:
+        """List the ids of an owner's uploads, each with its description (JSON)."""
+        return [
+            (json.loads(description)["id"], description)
+            for description in self._uploads.list(owner)
+        ]
 
-    def _clean_upload(self, owner: Scope, id: str, about: str, search: PurgedWordSearcher) -> bool:
-        """Overwrite words in an upload; True where it held some."""
-        told = search.blank(about.encode())
-        if is_changed := told != about.encode():
-            self._uploads.write(owner, id, told.decode("utf-8", "replace"))
-        window: list[tuple[int, bytes]] = []
-        for piece in self._uploads.iter_pieces(owner, id):
+    def _clean_upload(
+        self, owner: Scope, upload_id: str, description: str, search: PurgedWordSearcher
+    ) -> bool:
+        """Overwrite words in an upload; return True where it contained some."""
+        blanked = search.blank(description.encode())
+        is_changed = blanked != description.encode()
+        if is_changed:
+            self._uploads.write(owner, upload_id, blanked.decode("utf-8", "replace"))
+        window: Window = []
+        for piece in self._uploads.iter_pieces(owner, upload_id):
             window = _slide(window, piece)
-            data = b"".join(held for _, held in window)
+            data = _join(window)
             cleaned = search.blank(data)
             if cleaned == data:
                 continue
             is_changed = True
-            begin = window[0][0]
-            window = [(place, cleaned[place - begin :][: len(held)]) for place, held in window]
-            for place, held in window:
-                self._uploads.replace_piece(owner, id, place, held)
+            start = window[0][0]
+            window = [
+                (offset, cleaned[offset - start :][: len(content)]) for offset, content in window
+            ]
+            for offset, content in window:
+                self._uploads.replace_piece(owner, upload_id, offset, content)
         return is_changed
 
     def _find_words(
-        self, owner: Scope, id: str, about: str, search: PurgedWordSearcher
+        self, owner: Scope, upload_id: str, description: str, search: PurgedWordSearcher
     ) -> set[str]:
-        found = search.find(about.encode())
-        window = list[tuple[int, bytes]]()
-        for piece in self._uploads.iter_pieces(owner, id):
+        needles = search.find(description.encode())
+        for window in self._iter_windows(owner, upload_id):
+            needles |= search.find(_join(window))
+        return {search.origins[needle] for needle in needles}
+
+    def _iter_windows(self, owner: Scope, upload_id: str) -> Iterator[Window]:
+        window: Window = []
+        for piece in self._uploads.iter_pieces(owner, upload_id):
             window = _slide(window, piece)
-            found |= search.find(b"".join(held for _, held in window))
-        return {search.origins[needle] for needle in found}
+            yield window
 
 
-def _slide(window: list[tuple[int, bytes]], piece: tuple[int, bytes]) -> list[tuple[int, bytes]]:
-    """Add a piece, and drop those too far before it."""
-    end = piece[0] - LONGEST
-    return [*((place, held) for place, held in window if place + len(held) > end), piece]
+def _slide(window: Window, piece: tuple[int, bytes]) -> Window:
+    """Add a piece, and drop the pieces that end too far before it to share a word with it."""
+    start = piece[0] - LONGEST
+    return [
+        *((offset, content) for offset, content in window if offset + len(content) > start),
+        piece,
+    ]
+
+
+def _join(window: Window) -> bytes:
+    return b"".join(content for _, content in window)

@@ -14,14 +14,19 @@ from tests.vault.conftest import ALICE, Desk
 from engrams import Turn
 from engrams.core import Kind, Record, Scope
 from engrams.errors import ConflictError, ModelError, NotFoundError
-from engrams.ports import ChatAnswer, ChatRequest, RecordQuery, ScopeReach
+from engrams.ports import (
+    DAILY,
+    DREAM,
+    ChatAnswer,
+    ChatRequest,
+    NoteFlushRequest,
+    RecordQuery,
+    ScopeReach,
+)
 from engrams.testing import SettableClock
-from engrams.vault.files import vault_paths as paths
-from engrams.vault.files.outbox import DAILY
 from engrams.vault.notes import memory_md
-from engrams.vault.notes.daily_notes import NoteFlushRequest
-from engrams.vault.notes.dream import DREAM
-from engrams.vault.notes.search_index import estimate_tokens, split_pieces
+from engrams.vault.notes import note_paths as paths
+from engrams.vault.notes.text_chunks import estimate_tokens, split_chunks
 
 OWNER = Scope(ALICE)
 
@@ -58,7 +63,7 @@ def make(desks: Callable[..., Desk], clock: SettableClock) -> Callable[..., Desk
         desk = desks(
             f"h{len(answers)}{len(settings)}", clock=clock, write__extract="off", **settings
         )
-        for part in (desk.vault.days.daily, desk.vault.days.dreams):
+        for part in (desk.vault.notes.daily, desk.vault.notes.dreams):
             part._chat = model
         desk.model = model  # type: ignore[attr-defined]
         return desk
@@ -87,13 +92,13 @@ def test_what_was_said_is_written_down_by_rules(make: Callable[..., Desk]) -> No
         *[f"We decided to use plan number {number} for the house." for number in range(14)],
         "What is that?",
     )
-    assert desk.vault.days.daily.flush(NoteFlushRequest(OWNER, said, "trim")) is True
+    assert desk.vault.notes.daily.flush(NoteFlushRequest(OWNER, said, "trim")) is True
     text = note(desk)
     assert text.startswith("# 2026-03-02\n\n## 10:00 trim\n\n- We decided")
     assert text.count("\n- ") == 10 and "What is that" not in text
-    assert desk.vault.days.daily.flush(NoteFlushRequest(OWNER, [])) is False
+    assert desk.vault.notes.daily.flush(NoteFlushRequest(OWNER, [])) is False
     more = say(desk, "My sister Anna visits us in May this year.")
-    assert desk.vault.days.daily.flush(NoteFlushRequest(OWNER, more, "overflow"))
+    assert desk.vault.notes.daily.flush(NoteFlushRequest(OWNER, more, "overflow"))
     assert note(desk).count(
         "# 2026-03-02\n"
     ) == 1 and "## 10:00 overflow\n\n- My sister Anna" in note(desk)
@@ -107,14 +112,14 @@ def test_a_model_that_finds_nothing_writes_nothing(make: Callable[..., Desk], no
     """
     desk = make(nothing, ModelError("down"))
     assert (
-        desk.vault.days.daily.flush(
+        desk.vault.notes.daily.flush(
             NoteFlushRequest(OWNER, say(desk, "We talked about this and that today."))
         )
         is False
     )
     assert note(desk) == ""
     assert (
-        desk.vault.days.daily.flush(
+        desk.vault.notes.daily.flush(
             NoteFlushRequest(OWNER, say(desk, "The new office is in Turin, near the river."))
         )
         is True
@@ -132,7 +137,7 @@ def test_nothing_is_written_down_twice(make: Callable[..., Desk]) -> None:
     timer = say(desk, "Run the nightly report for everyone.", meta={"scheduled": True}) + say(
         desk, "The report is done.", role="assistant"
     )
-    daily = desk.vault.days.daily
+    daily = desk.vault.notes.daily
     assert daily.flush(NoteFlushRequest(OWNER, said + timer)) and not daily.flush(
         NoteFlushRequest(OWNER, said + timer)
     )
@@ -152,7 +157,7 @@ def test_owners_have_files_of_their_own(make: Callable[..., Desk]) -> None:
     """A user's notes lie below memory/users, apart from the others' and from the shared ones."""
     desk = make()
     for owner in (OWNER, Scope(("user", "../bob")), Scope(("shared",)), Scope(("team", "x"))):
-        desk.vault.days.daily.append(owner, date(2026, 3, 2), "note", ["- of " + owner.key])
+        desk.vault.notes.daily.append(owner, date(2026, 3, 2), "note", ["- of " + owner.key])
     found = {str(path.relative_to(desk.root)) for path in (desk.root / "memory").rglob("*.md")}
     assert {
         "memory/users/alice/2026-03-02.md",
@@ -172,7 +177,7 @@ def test_a_dream_by_rules(make: Callable[..., Desk], clock: SettableClock) -> No
     without notes, or with the same ones, nothing happens.
     """
     desk = make()
-    dreams = desk.vault.days.dreams
+    dreams = desk.vault.notes.dreams
     assert dreams.dream(OWNER) is None and not (desk.root / "memory").exists()
     memory = desk.root / paths.memory_path(OWNER)
     memory.parent.mkdir(parents=True)
@@ -180,13 +185,13 @@ def test_a_dream_by_rules(make: Callable[..., Desk], clock: SettableClock) -> No
         "# Memory\n\n## Home\n\n- Lives in Berlin near the park.\n\n## Corrections\n\n- Her name is"
         " Anna, not Anne.\n"
     )
-    desk.vault.days.daily.append(
+    desk.vault.notes.daily.append(
         OWNER,
         date(2026, 3, 2),
         "overflow",
         ["- Lives in Berlin near the park.", "- The dog is called Rex."],
     )
-    desk.vault.days.daily.append(OWNER, date(2026, 2, 1), "overflow", ["- Long ago."])
+    desk.vault.notes.daily.append(OWNER, date(2026, 2, 1), "overflow", ["- Long ago."])
     assert dreams.dream(OWNER) is not None
     text = memory.read_text()
     assert text.index("## Corrections") < text.index("## Home") and text.count("Berlin") == 1
@@ -209,8 +214,8 @@ def test_superseded_statements_are_dropped(make: Callable[..., Desk]) -> None:
     memory = desk.root / paths.memory_path(OWNER)
     memory.parent.mkdir(parents=True)
     memory.write_text("# Memory\n\n## Home\n\n- Lives in Paris now.\n- Has two cats.\n")
-    desk.vault.days.daily.append(OWNER, date(2026, 3, 2), "note", ["- Works at Acme."])
-    desk.vault.days.dreams.dream(OWNER)
+    desk.vault.notes.daily.append(OWNER, date(2026, 3, 2), "note", ["- Works at Acme."])
+    desk.vault.notes.dreams.dream(OWNER)
     assert (
         "Paris" not in memory.read_text()
         and "two cats" in memory.read_text()
@@ -234,11 +239,11 @@ def test_a_dream_by_model(make: Callable[..., Desk]) -> None:
     memory.parent.mkdir(parents=True)
     memory.write_text("# Memory\n\n## Corrections\n\n- Her name is Anna, not Anne.\n")
     before = memory.read_bytes()
-    desk.vault.days.daily.append(OWNER, date(2026, 3, 2), "note", ["- Works at Acme."])
+    desk.vault.notes.daily.append(OWNER, date(2026, 3, 2), "note", ["- Works at Acme."])
     with pytest.raises(ModelError, match="no items"):
-        desk.vault.days.dreams.dream(OWNER)
+        desk.vault.notes.dreams.dream(OWNER)
     assert memory.read_bytes() == before
-    assert desk.vault.days.dreams.dream(OWNER), (
+    assert desk.vault.notes.dreams.dream(OWNER), (
         "a dream that failed leaves the notes to the next one"
     )
     found = memory_md.parse(memory.read_text())
@@ -252,8 +257,8 @@ def test_a_dream_whose_model_fails_is_tried_again(
     """Three tries a minute apart; the notes count as dreamed of only after one succeeded."""
     down = ModelError("busy", retryable=True)
     desk = make(down, down, {"items": [{"topic": "Work", "text": "Works at Acme."}], "diary": "d"})
-    desk.vault.days.daily.append(OWNER, date(2026, 3, 2), "note", ["- Works at Acme."])
-    desk.engine.store.enqueue([desk.vault.days.dreams.next_job(OWNER, clock())], clock())
+    desk.vault.notes.daily.append(OWNER, date(2026, 3, 2), "note", ["- Works at Acme."])
+    desk.engine.store.enqueue([desk.vault.notes.schedule.next_job(OWNER, clock())], clock())
     clock.set("2026-03-02T23:56")
     for tried in (1, 2):
         desk.engine.drain(5)
@@ -287,19 +292,19 @@ def test_dreams_come_by_clock_number_and_size(
         ({"dream_at": "", "dream_bytes": 30}, 1, True),
         ({"dream_at": ""}, 3, False),
     ):
-        desk.vault.parts.state.set_fact(f"dreamt:{OWNER.key}", "")
+        desk.vault.deps.state.set_fact(f"dreamt:{OWNER.key}", "")
         for path in (desk.root / "memory").rglob("2026*.md"):
             path.unlink()
         for back in range(count):
-            desk.vault.days.daily.append(
+            desk.vault.notes.daily.append(
                 OWNER,
                 (clock() - timedelta(days=back)).date(),
                 "n",
                 ["- Something long enough to count."],
             )
-        dreams = desk.vault.days.dreams
-        object.__setattr__(dreams, "_parts", _with(desk.vault.parts, changed))
-        spec = dreams.next_job(OWNER, clock())
+        schedule = desk.vault.notes.schedule
+        object.__setattr__(schedule, "_deps", _with(desk.vault.deps, changed))
+        spec = schedule.next_job(OWNER, clock())
         assert (spec is not None and spec.due == clock()) is expected
 
 
@@ -314,8 +319,8 @@ def test_a_dream_can_wait_be_applied_and_undone(make: Callable[..., Desk]) -> No
     applied it writes, unless MEMORY.md changed meanwhile; undone it is as before.
     """
     desk = make(vault__dream_confirm=True)
-    dreams = desk.vault.days.dreams
-    desk.vault.days.daily.append(OWNER, date(2026, 3, 2), "note", ["- Works at Acme."])
+    dreams = desk.vault.notes.dreams
+    desk.vault.notes.daily.append(OWNER, date(2026, 3, 2), "note", ["- Works at Acme."])
     memory = desk.root / paths.memory_path(OWNER)
     assert dreams.dream(OWNER) and not memory.exists()
     plan = dreams.held_plan(OWNER)
@@ -344,7 +349,7 @@ def test_notes_are_searched_in_pieces(make: Callable[..., Desk]) -> None:
     memory.parent.mkdir(parents=True)
     memory.write_text("# Memory\n\n## Pets\n\n- The parrot is called Zephyr.\n")
     desk.sync()
-    assert desk.vault.days.notes.sync() == 0
+    assert desk.vault.notes.index.sync() == 0
     (hit,) = [
         hit
         for hit in desk.engine.search("parrot Zephyr", scope=ALICE).hits
@@ -373,7 +378,7 @@ def test_texts_are_cut_into_overlapping_pieces() -> None:
         + "\n"
         + "word " * 3000
     )
-    found = list(split_pieces(text))
+    found = list(split_chunks(text))
     assert all(estimate_tokens(piece.text) <= 500 + 60 for piece in found)
     for before, after in pairwise(found):
         assert after.first <= before.last + 1
@@ -385,7 +390,7 @@ def test_texts_are_cut_into_overlapping_pieces() -> None:
         range(1, 402)
     )
     assert "".join(piece.text for piece in found if piece.first == 401).count("word") >= 2900
-    assert list(split_pieces("")) == []
+    assert list(split_chunks("")) == []
 
 
 @pytest.mark.covers("S1.56")
@@ -395,17 +400,17 @@ def test_a_note_that_cannot_be_embedded_is_tried_again(make: Callable[..., Desk]
     memory = desk.root / paths.memory_path(OWNER)
     memory.parent.mkdir(parents=True)
     memory.write_text("- The parrot is called Zephyr.\n")
-    notes = desk.vault.days.notes
-    good = notes._parts
+    notes = desk.vault.notes.index
+    good = notes._deps
 
     def failing(record: Record, values: dict[str, Any]) -> Any:
         raise ModelError("no embedder")
 
     from dataclasses import replace
 
-    notes._parts = replace(good, rules=replace(good.rules, prepare=failing))
+    notes._deps = replace(good, callbacks=replace(good.callbacks, prepare=failing))
     assert notes.sync() == 0 and desk.problems() != {}
-    notes._parts = good
+    notes._deps = good
     assert notes.sync() == 1 and desk.problems() == {}
     assert desk.engine.search("parrot", scope=ALICE).hits
 
@@ -422,7 +427,7 @@ def test_a_job_writes_what_it_is_told_to(make: Callable[..., Desk]) -> None:
     desk.engine.store.enqueue([spec], desk.engine.now())
     desk.engine.drain(5)
     assert "session end\n\n- The secret garden" in note(desk)
-    desk.vault.days.dreams.dream(OWNER)
+    desk.vault.notes.dreams.dream(OWNER)
     desk.sync()
     erased = desk.engine.purge(turn.id, scope=ALICE)
     assert not any(erased.remaining.values())

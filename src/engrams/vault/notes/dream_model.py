@@ -1,0 +1,79 @@
+"""Let the chat model choose the items of MEMORY.md."""
+
+from __future__ import annotations
+
+from engrams import prompts
+from engrams.core import content_hash
+from engrams.errors import ModelError
+from engrams.frozen_data import dataclass
+from engrams.ports import ChatMessage, ChatModel, ChatRequest
+from engrams.vault.notes import memory_md
+from engrams.vault.notes.memory_md import MemoryFileItem
+from engrams.vault.notes.text_chunks import estimate_tokens
+
+_SHOWN_CHARS = 60_000
+"""Last characters of MEMORY.md, and of the notes, that the model is shown."""
+_MAX_ANSWER_TOKENS = 8000
+_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "items": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"topic": {"type": "string"}, "text": {"type": "string"}},
+                "required": ["topic", "text"],
+            },
+        },
+        "diary": {"type": "string"},
+    },
+}
+
+
+@dataclass(frozen=True, slots=True)
+class DreamAnswer:
+    """A model's choice of items."""
+
+    items: tuple[MemoryFileItem, ...]
+    diary: str
+    """The model's words on what it did."""
+
+
+def ask_for_items(chat: ChatModel, memory: str, notes: str, max_items: int) -> DreamAnswer:
+    """Ask for the new items of MEMORY.md. ModelError: the answer has none.
+
+    Corrections stay, whatever the model says.
+    """
+    old_items = memory_md.parse(memory)
+    prompt = prompts.load("dream").render(
+        memory=prompts.quote(memory[-_SHOWN_CHARS:]),
+        notes=prompts.quote(notes[-_SHOWN_CHARS:]),
+        limit=str(max_items),
+    )
+    expected_tokens = 500 + estimate_tokens(memory) * 2 + estimate_tokens(notes)
+    answer = chat.ask(
+        ChatRequest(
+            (ChatMessage("user", prompt),),
+            "dream",
+            _SCHEMA,
+            max_tokens=min(_MAX_ANSWER_TOKENS, expected_tokens),
+        )
+    )
+    data = answer.data if isinstance(answer.data, dict) else {}
+    rows = [row for row in data.get("items") or () if isinstance(row, dict)]
+    items = [
+        MemoryFileItem(str(row["topic"]), text)
+        for row in rows
+        if (text := " ".join(str(row["text"]).split()))
+    ]
+    if not items and (old_items or "items" not in data):
+        raise ModelError(
+            "The model gave no items for MEMORY.md.",
+            hint="It stays as it was; the same notes are dreamed again.",
+        )
+    hashes = {content_hash(item.text) for item in items}
+    items += [
+        item for item in old_items if item.is_correction and content_hash(item.text) not in hashes
+    ]
+    tidied = memory_md.tidy(items, (), (), {}, max_items)
+    return DreamAnswer(tidied.items, str(data.get("diary") or "").strip())

@@ -10,7 +10,7 @@ from engrams.frozen_data import dataclass
 
 @dataclass(slots=True)
 class VaultSyncReport:
-    """What a synchronisation did to memories, and what it left alone."""
+    """Effects of a synchronisation on memories, and the files that it left alone."""
 
     added: int = 0
     changed: int = 0

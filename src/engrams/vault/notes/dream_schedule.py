@@ -1,4 +1,4 @@
-"""When to dream: at a time of day, or once enough notes have come together."""
+"""Times of dreams: at a time of day, or once enough notes have come together."""
 
 from __future__ import annotations
 

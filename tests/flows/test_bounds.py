@@ -36,7 +36,7 @@ BOUNDS = {
     "read.entities.entity_index._MOST": 50_000,
     "read.entities.entity_index._NETS": 16,
     "read.entities.entity_index._OWNERS": 8,
-    "read.profile_cache._KEPT": 64,
+    "read.profile_cache._MOST": 64,
     "session.delivery._CONVERSATIONS": 10_000,
     "write.fingerprints._EACH": 2_000,
     "write.fingerprints._OWNERS": 1_000,
@@ -69,7 +69,7 @@ REMEMBERED = {
     "models.embed.static._hash_signs": 4_096,
     "models.embed.static.WordPieceTokenizer._spell": 1 << 15,
     "models.tokens.factory._estimate_cached": 512,
-    "read.cues.name_mentions._speaker_names": 64,
+    "read.cues.name_mentions._index_names": 64,
     "write.fingerprints._fingerprint_line": 2_048,
     "read.cues.cue_scores._find_spans": 8_192,
     "read.diversity._cached_words": 2_048,
@@ -312,7 +312,8 @@ def test_what_is_at_hand_of_one_owner_is_bounded_too() -> None:
         assert 0 < len(engine._components.working.ring(scope)) <= tiers.working_size == 20
         assert 0 < len(engine._components.working.hot(scope).ids()) <= tiers.hot_size == 20
         assert (
-            len(engine._components.read_deps.profiles._kept) <= BOUNDS["read.profile_cache._KEPT"]
+            len(engine._components.read_deps.profiles._profiles)
+            <= BOUNDS["read.profile_cache._MOST"]
         )
         indexes = [cached.index for cached in engine.store._index_cache._indexes.values()]  # type: ignore[attr-defined]
         assert max(len(index._views) for index in indexes) <= BOUNDS["index.owner_index._VIEWS"]

@@ -116,11 +116,11 @@ def _unknown_field(name: str, allowed: Sequence[str]) -> InputError:
     )
 
 
-def check_count(value: int, name: str, least: int = 0) -> int:
-    """Return a whole number. InputError: it is none, or below ``least``."""
-    if not isinstance(value, SupportsIndex) or value.__index__() < least:
+def check_count(value: int, name: str, minimum: int = 0) -> int:
+    """Return a whole number. InputError: it is none, or below ``minimum``."""
+    if not isinstance(value, SupportsIndex) or value.__index__() < minimum:
         raise InputError(
-            f"{name} is a whole number from {least}, not {value!r:.80}.",
+            f"{name} is a whole number from {minimum}, not {value!r:.80}.",
             hint=f"Write {name}=10, without quotes.",
         )
     return value

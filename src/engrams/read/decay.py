@@ -114,9 +114,9 @@ def blend_recency(relevance: float, recency: float, weight: float) -> float:
     return (1.0 - weight) * relevance + weight * recency
 
 
-def access_boost(hours: float, most: float) -> float:
+def access_boost(hours: float, max_boost: float) -> float:
     """``1 + most * exp(-hours / 24)``: factor for recent use."""
-    return 1.0 + most * math.exp(-max(hours, 0.0) / 24.0)
+    return 1.0 + max_boost * math.exp(-max(hours, 0.0) / 24.0)
 
 
 def apply_decay(hits: Sequence[Hit], settings: ReadSettings, now: datetime) -> list[Hit]:

@@ -104,8 +104,8 @@ def measure_nearness(pool: CandidatePool, passes: Flags, prepared: PreparedQuery
         near = np.where(pool.embedded, (np.maximum(pool.cos, 0) + words) / 2, near)
     if prepared.answering:
         near = near + _ANSWERING * fill_column(pool, prepared.answering)
-    named = _NAMED if prepared.cues.people else 0.0
-    return min(float(near[passes].max()) + named, 1.0)
+    person_bonus = _NAMED if prepared.cues.people else 0.0
+    return min(float(near[passes].max()) + person_bonus, 1.0)
 
 
 def _content_share(prepared: PreparedQuery) -> float:

@@ -182,8 +182,8 @@ def link_bonuses(
 
 
 def _keep_better(bonuses: dict[str, LinkBonus], node: str, bonus: LinkBonus) -> None:
-    known = bonuses.get(node)
-    if known is None or known.rank < bonus.rank:
+    current = bonuses.get(node)
+    if current is None or current.rank < bonus.rank:
         bonuses[node] = bonus
 
 

@@ -86,7 +86,7 @@ def _find_core_lines(request: ReadRequest, deps: ReadDeps) -> list[Record]:
 
 def find_note_echoes(hits: Sequence[Hit], query_terms: Collection[str]) -> dict[str, str]:
     """Map pieces of notes to hits that answer the same."""
-    said = [
+    texts = [
         (hit.record.id, _words(text))
         for hit in hits
         if NOTE_PIECE not in hit.record.meta
@@ -98,17 +98,17 @@ def find_note_echoes(hits: Sequence[Hit], query_terms: Collection[str]) -> dict[
             continue
         lines = [_words(line) for line in split_note(hit.record.text)]
         relevant = [words for words in lines if words & set(query_terms)] or lines
-        sayers = [_find_sayer(words, said) for words in relevant]
+        sayers = [_find_sayer(words, texts) for words in relevant]
         if relevant and all(sayers):
             echoes[hit.record.id] = sayers[0]
         else:
-            said += [(hit.record.id, words) for words in lines]
+            texts += [(hit.record.id, words) for words in lines]
     return echoes
 
 
-def _find_sayer(words: frozenset[str], said: Sequence[tuple[str, frozenset[str]]]) -> str:
+def _find_sayer(words: frozenset[str], texts: Sequence[tuple[str, frozenset[str]]]) -> str:
     """Find the id of the first text that says a line; empty: none does."""
-    return next((record_id for record_id, text in said if _is_said(words, [text])), "")
+    return next((record_id for record_id, text in texts if _is_said(words, [text])), "")
 
 
 def drop_said_lines(hits: Sequence[Hit], profile: Sequence[Record]) -> list[Hit]:
@@ -117,25 +117,25 @@ def drop_said_lines(hits: Sequence[Hit], profile: Sequence[Record]) -> list[Hit]
     Left out too: hits that say no more than a line of the profile that stands there word for word.
     """
     profile_lines = [_words(record.text) for record in profile if record.kind is Kind.NOTE]
-    kept = [
+    unrepeated = [
         hit
         for hit in hits
         if NOTE_PIECE in hit.record.meta
         or not any(_words(hit.record.search_text) <= line for line in profile_lines)
     ]
     if not any(NOTE_PIECE in hit.record.meta for hit in hits):
-        return kept
-    said = [_words(record.text) for record in profile]
-    for hit in kept:
+        return unrepeated
+    texts = [_words(record.text) for record in profile]
+    for hit in unrepeated:
         if NOTE_PIECE not in hit.record.meta:
-            said += map(_words, _texts(hit))
+            texts += map(_words, _texts(hit))
     shortened = []
-    for hit in kept:
+    for hit in unrepeated:
         if NOTE_PIECE not in hit.record.meta:
             shortened.append(hit)
             continue
-        lines = [line for line in split_note(hit.record.text) if not _is_said(_words(line), said)]
-        said += map(_words, lines)
+        lines = [line for line in split_note(hit.record.text) if not _is_said(_words(line), texts)]
+        texts += map(_words, lines)
         shortened.append(replace(hit, record=replace(hit.record, text="\n".join(lines))))
     return [hit for hit in shortened if hit.record.text or hit.record.caption]
 

@@ -9,31 +9,33 @@ from engrams.core import Kind, Record
 from engrams.ports import ScopeReach
 from engrams.text.text_caches import register_cache
 
-_KEPT = 64
+_MOST = 64
+"""Profiles that are kept."""
 
 _Key: TypeAlias = tuple[ScopeReach, tuple[Kind, ...], int]
+"""Scopes, kinds and tokens of a profile."""
 _Versions: TypeAlias = tuple[tuple[str, int], ...]
+"""Ids and versions of the candidates that a profile was chosen from."""
 
 
 class ProfileCache:
-    """Last profile of each reader, valid while its candidates are unchanged.
-
-    ``versions``: ids and versions of the candidates that it was chosen from.
-    """
+    """Last profile of each reader, valid while its candidates are unchanged."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[_Key, tuple[_Versions, list[Record]]] = OrderedDict()
+        self._profiles: OrderedDict[_Key, tuple[_Versions, list[Record]]] = OrderedDict()
         register_cache(self)
 
     def find(self, key: _Key, versions: _Versions) -> list[Record] | None:
-        kept = self._kept.get(key)
-        return kept[1] if kept is not None and kept[0] == versions else None
+        """Find the profile that was chosen from these candidates."""
+        cached_versions, profile = self._profiles.get(key, ((), []))
+        return profile if versions and cached_versions == versions else None
 
-    def keep(self, key: _Key, versions: _Versions, records: list[Record]) -> None:
-        self._kept[key] = (versions, records)
-        while len(self._kept) > _KEPT:
-            self._kept.popitem(last=False)
+    def keep(self, key: _Key, versions: _Versions, profile: list[Record]) -> None:
+        """Keep a profile, in place of the oldest where there are too many."""
+        self._profiles[key] = (versions, profile)
+        while len(self._profiles) > _MOST:
+            self._profiles.popitem(last=False)
 
     def cache_clear(self) -> None:
         """Forget all: purged text must not stay in memory."""
-        self._kept.clear()
+        self._profiles.clear()

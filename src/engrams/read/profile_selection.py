@@ -181,8 +181,8 @@ def _fit_statements(
     statements = [(record, profile_statement(record)) for record in records]
     version = profile_version(records)
 
-    def render(taken: Sequence[_Statement]) -> str:
-        return frame_statements((statement for _, statement in taken), version)
+    def render(rows: Sequence[_Statement]) -> str:
+        return frame_statements((statement for _, statement in rows), version)
 
     corrections: list[_Statement] = []
     if settings.correction_tokens:
@@ -190,7 +190,7 @@ def _fit_statements(
         statements = [row for row in statements if row[0].kind is not Kind.CORRECTION]
     correction_budget = budget.limit_to(settings.correction_tokens)
     first = take_fitting(corrections, render, correction_budget, misses)
-    then = take_fitting(statements, lambda taken: render([*first, *taken]), budget, misses)
+    then = take_fitting(statements, lambda rows: render([*first, *rows]), budget, misses)
     profile = [record for record, _ in (*first, *then)]
     # The final version number may take more tokens than the one used while fitting.
     while profile and not budget.fits(profile_frame(profile)):
@@ -200,12 +200,12 @@ def _fit_statements(
 
 def _shorten_notes(records: Sequence[Record], tokens: int) -> list[Record]:
     """Cut long notes to a third of the tokens, placed last."""
-    most = max(_LEAST_CHARACTERS, tokens * 4 // 3)
+    max_characters = max(_LEAST_CHARACTERS, tokens * 4 // 3)
     whole = []
     cut = []
     for record in records:
-        if record.kind is Kind.NOTE and len(record.text) > most:
-            text = cut_sentences(record.text, frozenset(), most)
+        if record.kind is Kind.NOTE and len(record.text) > max_characters:
+            text = cut_sentences(record.text, frozenset(), max_characters)
             cut.append(replace(record, text=text, meta={**record.meta, IN_PART: True}))
         else:
             whole.append(record)

@@ -92,13 +92,13 @@ def build_context(request: ReadRequest, deps: ReadDeps, budget: ContextTokenBudg
     profile = mark_doubtful(profile, request, deps, profile_room)
     prefix = profile_frame(profile)
     # Thanks and assent ask for nothing.
-    asked = replace(request, text="") if is_acknowledgement(request.text) else request
-    result = search(asked, deps)
+    search_request = replace(request, text="") if is_acknowledgement(request.text) else request
+    result = search(search_request, deps)
     request, _ = cut_query(request, deps.query_chars)
     hits = _choose_hits(result, profile, last_turns, request, deps)
     room = room.without(prefix)
     style = RecallStyle(deps.settings.line_format, request.text)
-    hits = take_fitting(hits, lambda some: recalled_text(some, style, room.tokens), room)
+    hits = take_fitting(hits, lambda fitting: recalled_text(fitting, style, room.tokens), room)
     parts = _ContextParts(
         prefix=prefix,
         profile=profile,

@@ -67,16 +67,16 @@ class PreparedQuery:
         return [term for term, _ in self.query.terms]
 
 
-def cut_query(request: ReadRequest, most: int) -> tuple[ReadRequest, tuple[str, ...]]:
+def cut_query(request: ReadRequest, max_characters: int) -> tuple[ReadRequest, tuple[str, ...]]:
     """Cut a query to the user's own words, and a very long one to its head and tail.
 
     With a note for the trace, where it was too long.
     """
     if "<" in request.text or "[" in request.text:
         request = replace(request, text=remove_system_texts(request.text))
-    if len(request.text) <= most:
+    if len(request.text) <= max_characters:
         return request, ()
-    half = most // 2
+    half = max_characters // 2
     note = f"a query of {len(request.text)} characters: its first and last {half} were used"
     return replace(request, text=f"{request.text[:half]}\n{request.text[-half:]}"), (note,)
 

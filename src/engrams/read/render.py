@@ -105,10 +105,10 @@ def frame_statements(statements: Iterable[tuple[str, str]], version: str) -> str
     ``statements``: pairs of ``profile_statement``.
     """
     sections: dict[str, list[str]] = {}
-    seen: set[str] = set()
+    texts: set[str] = set()
     for section, text in statements:
-        if text not in seen:
-            seen.add(text)
+        if text not in texts:
+            texts.add(text)
             sections.setdefault(section, []).append(text)
     if not sections:
         return ""
@@ -198,9 +198,11 @@ def recalled_text(hits: Sequence[Hit], style: RecallStyle, tokens: int) -> str:
         records = [_current_statement(hit) for hit in hits]
         return frame_statements(map(profile_statement, records), profile_version(records))
     query_terms = style.query_terms
-    most = max(_LEAST_CHARACTERS, tokens * 4 // 3)
+    characters = max(_LEAST_CHARACTERS, tokens * 4 // 3)
     limits = {
-        hit.record.id: min(most, ANSWER_CHARACTERS) if hit.record.role == "assistant" else most
+        hit.record.id: min(characters, ANSWER_CHARACTERS)
+        if hit.record.role == "assistant"
+        else characters
         for hit in hits
     }
     if style.line_format == "role":

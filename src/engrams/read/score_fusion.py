@@ -197,6 +197,6 @@ def top_positions(scores: Floats, count: int) -> Integers:
         above = scores[scores >= bound]
         if len(above) >= count:
             likely = above
-    least = np.partition(likely, len(likely) - count)[len(likely) - count]
-    positions = np.flatnonzero(scores >= least)
+    lowest = np.partition(likely, len(likely) - count)[len(likely) - count]
+    positions = np.flatnonzero(scores >= lowest)
     return positions[np.argsort(-scores[positions], kind="stable")][:count]

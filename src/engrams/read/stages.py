@@ -243,10 +243,10 @@ def drop_unfit(search: Search) -> None:
 
 
 def _drop_low_scores(search: Search) -> None:
-    least = search.deps.settings.min_score
-    for hit in search.hits if least else ():
-        if hit.score < least:
-            search.drop(hit.record.id, f"below the floor of {least:g}")
+    minimum = search.deps.settings.min_score
+    for hit in search.hits if minimum else ():
+        if hit.score < minimum:
+            search.drop(hit.record.id, f"below the floor of {minimum:g}")
 
 
 def _find_below_floors(search: Search) -> dict[str, str]:
@@ -420,10 +420,10 @@ def _shown_reason(record: Record, request: ReadRequest) -> str:
 
 def limit_episodes(search: Search) -> None:
     """Drop episodes beyond the most that are shown."""
-    most = search.deps.settings.episodes
-    if most:
-        for record_id in find_surplus_episodes(search.hits, most):
-            search.drop(record_id, f"more than {most} episodes")
+    limit = search.deps.settings.episodes
+    if limit:
+        for record_id in find_surplus_episodes(search.hits, limit):
+            search.drop(record_id, f"more than {limit} episodes")
         search.hits = search.remaining()
 
 

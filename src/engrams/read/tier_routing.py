@@ -89,9 +89,9 @@ def _take_nearest(
     So many of the working tier, where the same may have been said often, and so many of the recent
     one.
     """
-    most = deps.settings.routing.recent_limit
+    limit = deps.settings.routing.recent_limit
     order = np.argsort(-pool.cos, kind="stable").tolist()
-    taken: dict[Tier, list[int]] = {Tier.WORKING: [], Tier.RECENT: []}
+    by_tier: dict[Tier, list[int]] = {Tier.WORKING: [], Tier.RECENT: []}
     records: dict[str, Record] = {}
     for start in range(0, len(order), _BATCH):
         batch = {pool.ids[position]: position for position in order[start : start + _BATCH]}
@@ -102,10 +102,10 @@ def _take_nearest(
                 continue
             record = records[record_id]
             if not (deps.hide_questions and asks_only(record)):
-                taken.setdefault(record.tier, []).append(position)
-        if len(taken[Tier.RECENT]) >= most:
+                by_tier.setdefault(record.tier, []).append(position)
+        if len(by_tier[Tier.RECENT]) >= limit:
             break
-    nearest = [*taken[Tier.RECENT][:most], *taken[Tier.WORKING][:most]]
+    nearest = [*by_tier[Tier.RECENT][:limit], *by_tier[Tier.WORKING][:limit]]
     nearest.sort(key=lambda position: -pool.cos[position])
     return take_candidates(pool, nearest), records
 

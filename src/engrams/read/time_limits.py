@@ -37,6 +37,6 @@ def find_stale_episodes(request: ReadRequest, records: RecordStore, days: float)
     return frozenset(record.id for record in page.records)
 
 
-def find_surplus_episodes(hits: Sequence[Hit], most: int) -> list[str]:
-    """Find the ids of episodes beyond the first ``most`` of the hits."""
-    return [hit.record.id for hit in hits if hit.record.kind is Kind.EPISODE][most:]
+def find_surplus_episodes(hits: Sequence[Hit], limit: int) -> list[str]:
+    """Find the ids of episodes beyond the first ``limit`` of the hits."""
+    return [hit.record.id for hit in hits if hit.record.kind is Kind.EPISODE][limit:]

@@ -63,13 +63,13 @@ def take_fitting(
         tried = 2 * tried
     counts = range(fitting + 1, min(tried, len(items) + 1))
     start = fitting + bisect_left(counts, True, key=lambda count: not fits(count))
-    taken = list(items[:start])
+    fitting_items = list(items[:start])
     misses = 0
     for item in items[start:]:
-        if budget.fits(render([*taken, item])):
-            taken.append(item)
+        if budget.fits(render([*fitting_items, item])):
+            fitting_items.append(item)
             continue
         misses += 1
         if misses > most_misses:
             break
-    return taken
+    return fitting_items

@@ -67,7 +67,7 @@ def asked_predicates(query: str) -> tuple[str, ...]:
     """Find the predicates that the words of a question ask for."""
     folded = fold(query)
     predicates = [
-        predicate for pattern, asked in _PREDICATES if pattern.search(folded) for predicate in asked
+        predicate for pattern, names in _PREDICATES if pattern.search(folded) for predicate in names
     ]
     predicates += [f"favorite_{noun}" for noun in _FAVOURITE.findall(folded)]
     return tuple(dict.fromkeys(predicates))

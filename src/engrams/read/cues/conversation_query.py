@@ -1,4 +1,7 @@
-"""Search text from a conversation that a client sends."""
+"""Search text from a conversation that a client sends: its last user text leads the query.
+
+``extract_query`` is the way in; ``extract_turn_query`` has the lengths for one turn.
+"""
 
 from __future__ import annotations
 
@@ -14,45 +17,46 @@ TAIL = 4000
 """Last characters of a query that are used."""
 
 _BLOCK_CHARS = 1200
+"""Characters of a message before the last one that are used."""
 _TURN_MESSAGES = 12
 _TURN_TAIL = 8000
-_MESSAGES = 'Write [{"role": "user", "content": "…"}], or the text alone.'
+_MESSAGES_HINT = 'Write [{"role": "user", "content": "…"}], or the text alone.'
 
 
 def extract_query(
     messages: str | Sequence[Turn | Mapping[str, Any]], tail: int = TAIL, context: int = 0
 ) -> str:
-    """Extract the last user text, at most its last ``tail`` characters.
+    """Extract the last user text, and some of what was said before it.
 
-    Of the user's own text at most the last 4000. System reminders, tool calls and tool results are
-    left out. ``context``: how many messages before it follow it, newest first, each cut to 1200
-    characters, within ``tail`` in all. Messages are turns or mappings with ``role`` and ``content``
-    (a text, or a list of blocks of which those with ``text`` count). Empty where no user said
-    anything.
+    Of the user's own text at most the last 4000 characters; system reminders, tool calls and tool
+    results are left out. Empty where no user said anything. ``messages``: turns, or mappings with
+    ``role`` and ``content`` (a text, or a list of blocks of which those with ``text`` count).
+    ``tail``: most characters in all. ``context``: number of messages before it that follow it,
+    newest first, each cut to 1200 characters. InputError: messages of another form.
     """
     if isinstance(messages, str):
         return _take_tail(remove_system_texts(messages), tail)
     if not isinstance(messages, Iterable):
         raise InputError(
-            f"A text or messages are needed, not {type(messages).__name__}.", hint=_MESSAGES
+            f"A text or messages are needed, not {type(messages).__name__}.", hint=_MESSAGES_HINT
         )
-    said = [
+    talk = [
         (role, text)
         for role, text in map(_role_and_text, messages)
         if role in ("user", "assistant") and text
     ]
-    place = max((index for index, (role, _) in enumerate(said) if role == "user"), default=-1)
-    if place < 0:
+    last_user = max((index for index, (role, _) in enumerate(talk) if role == "user"), default=-1)
+    if last_user < 0:
         return ""
-    lines = [_take_tail(said[place][1], min(tail, TAIL))]
-    left = tail - len(lines[0])
+    lines = [_take_tail(talk[last_user][1], min(tail, TAIL))]
     # Thanks end what was talked about; "go on" and "yes please" are about the messages before.
-    for _, text in reversed(
-        said[max(0, place - context) : place] if context > 0 and not is_thanks(lines[0]) else ()
-    ):
+    if context <= 0 or is_thanks(lines[0]):
+        return lines[0]
+    room = tail - len(lines[0])
+    for _, text in reversed(talk[max(0, last_user - context) : last_user]):
         cut = text[:_BLOCK_CHARS]
-        left -= len(cut) + 1
-        if left < 0:
+        room -= len(cut) + 1
+        if room < 0:
             break
         lines.append(cut)
     return "\n".join(lines)
@@ -63,11 +67,9 @@ def extract_turn_query(messages: str | Sequence[Turn | Mapping[str, Any]]) -> st
 
     At most 8000 characters, the last user text first; of a text its last 4000.
     """
-    return (
-        extract_query(messages)
-        if isinstance(messages, str)
-        else extract_query(messages, _TURN_TAIL, _TURN_MESSAGES - 1)
-    )
+    if isinstance(messages, str):
+        return extract_query(messages)
+    return extract_query(messages, _TURN_TAIL, _TURN_MESSAGES - 1)
 
 
 def _role_and_text(message: Turn | Mapping[str, Any]) -> tuple[str, str]:
@@ -75,7 +77,8 @@ def _role_and_text(message: Turn | Mapping[str, Any]) -> tuple[str, str]:
         return message.role, remove_system_texts(message.text)
     if not isinstance(message, Mapping):
         raise InputError(
-            f"A message has a role and content; {type(message).__name__} has none.", hint=_MESSAGES
+            f"A message has a role and content; {type(message).__name__} has none.",
+            hint=_MESSAGES_HINT,
         )
     content = message.get("content")
     if isinstance(content, str):

@@ -1,4 +1,7 @@
-"""First-person rewriting of queries: turns say "I painted", not "Melanie painted"."""
+"""First-person rewriting of queries: turns say "I painted", not "Melanie painted".
+
+``rewrite_dense`` makes the text for the embedder, ``rewrite_lexical`` the one for BM25.
+"""
 
 from __future__ import annotations
 
@@ -66,6 +69,8 @@ _WORDS = {
         "our": "私たちの",
     },
 }
+_LOOK_BEHIND = 24
+"""Characters before a name that tell whether it is an object: "to Ann"."""
 _OBJECT = late_pattern(
     r"\b(?:to|with|for|from|about|of|by|on|at|than|like|towards?|mit|für|von|über|zu|con|para|sobre|de|avec|pour|sur|chez|motivate[sd]?"
     r"|inspire[sd]?|help(?:s|ed)?|support(?:s|ed)?|makes?|made|remind(?:s|ed)?|gives?|gave|tell|told|let|want(?:s|ed)?)\s+\Z",
@@ -100,8 +105,8 @@ _NOUN_NEXT = late_pattern(
     re.IGNORECASE,
 )
 _AGREE = tuple(
-    (late_pattern(pattern, re.IGNORECASE), said)
-    for pattern, said in (
+    (late_pattern(pattern, re.IGNORECASE), form)
+    for pattern, form in (
         (r"\bdoes\s+((?:not\s+)?I)\b", r"do \1"),
         (r"\bdoesn['’]t\s+I\b", "don't I"),
         (r"\bhas\s+I\b", "have I"),
@@ -154,42 +159,56 @@ _POLITE = late_pattern(
 
 @dataclass(frozen=True, slots=True)
 class QuerySubject:
-    """Person a query is about: ``names`` of speakers or a ``role``.
-
-    ``speaker_count``: number of named speakers in reach.
-    """
+    """Person a query is about."""
 
     names: Sequence[str]
+    """Speakers; empty where none is named."""
     role: str
+    """Role, where no speaker is named: user or assistant."""
     language: str
     speaker_count: int
+    """Number of named speakers in reach."""
+
+
+@dataclass(frozen=True, slots=True)
+class _NameReplacement:
+    """Words that take the place of a name."""
+
+    words: str
+    end: int
+    """Position behind the name in the query."""
 
 
 def strip_politeness(query: str) -> str:
     """Strip "can you tell me" etc., if enough text is left."""
-    left = _POLITE.sub("", query, count=1)
-    return left if left != query and (len(left.split()) > 1 or not left.isascii()) else query
+    stripped = _POLITE.sub("", query, count=1)
+    if stripped == query:
+        return query
+    # A single word of a language with blanks is no question.
+    is_enough = len(stripped.split()) > 1 or not stripped.isascii()
+    return stripped if is_enough else query
 
 
-def rewrite_dense(query: str, named: Sequence[NameMention], person: QuerySubject) -> str:
+def rewrite_dense(query: str, mentions: Sequence[NameMention], subject: QuerySubject) -> str:
     """Rewrite the query for the embedder without names or third persons."""
-    english = person.language == "en"
-    if not person.names:
-        return _SWAP.sub(_swap, query) if person.role == "assistant" and english else query
+    is_english = subject.language == "en"
+    if not subject.names:
+        if subject.role == "assistant" and is_english:
+            return _SWAP.sub(_swap, query)
+        return query
     pieces: list[str] = []
-    last = 0
-    words = _WORDS.get(person.language, _WORDS["en"])
-    for mention in named:
-        said, end = _replace_name(query, mention, person, words)
-        if said is None:
-            continue
-        pieces += (_swap_asker(query[last : mention.at], english), said)
-        last = end
-    text = "".join((*pieces, _swap_asker(query[last:], english)))
-    if person.language in _OWNED:
-        text = _OWNED[person.language].sub(lambda m: f"{words['my']} {m[1]}", text)
-    text = _JOINED.sub("", text).replace("\0", words["me"]).replace("\1", "")
-    if english and len(person.names) == 1:
+    end = 0
+    pronouns = _WORDS.get(subject.language, _WORDS["en"])
+    for mention in mentions:
+        replacement = _replace_name(query, mention, subject, pronouns)
+        if replacement is not None:
+            pieces += (_swap_asker(query[end : mention.start], is_english), replacement.words)
+            end = replacement.end
+    text = "".join((*pieces, _swap_asker(query[end:], is_english)))
+    if subject.language in _OWNED:
+        text = _OWNED[subject.language].sub(lambda m: f"{pronouns['my']} {m[1]}", text)
+    text = _JOINED.sub("", text).replace("\0", pronouns["me"]).replace("\1", "")
+    if is_english and len(subject.names) == 1:
         text = _PRONOUN.sub(_to_first_person, text)
     for pattern, form in _AGREE:
         text = pattern.sub(partial(_match_case, form=form), text)
@@ -197,36 +216,37 @@ def rewrite_dense(query: str, named: Sequence[NameMention], person: QuerySubject
 
 
 def _match_case(m: re.Match[str], form: str) -> str:
-    made = m.expand(form)
-    return made[0].upper() + made[1:] if m[0][0].isupper() else made
+    """Expand a form of a verb, with the capital that its match has."""
+    expanded = m.expand(form)
+    return expanded[0].upper() + expanded[1:] if m[0][0].isupper() else expanded
 
 
 def _replace_name(
-    query: str, mention: NameMention, person: QuerySubject, words: Mapping[str, str]
-) -> tuple[str | None, int]:
+    query: str, mention: NameMention, subject: QuerySubject, pronouns: Mapping[str, str]
+) -> _NameReplacement | None:
     """Choose the pronoun that replaces a name; None: keep the name."""
-    own = mention.speaker in person.names
-    if not mention.speaker or (not own and person.speaker_count > 2):
-        return None, 0
-    owner = mention.possessive
+    is_subject = mention.speaker in subject.names
+    if not mention.speaker or (not is_subject and subject.speaker_count > 2):
+        return None
+    possessive = mention.possessive
     end = _mention_end(query, mention)
-    if not owner:
+    if not possessive:
         honorific = _HONORIFIC.match(query, end)
         end = honorific.end() if honorific else end
         if query[end : end + 1] in ("的", "の"):
-            owner = True
+            possessive = True
             end = end + 1
-    if own and len(person.names) > 1:
-        return ("" if mention.speaker == person.names[-1] else "\1") + words[
-            "our" if owner else "we"
-        ], end
-    if not own:
-        return words["your" if owner else "you"], end
-    if owner:
-        return words["my"], end
-    if _OBJECT.search(query[max(0, mention.at - 24) : mention.at]):
-        return ("\0" if person.language in _OWNED else words["me"]), end
-    return words["I"], end
+    if not is_subject:
+        return _NameReplacement(pronouns["your" if possessive else "you"], end)
+    if len(subject.names) > 1:
+        # All but the last are marked: "Ann and Bob" is one "we".
+        mark = "" if mention.speaker == subject.names[-1] else "\1"
+        return _NameReplacement(mark + pronouns["our" if possessive else "we"], end)
+    if possessive:
+        return _NameReplacement(pronouns["my"], end)
+    if _OBJECT.search(query[max(0, mention.start - _LOOK_BEHIND) : mention.start]):
+        return _NameReplacement("\0" if subject.language in _OWNED else pronouns["me"], end)
+    return _NameReplacement(pronouns["I"], end)
 
 
 def _mention_end(query: str, mention: NameMention) -> int:
@@ -239,9 +259,9 @@ def _mention_end(query: str, mention: NameMention) -> int:
     return end + 1
 
 
-def _swap_asker(text: str, english: bool) -> str:
+def _swap_asker(text: str, is_english: bool) -> str:
     """Rewrite "what did I tell you" as "what did Ann tell me"."""
-    return _ASKER.sub(_swap, text) if english else text
+    return _ASKER.sub(_swap, text) if is_english else text
 
 
 def _swap(m: re.Match[str]) -> str:
@@ -255,12 +275,12 @@ def _to_first_person(m: re.Match[str]) -> str:
     return _PRONOUNS[word]
 
 
-def rewrite_lexical(query: str, named: Sequence[NameMention], about: Sequence[str]) -> str:
+def rewrite_lexical(query: str, mentions: Sequence[NameMention], asked_about: Sequence[str]) -> str:
     """Remove names asked about, for BM25: people seldom say their own."""
     pieces: list[str] = []
-    last = 0
-    for mention in named:
-        if mention.speaker and mention.speaker in about:
-            pieces += (query[last : mention.at], " ")
-            last = _mention_end(query, mention)
-    return re.sub(r"\s{2,}", " ", "".join((*pieces, query[last:]))).strip()
+    end = 0
+    for mention in mentions:
+        if mention.speaker and mention.speaker in asked_about:
+            pieces += (query[end : mention.start], " ")
+            end = _mention_end(query, mention)
+    return re.sub(r"\s{2,}", " ", "".join((*pieces, query[end:]))).strip()

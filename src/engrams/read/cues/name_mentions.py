@@ -1,4 +1,7 @@
-"""Names in a query, and the speakers it asks about."""
+"""Names in a query, and the speakers it asks about.
+
+``find_mentions`` finds the names, ``asked_speakers`` chooses among them.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,13 @@ _CJK = "\u3040-\u9fff\uac00-\ud7af"
 _ANY_WORD = rf"[^\W\d_{_CJK}]+(?:-[^\W\d_{_CJK}]+)*"
 _UNSPACED = f"[{_CJK}]"
 _OPENING = late_pattern('(?:^|[.!?¿¡:\n"“«])[\\s"“«¿¡]*\\Z')
-_LOOK = 6
+_LOOK_BEHIND = 6
+"""Characters before a word that tell whether a sentence begins with it."""
+_CONTEXT = 60
+"""Characters before a name that tell its part in the sentence."""
+_LEAST_SHORT_NAME = 3
+_LONGEST_NAME = 4
+"""Words of the longest name that is looked for whole."""
 
 _VIEW = late_pattern(
     r"\b(?:according\s+to|laut|segun|selon|d'apres|in\s+the\s+(?:opinion|view|words)\s+of)\s+\Z"
@@ -55,33 +64,52 @@ _ALSO_WORDS = _word_set(read_vocabulary(__file__, "also_words"))
 _COMMON = _word_set(read_vocabulary(__file__, "common"))
 
 
+_AUXILIARIES = "|".join(
+    sorted(
+        _word_set("""
+            did does do is are was were has have had will would can could should might may shall must hat hatte hast ist war wird wurde kann
+            konnte mag macht sagte ha tiene es era fue dijo est etait avait aime fait
+            """)
+    )
+)
+_SUBJECT = late_pattern(
+    rf"\b(?:{_AUXILIARIES})\s+(?:both\s+|not\s+|also\s+|still\s+|ever\s+|usually\s+|often\s+)?\Z"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class NameMention:
-    """Name in a query, from ``at`` to ``end`` without possessive ending.
+    """Name in a query."""
 
-    ``speaker``: empty for an unknown name.
-    """
-
-    at: int
+    start: int
     end: int
+    """Position behind the name, without a possessive ending."""
     speaker: str
+    """Speaker of that name; empty for an unknown name."""
     possessive: bool
+
+    def overlaps(self, start: int, end: int) -> bool:
+        """True if some character from ``start`` to ``end`` is part of the name."""
+        return start < self.end and self.start < end
 
 
 @dataclass(frozen=True, slots=True)
 class SpeakerNameIndex:
-    """Lookup of speakers by full and single names; ``longest``: in words."""
+    """Lookup of speakers by folded names."""
 
     full: Mapping[str, str]
+    """Speakers by their whole names."""
     single: Mapping[str, str]
+    """Speakers by a first or last name that nobody else has."""
     longest: int
+    """Words of the longest whole name."""
 
 
 @text_cache(64)
-def _speaker_names(speakers: tuple[str, ...]) -> SpeakerNameIndex:
-    """Ignore name parts shared by two speakers: ambiguous."""
+def _index_names(speakers: tuple[str, ...]) -> SpeakerNameIndex:
+    """Index speakers by their names; parts that two speakers share are ambiguous, and left out."""
     full: dict[str, str] = {}
-    single: dict[str, set[str]] = {}
+    owners: dict[str, set[str]] = {}
     for speaker in speakers:
         folded = fold(speaker).strip().split("@")[0]
         if not folded or folded in _NOBODY:
@@ -89,106 +117,121 @@ def _speaker_names(speakers: tuple[str, ...]) -> SpeakerNameIndex:
         full[folded] = speaker
         words = [word for word in re.split(r"[\s._,-]+", folded) if len(word) > 1]
         for word in dict.fromkeys((words[0], words[-1]) if words else ()):
-            single.setdefault(word, set()).add(speaker)
-    alone = {word: next(iter(owners)) for word, owners in single.items() if len(owners) == 1}
-    return SpeakerNameIndex(full, alone, max((len(_find_words(name)) for name in full), default=0))
+            owners.setdefault(word, set()).add(speaker)
+    single = {word: next(iter(names)) for word, names in owners.items() if len(names) == 1}
+    longest = max((len(_find_words(name)) for name in full), default=0)
+    return SpeakerNameIndex(full, single, longest)
 
 
 def find_mentions(
     query: str, speakers: Mapping[str, int], language: str = "en"
 ) -> tuple[NameMention, ...]:
     """Find names in a query, in order ("Anna Maria Lopez" is one)."""
-    names = _speaker_names(tuple(sorted(speakers)))
-    found: list[NameMention] = []
-    taken = 0
+    names = _index_names(tuple(sorted(speakers)))
+    mentions: list[NameMention] = []
+    end = 0
     words = _find_words(query)
     for index, word in enumerate(words):
-        if word.start() < taken:
+        if word.start() < end:
             continue
         mention = _match_speaker(query, words, index, names)
         if mention is None and language != "de":  # in German every noun has a capital
             mention = _match_unknown(query, words, index)
         if mention is not None:
-            found.append(mention)
-            taken = mention.end
-    known = [
+            mentions.append(mention)
+            end = mention.end
+    unspaced_names = [
         (name, speaker)
         for name, speaker in names.full.items()
         if not name.isascii() and re.search(_UNSPACED, name)
     ]
-    return tuple(_find_unspaced(query, known, found)) if known else tuple(found)
+    if unspaced_names:
+        return tuple(_add_unspaced(query, unspaced_names, mentions))
+    return tuple(mentions)
 
 
-def _starts_sentence(query: str, at: int) -> bool:
+def _starts_sentence(query: str, start: int) -> bool:
     """Test for a sentence start, where a capital means nothing."""
-    return _OPENING.search(query[max(0, at - _LOOK) : at]) is not None if at else True
+    if not start:
+        return True
+    return _OPENING.search(query[max(0, start - _LOOK_BEHIND) : start]) is not None
 
 
 def _match_speaker(
     query: str, words: Sequence[re.Match[str]], index: int, names: SpeakerNameIndex
 ) -> NameMention | None:
+    """Match the words from ``index`` on with a speaker's whole, single or short name."""
+    whole = _match_whole_name(query, words, index, names)
+    if whole is not None:
+        return whole
     first = words[index]
-    full = names.full
-    single = names.single
-    longest = names.longest
-    for count in (4, 3, 2):
-        if count <= longest and index + count <= len(words):
-            last = words[index + count - 1]
-            if (speaker := full.get(fold(query[first.start() : last.end()]))) is not None:
-                return NameMention(
-                    first.start(), last.end(), speaker, _is_possessive(query, last.end())
-                )
     word = fold(first[0])
-    capital = first[0][0].isupper()
-    if not capital and word not in full and word not in single:
+    has_capital = first[0][0].isupper()
+    if not has_capital and word not in names.full and word not in names.single:
         return None
-    owns = _is_possessive(query, first.end())
+    possessive = _is_possessive(query, first.end())
+    # "Anns" may be Ann's, written with a capital.
     for name, end in ((word, first.end()), (word.removesuffix("s"), first.end() - 1)):
-        speaker = full.get(name) or single.get(name)
-        if speaker is None or (name != word and not capital):
+        speaker = names.full.get(name) or names.single.get(name)
+        if speaker is None or (name != word and not has_capital):
             continue
-        common = name in _ALSO_WORDS or name in STOP or name in _COMMON
-        if common and not (capital and (owns or not _starts_sentence(query, first.start()))):
+        is_word = name in _ALSO_WORDS or name in STOP or name in _COMMON
+        if is_word and not (
+            has_capital and (possessive or not _starts_sentence(query, first.start()))
+        ):
             continue
-        return _reject_other_surname(
-            query, words, index, NameMention(first.start(), end, speaker, owns or name != word)
-        )
-    if (
-        capital
-        and len(word) >= 3
-        and word not in _COMMON
-        and word not in STOP
-        and (speaker := _match_short_name(word, single)) is not None
-    ):
-        return NameMention(first.start(), first.end(), speaker, owns)
+        mention = NameMention(first.start(), end, speaker, possessive or name != word)
+        return _reject_other_surname(query, words, index, mention)
+    if not has_capital or len(word) < _LEAST_SHORT_NAME or word in _COMMON or word in STOP:
+        return None
+    speaker = _match_short_name(word, names.single)
+    return NameMention(first.start(), first.end(), speaker, possessive) if speaker else None
+
+
+def _match_whole_name(
+    query: str, words: Sequence[re.Match[str]], index: int, names: SpeakerNameIndex
+) -> NameMention | None:
+    """Match a speaker's name of two words or more, the longest first."""
+    start = words[index].start()
+    for count in range(min(_LONGEST_NAME, names.longest), 1, -1):
+        if index + count > len(words):
+            continue
+        end = words[index + count - 1].end()
+        speaker = names.full.get(fold(query[start:end]))
+        if speaker is not None:
+            return NameMention(start, end, speaker, _is_possessive(query, end))
     return None
 
 
 def _reject_other_surname(
     query: str, words: Sequence[re.Match[str]], index: int, mention: NameMention
 ) -> NameMention | None:
+    """Reject "Anna Meier" where the speaker is Anna Lopez."""
     if mention.possessive or index + 1 >= len(words) or " " not in mention.speaker:
         return mention
     following = words[index + 1]
-    surname = (
+    has_surname = (
         query[mention.end : following.start()] == " "
         and following[0][0].isupper()
         and fold(following[0]) not in _COMMON
     )
-    return None if surname and fold(following[0]) not in fold(mention.speaker) else mention
+    if has_surname and fold(following[0]) not in fold(mention.speaker):
+        return None
+    return mention
 
 
-def _match_short_name(word: str, single: Mapping[str, str]) -> str | None:
-    """Match Mel to Melanie or the reverse, if unambiguous."""
+def _match_short_name(word: str, single: Mapping[str, str]) -> str:
+    """Match Mel to Melanie or the reverse, if unambiguous; else empty."""
     owners = {
         speaker
         for name, speaker in single.items()
-        if len(name) >= 3 and (name.startswith(word) or word.startswith(name))
+        if len(name) >= _LEAST_SHORT_NAME and (name.startswith(word) or word.startswith(name))
     }
-    return owners.pop() if len(owners) == 1 else None
+    return owners.pop() if len(owners) == 1 else ""
 
 
 def _match_unknown(query: str, words: Sequence[re.Match[str]], index: int) -> NameMention | None:
+    """Match capitalised words from ``index`` on with a name that no speaker has."""
     first = words[index]
     if not first[0][0].isupper() or len(first[0]) < 2 or fold(first[0]) in _COMMON:
         return None
@@ -216,71 +259,48 @@ def _is_possessive(query: str, end: int) -> bool:
     )
 
 
-def _find_unspaced(
-    query: str, known: Sequence[tuple[str, str]], found: Sequence[NameMention]
+def _add_unspaced(
+    query: str, names: Sequence[tuple[str, str]], mentions: Sequence[NameMention]
 ) -> list[NameMention]:
-    """Add names in scripts without blanks, found inside longer runs."""
-    kept = list(found)
-    for name, speaker in sorted(known, key=lambda pair: -len(pair[0])):
-        for place in re.finditer(re.escape(name), query):
-            if any(
-                place.start() < other.end and other.at < place.end() and other.speaker
-                for other in kept
-            ):
+    """Add names in scripts without blanks, found inside longer runs; they replace unknown ones."""
+    merged = list(mentions)
+    for name, speaker in sorted(names, key=lambda pair: -len(pair[0])):
+        for match in re.finditer(re.escape(name), query):
+            start, end = match.span()
+            if any(mention.speaker and mention.overlaps(start, end) for mention in merged):
                 continue
-            kept = [
-                other
-                for other in kept
-                if not (place.start() < other.end and other.at < place.end())
-            ]
-            kept.append(
-                NameMention(
-                    place.start(),
-                    place.end(),
-                    speaker,
-                    query[place.end() : place.end() + 1] in ("的", "の"),
-                )
-            )
-    return sorted(kept, key=lambda mention: mention.at)
+            merged = [mention for mention in merged if not mention.overlaps(start, end)]
+            possessive = query[end : end + 1] in ("的", "の")
+            merged.append(NameMention(start, end, speaker, possessive))
+    return sorted(merged, key=lambda mention: mention.start)
 
 
-_ASK = "|".join(
-    sorted(
-        _word_set("""
-            did does do is are was were has have had will would can could should might may shall must hat hatte hast ist war wird wurde kann
-            konnte mag macht sagte ha tiene es era fue dijo est etait avait aime fait
-            """)
-    )
-)
-_SUBJECT = late_pattern(
-    rf"\b(?:{_ASK})\s+(?:both\s+|not\s+|also\s+|still\s+|ever\s+|usually\s+|often\s+)?\Z"
-)
-
-
-def asked_speakers(query: str, named: Sequence[NameMention]) -> tuple[str, ...]:
-    """Speakers a query asks about, with those joined by "and".
+def asked_speakers(query: str, mentions: Sequence[NameMention]) -> tuple[str, ...]:
+    """Choose the speakers a query asks about, with those joined by "and".
 
     Those whose view it wants, else the subject of its question, else the first one that is not
     merely an object ("to Ann").
     """
-    known = [mention for mention in named if mention.speaker]
-    if len({mention.speaker for mention in known}) < 2:
-        return (known[0].speaker,) if known else ()
-    before = [fold(query[max(0, mention.at - 60) : mention.at]) for mention in known]
-    subject = next(
-        (
-            index
-            for sort in (_VIEW.search, _SUBJECT.search, lambda text: not _OBJECT.search(text))
-            for index, text in enumerate(before)
-            if sort(text)
-        ),
-        0,
-    )
-    chosen = [known[subject]]
-    for following in known[subject + 1 :]:
-        if chosen[-1].possessive or not _JOINS.fullmatch(
-            fold(query[chosen[-1].end : following.at])
-        ):
+    candidates = [mention for mention in mentions if mention.speaker]
+    if len({mention.speaker for mention in candidates}) < 2:
+        return (candidates[0].speaker,) if candidates else ()
+    before = [
+        fold(query[max(0, mention.start - _CONTEXT) : mention.start]) for mention in candidates
+    ]
+    first = _find_subject(before)
+    chosen = [candidates[first]]
+    for following in candidates[first + 1 :]:
+        between = fold(query[chosen[-1].end : following.start])
+        if chosen[-1].possessive or not _JOINS.fullmatch(between):
             break
         chosen.append(following)
     return tuple(dict.fromkeys(mention.speaker for mention in chosen))
+
+
+def _find_subject(texts_before: Sequence[str]) -> int:
+    """Find the number of the name that a question is about, by the texts before all names."""
+    for matches in (_VIEW.search, _SUBJECT.search, lambda text: not _OBJECT.search(text)):
+        for index, text in enumerate(texts_before):
+            if matches(text):
+                return index
+    return 0

@@ -1,4 +1,8 @@
-"""Cues of a query: answer kind, role, people, times; their parser."""
+"""Cues of a query: kind of answer, role, people, times.
+
+``parse_query`` is the way in; ``QueryCues`` is what it makes. The words of each cue stand at the
+head, in six languages.
+"""
 
 from __future__ import annotations
 
@@ -120,6 +124,9 @@ _SPLIT_UNSPACED = late_pattern(
 )
 
 
+_LEAST_QUESTION = 4
+"""Characters of the shortest part that counts as a question."""
+
 _USER = {
     "en": r"\b(?:i|im|i'm|i've|i'd|i'll|my|me|mine|myself|we|our|us)\b",
     "de": (
@@ -150,7 +157,7 @@ _ASSISTANT_PATTERN = late_alternatives(*_ASSISTANT)
 
 def question_kind(folded: str) -> QuestionKind:
     """Kind of a folded question."""
-    return next((name for name, pattern in _KIND_PATTERNS if pattern.search(folded)), "other")
+    return next((kind for kind, pattern in _KIND_PATTERNS if pattern.search(folded)), "other")
 
 
 def wants_time(folded: str, kind: QuestionKind | None = None) -> bool:
@@ -179,9 +186,13 @@ def wants_course(folded: str) -> bool:
 
 def split_questions(query: str) -> tuple[str, ...]:
     """Split "Where does Ann live, and when did she move?" into two."""
-    found = [part.strip() for half in _SPLIT.split(query) for part in _SPLIT_UNSPACED.split(half)]
-    found = [part for part in found if len(part) > 3]
-    return tuple(found) if len(found) > 1 else (query.strip(),)
+    parts = [
+        part.strip()
+        for spaced_part in _SPLIT.split(query)
+        for part in _SPLIT_UNSPACED.split(spaced_part)
+    ]
+    questions = [part for part in parts if len(part) >= _LEAST_QUESTION]
+    return tuple(questions) if len(questions) > 1 else (query.strip(),)
 
 
 def asked_role(folded: str, language: str) -> Role:
@@ -193,31 +204,38 @@ def asked_role(folded: str, language: str) -> Role:
 
 @dataclass(frozen=True, slots=True)
 class QueryCues:
-    """Parsed query: people, times, answer kind, rewritten texts.
-
-    ``people``: speakers it names, in order; ``other_names``: unknown names, as written.
-    ``asked_about``: the speakers asked about (both of "What do Ann and Bob share?"), out of
-    ``people``. ``role``: user where the asker means themselves ("my dog"), assistant where they
-    address it ("what did you suggest"), else empty. ``dense_text``: text for the embedder, as the
-    person asked about would say it. ``lexical_text``: text for BM25. ``spans``: times meant.
-    ``questions``: the questions it consists of; itself if one.
-    """
+    """Parsed query: people, times, answer kind, rewritten texts."""
 
     query: str
     people: tuple[str, ...] = ()
+    """Speakers that it names, in order."""
     other_names: tuple[str, ...] = ()
+    """Unknown names, as written."""
     asked_about: tuple[str, ...] = ()
+    """Speakers asked about, out of ``people``: both of "What do Ann and Bob share?"."""
     role: Literal["", "user", "assistant"] = ""
+    """User where the asker means themselves ("my dog"), assistant where they address it ("what did
+    you suggest"), else empty.
+    """
     dense_text: str = ""
+    """Text for the embedder, as the person asked about would say it."""
     lexical_text: str = ""
+    """Text for BM25."""
     spans: tuple[TimeSpan, ...] = ()
+    """Times that it names."""
     kind: QuestionKind = "other"
     wants_time: bool = False
+    """It asks when, or how long."""
     wants_current: bool = False
+    """It asks about the present."""
     wants_past: bool = False
+    """It asks about the past, so that what is superseded is not put behind what holds now."""
     wants_course: bool = False
+    """It asks about a course of things, so that hits are spread over their time."""
     questions: tuple[str, ...] = ()
+    """Questions that it consists of; itself if it is one."""
     language: str = "en"
+    """Code of the language that it is written in."""
 
     @property
     def dated_spans(self) -> list[TimeSpan]:
@@ -226,7 +244,7 @@ class QueryCues:
 
     def to_json(self) -> Json:
         """Non-empty cues, for a trace."""
-        spans = [
+        times = [
             {
                 "text": span.text,
                 "from": span.start.isoformat(),
@@ -242,7 +260,7 @@ class QueryCues:
             "role": self.role,
             "dense": self.dense_text,
             "lexical": self.lexical_text,
-            "times": spans,
+            "times": times,
             "kind": self.kind,
             "wants_time": self.wants_time,
             "latest": self.wants_current,
@@ -262,29 +280,25 @@ def parse_query(query: str, now: datetime, speakers: Mapping[str, int]) -> Query
     ``lexical_text`` are these unchanged.
     """
     tail = query[-TAIL:]
-    tongue = detect_language(tail)
+    language = detect_language(tail)
     text = first_person.strip_politeness(tail)
     folded = fold(text)
-    named = name_mentions.find_mentions(text, speakers, tongue)
-    about = name_mentions.asked_speakers(text, named)
-    role = asked_role(folded, tongue) if not about else ""
+    mentions = name_mentions.find_mentions(text, speakers, language)
+    asked_about = name_mentions.asked_speakers(text, mentions)
+    role = asked_role(folded, language) if not asked_about else ""
     kind = question_kind(folded)
-    company = sum(1 for speaker in speakers if speaker.casefold() not in name_mentions.ROLES)
+    speaker_count = sum(1 for speaker in speakers if speaker.casefold() not in name_mentions.ROLES)
+    subject = first_person.QuerySubject(asked_about, role, language, speaker_count)
+    people = [mention.speaker for mention in mentions if mention.speaker]
+    other_names = [text[mention.start : mention.end] for mention in mentions if not mention.speaker]
     return QueryCues(
         query=query,
-        people=tuple(dict.fromkeys(mention.speaker for mention in named if mention.speaker)),
-        other_names=tuple(
-            dict.fromkeys(
-                text[mention.at : mention.end] for mention in named if not mention.speaker
-            )
-        ),
-        asked_about=about,
+        people=tuple(dict.fromkeys(people)),
+        other_names=tuple(dict.fromkeys(other_names)),
+        asked_about=asked_about,
         role=role,
-        dense_text=first_person.rewrite_dense(
-            text, named, first_person.QuerySubject(about, role, tongue, company)
-        )
-        or text,
-        lexical_text=first_person.rewrite_lexical(text, named, about) or text,
+        dense_text=first_person.rewrite_dense(text, mentions, subject) or text,
+        lexical_text=first_person.rewrite_lexical(text, mentions, asked_about) or text,
         spans=find_times(tail, now),
         kind=kind,
         wants_time=wants_time(folded, kind),
@@ -292,5 +306,5 @@ def parse_query(query: str, now: datetime, speakers: Mapping[str, int]) -> Query
         wants_past=wants_past(folded),
         wants_course=wants_course(folded),
         questions=split_questions(text),
-        language=tongue,
+        language=language,
     )

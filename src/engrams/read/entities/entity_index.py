@@ -1,4 +1,7 @@
-"""Names of an owner's memories, and the entities made of them."""
+"""Names of owners' memories, and the entities made of them on demand.
+
+``EntityIndex.find`` is the way in.
+"""
 
 from __future__ import annotations
 
@@ -20,16 +23,31 @@ _MOST = 50_000
 """Memories of one owner that are read: those changed last."""
 _PAGE = 1_000
 _NETS = 16
+"""Nets of one owner that are held."""
 
 
 @dataclass(slots=True, eq=False)
 class OwnerNames:
-    """Names of one owner's memories, up to the change ``last``."""
+    """Names of one owner's memories, and the nets made of them."""
 
-    last: int = 0
+    last_change: int = 0
+    """Number of the last change that they know."""
     names: dict[str, tuple[Scope, MemoryNames]] = field(default_factory=dict)
+    """Scope and names of memories, by id; those changed last stand last."""
     nets: dict[ScopeReach, EntityNet] = field(default_factory=dict)
     lock: Lock = field(default_factory=Lock)
+
+    def put(self, record: Record) -> None:
+        """Take in a record as it is now, or leave it out where it is shown no more."""
+        self.names.pop(record.id, None)
+        if len(self.names) >= _MOST:
+            del self.names[next(iter(self.names))]
+        if record.status is Status.ACTIVE and not record.meta.get(UNSEARCHED):
+            self.names[record.id] = (record.scope, read_names(mask_corrected(record)))
+        elif record.status is Status.SUPERSEDED and record.predicate == "is_named":
+            # A name that somebody had before is still theirs.
+            own_names = read_names(mask_corrected(record)).own_names
+            self.names[record.id] = (record.scope, replace(MemoryNames(()), own_names=own_names))
 
 
 class EntityIndex:
@@ -47,61 +65,49 @@ class EntityIndex:
 
     def find(self, reach: ScopeReach) -> EntityNet:
         """Build the entities that the memories in reach mention."""
-        held = self._hold(reach.owner)
-        with held.lock:
-            self._catch_up(reach.owner, held)
-            if reach not in held.nets:
-                if len(held.nets) >= _NETS:
-                    held.nets.clear()
-                seen = {
-                    id: names
-                    for id, (scope, names) in held.names.items()
+        owner_names = self._get_names(reach.owner)
+        with owner_names.lock:
+            self._catch_up(reach.owner, owner_names)
+            if reach not in owner_names.nets:
+                if len(owner_names.nets) >= _NETS:
+                    owner_names.nets.clear()
+                visible = {
+                    record_id: names
+                    for record_id, (scope, names) in owner_names.names.items()
                     if reach.tree or scope in reach.scopes
                 }
-                held.nets[reach] = build_net(seen)
-            return held.nets[reach]
+                owner_names.nets[reach] = build_net(visible)
+            return owner_names.nets[reach]
 
     def cache_clear(self) -> None:
         """Drop all names, after a purge."""
         with self._lock:
             self._owners.clear()
 
-    def _hold(self, owner: Scope) -> OwnerNames:
+    def _get_names(self, owner: Scope) -> OwnerNames:
         with self._lock:
-            held = self._owners.setdefault(owner.key, OwnerNames())
+            owner_names = self._owners.setdefault(owner.key, OwnerNames())
             self._owners.move_to_end(owner.key)
             while len(self._owners) > _OWNERS:
                 self._owners.popitem(last=False)
-            return held
+            return owner_names
 
-    def _catch_up(self, owner: Scope, held: OwnerNames) -> None:
+    def _catch_up(self, owner: Scope, owner_names: OwnerNames) -> None:
         """Read the memories that changed since the last look."""
         start = self._store.find_change(owner, _MOST)
-        if held.last < start or held.last > self._store.find_change(owner, 0):
+        is_ahead = owner_names.last_change > self._store.find_change(owner, 0)
+        if owner_names.last_change < start or is_ahead:
             # A first look, one after very many changes, or a store that was put back to an earlier
             # state.
-            held.names.clear()
-            held.nets.clear()
-            held.last = start
+            owner_names.names.clear()
+            owner_names.nets.clear()
+            owner_names.last_change = start
         while True:
-            changed = self._store.changes(owner, held.last, _PAGE)
+            changed = self._store.changes(owner, owner_names.last_change, _PAGE)
             for record in changed.records:
-                self._put(held, record)
+                owner_names.put(record)
             if changed.records:
-                held.nets.clear()
-            held.last = changed.last
+                owner_names.nets.clear()
+            owner_names.last_change = changed.last
             if len(changed.records) < _PAGE:
                 return
-
-    def _put(self, held: OwnerNames, record: Record) -> None:
-        held.names.pop(record.id, None)
-        if len(held.names) >= _MOST:
-            del held.names[next(iter(held.names))]
-        if record.status is Status.ACTIVE and not record.meta.get(UNSEARCHED):
-            held.names[record.id] = (record.scope, read_names(mask_corrected(record)))
-        elif record.status is Status.SUPERSEDED and record.predicate == "is_named":
-            # A name that somebody had before is still theirs.
-            held.names[record.id] = (
-                record.scope,
-                replace(MemoryNames(()), calls=read_names(mask_corrected(record)).calls),
-            )

@@ -1,4 +1,8 @@
-"""Names in one memory, with what tells of which kind they are."""
+"""Names in one memory, with the kinds that their words and neighbours tell.
+
+``read_names`` is the way in. Capitals and their neighbours tell the names in a text; the subject
+and object of a fact tell some more.
+"""
 
 from __future__ import annotations
 
@@ -46,6 +50,9 @@ _MOST = 20_000
 """Characters read of one memory."""
 _LONGEST = 5
 """Words of the longest name."""
+_LONGEST_SPEAKER = 4
+_LONGEST_UNSPACED = 12
+"""Characters of the longest object without capitals that is a name, as in Chinese."""
 
 _WORD = re.compile(r"[^\W\d_]+(?:[’'-][^\W\d_]+)*")
 _CODE = re.compile(r"(?s:```.*?```)|`[^`\n]*`|^#{1,6} [^\n]*$", re.MULTILINE)
@@ -60,10 +67,9 @@ _SYMBOLS = 0x2190
 """Code point from which a character between two words is a sign, such as an emoji."""
 
 
-_SAID = (
-    Kind.TURN,
-    Kind.EXCHANGE,
-    Kind.NOTE,
+_SPOKEN_KINDS = (Kind.TURN, Kind.EXCHANGE, Kind.NOTE)
+_READ_KINDS = (
+    *_SPOKEN_KINDS,
     Kind.FACT,
     Kind.PREFERENCE,
     Kind.CORRECTION,
@@ -86,47 +92,44 @@ _MOST_WORDS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class FoundName:
-    """Capitalised words of a memory that may be a name.
-
-    ``opens``: they begin a sentence, where a capital means nothing. ``owns``: an 's follows.
-    ``kinds``: what their neighbours tell.
-    """
+class NameCandidate:
+    """Capitalised words of a memory that may be a name."""
 
     words: tuple[str, ...]
-    opens: bool = False
-    owns: bool = False
+    opens_sentence: bool = False
+    """They begin a sentence, where a capital means nothing."""
+    possessive: bool = False
+    """An 's follows."""
     kinds: tuple[EntityKind, ...] = ()
+    """Kinds that their words and neighbours tell."""
 
 
 @dataclass(frozen=True, slots=True)
 class FactPhrase:
-    """Lower-case words, folded, that a fact's object begins with.
-
-    ``liked``: they are one word for what somebody does or likes.
-    """
+    """Lower-case words, folded, that a fact's object begins with."""
 
     words: tuple[str, ...]
     liked: bool
+    """They are one word for what somebody does or likes."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryNames:
-    """Names of one memory.
+    """Names of one memory."""
 
-    ``speaker``: who said it, if that is a name. ``calls``: names that the speaker goes by.
-    ``phrase``: what a fact is about. ``sources``: memories that a fact was taken from, each with
-    its quote. ``of_user``: it is a fact of the user, whom its text does not name. ``lower``: other
-    words, folded.
-    """
-
-    names: tuple[FoundName, ...]
+    names: tuple[NameCandidate, ...]
     speaker: str = ""
-    calls: tuple[str, ...] = ()
+    """Speaker, if that is a name."""
+    own_names: tuple[str, ...] = ()
+    """Names that the speaker goes by, as they said."""
     phrase: FactPhrase | None = None
+    """Subject of a fact."""
     sources: tuple[tuple[str, str], ...] = ()
-    of_user: bool = False
-    lower: tuple[str, ...] = ()
+    """Ids of memories that a fact was taken from, each with its quote."""
+    is_about_user: bool = False
+    """It is a fact of the user, whom its text does not name."""
+    lower_words: tuple[str, ...] = ()
+    """Other words, folded, but for those that tell nothing."""
 
 
 _NO_NAMES = MemoryNames(())
@@ -137,44 +140,41 @@ def read_names(record: Record) -> MemoryNames:
 
     Pure, and linear in the text.
     """
-    if record.kind not in _SAID:
+    if record.kind not in _READ_KINDS:
         return _NO_NAMES
     text = record.text[:_MOST]
     if "`" in text or "#" in text:
         text = _CODE.sub(" .\n", text)
     tokens = _tokenise(text)
-    told = [*_scan(text, tokens), *_find_titles(text)]
+    candidates = [*_find_names(text, tokens), *_find_titles(text)]
     if record.role == "assistant" and not record.speaker:
         # A model's prose is full of capitals; only the names in it count.
-        told = [replace(name, kinds=()) for name in told]
-    names = [*told, *_slot_names(record)]
-    of_user = bool(record.subject) and fold(record.subject) in NOBODY
+        candidates = [replace(candidate, kinds=()) for candidate in candidates]
+    lower_words = {
+        token.folded for token in tokens if token.text[0].islower() and token.folded not in STOP
+    }
     return MemoryNames(
-        names=tuple(names),
+        names=(*candidates, *_slot_names(record)),
         speaker=_speaker_name(record),
-        calls=_wanted_names(record, text),
+        own_names=_own_names(record, text),
         phrase=_fact_phrase(record),
         sources=tuple({(item.source, item.quote) for item in record.evidence if item.source}),
-        of_user=of_user,
-        lower=tuple(
-            {
-                token.folded
-                for token in tokens
-                if token.text[0].islower() and token.folded not in STOP
-            }
-        ),
+        is_about_user=bool(record.subject) and fold(record.subject) in NOBODY,
+        lower_words=tuple(lower_words),
     )
 
 
 class _Token(NamedTuple):
-    """Word of a text; ``text`` without an ending 's."""
+    """Word of a text."""
 
     text: str
+    """The word without an ending 's."""
     folded: str
     start: int
     end: int
-    opens: bool
-    owns: bool
+    """Position behind the word, with its 's."""
+    opens_sentence: bool
+    possessive: bool
     quoted: bool
 
     @property
@@ -193,32 +193,31 @@ def _fold_word(word: str) -> str:
 
 
 def _tokenise(text: str) -> list[_Token]:
-    quoted = (
-        [found.span() for found in _QUOTED.finditer(text)]
-        if any(mark in text for mark in '"“„«')
-        else []
-    )
+    """Split a text into its words."""
+    quotations = []
+    if any(mark in text for mark in '"“„«'):
+        quotations = [match.span() for match in _QUOTED.finditer(text)]
     tokens: list[_Token] = []
-    before = 0
-    for found in _WORD.finditer(text):
-        word, owns = _strip_ending(found[0].replace("’", "'"))
-        start = found.start()
-        while quoted and quoted[0][1] <= start:
-            quoted.pop(0)
-        gap = text[before:start]
+    last_end = 0
+    for match in _WORD.finditer(text):
+        word, possessive = _strip_ending(match[0].replace("’", "'"))
+        start = match.start()
+        while quotations and quotations[0][1] <= start:
+            quotations.pop(0)
+        gap = text[last_end:start]
         opens = not tokens or any(char in _OPENERS or ord(char) > _SYMBOLS for char in gap)
         tokens.append(
             _Token(
                 text=word,
                 folded=_fold_word(word),
                 start=start,
-                end=found.end(),
-                opens=opens,
-                owns=owns,
-                quoted=bool(quoted) and quoted[0][0] <= start,
+                end=match.end(),
+                opens_sentence=opens,
+                possessive=possessive,
+                quoted=bool(quotations) and quotations[0][0] <= start,
             )
         )
-        before = found.end()
+        last_end = match.end()
     return tokens
 
 
@@ -235,59 +234,66 @@ def _strip_ending(word: str) -> tuple[str, bool]:
     return (word, False) if len(head) == 1 and tail[0].isupper() else (word.lower(), False)
 
 
-def _scan(text: str, tokens: Sequence[_Token]) -> Iterator[FoundName]:
-    at = 0
-    while at < len(tokens):
-        if not tokens[at].is_name:
-            at += 1
+def _find_names(text: str, tokens: Sequence[_Token]) -> Iterator[NameCandidate]:
+    """Find runs of capitalised words, without a function word or greeting before them."""
+    start = 0
+    while start < len(tokens):
+        if not tokens[start].is_name:
+            start += 1
             continue
-        end = at + 1
+        end = start + 1
         while (
             end < len(tokens)
-            and end - at < _LONGEST
+            and end - start < _LONGEST
             and _is_joined(text, tokens[end - 1], tokens[end])
         ):
             end += 1
-        run = list(tokens[at:end])
-        opens = run[0].opens
-        while len(run) > 1 and (_is_function_word(run[0].folded) or run[0].folded in GREETINGS):
-            run = run[1:]
-            opens = False
-        first = end - len(run)
-        if not _is_function_word(run[0].folded) and not (len(run) == 1 and run[0].folded in TITLES):
-            words = tuple(token.text for token in run)
-            yield FoundName(
-                words, opens, run[-1].owns, tuple(_tell_kinds(text, tokens, first, end))
+        first = start
+        while first < end - 1 and _is_no_part(tokens[first]):
+            first += 1
+        run = tokens[first:end]
+        is_title_alone = len(run) == 1 and run[0].folded in TITLES
+        if not _is_function_word(run[0].folded) and not is_title_alone:
+            yield NameCandidate(
+                words=tuple(token.text for token in run),
+                opens_sentence=first == start and run[0].opens_sentence,
+                possessive=run[-1].possessive,
+                kinds=tuple(_tell_kinds(text, tokens, first, end)),
             )
-        at = end
+        start = end
 
 
-def _find_titles(text: str) -> Iterator[FoundName]:
-    """Titles in quotes that somebody read, watched or played."""
-    for found in _QUOTED.finditer(text) if '"' in text or "“" in text else ():
-        words = found[0][1:-1].strip(" .,!?").split()
-        before = [
-            word.casefold()
-            for word in text[max(0, found.start() - _TITLE_CUE) : found.start()].split()
-        ]
-        if (
-            not before
-            or not 1 <= len(words) <= _LONGEST + 1
-            or not (words[0][0].isupper() and words[-1][0].isupper())
-        ):
+def _is_no_part(token: _Token) -> bool:
+    """True for a capitalised word before a name: "Hey Anna"."""
+    return _is_function_word(token.folded) or token.folded in GREETINGS
+
+
+def _find_titles(text: str) -> Iterator[NameCandidate]:
+    """Find titles in quotes that somebody read, watched or played."""
+    if '"' not in text and "“" not in text:
+        return
+    for match in _QUOTED.finditer(text):
+        words = match[0][1:-1].strip(" .,!?").split()
+        cue = text[max(0, match.start() - _TITLE_CUE) : match.start()]
+        before = [word.casefold() for word in cue.split()]
+        if not before or not 1 <= len(words) <= _LONGEST + 1:
+            continue
+        if not (words[0][0].isupper() and words[-1][0].isupper()):
             continue
         if before[-1] in READS or (before[-1] in CALLED and WORKS_OF_ART.intersection(before)):
-            yield FoundName(tuple(words), kinds=(EntityKind.WORK,))
+            yield NameCandidate(tuple(words), kinds=(EntityKind.WORK,))
 
 
 def _is_function_word(word: str) -> bool:
     return word in STOP and word not in ALSO_WORDS
 
 
-def _is_joined(text: str, one: _Token, other: _Token) -> bool:
+def _is_joined(text: str, token: _Token, following: _Token) -> bool:
     """True where one blank, or a title's full stop, parts two names."""
-    gap = text[one.end : other.start]
-    return other.is_name and not one.owns and (gap == " " or (gap == ". " and one.folded in TITLES))
+    if not following.is_name or token.possessive:
+        return False
+    gap = text[token.end : following.start]
+    return gap == " " or (gap == ". " and token.folded in TITLES)
 
 
 def _tell_kinds(text: str, tokens: Sequence[_Token], first: int, end: int) -> Iterator[EntityKind]:
@@ -343,7 +349,7 @@ def _tell_heads(run: Sequence[_Token], after: Sequence[str]) -> Iterator[EntityK
 def _near_before(text: str, tokens: Sequence[_Token], first: int) -> list[_Token]:
     """Words before a name in its clause, at most five."""
     start = first
-    while start > 0 and first - start < _WINDOW and not tokens[start].opens:
+    while start > 0 and first - start < _WINDOW and not tokens[start].opens_sentence:
         if "," in text[tokens[start - 1].end : tokens[start].start]:
             break
         start -= 1
@@ -354,7 +360,7 @@ def _near_after(tokens: Sequence[_Token], end: int) -> list[_Token]:
     """Words after a name in its sentence, at most three."""
     near: list[_Token] = []
     for token in tokens[end : end + 3]:
-        if token.opens:
+        if token.opens_sentence:
             break
         near.append(token)
     return near
@@ -378,22 +384,23 @@ def _is_addressed(text: str, tokens: Sequence[_Token], first: int, end: int) -> 
 def _speaker_name(record: Record) -> str:
     """Speaker of a memory, if that is a name and no account."""
     words = record.speaker.split()
-    named = 1 <= len(words) <= 4 and all(
+    is_name = 1 <= len(words) <= _LONGEST_SPEAKER and all(
         word[0].isupper() and _WORD.fullmatch(word) for word in words
     )
-    return record.speaker.strip() if named and fold(record.speaker) not in NOBODY else ""
+    return record.speaker.strip() if is_name and fold(record.speaker) not in NOBODY else ""
 
 
-def _wanted_names(record: Record, text: str) -> tuple[str, ...]:
+def _own_names(record: Record, text: str) -> tuple[str, ...]:
     """Names that the speaker goes by, as they said."""
     if record.predicate == "is_named" and fold(record.subject) in NOBODY:
         return (record.object,)
-    if record.kind not in _SAID[:3] or (record.role == "assistant" and not record.speaker):
+    if record.kind not in _SPOKEN_KINDS or (record.role == "assistant" and not record.speaker):
         return ()
-    return tuple(found[1] for found in _CALL.finditer(text) if found[1][0].isupper())
+    names = [match[1] for match in _CALL.finditer(text)]
+    return tuple(name for name in names if name[0].isupper())
 
 
-def _slot_names(record: Record) -> Iterator[FoundName]:
+def _slot_names(record: Record) -> Iterator[NameCandidate]:
     """Names that a fact's subject and object hold."""
     if record.subject and fold(record.subject) not in NOBODY:
         yield from _capitals(record.subject, ())
@@ -402,11 +409,11 @@ def _slot_names(record: Record) -> Iterator[FoundName]:
         return
     if record.object.isascii() or record.object.casefold() != record.object:
         yield from _capitals(record.object, kinds)
-    elif len(record.object) <= 12:
-        yield FoundName((record.object,), kinds=kinds)
+    elif len(record.object) <= _LONGEST_UNSPACED:
+        yield NameCandidate((record.object,), kinds=kinds)
 
 
-def _capitals(text: str, kinds: tuple[EntityKind, ...]) -> Iterable[FoundName]:
+def _capitals(text: str, kinds: tuple[EntityKind, ...]) -> Iterable[NameCandidate]:
     """Name that a slot begins with, if any."""
     tokens = _tokenise(text)
     run: list[str] = []
@@ -414,7 +421,7 @@ def _capitals(text: str, kinds: tuple[EntityKind, ...]) -> Iterable[FoundName]:
         if not token.is_name or token.folded in STOP:
             break
         run.append(token.text)
-    return [FoundName(tuple(run), kinds=kinds)] if run and len(run) <= _LONGEST else []
+    return [NameCandidate(tuple(run), kinds=kinds)] if run and len(run) <= _LONGEST else []
 
 
 def _object_kinds(record: Record) -> Iterator[EntityKind]:
@@ -445,25 +452,21 @@ def _fact_phrase(record: Record) -> FactPhrase | None:
         or record.predicate in NO_OBJECTS
     ):
         return None
-    whole = _CUT.split(record.object, maxsplit=1)
-    words = list(map(_fold_word, whole[0].split()))
-    first = next((at for at, word in enumerate(words) if word not in STOP), 0)
-    end = next(
-        (at for at in range(first, len(words)) if words[at] in STOP or words[at] == "together"),
-        len(words),
-    )
+    parts = _CUT.split(record.object, maxsplit=1)
+    words = list(map(_fold_word, parts[0].split()))
+    first = next((number for number, word in enumerate(words) if word not in STOP), 0)
+    end = first
+    while end < len(words) and words[end] not in STOP and words[end] != "together":
+        end += 1
     phrase = tuple(words[first:end])
     after = words[end : end + 1]
     if not 1 <= len(phrase) <= _MOST_WORDS or not all(
         word in record.object and word.replace("-", "").isalpha() for word in phrase
     ):
         return None
-    doing = phrase[-1].endswith("ing")
-    if doing and after and after[0] not in AFTER_NOUNS:
+    is_activity = phrase[-1].endswith("ing")
+    if is_activity and after and after[0] not in AFTER_NOUNS:
         return None
-    alone = (
-        len(phrase) == 1
-        and len(whole) == 1
-        and (not after or doing or (after[0] in ("and", "or") and end + 2 == len(words)))
-    )
-    return FactPhrase(phrase, alone and record.predicate in LIKED)
+    is_one_of_two = bool(after) and after[0] in ("and", "or") and end + 2 == len(words)
+    is_alone = len(phrase) == 1 and len(parts) == 1 and (not after or is_activity or is_one_of_two)
+    return FactPhrase(phrase, is_alone and record.predicate in LIKED)

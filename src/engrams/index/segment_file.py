@@ -1,8 +1,9 @@
 """Files of named arrays, checked by sums and mapped into memory.
 
-Layout: eight magic bytes with the version, length and CRC-32 of the head, the head (JSON), then
-each array from a page's start on. Behind an array that may grow the file has room: whoever maps it
-appends there, in pages of its own, so the file itself never changes.
+``write_segment`` and ``map_segment`` are the ways in. Layout: eight magic bytes with the version,
+length and CRC-32 of the head, the head (JSON), then each array from a page's start on. Behind an
+array that may grow the file has room: whoever maps it appends there, in pages of its own, so the
+file itself never changes.
 """
 
 from __future__ import annotations
@@ -32,15 +33,18 @@ MAGIC = b"ENGIDX02"
 
 _START = struct.Struct("<8sII")
 _PAGE = 4096
+_WORD = 8
+"""Bytes of a word of a sum."""
 _BLOCK = 512
-"""Words of eight bytes that are summed at a time: a page."""
-_READ = 512 * 8 * _BLOCK
+"""Words that are summed at a time: a page."""
+_READ_BYTES = 512 * _WORD * _BLOCK
 """Bytes that are read at a time, whole blocks."""
 _CHECKED = "user.engrams.checked"
 """Attribute of a file whose sums were right: what it was then, and when."""
-_STARTED = Path("/proc/sys/kernel/random/boot_id")
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 _SECOND = 1_000_000_000
-_DAY = 86_400 * _SECOND
+"""Nanoseconds."""
+_CHECK_LIFE = 86_400 * _SECOND
 """Time for which sums count as right, in nanoseconds."""
 
 Arrays: TypeAlias = Mapping[str, npt.NDArray[Any]]
@@ -52,15 +56,15 @@ class SegmentFileError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SegmentContent:
-    """Named arrays of an index file, with metadata.
-
-    ``spare``: rows of room behind those arrays that ``growing`` names.
-    """
+    """Named arrays of an index file, with metadata."""
 
     notes: Mapping[str, Any]
+    """Metadata, as JSON."""
     arrays: Arrays
     growing: frozenset[str] = frozenset()
+    """Names of arrays that get room for later rows behind them."""
     spare: int = 0
+    """Rows of that room."""
 
 
 def write_segment(path: Path, segment: SegmentContent) -> None:
@@ -70,22 +74,22 @@ def write_segment(path: Path, segment: SegmentContent) -> None:
     The room behind arrays is taken too: on a disk in memory that is full, whoever touches a hole
     dies.
     """
-    places: dict[str, dict[str, Any]] = {}
-    at = 0
+    layout: dict[str, dict[str, Any]] = {}
+    offset = 0
     for name, array in segment.arrays.items():
         rows = len(array) + (segment.spare if name in segment.growing else 0)
-        places[name] = {
+        layout[name] = {
             "dtype": array.dtype.str,
             "shape": array.shape,
             "rows": rows,
-            "at": at,
+            "at": offset,
             "sum": sum_bytes(array),
         }
-        at = _round_up(at + rows * array.dtype.itemsize * _multiply(array.shape[1:]))
+        offset = _round_up(offset + rows * array.dtype.itemsize * _multiply(array.shape[1:]))
     head = json.dumps(
-        {"notes": segment.notes, "arrays": places, "size": at}, ensure_ascii=False
+        {"notes": segment.notes, "arrays": layout, "size": offset}, ensure_ascii=False
     ).encode()
-    data = _round_up(_START.size + len(head))
+    first_array = _round_up(_START.size + len(head))
     flags = (
         os.O_RDWR
         | os.O_CREAT
@@ -94,10 +98,10 @@ def write_segment(path: Path, segment: SegmentContent) -> None:
         | getattr(os, "O_BINARY", 0)
     )
     with os.fdopen(os.open(path, flags, 0o600), "wb") as file:
-        _take_room(file.fileno(), data + at)
+        _take_room(file.fileno(), first_array + offset)
         file.write(_START.pack(MAGIC, len(head), zlib.crc32(head)) + head)
         for name, array in segment.arrays.items():
-            file.seek(data + places[name]["at"])
+            file.seek(first_array + layout[name]["at"])
             file.write(_to_bytes(array).data)
 
 
@@ -108,19 +112,22 @@ def map_segment(path: Path) -> SegmentContent:
     cannot be trusted.
     """
     with _open(path) as file:
-        about, data = _read_head(file)
+        head, first_array = _read_head(file)
         if not _was_checked(file):
-            _check_sums(file, about["arrays"], data)
-            _keep_checked(file)
-        whole = mmap.mmap(file.fileno(), data + about["size"], access=mmap.ACCESS_COPY)
+            _check_sums(file, head["arrays"], first_array)
+            _note_checked(file)
+        mapped = mmap.mmap(file.fileno(), first_array + head["size"], access=mmap.ACCESS_COPY)
     arrays = {}
-    for name, place in about["arrays"].items():
-        inner = place["shape"][1:]
+    for name, entry in head["arrays"].items():
+        row_shape = entry["shape"][1:]
         flat = np.frombuffer(
-            whole, np.dtype(place["dtype"]), place["rows"] * _multiply(inner), data + place["at"]
+            mapped,
+            dtype=np.dtype(entry["dtype"]),
+            count=entry["rows"] * _multiply(row_shape),
+            offset=first_array + entry["at"],
         )
-        arrays[name] = flat.reshape(place["rows"], *inner)
-    return SegmentContent(about["notes"], arrays)
+        arrays[name] = flat.reshape(entry["rows"], *row_shape)
+    return SegmentContent(head["notes"], arrays)
 
 
 def find_damage(path: Path) -> str:
@@ -131,10 +138,10 @@ def find_damage(path: Path) -> str:
     try:
         with _open(path) as file:
             try:
-                about, data = _read_head(file)
+                head, first_array = _read_head(file)
             except SegmentFileError:
                 return ""
-            _check_sums(file, about["arrays"], data)
+            _check_sums(file, head["arrays"], first_array)
     except OSError:
         return ""
     except SegmentFileError as problem:
@@ -154,19 +161,19 @@ def _open(path: Path) -> FileIO:
 
 
 def _read_head(file: FileIO) -> tuple[Any, int]:
-    """Read what a file holds, and where its arrays begin."""
+    """Read a file's head, and the offset of its first array."""
     start = file.read(_START.size) or b""
     if len(start) < _START.size:
         raise SegmentFileError("too short")
-    magic, length, told = _START.unpack(start)
-    head = (file.read(length) or b"") if magic == MAGIC else b""
-    if magic != MAGIC or len(head) != length or zlib.crc32(head) != told:
+    magic, length, checksum = _START.unpack(start)
+    encoded = (file.read(length) or b"") if magic == MAGIC else b""
+    if magic != MAGIC or len(encoded) != length or zlib.crc32(encoded) != checksum:
         raise SegmentFileError("another kind, version, or a damaged head")
-    about = json.loads(head)
-    data = _round_up(_START.size + length)
-    if os.fstat(file.fileno()).st_size != data + about["size"]:
+    head = json.loads(encoded)
+    first_array = _round_up(_START.size + length)
+    if os.fstat(file.fileno()).st_size != first_array + head["size"]:
         raise SegmentFileError("another size than when it was written")
-    return about, data
+    return head, first_array
 
 
 def release_pages(array: npt.NDArray[Any]) -> None:
@@ -175,37 +182,39 @@ def release_pages(array: npt.NDArray[Any]) -> None:
     It is read from the file again when it is asked for. Only for arrays that nobody changes: a
     change would be lost.
     """
-    whole = array.base
-    while isinstance(whole, np.ndarray):
-        whole = whole.base
-    if isinstance(whole, memoryview):
-        whole = whole.obj
-    if isinstance(whole, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-        start = array.ctypes.data - np.frombuffer(whole, np.uint8, 1).ctypes.data
-        first = _round_up(start)
-        length = (start + array.nbytes) // _PAGE * _PAGE - first
+    buffer = array.base
+    while isinstance(buffer, np.ndarray):
+        buffer = buffer.base
+    if isinstance(buffer, memoryview):
+        buffer = buffer.obj
+    if isinstance(buffer, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        # Whole pages only: the array shares the first and the last one with its neighbours.
+        start = array.ctypes.data - np.frombuffer(buffer, np.uint8, 1).ctypes.data
+        first_page = _round_up(start)
+        length = (start + array.nbytes) // _PAGE * _PAGE - first_page
         if length > 0:
-            whole.madvise(mmap.MADV_DONTNEED, first, length)
+            buffer.madvise(mmap.MADV_DONTNEED, first_page, length)
 
 
-def _check_sums(file: FileIO, places: Mapping[str, Any], data: int) -> None:
+def _check_sums(file: FileIO, layout: Mapping[str, Any], first_array: int) -> None:
     """Compare the sums of all arrays; SegmentFileError: one is damaged.
 
     Read in pieces, not through the map: what a process never asks for takes none of its memory.
     """
-    buffer = memoryview(bytearray(_READ))
-    for name, place in places.items():
-        left = np.dtype(place["dtype"]).itemsize * _multiply(place["shape"])
-        file.seek(data + place["at"])
-        found = _SumOfBlocks()
-        while left:
-            count = file.readinto(buffer[: min(left, _READ)])
+    buffer = memoryview(bytearray(_READ_BYTES))
+    for name, entry in layout.items():
+        remaining = np.dtype(entry["dtype"]).itemsize * _multiply(entry["shape"])
+        file.seek(first_array + entry["at"])
+        block_sum = _BlockSum()
+        while remaining:
+            wanted = min(remaining, _READ_BYTES)
+            count = file.readinto(buffer[:wanted])
             # The last read of an array may end anywhere, others at the end of a block.
-            if count != min(left, _READ):
+            if count != wanted:
                 raise SegmentFileError(f"{name} is cut")
-            found.add(np.frombuffer(buffer[:count], np.uint8))
-            left -= count
-        if found.finish() != place["sum"]:
+            block_sum.add(np.frombuffer(buffer[:count], np.uint8))
+            remaining -= count
+        if block_sum.finish() != entry["sum"]:
             raise SegmentFileError(f"{name} is damaged")
 
 
@@ -216,15 +225,16 @@ def _was_checked(file: FileIO) -> bool:
     rots in silence, a day later.
     """
     with suppress(OSError, ValueError):
-        state, _, noted = os.getxattr(file.fileno(), _CHECKED).rpartition(b" ")
-        since = time.time_ns() - int(noted)
+        state, _, noted_at = os.getxattr(file.fileno(), _CHECKED).rpartition(b" ")
+        age = time.time_ns() - int(noted_at)
         # The note itself changed the file's state, and is the last that did.
-        untouched = abs(os.fstat(file.fileno()).st_ctime_ns - int(noted)) < _SECOND
-        return bool(state) and state == _describe_state(file) and untouched and 0 <= since < _DAY
+        is_untouched = abs(os.fstat(file.fileno()).st_ctime_ns - int(noted_at)) < _SECOND
+        is_same = bool(state) and state == _describe_state(file)
+        return is_same and is_untouched and 0 <= age < _CHECK_LIFE
     return False
 
 
-def _keep_checked(file: FileIO) -> None:
+def _note_checked(file: FileIO) -> None:
     """Note at the file that its sums were right, where possible."""
     state = _describe_state(file)
     with suppress(OSError):
@@ -240,14 +250,14 @@ def _describe_state(file: FileIO) -> bytes:
     if sys.platform != "linux":
         return b""
     try:
-        start = _STARTED.read_bytes().strip()
+        boot_id = _BOOT_ID.read_bytes().strip()
     except OSError:
         return b""
-    state = os.fstat(file.fileno())
-    return start + f" {state.st_ino} {state.st_size} {state.st_mtime_ns}".encode()
+    stat = os.fstat(file.fileno())
+    return boot_id + f" {stat.st_ino} {stat.st_size} {stat.st_mtime_ns}".encode()
 
 
-class _SumOfBlocks:
+class _BlockSum:
     """Checksum: a CRC over weighted sums of pages.
 
     Nearly at the speed of memory. Any change within one word is found, and others, as of words that
@@ -256,30 +266,36 @@ class _SumOfBlocks:
 
     def __init__(self) -> None:
         self._crc = 0
-        self._rest = b""
+        self._tail = b""
+        """Bytes behind the last whole block."""
 
     def add(self, data: npt.NDArray[np.uint8]) -> None:
         """Add bytes; only the last ones may end within a block."""
-        blocks = len(data) // (8 * _BLOCK)
-        words = data[: blocks * 8 * _BLOCK].view(np.uint64).reshape(blocks, _BLOCK)
+        blocks = len(data) // (_WORD * _BLOCK)
+        end = blocks * _WORD * _BLOCK
+        words = data[:end].view(np.uint64).reshape(blocks, _BLOCK)
         self._crc = zlib.crc32(np.vecdot(words, _weights()).data, self._crc)
-        self._rest = data[blocks * 8 * _BLOCK :].tobytes()
+        self._tail = data[end:].tobytes()
 
     def finish(self) -> int:
-        """Sum of all that was added."""
-        return zlib.crc32(self._rest, self._crc)
+        """Sum of all bytes that were added."""
+        return zlib.crc32(self._tail, self._crc)
 
 
 def sum_bytes(array: npt.NDArray[Any]) -> int:
     """Checksum of an array's bytes."""
-    found = _SumOfBlocks()
-    found.add(_to_bytes(array))
-    return found.finish()
+    block_sum = _BlockSum()
+    block_sum.add(_to_bytes(array))
+    return block_sum.finish()
 
 
 @cache
 def _weights() -> npt.NDArray[np.uint64]:
-    """Make odd weights without a pattern (splitmix64), one a word."""
+    """Make odd weights without a pattern, one a word.
+
+    They are mixed as in splitmix64 (Steele, Lea and Flood 2014); a weight must be odd, for else the
+    highest bit of its word would count for nothing.
+    """
     mixed = np.arange(1, _BLOCK + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)

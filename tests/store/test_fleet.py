@@ -266,7 +266,7 @@ def search_between(two: tuple[Any, Any], seconds: float) -> tuple[set[str], set[
     """Ids that a reader finds after a write that began first and committed last, with a search of
     it in between; both ids.
     """
-    from engrams.store.sql.batch_commit import BatchCommitter
+    from engrams.store.sql.batch_commit import commit_batch
 
     writer, reader = two
     # Of two kinds: their counts are two rows, so that nothing but the owner parts the writes.
@@ -278,9 +278,8 @@ def search_between(two: tuple[Any, Any], seconds: float) -> tuple[set[str], set[
     go = threading.Event()
 
     def commit_slowly(connection: Any) -> None:
-        BatchCommitter(WriteBatch("test", "", START, puts=(NewRecord(late),)), writer._dialect).run(
-            connection
-        )
+        batch = WriteBatch("test", "", START, puts=(NewRecord(late),))
+        commit_batch(connection, batch, writer._dialect)
         began.set()
         assert go.wait(10)
 

@@ -1,8 +1,10 @@
-"""Atomic write of a batch; status transitions of a record."""
+"""Write of a batch inside the caller's transaction.
+
+Enter at ``commit_batch``; ``_BatchCommit.run`` lists the steps in their order.
+"""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -10,15 +12,8 @@ from typing import Any
 
 from engrams.core import Edge, HistoryEntry, Record, Scope, Status, Vector, content_hash
 from engrams.core.clock import micros
-from engrams.errors import BudgetError, ConflictError, InputError, NotFoundError, StoreError
-from engrams.ports import (
-    CommitResult,
-    NewRecord,
-    RecordChange,
-    SessionRow,
-    StorageUse,
-    WriteBatch,
-)
+from engrams.errors import ConflictError, InputError, NotFoundError
+from engrams.ports import CommitResult, NewRecord, RecordChange, SessionRow, WriteBatch
 from engrams.store.sql import job_queue, link_queries, record_queries, session_states
 from engrams.store.sql.dialect import SqlDialect
 from engrams.store.sql.named_queries import (
@@ -27,9 +22,9 @@ from engrams.store.sql.named_queries import (
     fetch_all,
     fetch_composed,
     fetch_first,
-    fetch_one,
     query,
 )
+from engrams.store.sql.owner_writes import OwnerWrites
 from engrams.store.sql.row_conversion import (
     FIELDS,
     coerce_field,
@@ -38,408 +33,396 @@ from engrams.store.sql.row_conversion import (
     encode_record,
     to_history_value,
 )
-from engrams.text.terms import TERM_SCHEME, index_terms
+from engrams.store.sql.status_transitions import apply_transition
+from engrams.text.terms import index_terms
 
 BOOKKEEPING = frozenset({"access_count", "last_accessed"})
 """Fields that reads change: no new version, no history, no index update."""
-
-_FIXED = frozenset({"id", "version"})
-
-
+_FIXED_FIELDS = frozenset({"id", "version"})
 _ANY_TIME = datetime(2020, 1, 1, tzinfo=UTC)
 """Reference date of the search for times: whether there are any does not depend on it."""
 _MAX_PARSED = 6000
 """Characters searched for times: other writers wait meanwhile."""
 
 
-_FOLLOWS: Mapping[Status, frozenset[Status]] = {
-    Status.CANDIDATE: frozenset(
-        {Status.ACTIVE, Status.SUPERSEDED, Status.ARCHIVED, Status.FORGOTTEN}
-    ),
-    Status.ACTIVE: frozenset({Status.SUPERSEDED, Status.ARCHIVED, Status.FORGOTTEN}),
-    Status.SUPERSEDED: frozenset({Status.ACTIVE, Status.ARCHIVED, Status.FORGOTTEN}),
-    Status.ARCHIVED: frozenset({Status.ACTIVE, Status.SUPERSEDED, Status.FORGOTTEN}),
-    # A tombstone may be undone into its former status.
-    Status.FORGOTTEN: frozenset(
-        {Status.CANDIDATE, Status.ACTIVE, Status.SUPERSEDED, Status.ARCHIVED}
-    ),
-    # Only reached by a purge; final.
-    Status.PURGED: frozenset(),
-}
+def commit_batch(connection: SqlConnection, batch: WriteBatch, dialect: SqlDialect) -> CommitResult:
+    """Write a batch inside the caller's transaction.
+
+    ConflictError: a lost lease, another version, an id that exists. NotFoundError: no such record.
+    """
+    return _BatchCommit(connection, batch, dialect).run()
 
 
-class BatchCommitter:
-    """Writer of one batch inside the caller's transaction."""
+class _BatchCommit:
+    """Write of one batch; used once."""
 
-    _connection: SqlConnection
-
-    def __init__(self, batch: WriteBatch, dialect: SqlDialect) -> None:
+    def __init__(self, connection: SqlConnection, batch: WriteBatch, dialect: SqlDialect) -> None:
+        self._connection = connection
         self._batch = batch
         self._dialect = dialect
-
-    def run(self, connection: SqlConnection) -> CommitResult:
-        """Write the batch; again after a rollback.
-
-        ConflictError: a lost lease, another version, an id that exists. NotFoundError: no such
-        record.
-        """
-        batch = self._batch
-        self._connection = connection
         self._at = micros(batch.at)
+        self._owners = OwnerWrites(connection, dialect, batch.quota)
         self._existing: dict[str, str] = {}
+        """Id of a new record that stored nothing -> id of the one that was there."""
+        self._external_ids: dict[tuple[str, str], str] = {}
+        """Scope's key and external id -> id of the stored record."""
+        self._terms: dict[str, list[str]] = {}
+        """Terms of new records by id, until these are inserted."""
         self._versions: dict[int, int] = {}
-        self._changes: dict[str, int] = {}
-        self._used: dict[str, StorageUse] = {}
-        self._externals: dict[tuple[str, str], str] = {}
-        self._words: dict[str, list[str]] = {}
-        self._read: dict[tuple[str, str], tuple[int, Record]] = {}
-        self._dialect.begin(connection)
-        kept = all(job_queue.keep(connection, lease, payload) for lease, payload in batch.progress)
-        if not kept or not all(
-            job_queue.finish(connection, lease, batch.at) for lease in batch.finish
-        ):
-            raise ConflictError(
-                "The job was taken over by another worker.",
-                hint="Drop this result; the other worker's counts.",
-            )
-        self._find_externals()
+        """Version with which each touched record came into this batch, by number."""
+        self._unchanged: dict[tuple[str, str], tuple[int, Record]] = {}
+        """Owner's key and id -> number and record, of those that no change has reached yet."""
+
+    def run(self) -> CommitResult:
+        """Write everything, step by step."""
+        batch = self._batch
+        self._dialect.begin(self._connection)
+        self._settle_jobs()
+        self._find_external_ids()
         self._number_terms()
         for put in batch.puts:
             self._put(put)
         self._read_changed()
         for change in batch.changes:
             self._change(change)
-        for use in batch.uses:
-            self._enter(use.owner)
-            execute(
-                connection,
-                "count_use",
-                use.times,
-                micros(use.at),
-                self._stored_id(use.id),
-                use.owner.key,
-            )
-        if batch.uses:
-            self._dialect.mark_uses(connection)
+        self._count_uses()
         for owner, vector in batch.vectors:
             self._save_vector(owner, vector)
         self._save_graph()
-        for topic, owner, record, payload in batch.outbox:
-            self._enter(owner)
-            execute(
-                self._connection,
-                "add_outbox",
-                topic,
-                owner.key,
-                self._stored_id(record),
-                encode_json(payload),
-            )
-        touched = self._save_rows()
-        for key, changed in self._changes.items():
-            self._dialect.enter(connection, key)
-            execute(connection, "set_changes", changed)
-            self._check_quota(Scope.parse(key))
-        known = bool(batch.puts) and len(self._existing) == len(batch.puts)
-        crisis = any(row.is_in_crisis for row in touched)
-        made = tuple(
-            (
-                ""
-                if ((spec.lease or spec.fresh) and known) or (spec.calm and crisis)
-                else job_queue.enqueue(self._connection, spec, batch.at)
-            )
-            for spec in batch.jobs
-        )
-        follows = batch.then is not None and not (known or crisis)
-        if batch.then is not None and follows:
-            BatchCommitter(batch.then, self._dialect).run(connection)
-        return CommitResult(self._existing, made, crisis, follows)
-
-    def _enter(self, owner: Scope) -> None:
-        """Select an owner's rows, which nobody else writes from here on."""
-        self._owner = owner.key
-        self._dialect.enter(self._connection, self._owner)
-        if self._owner not in self._changes:
-            changed, *terms = fetch_one(self._connection, "lock_owner")
-            if terms and terms[0] > TERM_SCHEME:
-                raise StoreError(
-                    "A newer engrams splits texts into other words here.",
-                    hint="Upgrade engrams on this machine.",
-                )
-            self._changes[self._owner] = int(changed)
-            if self._batch.quota != StorageUse():
-                self._used[self._owner] = record_queries.measure_storage(self._connection, owner)
-
-    def _check_quota(self, owner: Scope) -> None:
-        """Refuse what makes an owner's memory larger than allowed; BudgetError."""
-        if owner.key not in self._used:
-            return
-        before = self._used[owner.key]
-        after = record_queries.measure_storage(self._connection, owner)
-        for name, what in (("records", "memories"), ("bytes", "bytes of text")):
-            most = getattr(self._batch.quota, name)
-            grown = getattr(after, name)
-            if most and grown > max(most, getattr(before, name)):
-                raise BudgetError(
-                    f"Memory is full: {getattr(before, name):,} of {most:,} {what} are used, and"
-                    f" this would make {grown:,}.",
-                    hint=f"Erase some for good (`engrams purge`), or raise `quota.{name}`.",
-                    retry_after=math.inf,
-                )
+        self._add_outbox()
+        sessions = self._save_states()
+        self._owners.save()
+        return self._start_followers(sessions)
 
     # ----------------------------------------------------------------------------------------------
-    # new ones
+    # jobs
 
-    def _find_externals(self) -> None:
+    def _settle_jobs(self) -> None:
+        """Finish the jobs of the batch, first of all: a lost lease ends it."""
+        batch = self._batch
+        is_held = all(
+            job_queue.keep(self._connection, lease, payload) for lease, payload in batch.progress
+        ) and all(job_queue.finish(self._connection, lease, batch.at) for lease in batch.finish)
+        if not is_held:
+            raise ConflictError(
+                "The job was taken over by another worker.",
+                hint="Drop this result; the other worker's counts.",
+            )
+
+    def _start_followers(self, sessions: Sequence[SessionRow]) -> CommitResult:
+        """Enqueue the jobs of the batch, and write its consequences.
+
+        ``sessions``: those that it touched, as they are now.
+        """
+        batch = self._batch
+        stored_nothing = bool(batch.puts) and len(self._existing) == len(batch.puts)
+        is_in_crisis = any(session.is_in_crisis for session in sessions)
+        job_ids = []
+        for spec in batch.jobs:
+            needs_news = bool(spec.lease) or spec.fresh
+            if (needs_news and stored_nothing) or (spec.calm and is_in_crisis):
+                job_ids.append("")
+            else:
+                job_ids.append(job_queue.enqueue(self._connection, spec, batch.at))
+        has_followed = batch.then is not None and not (stored_nothing or is_in_crisis)
+        if batch.then is not None and has_followed:
+            commit_batch(self._connection, batch.then, self._dialect)
+        return CommitResult(self._existing, tuple(job_ids), is_in_crisis, has_followed)
+
+    # ----------------------------------------------------------------------------------------------
+    # new records
+
+    def _find_external_ids(self) -> None:
         """Find the stored records that have external ids of the new ones."""
-        asked: dict[Scope, list[str]] = {}
+        by_scope: dict[Scope, list[str]] = {}
         for put in self._batch.puts:
             if put.record.external_id:
-                asked.setdefault(put.record.scope, []).append(put.record.external_id)
-        for scope, names in asked.items():
-            self._enter(scope.owner)
-            for name, id in fetch_all(
-                self._connection, "find_externals", scope.owner.key, scope.key, encode_json(names)
+                by_scope.setdefault(put.record.scope, []).append(put.record.external_id)
+        for scope, external_ids in by_scope.items():
+            self._owners.enter(scope.owner)
+            parameters = (scope.owner.key, scope.key, encode_json(external_ids))
+            for external_id, record_id in fetch_all(
+                self._connection, "find_externals", *parameters
             ):
-                self._externals[scope.key, name] = id
+                self._external_ids[scope.key, external_id] = record_id
 
     def _number_terms(self) -> None:
-        """Number the terms of what is sure to be inserted."""
-        named = set(self._externals)
+        """Number the terms of all that is sure to be inserted, at once."""
+        taken = set(self._external_ids)
         for put in self._batch.puts:
             record = put.record
-            name = (record.scope.key, record.external_id)
-            if not (put.dedup or (record.external_id and name in named)):
-                named.add(name)
-                self._words[record.id] = index_terms(record.search_text)
-        if len(self._words) > 1:
-            self._dialect.number_all(
-                self._connection,
-                [*dict.fromkeys(term for words in self._words.values() for term in words)],
-            )
+            external_key = (record.scope.key, record.external_id)
+            if put.dedup or (record.external_id and external_key in taken):
+                continue
+            taken.add(external_key)
+            self._terms[record.id] = index_terms(record.search_text)
+        if len(self._terms) > 1:
+            terms = dict.fromkeys(term for terms in self._terms.values() for term in terms)
+            self._dialect.number_all(self._connection, [*terms])
 
     def _put(self, put: NewRecord) -> None:
+        """Insert a record, or note which one is there already."""
         record = self._with_stored_sources(put.record)
-        self._enter(record.scope.owner)
-        owner = record.scope.owner.key
-        scope = record.scope.key
+        owner = record.scope.owner
+        scope_key = record.scope.key
+        self._owners.enter(owner)
         digest = bytes.fromhex(record.hash)
-        if (
-            record.external_id
-            and (known := self._externals.get((scope, record.external_id))) is not None
-        ):
-            self._existing[record.id] = known
-            return
-        if put.dedup:
-            found = fetch_first(
-                self._connection, "find_twin", owner, digest, scope, str(record.kind)
-            )
-            if found is not None:
-                self._existing[record.id] = found[0]
-                if found[0] != record.id:
-                    self._bump(record.scope.owner, found[0])
+        if record.external_id:
+            stored_id = self._external_ids.get((scope_key, record.external_id))
+            if stored_id is not None:
+                self._existing[record.id] = stored_id
                 return
-        number = self._insert(replace(put, record=record), owner, digest)
+        if put.dedup:
+            twin = fetch_first(
+                self._connection, "find_twin", owner.key, digest, scope_key, str(record.kind)
+            )
+            if twin is not None:
+                (twin_id,) = twin
+                self._existing[record.id] = twin_id
+                if twin_id != record.id:
+                    self._raise_strength(owner, twin_id)
+                return
+        number = self._insert(replace(put, record=record), owner.key, digest)
         if number is None:
             self._existing[record.id] = record.id
             return
-        self._externals[scope, record.external_id] = record.id
+        self._external_ids[scope_key, record.external_id] = record.id
         if put.vector is not None:
             record_queries.save_vector(self._connection, number, put.vector)
 
-    def _insert(self, put: NewRecord, owner: str, digest: bytes) -> int | None:
-        """Insert a record; None: it is there. ConflictError: its id is another's."""
+    def _insert(self, put: NewRecord, owner_key: str, digest: bytes) -> int | None:
+        """Insert a record; return its number. None: it is there already.
+
+        ConflictError: its id is another record's.
+        """
         record = put.record
         if record.status is Status.PURGED:
             raise InputError("A purged record cannot be added.")
         text = record.search_text
-        words = self._words.pop(record.id, None) or index_terms(text)
-        given = {
-            "owner": owner,
-            "changed": self._next_change(),
+        terms = self._terms.pop(record.id, None) or index_terms(text)
+        values = {
+            "owner": owner_key,
+            "changed": self._owners.next_change(),
             "hash": digest,
-            "lexemes": self._dialect.encode(self._connection, words),
-            **self._text_features(text),
+            "lexemes": self._dialect.encode(self._connection, terms),
+            **self._measure_text(text),
             **dict(zip(FIELDS, encode_record(record), strict=True)),
         }
+        marks = ", ".join("?" * len(values))
         # Column names come from the fields of Record, never from outside.
-        insert = f"INSERT INTO records ({', '.join(given)}) VALUES ({', '.join('?' * len(given))}) {query('once')}"  # noqa: S608
-        rows = fetch_composed(self._connection, insert, [*given.values()])
+        insert = f"INSERT INTO records ({', '.join(values)}) VALUES ({marks}) {query('once')}"  # noqa: S608
+        rows = fetch_composed(self._connection, insert, [*values.values()])
         if not rows:
-            if (
-                fetch_first(
-                    self._connection, "find_same", owner, record.id, digest, record.scope.key
-                )
-                is not None
-            ):
+            same = (owner_key, record.id, digest, record.scope.key)
+            if fetch_first(self._connection, "find_same", *same) is not None:
                 return None
             raise ConflictError(
                 f"The id {record.id!r} exists already.", hint="Give a new record a new id."
             )
         number = int(rows[0][0])
         if put.history:
-            self._add_history(number, owner, put.history)
+            self._add_history(number, owner_key, put.history)
         else:
             self._log_change((number, record.version), "add", None, None)
-        self._add_quotes(number, owner, record)
+        self._add_quotes(number, owner_key, record)
         self._versions[number] = record.version
         return number
 
-    def _add_history(self, number: int, owner: str, history: Sequence[HistoryEntry]) -> None:
-        for place, entry in enumerate(history):
-            # The first values follow from the later entries, as for every other record.
-            began = place == 0 and not entry.before
-            values = (
-                (None, None) if began else (encode_json(entry.before), encode_json(entry.after))
-            )
-            what = (micros(entry.at), entry.action, entry.actor, entry.reason)
-            execute(self._connection, "add_history", number, entry.version, *what, *values)
-            for item in (
-                item for part in (entry.before, entry.after) for item in part.get("evidence", ())
-            ):
-                if item.get("source"):
-                    execute(self._connection, "add_quote", owner, item["source"], number)
+    def _add_history(self, number: int, owner_key: str, history: Sequence[HistoryEntry]) -> None:
+        """Store the history that a record had elsewhere, with what it once quoted."""
+        for index, entry in enumerate(history):
+            before: str | None = encode_json(entry.before)
+            after: str | None = encode_json(entry.after)
+            if index == 0 and not entry.before:
+                # The first values follow from the later entries, as for every other record.
+                before = after = None
+            change = (entry.version, micros(entry.at), entry.action, entry.actor, entry.reason)
+            execute(self._connection, "add_history", number, *change, before, after)
+            for values in (entry.before, entry.after):
+                for quote in values.get("evidence", ()):
+                    if quote.get("source"):
+                        execute(self._connection, "add_quote", owner_key, quote["source"], number)
         execute(self._connection, "age_quotes", number)
 
-    def _bump(self, owner: Scope, id: str) -> None:
-        number, record = self._fetch_record(owner, id)
+    def _raise_strength(self, owner: Scope, record_id: str) -> None:
+        number, record = self._fetch_record(owner, record_id)
         self._versions.setdefault(number, record.version)
         self._apply_fields(number, record, {"strength": record.strength + 1}, "bump")
 
     # ----------------------------------------------------------------------------------------------
-    # changes
+    # changes of records
 
     def _read_changed(self) -> None:
         """Read the records to be changed together, each for its first change."""
-        asked: dict[Scope, dict[str, None]] = {}
+        ids_by_owner: dict[Scope, dict[str, None]] = {}
         for change in self._batch.changes:
-            asked.setdefault(change.owner, {})[self._stored_id(change.id)] = None
-        for owner, ids in asked.items():
-            self._enter(owner)
-            found = record_queries.get_numbered(self._connection, owner, list(ids))
-            self._read |= {(owner.key, record.id): (number, record) for number, record in found}
+            ids_by_owner.setdefault(change.owner, {})[self._stored_id(change.id)] = None
+        for owner, record_ids in ids_by_owner.items():
+            self._owners.enter(owner)
+            for number, record in record_queries.get_numbered(
+                self._connection, owner, list(record_ids)
+            ):
+                self._unchanged[owner.key, record.id] = (number, record)
 
     def _change(self, change: RecordChange) -> None:
-        self._enter(change.owner)
-        id = self._stored_id(change.id)
-        read = (self._owner, id)
-        number, record = (
-            self._read.pop(read) if read in self._read else self._fetch_record(change.owner, id)
-        )
+        """Apply one change to a record.
+
+        It may expect the version before the batch, or the one that earlier changes of it made.
+        """
+        self._owners.enter(change.owner)
+        record_id = self._stored_id(change.id)
+        unchanged = self._unchanged.pop((change.owner.key, record_id), None)
+        number, record = unchanged or self._fetch_record(change.owner, record_id)
         version = self._versions.setdefault(number, record.version)
         if change.expect is not None and change.expect not in (version, record.version):
             raise ConflictError(f"{change.id} is at version {record.version}, not {change.expect}.")
         fields = {
             name: self._check_value(record, name, value) for name, value in change.fields.items()
         }
-        moved = apply_transition(record, fields, self._batch.at)
-        fresh = {name: value for name, value in moved.items() if value != getattr(record, name)}
-        if fresh.keys() <= BOOKKEEPING:
-            self._update_columns(
-                number, {name: encode_field(name, value) for name, value in fresh.items()}
-            )
+        completed = apply_transition(record, fields, self._batch.at)
+        differing = {
+            name: value for name, value in completed.items() if value != getattr(record, name)
+        }
+        if differing.keys() <= BOOKKEEPING:
+            columns = {name: encode_field(name, value) for name, value in differing.items()}
+            self._update_columns(number, columns)
             self._dialect.mark_uses(self._connection)
         else:
-            self._apply_fields(number, record, fresh, change.action, change.reason)
+            self._apply_fields(number, record, differing, change.action, change.reason)
 
     def _check_value(self, record: Record, name: str, value: Any) -> Any:
-        if name in _FIXED:
+        """Convert a new value of a field; InputError: it cannot be changed to that."""
+        if name in _FIXED_FIELDS:
             raise InputError(f"A record's {name} cannot be changed.")
-        found = coerce_field(name, value)
-        if name == "scope" and found.owner != record.scope.owner:
+        converted = coerce_field(name, value)
+        if name == "scope" and converted.owner != record.scope.owner:
             raise InputError(
                 "A record cannot move to another owner.", hint="Add it there and purge it here."
             )
-        return self._stored_id(found) if name == "superseded_by" else found
+        return self._stored_id(converted) if name == "superseded_by" else converted
 
-    def _fetch_record(self, owner: Scope, id: str) -> tuple[int, Record]:
-        for number, record in record_queries.get_numbered(self._connection, owner, [id]):
+    def _fetch_record(self, owner: Scope, record_id: str) -> tuple[int, Record]:
+        for number, record in record_queries.get_numbered(self._connection, owner, [record_id]):
             return number, record
-        raise NotFoundError(f"There is no record {id!r} here.")
+        raise NotFoundError(f"There is no record {record_id!r} here.")
 
     def _apply_fields(
-        self, number: int, record: Record, fresh: Mapping[str, Any], action: str, reason: str = ""
+        self,
+        number: int,
+        record: Record,
+        fields: Mapping[str, Any],
+        action: str,
+        reason: str = "",
     ) -> None:
-        after = replace(record, **fresh, version=record.version + 1)
-        columns = {name: encode_field(name, value) for name, value in fresh.items()}
+        """Store new values of fields as a new version, with an entry of the history."""
+        after = replace(record, **fields, version=record.version + 1)
+        columns = {name: encode_field(name, value) for name, value in fields.items()}
         if after.search_text != record.search_text:
-            columns |= self._reindex(number, after.search_text)
-        self._update_columns(
-            number, {**columns, "version": after.version, "changed": self._next_change()}
-        )
-        if "evidence" in fresh:
+            # They are vectors of the old text.
+            execute(self._connection, "drop_vectors", number)
+            columns |= self._index_text(after.search_text)
+        columns |= {"version": after.version, "changed": self._owners.next_change()}
+        self._update_columns(number, columns)
+        if "evidence" in fields:
             execute(self._connection, "age_quotes", number)
             self._add_quotes(number, after.scope.owner.key, after)
-        before = {name: to_history_value(name, getattr(record, name)) for name in fresh}
-        told = {name: to_history_value(name, value) for name, value in fresh.items()}
-        self._log_change((number, after.version), action, before, told, reason)
+        old_values = {name: to_history_value(name, getattr(record, name)) for name in fields}
+        new_values = {name: to_history_value(name, value) for name, value in fields.items()}
+        self._log_change((number, after.version), action, old_values, new_values, reason)
 
-    def _reindex(self, number: int, text: str) -> dict[str, Any]:
-        execute(self._connection, "drop_vectors", number)
+    def _index_text(self, text: str) -> dict[str, Any]:
+        """Return the columns that follow from a new text."""
         return {
             "hash": bytes.fromhex(content_hash(text)),
-            **self._text_features(text),
+            **self._measure_text(text),
             "lexemes": self._dialect.encode(self._connection, index_terms(text)),
         }
 
+    def _measure_text(self, text: str) -> dict[str, Any]:
+        """Return the columns that tell features of a text to a search."""
+        # Parsers are imported on use.
+        from engrams.text.measures import is_question, word_count
+        from engrams.text.times import find_times
+
+        return {
+            "words": word_count(text),
+            "question": is_question(text),
+            "dated": bool(find_times(text[:_MAX_PARSED], _ANY_TIME)),
+            **self._dialect.describe(text),
+        }
+
     def _update_columns(self, number: int, columns: Mapping[str, Any]) -> None:
-        if columns:
-            given = ", ".join(f"{name} = ?" for name in columns)
-            # Column names come from the fields of Record, never from outside.
-            self._connection.execute(
-                f"UPDATE records SET {given} WHERE number = ?",  # noqa: S608
-                (*columns.values(), number),
-            )
+        if not columns:
+            return
+        # Column names come from the fields of Record, never from outside.
+        assignments = ", ".join(f"{name} = ?" for name in columns)
+        statement = f"UPDATE records SET {assignments} WHERE number = ?"  # noqa: S608
+        self._connection.execute(statement, (*columns.values(), number))
 
     # ----------------------------------------------------------------------------------------------
-    # the rest
+    # uses, vectors, links, the outbox and states
 
-    def _save_graph(self) -> None:
-        for node in self._batch.topics:
-            self._enter(node.scope.owner)
-            link_queries.save_topic(self._connection, node)
-        for edge in self._batch.unlink:
-            self._enter(edge.owner)
-            execute(self._connection, "drop_edge", *self._edge_key(edge))
-        for edge in self._batch.edges:
-            self._enter(edge.owner)
-            execute(self._connection, "add_edge", *self._edge_key(edge), edge.weight, edge.count)
-
-    def _save_rows(self) -> list[SessionRow]:
-        """Save sessions and states; the sessions as they are then."""
-        touched = []
-        for row in self._batch.sessions:
-            self._enter(row.scope.owner)
-            touched.append(session_states.save_from_batch(self._connection, row))
-        for state in self._batch.states:
-            self._enter(state.owner)
-            session_states.save_state(self._connection, state, state.token)
-        return touched
+    def _count_uses(self) -> None:
+        for use in self._batch.uses:
+            self._owners.enter(use.owner)
+            parameters = (use.times, micros(use.at), self._stored_id(use.id), use.owner.key)
+            execute(self._connection, "count_use", *parameters)
+        if self._batch.uses:
+            self._dialect.mark_uses(self._connection)
 
     def _save_vector(self, owner: Scope, vector: Vector) -> None:
-        self._enter(owner)
-        found = fetch_first(
-            self._connection, "number_of", self._stored_id(vector.record), owner.key
-        )
-        if found is None:
+        self._owners.enter(owner)
+        row = fetch_first(self._connection, "number_of", self._stored_id(vector.record), owner.key)
+        if row is None:
             raise NotFoundError(f"There is no record {vector.record!r} here.")
+        number, status = row
         # A record may have been purged while its text was embedded: drop that vector.
-        if found[1] != Status.PURGED:
-            record_queries.save_vector(self._connection, found[0], vector)
-            execute(self._connection, "touch_record", self._next_change(), found[0])
+        if status != Status.PURGED:
+            record_queries.save_vector(self._connection, number, vector)
+            execute(self._connection, "touch_record", self._owners.next_change(), number)
+
+    def _save_graph(self) -> None:
+        """Save topics, remove edges, add edges, in this order."""
+        for topic in self._batch.topics:
+            self._owners.enter(topic.scope.owner)
+            link_queries.save_topic(self._connection, topic)
+        for edge in self._batch.unlink:
+            self._owners.enter(edge.owner)
+            execute(self._connection, "drop_edge", *self._edge_key(edge))
+        for edge in self._batch.edges:
+            self._owners.enter(edge.owner)
+            execute(self._connection, "add_edge", *self._edge_key(edge), edge.weight, edge.count)
 
     def _edge_key(self, edge: Edge) -> tuple[str, str, str, str]:
-        return (
-            edge.owner.key,
-            self._stored_id(edge.source),
-            self._stored_id(edge.target),
-            str(edge.type),
-        )
+        source = self._stored_id(edge.source)
+        return edge.owner.key, source, self._stored_id(edge.target), str(edge.type)
 
-    def _stored_id(self, id: str) -> str:
+    def _add_outbox(self) -> None:
+        for topic, owner, record_id, payload in self._batch.outbox:
+            self._owners.enter(owner)
+            parameters = (topic, owner.key, self._stored_id(record_id), encode_json(payload))
+            execute(self._connection, "add_outbox", *parameters)
+
+    def _save_states(self) -> list[SessionRow]:
+        """Save sessions and states; return the sessions as they are then."""
+        sessions = []
+        for session in self._batch.sessions:
+            self._owners.enter(session.scope.owner)
+            sessions.append(session_states.save_from_batch(self._connection, session))
+        for state in self._batch.states:
+            self._owners.enter(state.owner)
+            session_states.save_state(self._connection, state, state.token)
+        return sessions
+
+    # ----------------------------------------------------------------------------------------------
+    # shared
+
+    def _stored_id(self, record_id: str) -> str:
         """Id under which a put is stored; for duplicates the existing one."""
-        return self._existing.get(id, id)
+        return self._existing.get(record_id, record_id)
 
     def _with_stored_sources(self, record: Record) -> Record:
+        """Return a record whose evidence names the stored records, not duplicates of them."""
         if not self._existing or not record.evidence:
             return record
         return replace(
@@ -449,9 +432,10 @@ class BatchCommitter:
             ),
         )
 
-    def _add_quotes(self, number: int, owner: str, record: Record) -> None:
+    def _add_quotes(self, number: int, owner_key: str, record: Record) -> None:
+        """Note which records are quoted, so that a purge of one finds the quotes."""
         for source in {item.source for item in record.evidence if item.source}:
-            execute(self._connection, "add_quote", owner, source, number)
+            execute(self._connection, "add_quote", owner_key, source, number)
 
     def _log_change(
         self,
@@ -461,58 +445,17 @@ class BatchCommitter:
         after: Mapping[str, Any] | None,
         reason: str = "",
     ) -> None:
-        batch = self._batch
-        told = (
-            None if before is None else encode_json(before),
-            None if after is None else encode_json(after),
-        )
+        """Add an entry to the history; ``key``: the record's number and its new version."""
+        number, version = key
         execute(
             self._connection,
             "add_history",
-            *key,
+            number,
+            version,
             self._at,
             action,
-            batch.actor,
-            reason or batch.reason,
-            *told,
+            self._batch.actor,
+            reason or self._batch.reason,
+            None if before is None else encode_json(before),
+            None if after is None else encode_json(after),
         )
-
-    def _next_change(self) -> int:
-        self._changes[self._owner] += 1
-        return self._changes[self._owner]
-
-    def _text_features(self, text: str) -> dict[str, Any]:
-        """Text features for searches; parsers are imported on use."""
-        from engrams.text.measures import is_question, word_count
-        from engrams.text.times import find_times
-
-        dated = bool(find_times(text[:_MAX_PARSED], _ANY_TIME))
-        return {
-            "words": word_count(text),
-            "question": is_question(text),
-            "dated": dated,
-            **self._dialect.describe(text),
-        }
-
-
-def apply_transition(record: Record, fields: Mapping[str, Any], at: datetime) -> dict[str, Any]:
-    """Complete ``fields`` by what a new status implies.
-
-    InputError: that status cannot follow. A superseded record must end in one of the two times, or
-    a read of the past would still find it true today: unless ``valid_to`` or ``retired_at`` is
-    given it is retired now. An active one is no longer retired.
-    """
-    moved = dict(fields)
-    status = moved.get("status", record.status)
-    if status is record.status:
-        return moved
-    if status not in _FOLLOWS[record.status]:
-        raise InputError(
-            f"A record that is {record.status} cannot become {status}.",
-            hint="Use purge to erase a record." if status is Status.PURGED else "",
-        )
-    if status is Status.SUPERSEDED and moved.get("valid_to", record.valid_to) is None:
-        moved.setdefault("retired_at", record.retired_at or at)
-    if status is Status.ACTIVE:
-        moved.setdefault("retired_at", None)
-    return moved

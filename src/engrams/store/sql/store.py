@@ -71,15 +71,14 @@ class SqlStore:
 
     def commit(self, batch: WriteBatch) -> CommitResult:
         # Imported here: a process that only reads does not need it.
-        from engrams.store.sql.batch_commit import BatchCommitter
+        from engrams.store.sql.batch_commit import commit_batch
 
-        first = next((put.record.scope.owner for put in batch.puts), None)
-        run = BatchCommitter(batch, self._dialect).run
-        return (
-            self._database.write_unsynced(first, run)
-            if batch.repeatable
-            else self._database.write(first, run)
-        )
+        first_owner = next((put.record.scope.owner for put in batch.puts), None)
+        if batch.repeatable:
+            return self._database.write_unsynced(
+                first_owner, lambda connection: commit_batch(connection, batch, self._dialect)
+            )
+        return self._database.write(first_owner, commit_batch, batch, self._dialect)
 
     def get(self, owner: Scope, ids: Sequence[str]) -> tuple[Record, ...]:
         if not ids:
@@ -136,7 +135,7 @@ class SqlStore:
         words: Sequence[str] = (),
     ) -> PurgeReport:
         from engrams.store.sql import record_purge
-        from engrams.store.sql.batch_commit import BatchCommitter
+        from engrams.store.sql.batch_commit import commit_batch
 
         nothing = dict.fromkeys(record_purge.PLACES, 0)
         if not self._database.exists:
@@ -144,7 +143,7 @@ class SqlStore:
 
         def rewrite(connection: SqlConnection) -> None:
             if rewrites is not None:
-                BatchCommitter(rewrites, self._dialect).run(connection)
+                commit_batch(connection, rewrites, self._dialect)
 
         given = record_purge.PurgeRewritePlan(
             [change.id for change in rewrites.changes] if rewrites else [], rewrite, words

@@ -46,7 +46,7 @@ BOUNDS = {
     "session.delivery._MOST": 10_000,
     "write.working_tier._MAX_SCOPES": 1_000,
     "index.owner_index._VIEWS": 8,
-    "store.sql.index_cache._WORDS": 4_096,
+    "store.sql.index_cache._MAX_WORDS": 4_096,
     "store.sqlite.committed_reads._CHANGED": 1_000,
     "store.sqlite.committed_reads._CONNECTIONS": 64,
     "store.sqlite.committed_reads._KEPT": 8_192,

@@ -14,7 +14,7 @@ from tests.store.make import ALICE, START, Time, add, at, reach, record, turn
 from engrams.core import Evidence, Kind
 from engrams.ports import Condition, RecordQuery, ScopeReach, Where
 from engrams.settings import StoreSettings
-from engrams.store.sql import named_queries, record_queries
+from engrams.store.sql import named_queries, record_listing
 from engrams.store.sqlite import SqliteStore
 
 
@@ -118,7 +118,7 @@ def test_lists(connection: apsw.Connection, name: str) -> None:
     if asked.after:
         first = connection.execute("SELECT id FROM records LIMIT 1").fetchall()[0][0]
         asked = RecordQuery(asked.reach, after=str(first))
-    statement = record_queries.build_statement(connection, asked, START)
+    statement = record_listing.build_statement(connection, asked, START)
     assert statement is not None
     found = plan(connection, statement.text, statement.values)
     assert index in found, found

@@ -13,7 +13,7 @@ import engrams
 from engrams import MemoryEngine
 from engrams.core import Scope, Status
 from engrams.ports import RecordQuery, RecordUse, ScopeReach, WriteBatch
-from engrams.store.sql import record_queries
+from engrams.store.sql import record_listing
 from engrams.store.sqlite import record_cache
 
 ANN = Scope(("user", "ann"))
@@ -82,14 +82,14 @@ def test_a_list_is_of_one_moment(home: Path, monkeypatch: pytest.MonkeyPatch) ->
         asked = RecordQuery(
             ScopeReach(ANN, (ANN,)), statuses=(Status.ACTIVE,), subject="user's sister"
         )
-        find = record_queries.find_marks
+        find = record_listing.find_marks
 
         def forget_meanwhile(*given: Any) -> list[Any]:
             marks = find(*given)
             other.forget(marks[0][0], scope=ANN)
             return marks
 
-        monkeypatch.setattr(record_queries, "find_marks", forget_meanwhile)
+        monkeypatch.setattr(record_listing, "find_marks", forget_meanwhile)
         assert one.store.find(asked).records == ()
 
 

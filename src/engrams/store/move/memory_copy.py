@@ -25,9 +25,9 @@ from engrams.store.sql.named_queries import (
     fetch_one,
     query,
 )
-from engrams.store.sql.record_queries import save_vector
 from engrams.store.sql.row_conversion import FIELDS, decode_json, to_datetime
 from engrams.store.sql.store import SqlStore
+from engrams.store.sql.vector_rows import save_vector
 from engrams.text.terms import index_terms
 
 _RECORD_COLUMNS = ("hash", "words", "question", "dated", *FIELDS)

@@ -26,7 +26,7 @@ from engrams.store.postgres.fleet import PostgresFleetTables
 from engrams.store.postgres.job_notices import JobNoticeListener
 from engrams.store.postgres.kept_reads import MARK, MarkedReads, OwnerReadCache, read_commit
 from engrams.store.postgres.schema_setup import APPLIED, compare_schema, require_schema
-from engrams.store.sql import job_queue, link_queries, record_queries
+from engrams.store.sql import job_queue, link_queries, record_counts
 from engrams.store.sql.named_queries import (
     SqlConnection,
     execute,
@@ -113,7 +113,7 @@ class PostgresStore(SqlStore):
                 return kept
             reads = MarkedReads()
         marks, rows = self._database.ask_together(
-            reach.owner, (MARK, (key,)), record_queries.build_speakers(reach)
+            reach.owner, (MARK, (key,)), record_counts.build_speakers(reach)
         )
         commit = read_commit(marks)
         if not self._reads.accept(key, reads, commit):

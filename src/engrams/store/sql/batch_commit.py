@@ -34,6 +34,7 @@ from engrams.store.sql.row_conversion import (
     to_history_value,
 )
 from engrams.store.sql.status_transitions import apply_transition
+from engrams.store.sql.vector_rows import save_vector
 from engrams.text.terms import index_terms
 
 BOOKKEEPING = frozenset({"access_count", "last_accessed"})
@@ -188,7 +189,7 @@ class _BatchCommit:
             return
         self._external_ids[scope_key, record.external_id] = record.id
         if put.vector is not None:
-            record_queries.save_vector(self._connection, number, put.vector)
+            save_vector(self._connection, number, put.vector)
 
     def _insert(self, put: NewRecord, owner_key: str, digest: bytes) -> int | None:
         """Insert a record; return its number. None: it is there already.
@@ -378,7 +379,7 @@ class _BatchCommit:
         number, status = row
         # A record may have been purged while its text was embedded: drop that vector.
         if status != Status.PURGED:
-            record_queries.save_vector(self._connection, number, vector)
+            save_vector(self._connection, number, vector)
             execute(self._connection, "touch_record", self._owners.next_change(), number)
 
     def _save_graph(self) -> None:

@@ -1,4 +1,7 @@
-"""Parts of a store that each database does in its own way."""
+"""Protocols of what each database does in its own way.
+
+``SqlDatabase`` runs transactions, ``SqlDialect`` does what no shared statement can say.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +22,11 @@ P = ParamSpec("P")
 class SqlDatabase(Protocol):
     """Transactions of one database.
 
-    ``owner``: whose rows are touched; None: those of no single owner. ``generation``: grows when
-    the whole database is replaced.
+    ``owner``: whose rows are touched; None: those of no single owner.
     """
 
     generation: int
+    """Grows when the whole database is replaced."""
 
     @property
     def exists(self) -> bool:
@@ -49,10 +52,13 @@ class SqlDatabase(Protocol):
         owner: Scope | None,
         work: Callable[Concatenate[SqlConnection, P], T],
         /,
-        *given: P.args,
+        *arguments: P.args,
         **options: P.kwargs,
     ) -> T:
-        """Run ``work`` in a durable transaction; again, where it was rolled back."""
+        """Run ``work`` in a durable transaction; again, where it was rolled back.
+
+        ``arguments`` and ``options`` are handed to it behind the connection.
+        """
         ...
 
     def write_unsynced(self, owner: Scope | None, work: Callable[[SqlConnection], T], /) -> T:
@@ -69,14 +75,15 @@ class SqlDatabase(Protocol):
 class SqlDialect(Protocol):
     """Operations that SQLite and Postgres do differently.
 
-    Terms are the words of the index; each has a number of 32 bits in the lexemes of a record.
+    Terms are the words of the index; each has a number of 32 bits in the lexemes of a record, which
+    a list of words gives (SQLite) or a hash (Postgres).
     """
 
     def begin(self, connection: SqlConnection) -> None:
         """Prepare for the writes of a transaction."""
         ...
 
-    def enter(self, connection: SqlConnection, owner: str) -> None:
+    def enter(self, connection: SqlConnection, owner_key: str) -> None:
         """Name the owner whose rows the next statements touch."""
         ...
 
@@ -103,7 +110,7 @@ class SqlDialect(Protocol):
         ...
 
     def read_terms(self, connection: SqlConnection, number: int) -> dict[int, str]:
-        """Terms of a record by number."""
+        """Read the terms of a record by their numbers."""
         ...
 
     def number_terms(self, connection: SqlConnection, terms: Collection[str]) -> dict[int, str]:
@@ -111,7 +118,7 @@ class SqlDialect(Protocol):
         ...
 
     def drop_unused(self, connection: SqlConnection, terms: Mapping[int, str]) -> tuple[str, ...]:
-        """Drop terms that no record holds; which ones."""
+        """Drop those of some terms that no record holds; return them."""
         ...
 
     def count_words(self, connection: SqlConnection, words: Sequence[str]) -> int:

@@ -1,4 +1,9 @@
-"""Search candidates from in-memory indexes, synchronised with the database."""
+"""Search candidates from in-memory indexes, synchronised with the database.
+
+Enter at ``OwnerIndexCache.seek_all``. There is one index for each owner and model; before a search
+it loads the rows that changed since the last one. A large one is written to a file, which this and
+other processes map instead of building it.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +14,7 @@ from contextlib import suppress
 from dataclasses import field
 from itertools import islice
 from threading import Lock, Thread
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 from engrams.core import Scope
 from engrams.errors import EngramsError, InputError, StoreError
@@ -17,7 +22,7 @@ from engrams.frozen_data import dataclass
 from engrams.ports import CandidatePool, CandidateSearchQuery, Clock, ScopeReach
 from engrams.settings import StoreSettings
 from engrams.store.process_forks import register
-from engrams.store.sql import record_queries, where_clauses
+from engrams.store.sql import vector_rows, where_clauses
 from engrams.store.sql.dialect import SqlDatabase, SqlDialect
 from engrams.store.sql.index_file_store import IndexFileStore, SegmentKey
 from engrams.store.sql.named_queries import (
@@ -46,31 +51,45 @@ _MIN_ROWS = 2_000
 _SHARE = 8
 """One part in this many of an index read since its file was written: it is written anew."""
 
-_WORDS = 4096
+_MAX_WORDS = 4096
 """Query words of an owner whose numbers are kept."""
 
 _DEAD = 4
 """One part in this many of an index replaced or removed: it is built anew for its file."""
 
-_Key: TypeAlias = tuple[int, str, int, int]
+
+class _IndexKey(NamedTuple):
+    """Name of an index in memory."""
+
+    generation: int
+    """That of the database."""
+    owner_key: str
+    model: int
+    """Number of the embedding model; 0: none."""
+    dimension: int
+
+    @property
+    def segment(self) -> SegmentKey:
+        """Name of its file."""
+        return SegmentKey(self.owner_key, self.model, self.dimension)
 
 
 @dataclass(slots=True, eq=False)
 class _CachedIndex:
-    """Owner index with its lock; ``bytes``: size after the last use.
-
-    ``epoch``: count of purges when it was made; ``due``: rows read after which it is written to a
-    file. ``words``: numbers of words that were looked up since the owner's last change, None for
-    those that no record holds.
-    """
+    """Index of one owner, with its lock."""
 
     index: OwnerSearchIndex
     lock: Lock = field(default_factory=Lock)
     bytes: int = 0
+    """Size after the last use."""
     epoch: int = 0
+    """Number of purges when it was made."""
     due: int = _MIN_ROWS
+    """Rows read after which it is written to a file."""
     words: dict[str, int | None] = field(default_factory=dict)
+    """Numbers of words that were looked up since the owner's last change; None: no record holds it."""
     _measured: tuple[OwnerSearchIndex, int] | None = None
+    """Index and number of its updates when its size was last measured."""
 
     def put(self, index: OwnerSearchIndex) -> None:
         """Hold an index that was just mapped."""
@@ -79,14 +98,14 @@ class _CachedIndex:
         self.words.clear()
 
     def measure_growth(self) -> int:
-        """Bytes by which the index grew since it was last asked."""
-        now = self.index, self.index.updates.applied
-        if now == self._measured:
+        """Measure the bytes by which the index grew since the last call."""
+        state = self.index, self.index.updates.applied
+        if state == self._measured:
             return 0
-        grown = self.index.state.bytes - self.bytes
-        self.bytes += grown
-        self._measured = now
-        return grown
+        growth = self.index.state.bytes - self.bytes
+        self.bytes += growth
+        self._measured = state
+        return growth
 
 
 class OwnerIndexCache:
@@ -107,7 +126,7 @@ class OwnerIndexCache:
         self._clock = clock
         self._settings = settings
         self._lock = Lock()
-        self._indexes: OrderedDict[_Key, _CachedIndex] = OrderedDict()
+        self._indexes: OrderedDict[_IndexKey, _CachedIndex] = OrderedDict()
         self._models: dict[tuple[int, str], tuple[int, int]] = {}
         self.bytes = 0
         """Size of all indexes in memory."""
@@ -141,7 +160,7 @@ class OwnerIndexCache:
                     f" have {dimension}.",
                     hint="Embed the query with the model of the records.",
                 )
-        key = (self._database.generation, owner.key, model, dimension)
+        key = _IndexKey(self._database.generation, owner.key, model, dimension)
         cached = self._get_cached(key)
         with cached.lock:
             # No connection is held while waiting for the lock, or during the search.
@@ -158,14 +177,14 @@ class OwnerIndexCache:
                 index.pool(seek, _number_query(numbers, seek), allowed, self._settings.exact_limit)
                 for seek in seeks
             ]
-            grown = cached.measure_growth()
+            growth = cached.measure_growth()
             due = self._files is not None and index.updates.applied >= cached.due
             if due:
                 cached.due = index.updates.applied + max(
                     _MIN_ROWS, index.state.columns.size // _SHARE
                 )
-        if grown:
-            self._trim(grown)
+        if growth:
+            self._trim(growth)
         if due:
             self._start_writing(owner, key, cached)
         return pools
@@ -174,27 +193,27 @@ class OwnerIndexCache:
         self,
         seeks: Sequence[CandidateSearchQuery],
         cached: _CachedIndex,
-        key: _Key,
+        key: _IndexKey,
         condition: SqlClause,
     ) -> tuple[Mapping[str, int], Integers | None]:
-        """Bring an index up to date, at once where nothing changed.
+        """Bring an index up to date; where nothing changed, at once.
 
-        Numbers of the queries' terms, and of the rows that a filter allows.
+        Returns the numbers of the queries' terms, and of the rows that a filter allows.
         """
         first = seeks[0]
-        known = cached.index.state.last_change
+        last_change = cached.index.state.last_change
         owner = first.reach.owner
         words = set[str]().union(*map(_list_words, seeks))
-        if 0 < first.last_change <= known and not condition.text:
+        if 0 < first.last_change <= last_change and not condition.text:
             if cached.words.keys() >= words:
                 return _pick_numbers(cached.words, words), None
             with self._database.asking(owner) as connection:
                 return self._number_words(connection, cached, words), None
         with self._database.reading(owner) as connection:
-            if not known:
+            if not last_change:
                 self._map_file(connection, cached, key)
             _load_rows(connection, cached.index, key)
-            if cached.index.state.last_change != known:
+            if cached.index.state.last_change != last_change:
                 cached.words.clear()
             allowed = _find_allowed(connection, first.reach, condition) if condition.text else None
             return self._number_words(connection, cached, words), allowed
@@ -203,7 +222,7 @@ class OwnerIndexCache:
         self, connection: SqlConnection, cached: _CachedIndex, words: set[str]
     ) -> dict[str, int]:
         """Look up the numbers of words, those anew that are not known."""
-        if len(cached.words) > _WORDS:
+        if len(cached.words) > _MAX_WORDS:
             cached.words.clear()
         fresh = words - cached.words.keys()
         cached.words.update(
@@ -214,21 +233,21 @@ class OwnerIndexCache:
         return _pick_numbers(cached.words, words)
 
     def _find_model(self, name: str) -> tuple[int, int]:
-        """Number and dimension of a model, which never change; zeros if unknown."""
+        """Find number and dimension of a model, which never change; zeros if it is unknown."""
         key = (self._database.generation, name)
         if key not in self._models:
             with self._database.reading(None) as connection:
-                found = record_queries.find_model(connection, name)
-            if not found[0]:
-                return found
-            self._models[key] = found
+                number, dimension = vector_rows.find_model(connection, name)
+            if not number:
+                return 0, 0
+            self._models[key] = (number, dimension)
         return self._models[key]
 
-    def _map_file(self, connection: SqlConnection, cached: _CachedIndex, key: _Key) -> None:
+    def _map_file(self, connection: SqlConnection, cached: _CachedIndex, key: _IndexKey) -> None:
         """Map the file of an index that holds nothing yet."""
         if self._files is not None:
             cached.epoch = self._files.read_epoch(connection)
-            if mapped := self._files.load(connection, SegmentKey(*key[1:])):
+            if mapped := self._files.load(connection, key.segment):
                 cached.put(mapped)
 
     def _drop_damaged(self, owner: Scope, index: OwnerSearchIndex, model: int) -> None:
@@ -238,7 +257,7 @@ class OwnerIndexCache:
         """
         with suppress(StoreError):
             self._database.write(
-                owner, record_queries.drop_vectors, model, index.updates.damaged, self._clock()
+                owner, vector_rows.drop_vectors, model, index.updates.damaged, self._clock()
             )
         index.updates.damaged = []
 
@@ -253,7 +272,7 @@ class OwnerIndexCache:
         Purged text must not stay there.
         """
         with self._lock:
-            keys = [key for key in self._indexes if key[1] == owner.key]
+            keys = [key for key in self._indexes if key.owner_key == owner.key]
         for key in keys:
             self._discard(key)
         return 0 if self._files is None else self._files.drop(owner.key)
@@ -266,7 +285,7 @@ class OwnerIndexCache:
         for writer in writers:
             writer.join()
 
-    def _start_writing(self, owner: Scope, key: _Key, cached: _CachedIndex) -> None:
+    def _start_writing(self, owner: Scope, key: _IndexKey, cached: _CachedIndex) -> None:
         writer = Thread(
             target=self._write, args=(owner, key, cached), name="engrams-index", daemon=True
         )
@@ -274,13 +293,13 @@ class OwnerIndexCache:
             self._writers = [*filter(Thread.is_alive, self._writers), writer]
             writer.start()
 
-    def _write(self, owner: Scope, key: _Key, cached: _CachedIndex) -> None:
+    def _write(self, owner: Scope, key: _IndexKey, cached: _CachedIndex) -> None:
         """Write an index to its file, and map that instead.
 
         Where it cannot be written, everything works without.
         """
         files = self._files
-        place = SegmentKey(*key[1:])
+        segment_key = key.segment
         assert files is not None
         with suppress(EngramsError):
             with self._database.reading(owner) as connection:
@@ -288,9 +307,9 @@ class OwnerIndexCache:
             with cached.lock:
                 cached.index, cached.epoch = clean or (cached.index, cached.epoch)
                 cached.words.clear()
-                if files.write(place, cached.index, cached.epoch):
+                if files.write(segment_key, cached.index, cached.epoch):
                     with self._database.reading(owner) as connection:
-                        mapped = files.load(connection, place)
+                        mapped = files.load(connection, segment_key)
                     if (
                         mapped is not None
                         and mapped.state.last_change == cached.index.state.last_change
@@ -298,7 +317,7 @@ class OwnerIndexCache:
                         cached.put(mapped)
 
     def _build_clean(
-        self, connection: SqlConnection, cached: _CachedIndex, key: _Key
+        self, connection: SqlConnection, cached: _CachedIndex, key: _IndexKey
     ) -> tuple[OwnerSearchIndex, int] | None:
         """Build an index anew if much of it is gone or purged."""
         from engrams.index import OwnerSearchIndex
@@ -308,7 +327,7 @@ class OwnerIndexCache:
         rows = cached.index.state.columns.size
         if epoch == cached.epoch and (rows - len(cached.index)) * _DEAD < rows:
             return None
-        fresh = OwnerSearchIndex(key[3])
+        fresh = OwnerSearchIndex(key.dimension)
         _load_rows(connection, fresh, key)
         return fresh, epoch
 
@@ -327,44 +346,46 @@ class OwnerIndexCache:
         self._writers.clear()
         self.bytes = 0
 
-    def _discard(self, key: _Key) -> None:
+    def _discard(self, key: _IndexKey) -> None:
         with self._lock:
             if key in self._indexes:
                 self.bytes -= self._indexes.pop(key).bytes
 
-    def _get_cached(self, key: _Key) -> _CachedIndex:
+    def _get_cached(self, key: _IndexKey) -> _CachedIndex:
         from engrams.index import OwnerSearchIndex
 
         with self._lock:
             if key not in self._indexes:
-                self._indexes[key] = _CachedIndex(OwnerSearchIndex(key[3]))
+                self._indexes[key] = _CachedIndex(OwnerSearchIndex(key.dimension))
             self._indexes.move_to_end(key)
             return self._indexes[key]
 
-    def _trim(self, grown: int) -> None:
+    def _trim(self, growth: int) -> None:
+        """Drop the indexes used longest ago, until the others fit; the last one used stays."""
         with self._lock:
-            self.bytes += grown
+            self.bytes += growth
             while self.bytes > self._settings.cache_bytes and len(self._indexes) > 1:
                 self.bytes -= self._indexes.popitem(last=False)[1].bytes
 
 
-def _load_rows(connection: SqlConnection, index: OwnerSearchIndex, key: _Key) -> None:
+def _load_rows(connection: SqlConnection, index: OwnerSearchIndex, key: _IndexKey) -> None:
     """Bring an index up to date."""
-    _, owner, model, _ = key
     state = index.state
     updates = index.updates
     if state.last_change == 0:
-        if fetch_one(connection, "last_change", owner)[0] is None:
+        if fetch_one(connection, "last_change", key.owner_key)[0] is None:
             return
         # In order of insertion, so that sessions keep the order of their turns.
-        rows = stream_rows(connection, "load_rows", model, owner)
-        while some := list(islice(rows, _BATCH_ROWS)):
-            updates.load(some)
+        rows = stream_rows(connection, "load_rows", key.model, key.owner_key)
+        while batch := list(islice(rows, _BATCH_ROWS)):
+            updates.load(batch)
         if len(index) > _MANY_ROWS:
             _release_memory(connection)
     # Also after the first load: it skips rows that are not retrievable, whose changes count too.
     before = updates.purged_count
-    updates.apply(stream_rows(connection, "load_changes", model, owner, state.last_change))
+    updates.apply(
+        stream_rows(connection, "load_changes", key.model, key.owner_key, state.last_change)
+    )
     if updates.purged_count > before:
         # Perhaps by another process: caches of texts here must go too.
         clear_caches()
@@ -396,12 +417,12 @@ def _number_query(numbers: Mapping[str, int], query: CandidateSearchQuery) -> Qu
     terms: list[tuple[int, float]] = []
     unknown_weight = 0.0
     for term, weight in query.terms:
-        words = (term, *query.forms.forms.get(term, ()))
-        held = [numbers[word] for word in words if word in numbers]
+        forms = (term, *query.forms.forms.get(term, ()))
+        known_numbers = [numbers[form] for form in forms if form in numbers]
         if term in numbers and not query.forms.sure:
-            held = held[:1]
-        terms += [(number, weight / len(held)) for number in held]
-        if not held:
+            known_numbers = known_numbers[:1]
+        terms += [(number, weight / len(known_numbers)) for number in known_numbers]
+        if not known_numbers:
             unknown_weight += weight
     identifiers = [
         [numbers[term] for term in identifier]
@@ -425,6 +446,7 @@ def _list_words(seek: CandidateSearchQuery) -> set[str]:
 def _find_allowed(connection: SqlConnection, reach: ScopeReach, condition: SqlClause) -> Integers:
     import numpy as np
 
-    found = join_clauses([where_clauses.reach_clause(reach), condition])
-    rows = fetch_composed(connection, f"{query('numbers')} WHERE {found.text}", found.values)
+    """Find the numbers of the rows that a filter allows."""
+    allowed = join_clauses([where_clauses.reach_clause(reach), condition])
+    rows = fetch_composed(connection, f"{query('numbers')} WHERE {allowed.text}", allowed.values)
     return np.fromiter((number for (number,) in rows), np.int64)

@@ -7,9 +7,9 @@ import math
 from engrams.core import Scope
 from engrams.errors import BudgetError, StoreError
 from engrams.ports import StorageUse
-from engrams.store.sql import record_queries
 from engrams.store.sql.dialect import SqlDialect
 from engrams.store.sql.named_queries import SqlConnection, execute, fetch_one
+from engrams.store.sql.record_counts import measure_storage
 from engrams.text.terms import TERM_SCHEME
 
 _QUOTA_WORDS = (("records", "memories"), ("bytes", "bytes of text"))
@@ -50,7 +50,7 @@ class OwnerWrites:
             )
         self._last_changes[owner.key] = int(last_change)
         if self._quota != StorageUse():
-            self._used[owner.key] = record_queries.measure_storage(self._connection, owner)
+            self._used[owner.key] = measure_storage(self._connection, owner)
 
     def next_change(self) -> int:
         """Number the next change of the owner that was entered last."""
@@ -67,7 +67,7 @@ class OwnerWrites:
 
     def _check_quota(self, owner_key: str) -> None:
         before = self._used[owner_key]
-        after = record_queries.measure_storage(self._connection, Scope.parse(owner_key))
+        after = measure_storage(self._connection, Scope.parse(owner_key))
         for name, words in _QUOTA_WORDS:
             limit = getattr(self._quota, name)
             used_before = getattr(before, name)

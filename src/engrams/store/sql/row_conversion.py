@@ -1,4 +1,4 @@
-"""Conversion between records and table rows."""
+"""Conversion between records and rows of tables, and of single fields for changes and histories."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from engrams.text.text_caches import text_cache
 Row: TypeAlias = tuple[Any, ...]
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+"""Times are stored as microseconds since then."""
 MEND = "`engrams doctor --repair` rescues what is readable and keeps the damaged file beside it."
+"""Hint of errors of damage."""
 _EMPTY_LIST = "[]"
 _EMPTY_MAP = "{}"
 _parse = json.JSONDecoder().raw_decode
@@ -64,7 +66,7 @@ FIELDS: tuple[str, ...] = (
 )
 """Fields of a record, one column each, in the order of the query ``select_records``."""
 
-_TEXT = FIELDS.index("text")
+_TEXT_POSITION = FIELDS.index("text")
 _MAX_CACHED = 2_000
 """Characters of the longest record that is cached: text, evidence and metadata."""
 
@@ -189,14 +191,14 @@ def decode_record(row: Row, *, cached: bool = True) -> Record:
 
 def is_short(row: Row) -> bool:
     """Test whether a row is small enough to be remembered."""
-    return len(row[_TEXT]) + len(row[-1]) + len(row[-2]) <= _MAX_CACHED
+    return len(row[_TEXT_POSITION]) + len(row[-1]) + len(row[-2]) <= _MAX_CACHED
 
 
 def _decode(row: Row) -> Record:
     # In the order of Record's own fields: a search decodes fifty, and a loop over names takes twice
     # as long.
     (
-        id,
+        record_id,
         role,
         speaker,
         session,
@@ -209,10 +211,17 @@ def _decode(row: Row) -> Record:
         caption,
         summary,
         text,
-        *rest,
-    ) = row
-    kind, layer, tier, status, scope, recorded, since, until, retired, ended, accessed, *rest = rest
-    (
+        kind,
+        layer,
+        tier,
+        status,
+        scope,
+        recorded,
+        since,
+        until,
+        retired,
+        ended,
+        accessed,
         importance,
         confidence,
         trust,
@@ -225,9 +234,9 @@ def _decode(row: Row) -> Record:
         origin,
         quotes,
         meta,
-    ) = rest
+    ) = row
     return Record(
-        id=id,
+        id=record_id,
         scope=Scope.parse(scope),
         kind=_KINDS[kind],
         text=text,
@@ -285,9 +294,9 @@ def _encode_evidence(quotes: Iterable[Evidence]) -> str:
 def _encode_provenance(origin: Provenance) -> str:
     return encode_json(
         {
-            key: part
+            key: value
             for key in Provenance.__slots__
-            if (part := getattr(origin, key)) != getattr(_NO_PROVENANCE, key)
+            if (value := getattr(origin, key)) != getattr(_NO_PROVENANCE, key)
         }
     )
 
@@ -298,9 +307,9 @@ def _decode_list(text: str) -> tuple[str, ...]:
 
 @text_cache(1024)
 def _decode_provenance(text: str) -> Provenance:
-    """Cached: frozen, and the same for many records."""
-    parts = decode_json(text)
-    return Provenance(**{**parts, "files": tuple(parts.get("files", ()))})
+    """Decode a provenance, cached: it is frozen, and the same for many records."""
+    fields = decode_json(text)
+    return Provenance(**{**fields, "files": tuple(fields.get("files", ()))})
 
 
 def to_history_value(name: str, value: Any) -> Json:
@@ -316,10 +325,12 @@ def to_history_value(name: str, value: Any) -> Json:
                 for item in value
             ]
         case "provenance":
+            set_fields = {
+                key: field for key in Provenance.__slots__ if (field := getattr(value, key))
+            }
             return {
-                key: list(part) if isinstance(part, tuple) else part
-                for key in Provenance.__slots__
-                if (part := getattr(value, key))
+                key: list(field) if isinstance(field, tuple) else field
+                for key, field in set_fields.items()
             }
         case _:
             if isinstance(value, tuple):

@@ -1,4 +1,8 @@
-"""Every port over one SQL database."""
+"""Every port over one SQL database: a table of contents of this folder.
+
+Each method opens a transaction and hands its connection to the module that has the subject. Its
+contract stands in the port.
+"""
 
 from __future__ import annotations
 
@@ -30,13 +34,21 @@ from engrams.ports import (
     WriteBatch,
 )
 from engrams.settings import StoreSettings
-from engrams.store.sql import job_queue, link_queries, model_usage, record_queries, session_states
+from engrams.store.sql import (
+    job_queue,
+    link_queries,
+    model_usage,
+    record_counts,
+    record_listing,
+    record_queries,
+    session_states,
+    vector_rows,
+)
 from engrams.store.sql.dialect import SqlDatabase, SqlDialect
 from engrams.store.sql.index_cache import OwnerIndexCache
 from engrams.store.sql.index_file_store import IndexFileStore
-from engrams.store.sql.named_queries import SqlConnection, execute, execute_counting
+from engrams.store.sql.named_queries import execute, execute_counting
 from engrams.store.sql.row_conversion import encode_json
-from engrams.text.text_caches import clear_caches
 
 if TYPE_CHECKING:
     from engrams.ports.candidate_search import Floats
@@ -61,10 +73,10 @@ class SqlStore:
         self._dialect = dialect
         self._clock = clock
         self._index_cache = OwnerIndexCache(database, dialect, settings, clock, files)
+        # For a move of memory, which copies rows.
         self.dialect = dialect
         self.reading = database.reading
         self.write = database.write
-        """Parts that a move uses, which copies rows."""
 
     # ----------------------------------------------------------------------------------------------
     # records
@@ -88,15 +100,15 @@ class SqlStore:
 
     def find(self, query: RecordQuery) -> RecordPage:
         now = self._clock()
-        with (self._database.reading if query.after else self._database.asking)(
-            query.reach.owner
-        ) as connection:
-            return record_queries.find_page(connection, query, now)
+        # A cursor needs a statement of its own, on the same state.
+        lend = self._database.reading if query.after else self._database.asking
+        with lend(query.reach.owner) as connection:
+            return record_listing.find_page(connection, query, now)
 
     def slots(self, query: RecordQuery) -> tuple[FactSlot, ...]:
         now = self._clock()
         with self._database.asking(query.reach.owner) as connection:
-            return record_queries.find_slots(connection, query, now)
+            return record_listing.find_slots(connection, query, now)
 
     def history(self, owner: Scope, id: str) -> tuple[HistoryEntry, ...]:
         with self._database.reading(owner) as connection:
@@ -112,19 +124,19 @@ class SqlStore:
 
     def scopes(self, owner: Scope | None) -> tuple[Scope, ...]:
         with self._database.asking(owner) as connection:
-            return record_queries.list_scopes(connection, owner)
+            return record_counts.list_scopes(connection, owner)
 
     def count_scopes(self, owner: Scope) -> Mapping[Scope, int]:
         with self._database.asking(owner) as connection:
-            return record_queries.count_scopes(connection, owner)
+            return record_counts.count_scopes(connection, owner)
 
     def storage(self, owner: Scope) -> StorageUse:
         with self._database.asking(owner) as connection:
-            return record_queries.measure_storage(connection, owner)
+            return record_counts.measure_storage(connection, owner)
 
     def counts(self, reach: ScopeReach | None) -> Mapping[str, Mapping[str, int]]:
         with self._database.reading(reach.owner if reach else None) as connection:
-            return record_queries.count_records(connection, reach)
+            return record_counts.count_records(connection, reach)
 
     def purge(
         self,
@@ -134,38 +146,10 @@ class SqlStore:
         rewrites: WriteBatch | None = None,
         words: Sequence[str] = (),
     ) -> PurgeReport:
-        from engrams.store.sql import record_purge
-        from engrams.store.sql.batch_commit import commit_batch
+        from engrams.store.sql.record_purge import RecordPurger
 
-        nothing = dict.fromkeys(record_purge.PLACES, 0)
-        if not self._database.exists:
-            return PurgeReport(removed=nothing, remaining=nothing)
-
-        def rewrite(connection: SqlConnection) -> None:
-            if rewrites is not None:
-                commit_batch(connection, rewrites, self._dialect)
-
-        given = record_purge.PurgeRewritePlan(
-            [change.id for change in rewrites.changes] if rewrites else [], rewrite, words
-        )
-
-        def erase(
-            connection: SqlConnection,
-        ) -> tuple[Mapping[str, int], record_purge.PurgeVerificationData]:
-            self._index_cache.unmark(connection, owner)
-            return record_purge.erase_records(connection, self._dialect, owner, ids, at, given)
-
-        removed, traces = self._database.write(owner, erase)
-        files = self._index_cache.drop(owner)
-        clear_caches()
-        # The log still holds earlier pages.
-        log = 0 if self._database.checkpoint() else 1
-        with self._database.reading(owner) as connection:
-            remaining = record_purge.count_remaining(connection, self._dialect, traces)
-        remaining = {**nothing, **remaining, "log": log, "index": files}
-        return PurgeReport(
-            {**nothing, **removed, "log": 1 - log}, remaining, unquoted=traces.unquoted
-        )
+        purger = RecordPurger(self._database, self._dialect, self._index_cache)
+        return purger.purge(owner, ids, at, rewrites, words)
 
     def missing(self, model: str, after: str, limit: int) -> tuple[Record, ...]:
         with self._database.asking(None) as connection:
@@ -194,11 +178,11 @@ class SqlStore:
 
     def speakers(self, reach: ScopeReach) -> Mapping[str, int]:
         with self._database.asking(reach.owner) as connection:
-            return dict(record_queries.find_speakers(connection, reach))
+            return dict(record_counts.find_speakers(connection, reach))
 
     def vectors(self, owner: Scope, ids: Sequence[str], model: str) -> Floats:
         with self._database.reading(owner) as connection:
-            return record_queries.fetch_vectors(connection, owner, ids, model)
+            return vector_rows.fetch_vectors(connection, owner, ids, model)
 
     def edges(
         self, owner: Scope, nodes: Sequence[str], types: Sequence[EdgeType] = ()

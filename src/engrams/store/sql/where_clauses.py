@@ -1,4 +1,8 @@
-"""SQL clauses for conditions and scopes, with bound values."""
+"""SQL clauses for conditions and scopes, with bound values.
+
+Enter at ``where_clause`` for a filter, ``reach_clause`` for scopes, ``as_of_clause`` for a point in
+time. A caller's text is always a bound value, never a part of the statement.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +30,17 @@ from engrams.store.sql.row_conversion import (
 
 OPERATORS = ("eq", "ne", "in", "nin", "gt", "gte", "lt", "lte", "contains", "exists")
 _ORDER = {"gt": ">", "gte": ">=", "lt": "<", "lte": "<="}
-_WANTED = "SELECT value FROM json_each(?)"
-_HAD = "SELECT value FROM json_each({})"
-_LISTED = f"({_WANTED})"
+_GIVEN = "SELECT value FROM json_each(?)"
+"""Values of a bound list."""
+_STORED = "SELECT value FROM json_each({})"
+"""Values of a list in a column."""
+_LISTED = f"({_GIVEN})"
 _LISTED_NUMBERS = "(SELECT CAST(value AS NUMERIC) FROM json_each(?))"
-_ITEMS = "SELECT 1 FROM json_each({}, ?) AS one"
-_DEEPEST = 16
-_MOST = 200
-_LONGEST = 500
+_ITEMS = "SELECT 1 FROM json_each({}, ?) AS item"
+_MAX_DEPTH = 16
+_MAX_CONDITIONS = 200
+_MAX_PATH = 500
+"""Characters of a path into JSON."""
 
 _TEXT_FIELDS = frozenset({*TEXTS, *LONG_TEXTS, *ENUMS, "scope"})
 _NUMBER_FIELDS = frozenset({*REALS, *WHOLES})
@@ -53,80 +60,84 @@ class SqlClause:
     values: tuple[Any, ...] = ()
 
 
-def join_clauses(parts: Iterable[SqlClause], word: Literal["AND", "OR"] = "AND") -> SqlClause:
+def join_clauses(clauses: Iterable[SqlClause], word: Literal["AND", "OR"] = "AND") -> SqlClause:
     """Join non-empty clauses, in brackets if several."""
-    kept = [*filter(attrgetter("text"), parts)]
-    text = f" {word} ".join(map(attrgetter("text"), kept))
-    return SqlClause(
-        f"({text})" if len(kept) > 1 else text,
-        tuple(chain.from_iterable(map(attrgetter("values"), kept))),
-    )
+    non_empty = [*filter(attrgetter("text"), clauses)]
+    text = f" {word} ".join(map(attrgetter("text"), non_empty))
+    values = tuple(chain.from_iterable(map(attrgetter("values"), non_empty)))
+    return SqlClause(f"({text})" if len(non_empty) > 1 else text, values)
 
 
-def reach_clause(seen: ScopeReach) -> SqlClause:
+def reach_clause(reach: ScopeReach) -> SqlClause:
     """Restrict to the owner and the scopes of the reach."""
-    owner = SqlClause("owner = ?", (seen.owner.key,))
-    keys = [*map(attrgetter("key"), seen.scopes)]
-    if len(keys) > _MOST:
+    owner = SqlClause("owner = ?", (reach.owner.key,))
+    keys = [*map(attrgetter("key"), reach.scopes)]
+    if len(keys) > _MAX_CONDITIONS:
         raise InputError(
-            f"A read sees at most {_MOST} scopes, not {len(keys)}.",
+            f"A read sees at most {_MAX_CONDITIONS} scopes, not {len(keys)}.",
             hint="Read a scope above them with everything below it.",
         )
-    if seen.tree and seen.owner.key in keys:
+    if reach.tree and reach.owner.key in keys:
         return owner
-    exact = (
-        SqlClause(f"scope IN ({', '.join('?' * len(keys))})", tuple(keys))
-        if keys
-        else SqlClause("FALSE")
-    )
-    # Everything below "a/b" sorts between "a/b/" and "a/b0": "0" is the character after "/".
-    below = (
-        [SqlClause("(scope >= ? AND scope < ?)", (f"{key}/", f"{key}0")) for key in keys]
-        if seen.tree
-        else []
-    )
+    if keys:
+        exact = SqlClause(f"scope IN ({', '.join('?' * len(keys))})", tuple(keys))
+    else:
+        exact = SqlClause("FALSE")
+    below = []
+    if reach.tree:
+        # Everything below "a/b" sorts between "a/b/" and "a/b0": "0" is the character after "/".
+        below = [SqlClause("(scope >= ? AND scope < ?)", (f"{key}/", f"{key}0")) for key in keys]
     return join_clauses([owner, join_clauses([exact, *below], "OR")])
 
 
 def as_of_clause(point: AsOf, now: datetime) -> SqlClause:
     """Restrict to records true at one time, as known at another."""
-    valid = micros(point.valid or now)
-    known = micros(point.known or now)
+    valid_at = micros(point.valid or now)
+    known_at = micros(point.known or now)
     return SqlClause(
         "(status IN ('active', 'superseded', 'archived') AND (valid_from IS NULL OR valid_from <="
         " ?) AND (valid_to IS NULL OR ? < valid_to OR (ended_at IS NOT NULL AND ? < ended_at)) AND"
         " recorded_at <= ? AND (retired_at IS NULL OR ? < retired_at))",
-        (valid, valid, known, known, known),
+        # An end that was told later than the point of knowledge was not known there.
+        (valid_at, valid_at, known_at, known_at, known_at),
     )
 
 
-def where_clause(filter_part: Where | None) -> SqlClause:
+def where_clause(where: Where | None) -> SqlClause:
     """Compile a filter; empty without conditions.
 
     InputError names an unknown field or operator and the known ones.
     """
-    return SqlClause() if filter_part is None else _compile_part(filter_part, 0, [0])
+    return SqlClause() if where is None else _FilterCompiler().compile(where)
 
 
-def _compile_part(filter_part: Where | Condition, depth: int, counted: list[int]) -> SqlClause:
-    counted[0] += 1
-    if depth > _DEEPEST or counted[0] > _MOST:
-        raise InputError(f"The filter is too large: at most {_MOST} conditions, {_DEEPEST} deep.")
-    if isinstance(filter_part, Condition):
-        return _compile_condition(filter_part)
-    parts = [_compile_part(item, depth + 1, counted) for item in filter_part.parts]
-    match filter_part.op:
-        case "and":
-            return join_clauses(parts)
-        case "or":
-            return join_clauses(parts, "OR")
-        case "not":
-            inner = join_clauses(parts)
-            return SqlClause(f"NOT ({inner.text})", inner.values) if inner.text else inner
-        case _:
+class _FilterCompiler:
+    """Compiler of one filter; used once, as it counts the conditions."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def compile(self, where: Where | Condition, depth: int = 0) -> SqlClause:
+        self._count += 1
+        if depth > _MAX_DEPTH or self._count > _MAX_CONDITIONS:
             raise InputError(
-                f"Conditions cannot be joined by {filter_part.op!r}.", hint="Use and, or, not."
+                f"The filter is too large: at most {_MAX_CONDITIONS} conditions, {_MAX_DEPTH} deep."
             )
+        if isinstance(where, Condition):
+            return _compile_condition(where)
+        clauses = [self.compile(item, depth + 1) for item in where.parts]
+        match where.op:
+            case "and":
+                return join_clauses(clauses)
+            case "or":
+                return join_clauses(clauses, "OR")
+            case "not":
+                inner = join_clauses(clauses)
+                return SqlClause(f"NOT ({inner.text})", inner.values) if inner.text else inner
+            case _:
+                raise InputError(
+                    f"Conditions cannot be joined by {where.op!r}.", hint="Use and, or, not."
+                )
 
 
 def _compile_condition(condition: Condition) -> SqlClause:
@@ -137,9 +148,9 @@ def _compile_condition(condition: Condition) -> SqlClause:
         raise InputError(
             f"There is no operator {op!r}.", hint=f"Operators: {', '.join(OPERATORS)}."
         )
-    head, _, rest = name.partition(".")
-    if rest and head in _JSON_FIELDS:
-        return _json_clause(head, _json_path(rest), op, value)
+    column, _, path = name.partition(".")
+    if path and column in _JSON_FIELDS:
+        return _json_clause(column, _json_path(path), op, value)
     if name in LISTS:
         return _list_clause(name, op, value)
     if name in _TEXT_FIELDS or name in _NUMBER_FIELDS or name in TIMES:
@@ -158,12 +169,12 @@ def _column_clause(name: str, op: str, value: Any) -> SqlClause:
     match op:
         case "exists":
             if name in TIMES:
-                filled = f"{name} IS NOT NULL"
+                has_value = f"{name} IS NOT NULL"
             elif name in _TEXT_FIELDS:
-                filled = f"{name} <> ''"
+                has_value = f"{name} <> ''"
             else:
-                filled = "TRUE"
-            return _is_so(filled, value)
+                has_value = "TRUE"
+            return _exists_clause(has_value, value)
         case "contains":
             if name not in _TEXT_FIELDS:
                 raise InputError(
@@ -177,36 +188,33 @@ def _column_clause(name: str, op: str, value: Any) -> SqlClause:
             return SqlClause(f"{name} IS DISTINCT FROM ?", (_column_value(name, value),))
         case "in" | "nin":
             values = [_column_value(name, item) for item in _require_list(value)]
-            found = (
-                f"coalesce({name} IN {_LISTED if name in _TEXT_FIELDS else _LISTED_NUMBERS}, FALSE)"
-            )
-            return SqlClause(found if op == "in" else f"NOT {found}", (encode_json(values),))
-        case _:
-            compared = f"{name} {_ORDER[op]} ?"
+            listed = _LISTED if name in _TEXT_FIELDS else _LISTED_NUMBERS
+            is_listed = f"coalesce({name} IN {listed}, FALSE)"
             return SqlClause(
-                f"coalesce({compared}, FALSE)" if name in TIMES else compared,
-                (_column_value(name, value),),
+                is_listed if op == "in" else f"NOT {is_listed}", (encode_json(values),)
             )
+        case _:
+            comparison = f"{name} {_ORDER[op]} ?"
+            if name in TIMES:
+                comparison = f"coalesce({comparison}, FALSE)"
+            return SqlClause(comparison, (_column_value(name, value),))
 
 
 def _list_clause(name: str, op: str, value: Any) -> SqlClause:
     match op:
         case "exists":
-            return _is_so(f"{name} <> '[]'", value)
+            return _exists_clause(f"{name} <> '[]'", value)
         case "eq" | "ne":
             values = encode_json([_require_text(item) for item in _require_list(value)])
             return SqlClause(f"{name} {'=' if op == 'eq' else '<>'} ?", (values,))
         case "contains" | "in" | "nin":
-            wanted = encode_json(
-                [
-                    _require_text(item)
-                    for item in ([value] if isinstance(value, str) else _require_list(value))
-                ]
-            )
+            items = [value] if isinstance(value, str) else _require_list(value)
+            given = encode_json([_require_text(item) for item in items])
+            stored = _STORED.format(name)
             if op == "contains":
-                return SqlClause(f"NOT EXISTS ({_WANTED} EXCEPT {_HAD.format(name)})", (wanted,))
-            found = f"EXISTS ({_WANTED} INTERSECT {_HAD.format(name)})"
-            return SqlClause(found if op == "in" else f"NOT {found}", (wanted,))
+                return SqlClause(f"NOT EXISTS ({_GIVEN} EXCEPT {stored})", (given,))
+            has_any = f"EXISTS ({_GIVEN} INTERSECT {stored})"
+            return SqlClause(has_any if op == "in" else f"NOT {has_any}", (given,))
         case _:
             raise InputError(
                 f"{name} is a list and has no order.",
@@ -259,11 +267,11 @@ def _require_text(value: Any) -> str:
     return str(value)
 
 
-def _is_so(text: str, value: Any, *values: Any) -> SqlClause:
-    """Negate the SQL test of an ``exists`` condition with value false."""
+def _exists_clause(test: str, value: Any, *values: Any) -> SqlClause:
+    """Return the SQL test of an ``exists`` condition, negated where its value is false."""
     if not isinstance(value, bool):
         raise InputError("exists is asked with true or false.")
-    return SqlClause(f"({text})" if value else f"NOT ({text})", values)
+    return SqlClause(f"({test})" if value else f"NOT ({test})", values)
 
 
 def _require_list(value: Any) -> Sequence[Any]:
@@ -278,10 +286,12 @@ def _require_list(value: Any) -> Sequence[Any]:
 
 @dataclass(frozen=True, slots=True)
 class _JsonValue:
-    """SQL for type and content of a JSON value, with bound values."""
+    """SQL for type and content of a JSON value, with the values that each of them binds."""
 
     kind: str
+    """SQL that gives its type: text, integer, real, true, false, null, array, object."""
     content: str
+    """SQL that gives its content."""
     values: tuple[Any, ...] = ()
 
     def compare_numbers(self, test: str, value: Any) -> SqlClause:
@@ -298,99 +308,97 @@ def _json_clause(column: str, path: str, op: str, value: Any) -> SqlClause:
 
     Only values of one type compare; a missing one equals null alone.
     """
-    there = _JsonValue(
+    stored = _JsonValue(
         f"coalesce(json_type({column}, ?), 'null')", f"json_extract({column}, ?)", (path,)
     )
     match op:
         case "exists":
-            return _is_so(f"json_type({column}, ?) IS NOT NULL", value, path)
+            return _exists_clause(f"json_type({column}, ?) IS NOT NULL", value, path)
         case "eq":
-            return _equals(there, value)
+            return _equals(stored, value)
         case "ne":
-            return _negate(_equals(there, value))
+            return _negate(_equals(stored, value))
         case "in" | "nin":
-            found = _is_in(there, _require_list(value))
-            return found if op == "in" else _negate(found)
+            is_listed = _is_in(stored, _require_list(value))
+            return is_listed if op == "in" else _negate(is_listed)
         case "contains":
-            return _contains(column, there, path, value)
+            return _contains(column, stored, path, value)
         case _:
-            return _compares(there, op, value)
+            return _compares(stored, op, value)
 
 
-def _equals(there: _JsonValue, value: Any) -> SqlClause:
+def _equals(stored: _JsonValue, value: Any) -> SqlClause:
     match value:
-        case None | True | False:
-            if value is None:
-                name = "null"
-            elif value:
-                name = "true"
-            else:
-                name = "false"
-            return SqlClause(f"{there.kind} = '{name}'", there.values)
+        case None:
+            return SqlClause(f"{stored.kind} = 'null'", stored.values)
+        case True | False:
+            return SqlClause(f"{stored.kind} = '{'true' if value else 'false'}'", stored.values)
         case int() | float():
-            return there.compare_numbers("= ?", value)
+            return stored.compare_numbers("= ?", value)
         case str():
             return SqlClause(
-                f"({there.kind} = 'text' AND {there.content} = ?)",
-                (*there.values, *there.values, str(value)),
+                f"({stored.kind} = 'text' AND {stored.content} = ?)",
+                (*stored.values, *stored.values, str(value)),
             )
         case _:
             kind = "array" if isinstance(value, list | tuple) else "object"
             return SqlClause(
-                f"({there.kind} = '{kind}' AND {there.content} = ?)",
-                (*there.values, *there.values, encode_json(value)),
+                f"({stored.kind} = '{kind}' AND {stored.content} = ?)",
+                (*stored.values, *stored.values, encode_json(value)),
             )
 
 
-def _is_in(there: _JsonValue, values: Sequence[Any]) -> SqlClause:
+def _is_in(stored: _JsonValue, values: Sequence[Any]) -> SqlClause:
     # SQLite bounds the number of conditions in one expression.
     texts = [value for value in values if isinstance(value, str)]
     numbers = [
         value for value in values if isinstance(value, int | float) and not isinstance(value, bool)
     ]
-    others = [
+    structures = [
         value for value in values if value is None or isinstance(value, bool | list | tuple | dict)
     ]
-    if len(others) > _MOST:
-        raise InputError(f"A list of more than {_MOST} lists or maps cannot be looked up.")
-    parts = [_equals(there, value) for value in others]
+    if len(structures) > _MAX_CONDITIONS:
+        raise InputError(
+            f"A list of more than {_MAX_CONDITIONS} lists or maps cannot be looked up."
+        )
+    clauses = [_equals(stored, value) for value in structures]
     if texts:
-        parts.append(
+        clauses.append(
             SqlClause(
-                f"({there.kind} = 'text' AND {there.content} IN {_LISTED})",
-                (*there.values, *there.values, encode_json(texts)),
+                f"({stored.kind} = 'text' AND {stored.content} IN {_LISTED})",
+                (*stored.values, *stored.values, encode_json(texts)),
             )
         )
     if numbers:
-        parts.append(there.compare_numbers(f"IN {_LISTED_NUMBERS}", encode_json(numbers)))
-    return join_clauses(parts, "OR") if parts else SqlClause("FALSE")
+        clauses.append(stored.compare_numbers(f"IN {_LISTED_NUMBERS}", encode_json(numbers)))
+    return join_clauses(clauses, "OR") if clauses else SqlClause("FALSE")
 
 
-def _contains(column: str, there: _JsonValue, path: str, value: Any) -> SqlClause:
-    item = _equals(_JsonValue("one.type", "one.value"), value)
+def _contains(column: str, stored: _JsonValue, path: str, value: Any) -> SqlClause:
+    item = _equals(_JsonValue("item.type", "item.value"), value)
     inside = SqlClause(
         f"WHEN 'array' THEN EXISTS ({_ITEMS.format(column)} WHERE {item.text})",
         (path, *item.values),
     )
     text = (
-        SqlClause(f"WHEN 'text' THEN instr({there.content}, ?) > 0", (*there.values, str(value)))
+        SqlClause(f"WHEN 'text' THEN instr({stored.content}, ?) > 0", (*stored.values, str(value)))
         if isinstance(value, str)
         else SqlClause()
     )
     return SqlClause(
-        f"CASE {there.kind} {text.text} {inside.text} ELSE FALSE END",
-        (*there.values, *text.values, *inside.values),
+        f"CASE {stored.kind} {text.text} {inside.text} ELSE FALSE END",
+        (*stored.values, *text.values, *inside.values),
     )
 
 
-def _compares(there: _JsonValue, op: str, value: Any) -> SqlClause:
+def _compares(stored: _JsonValue, op: str, value: Any) -> SqlClause:
     if isinstance(value, str):
         return SqlClause(
-            f"({there.kind} = 'text' AND {there.content} {_ORDER[op]} ?)",
-            (*there.values, *there.values, str(value)),
+            f"({stored.kind} = 'text' AND {stored.content} {_ORDER[op]} ?)",
+            (*stored.values, *stored.values, str(value)),
         )
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return there.compare_numbers(f"{_ORDER[op]} ?", value)
+        return stored.compare_numbers(f"{_ORDER[op]} ?", value)
     raise InputError(
         f"{value!r:.100} has no order.", hint="gt, gte, lt and lte compare numbers or texts."
     )
@@ -403,7 +411,7 @@ def _negate(part: SqlClause) -> SqlClause:
 def _json_path(name: str) -> str:
     keys = name.split(".")
     if (
-        len(name) > _LONGEST
+        len(name) > _MAX_PATH
         or not all(keys)
         or any(char in '"\\' or not char.isprintable() for char in name)
     ):

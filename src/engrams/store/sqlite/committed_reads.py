@@ -12,7 +12,7 @@ from engrams.core import Edge, Record, Scope
 from engrams.frozen_data import dataclass
 from engrams.ports import ReachSurvey, RecordPage, RecordQuery, ScopeReach
 from engrams.store.process_forks import register
-from engrams.store.sql import link_queries, record_queries
+from engrams.store.sql import link_queries, record_listing
 from engrams.store.sql.named_queries import fetch_all, fetch_one, query
 from engrams.store.sql.owner_reads import OwnerReads
 from engrams.store.sqlite.record_cache import DecodedRecordCache
@@ -160,7 +160,7 @@ class CommittedReadCache:
         self, connection: apsw.Connection, generation: int, asked: RecordQuery, now: datetime
     ) -> RecordPage | None:
         """Find a page, decoding what changed; None: something changed meanwhile."""
-        marks = record_queries.find_marks(connection, asked, now)
+        marks = record_listing.find_marks(connection, asked, now)
         found = self._decoded.get_marked(
             connection, generation, asked.reach.owner, marks[: asked.limit]
         )

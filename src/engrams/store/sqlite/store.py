@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from engrams.core import Edge, EdgeType, Json, Record, Scope
 from engrams.ports import Clock, ReachSurvey, RecordPage, RecordQuery, ScopeReach
 from engrams.settings import StoreSettings
-from engrams.store.sql import record_queries
+from engrams.store.sql import record_counts
 from engrams.store.sql.store import SqlStore
 from engrams.store.sqlite import rescue
 from engrams.store.sqlite.committed_reads import CommittedReadCache, CommittedReads
@@ -56,7 +56,7 @@ class SqliteStore(SqlStore):
             reads = self._get_reads(connection, owner)
             if (kept := reads.surveys.get(reach)) is None:
                 kept = ReachSurvey(
-                    dict(record_queries.find_speakers(connection, reach)), reads.last_change
+                    dict(record_counts.find_speakers(connection, reach)), reads.last_change
                 )
                 self._reads.keep_survey(reads, reach, kept)
             return kept

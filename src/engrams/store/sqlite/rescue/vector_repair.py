@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from engrams.store.sql.named_queries import SqlConnection, stream_rows
-from engrams.store.sql.record_queries import drop_vectors
+from engrams.store.sql.vector_rows import drop_vectors
 
 _FLOAT_BYTES = 4
 

@@ -140,7 +140,7 @@ def test_a_write_voids_only_what_it_changed(home: Path, monkeypatch: pytest.Monk
         assert read == [first]
 
 
-@pytest.mark.parametrize("bound", ["_OWNERS", "_KEPT"])
+@pytest.mark.parametrize("bound", ["_MAX_OWNERS", "_MAX_ENTRIES"])
 def test_only_so_much_is_kept(home: Path, monkeypatch: pytest.MonkeyPatch, bound: str) -> None:
     """Beyond it, all is forgotten and read again."""
     monkeypatch.setattr(committed_reads, bound, 5)

@@ -102,14 +102,14 @@ def test_a_purge_leaves_nothing_decoded(home: Path) -> None:
         one.purge(id, scope=ANN)
         assert other.search("boat in Bergen", scope=ANN).hits == ()
         assert other.get(id, scope=ANN).status is Status.PURGED
-        assert all(len(memory.store._reads._decoded._kept) <= 1 for memory in (one, other))  # type: ignore[attr-defined]
+        assert all(len(memory.store._reads._decoded._records) <= 1 for memory in (one, other))  # type: ignore[attr-defined]
 
 
 def test_only_so_many_are_kept(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The oldest go first."""
-    monkeypatch.setattr(record_cache, "_KEPT", 5)
+    monkeypatch.setattr(record_cache, "_MAX_RECORDS", 5)
     with open_home(home) as memory:
         for number in range(12):
             memory.add(f"Boat number {number} lies in Bergen.", scope=ANN)
         assert len(memory.search("boats in Bergen", scope=ANN).hits) == 10
-        assert len(memory.store._reads._decoded._kept) == 5  # type: ignore[attr-defined]
+        assert len(memory.store._reads._decoded._records) == 5  # type: ignore[attr-defined]

@@ -21,37 +21,38 @@ from engrams.text.text_caches import register_cache
 if TYPE_CHECKING:
     import apsw
 
-_KEPT = 8192
-_CHANGED = 1000
+_MAX_ENTRIES = 8192
+"""Records, edges and surveys of all owners that are kept."""
+_MAX_CHANGES = 1000
 """Changes after which all of an owner's reads are void."""
-_OWNERS = 64
-_CONNECTIONS = 64
+_MAX_OWNERS = 64
+_MAX_CONNECTIONS = 64
 
 
 @dataclass(slots=True, kw_only=True)
 class CommittedReads(OwnerReads):
-    """Reads of one owner's rows, with surveys.
-
-    ``state``: file and number of seen commits after which they hold. ``last_change``: the owner's;
-    ``others``: number of uses and purges, which change rows without a number; ``linked``: True
-    where the owner has edges. ``size``: number of what was kept here.
-    """
+    """Reads of one owner's rows, with surveys."""
 
     state: tuple[int, int]
+    """Generation of the file, and number of seen commits after which they hold."""
     last_change: int
-    others: int
-    linked: bool
+    """Number of the owner's last change."""
+    unnumbered_changes: int
+    """Number of uses and purges of all owners, which change rows without a number."""
+    has_edges: bool
+    """True if the owner has any link."""
     surveys: dict[ScopeReach, ReachSurvey] = field(default_factory=dict)
     size: int = 0
+    """Number of entries that were kept here."""
 
-    def keep_from(self, earlier: CommittedReads, changed: Sequence[str]) -> None:
+    def keep_from(self, earlier: CommittedReads, changed_ids: Sequence[str]) -> None:
         """Take over earlier records but those that changed.
 
         The earlier reads lose these too, and are added to no more.
         """
         self.records = earlier.records
-        for name in changed:
-            self.records.pop(name, None)
+        for record_id in changed_ids:
+            self.records.pop(record_id, None)
         if earlier.last_change == self.last_change:
             self.surveys = earlier.surveys.copy()
         self.size = len(self.records) + len(self.surveys)
@@ -76,7 +77,7 @@ class CommittedReadCache:
         register(self)
 
     def get(self, connection: apsw.Connection, generation: int, owner: Scope) -> CommittedReads:
-        """Reads that hold now; ``generation``: which file the connection reads."""
+        """Get the reads that hold now; ``generation``: which file the connection reads."""
         # What a connection has written itself counts in memory alone, where it also reads.
         version = (
             generation,
@@ -85,17 +86,15 @@ class CommittedReadCache:
         )
         if self._versions.get(connection) != version:
             with self._lock:
-                if len(self._versions) >= _CONNECTIONS:
+                if len(self._versions) >= _MAX_CONNECTIONS:
                     self._versions.clear()
                 self._versions[connection] = version
                 self._commits += 1
         state = generation, self._commits
         reads = self._owners.get(owner.key)
-        return (
-            reads
-            if reads is not None and reads.state == state and self._size <= _KEPT
-            else self._renew(connection, state, owner)
-        )
+        if reads is not None and reads.state == state and self._size <= _MAX_ENTRIES:
+            return reads
+        return self._renew(connection, state, owner)
 
     def _renew(
         self, connection: apsw.Connection, state: tuple[int, int], owner: Scope
@@ -104,29 +103,34 @@ class CommittedReadCache:
         earlier = self._owners.get(owner.key)
         if earlier is not None and earlier.state[0] != state[0]:
             earlier = None
-        others, linked = fetch_one(connection, "owner_marks", owner.key)
-        # Quicker than to look for the last change, and then for the others.
-        changed = (
-            []
-            if earlier is None
-            else fetch_all(connection, "changed_ids", owner.key, earlier.last_change, _CHANGED)
-        )
-        if earlier is None or len(changed) == _CHANGED:
+        unnumbered_changes, has_edges = fetch_one(connection, "owner_marks", owner.key)
+        changed = []
+        if earlier is not None:
+            # Quicker than to look for the last change, and then for the others.
+            parameters = (owner.key, earlier.last_change, _MAX_CHANGES)
+            changed = fetch_all(connection, "changed_ids", *parameters)
+        if earlier is None or len(changed) == _MAX_CHANGES:
             earlier = None
-            last = fetch_one(connection, "last_change", owner.key)[0] or 0
+            last_change = fetch_one(connection, "last_change", owner.key)[0] or 0
         else:
-            last = changed[-1][1] if changed else earlier.last_change
-        reads = CommittedReads(state=state, last_change=last, others=others, linked=bool(linked))
+            last_change = changed[-1][1] if changed else earlier.last_change
+        reads = CommittedReads(
+            state=state,
+            last_change=last_change,
+            unnumbered_changes=unnumbered_changes,
+            has_edges=bool(has_edges),
+        )
         with self._lock:
-            if self._size > _KEPT or (
-                owner.key not in self._owners and len(self._owners) >= _OWNERS
-            ):
+            is_new_owner = owner.key not in self._owners
+            if self._size > _MAX_ENTRIES or (is_new_owner and len(self._owners) >= _MAX_OWNERS):
                 self._owners = {}
                 self._size = 0
-            if (known := self._owners.get(owner.key)) is not None:
-                self._size -= known.size
-                if known is earlier and known.others == others:
-                    reads.keep_from(known, [id for id, _ in changed])
+            # Another thread may have renewed them meanwhile.
+            current = self._owners.get(owner.key)
+            if current is not None:
+                self._size -= current.size
+                if current is earlier and current.unnumbered_changes == unnumbered_changes:
+                    reads.keep_from(current, [record_id for record_id, _ in changed])
             self._size += reads.size
             self._owners[owner.key] = reads
         return reads
@@ -142,51 +146,61 @@ class CommittedReadCache:
         generation: int,
         owner: Scope,
         reads: CommittedReads,
-        ids: Sequence[str],
+        record_ids: Sequence[str],
     ) -> tuple[Record, ...]:
-        """Existing records in the order of ``ids``; purged ones as tombstones."""
-        known = {name: record for name in ids if (record := reads.records.get(name)) is not None}
-        if fresh := [name for name in ids if name not in known]:
-            small = dict[str, Record]()
-            known |= self._decoded.get_records(connection, generation, owner, fresh, small)
+        """Get existing records in the order of their ids; purged ones as tombstones."""
+        records = {
+            record_id: record
+            for record_id in record_ids
+            if (record := reads.records.get(record_id)) is not None
+        }
+        if missing := [record_id for record_id in record_ids if record_id not in records]:
+            short = dict[str, Record]()
+            records |= self._decoded.get_records(connection, generation, owner, missing, short)
             with self._lock:
                 # Void reads may share the records with later ones.
                 if self._owners.get(owner.key) is reads:
-                    reads.records.update(small)
-                    self._count(reads, len(small))
-        return tuple([known[name] for name in ids if name in known])
+                    reads.records.update(short)
+                    self._count(reads, len(short))
+        return tuple([records[record_id] for record_id in record_ids if record_id in records])
 
     def find_page(
-        self, connection: apsw.Connection, generation: int, asked: RecordQuery, now: datetime
+        self,
+        connection: apsw.Connection,
+        generation: int,
+        record_query: RecordQuery,
+        now: datetime,
     ) -> RecordPage | None:
         """Find a page, decoding what changed; None: something changed meanwhile."""
-        marks = record_listing.find_marks(connection, asked, now)
-        found = self._decoded.get_marked(
-            connection, generation, asked.reach.owner, marks[: asked.limit]
-        )
-        if found is None:
+        limit = record_query.limit
+        marks = record_listing.find_marks(connection, record_query, now)
+        owner = record_query.reach.owner
+        records = self._decoded.get_marked(connection, generation, owner, marks[:limit])
+        if records is None:
             return None
-        next_page = found[-1].id if len(marks) > asked.limit else ""
-        return RecordPage(tuple(found), next_page)
+        return RecordPage(tuple(records), records[-1].id if len(marks) > limit else "")
 
     def find_edges(
-        self, connection: apsw.Connection, owner: Scope, reads: CommittedReads, ids: Sequence[str]
+        self,
+        connection: apsw.Connection,
+        owner: Scope,
+        reads: CommittedReads,
+        node_ids: Sequence[str],
     ) -> tuple[Edge, ...]:
-        """Edges at any of ``ids``, each once, in order.
+        """Find edges at any of the nodes, each once, in order.
 
         StoreError: one is damaged.
         """
-        if not reads.linked:
+        if not reads.has_edges:
             return ()
-        if fresh := [name for name in ids if name not in reads.edges]:
-            self._count(
-                reads, reads.add_edges(fresh, link_queries.find_edges(connection, owner, fresh, ()))
-            )
-        return reads.list_edges(ids)
+        if missing := [node_id for node_id in node_ids if node_id not in reads.edges]:
+            edges = link_queries.find_edges(connection, owner, missing, ())
+            self._count(reads, reads.add_edges(missing, edges))
+        return reads.list_edges(node_ids)
 
-    def _count(self, reads: CommittedReads, more: int) -> None:
-        reads.size += more
-        self._size += more
+    def _count(self, reads: CommittedReads, added: int) -> None:
+        reads.size += added
+        self._size += added
 
     def before_fork(self) -> None:
         """Lock the cache."""

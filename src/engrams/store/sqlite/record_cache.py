@@ -7,20 +7,21 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 from engrams.core import Record, Scope
 from engrams.store.sql.named_queries import SqlConnection, fetch_all, fetch_composed, query
 from engrams.store.sql.row_conversion import FIELDS, decode_record, decode_time, is_short
 from engrams.text.text_caches import register_cache
 
-_KEPT = 8192
+Mark: TypeAlias = tuple[Any, ...]
+"""Id of a record, its change, its version, its uses and the time of the last one."""
 
-
-_MARKS = tuple(map(FIELDS.index, ("version", "access_count", "last_accessed")))
-"""Columns of a row that belong to its mark, after id and change."""
+_MAX_RECORDS = 8192
+_MARK_COLUMNS = tuple(map(FIELDS.index, ("version", "access_count", "last_accessed")))
+"""Positions of a row's columns that belong to its mark, after id and change."""
 _USES = 3
-"""Place in a mark from which it tells of uses, which change nothing else of the row."""
+"""Position in a mark from which it tells of uses, which change nothing else of the row."""
 
 
 class DecodedRecordCache:
@@ -30,9 +31,8 @@ class DecodedRecordCache:
     """
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[int, str, str], tuple[tuple[Any, ...], Record]] = (
-            OrderedDict()
-        )
+        self._records: OrderedDict[tuple[int, str, str], tuple[Mark, Record]] = OrderedDict()
+        """By generation of the file, key of the owner and id."""
         register_cache(self)
 
     def get_records(
@@ -40,87 +40,96 @@ class DecodedRecordCache:
         connection: SqlConnection,
         generation: int,
         owner: Scope,
-        ids: Sequence[str],
+        record_ids: Sequence[str],
         short: dict[str, Record],
     ) -> dict[str, Record]:
-        """Existing records by id; purged ones as tombstones.
+        """Get existing records by id; purged ones as tombstones.
 
         ``generation``: which file the connection reads. ``short``: takes those that are small
         enough to be remembered.
         """
-        key = owner.key
-        kept = self._kept
-        found = dict[str, Record]()
-        fresh = list[str]()
-        known = {
-            name: one for name in ids if (one := kept.get((generation, key, name))) is not None
+        owner_key = owner.key
+        records = dict[str, Record]()
+        stale_ids = list[str]()
+        cached = {
+            record_id: entry
+            for record_id in record_ids
+            if (entry := self._records.get((generation, owner_key, record_id))) is not None
         }
-        if known:
-            for mark in fetch_all(connection, "record_marks", _to_json([*known]), key):
-                held, record = known[mark[0]]
-                if held[:_USES] != mark[:_USES]:
-                    fresh.append(mark[0])
+        if cached:
+            marks = fetch_all(connection, "record_marks", _to_json([*cached]), owner_key)
+            for mark in marks:
+                record_id = mark[0]
+                cached_mark, record = cached[record_id]
+                if cached_mark[:_USES] != mark[:_USES]:
+                    stale_ids.append(record_id)
                     continue
-                if held != mark:
+                if cached_mark != mark:
                     record = replace(
                         record, access_count=mark[_USES], last_accessed=decode_time(mark[_USES + 1])
                     )
-                    kept[generation, key, mark[0]] = mark, record
-                found[mark[0]] = record
-            short.update(found)
-        fresh += [name for name in ids if name not in known]
-        self._read(connection, (generation, key), fresh, found, short)
-        return found
+                    self._records[generation, owner_key, record_id] = mark, record
+                records[record_id] = record
+            short.update(records)
+        missing_ids = [record_id for record_id in record_ids if record_id not in cached]
+        self._read(connection, (generation, owner_key), stale_ids + missing_ids, records, short)
+        return records
 
     def get_marked(
         self,
         connection: SqlConnection,
         generation: int,
         owner: Scope,
-        marks: Sequence[tuple[Any, ...]],
+        marks: Sequence[Mark],
     ) -> list[Record] | None:
-        """Records by their marks, in order; None where one changed since."""
-        key = owner.key
-        kept = self._kept
-        found = dict[str, Record]()
-        short = dict[str, Record]()
+        """Get records by their marks, in order; None where one changed since."""
+        file_and_owner = (generation, owner.key)
+        records = dict[str, Record]()
+        missing_marks = []
         for mark in marks:
-            if (one := kept.get((generation, key, mark[0]))) is not None and one[0] == mark:
-                found[mark[0]] = one[1]
-        fresh = [mark for mark in marks if mark[0] not in found]
-        read = self._read(connection, (generation, key), [mark[0] for mark in fresh], found, short)
-        return [found[mark[0]] for mark in marks] if read == {*fresh} else None
+            entry = self._records.get((*file_and_owner, mark[0]))
+            if entry is not None and entry[0] == mark:
+                records[mark[0]] = entry[1]
+            else:
+                missing_marks.append(mark)
+        missing_ids = [mark[0] for mark in missing_marks]
+        read_marks = self._read(connection, file_and_owner, missing_ids, records, {})
+        if read_marks != {*missing_marks}:
+            return None
+        return [records[mark[0]] for mark in marks]
 
     def _read(
         self,
         connection: SqlConnection,
-        place: tuple[int, str],
-        fresh: Sequence[str],
-        found: dict[str, Record],
+        file_and_owner: tuple[int, str],
+        record_ids: Sequence[str],
+        records: dict[str, Record],
         short: dict[str, Record],
-    ) -> set[tuple[Any, ...]]:
-        """Read rows into ``found``, and small ones into ``short``; their marks."""
-        kept = self._kept
-        marks = set[tuple[Any, ...]]()
-        for row in (
-            fetch_composed(connection, _select_marked(), (_to_json(fresh), place[1]))
-            if fresh
-            else ()
-        ):
-            record = decode_record(row[:-1], cached=False)
-            found[record.id] = record
-            mark = (record.id, row[-1], *[row[at] for at in _MARKS])
+    ) -> set[Mark]:
+        """Read rows into ``records``, and small ones into ``short``; return their marks.
+
+        ``file_and_owner``: generation of the file, and the owner's key.
+        """
+        if not record_ids:
+            return set()
+        marks = set[Mark]()
+        parameters = (_to_json(record_ids), file_and_owner[1])
+        for *row, changed in fetch_composed(connection, _select_marked(), parameters):
+            columns = tuple(row)
+            record = decode_record(columns, cached=False)
+            records[record.id] = record
+            mark = (record.id, changed, *[columns[position] for position in _MARK_COLUMNS])
             marks.add(mark)
-            if is_short(row[:-1]):
-                kept[*place, record.id] = mark, record
+            if is_short(columns):
+                self._records[*file_and_owner, record.id] = mark, record
                 short[record.id] = record
-        while len(kept) > _KEPT:
-            kept.popitem(last=False)
+        while len(self._records) > _MAX_RECORDS:
+            self._records.popitem(last=False)
         return marks
 
     def cache_clear(self) -> None:
         """Forget all: purged texts must not stay in memory."""
-        self._kept.clear()
+        self._records.clear()
 
 
 @cache
@@ -129,5 +138,5 @@ def _select_marked() -> str:
     return f"SELECT {', '.join(FIELDS)}, changed FROM records {query('named_records')}"  # noqa: S608 - columns are fields of Record
 
 
-def _to_json(ids: Sequence[str]) -> str:
-    return json.dumps(ids, ensure_ascii=False)
+def _to_json(record_ids: Sequence[str]) -> str:
+    return json.dumps(record_ids, ensure_ascii=False)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from engrams.index import OwnerSearchIndex
 
 
-_LARGEST = 200_000
+_MAX_NUMBERS = 200_000
 
 
 class TermNumberCache:
@@ -29,7 +29,7 @@ class TermNumberCache:
 
         A rollback, a purge or another file made numbers void.
         """
-        if epoch != self._epoch or len(self._numbers) > _LARGEST:
+        if epoch != self._epoch or len(self._numbers) > _MAX_NUMBERS:
             self._numbers.clear()
             self._epoch = epoch
 

@@ -90,8 +90,8 @@ def python_page() -> str:
         "async": lambda: _prose(async_engine.AsyncMemoryEngine),
         "operators": _operators,
         "fields": _fields,
-        "conditions": lambda: str(where_clauses._MOST),  # noqa: SLF001
-        "depth": lambda: str(where_clauses._DEEPEST),  # noqa: SLF001
+        "conditions": lambda: str(where_clauses._MAX_CONDITIONS),  # noqa: SLF001
+        "depth": lambda: str(where_clauses._MAX_DEPTH),  # noqa: SLF001
         "query": _query,
         "types": lambda: "\n\n".join(_type(item) for item in TYPES),
         "errors": _errors,

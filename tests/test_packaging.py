@@ -208,7 +208,7 @@ def test_the_readme_leads_to_an_answer(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "under the blue flowerpot" in done.stdout.splitlines()[-1]
     assert (tmp_path / ".engrams" / "config.toml").is_file()
-    hint = "import engrams.errors; print(engrams.errors.install_hint('local'))"
+    hint = "import engrams.installation; print(engrams.installation.install_hint('local'))"
     told = subprocess.run(
         [str(tmp_path / "venv" / "bin" / "python"), "-c", hint],
         capture_output=True,

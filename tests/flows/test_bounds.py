@@ -104,7 +104,7 @@ NAMES = {
 """What is worked out of what is no memory's text: keys of scopes, rules for files."""
 
 CLOSED = {
-    "errors._find_source", "models.embed.cosine_scales.load_scale", "index.segment_file._weights",
+    "installation._find_source", "models.embed.cosine_scales.load_scale", "index.segment_file._weights",
     "store.sqlite.record_cache._select_marked", "store.sqlite.schema_setup.expected_columns",
     "models.embed.static.share_embedder", "write.change_detection.message_judge.share_reader",
     "write.change_detection.cue_words._load_table", "write.change_detection.boosted_trees.load_model",

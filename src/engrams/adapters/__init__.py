@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from engrams.adapters.agent_memory import AgentMemory
 from engrams.adapters.chat_client import MemoryClient
-from engrams.errors import ExtraError, install_hint
+from engrams.errors import ExtraError
+from engrams.installation import install_hint
 
 if TYPE_CHECKING:
     from engrams.adapters.agent_framework import AgentFrameworkContextProvider

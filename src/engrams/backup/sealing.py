@@ -11,7 +11,8 @@ import hashlib
 import os
 from typing import IO, Any
 
-from engrams.errors import ExtraError, InputError, RefusedError, install_hint
+from engrams.errors import ExtraError, InputError, RefusedError
+from engrams.installation import install_hint
 
 MAGIC = b"engrams sealed 1\n"
 _CHUNK = 1 << 20

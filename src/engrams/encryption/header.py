@@ -9,8 +9,9 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from engrams.errors import EncryptionError, ExtraError, install_hint
+from engrams.errors import EncryptionError, ExtraError
 from engrams.frozen_data import dataclass
+from engrams.installation import install_hint
 
 HEADER = "encryption.json"
 FORMAT = 1

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from engrams.errors import ExtraError, ModelError, install_hint
+from engrams.errors import ExtraError, ModelError
 from engrams.frozen_data import dataclass
+from engrams.installation import install_hint
 
 FULL = ("model.onnx", "onnx/model.onnx")
 SMALL = (

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from engrams.errors import ExtraError, install_hint
+from engrams.errors import ExtraError
+from engrams.installation import install_hint
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 
 if TYPE_CHECKING:

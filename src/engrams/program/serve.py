@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from engrams.errors import ExtraError, install_hint
+from engrams.errors import ExtraError
 from engrams.frozen_data import dataclass
+from engrams.installation import install_hint
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 
 app = new_app()

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from engrams.errors import ExtraError, SettingsError, install_hint
+from engrams.errors import ExtraError, SettingsError
+from engrams.installation import install_hint
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from engrams.errors import ExtraError, SettingsError, install_hint
+from engrams.errors import ExtraError, SettingsError
+from engrams.installation import install_hint
 from engrams.settings import Settings
 
 ADDRESS_FORM = "postgresql://USER:PASSWORD@HOST/NAME"

@@ -15,7 +15,8 @@ pytest.importorskip("tokenizers")
 
 from tests.models.embed.graph import write
 
-from engrams.errors import ExtraError, ModelError, install_hint
+from engrams.errors import ExtraError, ModelError
+from engrams.installation import install_hint
 from engrams.models.embed.onnx import OnnxEmbedder
 from engrams.settings import EmbedSettings
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import typer
 
-from engrams.errors import install_hint
+from engrams.installation import install_hint
 from engrams.program.main import _SYNONYMS, COMMANDS, app, main
 
 ROOT = Path(__file__).parents[3]

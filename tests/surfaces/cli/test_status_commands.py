@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from engrams import demo
-from engrams.errors import install_hint
+from engrams.installation import install_hint
 from engrams.testing import ScriptedModel
 
 TURNS = "\n".join(

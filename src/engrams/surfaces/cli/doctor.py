@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from engrams.errors import EngramsError, StoreError, install_hint
+from engrams.errors import EngramsError, StoreError
 from engrams.frozen_data import dataclass
+from engrams.installation import install_hint
 from engrams.ports import EMBED, JobSpec
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.output import clean, emit, paint, say

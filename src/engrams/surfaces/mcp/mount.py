@@ -16,8 +16,9 @@ from starlette.types import Scope as AsgiScope
 
 from engrams.core import Json, Scope
 from engrams.engine import MemoryEngine
-from engrams.errors import EngramsError, install_hint
+from engrams.errors import EngramsError
 from engrams.frozen_data import dataclass
+from engrams.installation import install_hint
 from engrams.settings import Settings
 from engrams.surfaces.mcp.profile import McpProfile
 

@@ -12,15 +12,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from engrams.errors import (
-    EngramsError,
-    ExtraError,
-    InputError,
-    NotFoundError,
-    StoreError,
-    install_hint,
-)
+from engrams.errors import EngramsError, ExtraError, InputError, NotFoundError, StoreError
 from engrams.frozen_data import dataclass
+from engrams.installation import install_hint
 from engrams.vault.files.folder_access import PlannedFileWrite, VaultFolder
 from engrams.vault.files.vault_paths import TOPS
 from engrams.vault.history.commit_message import group_by_author, make_author_mail, make_message

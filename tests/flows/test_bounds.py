@@ -94,8 +94,8 @@ REMEMBERED = {
 
 NAMES = {
     "encryption.home_keys._name_header": 256,
-    "encryption.home_keys._name_lock": 256,
-    "encryption.home_keys._name_own_lock": 256,
+    "encryption.home_lock._name_lock": 256,
+    "encryption.home_lock._name_lock_of": 256,
     "store.postgres.sql_translation.translate": 2_000,
     "store.sqlite.rescue.wal_reader._weigh_steps": 8,
     "core.records._parsed": 4_096,

@@ -19,7 +19,7 @@ _INDEX = "-shm"
 
 _lock = Lock()
 _peeked: dict[tuple[int, int], int] = {}
-"""Descriptors by device and number of the file; each stays open as long as its file exists."""
+"""Device and inode of a file -> descriptor, which stays open as long as the file exists."""
 
 
 class ByteReader(Protocol):
@@ -38,7 +38,7 @@ class BesideReader:
         self._file = apsw.VFSFile(
             "unix", str(path), [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0]
         )
-        self._place = 0
+        self._position = 0
         self._size = self._file.xFileSize()
 
     def __enter__(self) -> BesideReader:
@@ -48,11 +48,11 @@ class BesideReader:
         self._file.xClose()
 
     def read(self, size: int = -1, /) -> bytes:
-        """Read on; fewer bytes, or none, at the end."""
-        left = max(0, self._size - self._place)
-        count = left if size < 0 else min(size, left)
-        data = self._file.xRead(count, self._place) if count else b""
-        self._place += len(data)
+        """Read the next bytes; fewer, or none, at the end."""
+        remaining = max(0, self._size - self._position)
+        count = remaining if size < 0 else min(size, remaining)
+        data = self._file.xRead(count, self._position) if count else b""
+        self._position += len(data)
         return data
 
 
@@ -72,10 +72,10 @@ def open_beside(path: Path) -> AbstractContextManager[ByteReader]:
 
 
 def peek(path: Path, size: int) -> bytes:
-    """Read the first bytes of a locked file, if there is one.
+    """Read the first bytes of the index of a database's log; empty where there is none.
 
-    SQLite does not look after its index of a log: the descriptor stays open until the file was
-    deleted.
+    SQLite's file layer does not look after this file: the descriptor stays open until the file is
+    deleted, because closing it would drop the locks.
     """
     if os.name == "nt":
         return path.read_bytes()[:size] if path.exists() else b""
@@ -83,14 +83,14 @@ def peek(path: Path, size: int) -> bytes:
         for key in [key for key, handle in _peeked.items() if not os.fstat(handle).st_nlink]:
             os.close(_peeked.pop(key))
         try:
-            found = path.stat()
-            key = found.st_dev, found.st_ino
+            stat = path.stat()
+            key = stat.st_dev, stat.st_ino
             if key not in _peeked:
                 handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-                found = os.fstat(handle)
-                # Another file since: of two descriptors of one file the first is kept, and this one
-                # too.
-                _peeked.setdefault((found.st_dev, found.st_ino), handle)
+                stat = os.fstat(handle)
+                # The name may belong to another file by now, of which a descriptor is open already.
+                # That one stays in the table; neither of the two may be closed.
+                _peeked.setdefault((stat.st_dev, stat.st_ino), handle)
                 return os.pread(handle, size, 0)
         except FileNotFoundError:
             return b""

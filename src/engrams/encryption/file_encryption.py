@@ -1,4 +1,8 @@
-"""Files of a home that are no databases, sealed with its key."""
+"""Files of a home that are no databases, sealed with its key: logs, uploads, backups.
+
+A sealed file begins with ``MAGIC``. Frames follow: the length of 4 bytes, then a nonce, the
+ciphertext and a tag (AES-GCM). A sealed log has one base64 line for each line.
+"""
 
 from __future__ import annotations
 
@@ -15,74 +19,79 @@ from typing import IO, Any
 
 from engrams.encryption import page_reader
 from engrams.encryption.beside_reader import open_beside
-from engrams.encryption.header import DataKey, load_cipher
+from engrams.encryption.driver import load_cipher
+from engrams.encryption.header import DataKey
 from engrams.encryption.home_keys import find_keys, prepare_home
 from engrams.errors import EncryptionError
 
 MAGIC = b"engrams file 1\n"
 _NONCE = 12
-_SIZE = 4
 _TAG = 16
+_SIZE = 4
+"""Bytes of the length before a frame."""
 _FRAME = 1 << 20
+"""Bytes of a piece of a plain file."""
 
 
 def iter_contents(home: Path, path: Path) -> Iterator[bytes]:
-    """Read what a file holds: sealed, a database, its log, or lines.
+    """Decrypt the contents of any file of a home: a database, its log, lines, or a sealed file.
 
-    Without a key, or where none fits, the bytes are given as they are. EncryptionError: a sealed
-    piece does not open.
+    Without a key, or where none fits, the bytes come as they are. EncryptionError: a sealed piece
+    does not open.
     """
-    keys = find_keys(home)
-    raw = tuple(key for key in keys.keys if key is not None) if keys else ()
-    if raw and path.name.endswith("-wal"):
-        yield from page_reader.iter_log(path, raw)
-    elif raw and page_reader.looks_encrypted(path):
-        yield from page_reader.iter_pages(path, raw)
-    elif raw and path.suffix == ".jsonl" and not is_sealed(path):
+    keyring = find_keys(home)
+    data_keys = keyring.data_keys if keyring else ()
+    if data_keys and path.name.endswith("-wal"):
+        yield from page_reader.iter_log(path, data_keys)
+    elif data_keys and page_reader.looks_encrypted(path):
+        yield from page_reader.iter_pages(path, data_keys)
+    elif data_keys and path.suffix == ".jsonl" and not is_sealed(path):
         with path.open("rb") as file:
             yield b"\n".join(open_line(home, line.rstrip(b"\n")) for line in file)
     else:
-        yield from iter_frames(path, keys.keys if keys else ())
+        yield from iter_frames(path, keyring.keys if keyring else ())
 
 
 def seal_line(home: Path, line: bytes) -> bytes:
     """Seal a line of a log, where the home is encrypted."""
-    keys = prepare_home(home)
-    return line if keys is None or keys.now is None else lock_line(line, keys.now)
+    keyring = prepare_home(home)
+    if keyring is None or keyring.now is None:
+        return line
+    return encrypt_line(line, keyring.now)
 
 
-def lock_line(line: bytes, key: bytes) -> bytes:
+def encrypt_line(line: bytes, key: bytes) -> bytes:
     """Seal one line with a key."""
-    return b64encode(_seal(line, key))
+    return b64encode(_encrypt(line, key))
 
 
 def open_line(home: Path, line: bytes) -> bytes:
-    """Open a line, sealed or plain; empty where it cannot be opened."""
-    keys = find_keys(home)
-    return (
-        line if line.startswith(b"{") or not line or keys is None else unlock_line(line, keys.keys)
-    )
+    """Open a line, sealed or plain; empty where no key fits."""
+    keyring = find_keys(home)
+    if keyring is None or not line or line.startswith(b"{"):
+        return line
+    return decrypt_line(line, keyring.keys)
 
 
-def unlock_line(line: bytes, keys: tuple[DataKey, ...]) -> bytes:
+def decrypt_line(line: bytes, keys: tuple[DataKey, ...]) -> bytes:
     """Open a sealed line; empty where no key fits."""
     try:
-        return _open(b64decode(line, validate=True), keys)
+        return _decrypt(b64decode(line, validate=True), keys)
     except (Base64Error, EncryptionError):
         return b""
 
 
 def append_frame(home: Path, path: Path, data: bytes) -> None:
     """Append a piece to a file, sealed where the home is."""
-    keys = prepare_home(home)
-    end = _scan(path)[1] if path.exists() else 0
+    keyring = prepare_home(home)
+    end = _measure_frames(path)[1] if path.exists() else 0
     with path.open("ab") as file:
-        if keys is None or keys.now is None:
+        if keyring is None or keyring.now is None:
             file.write(data)
             return
-        # A piece that a crash cut off goes first.
+        # Cut off what a crash left of a frame, or no later one could be read.
         file.truncate(end)
-        file.write((b"" if end else MAGIC) + _frame(data, keys.now))
+        file.write((b"" if end else MAGIC) + _make_frame(data, keyring.now))
 
 
 def read_frames(home: Path, path: Path) -> Iterator[bytes]:
@@ -90,8 +99,8 @@ def read_frames(home: Path, path: Path) -> Iterator[bytes]:
 
     EncryptionError: the key does not fit.
     """
-    keys = find_keys(home)
-    yield from iter_frames(path, keys.keys if keys else ())
+    keyring = find_keys(home)
+    yield from iter_frames(path, keyring.keys if keyring else ())
 
 
 def iter_frames(path: Path, keys: tuple[DataKey, ...]) -> Iterator[bytes]:
@@ -104,19 +113,19 @@ def iter_frames(path: Path, keys: tuple[DataKey, ...]) -> Iterator[bytes]:
                 yield part
             return
         while size := file.read(_SIZE):
-            yield _open(file.read(int.from_bytes(size, "big")), keys)
+            yield _decrypt(file.read(int.from_bytes(size, "big")), keys)
 
 
 def measure(path: Path) -> int:
     """Count the bytes of a file's contents, sealed or plain."""
-    return _scan(path)[0] if path.exists() else 0
+    return _measure_frames(path)[0] if path.exists() else 0
 
 
 @contextmanager
 def open_plain(home: Path, path: Path) -> Iterator[Path]:
-    """Give a readable path to a file's contents.
+    """Give a path at which a file's contents can be read.
 
-    Those of a sealed one are in memory, where the system can do that.
+    The contents of a sealed file are in memory, where the system can do that.
     """
     if not is_sealed(path):
         yield path
@@ -124,7 +133,7 @@ def open_plain(home: Path, path: Path) -> Iterator[Path]:
     if hasattr(os, "memfd_create"):
         with os.fdopen(os.memfd_create("engrams"), "wb") as file:
             _copy_plain(home, path, file)
-            yield _name_open(file)
+            yield _name_decrypt(file)
         return
     with open_scratch() as (file, plain):
         _copy_plain(home, path, file)
@@ -135,12 +144,12 @@ def open_plain(home: Path, path: Path) -> Iterator[Path]:
 def open_scratch() -> Iterator[tuple[IO[bytes], Path]]:
     """Give a temporary file to write, and its path for readers.
 
-    Where the system can do that, it has no name, and nothing of it stays after a kill. What was
-    written is flushed by whoever wrote it.
+    It has no name where the system can do that, so that nothing stays after a kill. The caller
+    flushes what it wrote.
     """
     if Path("/proc/self/fd").is_dir():
         with tempfile.TemporaryFile() as file:
-            yield file, _name_open(file)
+            yield file, _name_decrypt(file)
         return
     with (
         tempfile.TemporaryDirectory(prefix="engrams-") as folder,
@@ -149,16 +158,16 @@ def open_scratch() -> Iterator[tuple[IO[bytes], Path]]:
         yield file, Path(folder) / "file"
 
 
-def _name_open(file: IO[bytes]) -> Path:
+def _name_decrypt(file: IO[bytes]) -> Path:
     return Path(f"/proc/self/fd/{file.fileno()}")
 
 
 def write_file(home: Path, path: Path, data: bytes) -> None:
     """Write a small file at once, sealed where the home is."""
-    fresh = path.with_name(f"{path.name}.{os.getpid()}.new")
-    fresh.unlink(missing_ok=True)
-    append_frame(home, fresh, data)
-    fresh.replace(path)
+    new_path = path.with_name(f"{path.name}.{os.getpid()}.new")
+    new_path.unlink(missing_ok=True)
+    append_frame(home, new_path, data)
+    new_path.replace(path)
 
 
 def read_file(home: Path, path: Path) -> bytes:
@@ -181,7 +190,7 @@ def rewrite_file(source: Path, target: Path, keys: tuple[DataKey, ...], key: Dat
         if key is not None:
             out.write(MAGIC)
         for piece in iter_frames(source, keys):
-            out.write(piece if key is None else _frame(piece, key))
+            out.write(piece if key is None else _make_frame(piece, key))
         _sync(out)
 
 
@@ -196,9 +205,9 @@ def rewrite_lines(source: Path, target: Path, keys: tuple[DataKey, ...], key: Da
     ):
         for raw in file:
             line = raw.rstrip(b"\n")
-            text = line if line.startswith(b"{") else unlock_line(line, keys)
+            text = line if line.startswith(b"{") else decrypt_line(line, keys)
             if text:
-                out.write((text if key is None else lock_line(text, key)) + b"\n")
+                out.write((text if key is None else encrypt_line(text, key)) + b"\n")
         _sync(out)
 
 
@@ -208,22 +217,22 @@ def _copy_plain(home: Path, path: Path, file: IO[bytes]) -> None:
     file.flush()
 
 
-def _scan(path: Path) -> tuple[int, int]:
-    """Size of a file's contents, and the end of its last piece."""
-    whole = path.stat().st_size
+def _measure_frames(path: Path) -> tuple[int, int]:
+    """Return the size of a file's contents, and the end of its last whole frame."""
+    file_size = path.stat().st_size
     with path.open("rb") as file:
         if file.read(len(MAGIC)) != MAGIC:
-            return whole, whole
-        total = 0
+            return file_size, file_size
+        contents_size = 0
         end = len(MAGIC)
-        while (
-            len(size := file.read(_SIZE)) == _SIZE
-            and end + _SIZE + (length := int.from_bytes(size, "big")) <= whole
-        ):
-            total = total + length - _NONCE - _TAG
-            end = end + _SIZE + length
+        while True:
+            size = file.read(_SIZE)
+            length = int.from_bytes(size, "big")
+            if len(size) < _SIZE or end + _SIZE + length > file_size:
+                return contents_size, end
+            contents_size += length - _NONCE - _TAG
+            end += _SIZE + length
             file.seek(end)
-    return total, end
 
 
 def _sync(file: IO[bytes]) -> None:
@@ -231,8 +240,8 @@ def _sync(file: IO[bytes]) -> None:
     os.fsync(file.fileno())
 
 
-def _frame(data: bytes, key: bytes) -> bytes:
-    sealed = _seal(data, key)
+def _make_frame(data: bytes, key: bytes) -> bytes:
+    sealed = _encrypt(data, key)
     return len(sealed).to_bytes(_SIZE, "big") + sealed
 
 
@@ -240,13 +249,13 @@ def _cipher(key: bytes) -> Any:
     return load_cipher()(hashlib.blake2b(key, digest_size=32, person=b"engrams files").digest())
 
 
-def _seal(data: bytes, key: bytes) -> bytes:
+def _encrypt(data: bytes, key: bytes) -> bytes:
     nonce = secrets.token_bytes(_NONCE)
     sealed: bytes = _cipher(key).encrypt(nonce, data, MAGIC)
     return nonce + sealed
 
 
-def _open(sealed: bytes, keys: tuple[DataKey, ...]) -> bytes:
+def _decrypt(sealed: bytes, keys: tuple[DataKey, ...]) -> bytes:
     from cryptography.exceptions import InvalidTag
 
     for key in keys:

@@ -1,4 +1,8 @@
-"""Header of an encrypted home: its wrapped keys."""
+"""Header of an encrypted home: the file ``encryption.json`` with its wrapped keys.
+
+Files are encrypted with a random data key. The header holds it, wrapped (AES-GCM) with an outer key
+that comes from a passphrase, a key file or the system's keyring.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +11,16 @@ import os
 import secrets
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from engrams.errors import EncryptionError, ExtraError
+from engrams.encryption.driver import load_cipher
+from engrams.errors import EncryptionError
 from engrams.frozen_data import dataclass
-from engrams.installation import install_hint
 
 HEADER = "encryption.json"
 FORMAT = 1
 KEY_BYTES = 32
 _NONCE = 12
-_DRIVER = "pip install --force-reinstall --no-deps apsw-sqlite3mc"
 
 DataKey: TypeAlias = bytes | None
 """Key of the files; None: they are plain."""
@@ -43,28 +46,24 @@ _WRONG_HINT = {
 
 @dataclass(frozen=True, slots=True)
 class EncryptionHeader:
-    """Encryption of a home, and its wrapped keys.
-
-    ``kind``: where its key comes from; ``place``: the key file, or the entry in the keyring.
-    ``now``: the wrapped key that files have. ``before``: the one of files that a change has not
-    reached yet; None where no change is under way. Empty stands for plain files.
-    """
+    """Contents of the header. Its wrapped keys are hex; an empty one stands for plain files."""
 
     kind: str
+    """Source of the outer key: passphrase, file or keyring."""
     place: str
+    """Path of the key file, or name of the entry in the keyring; empty for a passphrase."""
     salt: str
+    """Salt of the outer key, 16 bytes as hex."""
     now: str
+    """Wrapped key that files have."""
     before: str | None = None
+    """Wrapped key of files that a change has not reached yet. None: no change is under way."""
     format: int = FORMAT
 
     @property
     def is_changing(self) -> bool:
+        """True while a change of the key is under way, or was cut short."""
         return self.before is not None
-
-
-def driver_hint() -> str:
-    """Say how to install what encryption needs."""
-    return f"{install_hint('encrypted')}, then {_DRIVER}"
 
 
 def new_header(kind: str, place: str) -> EncryptionHeader:
@@ -102,25 +101,26 @@ def read_header(home: Path) -> EncryptionHeader | None:
 
 
 def write_header(home: Path, header: EncryptionHeader, *, new: bool = False) -> bool:
-    """Write a header whole or not at all.
+    """Write a header, whole or not at all.
 
-    ``new``: only the first one; False if another process was first.
+    ``new``: only where the home has none. False: another process was first.
     """
     path = home / HEADER
-    fresh = home / f".{HEADER}.{os.getpid()}"
-    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    new_path = home / f".{HEADER}.{os.getpid()}"
+    handle = os.open(new_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8") as file:
         file.write(encode_header(header))
         file.flush()
         os.fsync(file.fileno())
     try:
         if new:
-            os.link(fresh, path)
-            fresh.unlink()
+            # A link fails where the name is taken; a rename would replace the other header.
+            os.link(new_path, path)
+            new_path.unlink()
         else:
-            fresh.replace(path)
+            new_path.replace(path)
     except FileExistsError:
-        fresh.unlink()
+        new_path.unlink()
         return False
     sync_folder(home)
     return True
@@ -144,7 +144,7 @@ def sync_folder(folder: Path) -> None:
 def wrap_keys(
     header: EncryptionHeader, outer: bytes, now: DataKey, *before: DataKey
 ) -> EncryptionHeader:
-    """Set the keys of a header, wrapped with the ``outer`` one."""
+    """Return a header with these keys, wrapped with the ``outer`` one."""
     return replace(
         header, now=_wrap(outer, now), before=_wrap(outer, before[0]) if before else None
     )
@@ -155,17 +155,8 @@ def unwrap_keys(header: EncryptionHeader, outer: bytes) -> tuple[DataKey, ...]:
 
     EncryptionError: ``outer`` is wrong.
     """
-    told = (header.now,) if header.before is None else (header.now, header.before)
-    return tuple(_unwrap(outer, bytes.fromhex(text), header) for text in told)
-
-
-def load_cipher() -> Any:
-    """Load AES-GCM. ExtraError: cryptography is not installed."""
-    try:
-        from cryptography.hazmat.primitives.ciphers.aead import AESGCM
-    except ImportError:
-        raise ExtraError("Encryption needs the package cryptography.", hint=driver_hint()) from None
-    return AESGCM
+    wrapped = (header.now,) if header.before is None else (header.now, header.before)
+    return tuple(_unwrap(outer, bytes.fromhex(text), header) for text in wrapped)
 
 
 def _wrap(outer: bytes, key: DataKey) -> str:

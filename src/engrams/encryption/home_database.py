@@ -1,4 +1,4 @@
-"""Connection to a small database of a home."""
+"""Connection to a small database of a home, such as a log."""
 
 from __future__ import annotations
 
@@ -6,20 +6,26 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engrams.encryption.home_keys import connect, home_of, prepare_home
+from engrams.encryption.cipher_connection import connect
+from engrams.encryption.home_keys import prepare_home
+from engrams.encryption.home_lock import home_of
 
 if TYPE_CHECKING:
     import apsw
 
 
 class HomeDatabase:
-    """Connection that is opened anew after a fork or a replaced file.
+    """Connection that is opened anew after a fork, and where the file was replaced.
 
-    ``setup``: statements to run on a new connection. Not thread safe: the caller holds a lock, and
-    the home (`share_home`).
+    Not thread safe: the caller holds a lock, and shares the home's (``share_home``).
     """
 
     def __init__(self, path: Path | None, busy_seconds: float, setup: str) -> None:
+        """Connect when first asked.
+
+        ``path`` None: in memory. ``busy_seconds``: wait for other processes' writes. ``setup``:
+        statements to run on each new connection.
+        """
         self._path = path
         self._busy = busy_seconds
         self._setup = setup
@@ -30,6 +36,7 @@ class HomeDatabase:
 
     @property
     def is_open(self) -> bool:
+        """True once it was connected."""
         return self._open is not None
 
     def get(self) -> apsw.Connection:
@@ -72,9 +79,9 @@ class HomeDatabase:
 
 
 def close_replaced(connection: apsw.Connection) -> None:
-    """Close without a checkpoint.
+    """Close a connection to a file whose name now belongs to another one.
 
-    It works by name, and would spoil the new file's log.
+    A checkpoint works by name, and would spoil the new file's log: there is none.
     """
     import apsw
 

@@ -1,4 +1,4 @@
-"""Outer key: from a passphrase, a key file or the keyring."""
+"""Outer key of a home: from a passphrase, a key file or the system's keyring."""
 
 from __future__ import annotations
 
@@ -13,24 +13,26 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from engrams.encryption.header import KEY_BYTES, EncryptionHeader, driver_hint, new_header
+from engrams.encryption.driver import driver_hint
+from engrams.encryption.header import KEY_BYTES, EncryptionHeader, new_header
 from engrams.errors import EncryptionError, ExtraError
 from engrams.settings import EncryptionSettings
 
 VARIABLE = "ENGRAMS_PASSPHRASE"
 _SERVICE = "engrams"
 _COST = {"n": 1 << 15, "r": 8, "p": 1, "maxmem": 64 << 20}
-_LEAST_FILE = 16
-_asked: dict[str, str] = {}
-"""Passphrases typed in this process, by the salt of their home."""
+"""Parameters of scrypt: 32 MB and some 0.1 s for each attempt."""
+_MIN_FILE_CHARS = 16
+_typed: dict[str, str] = {}
+"""Salt of a home's header -> passphrase that was typed in this process."""
 
 
 def read_outer_key(
     header: EncryptionHeader, settings: EncryptionSettings, *, ask: bool = True
 ) -> bytes:
-    """Read the key that wraps a home's own.
+    """Read the outer key, which wraps the data keys of a home.
 
-    ``ask``: for a passphrase, on the terminal. EncryptionError: it is missing.
+    ``ask``: ask for a passphrase on the terminal. EncryptionError: it is missing.
     """
     if header.kind == "passphrase":
         return derive_key(header, _find_passphrase(header, settings, ask=ask))
@@ -101,22 +103,22 @@ def read_key_file(path: Path) -> str:
         raise EncryptionError(
             f"The key file {path} can be read by others.", hint=f"chmod 600 {path}"
         )
-    if len(text) < _LEAST_FILE:
+    if len(text) < _MIN_FILE_CHARS:
         raise EncryptionError(
             f"The key file {path} is too short to be a key.",
-            hint=f"It needs {_LEAST_FILE} characters at least.",
+            hint=f"It needs {_MIN_FILE_CHARS} characters at least.",
         )
     return text
 
 
 def typed_passphrases() -> dict[str, str]:
-    """Return what was typed in this process, for processes that it starts."""
-    return dict(_asked)
+    """Return the passphrases that were typed in this process, for processes that it starts."""
+    return dict(_typed)
 
 
 def remember_passphrases(typed: Mapping[str, str]) -> None:
-    """Take over what was typed in the process that started this one."""
-    _asked.update(typed)
+    """Take over passphrases that were typed in the process that started this one."""
+    _typed.update(typed)
 
 
 def ask_passphrase(prompt: str, *, twice: bool = False) -> str:
@@ -132,15 +134,17 @@ def ask_passphrase(prompt: str, *, twice: bool = False) -> str:
 
 
 def _find_passphrase(header: EncryptionHeader, settings: EncryptionSettings, *, ask: bool) -> str:
-    given = settings.passphrase or os.environ.get(VARIABLE, "") or _asked.get(header.salt, "")
-    if not given and ask and (given := ask_passphrase("Passphrase of this home")):
-        _asked[header.salt] = given
-    if not given:
+    passphrase = settings.passphrase or os.environ.get(VARIABLE, "") or _typed.get(header.salt, "")
+    if not passphrase and ask:
+        passphrase = ask_passphrase("Passphrase of this home")
+        if passphrase:
+            _typed[header.salt] = passphrase
+    if not passphrase:
         raise EncryptionError(
             "This home is encrypted, and its passphrase is not given.",
             hint=f"Set {VARIABLE}, or run the command on a terminal, which asks for it.",
         )
-    return given
+    return passphrase
 
 
 def _make_key_file(path: Path) -> None:
@@ -158,8 +162,8 @@ def _make_key_file(path: Path) -> None:
 
 
 def _read_entry(name: str) -> str:
-    found = _call_keyring("get_password", _SERVICE, name)
-    if not found:
+    secret = _call_keyring("get_password", _SERVICE, name)
+    if not secret:
         raise EncryptionError(
             f"This home is encrypted, and the system's keyring has no entry {_SERVICE}/{name}.",
             hint=(
@@ -167,7 +171,7 @@ def _read_entry(name: str) -> str:
                 " backup that has a passphrase."
             ),
         )
-    return str(found)
+    return str(secret)
 
 
 def _call_keyring(name: str, *values: str) -> Any:

@@ -18,7 +18,7 @@ PAGE = 4096
 RESERVED = 32
 MAGIC = b"SQLite format 3\0"
 _CLEAR = 24
-"""First bytes of the first page that are no ciphertext."""
+"""Bytes at the beginning of the first page that are not encrypted."""
 _LOG_HEAD = 32
 _FRAME_HEAD = 24
 _LAYOUT = bytes((RESERVED, 64, 32, 32))
@@ -63,11 +63,11 @@ def decrypt_page(page: bytes, number: int, key: bytes) -> tuple[bytes, bool]:
     nonce = page[end : end + 16]
     tag = page[end + 16 :]
     counter = int.from_bytes(nonce[12:], "little") ^ number
-    once = _apply_stream(key, nonce, counter, bytes(64))
+    one_time_keys = _apply_stream(key, nonce, counter, bytes(64))
     start = _CLEAR if number == 1 else 0
-    text = _apply_stream(once[32:], nonce, counter + 1, page[start:end])
+    text = _apply_stream(one_time_keys[32:], nonce, counter + 1, page[start:end])
     head = MAGIC + page[len(MAGIC) : start] if start else b""
-    return head + text, Poly1305.generate_tag(once[:32], page[: end + 16]) == tag
+    return head + text, Poly1305.generate_tag(one_time_keys[:32], page[: end + 16]) == tag
 
 
 def iter_pages(path: Path, keys: tuple[bytes, ...]) -> Iterator[bytes]:
@@ -88,9 +88,9 @@ def iter_log(path: Path, keys: tuple[bytes, ...]) -> Iterator[bytes]:
 
 
 def decrypt_any(page: bytes, number: int, keys: tuple[bytes, ...]) -> bytes:
-    """Decrypt a page with the key that fits, else the first."""
-    found = [decrypt_page(page, number, key) for key in keys]
-    return next((text for text, right in found if right), found[0][0])
+    """Decrypt a page with the key that fits, else with the first."""
+    decrypted = [decrypt_page(page, number, key) for key in keys]
+    return next((text for text, is_right in decrypted if is_right), decrypted[0][0])
 
 
 def _apply_stream(key: bytes, nonce: bytes, counter: int, data: bytes) -> Any:

@@ -1,8 +1,12 @@
 """Change of a home's key: encrypt, encrypt anew, decrypt.
 
-The header comes first and names both keys, so that the home opens at every moment; then each file
-is written anew beside the old one and takes its name; then the header forgets the old key. A change
-that was cut short goes on with the next one.
+The order keeps the home open at every moment:
+
+1. The header gets the new key beside the old one.
+2. Each file is written anew beside the old one, and takes its name.
+3. The header forgets the old key.
+
+A change that was cut short is finished by the next one.
 """
 
 from __future__ import annotations
@@ -19,6 +23,8 @@ from pathlib import Path
 import apsw
 
 from engrams.encryption import file_encryption, page_reader
+from engrams.encryption.cipher_connection import fits, open_with
+from engrams.encryption.driver import require_driver
 from engrams.encryption.header import (
     HEADER,
     KEY_BYTES,
@@ -30,61 +36,55 @@ from engrams.encryption.header import (
     wrap_keys,
     write_header,
 )
-from engrams.encryption.home_keys import (
-    HomeKeyring,
-    find_keys,
-    fits,
-    hold_home,
-    open_with,
-    require_driver,
-)
+from engrams.encryption.home_keys import HomeKeyring, find_keys
+from engrams.encryption.home_lock import hold_home
 from engrams.encryption.key_sources import drop_source, make_source, read_outer_key
 from engrams.errors import ConflictError, EncryptionError, StoreError
 from engrams.frozen_data import dataclass
 from engrams.settings import EncryptionSettings
 from engrams.text.normalize import fold
 
-_FRESH = ".rekey"
+_NEW_SUFFIX = ".rekey"
 """End of a file's name while it is written anew."""
-_LOGS = ("-wal", "-shm", "-journal")
+_LOG_SUFFIXES = ("-wal", "-shm", "-journal")
 _WAIT_SECONDS = 60.0
 _BACKUP = b"\x1f\x8b"
 _FLAGS = apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_URI
 
 Report = Callable[[int, int], None]
+"""Is called with the number of files done, and of all."""
 
 
 @dataclass(frozen=True, slots=True)
 class HomeFileEncryptionState:
-    """A file of a home that holds memory.
-
-    ``kind``: database, log (lines), or file. ``state``: plain, encrypted, or former (has the key
-    from before a change).
-    """
+    """A file of a home that holds memory."""
 
     path: Path
     kind: str
+    """database, log (of lines) or file."""
     state: str
+    """plain, encrypted, or former: with the key from before a change."""
 
 
 @dataclass(frozen=True, slots=True)
 class HomeEncryptionStatus:
-    """Encryption of a home.
-
-    ``source``: where its key comes from; ``changing``: a change was cut short; ``readable``: the
-    vault, which stays plain.
-    """
+    """Encryption of a home."""
 
     encrypted: bool
     source: str
+    """Source of the outer key: passphrase, file or keyring. Empty: the home is plain."""
     place: str
+    """Path of the key file, or name of the entry in the keyring."""
     changing: bool
+    """A change was cut short."""
     files: tuple[HomeFileEncryptionState, ...]
     readable: Path | None
+    """Folder of the vault, whose files stay plain. None: there is none."""
 
     @property
     def plain(self) -> tuple[Path, ...]:
-        return tuple(one.path for one in self.files if one.state == "plain")
+        """Paths of the files that are not encrypted."""
+        return tuple(file.path for file in self.files if file.state == "plain")
 
 
 def read_status(home: Path, vault: Path) -> HomeEncryptionStatus:
@@ -107,9 +107,9 @@ def read_status(home: Path, vault: Path) -> HomeEncryptionStatus:
 
 
 def encrypt_home(home: Path, settings: EncryptionSettings, passphrase: str, report: Report) -> int:
-    """Encrypt what is plain in a home; number of files written.
+    """Encrypt the plain files of a home; return the number of files written.
 
-    ``passphrase``: of a home whose key is to come from one. EncryptionError: no key. StoreError:
+    ``passphrase``: for a new home whose key comes from one. EncryptionError: no key. StoreError:
     others use the home, or a file is damaged; the home is then as it was.
     """
     require_driver()
@@ -135,31 +135,31 @@ def encrypt_home(home: Path, settings: EncryptionSettings, passphrase: str, repo
 def rekey_home(
     home: Path,
     settings: EncryptionSettings,
-    fresh: EncryptionSettings,
+    new_settings: EncryptionSettings,
     passphrase: str,
     report: Report,
 ) -> int:
-    """Encrypt a home anew under a new key; number of files written.
+    """Encrypt a home anew under a new key; return the number of files written.
 
-    ``fresh``: where the new key comes from.
+    ``new_settings``: source of the new key.
     """
     require_driver()
     with hold_home(home, _WAIT_SECONDS):
-        old = _require_header(home)
-        outer = read_outer_key(old, settings)
-        if old.is_changing:
-            _finish(home, old, outer, report)
+        old_header = _require_header(home)
+        outer = read_outer_key(old_header, settings)
+        if old_header.is_changing:
+            _finish(home, old_header, outer, report)
         (key,) = unwrap_keys(_require_header(home), outer)
-        _require_sound(home, HomeKeyring((key,), old))
-        header, outer = make_source(fresh, passphrase)
+        _require_sound(home, HomeKeyring((key,), old_header))
+        header, outer = make_source(new_settings, passphrase)
         write_header(home, wrap_keys(header, outer, secrets.token_bytes(KEY_BYTES), key))
-        done = _finish(home, header, outer, report)
-    drop_source(old)
-    return done
+        count = _finish(home, header, outer, report)
+    drop_source(old_header)
+    return count
 
 
 def decrypt_home(home: Path, settings: EncryptionSettings, report: Report) -> int:
-    """Write every file of a home plain; number of files written."""
+    """Write every file of a home plain; return the number of files written."""
     require_driver()
     with hold_home(home, _WAIT_SECONDS):
         header = _require_header(home)
@@ -171,16 +171,17 @@ def decrypt_home(home: Path, settings: EncryptionSettings, report: Report) -> in
         if keys[0]:
             _require_sound(home, HomeKeyring(keys, header))
             write_header(home, wrap_keys(header, outer, None, keys[0]))
-        done = _finish(home, header, outer, report)
+        count = _finish(home, header, outer, report)
     drop_source(header)
-    return done
+    return count
 
 
 def list_files(home: Path) -> Iterator[tuple[Path, str]]:
-    """List files that hold memory, with their kind; not the vault's."""
+    """List the files that hold memory, with their kind; without those of the vault."""
     for folder in (home, home / "ledgers"):
         for path in sorted(folder.iterdir()) if folder.is_dir() else ():
-            if path.is_file() and not path.is_symlink() and (kind := _kind_of(path)):
+            kind = _find_kind(path) if path.is_file() and not path.is_symlink() else ""
+            if kind:
                 yield path, kind
     for path in sorted((home / "audit").glob("*.jsonl")):
         yield path, "log"
@@ -194,7 +195,8 @@ def recode_database(source: Path, target: Path, key: DataKey, keys: tuple[DataKe
 
     StoreError: it is damaged or in use.
     """
-    place = f"file:{target}?" + ("key=" if key is None else f"cipher=chacha20&key=raw:{key.hex()}")
+    cipher = "key=" if key is None else f"cipher=chacha20&key=raw:{key.hex()}"
+    target_uri = f"file:{target}?{cipher}"
     try:
         connection = _open_any(source, keys)
         try:
@@ -203,7 +205,7 @@ def recode_database(source: Path, target: Path, key: DataKey, keys: tuple[DataKe
                 raise StoreError(
                     f"{source} is in use.", hint="Stop the programs that use this home, and repeat."
                 )
-            connection.execute("VACUUM INTO ?", (place,)).fetchall()
+            connection.execute("VACUUM INTO ?", (target_uri,)).fetchall()
         finally:
             connection.close()
         if key is None:
@@ -220,10 +222,10 @@ def recode_database(source: Path, target: Path, key: DataKey, keys: tuple[DataKe
 
 def adopt_database(source: Path, target: Path) -> None:
     """Move a database into another home, under that home's key."""
-    theirs = find_keys(source.parent)
-    ours = find_keys(target.parent)
-    keys = theirs.keys if theirs else (None,)
-    key = ours.now if ours else None
+    source_keyring = find_keys(source.parent)
+    target_keyring = find_keys(target.parent)
+    keys = source_keyring.keys if source_keyring else (None,)
+    key = target_keyring.now if target_keyring else None
     if keys == (key,):
         shutil.move(source, target)
     else:
@@ -232,71 +234,68 @@ def adopt_database(source: Path, target: Path) -> None:
 
 def _finish(home: Path, header: EncryptionHeader, outer: bytes, report: Report) -> int:
     """Give every file the present key, then forget the former one."""
-    held = _require_header(home)
-    keys = HomeKeyring(unwrap_keys(held, outer), header)
-    for left in (*home.glob(f"*{_FRESH}*"), *home.glob(f"*/*{_FRESH}*")):
-        left.unlink(missing_ok=True)
+    stored_header = _require_header(home)
+    keyring = HomeKeyring(unwrap_keys(stored_header, outer), header)
+    for leftover in (*home.glob(f"*{_NEW_SUFFIX}*"), *home.glob(f"*/*{_NEW_SUFFIX}*")):
+        leftover.unlink(missing_ok=True)
     _remove_indexes(home)
-    found = [_classify(path, kind, keys) for path, kind in list_files(home)]
-    wanted = "plain" if keys.now is None else "encrypted"
-    todo = [one for one in found if one.state != wanted]
-    for number, one in enumerate(todo):
-        report(number, len(todo))
-        _recode(one, keys)
-    report(len(todo), len(todo))
-    if keys.now is None:
+    files = [_classify(path, kind, keyring) for path, kind in list_files(home)]
+    target_state = "plain" if keyring.now is None else "encrypted"
+    pending = [file for file in files if file.state != target_state]
+    for number, file in enumerate(pending):
+        report(number, len(pending))
+        _recode(file, keyring)
+    report(len(pending), len(pending))
+    if keyring.now is None:
         (home / HEADER).unlink()
         sync_folder(home)
-    elif held.is_changing:
-        write_header(home, replace(held, before=None))
-    return len(todo)
+    elif stored_header.is_changing:
+        write_header(home, replace(stored_header, before=None))
+    return len(pending)
 
 
 def _remove_indexes(home: Path) -> None:
-    """Remove index files.
-
-    They are derived and plain; an encrypted home has none.
-    """
+    """Remove index files: they are plain and can be derived, and an encrypted home has none."""
     for path in (*home.glob("*.index/*.segment"), *home.glob("*.index/*.new")):
         if path.is_file() or path.is_symlink():
             path.unlink()
-    # Folders in the place of a file, and the one of all.
+    # A folder may stand in the place of a segment's file.
     for folder in (*home.glob("*.index/*.segment"), *home.glob("*.index")):
-        with suppress(OSError):  # somebody keeps another file there
+        with suppress(OSError):  # it holds a file of somebody else
             folder.rmdir()
 
 
-def _recode(one: HomeFileEncryptionState, keys: HomeKeyring) -> None:
-    path = one.path
-    fresh = one.path.with_name(one.path.name + _FRESH)
-    target = path
-    if one.kind == "database":
-        recode_database(path, fresh, keys.now, keys.keys)
-        for end in _LOGS:
-            path.with_name(path.name + end).unlink(missing_ok=True)
-    elif one.kind == "log":
-        file_encryption.rewrite_lines(path, fresh, keys.keys, keys.now)
+def _recode(file: HomeFileEncryptionState, keyring: HomeKeyring) -> None:
+    """Write a file anew under the present key."""
+    path = file.path
+    new_path = path.with_name(path.name + _NEW_SUFFIX)
+    if file.kind == "database":
+        recode_database(path, new_path, keyring.now, keyring.keys)
+        for suffix in _LOG_SUFFIXES:
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
+    elif file.kind == "log":
+        file_encryption.rewrite_lines(path, new_path, keyring.keys, keyring.now)
     else:
-        file_encryption.rewrite_file(path, fresh, keys.keys, keys.now)
-    fresh.replace(target)
+        file_encryption.rewrite_file(path, new_path, keyring.keys, keyring.now)
+    new_path.replace(path)
     sync_folder(path.parent)
 
 
-def _classify(path: Path, kind: str, keys: HomeKeyring | None) -> HomeFileEncryptionState:
-    """Find out which key a file has."""
+def _classify(path: Path, kind: str, keyring: HomeKeyring | None) -> HomeFileEncryptionState:
+    """Find out which key a file has; without a keyring, if it has any."""
     if kind == "database":
-        plain = page_reader.is_plain(path)
+        is_plain = page_reader.is_plain(path)
     elif kind == "log":
-        plain = path.read_bytes()[:1] in (b"{", b"")
+        is_plain = path.read_bytes()[:1] in (b"{", b"")
     else:
-        plain = not file_encryption.is_sealed(path)
-    if plain or keys is None:
-        return HomeFileEncryptionState(path, kind, "plain" if plain else "encrypted")
-    return HomeFileEncryptionState(
-        path,
-        kind,
-        "encrypted" if keys.now is not None and _has_key(path, kind, keys.now) else "former",
-    )
+        is_plain = not file_encryption.is_sealed(path)
+    if is_plain:
+        state = "plain"
+    elif keyring is None or (keyring.now is not None and _has_key(path, kind, keyring.now)):
+        state = "encrypted"
+    else:
+        state = "former"
+    return HomeFileEncryptionState(path, kind, state)
 
 
 def _has_key(path: Path, kind: str, key: bytes) -> bool:
@@ -305,16 +304,17 @@ def _has_key(path: Path, kind: str, key: bytes) -> bool:
     try:
         if kind == "log":
             with path.open("rb") as file:
-                return bool(file_encryption.unlock_line(file.readline().rstrip(b"\n"), (key,)))
+                return bool(file_encryption.decrypt_line(file.readline().rstrip(b"\n"), (key,)))
         next(file_encryption.iter_frames(path, (key,)), b"")
     except EncryptionError:
         return False
     return True
 
 
-def _kind_of(path: Path) -> str:
+def _find_kind(path: Path) -> str:
+    """Find out how a file must be encrypted; empty: not at all."""
     if (
-        path.name.endswith((*_LOGS, _FRESH)) and ".corrupt-" not in path.name
+        path.name.endswith((*_LOG_SUFFIXES, _NEW_SUFFIX)) and ".corrupt-" not in path.name
     ) or not path.stat().st_size:
         return ""
     if ".corrupt-" in path.name or file_encryption.is_sealed(path):
@@ -340,7 +340,7 @@ def _open_any(path: Path, keys: tuple[DataKey, ...]) -> apsw.Connection:
     )
 
 
-def _require_sound(home: Path, keys: HomeKeyring | None) -> None:
+def _require_sound(home: Path, keyring: HomeKeyring | None) -> None:
     """Raise StoreError where a database is damaged, before anything is changed."""
     for path, kind in list_files(home):
         if ".corrupt-" in path.name and ".rescued" not in path.name:
@@ -350,7 +350,7 @@ def _require_sound(home: Path, keys: HomeKeyring | None) -> None:
             )
         if kind == "database":
             try:
-                connection = _open_any(path, keys.keys if keys else ())
+                connection = _open_any(path, keyring.keys if keyring else ())
                 try:
                     problems = [
                         text for (text,) in connection.execute("PRAGMA quick_check") if text != "ok"
@@ -379,7 +379,7 @@ def _trim(path: Path) -> None:
     connection.create_scalar_function(
         "fold", lambda *texts: fold(str(texts[0])), 1, deterministic=True
     )
-    none = ctypes.c_int(0)
-    connection.file_control("main", apsw.SQLITE_FCNTL_RESERVE_BYTES, ctypes.addressof(none))
+    no_bytes = ctypes.c_int(0)
+    connection.file_control("main", apsw.SQLITE_FCNTL_RESERVE_BYTES, ctypes.addressof(no_bytes))
     connection.execute("VACUUM").fetchall()
     connection.close()

@@ -30,8 +30,8 @@ START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
 BOUNDS = {
     "api_keys._MOST": 10_000,
-    "logs.audit_files._HELD": 1_000,
-    "logs.audit_log._MOST_WAITING": 10_000,
+    "logs.audit_files._MAX_IN_MEMORY": 1_000,
+    "logs.audit_log._MAX_WAITING": 10_000,
     "models.rerank.listwise._SESSIONS": 1_000,
     "read.entities.entity_index._MOST": 50_000,
     "read.entities.entity_index._NETS": 16,

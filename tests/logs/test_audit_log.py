@@ -284,7 +284,7 @@ def test_what_never_went_to_a_server_is_counted(
     those beyond it, and at the end those that wait, are lost and counted.
     """
     table, log = stalling
-    monkeypatch.setattr(audit_log, "_MOST_WAITING", 10)
+    monkeypatch.setattr(audit_log, "_MAX_WAITING", 10)
     for number in range(15):
         log.note("a", target=str(number))
     assert log.lost >= 4
@@ -326,7 +326,7 @@ def test_reads_wait_for_each_other_in_order(
     """A change is on disk at once, after the reads before it;
     the last ones are when the log ends.
     """
-    monkeypatch.setattr(audit_log, "_READ_SECONDS", 60)
+    monkeypatch.setattr(audit_log, "_FILE_SECONDS", 60)
     file = tmp_path / "audit" / "2026-03-10.jsonl"
     log.note("memory.search", can_wait=True)
     assert not file.exists()

@@ -1,10 +1,14 @@
-"""Logs of audit events, crises and feedback, which no prompt reads."""
+"""Logs of audit events, crises and feedback, in files of a home or tables of a fleet.
+
+They are apart from memory: no prompt reads them. ``engrams.admin`` opens them.
+"""
 
 from __future__ import annotations
 
 from engrams.logs.audit_files import AuditEventFiles, AuditEventMemory
 from engrams.logs.audit_log import AuditLog
-from engrams.logs.crisis_feedback import CrisisLog, CrisisLogRecord, FeedbackLog, FeedbackLogRecord
+from engrams.logs.crisis_log import CrisisLog, CrisisLogRecord
+from engrams.logs.feedback_log import FeedbackLog, FeedbackLogRecord
 from engrams.logs.log_database import LogDatabase, home_folder
 from engrams.ports import SessionLogName, SessionLogTable
 from engrams.settings import Settings

@@ -1,4 +1,4 @@
-"""Audit events in files of a home, or in this process."""
+"""Audit events in files of a home, or in memory."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime
+from itertools import islice
 from pathlib import Path
 
 from engrams import encryption
@@ -18,8 +19,8 @@ from engrams.logs.log_database import make_private
 from engrams.ports import AuditEventBatch, AuditEventQuery, AuditLogEntry
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
-_HELD = 1000
-_BLOCK = 64 * 1024
+_MAX_IN_MEMORY = 1000
+_BLOCK_BYTES = 64 * 1024
 
 
 class AuditEventFiles:
@@ -41,17 +42,14 @@ class AuditEventFiles:
     def append_events(self, batch: AuditEventBatch) -> None:
         lines: dict[str, list[bytes]] = {}
         for entry in batch.entries:
+            fields = {name: getattr(entry, name) for name in AuditLogEntry.__slots__}
             line = json.dumps(
-                {
-                    name: value
-                    for name in AuditLogEntry.__slots__
-                    if (value := getattr(entry, name)) not in ("", 0)
-                }
+                {name: value for name, value in fields.items() if value not in ("", 0)}
             )
             lines.setdefault(entry.at[:10], []).append(line.encode("utf-8"))
         with self._map_errors():
-            for day, some in lines.items():
-                self._append(day, some)
+            for day, day_lines in lines.items():
+                self._append(day, day_lines)
 
     def list_events(self, query: AuditEventQuery) -> tuple[AuditLogEntry, ...]:
         with self._map_errors():
@@ -103,14 +101,15 @@ class AuditEventFiles:
         self._day = path.stem
         return self._file
 
-    def _iter_newest(self, only: date | None) -> Iterator[AuditLogEntry]:
+    def _iter_newest(self, only_day: date | None) -> Iterator[AuditLogEntry]:
         for day in reversed(self.list_days()):
-            if only is None or day == only:
+            if only_day is None or day == only_day:
                 yield from self._parse_lines(_read_lines_backwards(self._folder / f"{day}.jsonl"))
 
     def _parse_lines(self, lines: Iterator[bytes]) -> Iterator[AuditLogEntry]:
         for line in lines:
-            if (entry := _parse_line(file_encryption.open_line(self._home, line))) is not None:
+            entry = _parse_line(file_encryption.open_line(self._home, line))
+            if entry is not None:
                 yield entry
 
     @contextmanager
@@ -129,57 +128,54 @@ class AuditEventMemory:
     is_remote = False
 
     def __init__(self) -> None:
-        self._held: deque[AuditLogEntry] = deque(maxlen=_HELD)
+        self._entries: deque[AuditLogEntry] = deque(maxlen=_MAX_IN_MEMORY)
 
     def append_events(self, batch: AuditEventBatch) -> None:
-        self._held.extend(batch.entries)
+        self._entries.extend(batch.entries)
 
     def list_events(self, query: AuditEventQuery) -> tuple[AuditLogEntry, ...]:
-        held = list(self._held)
-        return _select(
-            (entry for entry in reversed(held) if query.day is None or _day_of(entry) == query.day),
-            query,
-        )
+        newest: Iterator[AuditLogEntry] = reversed(list(self._entries))
+        if query.day is not None:
+            newest = (entry for entry in newest if _get_day(entry) == query.day)
+        return _select(newest, query)
 
     def list_days(self) -> tuple[date, ...]:
-        """List no day: nothing is kept."""
+        """List no day: nothing is stored."""
         return ()
 
     def iter_day(self, day: date) -> Iterator[AuditLogEntry]:
-        return iter([entry for entry in list(self._held) if _day_of(entry) == day])
+        return iter([entry for entry in list(self._entries) if _get_day(entry) == day])
 
     def drop_events(self, before: date) -> int:  # noqa: ARG002
-        """Drop nothing: the oldest go by themselves."""
+        """Drop nothing: the oldest events are dropped by new ones."""
         return 0
 
     def close(self) -> None:
-        """Keep what is held; it ends with the process."""
+        """Do nothing: the events end with the process."""
 
 
 def _select(newest: Iterator[AuditLogEntry], query: AuditEventQuery) -> tuple[AuditLogEntry, ...]:
-    found = []
-    for entry in newest:
-        if (not query.owner or entry.owner == query.owner) and entry.action.startswith(
-            query.action
-        ):
-            found.append(entry)
-            if len(found) >= query.limit:
-                break
-    return tuple(found)
+    """Take the newest events that pass a query's filter."""
+    matches = (
+        entry
+        for entry in newest
+        if query.owner in ("", entry.owner) and entry.action.startswith(query.action)
+    )
+    return tuple(islice(matches, query.limit))
 
 
-def _day_of(entry: AuditLogEntry) -> date:
+def _get_day(entry: AuditLogEntry) -> date:
     return datetime.fromisoformat(entry.at).date()
 
 
 def _read_lines_backwards(path: Path) -> Iterator[bytes]:
     with path.open("rb") as file:
-        left = file.seek(0, os.SEEK_END)
+        start = file.seek(0, os.SEEK_END)
         tail = b""
-        while left > 0:
-            size = min(_BLOCK, left)
-            left -= size
-            file.seek(left)
+        while start > 0:
+            size = min(_BLOCK_BYTES, start)
+            start -= size
+            file.seek(start)
             head, *lines = (file.read(size) + tail).split(b"\n")
             yield from reversed(lines)
             tail = head

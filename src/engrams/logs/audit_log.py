@@ -1,4 +1,7 @@
-"""Write the audit log; reads and remote ones in the background."""
+"""The audit log: who did what with memory, without texts.
+
+Events that go to a server, and reads, are written by a thread in the background.
+"""
 
 from __future__ import annotations
 
@@ -12,30 +15,31 @@ from engrams.core.clock import utc
 from engrams.errors import EngramsError, InputError
 from engrams.ports import AuditEventBatch, AuditEventQuery, AuditEventTable, AuditLogEntry, Clock
 
-_LONGEST = 200
-_FLUSH_SECONDS = 0.5
-"""Time for which events wait for more before a server is asked to keep them."""
-_READ_SECONDS = 0.1
-"""Time for which reads wait to be written to a file together."""
-_AGAIN_SECONDS = 1.0
+_MAX_TEXT = 200
+"""Characters of a target and of a request's id."""
+_SERVER_SECONDS = 0.5
+"""Time for which events wait for others before they are sent to a server together."""
+_FILE_SECONDS = 0.1
+"""Time for which events of reads wait for others before they are written to a file together."""
+_RETRY_SECONDS = 1.0
 """Pause after a server did not take them."""
-_TOGETHER = 500
-_MOST_WAITING = 10_000
-"""Events that wait for a server at most; those beyond it are lost."""
-_LAST_SECONDS = 20.0
+_MAX_BATCH = 500
+_MAX_WAITING = 10_000
+"""Events that may wait for a server; others are lost."""
+_CLOSE_SECONDS = 20.0
 """Time that the end of a process leaves to a write that runs."""
-_NUMBERS = 32
-"""Bits of an event's number within its process; those above are the process' own."""
+_NUMBER_BITS = 32
+"""Bits of an event's number within its process; those above are random for each process."""
 
 _log = logging.getLogger(__name__)
 
 
 class AuditLog:
-    """Log of who did what, without texts, kept ``days`` days. Thread safe.
+    """Log of who did what, without texts, stored for ``days`` days. Thread safe.
 
-    An event that cannot be written never fails its caller, and where a server keeps it, never makes
-    it wait: a thread writes it within a second, and ``close`` what is left. So with reads in a
-    file, within a tenth of a second and in order. ``lost`` counts events that could not be written.
+    An event that cannot be written never fails its caller; ``lost`` counts those. An event for a
+    server never makes its caller wait, either: a thread writes it within a second, and ``close``
+    writes the rest. The same is true of reads in a file, within a tenth of a second and in order.
     """
 
     def __init__(self, events: AuditEventTable, clock: Clock, days: int) -> None:
@@ -46,13 +50,14 @@ class AuditLog:
         self._writing = threading.Lock()
         self._waiting: deque[AuditLogEntry] = deque()
         self._unwritten: AuditEventBatch | None = None
-        """Batch that a server did not take; it is written again as it was, so that nothing is
-        written twice.
+        """Batch that a server did not take.
+
+        It is written again with the same number, so that no event is written twice.
         """
-        self._next_number = secrets.randbits(63 - _NUMBERS) << _NUMBERS
-        self._swept: date | None = None
+        self._next_number = secrets.randbits(63 - _NUMBER_BITS) << _NUMBER_BITS
+        self._swept_on: date | None = None
         self._thread: threading.Thread | None = None
-        self._told = threading.Event()
+        self._has_waiting = threading.Event()
         self._ending = threading.Event()
         self.lost = 0
 
@@ -68,20 +73,24 @@ class AuditLog:
         request: str = "",
         can_wait: bool = False,
     ) -> None:
-        """Write one event; ``can_wait``: perhaps together with later ones."""
+        """Write one event.
+
+        The options are fields of ``AuditLogEntry``. ``can_wait``: it may be written together with
+        later events, by the thread.
+        """
         now = self._clock()
         entry = AuditLogEntry(
             at=now.isoformat(),
             action=action,
             actor=actor,
             owner=owner,
-            target=target[:_LONGEST],
+            target=target[:_MAX_TEXT],
             outcome=outcome,
             number=number,
-            request=request[:_LONGEST],
+            request=request[:_MAX_TEXT],
         )
         if self._events.is_remote or can_wait:
-            self._hold(entry)
+            self._queue(entry)
         else:
             with self._writing:
                 self._write_waiting()
@@ -93,8 +102,8 @@ class AuditLog:
     ) -> tuple[AuditLogEntry, ...]:
         """List events, newest first, with those that other processes wrote.
 
-        ``owner``, ``action`` (or how it begins) and ``day`` (UTC) leave out the others. StoreError:
-        they cannot be read.
+        ``owner``: a scope's key. ``action``: its beginning. ``day``: UTC. StoreError: they cannot
+        be read.
         """
         self.flush()
         return self._events.list_events(AuditEventQuery(owner, action, day, limit))
@@ -104,22 +113,22 @@ class AuditLog:
         return tuple(map(str, self._events.list_days()))
 
     def flush(self) -> bool:
-        """Write the events that wait; False: a server did not take them."""
+        """Write the events that wait. False: a server did not take them."""
         with self._writing:
             return self._write_waiting()
 
     def sweep(self) -> int:
-        """Erase what is older than ``days``.
+        """Erase events older than ``days``; return the number of events, or of files of a home.
 
-        Returns a number of what went: events or files. StoreError: failed.
+        StoreError: they cannot be erased.
         """
         return self._events.drop_events(utc(self._clock()).date() - timedelta(days=self._days - 1))
 
     def close(self) -> None:
-        """Write what waits, and end. May be called twice."""
+        """Write the events that wait, and stop the thread. May be called twice."""
         self._ending.set()
-        self._told.set()
-        if self._writing.acquire(timeout=_LAST_SECONDS):
+        self._has_waiting.set()
+        if self._writing.acquire(timeout=_CLOSE_SECONDS):
             try:
                 self._write_waiting()
             finally:
@@ -131,36 +140,40 @@ class AuditLog:
             self._waiting.clear()
         self._events.close()
 
-    def _hold(self, entry: AuditLogEntry) -> None:
+    def _queue(self, entry: AuditLogEntry) -> None:
         with self._lock:
-            if len(self._waiting) >= _MOST_WAITING or self._ending.is_set():
+            if len(self._waiting) >= _MAX_WAITING or self._ending.is_set():
                 self.lost += 1
                 return
             self._waiting.append(entry)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._run, name="engrams-audit", daemon=True)
                 self._thread.start()
-        self._told.set()
+        self._has_waiting.set()
 
     def _run(self) -> None:
-        seconds = _FLUSH_SECONDS if self._events.is_remote else _READ_SECONDS
-        while self._told.wait() and not self._ending.wait(seconds):
-            self._told.clear()
+        seconds = _SERVER_SECONDS if self._events.is_remote else _FILE_SECONDS
+        while self._has_waiting.wait() and not self._ending.wait(seconds):
+            self._has_waiting.clear()
             if not self.flush():
-                self._told.set()
-                self._ending.wait(_AGAIN_SECONDS)
+                self._has_waiting.set()
+                self._ending.wait(_RETRY_SECONDS)
 
     def _write_waiting(self) -> bool:
-        while batch := self._unwritten or self._take_batch():
-            self._unwritten = None if self._write(batch) else batch
-            if self._unwritten is not None:
+        """Write the events that wait. False: a server did not take them."""
+        while True:
+            batch = self._unwritten or self._take_batch()
+            if batch is None:
+                return True
+            if not self._write(batch):
+                self._unwritten = batch
                 return False
-        return True
+            self._unwritten = None
 
     def _take_batch(self) -> AuditEventBatch | None:
         with self._lock:
             entries = tuple(
-                self._waiting.popleft() for _ in range(min(_TOGETHER, len(self._waiting)))
+                self._waiting.popleft() for _ in range(min(_MAX_BATCH, len(self._waiting)))
             )
         number = self._next_number
         self._next_number += len(entries)
@@ -171,19 +184,19 @@ class AuditLog:
         try:
             self._events.append_events(batch)
         except EngramsError as problem:
-            again = self._events.is_remote and not isinstance(problem, InputError)
-            if not again:
+            can_retry = self._events.is_remote and not isinstance(problem, InputError)
+            if not can_retry:
                 self.lost += len(batch.entries)
-            if batch is not self._unwritten:
+            if batch is not self._unwritten:  # only once for each batch
                 _log.error("the audit log cannot be written: %s", problem.message)
-            return not again
+            return not can_retry
         return True
 
     def _sweep_daily(self, today: date) -> None:
-        if self._swept == today:
+        if self._swept_on == today:
             return
-        self._swept = today
+        self._swept_on = today
         try:
             self.sweep()
         except EngramsError as problem:
-            _log.error("the audit log keeps what is too old: %s", problem.message)
+            _log.error("the audit log could not erase old events: %s", problem.message)

@@ -1,4 +1,4 @@
-"""A log in a small database of the home, or in memory."""
+"""A session log in a small database of the home, or in memory."""
 
 from __future__ import annotations
 
@@ -30,14 +30,13 @@ WHERE at >= :since AND at < :until AND (:session = '' OR session = :session)
 ORDER BY at DESC, place DESC LIMIT :limit
 """
 _PURGE = "DELETE FROM records WHERE at < ?"
-_KEY = 32
+_KEY_BYTES = 32
 _BUSY_SECONDS = 5.0
 
 
 def home_folder(settings: Settings) -> Path | None:
     """Return the home folder; None where memory is in this process only."""
-    bare = settings.is_volatile
-    return None if bare else settings.home.expanduser()
+    return None if settings.is_volatile else settings.home.expanduser()
 
 
 def make_private(folder: Path) -> None:
@@ -47,12 +46,13 @@ def make_private(folder: Path) -> None:
 
 
 class LogDatabase:
-    """Log in memory, or in a file beside its hash key.
+    """Log in a file beside its hash key, or in memory.
 
     Thread safe; several processes may write.
     """
 
     def __init__(self, path: Path | None) -> None:
+        """Open nothing yet. ``path`` None: in memory."""
         self._path = path
         self._lock = RLock()
         self._key = b""
@@ -64,29 +64,29 @@ class LogDatabase:
 
     def load_key(self) -> bytes:
         with self._lock, self._map_errors():
-            if not self._key:
-                self._key = (
-                    secrets.token_bytes(_KEY) if self._path is None else _load_key(self._key_path)
-                )
+            if self._key:
+                return self._key
+            if self._path is None:
+                self._key = secrets.token_bytes(_KEY_BYTES)
+            else:
+                self._key = _load_key(self._key_path)
             return self._key
 
     def find_key(self) -> bytes:
         with self._lock, self._map_errors():
-            return (
-                self._key_path.read_bytes()[:_KEY]
-                if self._path is not None and self._key_path.is_file()
-                else self._key
-            )
+            if self._path is not None and self._key_path.is_file():
+                return self._key_path.read_bytes()[:_KEY_BYTES]
+            return self._key
 
     def save_key(self, key: bytes) -> None:
         with self._lock, self._map_errors():
             self._key = key
             if self._path is not None:
                 make_private(self._path.parent)
-                fresh = self._key_path.with_name(f"{self._key_path.name}.{os.getpid()}.new")
-                fresh.unlink(missing_ok=True)
-                _append_key(fresh, key)
-                fresh.replace(self._key_path)
+                new_path = self._key_path.with_name(f"{self._key_path.name}.{os.getpid()}.new")
+                new_path.unlink(missing_ok=True)
+                _append_key(new_path, key)
+                new_path.replace(self._key_path)
 
     def add(self, row: SessionLogRow) -> bool:
         return self._execute(_PUT, astuple(row)) > 0
@@ -143,21 +143,22 @@ class LogDatabase:
 
 def _load_key(path: Path) -> bytes:
     make_private(path.parent)
-    key = _append_key(path, secrets.token_bytes(_KEY))
-    if len(key) < _KEY:
+    key = _append_key(path, secrets.token_bytes(_KEY_BYTES))
+    if len(key) < _KEY_BYTES:
         raise OSError(f"{path.name} could not be written whole")
     return key
 
 
 def _append_key(path: Path, key: bytes) -> bytes:
-    """Append a key to a file that has none; return the file's."""
-    # Appended, so that of several processes that make it at once one's is first for all of them.
+    """Append a key to a file that has none; return the key of the file."""
+    # Several processes may make the file at once. Each appends its key and reads the beginning, so
+    # that all of them get the key that was first.
     handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_BINARY", 0), 0o600)
     try:
-        if os.fstat(handle).st_size < _KEY:
+        if os.fstat(handle).st_size < _KEY_BYTES:
             os.write(handle, key)
             os.fsync(handle)
         os.lseek(handle, 0, os.SEEK_SET)
-        return os.read(handle, _KEY)
+        return os.read(handle, _KEY_BYTES)
     finally:
         os.close(handle)

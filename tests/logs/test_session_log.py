@@ -219,7 +219,7 @@ def test_many_writers_keep_each_record_once(
     """
     first = opened()
     code = f"""
-from tests.logs.test_crisis_feedback import noted
+from tests.logs.test_session_log import noted
 from engrams import admin
 from engrams.settings import Settings
 from engrams.testing import SettableClock
@@ -253,7 +253,7 @@ print(sum(noted(log, id=str(number)) == "stored" for number in range(40)))
 
 def find_connection(log: Log) -> object:
     """The connection, or the pool of them, that a log uses."""
-    database = log._kept._database  # type: ignore[attr-defined]
+    database = log._durable._database  # type: ignore[attr-defined]
     return getattr(database, "_open", None) or database._pool
 
 

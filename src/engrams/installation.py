@@ -1,4 +1,4 @@
-"""How engrams was installed, and so how a person adds an optional part to it."""
+"""Installation of engrams, and the command that adds an optional part to it."""
 
 from __future__ import annotations
 

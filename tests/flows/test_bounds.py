@@ -98,7 +98,7 @@ NAMES = {
     "encryption.home_lock._name_lock_of": 256,
     "store.postgres.sql_translation.translate": 2_000,
     "store.sqlite.rescue.wal_reader._weigh_steps": 8,
-    "core.records._parsed": 4_096,
+    "core.scopes._parse_key": 4_096,
     "write.ignored_files._compile_rule": 4_096,
 }
 """What is worked out of what is no memory's text: keys of scopes, rules for files."""

@@ -29,7 +29,8 @@ SOURCE = Path(engrams.__file__).parent
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 
 BOUNDS = {
-    "api_keys._MOST": 10_000,
+    "api_keys.key_store._MAX_RECENT": 10_000,
+    "api_keys.request_quota._MAX_ACCOUNTS": 10_000,
     "logs.audit_files._MAX_IN_MEMORY": 1_000,
     "logs.audit_log._MAX_WAITING": 10_000,
     "models.rerank.listwise._SESSIONS": 1_000,
@@ -59,8 +60,8 @@ BOUNDS = {
     "surfaces.proxy.chat_request._MOST": 10_000,
     "upkeep.usage.usage_tracker._MAX_WAITING": 1_000,
     "upkeep.usage.usage_learning._MAX_OWNERS": 10_000,
-    "vault.outbox_jobs._OWNERS": 10_000,
-    "vault.files.skills._MOST": 1_000,
+    "vault.files.outbox._OWNERS": 10_000,
+    "vault.skills._MOST": 1_000,
     "write.change_detection.message_judge._MOST_READ": 1024,
 }
 """Entries that each of them keeps at most, and no test may find more."""

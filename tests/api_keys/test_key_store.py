@@ -99,7 +99,7 @@ def test_a_key_that_a_server_was_asked_for_is_recalled_for_a_second(
     """
     made, secret = ring.add("ci", ANN, ("read",), clock())
     passed = [0.0]
-    monkeypatch.setattr("engrams.api_keys.time.monotonic", lambda: passed[0])
+    monkeypatch.setattr("engrams.api_keys.key_store.time.monotonic", lambda: passed[0])
     assert ring.recall(secret, clock()) is None
     assert ring.find(secret, clock()) == made
     assert ring.recall(secret, clock()) == (made if place.url else None)

@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from engrams.errors import ExtraError, install_hint
+from engrams.errors import ExtraError
+from engrams.installation import install_hint
 from engrams.vault.files.front_matter import FrontMatterError
 from engrams.vault.files.record_markdown import parse_entry
 from engrams.vault.notes.text_chunks import split_chunks

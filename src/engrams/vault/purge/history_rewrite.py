@@ -12,7 +12,6 @@ from pathlib import Path
 
 from engrams.errors import ExtraError, StoreError
 from engrams.frozen_data import dataclass
-from engrams.installation import install_hint
 from engrams.ports import PurgeOrder
 from engrams.vault.purge.history_redactor import GitHistoryRedactor, HeadFiles
 

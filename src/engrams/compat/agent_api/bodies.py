@@ -34,23 +34,20 @@ class AgentServiceInfoResponse(BaseModel):
 
 
 class AgentTraceCandidateResponse(BaseModel):
-    """Candidate of a read.
-
-    ``dropped``: why it was not selected, "below_sim_threshold" where it was under the floor.
-
-    ``sim``, ``recency`` and ``importance`` are 0..1; ``parts`` add up to ``score``.
-    """
+    """Candidate of a read."""
 
     id: str
     text: str
     tier: str
-    sim: float
-    recency: float
-    importance: float
+    sim: float = Field(description="Similarity to the query, 0..1.")
+    recency: float = Field(description="0..1.")
+    importance: float = Field(description="0..1.")
     score: float
     selected: bool
-    dropped: str
-    parts: dict[str, float]
+    dropped: str = Field(
+        description='Why it was not selected: "below_sim_threshold" where it was under the floor.'
+    )
+    parts: dict[str, float] = Field(description="They add up to the score.")
 
 
 class AgentTraceResponse(BaseModel):
@@ -66,11 +63,13 @@ class SkippedTextResponse(BaseModel):
 
 
 class AgentChatResponse(BaseModel):
-    """Reply of the agent; ``skipped``: texts not stored as memory, with reasons."""
+    """Reply of the agent."""
 
     reply: str
     trace: AgentTraceResponse
-    skipped: list[SkippedTextResponse]
+    skipped: list[SkippedTextResponse] = Field(
+        description="Texts that were not stored as memory, with reasons."
+    )
 
 
 class InFlightJobCountResponse(BaseModel):
@@ -97,17 +96,13 @@ class TopicGraphResponse(BaseModel):
 
 
 class AgentMemoryCountsResponse(BaseModel):
-    """Number of memories by tier.
+    """Number of memories by tier."""
 
-    ``l0``: the working tier, ``l1``: recent, ``registry``: long term; ``hot``: cached in this
-    process; ``kg``: size of the graph.
-    """
-
-    l0: int
-    l1: int
-    hot: int
-    registry: int
-    kg: dict[str, int]
+    l0: int = Field(description="Working tier.")
+    l1: int = Field(description="Recent tier.")
+    hot: int = Field(description="Cached in this process.")
+    registry: int = Field(description="Long-term tier.")
+    kg: dict[str, int] = Field(description="Size of the graph.")
     caps: dict[str, int]
 
 
@@ -143,17 +138,17 @@ class MemoryResetResponse(BaseModel):
 
 
 class LayerCountsResponse(BaseModel):
-    """Active memories by layer; ``names``: the layers' display names."""
+    """Active memories by layer."""
 
     counts: dict[str, int]
-    names: dict[str, str]
+    names: dict[str, str] = Field(description="Display names of the layers.")
     recall_enabled: bool
 
 
 class NumberedMemoryResponse(BaseModel):
-    """Memory with its number ``n`` in the list, from 1."""
+    """Memory with its number in the list."""
 
-    n: int
+    n: int = Field(description="From 1.")
     id: str
     kind: Kind
     text: str

@@ -18,7 +18,7 @@ Product = Literal["facts", "sessions", "rules"]
 _HIDDEN = (Kind.TURN, Kind.EXCHANGE, Kind.GAP)
 """Sessions are listed by their summaries, not turn by turn."""
 
-_MOST = 1000
+_MAX_LISTED = 1000
 Number = Annotated[int, Path(ge=1, le=1_000_000, description="Its number in the list, from 1.")]
 
 
@@ -52,12 +52,16 @@ def router(settings: Settings) -> APIRouter:
     @routes.get("/{product}", responses=error_responses(404))
     def list_product(product: Product, caller: ScopedCaller) -> bodies.NumberedMemoryListResponse:
         """List memories of one layer, newest first, each with its number."""
-        rows = _list_layer(caller, _LAYERS[product])
+        records = _list_layer(caller, _LAYERS[product])
         items = [
             bodies.NumberedMemoryResponse(
-                n=number, id=each.id, kind=each.kind, text=each.text, recorded_at=each.recorded_at
+                n=number,
+                id=record.id,
+                kind=record.kind,
+                text=record.text,
+                recorded_at=record.recorded_at,
             )
-            for number, each in enumerate(rows, 1)
+            for number, record in enumerate(records, 1)
         ]
         return bodies.NumberedMemoryListResponse(items=items)
 
@@ -67,13 +71,14 @@ def router(settings: Settings) -> APIRouter:
 
         `/v1/memories/{id}/restore` undoes it.
         """
-        rows = _list_layer(caller, _LAYERS[product])
-        if n > len(rows):
+        records = _list_layer(caller, _LAYERS[product])
+        if n > len(records):
             raise NotFoundError(
-                f"There are {len(rows)} {product}.", hint=f"GET /api/memory/{product} numbers them."
+                f"There are {len(records)} {product}.",
+                hint=f"GET /api/memory/{product} numbers them.",
             )
         record = caller.engine.forget(
-            rows[n - 1].id, scope=caller.owner, reason="by its number in the list"
+            records[n - 1].id, scope=caller.owner, reason="by its number in the list"
         )
         return bodies.ForgottenMemoryResponse(id=record.id, text=record.text)
 
@@ -82,5 +87,9 @@ def router(settings: Settings) -> APIRouter:
 
 def _list_layer(caller: IdentifiedCaller, layer: Layer) -> list[Record]:
     """List active memories of a layer, newest first."""
-    kinds = tuple(kind for kind, own in LAYER_OF.items() if own is layer and kind not in _HIDDEN)
-    return list(caller.engine.list(scope=caller.scope, kinds=kinds, limit=_MOST).records)
+    kinds = tuple(
+        kind
+        for kind, layer_of_kind in LAYER_OF.items()
+        if layer_of_kind is layer and kind not in _HIDDEN
+    )
+    return list(caller.engine.list(scope=caller.scope, kinds=kinds, limit=_MAX_LISTED).records)

@@ -1,4 +1,8 @@
-"""Tool profile ``graph``: nine tools of the reference memory server."""
+"""Tool profile ``graph``: nine tools of the reference memory server.
+
+Its graph is kept as records: one for each entity's type, each observation and each relation, as an
+import of that server's file leaves them.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +21,7 @@ from engrams.surfaces.mcp.profile import McpProfile
 from engrams.surfaces.mcp.scoped_engine import ERASES, READS, WRITES, ScopedEngine, with_tool_errors
 from engrams.transfer.formats import ParsedTurn, UnreadablePiece, mcp_graph
 
-_PAGE = 500
+_PAGE_SIZE = 500
 _GRAPH_RECORDS = Where(
     "or", (Condition("meta.entity", "exists", True), Condition("meta.triple", "exists", True))
 )
@@ -84,11 +88,25 @@ class GraphDeletionOutput(TypedDict):
 
 @dataclass(slots=True)
 class GraphEntityRecords:
-    """Hold an entity's record ids; ``observations``: text to record id."""
+    """Records that make up an entity."""
 
     type: str = ""
     observations: dict[str, str] = field(default_factory=dict)
-    records: list[str] = field(default_factory=list)
+    """Text -> id of its record."""
+
+    record_ids: list[str] = field(default_factory=list)
+    """All records of the entity, those of its observations too."""
+
+
+@dataclass(slots=True)
+class GraphRecords:
+    """The whole graph, with the record of each part."""
+
+    entities: dict[str, GraphEntityRecords] = field(default_factory=dict)
+    """Name -> records of the entity."""
+
+    relations: dict[tuple[str, str, str], str] = field(default_factory=dict)
+    """Source, relation and target -> id of the record."""
 
 
 class KnowledgeGraphTools:
@@ -106,123 +124,138 @@ class KnowledgeGraphTools:
 
     def create_entities(self, entities: list[GraphEntityData]) -> GraphEntityListOutput:
         """Add entities of new names and return them."""
-        nodes, _ = self._read_records()
-        new = {entity["name"]: entity for entity in entities if entity["name"] not in nodes}
-        self._import_graph({"entities": list(new.values())})
-        return GraphEntityListOutput(entities=list(new.values()))
+        graph = self._read_records()
+        # Of several of one name the last counts.
+        created = {
+            entity["name"]: entity for entity in entities if entity["name"] not in graph.entities
+        }
+        self._import_graph({"entities": list(created.values())})
+        return GraphEntityListOutput(entities=list(created.values()))
 
     def create_relations(self, relations: list[GraphRelationData]) -> GraphRelationListOutput:
         """Add relations between entities, in active voice; return new ones."""
-        nodes, known = self._read_records()
-        for name in (each[end] for each in relations for end in ("from", "to")):
-            _require_node(nodes, name)
-        new = [each for each in relations if _relation_key(each) not in known]
-        self._import_graph({"relations": new})
-        return GraphRelationListOutput(relations=new)
+        graph = self._read_records()
+        for relation in relations:
+            _require_entity(graph, relation["from"])
+            _require_entity(graph, relation["to"])
+        created = [
+            relation for relation in relations if _relation_key(relation) not in graph.relations
+        ]
+        self._import_graph({"relations": created})
+        return GraphRelationListOutput(relations=created)
 
     def add_observations(self, observations: list[ObservationInput]) -> AddedObservationsListOutput:
         """Add observations to existing entities; return the new ones."""
-        nodes, _ = self._read_records()
-        added = []
-        for each in observations:
-            node = _require_node(nodes, each["entityName"])
-            new = [
-                text for text in dict.fromkeys(each["contents"]) if text not in node.observations
+        graph = self._read_records()
+        results = []
+        entities = []
+        for addition in observations:
+            name = addition["entityName"]
+            entity = _require_entity(graph, name)
+            texts = [
+                text
+                for text in dict.fromkeys(addition["contents"])
+                if text not in entity.observations
             ]
-            added.append(
-                AddedObservationsOutput(entityName=each["entityName"], addedObservations=new)
-            )
-        given = [
-            GraphEntityData(
-                name=each["entityName"],
-                entityType=nodes[each["entityName"]].type,
-                observations=each["addedObservations"],
-            )
-            for each in added
-        ]
-        self._import_graph({"entities": [entity for entity in given if entity["observations"]]})
-        return AddedObservationsListOutput(results=added)
+            results.append(AddedObservationsOutput(entityName=name, addedObservations=texts))
+            if texts:
+                entities.append(
+                    GraphEntityData(name=name, entityType=entity.type, observations=texts)
+                )
+        self._import_graph({"entities": entities})
+        return AddedObservationsListOutput(results=results)
 
     def delete_entities(self, entityNames: list[str]) -> GraphDeletionOutput:  # noqa: N803 - the name clients send
         """Forget entities with their observations and relations."""
-        nodes, known = self._read_records()
-        gone = set(entityNames)
-        ids = [one for name in gone & set(nodes) for one in nodes[name].records]
-        self._forget_ids((*ids, *(one for ends, one in known.items() if {ends[0], ends[2]} & gone)))
+        graph = self._read_records()
+        names = set(entityNames)
+        of_entities = [
+            record_id
+            for name in names & set(graph.entities)
+            for record_id in graph.entities[name].record_ids
+        ]
+        of_relations = [
+            record_id
+            for (source, _, target), record_id in graph.relations.items()
+            if {source, target} & names
+        ]
+        self._forget_ids((*of_entities, *of_relations))
         return GraphDeletionOutput(success=True, message="Entities deleted.")
 
     def delete_observations(self, deletions: list[ObservationDeletionInput]) -> GraphDeletionOutput:
         """Forget single observations."""
-        nodes, _ = self._read_records()
-        held = (
-            (nodes[each["entityName"]].observations, each["observations"])
-            for each in deletions
-            if each["entityName"] in nodes
-        )
-        self._forget_ids(known[text] for known, texts in held for text in texts if text in known)
+        graph = self._read_records()
+        ids = []
+        for deletion in deletions:
+            entity = graph.entities.get(deletion["entityName"])
+            if entity is not None:
+                ids += [
+                    entity.observations[text]
+                    for text in deletion["observations"]
+                    if text in entity.observations
+                ]
+        self._forget_ids(ids)
         return GraphDeletionOutput(success=True, message="Observations deleted.")
 
     def delete_relations(self, relations: list[GraphRelationData]) -> GraphDeletionOutput:
         """Forget relations."""
-        _, known = self._read_records()
-        self._forget_ids(
-            known[_relation_key(each)] for each in relations if _relation_key(each) in known
-        )
+        graph = self._read_records()
+        keys = [_relation_key(relation) for relation in relations]
+        self._forget_ids(graph.relations[key] for key in keys if key in graph.relations)
         return GraphDeletionOutput(success=True, message="Relations deleted.")
 
     def read_graph(self) -> KnowledgeGraphOutput:
         """Return all entities and relations."""
-        nodes, known = self._read_records()
-        return _select_graph(nodes, known, set(nodes))
+        graph = self._read_records()
+        return _select_graph(graph, set(graph.entities))
 
     def search_nodes(self, query: str) -> KnowledgeGraphOutput:
         """Find entities for a query, and the relations between them."""
-        found = self._engine.search(query, scope=self._bound.root, where=_GRAPH_RECORDS)
-        nodes, known = self._read_records()
-        names = {str(hit.record.meta.get("entity", "")) for hit in found.hits}
-        ends = [hit.record.meta["triple"] for hit in found.hits if "entity" not in hit.record.meta]
-        return _select_graph(
-            nodes, known, names.union(*({end[0], end[2]} for end in ends)) & set(nodes)
-        )
+        result = self._engine.search(query, scope=self._bound.root, where=_GRAPH_RECORDS)
+        graph = self._read_records()
+        names = set()
+        for hit in result.hits:
+            meta = hit.record.meta
+            if "entity" in meta:
+                names.add(str(meta["entity"]))
+            else:
+                source, _, target = meta["triple"]
+                names |= {source, target}
+        return _select_graph(graph, names)
 
     def open_nodes(self, names: list[str]) -> KnowledgeGraphOutput:
         """Return entities by name, and the relations between them."""
-        nodes, known = self._read_records()
-        return _select_graph(nodes, known, set(names) & set(nodes))
+        return _select_graph(self._read_records(), set(names))
 
-    def _read_records(
-        self,
-    ) -> tuple[dict[str, GraphEntityRecords], dict[tuple[str, str, str], str]]:
-        """Return entities by name, and relations with their record ids."""
-        nodes: dict[str, GraphEntityRecords] = {}
-        known: dict[tuple[str, str, str], str] = {}
+    def _read_records(self) -> GraphRecords:
+        graph = GraphRecords()
         for record in self._list_records():
             name = record.meta.get("entity")
-            triple = record.meta.get("triple")
+            triple = _read_triple(record)
             if not isinstance(name, str):
-                if isinstance(triple, list) and len(triple) == 3:
-                    known[(str(triple[0]), str(triple[1]), str(triple[2]))] = record.id
+                if triple:
+                    source, relation, target = map(str, triple)
+                    graph.relations[source, relation, target] = record.id
                 continue
-            node = nodes.setdefault(name, GraphEntityRecords())
-            node.records.append(record.id)
+            entity = graph.entities.setdefault(name, GraphEntityRecords())
+            entity.record_ids.append(record.id)
             labels = record.meta.get("tags") or []
-            node.type = node.type or (str(labels[0]) if labels else "")
-            if not (
-                isinstance(triple, list) and len(triple) == 3 and triple[1] == "is" and triple[2]
-            ):
-                node.observations[record.text.removeprefix(f"{name}: ")] = record.id
-        return nodes, known
+            entity.type = entity.type or (str(labels[0]) if labels else "")
+            # The record "X is TYPE" makes the entity; every other one is an observation.
+            if not (triple and triple[1] == "is" and triple[2]):
+                entity.observations[record.text.removeprefix(f"{name}: ")] = record.id
+        return graph
 
     def _list_records(self) -> Iterator[Record]:
         after = ""
-        most = min(_PAGE, self._engine.settings.limits.results)
+        page_size = min(_PAGE_SIZE, self._engine.settings.limits.results)
         while True:
             page = self._engine.list(
                 scope=self._bound.root,
                 where=_GRAPH_RECORDS,
                 order="oldest",
                 after=after,
-                limit=most,
+                limit=page_size,
             )
             yield from page.records
             if not page.next:
@@ -230,55 +263,66 @@ class KnowledgeGraphTools:
             after = page.next
 
     def _import_graph(self, graph: dict[str, Any]) -> None:
-        """Import as that server's file is; restore forgotten records."""
-        items = list(mcp_graph.read([(0, {"entities": [], "relations": [], **graph})]))
-        wrong = [item.message for item in items if isinstance(item, UnreadablePiece)]
-        if wrong:
-            raise InputError(wrong[0])
-        for item in items:
-            if isinstance(item, ParsedTurn):
-                gone = self._engine.list(
-                    scope=self._bound.root,
-                    external_id=item.turn.external_id,
-                    statuses=(Status.FORGOTTEN,),
-                    limit=1,
-                ).records
-                for record in gone:
-                    self._engine.restore(record.id, scope=self._bound.root)
-        self._engine.load(items, scope=self._bound.root)
+        """Import a graph like that server's file.
+
+        An import skips a record that is there, also a forgotten one: these are restored first.
+        """
+        pieces = list(mcp_graph.read([(0, {"entities": [], "relations": [], **graph})]))
+        for piece in pieces:
+            if isinstance(piece, UnreadablePiece):
+                raise InputError(piece.message)
+        for piece in pieces:
+            if isinstance(piece, ParsedTurn):
+                self._restore_forgotten(piece.turn.external_id)
+        self._engine.load(pieces, scope=self._bound.root)
+
+    def _restore_forgotten(self, external_id: str) -> None:
+        page = self._engine.list(
+            scope=self._bound.root,
+            external_id=external_id,
+            statuses=(Status.FORGOTTEN,),
+            limit=1,
+        )
+        for record in page.records:
+            self._engine.restore(record.id, scope=self._bound.root)
 
     def _forget_ids(self, ids: Iterable[str]) -> None:
-        for one in dict.fromkeys(ids):
-            self._engine.forget(one, scope=self._bound.root)
+        for record_id in dict.fromkeys(ids):
+            self._engine.forget(record_id, scope=self._bound.root)
 
 
-def _require_node(nodes: dict[str, GraphEntityRecords], name: str) -> GraphEntityRecords:
-    if name not in nodes:
+def _require_entity(graph: GraphRecords, name: str) -> GraphEntityRecords:
+    if name not in graph.entities:
         raise NotFoundError(
             f"There is no entity {name!r}.", hint="Create it first with create_entities."
         )
-    return nodes[name]
+    return graph.entities[name]
+
+
+def _read_triple(record: Record) -> list[Any]:
+    """Return source, relation and target of a record; empty: it states none."""
+    triple = record.meta.get("triple")
+    return triple if isinstance(triple, list) and len(triple) == 3 else []
 
 
 def _relation_key(relation: GraphRelationData) -> tuple[str, str, str]:
     return (relation["from"], relation["relationType"], relation["to"])
 
 
-def _select_graph(
-    nodes: dict[str, GraphEntityRecords], known: dict[tuple[str, str, str], str], names: set[str]
-) -> KnowledgeGraphOutput:
-    """Return the named entities and the relations among them."""
-    chosen = [
-        GraphEntityData(name=name, entityType=node.type, observations=list(node.observations))
-        for name, node in nodes.items()
+def _select_graph(graph: GraphRecords, names: set[str]) -> KnowledgeGraphOutput:
+    """Return the named entities and the relations among them; other names are left out."""
+    names = names & set(graph.entities)
+    entities = [
+        GraphEntityData(name=name, entityType=entity.type, observations=list(entity.observations))
+        for name, entity in graph.entities.items()
         if name in names
     ]
-    between = [
+    relations = [
         GraphRelationData({"from": source, "relationType": kind, "to": target})
-        for source, kind, target in known
+        for source, kind, target in graph.relations
         if source in names and target in names
     ]
-    return KnowledgeGraphOutput(entities=chosen, relations=between)
+    return KnowledgeGraphOutput(entities=entities, relations=relations)
 
 
 PROFILE = McpProfile(

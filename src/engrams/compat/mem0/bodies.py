@@ -24,7 +24,8 @@ _EVENTS = {
 _CHANGES = {"add": "ADD", "forget": "DELETE", "purge": "DELETE"}
 
 
-MOST = 1000
+MAX_ITEMS = 1000
+"""Messages, memories or hits of one request."""
 
 Name = Annotated[str, Field(max_length=200)]
 
@@ -49,9 +50,9 @@ class Mem0MemoryListResponse(BaseModel):
 
 
 class Mem0MemoryPageResponse(Mem0MemoryListResponse):
-    """Page of memories; ``count``: how many are known up to this page."""
+    """Page of memories."""
 
-    count: int
+    count: int = Field(description="Memories up to this page, and one more if others follow.")
     next: str | None
     previous: str | None
 
@@ -121,21 +122,23 @@ def to_memory(record: Record, score: float | None, changed_at: datetime) -> Mem0
         for name, value in zip(labels[::2], labels[1::2], strict=False)
         if name in _LABELS
     }
-    named: dict[str, Any] = {_LABELS[name]: value for name, value in pairs.items()}
-    at = record.recorded_at
+    ids: dict[str, Any] = {_LABELS[name]: value for name, value in pairs.items()}
     return Mem0MemoryResponse(
         id=record.id,
         memory=record.text,
         metadata=to_json(dict(record.meta)) or None,
         categories=list(record.tags),
-        created_at=at,
+        created_at=record.recorded_at,
         updated_at=changed_at,
-        expiration_date=str((record.valid_to - timedelta(days=1)).date())
-        if record.valid_to
-        else None,
+        expiration_date=_format_expiry(record),
         score=None if score is None else round(float(score), 6),
-        **named,
+        **ids,
     )
+
+
+def _format_expiry(record: Record) -> str | None:
+    """Format the last day on which a memory is found; its validity ends a day later."""
+    return str((record.valid_to - timedelta(days=1)).date()) if record.valid_to else None
 
 
 def to_events(receipt: Receipt, text: str) -> list[Mem0AddEventResponse]:
@@ -149,10 +152,10 @@ def to_events(receipt: Receipt, text: str) -> list[Mem0AddEventResponse]:
     ]
     return own + [
         Mem0AddEventResponse(
-            id=each.id, memory=each.text, event="UPDATE" if each.replaces else "ADD"
+            id=memory.id, memory=memory.text, event="UPDATE" if memory.replaces else "ADD"
         )
-        for each in receipt.derived
-        if each.id
+        for memory in receipt.derived
+        if memory.id
     ]
 
 
@@ -187,8 +190,14 @@ class Mem0ScopedRequest(Mem0RequestBody):
     filters: dict[str, Any] | None = None
 
     def ids(self) -> dict[str, str]:
-        given = {name: getattr(self, name) for name in ("user_id", "agent_id", "app_id", "run_id")}
-        return {name: value for name, value in given.items() if value}
+        """Return the ids that are sent, by name."""
+        ids = {
+            "user_id": self.user_id,
+            "agent_id": self.agent_id,
+            "app_id": self.app_id,
+            "run_id": self.run_id,
+        }
+        return {name: value for name, value in ids.items() if value}
 
 
 class Mem0ChatMessage(Mem0RequestBody):
@@ -198,7 +207,7 @@ class Mem0ChatMessage(Mem0RequestBody):
 
 
 class Mem0AddRequest(Mem0ScopedRequest):
-    messages: list[Mem0ChatMessage] = Field(min_length=1, max_length=MOST)
+    messages: list[Mem0ChatMessage] = Field(min_length=1, max_length=MAX_ITEMS)
     metadata: dict[str, Any] | None = None
     infer: StrictBool = True
     timestamp: Measure | None = Field(None, description="Seconds since 1970.")
@@ -212,8 +221,8 @@ class Mem0SearchRequest(Mem0ScopedRequest):
     categories: list[str] | None = None
     show_expired: StrictBool = False
     latest_only: StrictBool = True
-    top_k: Count | None = Field(None, ge=0, le=MOST)
-    limit: Count | None = Field(None, ge=0, le=MOST)
+    top_k: Count | None = Field(None, ge=0, le=MAX_ITEMS)
+    limit: Count | None = Field(None, ge=0, le=MAX_ITEMS)
     threshold: Measure | None = None
 
 
@@ -240,9 +249,8 @@ class Mem0OpenSourceUpdateRequest(Mem0UpdateRequest):
 
     def to_update(self) -> Mem0UpdateRequest:
         """Return the update with its text by one name."""
-        text = next(
-            (given for given in (self.text, self.data, self.memory) if given is not None), None
-        )
+        names = (self.text, self.data, self.memory)
+        text = next((value for value in names if value is not None), None)
         return Mem0UpdateRequest(
             text=text, metadata=self.metadata, expiration_date=self.expiration_date
         )
@@ -259,4 +267,4 @@ class Mem0BatchUpdateItem(Mem0UpdateRequest):
 
 
 class Mem0BatchUpdateRequest(Mem0RequestBody):
-    memories: list[Mem0BatchUpdateItem] = Field(min_length=1, max_length=MOST)
+    memories: list[Mem0BatchUpdateItem] = Field(min_length=1, max_length=MAX_ITEMS)

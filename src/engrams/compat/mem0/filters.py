@@ -1,4 +1,8 @@
-"""Translate mem0 filters, and find the memory they name."""
+"""Translate mem0 filters into conditions, and find the part of memory that they name.
+
+`find_target` is the entry. mem0 names a part of memory by four ids (user, agent, app, run), as
+fields of a request or inside its filters; here they are the labels of a scope.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +22,10 @@ from engrams.ports import Condition, Where
 from engrams.surfaces.http.caller import find_caller, user_scope
 
 LABELS = {"user_id": "user", "agent_id": "agent", "app_id": "project", "run_id": "conversation"}
-_DEEPEST = 8
+_MAX_DEPTH = 8
+"""Levels of nested filters."""
+_MAX_PRINTED_CHARS = 10_000
+"""Length of a printed Python dict that is parsed."""
 _FIELDS = {
     "created_at": "recorded_at",
     "updated_at": "recorded_at",
@@ -43,12 +50,15 @@ _TIMES = ("recorded_at",)
 
 @dataclass(frozen=True, slots=True)
 class Mem0ScopeFilter:
-    """Part of one owner's memory; ``where`` limits reads, ``scope`` takes writes."""
+    """Part of one owner's memory that a request concerns."""
 
     engine: MemoryEngine
     owner: Scope
     scope: Scope
+    """Where writes go."""
+
     where: Where | None
+    """Conditions that limit reads; None: all of the owner's memory."""
 
 
 def find_target(
@@ -61,54 +71,54 @@ def find_target(
     unknown.
     """
     tree = dict(filters or {})
-    given = {**_find_ids(tree, 0), **ids}
+    named_ids = {**_find_ids(tree, 0), **ids}
     caller = find_caller(request, "")
-    user = scope = user_scope(caller.owner, given.get("user_id", ""))
+    user = user_scope(caller.owner, named_ids.get("user_id", ""))
+    scope = user
     for name in ("agent_id", "app_id", "run_id"):
-        if given.get(name):
-            scope = scope.within(LABELS[name], given[name])
-    places = _IdPlaces(caller.engine, caller.owner, frozenset(given.items()))
-    tests = [
-        *_scope_conditions(caller.engine, caller.owner, user, given),
-        *_to_conditions(tree, 0, places),
+        if named_ids.get(name):
+            scope = scope.within(LABELS[name], named_ids[name])
+    id_conditions = _IdConditions(caller.engine, caller.owner, frozenset(named_ids.items()))
+    conditions = [
+        *_scope_conditions(caller.engine, caller.owner, user, named_ids),
+        *_to_conditions(tree, 0, id_conditions),
     ]
-    return Mem0ScopeFilter(
-        caller.engine, caller.owner, scope, Where("and", tuple(tests)) if tests else None
-    )
+    where = Where("and", tuple(conditions)) if conditions else None
+    return Mem0ScopeFilter(caller.engine, caller.owner, scope, where)
 
 
 @dataclass(frozen=True, slots=True)
-class _IdPlaces:
-    """Places of user, agent, app and run ids in one owner's memory.
-
-    ``given``: those that limit everything already.
-    """
+class _IdConditions:
+    """Conditions for user, agent, app and run ids inside of filters."""
 
     engine: MemoryEngine
     owner: Scope
-    given: frozenset[tuple[str, str]]
+    applied: frozenset[tuple[str, str]]
+    """Names and ids that limit everything already."""
 
-    def find(self, name: str, value: Any) -> Iterator[Condition | Where]:
+    def match(self, name: str, value: Any) -> Iterator[Condition | Where]:
         """Yield the conditions that match an id, or any of several."""
         if isinstance(value, Mapping):
             value = value.get("eq") or value.get("in")
         ids = [
-            str(each)
-            for each in (value if isinstance(value, list) else [value])
-            if each not in (None, "", "*")
+            str(member)
+            for member in (value if isinstance(value, list) else [value])
+            if member not in (None, "", "*")
         ]
-        if not ids or (len(ids) == 1 and (name, ids[0]) in self.given):
+        if not ids or (len(ids) == 1 and (name, ids[0]) in self.applied):
             return
-        parts = [part for id in ids for part in self._find_one(name, id)]
-        # A user that is the owner has everything.
-        if len(parts) == len(ids):
-            yield Where("or", tuple(parts))
+        conditions = [condition for id in ids for condition in self._match_id(name, id)]
+        # A user that is the owner has everything, and so no condition: then none limits the others.
+        if len(conditions) == len(ids):
+            yield Where("or", tuple(conditions))
 
-    def _find_one(self, name: str, id: str) -> Iterator[Condition | Where]:
-        user = user_scope(self.owner, id if name == "user_id" else "")
-        yield from _scope_conditions(
-            self.engine, self.owner, user, {} if name == "user_id" else {name: id}
-        )
+    def _match_id(self, name: str, id: str) -> Iterator[Condition | Where]:
+        if name == "user_id":
+            user = user_scope(self.owner, id)
+            yield from _scope_conditions(self.engine, self.owner, user, {})
+        else:
+            user = user_scope(self.owner, "")
+            yield from _scope_conditions(self.engine, self.owner, user, {name: id})
 
 
 def parse_filters(text: str) -> dict[str, Any]:
@@ -116,32 +126,39 @@ def parse_filters(text: str) -> dict[str, Any]:
     if not text:
         return {}
     try:
-        found = json.loads(text)
+        filters = json.loads(text)
     except (ValueError, RecursionError):
-        try:
-            found = ast.literal_eval(text) if len(text) < 10_000 else None
-        except (ValueError, SyntaxError, RecursionError, MemoryError):
-            found = None
-    if not isinstance(found, dict):
+        filters = _parse_printed(text)
+    if not isinstance(filters, dict):
         raise InputError("The filters are no object.")
-    return found
+    return filters
+
+
+def _parse_printed(text: str) -> Any:
+    """Parse what Python prints for a dict, as mem0's client sends it; None: it is none."""
+    if len(text) >= _MAX_PRINTED_CHARS:
+        return None
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return None
 
 
 def _find_ids(tree: Mapping[str, Any], depth: int) -> dict[str, str]:
     """Collect ids at the top level and in parts of AND."""
-    found: dict[str, str] = {}
+    ids: dict[str, str] = {}
     for name, value in _filter_items(tree, depth):
         if name == "AND":
-            for each in value if isinstance(value, list) else [value]:
-                for key, id in _find_ids(_require_object(each), depth + 1).items():
-                    _set_id(found, key, id)
+            for clause in value if isinstance(value, list) else [value]:
+                for id_name, id in _find_ids(_require_object(clause), depth + 1).items():
+                    _set_id(ids, id_name, id)
         elif name in LABELS and (id := _single_id(value)):
-            _set_id(found, name, id)
-    return found
+            _set_id(ids, name, id)
+    return ids
 
 
-def _set_id(found: dict[str, str], name: str, id: str) -> None:
-    if found.setdefault(name, id) != id:
+def _set_id(ids: dict[str, str], name: str, id: str) -> None:
+    if ids.setdefault(name, id) != id:
         raise InputError(f"The filters name two of {name}.", hint="Ask for one at a time.")
 
 
@@ -155,61 +172,69 @@ def _single_id(value: Any) -> str:
 
 
 def _scope_conditions(
-    engine: MemoryEngine, owner: Scope, user: Scope, given: Mapping[str, str]
+    engine: MemoryEngine, owner: Scope, user: Scope, ids: Mapping[str, str]
 ) -> Iterator[Condition | Where]:
-    """Yield conditions for every part named; none for a whole owner."""
-    wanted = [
-        (LABELS[name], given[name]) for name in ("agent_id", "app_id", "run_id") if given.get(name)
+    """Yield conditions for the part of memory that ids name; none for a whole owner."""
+    labels = [
+        (LABELS[name], ids[name]) for name in ("agent_id", "app_id", "run_id") if ids.get(name)
     ]
-    if wanted:
-        yield Condition(
-            "scope",
-            "in",
-            [scope.key for scope in engine.scopes(owner) if _has_labels(scope, user, wanted)],
-        )
+    if labels:
+        scopes = [scope.key for scope in engine.scopes(owner) if _has_labels(scope, user, labels)]
+        yield Condition("scope", "in", scopes)
     elif user != owner:
         # Everything below "a/b" sorts between "a/b/" and "a/b0": "0" is the character after "/".
-        under = Where(
+        below = Where(
             "and",
             (Condition("scope", "gte", f"{user.key}/"), Condition("scope", "lt", f"{user.key}0")),
         )
-        yield Where("or", (Condition("scope", "eq", user.key), under))
+        yield Where("or", (Condition("scope", "eq", user.key), below))
 
 
-def _has_labels(scope: Scope, user: Scope, wanted: list[tuple[str, str]]) -> bool:
-    rest = scope.labels[len(user.labels) :]
-    pairs = set(zip(rest[::2], rest[1::2], strict=False))
-    return scope.labels[: len(user.labels)] == user.labels and pairs.issuperset(wanted)
+def _has_labels(scope: Scope, user: Scope, labels: list[tuple[str, str]]) -> bool:
+    """Return True for a scope below the user's that has all these labels."""
+    inner = scope.labels[len(user.labels) :]
+    pairs = set(zip(inner[::2], inner[1::2], strict=False))
+    return scope.labels[: len(user.labels)] == user.labels and pairs.issuperset(labels)
 
 
 def _to_conditions(
-    tree: Mapping[str, Any], depth: int, places: _IdPlaces
+    tree: Mapping[str, Any], depth: int, id_conditions: _IdConditions
 ) -> Iterator[Condition | Where]:
     for name, value in _filter_items(tree, depth):
         match name:
             case "AND" | "OR" | "NOT":
-                given = value if isinstance(value, list) else [value]
-                parts = [
-                    list(_to_conditions(_require_object(each), depth + 1, places)) for each in given
+                clauses = [
+                    list(_to_conditions(_require_object(clause), depth + 1, id_conditions))
+                    for clause in (value if isinstance(value, list) else [value])
                 ]
-                if name == "OR" and not all(parts):
-                    continue
-                kept = tuple(Where("and", tuple(each)) for each in parts if each)
-                if kept:
-                    yield (
-                        Where("not", (Where("or", kept),))
-                        if name == "NOT"
-                        else Where("and" if name == "AND" else "or", kept)
-                    )
+                yield from _combine(name, clauses)
             case "metadata":
-                for key, held in _require_object(value).items():
-                    yield from _field_conditions(f"meta.{key}", held)
+                for key, member in _require_object(value).items():
+                    yield from _field_conditions(f"meta.{key}", member)
             case "keywords":
                 yield from _field_conditions("text", value)
             case _ if name in LABELS:
-                yield from places.find(name, value)
+                yield from id_conditions.match(name, value)
             case _:
                 yield from _field_conditions(_FIELDS.get(name, f"meta.{name}"), value)
+
+
+def _combine(
+    operator: Literal["AND", "OR", "NOT"], clauses: list[list[Condition | Where]]
+) -> Iterator[Where]:
+    """Yield the one condition that clauses make; none where they limit nothing."""
+    if operator == "OR" and not all(clauses):
+        return
+    parts = tuple(Where("and", tuple(conditions)) for conditions in clauses if conditions)
+    if not parts:
+        return
+    match operator:
+        case "AND":
+            yield Where("and", parts)
+        case "OR":
+            yield Where("or", parts)
+        case "NOT":
+            yield Where("not", (Where("or", parts),))
 
 
 def _field_conditions(field: str, value: Any) -> Iterator[Condition]:
@@ -220,12 +245,13 @@ def _field_conditions(field: str, value: Any) -> Iterator[Condition]:
     if value == "*":
         yield Condition(field, "exists", True)
     elif isinstance(value, Mapping):
-        for op, wanted in value.items():
-            if op not in _OPS:
+        for operator, operand in value.items():
+            if operator not in _OPS:
                 raise InputError(
-                    f"There is no operator {str(op)[:40]!r}.", hint=f"Operators: {', '.join(_OPS)}."
+                    f"There is no operator {str(operator)[:40]!r}.",
+                    hint=f"Operators: {', '.join(_OPS)}.",
                 )
-            yield Condition(field, _OPS[op], _condition_value(field, wanted))
+            yield Condition(field, _OPS[operator], _condition_value(field, operand))
     elif field == "tags":
         yield Condition(field, "contains", value)
     elif isinstance(value, list):
@@ -244,8 +270,8 @@ def _condition_value(field: str, value: Any) -> Any:
 
 
 def _filter_items(tree: Mapping[str, Any], depth: int) -> Iterator[tuple[str, Any]]:
-    if depth > _DEEPEST:
-        raise InputError(f"The filters are nested deeper than {_DEEPEST} levels.")
+    if depth > _MAX_DEPTH:
+        raise InputError(f"The filters are nested deeper than {_MAX_DEPTH} levels.")
     yield from (
         (name.upper() if name.upper() in ("AND", "OR", "NOT") else name, value)
         for name, value in tree.items()

@@ -1,4 +1,4 @@
-"""Tool profile ``mem0``: tool names and answers of mem0."""
+"""Tool profile ``mem0``: tool names and answers of mem0's MCP server."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from engrams.surfaces.mcp.scoped_engine import (
     with_tool_errors,
 )
 
-_MOST = 500
+_MAX_LIMIT = 500
 _EVENTS = {
     "stored": "ADD",
     "redacted": "ADD",
@@ -40,7 +40,7 @@ _TOOLS = {
     "update_memory": CHANGES,
     "delete_memory": ERASES,
 }
-_NAMES = ("user_id", "app_id", "run_id")
+_FILTERS = ("user_id", "app_id", "run_id")
 
 User = Annotated[
     str,
@@ -129,26 +129,28 @@ class Mem0Tools:
             raise InputError("Give text or messages, one of them.")
         if messages:
             turns = [
-                Turn(each["content"], each["role"], each.get("name", ""), meta=metadata or {})
-                for each in messages
+                Turn(
+                    message["content"],
+                    message["role"],
+                    message.get("name", ""),
+                    meta=metadata or {},
+                )
+                for message in messages
             ]
             receipts = self._engine.observe(turns, scope=scope)
         else:
-            receipts = (
-                self._engine.add(Turn(text, meta=metadata or {}), scope=scope, kind=Kind.NOTE),
-            )
+            turn = Turn(text, meta=metadata or {})
+            receipts = (self._engine.add(turn, scope=scope, kind=Kind.NOTE),)
         results = []
         for receipt in receipts:
-            kept = (
-                outputs.display_text(self._engine.get(receipt.id, scope=scope))
-                if receipt.id and receipt.outcome != "refused"
-                else ""
-            )
-            results.append(Mem0AddEventOutput(receipt.id, kept, _EVENTS[receipt.outcome]))
+            stored_text = ""
+            if receipt.id and receipt.outcome != "refused":
+                stored_text = outputs.display_text(self._engine.get(receipt.id, scope=scope))
+            results.append(Mem0AddEventOutput(receipt.id, stored_text, _EVENTS[receipt.outcome]))
             results += [
-                Mem0AddEventOutput(made.id, made.text, "UPDATE" if made.replaces else "ADD")
-                for made in receipt.derived
-                if made.id
+                Mem0AddEventOutput(memory.id, memory.text, "UPDATE" if memory.replaces else "ADD")
+                for memory in receipt.derived
+                if memory.id
             ]
         return Mem0AddOutput(results)
 
@@ -156,27 +158,24 @@ class Mem0Tools:
         self,
         query: Annotated[str, Field(description="What to look for, in your own words.")],
         filters: Filters = None,
-        limit: Annotated[int, Field(ge=1, le=_MOST)] = 10,
+        limit: Annotated[int, Field(ge=1, le=_MAX_LIMIT)] = 10,
     ) -> Mem0MemoryPageOutput:
         """Find memories that answer a question, best first."""
-        found = self._engine.search(
-            query, scope=self._call_scope(_flatten_filter(filters or {})), limit=limit
-        )
-        return Mem0MemoryPageOutput(
-            [_to_item(hit.record, round(float(hit.score), 4)) for hit in found.hits], ""
-        )
+        scope = self._call_scope(_flatten_filter(filters or {}))
+        result = self._engine.search(query, scope=scope, limit=limit)
+        items = [_to_item(hit.record, round(float(hit.score), 4)) for hit in result.hits]
+        return Mem0MemoryPageOutput(items, "")
 
     def get_memories(
         self,
         filters: Filters = None,
-        page_size: Annotated[int, Field(ge=1, le=_MOST)] = 50,
+        page_size: Annotated[int, Field(ge=1, le=_MAX_LIMIT)] = 50,
         cursor: Annotated[str, Field(description="The `next` of the page before.")] = "",
     ) -> Mem0MemoryPageOutput:
         """List memories, newest first, page by page."""
-        most = min(page_size, self._engine.settings.limits.results)
-        page = self._engine.list(
-            scope=self._call_scope(_flatten_filter(filters or {})), after=cursor, limit=most
-        )
+        scope = self._call_scope(_flatten_filter(filters or {}))
+        limit = min(page_size, self._engine.settings.limits.results)
+        page = self._engine.list(scope=scope, after=cursor, limit=limit)
         return Mem0MemoryPageOutput([_to_item(record, None) for record in page.records], page.next)
 
     def get_memory(self, memory_id: Id) -> Mem0MemoryOutput:
@@ -196,23 +195,25 @@ class Mem0Tools:
         self._engine.forget(record.id, scope=self._bound.root)
         return Mem0MessageOutput(record.id, "Memory deleted.")
 
-    def _call_scope(self, named: Mapping[str, Any]) -> Scope:
+    def _call_scope(self, ids: Mapping[str, Any]) -> Scope:
         """Build the scope that a call's app and run ids name.
 
         RefusedError: it names another user. InputError: an unknown filter.
         """
-        unknown = sorted(set(named) - set(_NAMES))
+        unknown = sorted(set(ids) - set(_FILTERS))
         if unknown:
             raise InputError(
                 f"There is no filter {', '.join(unknown)}.",
-                hint=f"The filters are: {', '.join(_NAMES)}.",
+                hint=f"The filters are: {', '.join(_FILTERS)}.",
             )
-        if any(not isinstance(value, str) for value in named.values()):
+        if any(not isinstance(value, str) for value in ids.values()):
             raise InputError("A filter's value is a text.")
-        user = named.get("user_id", "")
-        if user and user != self._bound.root.labels[-1 if len(self._bound.root.labels) == 1 else 1]:
+        user = ids.get("user_id", "")
+        labels = self._bound.root.labels
+        own_user = labels[0] if len(labels) == 1 else labels[1]
+        if user and user != own_user:
             raise RefusedError("This server serves another user.", hint="Leave user_id out.")
-        return self._bound.call_scope(named.get("app_id", ""), named.get("run_id", ""))
+        return self._bound.call_scope(ids.get("app_id", ""), ids.get("run_id", ""))
 
 
 def _flatten_filter(filters: Mapping[str, Any]) -> dict[str, Any]:
@@ -230,9 +231,9 @@ def _filter_pairs(filters: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
         if name != "AND":
             yield name, value
         elif isinstance(value, list) and all(
-            isinstance(part, dict) and "AND" not in part for part in value
+            isinstance(clause, dict) and "AND" not in clause for clause in value
         ):
-            yield from (pair for part in value for pair in part.items())
+            yield from (pair for clause in value for pair in clause.items())
         else:
             raise InputError("AND is a list of objects.")
 

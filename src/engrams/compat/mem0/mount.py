@@ -1,4 +1,8 @@
-"""Mount of the paths that the mem0 client calls."""
+"""Mount of the paths that the mem0 client calls.
+
+The paths of mem0's platform are here, those of its open-source server in `open_source_paths`; both
+share `operations`.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,7 @@ from engrams.surfaces.http.limited_route import limited_router
 from engrams.surfaces.http.mounts import RouterMount
 from engrams.surfaces.http.problems import error_responses
 
-_PAGE = 100
+_MAX_PAGE_SIZE = 100
 
 
 def _add_write_routes(routes: APIRouter, settings: Settings) -> None:
@@ -43,7 +47,7 @@ def _add_read_routes(routes: APIRouter, settings: Settings) -> None:
         request: Request,
         body: bodies.Mem0ListRequest,
         page: Annotated[int, Query(ge=1, le=1000)] = 1,
-        page_size: Annotated[int, Query(ge=1, le=_PAGE)] = _PAGE,
+        page_size: Annotated[int, Query(ge=1, le=_MAX_PAGE_SIZE)] = _MAX_PAGE_SIZE,
     ) -> bodies.Mem0MemoryPageResponse:
         """List memories, newest first, by page."""
         return operations.list_page(request, body, page, page_size, settings)
@@ -58,14 +62,13 @@ def _add_read_routes(routes: APIRouter, settings: Settings) -> None:
     def entities(request: Request) -> bodies.Mem0EntityListResponse:
         """List users, agents, apps and runs that have memories."""
         caller = find_caller(request, "")
-        found = dict.fromkeys(
-            pair for scope in caller.engine.scopes(caller.owner) for pair in _entity_pairs(scope)
-        )
-        rows = [
+        scopes = caller.engine.scopes(caller.owner)
+        pairs = dict.fromkeys(pair for scope in scopes for pair in _entity_pairs(scope))
+        entities = [
             bodies.Mem0EntityResponse(id=f"{kind}:{name}", name=name, type=kind)
-            for kind, name in found
+            for kind, name in pairs
         ]
-        return bodies.Mem0EntityListResponse(results=rows, count=len(rows))
+        return bodies.Mem0EntityListResponse(results=entities, count=len(entities))
 
 
 def _add_memory_routes(routes: APIRouter, settings: Settings) -> None:
@@ -110,9 +113,9 @@ def _add_batch_routes(routes: APIRouter, settings: Settings) -> None:
     @routes.put("/v1/batch/", responses=error_responses(404, 409))
     def change(request: Request, body: bodies.Mem0BatchUpdateRequest) -> bodies.Mem0MessageResponse:
         """Change several memories."""
-        operations.check_live(request, [each.memory_id for each in body.memories])
-        for each in body.memories:
-            operations.edit_memory(request, each.memory_id, each, settings)
+        operations.check_live(request, [item.memory_id for item in body.memories])
+        for item in body.memories:
+            operations.edit_memory(request, item.memory_id, item, settings)
         return bodies.Mem0MessageResponse(
             message=f"Successfully updated {len(body.memories)} memories"
         )
@@ -120,9 +123,9 @@ def _add_batch_routes(routes: APIRouter, settings: Settings) -> None:
     @routes.delete("/v1/batch/", responses=error_responses(404, 409))
     def forget(request: Request, body: bodies.Mem0BatchUpdateRequest) -> bodies.Mem0MessageResponse:
         """Forget the memories of these ids; each can be restored."""
-        operations.check_live(request, [each.memory_id for each in body.memories])
-        for each in body.memories:
-            operations.forget_memory(request, each.memory_id)
+        operations.check_live(request, [item.memory_id for item in body.memories])
+        for item in body.memories:
+            operations.forget_memory(request, item.memory_id)
         return bodies.Mem0MessageResponse(
             message=f"Successfully deleted {len(body.memories)} memories"
         )
@@ -137,8 +140,10 @@ def _add_batch_routes(routes: APIRouter, settings: Settings) -> None:
         filters: Annotated[str, Query(max_length=10_000)] = "",
     ) -> bodies.Mem0MessageResponse:
         """Forget all memories of a user, agent, app or run; restorable."""
-        given = {"user_id": user_id, "agent_id": agent_id, "app_id": app_id, "run_id": run_id}
-        ids = {name: value for name, value in given.items() if value}
+        body = bodies.Mem0ScopedRequest(
+            user_id=user_id, agent_id=agent_id, app_id=app_id, run_id=run_id
+        )
+        ids = body.ids()
         tree = parse_filters(filters)
         if not ids and not tree:
             raise InputError(
@@ -157,6 +162,7 @@ def _add_batch_routes(routes: APIRouter, settings: Settings) -> None:
 
 
 def _entity_pairs(scope: Scope) -> list[tuple[str, str]]:
+    """List kinds and names of the entities that a scope's labels stand for."""
     kinds = {label: name.removesuffix("_id") for name, label in LABELS.items()}
     return [
         (kinds[label], name)
@@ -177,9 +183,11 @@ class Mem0Mount(RouterMount):
 def create_mem0_mount(engine: MemoryEngine, settings: Settings) -> RouterMount:
     """Create the mount of the mem0 paths."""
     routes = limited_router(settings, "mem0", prefix="")
-    own = (_add_write_routes, _add_read_routes, _add_memory_routes, _add_batch_routes)
     for add_routes in (
-        *own,
+        _add_write_routes,
+        _add_read_routes,
+        _add_memory_routes,
+        _add_batch_routes,
         project_paths.add_routes,
         webhook_paths.add_routes,
         open_source_paths.add_routes,

@@ -13,7 +13,7 @@ from engrams.settings import Settings
 from engrams.surfaces.http.caller import find_caller
 from engrams.surfaces.http.problems import error_responses
 
-_PAGE = 1000
+_MAX_LISTED = 1000
 _Id = Annotated[str, Query(max_length=200)]
 
 
@@ -38,7 +38,7 @@ def _add_collection_routes(routes: APIRouter, settings: Settings) -> None:
         body = bodies.Mem0ListRequest(user_id=user_id, agent_id=agent_id, run_id=run_id)
         _require_ids(body.ids())
         return bodies.Mem0MemoryListResponse(
-            results=operations.list_page(request, body, 1, _PAGE, settings).results
+            results=operations.list_page(request, body, 1, _MAX_LISTED, settings).results
         )
 
     @routes.delete("/memories", responses=error_responses(409))
@@ -61,11 +61,10 @@ def _add_collection_routes(routes: APIRouter, settings: Settings) -> None:
     def read_configuration(request: Request) -> dict[str, Any]:
         """Name the models in use; the server's settings choose them."""
         engine = find_caller(request, "").engine
-        chat = (
-            {"provider": settings.chat.provider, "config": {"model": engine.chat_model.name}}
-            if engine.chat_model
-            else None
-        )
+        chat = None
+        if engine.chat_model:
+            model = engine.chat_model.name
+            chat = {"provider": settings.chat.provider, "config": {"model": model}}
         return {
             "version": "v1.1",
             "llm": chat,

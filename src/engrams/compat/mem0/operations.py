@@ -10,7 +10,7 @@ from fastapi import Request
 
 from engrams.compat.mem0 import bodies
 from engrams.compat.mem0.filters import Mem0ScopeFilter, find_target
-from engrams.core import Kind, Record, Role, Status, Turn, is_blank
+from engrams.core import Kind, Receipt, Record, Role, Status, Turn, is_blank
 from engrams.core.clock import parse_time
 from engrams.engine import MemoryEngine
 from engrams.errors import InputError, NotFoundError
@@ -19,71 +19,78 @@ from engrams.settings import Settings
 from engrams.surfaces.http.caller import IdentifiedCaller, find_caller
 from engrams.surfaces.http.rest.requests import check_meta, to_utc
 
-_TOP = 10
-_PAGE = 100
+_DEFAULT_HITS = 10
+_PAGE_SIZE = 100
 _ROLES: Mapping[str, Role] = {
     "user": "user",
     "assistant": "assistant",
     "system": "system",
     "tool": "tool",
 }
-_GONE = (Status.FORGOTTEN, Status.PURGED)
+_DELETED = (Status.FORGOTTEN, Status.PURGED)
 
 
 def add_messages(
     request: Request, body: bodies.Mem0AddRequest, settings: Settings
 ) -> bodies.Mem0AddResponse:
     """Store the messages of a conversation, each until its expiry."""
-    where = find_target(request, body.ids(), body.filters)
-    at = _to_time(body.timestamp)
-    ends = _to_expiry(body.expiration_date)
-    extra = check_meta(body.metadata or {}, settings.limits.meta_bytes)
+    target = find_target(request, body.ids(), body.filters)
+    said_at = _to_time(body.timestamp)
+    valid_to = _to_expiry(body.expiration_date)
+    meta = check_meta(body.metadata or {}, settings.limits.meta_bytes)
+    kind = Kind.TURN if body.infer else Kind.NOTE
     events: list[bodies.Mem0AddEventResponse] = []
     for message in body.messages:
         text = _message_text(message.content)
-        if not is_blank(text):
-            session = where.scope.labels[-1] if body.run_id else ""
-            turn = Turn(
-                text=text,
-                role=_ROLES.get(message.role, "user"),
-                speaker=message.name,
-                at=at,
-                session=session,
-                meta=extra,
-            )
-            kind = Kind.TURN if body.infer else Kind.NOTE
-            receipt = where.engine.add(turn, scope=where.scope, kind=kind, settle=body.infer)
-            for id in (receipt.id, *(each.id for each in receipt.derived)) if ends else ():
-                if id:
-                    where.engine.edit(
-                        id, scope=where.owner, fields={"valid_to": ends}, reason="expires"
-                    )
-            events += bodies.to_events(receipt, text)
+        if is_blank(text):
+            continue
+        turn = Turn(
+            text=text,
+            role=_ROLES.get(message.role, "user"),
+            speaker=message.name,
+            at=said_at,
+            session=target.scope.labels[-1] if body.run_id else "",
+            meta=meta,
+        )
+        receipt = target.engine.add(turn, scope=target.scope, kind=kind, settle=body.infer)
+        if valid_to is not None:
+            _limit_validity(target, receipt, valid_to)
+        events += bodies.to_events(receipt, text)
     if not events:
         raise InputError("No message has a text.")
     return bodies.Mem0AddResponse(results=events)
 
 
+def _limit_validity(target: Mem0ScopeFilter, receipt: Receipt, valid_to: datetime) -> None:
+    """Let a stored message expire, with the memories derived from it."""
+    for record_id in (receipt.id, *(memory.id for memory in receipt.derived)):
+        if record_id:
+            target.engine.edit(
+                record_id, scope=target.owner, fields={"valid_to": valid_to}, reason="expires"
+            )
+
+
 def search(request: Request, body: bodies.Mem0SearchRequest) -> bodies.Mem0MemoryListResponse:
     """Find the memories that answer a question, best first."""
-    where = find_target(request, body.ids(), body.filters)
+    target = find_target(request, body.ids(), body.filters)
     if body.top_k is not None:
-        number = body.top_k
+        limit = body.top_k
     elif body.limit is not None:
-        number = body.limit
+        limit = body.limit
     else:
-        number = _TOP
-    tests = _join(where.where, *_option_tests(body.categories))
-    more = body.show_expired or not body.latest_only
-    found = where.engine.search(
-        body.query, scope=where.owner, limit=number, where=tests, history=more
+        limit = _DEFAULT_HITS
+    where = _join(target.where, *_category_conditions(body.categories))
+    takes_history = body.show_expired or not body.latest_only
+    result = target.engine.search(
+        body.query, scope=target.owner, limit=limit, where=where, history=takes_history
     )
-    least = body.threshold if body.threshold is not None else 0.0
+    now = target.engine.now()
+    threshold = body.threshold if body.threshold is not None else 0.0
     return bodies.Mem0MemoryListResponse(
         results=[
-            _to_memory(where.engine, hit.record, hit.score)
-            for hit in found.hits
-            if hit.score >= least and (not more or _is_wanted(hit.record, body, where.engine.now()))
+            _to_memory(target.engine, hit.record, hit.score)
+            for hit in result.hits
+            if hit.score >= threshold and (not takes_history or _is_wanted(hit.record, body, now))
         ]
     )
 
@@ -92,28 +99,26 @@ def list_page(
     request: Request, body: bodies.Mem0ListRequest, page: int, page_size: int, settings: Settings
 ) -> bodies.Mem0MemoryPageResponse:
     """List one page of memories that have not expired, newest first."""
-    dates: list[Condition | Where] = (
-        [Condition("recorded_at", "gte", _parse_day(body.start_date))] if body.start_date else []
-    )
-    dates += [Condition("recorded_at", "lte", _parse_day(body.end_date))] if body.end_date else []
-    where = find_target(request, body.ids(), body.filters)
-    current = Where(
-        "or",
-        (Condition("valid_to", "exists", False), Condition("valid_to", "gt", where.engine.now())),
-    )
-    dates += _option_tests(body.categories)
-    tests = _join(
-        where.where, *dates, *(() if body.show_expired or not body.latest_only else (current,))
-    )
+    conditions: list[Condition | Where] = []
+    if body.start_date:
+        conditions.append(Condition("recorded_at", "gte", _parse_day(body.start_date)))
+    if body.end_date:
+        conditions.append(Condition("recorded_at", "lte", _parse_day(body.end_date)))
+    target = find_target(request, body.ids(), body.filters)
+    conditions += _category_conditions(body.categories)
+    if body.latest_only and not body.show_expired:
+        now = target.engine.now()
+        is_valid = (Condition("valid_to", "exists", False), Condition("valid_to", "gt", now))
+        conditions.append(Where("or", is_valid))
+    where = _join(target.where, *conditions)
     statuses = (Status.ACTIVE,) if body.latest_only else (Status.ACTIVE, Status.SUPERSEDED)
-    records, more = _read_page(
-        where, tests, statuses, page, min(page_size, settings.limits.results)
-    )
+    size = min(page_size, settings.limits.results)
+    records, has_next = _read_page(target, where, statuses, page, size)
     path = "/v3/memories/?page_size={}&page={}"
     return bodies.Mem0MemoryPageResponse(
-        results=[_to_memory(where.engine, record) for record in records],
-        count=(page - 1) * page_size + len(records) + more,
-        next=path.format(page_size, page + 1) if more else None,
+        results=[_to_memory(target.engine, record) for record in records],
+        count=(page - 1) * page_size + len(records) + has_next,
+        next=path.format(page_size, page + 1) if has_next else None,
         previous=path.format(page_size, page - 1) if page > 1 else None,
     )
 
@@ -151,10 +156,12 @@ def forget_memory(request: Request, id: str, linked: bool = False) -> None:
     """
     caller = find_caller(request, "")
     record = _get_live(caller, id)
-    older = _find_superseded(caller, record) if linked else []
-    for each in (record, *older):
-        if caller.engine.get(each.id, scope=caller.owner).status not in _GONE:
-            caller.engine.forget(each.id, scope=caller.owner)
+    ids = [record.id]
+    if linked:
+        ids += _find_superseded(caller, record)
+    for record_id in ids:
+        if caller.engine.get(record_id, scope=caller.owner).status not in _DELETED:
+            caller.engine.forget(record_id, scope=caller.owner)
 
 
 def check_live(request: Request, ids: Sequence[str]) -> None:
@@ -164,18 +171,21 @@ def check_live(request: Request, ids: Sequence[str]) -> None:
         _get_live(caller, id)
 
 
-def _find_superseded(caller: IdentifiedCaller, record: Record) -> list[Record]:
-    """Find what a memory superseded, and what that did, newest first."""
-    found: dict[str, Record] = {}
-    near = [record]
-    while near:
-        tests = Where("or", tuple(Condition("superseded_by", "eq", each.id) for each in near))
+def _find_superseded(caller: IdentifiedCaller, record: Record) -> list[str]:
+    """List ids of the memories that one superseded, and of those that they did, newest first."""
+    superseded = dict[str, None]()
+    newer = [record.id]
+    while newer:
+        conditions = tuple(Condition("superseded_by", "eq", record_id) for record_id in newer)
         page = caller.engine.list(
-            scope=caller.owner, where=tests, statuses=(Status.SUPERSEDED,), limit=_PAGE
+            scope=caller.owner,
+            where=Where("or", conditions),
+            statuses=(Status.SUPERSEDED,),
+            limit=_PAGE_SIZE,
         )
-        near = [each for each in page.records if each.id not in found]
-        found |= {each.id: each for each in near}
-    return list(found.values())
+        newer = [older.id for older in page.records if older.id not in superseded]
+        superseded |= dict.fromkeys(newer)
+    return list(superseded)
 
 
 def list_changes(request: Request, id: str) -> list[bodies.Mem0HistoryEntryResponse]:
@@ -203,7 +213,7 @@ def give_feedback(
 
 def _get_live(caller: IdentifiedCaller, id: str) -> Record:
     record = caller.engine.get(id, scope=caller.owner)
-    if record.status in _GONE:
+    if record.status in _DELETED:
         raise NotFoundError(
             f"The memory {record.id} was deleted.",
             hint="POST /v1/memories/{id}/restore brings it back.",
@@ -216,64 +226,69 @@ def _to_memory(
 ) -> bodies.Mem0MemoryResponse:
     """Convert a memory with the time of its last change."""
     changes = engine.history(record.id, scope=record.scope.owner) if record.version > 1 else ()
-    return bodies.to_memory(
-        record, score, max((entry.at for entry in changes), default=record.recorded_at)
-    )
+    changed_at = max((entry.at for entry in changes), default=record.recorded_at)
+    return bodies.to_memory(record, score, changed_at)
 
 
-def forget_all(where: Mem0ScopeFilter) -> None:
+def forget_all(target: Mem0ScopeFilter) -> None:
     """Forget all matching memories, page by page."""
-    while records := where.engine.list(scope=where.owner, where=where.where, limit=_PAGE).records:
-        for record in records:
-            if where.engine.get(record.id, scope=where.owner).status is Status.ACTIVE:
-                where.engine.forget(record.id, scope=where.owner, reason="asked by a client")
+    engine = target.engine
+    while page := engine.list(scope=target.owner, where=target.where, limit=_PAGE_SIZE).records:
+        for record in page:
+            # Forgetting one may have forgotten others of the page.
+            if engine.get(record.id, scope=target.owner).status is Status.ACTIVE:
+                engine.forget(record.id, scope=target.owner, reason="asked by a client")
 
 
-def _join(first: Where | None, *others: Condition | Where) -> Where | None:
-    parts = (*((first,) if first else ()), *others)
-    return Where("and", parts) if parts else None
+def _join(where: Where | None, *conditions: Condition | Where) -> Where | None:
+    """Return the condition that all hold; None: there is none."""
+    operands = (where, *conditions) if where else conditions
+    return Where("and", operands) if operands else None
 
 
-def _option_tests(categories: list[str] | None) -> list[Condition | Where]:
-    """Return the test for any of some categories, which are tags here."""
-    return (
-        [Where("or", tuple(Condition("tags", "contains", each) for each in categories))]
-        if categories
-        else []
-    )
+def _category_conditions(categories: list[str] | None) -> list[Condition | Where]:
+    """Return the condition for any of some categories, which are tags here; none for no categories."""
+    if not categories:
+        return []
+    tags = tuple(Condition("tags", "contains", category) for category in categories)
+    return [Where("or", tags)]
 
 
 def _is_wanted(record: Record, body: bodies.Mem0SearchRequest, now: datetime) -> bool:
     """Check a hit of a search through history by the options."""
     if record.status is Status.SUPERSEDED:
         return not body.latest_only
-    return record.status is Status.ACTIVE and (
-        body.show_expired or record.valid_to is None or record.valid_to > now
-    )
+    if record.status is not Status.ACTIVE:
+        return False
+    return body.show_expired or record.valid_to is None or record.valid_to > now
 
 
 def _read_page(
-    where: Mem0ScopeFilter, tests: Where | None, statuses: tuple[Status, ...], page: int, size: int
+    target: Mem0ScopeFilter,
+    where: Where | None,
+    statuses: tuple[Status, ...],
+    page_number: int,
+    size: int,
 ) -> tuple[list[Record], bool]:
-    """Read one page and say if another follows."""
+    """Read one page, numbered from 1, and tell if another follows."""
     after = ""
-    for number in range(1, page + 1):
-        found = where.engine.list(
-            scope=where.owner, where=tests, statuses=statuses, after=after, limit=size
+    for number in range(1, page_number + 1):
+        page = target.engine.list(
+            scope=target.owner, where=where, statuses=statuses, after=after, limit=size
         )
-        if number == page:
-            return list(found.records), bool(found.next)
-        if not found.next:
+        if number == page_number:
+            return list(page.records), bool(page.next)
+        if not page.next:
             break
-        after = found.next
+        after = page.next
     return [], False
 
 
 def _message_text(content: str | list[Any]) -> str:
     if isinstance(content, str):
         return content
-    parts = [each.get("text") for each in content if isinstance(each, dict)]
-    return "\n".join(part for part in parts if isinstance(part, str))
+    texts = [part.get("text") for part in content if isinstance(part, dict)]
+    return "\n".join(text for text in texts if isinstance(text, str))
 
 
 def _to_expiry(text: str | None) -> datetime | None:
@@ -288,12 +303,11 @@ def _to_time(seconds: float | None) -> datetime | None:
         raise InputError("The timestamp is out of range.") from None
 
 
-def _to_moment(given: float | str) -> datetime | None:
-    return (
-        _parse_day(given)
-        if isinstance(given, str) and not given.isdigit()
-        else _to_time(float(given))
-    )
+def _to_moment(timestamp: float | str) -> datetime | None:
+    """Convert seconds since 1970, or a written date."""
+    if isinstance(timestamp, str) and not timestamp.isdigit():
+        return _parse_day(timestamp)
+    return _to_time(float(timestamp))
 
 
 def _parse_day(text: str) -> datetime:

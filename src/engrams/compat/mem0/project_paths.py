@@ -1,4 +1,8 @@
-"""Paths of mem0's project, profiles, exports and summaries."""
+"""Paths of mem0's project, profiles, exports and summaries.
+
+There is one project, whose settings are the server's: requests to change it are refused with a hint.
+Profiles and exports are made when they are read.
+"""
 
 from __future__ import annotations
 
@@ -22,24 +26,27 @@ from engrams.errors import InputError, NotFoundError, RefusedError
 from engrams.frozen_data import dataclass
 from engrams.ports import ChatMessage, ChatRequest
 from engrams.settings import Settings
-from engrams.surfaces.http.caller import find_caller, user_scope
+from engrams.surfaces.http.caller import IdentifiedCaller, find_caller, user_scope
 from engrams.surfaces.http.problems import error_responses
 
 _PROJECT = "/api/v1/orgs/organizations/{org_id}/projects/{project_id}/"
-_MOST = 500
-_TOKENS = 6000
-_SCHEMA_CHARS = 50_000
+_MAX_MEMORIES = 500
+_PROMPT_TOKENS = 6000
+"""Tokens of memories in a prompt."""
+_MAX_SCHEMA_CHARS = 50_000
+_EXPORT_OWNERS = 1000
+_EXPORTS_PER_OWNER = 20
+_ANSWER_TOKENS = 4096
 _SETTINGS = "Settings say how memory is kept: `engrams config` lists them, config.toml sets them."
 _KEYS = (
     "A key is a memory of its own: `engrams keys add` makes one, `engrams keys revoke` ends one."
 )
-_FEW = "Give the ids of users, agents, apps or runs as filters."
 
 
 class Mem0ExportRequest(Mem0ScopedRequest):
-    """``schema``: a JSON schema, as an object or as text."""
-
-    export_schema: dict[str, Any] | str = Field(alias="schema")
+    export_schema: dict[str, Any] | str = Field(
+        alias="schema", description="A JSON schema, as an object or as text."
+    )
     export_instructions: str = Field("", max_length=2000)
 
 
@@ -88,42 +95,38 @@ class Mem0ExportRegistry:
     """The last exports of each owner, until the server ends."""
 
     def __init__(self, peers: ProcessPeers) -> None:
-        self._held = peers.table("mem0 exports", 1000)
+        self._exports = peers.table("mem0 exports", _EXPORT_OWNERS)
 
     def put(self, owner: str, body: Mem0ExportRequest) -> Mem0Export:
         """Keep an export. InputError: its schema is no object."""
         schema = _parse_schema(body.export_schema)
-        held: list[Mem0Export] = self._held.get(owner, [])
-        last = int(held[-1].id.rpartition("-")[2]) if held else 0
-        made = Mem0Export(
-            id=f"export-{last + 1}",
+        exports: list[Mem0Export] = self._exports.get(owner, [])
+        last_number = int(exports[-1].id.rpartition("-")[2]) if exports else 0
+        export = Mem0Export(
+            id=f"export-{last_number + 1}",
             schema=schema,
             instructions=body.export_instructions,
             ids=body.ids(),
             filters=body.filters or {},
         )
-        self._held.put(owner, [*held[-19:], made])
-        return made
+        self._exports.put(owner, [*exports[1 - _EXPORTS_PER_OWNER :], export])
+        return export
 
     def find(self, owner: str, body: Mem0ExportGetRequest) -> Mem0Export:
         """Find an export by its id, else the latest with these filters."""
-        held: list[Mem0Export] = self._held.get(owner, [])
-        asked = (body.ids(), body.filters or {})
-        found = [
-            each
-            for each in held
-            if (
-                each.id == body.memory_export_id
-                if body.memory_export_id
-                else (each.ids, each.filters) == asked
-            )
-        ]
-        if not found:
-            raise NotFoundError(
-                "There is no such export.",
-                hint="Create it first, with the same filters; a restart forgets exports.",
-            )
-        return found[-1]
+        exports: list[Mem0Export] = self._exports.get(owner, [])
+        filters = (body.ids(), body.filters or {})
+        for export in reversed(exports):
+            if body.memory_export_id:
+                is_match = export.id == body.memory_export_id
+            else:
+                is_match = (export.ids, export.filters) == filters
+            if is_match:
+                return export
+        raise NotFoundError(
+            "There is no such export.",
+            hint="Create it first, with the same filters; a restart forgets exports.",
+        )
 
 
 def add_routes(routes: APIRouter, settings: Settings) -> None:
@@ -192,9 +195,9 @@ def _add_export_routes(routes: APIRouter, settings: Settings) -> None:
                 "An export by a schema needs a chat model.",
                 hint="Set `chat.provider`, or take GET /v1/export for memory as it is.",
             )
-        made = Mem0ExportRegistry(target.engine.peers).put(target.owner.key, body)
+        export = Mem0ExportRegistry(target.engine.peers).put(target.owner.key, body)
         return Mem0ExportResponse(
-            id=made.id,
+            id=export.id,
             message="Memory export request received. The export will be ready in a few seconds.",
         )
 
@@ -202,27 +205,27 @@ def _add_export_routes(routes: APIRouter, settings: Settings) -> None:
     def get_export(request: Request, body: Mem0ExportGetRequest) -> dict[str, Any]:
         """Fill the schema of an export from memory as it is now."""
         caller = find_caller(request, "")
-        made = Mem0ExportRegistry(caller.engine.peers).find(caller.owner.key, body)
-        target = find_target(request, made.ids, made.filters)
+        export = Mem0ExportRegistry(caller.engine.peers).find(caller.owner.key, body)
+        target = find_target(request, export.ids, export.filters)
         texts = _list_texts(target, _find_current(target, settings), quoted=True)
         prompt = prompts.load("export").render(
-            instructions=prompts.quote(made.instructions) or "(none)", memories=texts or "(none)"
+            instructions=prompts.quote(export.instructions) or "(none)", memories=texts or "(none)"
         )
-        found = _ask(target, prompt, made.schema)
-        return found if isinstance(found, dict) else {"data": found}
+        answer = _ask_model(target, prompt, export.schema)
+        return answer if isinstance(answer, dict) else {"data": answer}
 
     @routes.post("/v1/summary/", responses=error_responses())
     def summarise(request: Request, body: Mem0ScopedRequest) -> Mem0SummaryResponse:
         """Summarise memories; without a chat model, list the most believed ones."""
         target = find_target(request, body.ids(), body.filters)
-        asked = target.engine.chat_model is not None
-        texts = _list_texts(target, _find_current(target, settings), quoted=asked)
-        if not asked or not texts:
+        has_model = target.engine.chat_model is not None
+        texts = _list_texts(target, _find_current(target, settings), quoted=has_model)
+        if not has_model or not texts:
             return Mem0SummaryResponse(summary=texts)
         prompt = prompts.load("export").render(
             instructions="Summarise them in a few sentences.", memories=texts
         )
-        return Mem0SummaryResponse(summary=str(_ask(target, prompt, None)))
+        return Mem0SummaryResponse(summary=str(_ask_model(target, prompt, None)))
 
 
 def _add_profile_routes(routes: APIRouter, settings: Settings) -> None:
@@ -231,19 +234,20 @@ def _add_profile_routes(routes: APIRouter, settings: Settings) -> None:
         """Return what is believed most of a user."""
         caller = find_caller(request, "")
         scope = user_scope(caller.owner, name)
-        if not any(
-            each.labels[: len(scope.labels)] == scope.labels
-            for each in caller.engine.scopes(caller.owner)
-        ):
+        is_known = any(
+            known_scope.labels[: len(scope.labels)] == scope.labels
+            for known_scope in caller.engine.scopes(caller.owner)
+        )
+        if not is_known:
             raise NotFoundError(
                 f"There is no user {name!r:.80}.",
                 hint="`client.users()` lists those that there are.",
             )
-        where = find_target(request, {"user_id": name})
+        target = find_target(request, {"user_id": name})
         records = tuple(
-            each for each in _find_current(where, settings) if each.kind is not Kind.TURN
+            record for record in _find_current(target, settings) if record.kind is not Kind.TURN
         )
-        text = _list_texts(where, records, quoted=False)
+        text = _list_texts(target, records, quoted=False)
         return Mem0ProfileResponse(
             entity_id=name,
             status="succeeded" if text else "insufficient_data",
@@ -264,24 +268,18 @@ def _add_profile_routes(routes: APIRouter, settings: Settings) -> None:
     def generate_profiles(request: Request, body: Mem0ProfileJobRequest) -> dict[str, Any]:
         """Answer that it is done: profiles are made when read."""
         caller = find_caller(request, "")
-        names = [
-            value
-            for each in caller.engine.scopes(caller.owner)
-            for label, value in _pairs(each.labels)
-            if label == "user"
-        ]
-        chosen = [body.entity_id] if body.entity_id else list(dict.fromkeys(names))[: body.limit]
-        job = {
+        if body.entity_id:
+            names = [body.entity_id]
+        else:
+            names = _list_users(caller)[: body.limit]
+        return {
             "job_id": "now",
             "status": "succeeded",
             "status_url": "/v2/profiles/jobs/now/",
             "entity_type": "user",
-        }
-        return {
-            **job,
-            "entity_ids": chosen,
-            "sampled": len(chosen),
-            "entity_count_reserved": len(chosen),
+            "entity_ids": names,
+            "sampled": len(names),
+            "entity_count_reserved": len(names),
             "replayed": False,
         }
 
@@ -293,9 +291,20 @@ def _add_profile_routes(routes: APIRouter, settings: Settings) -> None:
         return {"job": {"id": id, "status": "succeeded", "enumeration_complete": False, **counts}}
 
 
-def _parse_schema(given: dict[str, Any] | str) -> dict[str, Any]:
+def _list_users(caller: IdentifiedCaller) -> list[str]:
+    """List the users that have memories, each once."""
+    names = (
+        value
+        for scope in caller.engine.scopes(caller.owner)
+        for label, value in zip(scope.labels[::2], scope.labels[1::2], strict=False)
+        if label == "user"
+    )
+    return list(dict.fromkeys(names))
+
+
+def _parse_schema(sent_schema: dict[str, Any] | str) -> dict[str, Any]:
     try:
-        schema = json.loads(given) if isinstance(given, str) else given
+        schema = json.loads(sent_schema) if isinstance(sent_schema, str) else sent_schema
     except (ValueError, RecursionError):
         schema = None
     if not isinstance(schema, dict) or not schema:
@@ -303,16 +312,16 @@ def _parse_schema(given: dict[str, Any] | str) -> dict[str, Any]:
             "The schema of an export is a JSON schema.",
             hint='Give {"type": "object", "properties": {…}}.',
         )
-    if len(json.dumps(schema)) > _SCHEMA_CHARS:
+    if len(json.dumps(schema)) > _MAX_SCHEMA_CHARS:
         raise InputError(
-            f"The schema of an export has more than {_SCHEMA_CHARS:,} characters.",
+            f"The schema of an export has more than {_MAX_SCHEMA_CHARS:,} characters.",
             hint="Ask for less in one export.",
         )
     return schema
 
 
 def _find_current(target: Mem0ScopeFilter, settings: Settings) -> tuple[Record, ...]:
-    limit = min(_MOST, settings.limits.results)
+    limit = min(_MAX_MEMORIES, settings.limits.results)
     return target.engine.list(
         scope=target.owner, where=target.where, order="believed", limit=limit
     ).records
@@ -321,23 +330,19 @@ def _find_current(target: Mem0ScopeFilter, settings: Settings) -> tuple[Record, 
 def _list_texts(target: Mem0ScopeFilter, records: tuple[Record, ...], *, quoted: bool) -> str:
     """List texts, one a line, as many as fit into a prompt."""
     lines: list[str] = []
-    left = _TOKENS
+    tokens_left = _PROMPT_TOKENS
     for record in records:
         line = f"- {prompts.quote(record.search_text) if quoted else record.search_text}"
-        left -= target.engine.counter.count(line)
-        if left < 0:
+        tokens_left -= target.engine.counter.count(line)
+        if tokens_left < 0:
             break
         lines.append(line)
     return "\n".join(lines)
 
 
-def _ask(target: Mem0ScopeFilter, prompt: str, schema: dict[str, Any] | None) -> Any:
+def _ask_model(target: Mem0ScopeFilter, prompt: str, schema: dict[str, Any] | None) -> Any:
     assert target.engine.chat_model is not None
     answer = target.engine.chat_model.ask(
-        ChatRequest((ChatMessage("user", prompt),), "export", schema, max_tokens=4096)
+        ChatRequest((ChatMessage("user", prompt),), "export", schema, max_tokens=_ANSWER_TOKENS)
     )
     return answer.text if schema is None else answer.data
-
-
-def _pairs(labels: tuple[str, ...]) -> zip[tuple[str, str]]:
-    return zip(labels[::2], labels[1::2], strict=False)

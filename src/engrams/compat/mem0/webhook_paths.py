@@ -39,7 +39,7 @@ class Mem0WebhookUpdateRequest(Mem0RequestBody):
 
 
 class Mem0WebhookResponse(BaseModel):
-    """Web hook; ``secret`` signs its messages, and is told once."""
+    """Web hook: an address that is told of changes."""
 
     id: int
     webhook_id: int
@@ -50,7 +50,9 @@ class Mem0WebhookResponse(BaseModel):
     project: str = "engrams"
     created_at: datetime
     updated_at: datetime
-    secret: str | None = None
+    secret: str | None = Field(
+        None, description="Signs its messages; only in the answer that creates it."
+    )
 
 
 def add_routes(routes: APIRouter, _settings: Settings) -> None:
@@ -60,7 +62,7 @@ def add_routes(routes: APIRouter, _settings: Settings) -> None:
     def list_webhooks(request: Request, project_id: str) -> list[Mem0WebhookResponse]:  # noqa: ARG001 - there is one
         """List web hooks."""
         caller = _find_trusted(request)
-        return [_to_response(each) for each in open_webhooks(caller.engine).list(caller.owner)]
+        return [_to_response(hook) for hook in open_webhooks(caller.engine).list(caller.owner)]
 
     @routes.post("/api/v1/webhooks/projects/{project_id}/", responses=error_responses(409))
     def create_webhook(
@@ -70,11 +72,11 @@ def add_routes(routes: APIRouter, _settings: Settings) -> None:
     ) -> Mem0WebhookResponse:
         """Register an address that is told of memories from now on."""
         caller = _find_trusted(request)
-        made = open_webhooks(caller.engine).add(
+        hook = open_webhooks(caller.engine).add(
             caller.owner, body.url, body.name, _to_events(body.event_types)
         )
         caller.engine.work.wake()
-        return _to_response(made).model_copy(update={"secret": made.secret})
+        return _to_response(hook).model_copy(update={"secret": hook.secret})
 
     @routes.put("/api/v1/webhooks/{id}/", responses=error_responses(404, 409))
     def change_webhook(
@@ -107,9 +109,9 @@ def _find_trusted(request: Request) -> IdentifiedCaller:
 
 
 def _to_events(names: list[Mem0EventName]) -> list[WebhookEvent]:
-    return list(
-        dict.fromkeys(_EVENTS[name.replace(":", "_").removeprefix("memory_")] for name in names)
-    )
+    """Convert the client's names of events, each once."""
+    events = (_EVENTS[name.replace(":", "_").removeprefix("memory_")] for name in names)
+    return list(dict.fromkeys(events))
 
 
 def _to_response(hook: Webhook) -> Mem0WebhookResponse:

@@ -23,23 +23,23 @@ _OPTIONS = (
     ),
     ("-h, --help", "Show this message and exit."),
 )
-_LEAST = 50
-_MOST = 78
-_COLUMNS = 80
+_MIN_WIDTH = 50
+_MAX_WIDTH = 78
+_DEFAULT_COLUMNS = 80
 
 
 def format_overview() -> str:
     """Return what `engrams --help` prints, as wide as the terminal."""
-    width = max(min(_find_columns() - 2, _MOST), _LEAST)
+    width = max(min(_find_columns() - 2, _MAX_WIDTH), _MIN_WIDTH)
     commands = [(name, command.help) for name, command in COMMANDS.items()]
-    parts = [
+    blocks = [
         ["Usage: engrams [OPTIONS] COMMAND [ARGS]..."],
         _indent(ABOUT, width),
         ["Options:", *_format_rows(_OPTIONS, width)],
         ["Commands:", *_format_rows(commands, width)],
         _indent(MORE, width),
     ]
-    return "\n\n".join("\n".join(part) for part in parts) + "\n"
+    return "\n\n".join("\n".join(lines) for lines in blocks) + "\n"
 
 
 def _indent(text: str, width: int) -> list[str]:
@@ -48,20 +48,21 @@ def _indent(text: str, width: int) -> list[str]:
 
 def _format_rows(rows: Iterable[tuple[str, str]], width: int) -> list[str]:
     """Format names and texts as two columns."""
-    listed = list(rows)
-    first = max(len(name) for name, _ in listed) + 2
+    rows = list(rows)
+    name_width = max(len(name) for name, _ in rows) + 2
     lines = []
-    for name, text in listed:
-        head, *rest = wrap(text, max(width - first - 2, 10))
-        lines += [f"  {name:{first}}{head}", *(f"  {'':{first}}{line}" for line in rest)]
+    for name, text in rows:
+        first, *others = wrap(text, max(width - name_width - 2, 10))
+        lines.append(f"  {name:{name_width}}{first}")
+        lines += [f"  {'':{name_width}}{line}" for line in others]
     return lines
 
 
 def _find_columns() -> int:
-    given = os.environ.get("COLUMNS", "")
-    if given.isdecimal() and int(given):
-        return int(given)
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns):
+        return int(columns)
     try:
-        return os.get_terminal_size(sys.stdout.fileno()).columns or _COLUMNS
+        return os.get_terminal_size(sys.stdout.fileno()).columns or _DEFAULT_COLUMNS
     except (OSError, ValueError):
-        return _COLUMNS
+        return _DEFAULT_COLUMNS

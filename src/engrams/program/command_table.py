@@ -171,14 +171,16 @@ _VALUED = frozenset(
 
 
 def arrange(arguments: Sequence[str]) -> list[str]:
-    """Reorder arguments: common options behind the command, help as --help."""
-    first = 0
-    while first < len(arguments) and (
-        arguments[first] in _FLAGS or arguments[first].partition("=")[0] in _VALUED
-    ):
-        first += 1 if arguments[first] in _FLAGS or "=" in arguments[first] else 2
-    options = list(arguments[:first])
-    rest = list(arguments[first:])
-    if rest[:1] == ["help"]:
-        return [*(word for word in rest[1:2] if not word.startswith("-")), "--help"]
-    return [*rest[:1], *options, *rest[1:]] if rest else options
+    """Put common options behind the command, and ``help COMMAND`` as ``COMMAND --help``."""
+    index = 0
+    while index < len(arguments):
+        word = arguments[index]
+        if word not in _FLAGS and word.partition("=")[0] not in _VALUED:
+            break
+        index += 1 if word in _FLAGS or "=" in word else 2
+    options = list(arguments[:index])
+    command = list(arguments[index : index + 1])
+    own_arguments = list(arguments[index + 1 :])
+    if command == ["help"]:
+        return [*(word for word in own_arguments[:1] if not word.startswith("-")), "--help"]
+    return [*command, *options, *own_arguments]

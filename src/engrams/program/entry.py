@@ -1,6 +1,7 @@
-"""Console script; quick commands skip the slow command parser.
+"""Console script `engrams`; quick commands skip the slow command parser.
 
-Loaded by every command: only small modules of the standard library.
+`--help`, hooks, and commands that a running server answers end here; every other command goes on to
+`main`. Loaded by every command: only small modules of the standard library.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from typing import NoReturn
 
 from engrams.program.command_table import SERVED, arrange
 
-_HELP = frozenset({"-h", "--help"})
+_HELP_OPTIONS = frozenset({"-h", "--help"})
 _WAIT_SECONDS = 3600.0
 """Time for a server that runs jobs; those take as long as they may."""
-_FILES = ("-", "-f", "--file")
+_FILE_ARGUMENTS = ("-", "-f", "--file")
+"""Arguments by which a command reads a file or standard input."""
 
 
 def run() -> NoReturn:
@@ -32,11 +34,11 @@ def run() -> NoReturn:
 
         sys.stdout.write(format_overview())
         sys.exit(0)
-    if arguments[:1] == ["hook"] and not _HELP & set(arguments):
+    if arguments[:1] == ["hook"] and not _HELP_OPTIONS & set(arguments):
         from engrams.surfaces.hook.entry import main
 
         sys.exit(main(arguments[1:]))
-    if arguments and arguments[0] in SERVED and not _HELP & set(arguments):
+    if arguments and arguments[0] in SERVED and not _HELP_OPTIONS & set(arguments):
         try:
             code = ask_server(arguments)
         except KeyboardInterrupt:
@@ -51,13 +53,13 @@ def run() -> NoReturn:
 
 
 def ask_server(arguments: Sequence[str]) -> int | None:
-    """Have a running server run the command; None: nobody did.
+    """Have a running server run the command, and print its output; None: no server ran it.
 
-    Its output is printed. What the command stores later here has the ids that the server would have
-    given.
+    When this process then runs it, the memories that it stores get the ids that the server would
+    have given them. So nothing is stored twice where only the answer was lost.
     """
-    if any(word in _FILES or word.startswith(("--file=", "-f")) for word in arguments):
-        return None  # what is read here is not sent around
+    if any(word in _FILE_ARGUMENTS or word.startswith(("--file=", "-f")) for word in arguments):
+        return None  # a server cannot read this process's input
     from engrams.ipc.command_client import MOST_SECONDS, CommandClient, find_option
 
     seconds = _WAIT_SECONDS if "--wait" in arguments else MOST_SECONDS
@@ -78,7 +80,7 @@ def ask_server(arguments: Sequence[str]) -> int | None:
 
 
 def _share_identity(key: str, at: float, reason: str) -> None:
-    """Let the command that runs here know the call."""
+    """Let the command that runs here use the key and time of the call."""
     from datetime import UTC, datetime
 
     from engrams.ipc.call_identity import IDENTITY, CallIdentity

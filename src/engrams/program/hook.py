@@ -1,4 +1,4 @@
-"""Command hook."""
+"""Command hook: its options and help; `entry` runs it without the slow command parser."""
 
 from __future__ import annotations
 
@@ -45,15 +45,21 @@ def hook(
     # `entry` runs `engrams hook` itself; this command is there for its help.
     from engrams.surfaces.hook.entry import main
 
-    given = {
+    values = {
         "--home": options.home,
         "--preset": options.preset,
         "--user": options.user,
         "--project": options.project,
+        "--tokens": tokens,
+        "--event": event or None,
+        "--seconds": seconds,
     }
-    named = {**given, "--tokens": tokens, "--event": event or None, "--seconds": seconds}
-    words = [
-        word for name, value in named.items() if value is not None for word in (name, str(value))
-    ]
-    words += [word for pair in options.overrides for word in ("--set", pair)]
-    main([*words, "--test"] if options.test else words)
+    arguments = []
+    for name, value in values.items():
+        if value is not None:
+            arguments += [name, str(value)]
+    for override in options.overrides:
+        arguments += ["--set", override]
+    if options.test:
+        arguments.append("--test")
+    main(arguments)

@@ -11,7 +11,7 @@ import typer
 
 from engrams.surfaces.cli.confirmation import confirm_change
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
-from engrams.surfaces.cli.output import clean, emit, say
+from engrams.surfaces.cli.output import clean, report, say
 from engrams.surfaces.cli.program_path import find_program
 
 app = new_app()
@@ -55,48 +55,45 @@ def install(
         if undo
         else plan_install(installer, _hook_command(options), folder)
     )
-    told = {
+    fields = {
         "agent": program,
         "file": str(edit.path),
         "diff": edit.diff,
         "changed": edit.before != edit.after,
     }
     if edit.before == edit.after:
-        if options.json:
-            emit(told)
-        else:
-            say(f"{installer.title}: nothing to change in {edit.path}.")
+        report(options, fields, f"{installer.title}: nothing to change in {edit.path}.")
         return
     if not options.json:
         say(clean(edit.diff).rstrip())
     confirm_change(edit.path, yes=yes)
     edit.apply()
-    if options.json:
-        emit(told)
-        return
-    other = shlex.join(
-        [
-            "engrams",
-            "install",
-            program,
-            *([] if undo else ["--undo"]),
-            *(["--folder", str(folder)] if folder else []),
-        ]
-    )
-    say(
-        f"{installer.title}"
-        f" {'is disconnected from memory' if undo else 'has memory from its next session on'}. Undo"
-        f" with: {other}"
-    )
+    outcome = "is disconnected from memory" if undo else "has memory from its next session on"
+    opposite = _opposite_command(program, folder, undo=undo)
+    report(options, fields, f"{installer.title} {outcome}. Undo with: {opposite}")
+
+
+def _opposite_command(program: str, folder: Path | None, *, undo: bool) -> str:
+    """Write the command that takes this change back."""
+    words = ["engrams", "install", program]
+    if not undo:
+        words.append("--undo")
+    if folder:
+        words += ["--folder", str(folder)]
+    return shlex.join(words)
 
 
 def _hook_command(options: GlobalOptions) -> list[str]:
+    """Write the command that the agent runs at each event."""
     # The agent runs the hook in another folder and environment.
     home = options.home or os.environ.get("ENGRAMS_HOME")
-    given = {
+    values = {
         "--home": str(Path(home).expanduser().absolute()) if home else None,
         "--user": options.user,
         "--project": options.project,
     }
-    named = [word for name, value in given.items() if value is not None for word in (name, value)]
-    return [str(find_program()), "hook", *named]
+    command = [str(find_program()), "hook"]
+    for name, value in values.items():
+        if value is not None:
+            command += [name, value]
+    return command

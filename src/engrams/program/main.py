@@ -1,6 +1,6 @@
-"""Command line of engrams; commands load on call.
+"""Command line of engrams: runs one command, prints its errors, returns its exit code.
 
-So `engrams --help` answers at once.
+A command's module is loaded when it is called, so that `engrams --help` answers at once.
 
 Exit codes: 0 done, 1 error, 2 usage, 3 not found, 4 refused, 5 store, 6 model or its budget, 130
 interrupted.
@@ -46,7 +46,7 @@ _SYNONYMS: dict[str, str] = {
 }
 """Names from elsewhere -> the command of ours."""
 
-_FOREIGN: dict[str, str] = {
+_FOREIGN_OPTIONS: dict[str, str] = {
     "--memory-path": (
         "--home DIR is the folder of all memory, --set vault.path=DIR that of its Markdown files."
     ),
@@ -65,32 +65,36 @@ class LazyCommandGroup(TyperGroup):
     def get_command(self, _context: Any, cmd_name: str) -> Any:
         if cmd_name not in COMMANDS:
             return None
-        return _load_one(cmd_name)
+        return _load_subcommand(cmd_name)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        from difflib import get_close_matches
-
+        for word in args:
+            option = word.partition("=")[0]
+            if option in _FOREIGN_OPTIONS:
+                ctx.fail(f"No such option: {option}. Here it is: {_FOREIGN_OPTIONS[option]}")
         name = args[0]
-        if foreign := next(
-            (word for word in (word.partition("=")[0] for word in args) if word in _FOREIGN), ""
-        ):
-            ctx.fail(f"No such option: {foreign}. Here it is: {_FOREIGN[foreign]}")
         if name not in COMMANDS and not name.startswith("-"):
-            near = [_SYNONYMS[name]] if name in _SYNONYMS else get_close_matches(name, COMMANDS, 1)
-            more = (
-                " `engrams show ID` prints a memory by its id, and `engrams list` shows the ids."
-                if near == ["show"]
-                else ""
-            )
-            ctx.fail(
-                f"No such command {name!r}. "
-                + (f"Did you mean {near[0]!r}?{more}" if near else "`engrams --help` lists them.")
-            )
+            ctx.fail(f"No such command {name!r}. {_suggest_command(name)}")
         return super().resolve_command(ctx, args)
 
     def format_commands(self, _context: Any, formatter: Any) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, command.help) for name, command in COMMANDS.items()])
+
+
+def _suggest_command(name: str) -> str:
+    """Return the command that was probably meant, as a sentence."""
+    from difflib import get_close_matches
+
+    near = [_SYNONYMS[name]] if name in _SYNONYMS else get_close_matches(name, COMMANDS, 1)
+    if not near:
+        return "`engrams --help` lists them."
+    suggestion = f"Did you mean {near[0]!r}?"
+    if near == ["show"]:
+        suggestion += (
+            " `engrams show ID` prints a memory by its id, and `engrams list` shows the ids."
+        )
+    return suggestion
 
 
 app = typer.Typer(
@@ -101,8 +105,8 @@ app = typer.Typer(
 )
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(is_given: bool) -> None:
+    if is_given:
         from engrams import __version__
 
         typer.echo(__version__)
@@ -126,7 +130,7 @@ def load_command() -> Any:
 
 
 @cache
-def _load_one(name: str) -> Any:
+def _load_subcommand(name: str) -> Any:
     module = import_module(COMMANDS[name].module)
     return typer.main.get_group(module.app).commands[name]
 
@@ -137,22 +141,22 @@ def main(arguments: Sequence[str]) -> int:
         load_command()(arrange(arguments), prog_name="engrams")
     except SystemExit as end:
         return end.code if isinstance(end.code, int) else int(bool(end.code))
-    except EngramsError as problem:
-        print_error(problem, as_json="--json" in arguments)
-        return exit_code(problem)
+    except EngramsError as error:
+        print_error(error, as_json="--json" in arguments)
+        return exit_code(error)
     except BrokenPipeError:
         raise
-    except OSError as problem:
-        print_error(describe_failure(problem), as_json="--json" in arguments)
+    except OSError as error:
+        print_error(describe_failure(error), as_json="--json" in arguments)
         return 1
     return 0
 
 
 def run() -> NoReturn:
     """Run the console script."""
-    ended: list[int] = []
+    exit_codes: list[int] = []
     # Registered first, so it runs after all other exit handlers.
-    atexit.register(_exit_now, ended)
+    atexit.register(_exit_now, exit_codes)
     # One thread for the small matrices of a search: more threads wait longer than they work.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Searching every installed package for pydantic plugins (unused here) takes longer than --help.
@@ -172,15 +176,15 @@ def run() -> NoReturn:
         code = 0
     except KeyboardInterrupt:
         code = 130
-    ended.append(code)
+    exit_codes.append(code)
     sys.exit(code)
 
 
-def _exit_now(ended: Sequence[int]) -> None:
-    """Exit without tearing down objects, which takes long."""
-    if not ended:
+def _exit_now(exit_codes: Sequence[int]) -> None:
+    """Exit without tearing down objects, which takes long; with the one code that is there."""
+    if not exit_codes:
         return  # Python shows the raised error
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
             stream.flush()
-    os._exit(ended[0])
+    os._exit(exit_codes[0])

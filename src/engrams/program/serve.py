@@ -1,4 +1,4 @@
-"""Command serve."""
+"""Command serve: the HTTP API, the proxy and the web page."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 
 app = new_app()
 
-_SHARE = "SHARE"
+_SHARE_METAVAR = "SHARE"
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class ProxyCommandOptions:
             max=1,
             help="1: relevance only; lower: more variety (read.mmr_lambda).",
             show_default=False,
-            metavar=_SHARE,
+            metavar=_SHARE_METAVAR,
         ),
     ] = None
     recency_weight: Annotated[
@@ -65,7 +65,7 @@ class ProxyCommandOptions:
             max=1,
             help="Share of recency in a score (read.recency_weight).",
             show_default=False,
-            metavar=_SHARE,
+            metavar=_SHARE_METAVAR,
         ),
     ] = None
     threshold: Annotated[
@@ -75,7 +75,7 @@ class ProxyCommandOptions:
             max=1,
             help="Drop memories judged below this (rerank.threshold).",
             show_default=False,
-            metavar=_SHARE,
+            metavar=_SHARE_METAVAR,
         ),
     ] = None
     git: Annotated[
@@ -95,7 +95,7 @@ class ProxyCommandOptions:
 
     def overrides(self) -> list[str]:
         """Return the given settings as ``--set`` takes them."""
-        given = {
+        values = {
             "serve.upstream": self.upstream,
             "embed.model": self.embedding_model,
             "serve.top_k": self.top_k,
@@ -106,10 +106,10 @@ class ProxyCommandOptions:
             "summary.enabled": self.summarization,
         }
         if self.git:
-            given["vault.enabled"] = True
+            values["vault.enabled"] = True
         if self.embedding_model is not None and self.upstream is not None:
-            given |= {"embed.provider": "openai", "embed.url": self.upstream}
-        return [f"{name}={value}" for name, value in given.items() if value is not None]
+            values |= {"embed.provider": "openai", "embed.url": self.upstream}
+        return [f"{name}={value}" for name, value in values.items() if value is not None]
 
 
 @app.command()
@@ -141,7 +141,7 @@ def serve(
     ] = None,
 ) -> None:
     """Serve the HTTP API, the proxy and the web page until interrupted."""
-    given = [
+    addressing = [
         f"serve.{name}={value}"
         for name, value in (("host", host), ("port", port), ("workers", workers))
         if value is not None
@@ -156,9 +156,6 @@ def serve(
             f"The server's parts are not installed ({problem.name}).", hint=install_hint("server")
         ) from None
     # --set is the most explicit, so it comes last.
-    settings = (
-        replace(options, overrides=[*given, *proxied.overrides(), *options.overrides])
-        .load()
-        .settings
-    )
+    overrides = [*addressing, *proxied.overrides(), *options.overrides]
+    settings = replace(options, overrides=overrides).load().settings
     serve_http(settings, surfaces, as_json=options.json)

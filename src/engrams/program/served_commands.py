@@ -1,4 +1,7 @@
-"""Run commands for other processes with an open engine."""
+"""Run commands for other processes with an open engine.
+
+A server and an MCP server do so: a command that asks them need not open memory itself.
+"""
 
 from __future__ import annotations
 
@@ -22,24 +25,25 @@ if TYPE_CHECKING:
 
 
 def serve_commands(
-    engine: MemoryEngine, settings: Settings, given: Settings | None = None
+    engine: MemoryEngine, settings: Settings, configured: Settings | None = None
 ) -> AbstractContextManager[None]:
-    """Answer commands of other processes with an open engine meanwhile.
+    """Answer commands of other processes with an open engine while the block runs.
 
-    ``given``: its settings before the server took its upstream as memory's model.
+    ``configured``: the settings before the server took its upstream as memory's model.
     """
     if settings.is_volatile:
         return nullcontext()
-    home = OpenHome(engine, settings, given or settings)
+    home = OpenHome(engine, settings, configured or settings)
 
     def run(call: CommandCall) -> CommandReply:
         served = ServedCommand(call, home)
-        marks = CURRENT.set(served), IDENTITY.set(CallIdentity(call.key, call.at))
+        current = CURRENT.set(served)
+        identity = IDENTITY.set(CallIdentity(call.key, call.at))
         try:
             return served.reply(_run_command(call))
         finally:
-            CURRENT.reset(marks[0])
-            IDENTITY.reset(marks[1])
+            CURRENT.reset(current)
+            IDENTITY.reset(identity)
 
     return command_server.serve_commands(settings.home.expanduser(), run)
 
@@ -64,9 +68,9 @@ def _run_command(call: CommandCall) -> int:
         raise DeclinedCallError("the server stops") from None
     except EncryptionError:
         raise DeclinedCallError("the server does not have the home's key") from None
-    except EngramsError as problem:
-        print_error(problem, as_json="--json" in arguments)
-        return exit_code(problem)
-    except OSError as problem:
-        print_error(describe_failure(problem), as_json="--json" in arguments)
+    except EngramsError as error:
+        print_error(error, as_json="--json" in arguments)
+        return exit_code(error)
+    except OSError as error:
+        print_error(describe_failure(error), as_json="--json" in arguments)
         return 1

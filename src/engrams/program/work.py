@@ -1,4 +1,4 @@
-"""Command work."""
+"""Command work: run background jobs beside servers on the same memory."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
-from functools import partial
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
 
 app = new_app()
 
-_SHARE = 0.5
-"""Share of the workers that one owner may hold, where no setting says otherwise."""
+_OWNER_SHARE = 0.5
+"""Share of the workers that one owner may occupy, where no setting says otherwise."""
 
 
 @app.command()
@@ -67,21 +66,20 @@ def work(
     settings = _choose_settings(
         options.load(), {"jobs.workers": concurrency, "serve.host": host, "serve.port": port}
     )
-    ended = threading.Event()
-    for name in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(name, lambda *_: ended.set())
-    answering = partial(_answer, settings=settings) if port is not None else nullcontext
-    with (
-        composition.open(settings, helped=True) as engine,
-        answering(engine),
-        _import_files(engine),
-    ):
+    stop = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    with ExitStack() as stack:
+        engine = stack.enter_context(composition.open(settings, helped=True))
+        if port is not None:
+            stack.enter_context(_answer_health(engine, settings))
+        stack.enter_context(_import_files(engine))
         engine.work.start()
         sys.stdout.write(
             f"engrams works on jobs, {settings.jobs.workers} at a time. Press Ctrl-C to stop.\n"
         )
         sys.stdout.flush()
-        ended.wait()
+        stop.wait()
 
 
 @contextmanager
@@ -97,7 +95,7 @@ def _import_files(engine: MemoryEngine) -> Iterator[None]:
         yield
 
 
-def _answer(engine: MemoryEngine, settings: Settings) -> AbstractContextManager[str]:
+def _answer_health(engine: MemoryEngine, settings: Settings) -> AbstractContextManager[str]:
     try:
         from engrams.surfaces.http.worker_health import answer_health
     except ImportError as problem:
@@ -107,13 +105,14 @@ def _answer(engine: MemoryEngine, settings: Settings) -> AbstractContextManager[
     return answer_health(engine, settings)
 
 
-def _choose_settings(loaded: LoadedSettings, given: dict[str, object]) -> Settings:
+def _choose_settings(loaded: LoadedSettings, options: dict[str, object]) -> Settings:
+    """Change the settings by the options that were given. SettingsError: no job would run."""
     from engrams.settings import change_settings
 
-    changed = {name: value for name, value in given.items() if value is not None}
+    changes = {name: value for name, value in options.items() if value is not None}
     if "jobs.owner_share" not in loaded.origin:
-        changed["jobs.owner_share"] = _SHARE
-    settings = change_settings(loaded.settings, changed)
+        changes["jobs.owner_share"] = _OWNER_SHARE
+    settings = change_settings(loaded.settings, changes)
     if not settings.jobs.workers:
         raise SettingsError(
             "`jobs.workers` is 0: no job would run.",

@@ -13,9 +13,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from datetime import datetime
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from engrams.ipc.served_command import CURRENT
+
+if TYPE_CHECKING:
+    from engrams.surfaces.cli.options import HomeOptions
 
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _EVERY = 5.0
@@ -45,6 +48,14 @@ def emit(value: Any) -> None:
     """Print one JSON value on one line of standard output."""
     ascii_only = "utf" not in (out_stream().encoding or "").casefold()
     say(json.dumps(to_json(value), ensure_ascii=ascii_only))
+
+
+def report(options: HomeOptions, data: Any, text: str) -> None:
+    """Print the result of a command: ``data`` with --json, else ``text``."""
+    if options.json:
+        emit(data)
+    else:
+        say(text)
 
 
 def say(text: str = "") -> None:

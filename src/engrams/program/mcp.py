@@ -80,7 +80,7 @@ def mcp(
 def _open_memory(settings: Settings) -> Iterator[MemoryEngine]:
     """Open memory at its first use, and answer commands and hooks of this user meanwhile."""
     from engrams.program.served_commands import serve_commands
-    from engrams.surfaces.mcp.scoped_engine import LazyEngine
+    from engrams.surfaces.mcp.lazy_engine import LazyEngine
 
     with LazyEngine(settings) as engine, serve_commands(engine, settings):
         yield engine

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import field
 from typing import Any
 
-from mcp.server import MCPServer
 from typing_extensions import TypedDict
 
 from engrams.core import Record, Status
@@ -18,7 +17,7 @@ from engrams.errors import InputError, NotFoundError
 from engrams.frozen_data import dataclass
 from engrams.ports import Condition, Where
 from engrams.surfaces.mcp.profile import McpProfile
-from engrams.surfaces.mcp.scoped_engine import ERASES, READS, WRITES, ScopedEngine, with_tool_errors
+from engrams.surfaces.mcp.scoped_engine import ERASES, READS, WRITES, ScopedEngine
 from engrams.transfer.formats import ParsedTurn, UnreadablePiece, mcp_graph
 
 _PAGE_SIZE = 500
@@ -112,15 +111,11 @@ class GraphRecords:
 class KnowledgeGraphTools:
     """Map observations and relations to facts; deletion forgets them."""
 
-    def __init__(self, bound: ScopedEngine) -> None:
-        self._bound = bound
-        self._engine = bound.engine
+    tools = _TOOLS
 
-    def install(self, server: MCPServer[Any]) -> None:
-        for name, hints in _TOOLS.items():
-            server.add_tool(
-                with_tool_errors(getattr(self, name)), annotations=hints, structured_output=True
-            )
+    def __init__(self, scoped: ScopedEngine) -> None:
+        self._scoped = scoped
+        self._engine = scoped.engine
 
     def create_entities(self, entities: list[GraphEntityData]) -> GraphEntityListOutput:
         """Add entities of new names and return them."""
@@ -211,7 +206,7 @@ class KnowledgeGraphTools:
 
     def search_nodes(self, query: str) -> KnowledgeGraphOutput:
         """Find entities for a query, and the relations between them."""
-        result = self._engine.search(query, scope=self._bound.root, where=_GRAPH_RECORDS)
+        result = self._engine.search(query, scope=self._scoped.root, where=_GRAPH_RECORDS)
         graph = self._read_records()
         names = set()
         for hit in result.hits:
@@ -251,7 +246,7 @@ class KnowledgeGraphTools:
         page_size = min(_PAGE_SIZE, self._engine.settings.limits.results)
         while True:
             page = self._engine.list(
-                scope=self._bound.root,
+                scope=self._scoped.root,
                 where=_GRAPH_RECORDS,
                 order="oldest",
                 after=after,
@@ -274,21 +269,21 @@ class KnowledgeGraphTools:
         for piece in pieces:
             if isinstance(piece, ParsedTurn):
                 self._restore_forgotten(piece.turn.external_id)
-        self._engine.load(pieces, scope=self._bound.root)
+        self._engine.load(pieces, scope=self._scoped.root)
 
     def _restore_forgotten(self, external_id: str) -> None:
         page = self._engine.list(
-            scope=self._bound.root,
+            scope=self._scoped.root,
             external_id=external_id,
             statuses=(Status.FORGOTTEN,),
             limit=1,
         )
         for record in page.records:
-            self._engine.restore(record.id, scope=self._bound.root)
+            self._engine.restore(record.id, scope=self._scoped.root)
 
     def _forget_ids(self, ids: Iterable[str]) -> None:
         for record_id in dict.fromkeys(ids):
-            self._engine.forget(record_id, scope=self._bound.root)
+            self._engine.forget(record_id, scope=self._scoped.root)
 
 
 def _require_entity(graph: GraphRecords, name: str) -> GraphEntityRecords:

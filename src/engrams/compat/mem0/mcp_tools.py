@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
-from mcp.server import MCPServer
 from pydantic import Field
 
 from engrams.core import Kind, Record, Scope, Turn
@@ -20,7 +19,6 @@ from engrams.surfaces.mcp.scoped_engine import (
     READS,
     WRITES,
     ScopedEngine,
-    with_tool_errors,
 )
 
 _MAX_LIMIT = 500
@@ -100,15 +98,11 @@ class Mem0Tools:
     app_id is a project and run_id a conversation of the owner's memory.
     """
 
-    def __init__(self, bound: ScopedEngine) -> None:
-        self._bound = bound
-        self._engine = bound.engine
+    tools = _TOOLS
 
-    def install(self, server: MCPServer[Any]) -> None:
-        for name, hints in _TOOLS.items():
-            server.add_tool(
-                with_tool_errors(getattr(self, name)), annotations=hints, structured_output=True
-            )
+    def __init__(self, scoped: ScopedEngine) -> None:
+        self._scoped = scoped
+        self._engine = scoped.engine
 
     def add_memory(
         self,
@@ -180,19 +174,19 @@ class Mem0Tools:
 
     def get_memory(self, memory_id: Id) -> Mem0MemoryOutput:
         """Get one memory by its id."""
-        return _to_item(self._bound.get(memory_id), None)
+        return _to_item(self._scoped.get(memory_id), None)
 
     def update_memory(
         self, memory_id: Id, text: Annotated[str, Field(description="The new text.")]
     ) -> Mem0MemoryOutput:
         """Correct a memory; its history keeps the old text."""
-        record = self._bound.get(memory_id)
-        return _to_item(self._engine.edit(record.id, scope=self._bound.root, text=text), None)
+        record = self._scoped.get(memory_id)
+        return _to_item(self._engine.edit(record.id, scope=self._scoped.root, text=text), None)
 
     def delete_memory(self, memory_id: Id) -> Mem0MessageOutput:
         """Forget a memory."""
-        record = self._bound.get(memory_id)
-        self._engine.forget(record.id, scope=self._bound.root)
+        record = self._scoped.get(memory_id)
+        self._engine.forget(record.id, scope=self._scoped.root)
         return Mem0MessageOutput(record.id, "Memory deleted.")
 
     def _call_scope(self, ids: Mapping[str, Any]) -> Scope:
@@ -209,11 +203,11 @@ class Mem0Tools:
         if any(not isinstance(value, str) for value in ids.values()):
             raise InputError("A filter's value is a text.")
         user = ids.get("user_id", "")
-        labels = self._bound.root.labels
+        labels = self._scoped.root.labels
         own_user = labels[0] if len(labels) == 1 else labels[1]
         if user and user != own_user:
             raise RefusedError("This server serves another user.", hint="Leave user_id out.")
-        return self._bound.call_scope(ids.get("app_id", ""), ids.get("run_id", ""))
+        return self._scoped.call_scope(ids.get("app_id", ""), ids.get("run_id", ""))
 
 
 def _flatten_filter(filters: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-from mcp.server import MCPServer
 from pydantic import Field
 
 from engrams.core import Record, Status
@@ -17,11 +16,13 @@ from engrams.surfaces.mcp.scoped_engine import (
     ERASES,
     READS,
     ScopedEngine,
-    with_tool_errors,
 )
 
+if TYPE_CHECKING:
+    from engrams.engine.answer_types import PurgeCandidate
+
 _TOOLS = {"memory_forget_preview": READS, "memory_forget": ERASES, "memory_wrong": CHANGES}
-_MOST = 500
+_MAX_MEMORIES = 500
 
 
 @dataclass(frozen=True)
@@ -32,15 +33,14 @@ class ForgetCandidateOutput:
 
 @dataclass(frozen=True)
 class ForgetPreviewOutput:
-    """Memories that go with the token, and messages they reach.
+    """Memories that are forgotten with the token, and messages that they reach."""
 
-    ``token``: empty where nothing is sure to be meant; ``maybe``: memories that are near, and not
-    covered by it.
-    """
-
-    token: str
+    token: Annotated[str, Field(description="Empty where nothing is sure to be meant.")]
     memories: list[ForgetCandidateOutput]
-    maybe: list[ForgetCandidateOutput]
+    maybe: Annotated[
+        list[ForgetCandidateOutput],
+        Field(description="Memories that are near, and not covered by the token."),
+    ]
     sources: list[outputs.SourceEffectOutput]
     also_said_in: list[str]
 
@@ -55,16 +55,12 @@ class ForgottenMemoriesOutput:
 class ForgetTools:
     """Serve forgetting in two steps, and marking as wrong."""
 
-    def __init__(self, bound: ScopedEngine) -> None:
-        self._bound = bound
-        self._engine = bound.engine
-        self._tokens = PreviewTokens(bound, "memory_forget_preview")
+    tools = _TOOLS
 
-    def install(self, server: MCPServer[Any]) -> None:
-        for name, hints in _TOOLS.items():
-            server.add_tool(
-                with_tool_errors(getattr(self, name)), annotations=hints, structured_output=True
-            )
+    def __init__(self, scoped: ScopedEngine) -> None:
+        self._scoped = scoped
+        self._engine = scoped.engine
+        self._tokens = PreviewTokens(scoped, "memory_forget_preview")
 
     def memory_forget_preview(
         self,
@@ -77,7 +73,8 @@ class ForgetTools:
         ids: Annotated[
             list[str] | None,
             Field(
-                max_length=_MOST, description="Instead of a query, or beside it: ids of memories."
+                max_length=_MAX_MEMORIES,
+                description="Instead of a query, or beside it: ids of memories.",
             ),
         ] = None,
     ) -> ForgetPreviewOutput:
@@ -88,26 +85,34 @@ class ForgetTools:
         """
         if not query.strip() and not ids:
             raise InputError("Give query or ids.")
-        chosen = {one.id: one for one in map(self._bound.get, ids or ())}
-        found = self._engine.find_about(query, scope=self._bound.root) if query.strip() else ()
-        near = [
-            one
-            for one in found
-            if self._bound.is_visible(one.record) and one.record.status is Status.ACTIVE
+        chosen = {record.id: record for record in map(self._scoped.get, ids or ())}
+        candidates = self._find_candidates(query) if query.strip() else []
+        chosen |= {
+            candidate.record.id: candidate.record for candidate in candidates if candidate.certain
+        }
+        uncertain = [
+            candidate.record for candidate in candidates if candidate.record.id not in chosen
         ]
-        chosen |= {one.record.id: one.record for one in near if one.certain}
-        records = list(chosen.values())[:_MOST]
-        report = self._engine.preview(list(chosen)[:_MOST], "forget", self._bound.root)
+        records = list(chosen.values())[:_MAX_MEMORIES]
+        report = self._engine.preview(
+            [record.id for record in records], "forget", self._scoped.root
+        )
         return ForgetPreviewOutput(
             token=self._tokens.issue(records) if records else "",
-            memories=[_to_candidate(one) for one in records],
-            maybe=[_to_candidate(one.record) for one in near if one.record.id not in chosen],
-            sources=[
-                outputs.SourceEffectOutput(one.id, one.effect, list(one.quotes))
-                for one in report.sources
-            ],
+            memories=[_to_candidate(record) for record in records],
+            maybe=[_to_candidate(record) for record in uncertain],
+            sources=outputs.to_effects(report),
             also_said_in=list(report.also_said_in),
         )
+
+    def _find_candidates(self, query: str) -> list[PurgeCandidate]:
+        """Find active memories about something, within the server's scope."""
+        return [
+            candidate
+            for candidate in self._engine.find_about(query, scope=self._scoped.root)
+            if self._scoped.is_visible(candidate.record)
+            and candidate.record.status is Status.ACTIVE
+        ]
 
     def memory_forget(
         self,
@@ -123,9 +128,9 @@ class ForgetTools:
         """Forget the previewed memories. No search finds them; each can be restored."""
         forgotten = []
         for id in self._tokens.redeem(token):
-            # One that was derived from another of them is gone with it.
-            if self._bound.get(id).status is not Status.FORGOTTEN:
-                self._engine.forget(id, scope=self._bound.root, reason=reason)
+            # One that was derived from another of them is forgotten with it.
+            if self._scoped.get(id).status is not Status.FORGOTTEN:
+                self._engine.forget(id, scope=self._scoped.root, reason=reason)
             forgotten.append(id)
         return ForgottenMemoriesOutput(forgotten)
 
@@ -143,12 +148,11 @@ class ForgetTools:
 
         Is what is right known, use memory_update. memory_delete with restore takes it back.
         """
-        record = self._bound.get(id)
-        report = self._engine.preview([record.id], "forget", self._bound.root)
-        told = f"wrong: {reason}" if reason else "wrong"
-        return outputs.to_changed(
-            self._engine.forget(record.id, scope=self._bound.root, reason=told), report
-        )
+        record = self._scoped.get(id)
+        report = self._engine.preview([record.id], "forget", self._scoped.root)
+        full_reason = f"wrong: {reason}" if reason else "wrong"
+        forgotten = self._engine.forget(record.id, scope=self._scoped.root, reason=full_reason)
+        return outputs.to_changed(forgotten, report)
 
 
 def _to_candidate(record: Record) -> ForgetCandidateOutput:

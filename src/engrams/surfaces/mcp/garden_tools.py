@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
-from mcp.server import MCPServer
 from pydantic import Field
 
 from engrams.errors import RefusedError
@@ -15,7 +14,6 @@ from engrams.surfaces.mcp.scoped_engine import (
     READS,
     WRITES,
     ScopedEngine,
-    with_tool_errors,
 )
 
 if TYPE_CHECKING:
@@ -99,20 +97,16 @@ class UpkeepUndoOutput:
 class GardenTools:
     """Serve upkeep of an owner's whole memory; no smaller scope."""
 
-    def __init__(self, bound: ScopedEngine) -> None:
-        if not bound.root.is_owner:
+    tools = _TOOLS
+
+    def __init__(self, scoped: ScopedEngine) -> None:
+        if not scoped.root.is_owner:
             raise RefusedError(
                 "This server is held to a part of a memory; upkeep is for all of it.",
                 hint="Leave --project out.",
             )
-        self._bound = bound
-        self._engine = bound.engine
-
-    def install(self, server: MCPServer[Any]) -> None:
-        for name, hints in _TOOLS.items():
-            server.add_tool(
-                with_tool_errors(getattr(self, name)), annotations=hints, structured_output=True
-            )
+        self._scoped = scoped
+        self._engine = scoped.engine
 
     def list_conflicts(self) -> StatementConflictListOutput:
         """List contradictions about the person.
@@ -120,7 +114,10 @@ class GardenTools:
         Ask them which statement is true; never guess.
         """
         return StatementConflictListOutput(
-            [_to_conflict(each) for each in self._engine.garden.conflicts(self._bound.root)]
+            [
+                _to_conflict(conflict)
+                for conflict in self._engine.garden.conflicts(self._scoped.root)
+            ]
         )
 
     def settle_conflict(
@@ -135,12 +132,12 @@ class GardenTools:
 
         The statement that is not kept is superseded; its history stays.
         """
-        dropped = self._engine.garden.decide(one, other, scope=self._bound.root, keep=keep)
+        dropped = self._engine.garden.decide(one, other, scope=self._scoped.root, keep=keep)
         return ConflictDecisionOutput(dropped.id if dropped else None)
 
     def plan_upkeep(self) -> UpkeepPlanOutput:
         """Plan upkeep: merge duplicates, archive doubtful facts. Changes nothing."""
-        plan = self._engine.garden.plan(self._bound.root)
+        plan = self._engine.garden.plan(self._scoped.root)
         steps = [
             UpkeepStepOutput(step.verb, list(step.ids), list(step.texts), step.reason)
             for step in plan.steps
@@ -149,15 +146,15 @@ class GardenTools:
 
     def run_upkeep(self) -> UpkeepRunOutput:
         """Run what plan_upkeep shows. Nothing is erased; undo_upkeep reverts it."""
-        made = self._engine.garden.run(self._bound.root)
+        report = self._engine.garden.run(self._scoped.root)
         return UpkeepRunOutput(
-            cycle=made.id,
-            state=made.state,
-            changed=made.modified,
-            merged_away=made.compactions,
-            conflicts=made.conflicts,
-            summary=made.summary,
-            notes=list(made.notes),
+            cycle=report.id,
+            state=report.state,
+            changed=report.modified,
+            merged_away=report.compactions,
+            conflicts=report.conflicts,
+            summary=report.summary,
+            notes=list(report.notes),
         )
 
     def undo_upkeep(
@@ -167,16 +164,16 @@ class GardenTools:
         ] = "",
     ) -> UpkeepUndoOutput:
         """Undo an upkeep run, except for memories changed since."""
-        done = self._engine.garden.undo(self._bound.root, cycle)
-        return UpkeepUndoOutput(done.cycle, list(done.restored), list(done.left))
+        result = self._engine.garden.undo(self._scoped.root, cycle)
+        return UpkeepUndoOutput(result.cycle, list(result.restored), list(result.left))
 
 
 def _to_conflict(conflict: StatementConflict) -> StatementConflictOutput:
-    sides = [
-        ConflictingStatementOutput(each.id, each.text, each.recorded_at.isoformat())
-        for each in (conflict.earlier, conflict.later)
-    ]
-    return StatementConflictOutput(sides[0], sides[1], conflict.reason, conflict.keep)
+    earlier, later = (
+        ConflictingStatementOutput(record.id, record.text, record.recorded_at.isoformat())
+        for record in (conflict.earlier, conflict.later)
+    )
+    return StatementConflictOutput(earlier, later, conflict.reason, conflict.keep)
 
 
 PROFILE = McpProfile(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, NotRequired
 
-from mcp.server import MCPServer
 from pydantic import Field
 from typing_extensions import TypedDict
 
@@ -21,12 +20,11 @@ from engrams.surfaces.mcp.scoped_engine import (
     WRITES,
     ScopedEngine,
     parse_moment,
-    with_tool_errors,
 )
 
-_MOST = 500
+_MAX_LIMIT = 500
 
-Own = Literal["note", "fact", "preference", "procedure", "rule"]
+WritableKind = Literal["note", "fact", "preference", "procedure", "rule"]
 Project = Annotated[
     str, Field(description="Only this project's part of memory; leave empty for all of it.")
 ]
@@ -64,15 +62,11 @@ class ChatMessageInput(TypedDict):
 class MemoryTools:
     """Serve one owner's memory; no argument changes the owner."""
 
-    def __init__(self, bound: ScopedEngine) -> None:
-        self._bound = bound
-        self._engine = bound.engine
+    tools = _TOOLS
 
-    def install(self, server: MCPServer[Any]) -> None:
-        for name, hints in _TOOLS.items():
-            server.add_tool(
-                with_tool_errors(getattr(self, name)), annotations=hints, structured_output=True
-            )
+    def __init__(self, scoped: ScopedEngine) -> None:
+        self._scoped = scoped
+        self._engine = scoped.engine
 
     def memory_add(
         self,
@@ -86,7 +80,7 @@ class MemoryTools:
             list[ChatMessageInput] | None,
             Field(description="Instead of text: a conversation, to be learned from."),
         ] = None,
-        kind: Annotated[Own, Field(description="What the text is.")] = "note",
+        kind: Annotated[WritableKind, Field(description="What the text is.")] = "note",
         tags: Annotated[list[str] | None, Field(description="Labels to find it by.")] = None,
         session: Annotated[str, Field(description="The conversation it was said in.")] = "",
         key: Annotated[
@@ -96,17 +90,17 @@ class MemoryTools:
         conversation: Conversation = "",
     ) -> outputs.MemoryAddOutput:
         """Remember a text or the messages of a conversation, once."""
-        scope = self._bound.call_scope(project, conversation)
+        scope = self._scoped.call_scope(project, conversation)
         if bool(text.strip()) == bool(messages):
             raise InputError(
                 "Give text or messages, one of them.",
                 hint="text is for one statement, messages for a conversation.",
             )
         if messages:
-            receipts = self._engine.observe(
-                [_to_turn(each, place, session, key) for place, each in enumerate(messages)],
-                scope=scope,
-            )
+            turns = [
+                _to_turn(message, index, session, key) for index, message in enumerate(messages)
+            ]
+            receipts = self._engine.observe(turns, scope=scope)
         else:
             turn = Turn(text, session=session, external_id=key)
             receipts = (self._engine.add(turn, scope=scope, kind=Kind(kind)),)
@@ -123,7 +117,7 @@ class MemoryTools:
                 description="Instead of a query: a memory's id, to see what links lead to from it."
             ),
         ] = "",
-        limit: Annotated[int, Field(ge=1, le=_MOST)] = 10,
+        limit: Annotated[int, Field(ge=1, le=_MAX_LIMIT)] = 10,
         kinds: Annotated[list[Kind] | None, Field(description="Only these kinds.")] = None,
         as_of: AsOf = "",
         history: Annotated[
@@ -136,23 +130,23 @@ class MemoryTools:
 
         Use it before you say that you do not know something.
         """
-        scope = self._bound.call_scope(project, conversation)
+        scope = self._scoped.call_scope(project, conversation)
         if bool(query.strip()) == bool(related_to.strip()):
             raise InputError("Give query or related_to, one of them.")
         if related_to.strip():
-            found_by_link = self._engine.links.related(
-                self._bound.get(related_to).id, scope=scope, limit=limit
+            start = self._scoped.get(related_to)
+            return outputs.to_related(
+                self._engine.links.related(start.id, scope=scope, limit=limit)
             )
-            return outputs.SearchOutput(
-                [outputs.related_to_match(each) for each in found_by_link], not found_by_link
-            )
-        when = parse_moment(as_of, "as_of")
-        found = self._engine.search(
-            query, scope=scope, limit=limit, as_of=when, kinds=tuple(kinds or ()), history=history
+        result = self._engine.search(
+            query,
+            scope=scope,
+            limit=limit,
+            as_of=parse_moment(as_of, "as_of"),
+            kinds=tuple(kinds or ()),
+            history=history,
         )
-        return outputs.SearchOutput(
-            [outputs.to_match(hit) for hit in found.hits], found.abstain, list(found.notes)
-        )
+        return outputs.to_search(result)
 
     def memory_context(
         self,
@@ -173,30 +167,30 @@ class MemoryTools:
         conversation: Conversation = "",
     ) -> outputs.ContextOutput:
         """Return memory as prompt text: a profile, then relevant memories."""
-        scope = self._bound.call_scope(project, conversation)
+        scope = self._scoped.call_scope(project, conversation)
         if session and not as_of:
-            made = self._engine.deliver(query, scope=scope, session=session, tokens=tokens)
+            context = self._engine.deliver(query, scope=scope, session=session, tokens=tokens)
         else:
-            made = self._engine.context(
+            context = self._engine.context(
                 query, scope=scope, tokens=tokens, as_of=parse_moment(as_of, "as_of")
             )
         return outputs.ContextOutput(
-            text=made.text,
-            tokens=made.tokens,
-            ids=[hit.record.id for hit in made.hits],
-            abstain=made.abstain,
-            notes=list(made.notes),
+            text=context.text,
+            tokens=context.tokens,
+            ids=[hit.record.id for hit in context.hits],
+            abstain=context.abstain,
+            notes=list(context.notes),
         )
 
     def memory_get(self, id: Id) -> outputs.MemoryOutput:
         """Get one memory by its id, also a superseded or forgotten one."""
-        return outputs.to_memory(self._bound.get(id))
+        return outputs.to_memory(self._scoped.get(id))
 
     def memory_update(
         self,
         id: Id,
         text: Annotated[str | None, Field(description="The new text.")] = None,
-        kind: Annotated[Own | None, Field(description="The new kind.")] = None,
+        kind: Annotated[WritableKind | None, Field(description="The new kind.")] = None,
         tags: Annotated[list[str] | None, Field(description="The new labels, all of them.")] = None,
         importance: Annotated[float | None, Field(ge=0, le=1)] = None,
         valid_to: Annotated[
@@ -211,18 +205,18 @@ class MemoryTools:
 
         A new text also reaches what was said: sources tells which messages it replaces or shortens.
         """
-        record = self._bound.get(id)
-        report = (
-            self._engine.preview([record.id], "edit", self._bound.root)
-            if text is not None and text != record.text
-            else None
-        )
-        given = {"text": text, "kind": kind, "tags": tags, "importance": importance}
-        fields: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+        record = self._scoped.get(id)
+        report = None
+        if text is not None and text != record.text:
+            report = self._engine.preview([record.id], "edit", self._scoped.root)
+        values = {"text": text, "kind": kind, "tags": tags, "importance": importance}
+        fields: dict[str, Any] = {
+            name: value for name, value in values.items() if value is not None
+        }
         if valid_to is not None:
             fields["valid_to"] = parse_moment(valid_to, "valid_to")
         edited = self._engine.edit(
-            record.id, scope=self._bound.root, fields=fields, expect=version, reason=reason
+            record.id, scope=self._scoped.root, fields=fields, expect=version, reason=reason
         )
         return outputs.to_changed(edited, report)
 
@@ -238,23 +232,22 @@ class MemoryTools:
         No search finds them; restore brings them back. sources tells which messages were forgotten
         or shortened.
         """
-        record = self._bound.get(id)
-        scope = self._bound.root
+        record = self._scoped.get(id)
+        scope = self._scoped.root
         if restore:
             return outputs.to_changed(self._engine.restore(record.id, scope=scope), None)
         report = self._engine.preview([record.id], "forget", scope)
-        return outputs.to_changed(
-            record if preview else self._engine.forget(record.id, scope=scope, reason=reason),
-            report,
-        )
+        if not preview:
+            record = self._engine.forget(record.id, scope=scope, reason=reason)
+        return outputs.to_changed(record, report)
 
     def memory_history(self, id: Id) -> outputs.MemoryHistoryOutput:
         """List every change of one memory, oldest first."""
-        record = self._bound.get(id)
+        record = self._scoped.get(id)
         return outputs.MemoryHistoryOutput(
             [
                 outputs.to_change(entry)
-                for entry in self._engine.history(record.id, scope=self._bound.root)
+                for entry in self._engine.history(record.id, scope=self._scoped.root)
             ]
         )
 
@@ -267,16 +260,15 @@ class MemoryTools:
             Status,
             Field(description="active, or what is no longer: superseded, archived, forgotten."),
         ] = Status.ACTIVE,
-        limit: Annotated[int, Field(ge=1, le=_MOST)] = 20,
+        limit: Annotated[int, Field(ge=1, le=_MAX_LIMIT)] = 20,
         cursor: Annotated[str, Field(description="From the page before.")] = "",
         project: Project = "",
         conversation: Conversation = "",
     ) -> outputs.MemoryPageOutput:
         """List memories by their fields, newest first, page by page."""
-        scope = self._bound.call_scope(project, conversation)
+        scope = self._scoped.call_scope(project, conversation)
         where = Where("and", (Condition("tags", "contains", tag),)) if tag else None
         kinds = (kind,) if kind else ()
-        most = min(limit, self._engine.settings.limits.results)
         page = self._engine.list(
             scope=scope,
             kinds=kinds,
@@ -284,7 +276,7 @@ class MemoryTools:
             text=text,
             where=where,
             after=cursor,
-            limit=most,
+            limit=min(limit, self._engine.settings.limits.results),
         )
         return outputs.MemoryPageOutput(
             [outputs.to_memory(record) for record in page.records], page.next
@@ -303,34 +295,33 @@ class MemoryTools:
 
         It can be undone with remove.
         """
-        first = self._bound.get(id)
-        second = self._bound.get(other)
+        first = self._scoped.get(id)
+        second = self._scoped.get(other)
         if remove:
-            gone = self._engine.links.unlink(first.id, second.id, scope=self._bound.root)
-            return outputs.MemoryLinkOutput(first.id, second.id, 0.0, gone)
-        edge = self._engine.links.link(first.id, second.id, scope=self._bound.root, weight=weight)
+            was_linked = self._engine.links.unlink(first.id, second.id, scope=self._scoped.root)
+            return outputs.MemoryLinkOutput(first.id, second.id, 0.0, was_linked)
+        edge = self._engine.links.link(first.id, second.id, scope=self._scoped.root, weight=weight)
         return outputs.MemoryLinkOutput(edge.source, edge.target, edge.weight, True)
 
     def _add_tags(self, receipt: Receipt, tags: list[str]) -> None:
         if not tags or not receipt.id or receipt.outcome == "refused":
             return
-        record = self._engine.get(receipt.id, scope=self._bound.root)
-        every = list(dict.fromkeys((*record.tags, *tags)))
-        if every != list(record.tags):
+        record = self._engine.get(receipt.id, scope=self._scoped.root)
+        all_tags = list(dict.fromkeys((*record.tags, *tags)))
+        if all_tags != list(record.tags):
             self._engine.edit(
-                record.id, scope=self._bound.root, fields={"tags": every}, reason="labelled"
+                record.id, scope=self._scoped.root, fields={"tags": all_tags}, reason="labelled"
             )
 
 
-def _to_turn(message: ChatMessageInput, place: int, session: str, key: str) -> Turn:
-    at = parse_moment(message.get("at", ""), "at")
+def _to_turn(message: ChatMessageInput, index: int, session: str, key: str) -> Turn:
     return Turn(
         text=message["content"],
         role=message["role"],
         speaker=message.get("name", ""),
-        at=at,
+        at=parse_moment(message.get("at", ""), "at"),
         session=session,
-        external_id=f"{key}:{place}" if key else "",
+        external_id=f"{key}:{index}" if key else "",
     )
 
 

@@ -1,4 +1,4 @@
-"""Mount of MCP at /mcp, one server an owner."""
+"""Mount of MCP at /mcp: one MCP server for each owner and profile, made at the first request."""
 
 from __future__ import annotations
 
@@ -26,25 +26,28 @@ if TYPE_CHECKING:
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 _OWNER = "engrams.owner"
-_MOST = 256
-"""Servers that are kept: an owner not heard of for longest starts anew."""
+_MAX_SERVERS = 256
+"""Servers that run at once: the one not asked for longest ends, and is started anew when asked."""
 
 
 @dataclass(slots=True)
 class _OwnerServer:
-    """MCP session manager of one owner and tool profile."""
+    """MCP server of one owner and tool profile."""
 
     sessions: StreamableHTTPSessionManager
     ready: asyncio.Event = field(default_factory=asyncio.Event)
-    stop: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set when it takes requests."""
 
-    async def hold(self) -> None:
+    stop: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set to end it; also where it failed, so that it is not asked again."""
+
+    async def run(self) -> None:
+        """Run until it is told to stop: its sessions live in a task of their own."""
         try:
             async with self.sessions.run():
                 self.ready.set()
                 await self.stop.wait()
         finally:
-            # One that failed is not asked again.
             self.stop.set()
 
 
@@ -88,67 +91,68 @@ class McpMount:
     async def answer(self, scope: AsgiScope, receive: Receive, send: Send) -> None:
         """Answer an MCP request with its owner's memory."""
         profile = scope["path_params"].get("profile", "engrams")
+        headers = {
+            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
+        }
         try:
-            owner = self._find_owner(
-                {
-                    name.decode("latin-1"): value.decode("latin-1")
-                    for name, value in scope["headers"]
-                }
-            )
+            owner = self._find_owner(headers)
             scope.setdefault(_OWNER, owner.owner.key)
             server = await self._get_server(owner, profile)
-        except ImportError as problem:
-            text = f"The parts for MCP are not installed ({problem.name}). {install_hint('mcp')}"
-            await JSONResponse({"error": {"message": text, "type": "not_installed"}}, 501)(
-                scope, receive, send
-            )
+        except ImportError as error:
+            text = f"The parts for MCP are not installed ({error.name}). {install_hint('mcp')}"
+            await _make_error(501, "not_installed", text)(scope, receive, send)
             return
-        except EngramsError as problem:
-            text = f"{problem.message} {problem.hint}".strip()
-            await JSONResponse({"error": {"message": text, "type": "invalid_request"}}, 404)(
-                scope, receive, send
-            )
+        except EngramsError as error:
+            text = f"{error.message} {error.hint}".strip()
+            await _make_error(404, "invalid_request", text)(scope, receive, send)
             return
         await server.sessions.handle_request(scope, receive, send)
 
     def _find_owner(self, headers: Mapping[str, str]) -> Scope:
-        """Find the owner by key, else by header."""
+        """Find the owner by key, else by header.
+
+        The server around this puts a key's owner into a header that no client can send.
+        """
         user = unquote(headers.get("x-engrams-user", "")).strip()
-        keyed = headers.get("x-engrams-owner", "")
-        if not keyed:
+        owner_of_key = headers.get("x-engrams-owner", "")
+        if not owner_of_key:
             return Scope(("user", user or self._settings.owner))
-        owner = Scope.parse(unquote(keyed))
+        owner = Scope.parse(unquote(owner_of_key))
         return owner if user in ("", owner.labels[-1]) else owner.within("user", user)
 
     async def _get_server(self, owner: Scope, profile: str) -> _OwnerServer:
         async with self._lock:
-            known = self._servers.pop((owner.key, profile), None)
-            if known is None or known.stop.is_set():
-                known = _OwnerServer(await asyncio.to_thread(self._make_sessions, owner, profile))
-                task = asyncio.create_task(known.hold())
+            server = self._servers.pop((owner.key, profile), None)
+            if server is None or server.stop.is_set():
+                sessions = await asyncio.to_thread(self._create_sessions, owner, profile)
+                server = _OwnerServer(sessions)
+                task = asyncio.create_task(server.run())
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
-                await known.ready.wait()
-            self._servers[owner.key, profile] = known
-            while len(self._servers) > _MOST:
+                await server.ready.wait()
+            self._servers[owner.key, profile] = server  # the last of the table: asked just now
+            while len(self._servers) > _MAX_SERVERS:
                 self._servers.pop(next(iter(self._servers))).stop.set()
-            return known
+            return server
 
-    def _make_sessions(self, owner: Scope, profile: str) -> Any:
+    def _create_sessions(self, owner: Scope, profile: str) -> Any:
         # The protocol's package is large, and most servers are never asked for it.
         from mcp.server.transport_security import TransportSecuritySettings
 
         from engrams.surfaces.mcp.server import create_server
 
         server = create_server(self._engine, owner, self._load_profile(profile))
-        # Names of hosts and origins were checked by the server around this.
-        # Of several processes none knows which answers the next request of a session.
-        many = self._settings.serve.workers > 1
         server.streamable_http_app(
-            stateless_http=many,
+            # Of several processes none knows which answers the next request of a session.
+            stateless_http=self._settings.serve.workers > 1,
+            # Names of hosts and origins were checked by the server around this.
             transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
         )
         return server.session_manager
+
+
+def _make_error(status: int, kind: str, message: str) -> JSONResponse:
+    return JSONResponse({"error": {"message": message, "type": kind}}, status)
 
 
 class _McpEndpoint:

@@ -5,11 +5,12 @@ Without slots: the library takes a slot for a field's default and makes no schem
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from engrams.core import HistoryEntry, Hit, Receipt, Record, RelatedMemory
+from engrams.core import HistoryEntry, Hit, Receipt, Record, RelatedMemory, SearchResult
 from engrams.frozen_data import dataclass
 
 if TYPE_CHECKING:
@@ -207,16 +208,18 @@ def to_memory(record: Record) -> MemoryOutput:
 
 
 def to_changed(record: Record, report: SourceChangeReport | None) -> ChangedMemoryOutput:
-    sources = (
-        [SourceEffectOutput(one.id, one.effect, list(one.quotes)) for one in report.sources]
-        if report
-        else []
-    )
     return ChangedMemoryOutput(
         **vars(to_memory(record)),
-        sources=sources,
+        sources=to_effects(report) if report else [],
         also_said_in=list(report.also_said_in) if report else [],
     )
+
+
+def to_effects(report: SourceChangeReport) -> list[SourceEffectOutput]:
+    return [
+        SourceEffectOutput(source.id, source.effect, list(source.quotes))
+        for source in report.sources
+    ]
 
 
 def display_text(record: Record) -> str:
@@ -239,16 +242,24 @@ def to_match(hit: Hit) -> SearchMatchOutput:
     )
 
 
-def related_to_match(found: RelatedMemory) -> SearchMatchOutput:
-    record = found.record
-    when = record.recorded_at.isoformat()
+def to_search(result: SearchResult) -> SearchOutput:
+    return SearchOutput([to_match(hit) for hit in result.hits], result.abstain, list(result.notes))
+
+
+def to_related(memories: Sequence[RelatedMemory]) -> SearchOutput:
+    """Convert memories to which links lead; none of them is an abstention."""
+    return SearchOutput([_related_to_match(memory) for memory in memories], not memories)
+
+
+def _related_to_match(related: RelatedMemory) -> SearchMatchOutput:
+    record = related.record
     return SearchMatchOutput(
         id=record.id,
         text=display_text(record),
-        score=round(found.score, 4),
+        score=round(related.score, 4),
         kind=str(record.kind),
         status=str(record.status),
-        recorded_at=when,
+        recorded_at=record.recorded_at.isoformat(),
         speaker=record.speaker,
         facts=[],
     )
@@ -257,13 +268,13 @@ def related_to_match(found: RelatedMemory) -> SearchMatchOutput:
 def to_write(receipt: Receipt) -> WriteReceiptOutput:
     learned = [
         DerivedMemoryOutput(
-            id=made.id,
-            text=made.text,
-            kind=str(made.kind),
-            verdict=made.verdict,
-            replaces=list(made.replaces),
+            id=memory.id,
+            text=memory.text,
+            kind=str(memory.kind),
+            verdict=memory.verdict,
+            replaces=list(memory.replaces),
         )
-        for made in receipt.derived
+        for memory in receipt.derived
     ]
     reasons = [
         f"{choice.stage}: {choice.reason}"
@@ -293,18 +304,20 @@ def to_change(entry: HistoryEntry) -> HistoryEntryOutput:
     )
 
 
-def to_status(bound: ScopedEngine) -> MemoryStatusOutput:
+def to_status(scoped: ScopedEngine) -> MemoryStatusOutput:
     """Count memories of the scope, and jobs of all owners."""
-    stats = bound.engine.stats(bound.root)
-    work = bound.engine.status()
-    states = list(work["jobs"].values())
+    stats = scoped.engine.stats(scoped.root)
+    work = scoped.engine.status()
+    job_counts = list(work["jobs"].values())
     return MemoryStatusOutput(
-        enabled=bound.engine.settings.enabled,
+        enabled=scoped.engine.settings.enabled,
         statuses=dict(stats.get("status", {})),
         kinds=dict(stats.get("kind", {})),
         layers=dict(stats.get("layer", {})),
-        jobs_waiting=sum(each.get("waiting", 0) + each.get("running", 0) for each in states),
-        jobs_dead=sum(each.get("dead", 0) for each in states),
+        jobs_waiting=sum(
+            states.get("waiting", 0) + states.get("running", 0) for states in job_counts
+        ),
+        jobs_dead=sum(states.get("dead", 0) for states in job_counts),
         lag_seconds=float(work["lag_seconds"]),
         embedder=str(work["embedder"]),
         chat=str(work["chat"]),
@@ -316,9 +329,9 @@ def _to_json(value: Any) -> Any:
         case datetime():
             return value.isoformat()
         case dict():
-            return {str(name): _to_json(held) for name, held in value.items()}
+            return {str(name): _to_json(member) for name, member in value.items()}
         case list() | tuple():
-            return [_to_json(held) for held in value]
+            return [_to_json(member) for member in value]
         case str():
             return str(value)
         case None | bool() | int() | float():

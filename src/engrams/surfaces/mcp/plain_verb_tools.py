@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from mcp.server import MCPServer
 from pydantic import Field
 
 from engrams.core import Kind, Scope, Turn
@@ -19,10 +18,9 @@ from engrams.surfaces.mcp.scoped_engine import (
     READS,
     WRITES,
     ScopedEngine,
-    with_tool_errors,
 )
 
-_MOST = 500
+_MAX_LIMIT = 500
 _TOOLS = {
     "remember": WRITES,
     "recall": READS,
@@ -41,7 +39,7 @@ Id = Annotated[
     str, Field(description="The memory's id, or at least its first six characters.", min_length=1)
 ]
 Query = Annotated[str, Field(description="What to look for, in your own words.")]
-Limit = Annotated[int, Field(ge=1, le=_MOST)]
+Limit = Annotated[int, Field(ge=1, le=_MAX_LIMIT)]
 Ids = Annotated[list[str], Field(min_length=1, description="Ids of recalled memories.")]
 Labels = Annotated[list[str], Field(min_length=1, description="Tags.")]
 
@@ -54,19 +52,15 @@ class MemoryListOutput:
 class PlainVerbTools:
     """MCP tools remember, recall, search, list, forget, link, tag, related."""
 
-    def __init__(self, bound: ScopedEngine) -> None:
-        self._bound = bound
-        self._engine = bound.engine
+    tools = _TOOLS
+
+    def __init__(self, scoped: ScopedEngine) -> None:
+        self._scoped = scoped
+        self._engine = scoped.engine
 
     @property
     def _links(self) -> Any:
         return self._engine.links
-
-    def install(self, server: MCPServer[Any]) -> None:
-        for name, hints in _TOOLS.items():
-            server.add_tool(
-                with_tool_errors(getattr(self, name)), annotations=hints, structured_output=True
-            )
 
     def remember(
         self,
@@ -89,7 +83,7 @@ class PlainVerbTools:
             Turn(content), scope=self._find_scope(scope, project), kind=Kind(category)
         )
         if tags and receipt.id:
-            self._links.tag(receipt.id, tags, scope=self._bound.root)
+            self._links.tag(receipt.id, tags, scope=self._scoped.root)
         return outputs.to_write(receipt)
 
     def _find_scope(self, scope: str, project: str) -> Scope:
@@ -97,7 +91,7 @@ class PlainVerbTools:
 
         InputError: a project without a name. RefusedError: it is outside the server's own.
         """
-        root = self._bound.root
+        root = self._scoped.root
         if scope == "global":
             if project:
                 raise InputError(
@@ -113,7 +107,7 @@ class PlainVerbTools:
             raise InputError(
                 "Which project?", hint="Give project its name; this server is bound to none."
             )
-        return self._bound.call_scope(project)
+        return self._scoped.call_scope(project)
 
     def recall(
         self,
@@ -130,15 +124,12 @@ class PlainVerbTools:
         limit: Limit = 10,
     ) -> outputs.SearchOutput:
         """Recall by question and links; without one the newest memories."""
-        found = self._links.recall(query, scope=self._bound.root, mode=mode, limit=limit)
-        return outputs.SearchOutput([outputs.related_to_match(each) for each in found], not found)
+        recalled = self._links.recall(query, scope=self._scoped.root, mode=mode, limit=limit)
+        return outputs.to_related(recalled)
 
     def search(self, query: Query, limit: Limit = 10) -> outputs.SearchOutput:
         """Find memories that answer a question, best first."""
-        found = self._engine.search(query, scope=self._bound.root, limit=limit)
-        return outputs.SearchOutput(
-            [outputs.to_match(hit) for hit in found.hits], found.abstain, list(found.notes)
-        )
+        return outputs.to_search(self._engine.search(query, scope=self._scoped.root, limit=limit))
 
     def list(
         self, tag: Annotated[str, Field(description="Only with this tag.")] = "", limit: Limit = 10
@@ -146,7 +137,7 @@ class PlainVerbTools:
         """List memories, newest first."""
         where = Where("and", (Condition("tags", "contains", tag),)) if tag else None
         page = self._engine.list(
-            scope=self._bound.root,
+            scope=self._scoped.root,
             where=where,
             limit=min(limit, self._engine.settings.limits.results),
         )
@@ -154,9 +145,9 @@ class PlainVerbTools:
 
     def forget(self, id: Id) -> outputs.ChangedMemoryOutput:
         """Forget a memory and the messages that said only it."""
-        record = self._bound.get(id)
-        report = self._engine.preview([record.id], "forget", self._bound.root)
-        return outputs.to_changed(self._engine.forget(record.id, scope=self._bound.root), report)
+        record = self._scoped.get(id)
+        report = self._engine.preview([record.id], "forget", self._scoped.root)
+        return outputs.to_changed(self._engine.forget(record.id, scope=self._scoped.root), report)
 
     def link(
         self,
@@ -168,8 +159,11 @@ class PlainVerbTools:
         ] = "relates_to",
     ) -> outputs.MemoryLinkOutput:
         """Link two memories, so that finding one leads to the other."""
-        ends = self._bound.get(id).id, self._bound.get(other).id
-        edge = self._links.link(*ends, scope=self._bound.root, type=relation, weight=weight)
+        source = self._scoped.get(id)
+        target = self._scoped.get(other)
+        edge = self._links.link(
+            source.id, target.id, scope=self._scoped.root, type=relation, weight=weight
+        )
         return outputs.MemoryLinkOutput(edge.source, edge.target, edge.weight, True)
 
     def tag(
@@ -179,8 +173,9 @@ class PlainVerbTools:
         remove: Annotated[bool, Field(description="Take them off instead.")] = False,
     ) -> outputs.MemoryOutput:
         """Tag a memory, or take tags off it."""
-        change = self._links.untag if remove else self._links.tag
-        return outputs.to_memory(change(self._bound.get(id).id, tags, scope=self._bound.root))
+        record = self._scoped.get(id)
+        change_tags = self._links.untag if remove else self._links.tag
+        return outputs.to_memory(change_tags(record.id, tags, scope=self._scoped.root))
 
     def related(
         self,
@@ -189,10 +184,10 @@ class PlainVerbTools:
         limit: Limit = 10,
     ) -> outputs.SearchOutput:
         """List memories linked to one, nearest first."""
-        found = self._links.related(
-            self._bound.get(id).id, scope=self._bound.root, depth=depth, limit=limit
+        start = self._scoped.get(id)
+        return outputs.to_related(
+            self._links.related(start.id, scope=self._scoped.root, depth=depth, limit=limit)
         )
-        return outputs.SearchOutput([outputs.related_to_match(each) for each in found], not found)
 
     def used(
         self,
@@ -200,9 +195,11 @@ class PlainVerbTools:
         helpful: Annotated[bool, Field(description="False: they were beside the point.")] = True,
     ) -> MemoryListOutput:
         """Report recalled memories that you used, and whether they helped."""
-        names = [self._bound.get(id).id for id in ids]
-        self._engine.used(names, scope=self._bound.root, helpful=helpful)
-        return MemoryListOutput([outputs.to_memory(self._bound.get(name)) for name in names])
+        full_ids = [self._scoped.get(id).id for id in ids]
+        self._engine.used(full_ids, scope=self._scoped.root, helpful=helpful)
+        return MemoryListOutput(
+            [outputs.to_memory(self._scoped.get(record_id)) for record_id in full_ids]
+        )
 
 
 PROFILE = McpProfile(

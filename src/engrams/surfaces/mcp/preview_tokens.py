@@ -11,33 +11,32 @@ from engrams.core.process_peers import SharedTable
 from engrams.errors import ConflictError, InputError
 from engrams.surfaces.mcp.scoped_engine import ScopedEngine
 
-_LIFE = timedelta(minutes=5)
+_TOKEN_LIFE = timedelta(minutes=5)
 """Time in which an act may follow its preview."""
-_MOST = 10_000
+_MAX_TOKENS = 10_000
 
 
 class PreviewTokens:
     """Tokens of one owner's previews, each for one act within five minutes.
 
-    ``preview``: the tool that gives them, for errors. Thread safe.
+    ``preview_tool``: name of the tool that gives them, for errors. Thread safe.
     """
 
-    def __init__(self, bound: ScopedEngine, preview: str) -> None:
-        self._bound = bound
-        self._preview = preview
+    def __init__(self, scoped: ScopedEngine, preview_tool: str) -> None:
+        self._scoped = scoped
+        self._preview_tool = preview_tool
 
     @property
     def _issued(self) -> SharedTable:
         """Tokens by owner; not before the first preview, which opens memory."""
-        return self._bound.engine.peers.table(self._preview, _MOST)
+        return self._scoped.engine.peers.table(self._preview_tool, _MAX_TOKENS)
 
     def issue(self, records: Sequence[Record]) -> str:
         """Issue a token for these memories as they are now."""
         token = secrets.token_hex(8)
-        self._issued.put(
-            (self._bound.root.key, token),
-            (self._bound.engine.now() + _LIFE, {one.id: one.version for one in records}),
-        )
+        expires_at = self._scoped.engine.now() + _TOKEN_LIFE
+        versions = {record.id: record.version for record in records}
+        self._issued.put((self._scoped.root.key, token), (expires_at, versions))
         return token
 
     def redeem(self, token: str) -> list[str]:
@@ -45,17 +44,17 @@ class PreviewTokens:
 
         InputError: it is unknown, used or too old. ConflictError: a memory changed since.
         """
-        found: tuple[datetime | None, dict[str, int]] = self._issued.pop(
-            (self._bound.root.key, token.strip()), (None, {})
+        issued: tuple[datetime | None, dict[str, int]] = self._issued.pop(
+            (self._scoped.root.key, token.strip()), (None, {})
         )
-        until, versions = found
-        if until is None or self._bound.engine.now() > until:
+        expires_at, versions = issued
+        if expires_at is None or self._scoped.engine.now() > expires_at:
             raise InputError(
                 "The token is unknown, used or older than five minutes.",
-                hint=f"Call {self._preview}, and ask the person.",
+                hint=f"Call {self._preview_tool}, and ask the person.",
             )
-        if any(self._bound.get(id).version != version for id, version in versions.items()):
+        if any(self._scoped.get(id).version != version for id, version in versions.items()):
             raise ConflictError(
-                "A memory changed since the preview.", hint=f"Call {self._preview} again."
+                "A memory changed since the preview.", hint=f"Call {self._preview_tool} again."
             )
         return list(versions)

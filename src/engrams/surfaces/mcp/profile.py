@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from engrams.frozen_data import dataclass
 
 if TYPE_CHECKING:
     from mcp.server import MCPServer
+    from mcp_types import ToolAnnotations
 
     from engrams.surfaces.mcp.scoped_engine import ScopedEngine
 
 
 class ToolFamily(Protocol):
-    """Tools over one engine and scope."""
+    """Tools over one engine and scope: methods, whose docstrings the model reads."""
 
-    def install(self, server: MCPServer[Any]) -> None:
-        """Add the tools to a server."""
+    @property
+    def tools(self) -> Mapping[str, ToolAnnotations]:
+        """Names of the methods that are tools, with the kind of each."""
         ...
 
 
@@ -30,3 +32,12 @@ class McpProfile:
 
     families: tuple[Callable[[ScopedEngine], ToolFamily], ...]
     """Classes of the tools."""
+
+
+def add_tools(server: MCPServer[Any], family: ToolFamily) -> None:
+    """Add the tools of a family to a server."""
+    from engrams.surfaces.mcp.scoped_engine import with_tool_errors
+
+    for name, hints in family.tools.items():
+        tool = with_tool_errors(getattr(family, name))
+        server.add_tool(tool, annotations=hints, structured_output=True)

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from mcp.server import MCPServer
 from pydantic import Field
 
+from engrams.core import Record
 from engrams.frozen_data import dataclass
 from engrams.surfaces.mcp import outputs
 from engrams.surfaces.mcp.preview_tokens import PreviewTokens
 from engrams.surfaces.mcp.profile import McpProfile
-from engrams.surfaces.mcp.scoped_engine import ERASES, READS, ScopedEngine, with_tool_errors
+from engrams.surfaces.mcp.scoped_engine import ERASES, READS, ScopedEngine
 
 _TOOLS = {"find_about": READS, "preview_purge": READS, "purge": ERASES}
-_MOST = 500
+_MAX_MEMORIES = 500
 
 Ids = Annotated[
     list[str],
     Field(
         min_length=1,
-        max_length=_MOST,
+        max_length=_MAX_MEMORIES,
         description="Ids of memories, or their first six characters.",
     ),
 ]
@@ -70,16 +70,12 @@ class PurgeOutput:
 class PurgeTools:
     """Serve purges, each only after a preview that named what goes."""
 
-    def __init__(self, bound: ScopedEngine) -> None:
-        self._bound = bound
-        self._engine = bound.engine
-        self._tokens = PreviewTokens(bound, "preview_purge")
+    tools = _TOOLS
 
-    def install(self, server: MCPServer[Any]) -> None:
-        for name, hints in _TOOLS.items():
-            server.add_tool(
-                with_tool_errors(getattr(self, name)), annotations=hints, structured_output=True
-            )
+    def __init__(self, scoped: ScopedEngine) -> None:
+        self._scoped = scoped
+        self._engine = scoped.engine
+        self._tokens = PreviewTokens(scoped, "preview_purge")
 
     def find_about(
         self,
@@ -88,12 +84,12 @@ class PurgeTools:
         ],
     ) -> PurgeCandidatesOutput:
         """Find memories about somebody or something, for preview_purge. Changes nothing."""
-        found = self._engine.find_about(about, scope=self._bound.root)
+        candidates = self._engine.find_about(about, scope=self._scoped.root)
         return PurgeCandidatesOutput(
             [
-                _to_candidate(one.record, one.certain)
-                for one in found
-                if self._bound.is_visible(one.record)
+                _to_candidate(candidate.record, candidate.certain)
+                for candidate in candidates
+                if self._scoped.is_visible(candidate.record)
             ]
         )
 
@@ -102,17 +98,13 @@ class PurgeTools:
 
         Show it to the person, and call purge with the token only if they say yes.
         """
-        records = list({one.id: one for one in map(self._bound.get, ids)}.values())
-        report = self._engine.preview([one.id for one in records], "purge", self._bound.root)
-        sources = [
-            outputs.SourceEffectOutput(one.id, one.effect, list(one.quotes))
-            for one in report.sources
-        ]
+        records = {record.id: record for record in map(self._scoped.get, ids)}
+        report = self._engine.preview(list(records), "purge", self._scoped.root)
         return PurgePreviewOutput(
-            self._tokens.issue(records),
-            [_to_candidate(one, True) for one in records],
-            sources,
-            list(report.also_said_in),
+            token=self._tokens.issue(list(records.values())),
+            memories=[_to_candidate(record, True) for record in records.values()],
+            sources=outputs.to_effects(report),
+            also_said_in=list(report.also_said_in),
         )
 
     def purge(
@@ -125,14 +117,16 @@ class PurgeTools:
         ] = False,
     ) -> PurgeOutput:
         """Erase the previewed memories for good, everywhere. It cannot be undone."""
-        done = self._engine.purge(self._tokens.redeem(token), scope=self._bound.root, git=git)
+        ids = self._tokens.redeem(token)
+        report = self._engine.purge(ids, scope=self._scoped.root, git=git)
         places = [
-            PurgePlaceOutput(one.name, one.looked, one.left, one.advice) for one in done.places
+            PurgePlaceOutput(place.name, place.looked, place.left, place.advice)
+            for place in report.places
         ]
-        return PurgeOutput(done.proven, dict(done.removed), places)
+        return PurgeOutput(report.proven, dict(report.removed), places)
 
 
-def _to_candidate(record: Any, certain: bool) -> PurgeCandidateOutput:
+def _to_candidate(record: Record, certain: bool) -> PurgeCandidateOutput:
     return PurgeCandidateOutput(record.id, record.text, certain)
 
 

@@ -1,4 +1,8 @@
-"""Notifications to clients whose subscribed resources changed."""
+"""Notifications to clients whose subscribed resources changed.
+
+No part of memory tells of its changes, since any process may make them: while somebody is
+subscribed, `ResourceWatcher` looks twice a second.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +27,11 @@ from mcp.shared.exceptions import MCPError
 from engrams.errors import ClosedError, EngramsError
 
 _log = logging.getLogger(__name__)
-_SECONDS = 0.5
+_PAUSE_SECONDS = 0.5
 """Time between two looks, while anything is watched."""
-_MOST = 1000
+_MAX_WATCHED = 1000
+_SUBSCRIPTIONS = "engrams.subscriptions"
+"""Entry of a connection's state: resource -> function that ends its subscription."""
 
 
 class ResourceWatcher:
@@ -42,14 +48,16 @@ class ResourceWatcher:
         self._bus = InMemorySubscriptionBus()
         self._streams = ListenHandler(self._bus)
         self._watched: Counter[str] = Counter()
-        self._known: dict[str, str] = {}
-        self._seen = -1
+        """Resource -> its subscriptions."""
+        self._contents: dict[str, str] = {}
+        """Resource -> its content at the last look."""
+        self._last_revision = -1
         self._tasks: TaskGroup | None = None
-        self._watching = False
+        self._is_watching = False
 
     @asynccontextmanager
     async def run(self, _server: object) -> AsyncIterator[None]:
-        """Hold the task that looks; the server's lifespan."""
+        """Run the tasks of the watcher as long as the server lives."""
         async with anyio.create_task_group() as tasks:
             self._tasks = tasks
             yield
@@ -58,97 +66,100 @@ class ResourceWatcher:
     async def listen(
         self,
         context: ServerRequestContext[Any, Any],
-        wanted: types.SubscriptionsListenRequestParams,
+        parameters: types.SubscriptionsListenRequestParams,
     ) -> types.SubscriptionsListenResult:
         """Serve one stream of changes until its client leaves."""
-        uris = tuple(wanted.notifications.resource_subscriptions or ())
+        uris = tuple(parameters.notifications.resource_subscriptions or ())
         await self._add(uris)
         try:
-            return await self._streams(context, wanted)
+            return await self._streams(context, parameters)
         finally:
             self._remove(uris)
 
     async def subscribe(
-        self, context: ServerRequestContext[Any, Any], wanted: types.SubscribeRequestParams
+        self, context: ServerRequestContext[Any, Any], parameters: types.SubscribeRequestParams
     ) -> types.EmptyResult:
         """Subscribe a connection of the older protocol to one resource."""
-        uri = str(wanted.uri)
+        uri = str(parameters.uri)
         connection = context.session._connection  # noqa: SLF001 - the only key to what outlives a request
-        held: dict[str, Callable[[], None]] = connection.state.setdefault(
-            "engrams.subscriptions", {}
+        subscriptions: dict[str, Callable[[], None]] = connection.state.setdefault(
+            _SUBSCRIPTIONS, {}
         )
-        if uri in held:
+        if uri in subscriptions:
             return types.EmptyResult()
-        if not held:
-            connection.exit_stack.callback(lambda: [drop() for drop in list(held.values())])
+        if not subscriptions:
+            connection.exit_stack.callback(
+                lambda: [drop() for drop in list(subscriptions.values())]
+            )
 
-        def tell(event: ServerEvent) -> None:
+        def notify(event: ServerEvent) -> None:
             if event == ResourceUpdated(uri) and self._tasks is not None:
                 # Of a connection that broke meanwhile the message is dropped.
                 self._tasks.start_soon(connection.send_resource_updated, uri)
 
         await self._add([uri])
-        stop = self._bus.subscribe(tell)
+        stop_notifying = self._bus.subscribe(notify)
 
         def drop() -> None:
-            if held.pop(uri, None):
-                stop()
+            if subscriptions.pop(uri, None):
+                stop_notifying()
                 self._remove([uri])
 
-        held[uri] = drop
+        subscriptions[uri] = drop
         return types.EmptyResult()
 
     async def unsubscribe(
-        self, context: ServerRequestContext[Any, Any], wanted: types.UnsubscribeRequestParams
+        self, context: ServerRequestContext[Any, Any], parameters: types.UnsubscribeRequestParams
     ) -> types.EmptyResult:
         """End a subscription of the older protocol; none there is no error."""
-        held = context.session._connection.state.get("engrams.subscriptions", {})  # noqa: SLF001 - as above
-        if drop := held.get(str(wanted.uri)):
+        subscriptions = context.session._connection.state.get(_SUBSCRIPTIONS, {})  # noqa: SLF001 - as above
+        drop = subscriptions.get(str(parameters.uri))
+        if drop is not None:
             drop()
         return types.EmptyResult()
 
     async def _add(self, uris: Sequence[str]) -> None:
-        fresh = {uri for uri in uris if uri not in self._watched}
-        if len(self._watched) + len(fresh) > _MOST:
+        unwatched = {uri for uri in uris if uri not in self._watched}
+        if len(self._watched) + len(unwatched) > _MAX_WATCHED:
             raise MCPError(
                 types.INVALID_REQUEST,
-                f"More than {_MOST} resources are watched. Unsubscribe from some.",
+                f"More than {_MAX_WATCHED} resources are watched. Unsubscribe from some.",
             )
         self._watched.update(uris)
         try:
-            for uri in fresh:
-                self._known[uri] = await self._read(uri)
+            for uri in unwatched:
+                self._contents[uri] = await self._read(uri)
         except BaseException:
             self._remove(uris)
             raise
-        if self._watched and not self._watching and self._tasks is not None:
-            self._watching = True
+        if self._watched and not self._is_watching and self._tasks is not None:
+            self._is_watching = True
             self._tasks.start_soon(self._watch)
 
     def _remove(self, uris: Iterable[str]) -> None:
         self._watched.subtract(uris)
-        self._watched = +self._watched
-        self._known = {uri: text for uri, text in self._known.items() if uri in self._watched}
+        self._watched = +self._watched  # without those at 0
+        self._contents = {uri: text for uri, text in self._contents.items() if uri in self._watched}
 
     async def _watch(self) -> None:
         while self._watched:
-            await anyio.sleep(_SECONDS)
+            await anyio.sleep(_PAUSE_SECONDS)
             try:
-                await self._look()
+                await self._check_resources()
             except ClosedError:
                 break
-            except EngramsError as problem:
+            except EngramsError as error:
                 # Busy or full: the next look finds the same change.
-                _log.warning("watched resources: %s", problem.message)
-        self._watching = False
+                _log.warning("watched resources: %s", error.message)
+        self._is_watching = False
 
-    async def _look(self) -> None:
+    async def _check_resources(self) -> None:
         revision = await anyio.to_thread.run_sync(self._revision)
-        if revision == self._seen:
+        if revision == self._last_revision:
             return
         for uri in list(self._watched):
             text = await self._read(uri)
-            if uri in self._known and text != self._known[uri]:
-                self._known[uri] = text
+            if uri in self._contents and text != self._contents[uri]:
+                self._contents[uri] = text
                 await self._bus.publish(ResourceUpdated(uri))
-        self._seen = revision
+        self._last_revision = revision

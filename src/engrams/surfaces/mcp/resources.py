@@ -19,16 +19,18 @@ from engrams.surfaces.mcp import outputs
 from engrams.surfaces.mcp.scoped_engine import ScopedEngine
 
 _JSON = "application/json"
-_MOST = 100
-"""Most completions of one answer, as the protocol has it, and most memories in a resource."""
+_MAX_VALUES = 100
+"""Completions of one answer, as the protocol limits them."""
+_MAX_MEMORIES = 100
+"""Memories in one resource."""
 
 
 class MemoryResources:
     """Memory as resources and as a prompt, with completion of arguments."""
 
-    def __init__(self, bound: ScopedEngine) -> None:
-        self._bound = bound
-        self._engine = bound.engine
+    def __init__(self, scoped: ScopedEngine) -> None:
+        self._scoped = scoped
+        self._engine = scoped.engine
 
     def install(self, server: MCPServer[Any]) -> None:
         """Add the resources, the prompt and the completion."""
@@ -62,87 +64,89 @@ class MemoryResources:
 
     def profile(self) -> str:
         """Return the stable profile of this person."""
-        return self._engine.context("", scope=self._bound.root).prefix
+        return self._engine.context("", scope=self._scoped.root).prefix
 
     def status(self) -> str:
         """Return counts of memories and of background jobs."""
-        return json.dumps(asdict(outputs.to_status(self._bound)), ensure_ascii=False)
+        return json.dumps(asdict(outputs.to_status(self._scoped)), ensure_ascii=False)
 
     def memory(self, id: str) -> str:
         """Return one memory by its id."""
         try:
-            return json.dumps(asdict(outputs.to_memory(self._bound.get(id))), ensure_ascii=False)
-        except (NotFoundError, InputError) as fault:
-            raise ResourceNotFoundError(f"{fault.message} {fault.hint}".strip()) from fault
+            return json.dumps(asdict(outputs.to_memory(self._scoped.get(id))), ensure_ascii=False)
+        except (NotFoundError, InputError) as error:
+            raise ResourceNotFoundError(f"{error.message} {error.hint}".strip()) from error
 
     def tagged(self, tag: str) -> str:
         """Return the newest memories with a tag."""
         where = Where("and", (Condition("tags", "contains", tag),))
-        return _to_json(self._engine.list(scope=self._bound.root, where=where, limit=_MOST).records)
+        return _to_json(
+            self._engine.list(scope=self._scoped.root, where=where, limit=_MAX_MEMORIES).records
+        )
 
     def of_topic(self, topic: str) -> str:
         """Return the memories of a topic, named by its label."""
-        groups = [
-            each for each in self._engine.topics.list(self._bound.root) if each.topic.label == topic
+        members = [
+            record
+            for group in self._engine.topics.list(self._scoped.root)
+            if group.topic.label == topic
+            for record in group.members
         ]
-        return _to_json([one for group in groups for one in group.members][-_MOST:])
+        return _to_json(members[-_MAX_MEMORIES:])
 
     def of_project(self, project: str) -> str:
         """Return the profile of a project of this person."""
         try:
-            return self._engine.context("", scope=self._bound.call_scope(project)).prefix
-        except EngramsError as fault:
-            raise ResourceNotFoundError(f"{fault.message} {fault.hint}".strip()) from fault
+            return self._engine.context("", scope=self._scoped.call_scope(project)).prefix
+        except EngramsError as error:
+            raise ResourceNotFoundError(f"{error.message} {error.hint}".strip()) from error
 
     def recall(self, question: str, project: str = "") -> str:
         """Put what is known, of a project too, before a question."""
         try:
-            known = self._engine.context(question, scope=self._bound.call_scope(project)).text
-        except EngramsError as fault:
-            raise ValueError(f"{fault.message} {fault.hint}".strip()) from fault
-        return f"{known}\n\n{question}" if known else question
+            memory = self._engine.context(question, scope=self._scoped.call_scope(project)).text
+        except EngramsError as error:
+            raise ValueError(f"{error.message} {error.hint}".strip()) from error
+        return f"{memory}\n\n{question}" if memory else question
 
     async def complete(
         self, _of: object, argument: CompletionArgument, _context: object
     ) -> Completion:
-        """Complete an argument: what begins with the value, then what holds it."""
-        known = await anyio.to_thread.run_sync(
+        """Complete an argument: values that begin with the typed text, then those that contain it."""
+        values = await anyio.to_thread.run_sync(
             lambda: list(dict.fromkeys(self._find_values(argument.name, argument.value)))
         )
-        begun = argument.value.strip().casefold()
-        fitting = [one for one in known if begun in one.casefold()]
-        fitting.sort(key=lambda one: not one.casefold().startswith(begun))
-        return Completion(values=fitting[:_MOST], total=len(fitting), has_more=len(fitting) > _MOST)
+        typed = argument.value.strip().casefold()
+        matches = [value for value in values if typed in value.casefold()]
+        matches.sort(key=lambda value: not value.casefold().startswith(typed))
+        return Completion(
+            values=matches[:_MAX_VALUES],
+            total=len(matches),
+            has_more=len(matches) > _MAX_VALUES,
+        )
 
-    def _find_values(self, argument: str, begun: str) -> Iterable[str]:
-        root = self._bound.root
+    def _find_values(self, argument: str, typed: str) -> Iterable[str]:
+        root = self._scoped.root
         match argument:
             case "id":
-                return [
-                    one.id
-                    for one in self._engine.list(
-                        scope=root, prefix=begun.strip(), limit=_MOST
-                    ).records
-                ]
+                page = self._engine.list(scope=root, prefix=typed.strip(), limit=_MAX_VALUES)
+                return [record.id for record in page.records]
             case "tag":
                 return self._engine.links.tags(root)
             case "topic" | "question":
                 return [group.topic.label for group in self._engine.topics.list(root)]
             case "project":
-                scopes = [
-                    one.labels
-                    for one in self._engine.scopes(root.owner)
-                    if one.labels[: len(root.labels)] == root.labels
+                return [
+                    name
+                    for scope in self._engine.scopes(root.owner)
+                    if scope.labels[: len(root.labels)] == root.labels
+                    for label, name in zip(scope.labels[::2], scope.labels[1::2], strict=False)
+                    if label == "project"
                 ]
-                pairs = [
-                    pair
-                    for labels in scopes
-                    for pair in zip(labels[::2], labels[1::2], strict=False)
-                ]
-                return [name for label, name in pairs if label == "project"]
             case _:
                 return ()
 
 
 def _to_json(records: Iterable[Record]) -> str:
-    return json.dumps([asdict(outputs.to_memory(one)) for one in records], ensure_ascii=False)
+    memories = [asdict(outputs.to_memory(record)) for record in records]
+    return json.dumps(memories, ensure_ascii=False)

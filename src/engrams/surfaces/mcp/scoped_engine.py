@@ -1,12 +1,11 @@
-"""Engine bound to one scope, opened lazily; errors and tool hints."""
+"""Engine bound to one scope, and the parts that all tools share: kinds of tools, times, errors."""
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import wraps
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
@@ -15,7 +14,6 @@ from engrams.core import Record, Scope
 from engrams.core.clock import parse_time
 from engrams.errors import EngramsError, InputError, NotFoundError, RefusedError
 from engrams.frozen_data import dataclass
-from engrams.settings import Settings
 
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
@@ -36,6 +34,7 @@ CHANGES = ToolAnnotations(
 ERASES = ToolAnnotations(
     read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False
 )
+"""Kinds of tools, as clients show them: reads, adds, changes what is there, puts it away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,27 +46,28 @@ class ScopedEngine:
 
     engine: MemoryEngine
     root: Scope
+    """Scope that no call leaves."""
 
     def call_scope(self, project: str = "", conversation: str = "") -> Scope:
         """Return the scope of a call.
 
         RefusedError: the server is bound to another project or conversation.
         """
-        held = dict(zip(self.root.labels[::2], self.root.labels[1::2], strict=False))
+        root_labels = dict(zip(self.root.labels[::2], self.root.labels[1::2], strict=False))
         scope = self.root
         for label, name in (("project", project), ("conversation", conversation)):
             if not name:
                 continue
-            known = held.get(label)
-            if known is not None and known != name:
+            bound_name = root_labels.get(label)
+            if bound_name is not None and bound_name != name:
                 raise RefusedError(
                     f"This server is held to one {label}.", hint=f"Leave {label} out."
                 )
-            if label == "project" and "conversation" in held:
+            if label == "project" and "conversation" in root_labels:
                 raise RefusedError(
                     "This server is held to one conversation.", hint="Leave project out."
                 )
-            if known is None:
+            if bound_name is None:
                 scope = scope.within(label, name)
         return scope
 
@@ -93,15 +93,16 @@ class ScopedEngine:
         )
 
 
-def parse_moment(text: str, name: str) -> datetime | None:
-    """Parse a model's time; None if empty. InputError: no time."""
+def parse_moment(text: str, argument: str) -> datetime | None:
+    """Parse a time that a model wrote; None if empty. InputError: it is none."""
     if not text.strip():
         return None
     try:
         return parse_time(text).astimezone(UTC)
     except (ValueError, OverflowError):
         raise InputError(
-            f"{name} is no time: {text!r}.", hint="Write 2024-05-31 or 2024-05-31T14:30:00+02:00."
+            f"{argument} is no time: {text!r}.",
+            hint="Write 2024-05-31 or 2024-05-31T14:30:00+02:00.",
         ) from None
 
 
@@ -112,36 +113,8 @@ def with_tool_errors(call: Callable[P, R]) -> Callable[P, R]:
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return call(*args, **kwargs)
-        except EngramsError as fault:
-            raise ToolError(f"{fault.message} {fault.hint}".strip()) from fault
+        except EngramsError as error:
+            raise ToolError(f"{error.message} {error.hint}".strip()) from error
 
     wrapped.__doc__ = " ".join((call.__doc__ or "").split())  # the tool's description, on one line
     return wrapped
-
-
-class LazyEngine:
-    """Open the engine on first use; close it on exit."""
-
-    def __init__(self, settings: Settings) -> None:
-        self._settings = settings
-        self._lock = threading.Lock()
-        self._engine: MemoryEngine | None = None
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._open_engine(), name)
-
-    def __enter__(self) -> MemoryEngine:
-        return self  # type: ignore[return-value]
-
-    def __exit__(self, *problem: object) -> None:
-        with self._lock:
-            if self._engine is not None:
-                self._engine.close()
-
-    def _open_engine(self) -> MemoryEngine:
-        with self._lock:
-            if self._engine is None:
-                from engrams.composition import open as open_engine
-
-                self._engine = open_engine(self._settings)
-            return self._engine

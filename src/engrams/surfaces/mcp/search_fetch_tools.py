@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
-from mcp.server import MCPServer
 from pydantic import Field
 
 from engrams.frozen_data import dataclass
 from engrams.surfaces.mcp import outputs
 from engrams.surfaces.mcp.profile import McpProfile
-from engrams.surfaces.mcp.scoped_engine import READS, ScopedEngine, with_tool_errors
+from engrams.surfaces.mcp.scoped_engine import READS, ScopedEngine
 
-_TITLE = 80
+_TITLE_CHARS = 80
+_TOOLS = {"search": READS, "fetch": READS}
 
 
 @dataclass(frozen=True)
@@ -39,55 +39,51 @@ class FetchedMemoryOutput:
 class SearchFetchTools:
     """Serve search, which returns ids, and fetch, which returns texts."""
 
-    def __init__(self, bound: ScopedEngine) -> None:
-        self._bound = bound
+    tools = _TOOLS
 
-    def install(self, server: MCPServer[Any]) -> None:
-        for call in (self.search, self.fetch):
-            server.add_tool(with_tool_errors(call), annotations=READS, structured_output=True)
+    def __init__(self, scoped: ScopedEngine) -> None:
+        self._scoped = scoped
 
     def search(
         self, query: Annotated[str, Field(description="What to look for, in your own words.")]
     ) -> SearchHitListOutput:
         """Find memories that answer a question, best first."""
-        found = self._bound.engine.search(query, scope=self._bound.root)
-        hits = [hit.record for hit in found.hits]
-        return SearchHitListOutput(
-            [
-                SearchHitOutput(
-                    record.id,
-                    _short_title(outputs.display_text(record)),
-                    f"memory://{record.id}",
-                )
-                for record in hits
-            ]
-        )
+        result = self._scoped.engine.search(query, scope=self._scoped.root)
+        hits = [
+            SearchHitOutput(
+                id=hit.record.id,
+                title=_short_title(outputs.display_text(hit.record)),
+                url=f"memory://{hit.record.id}",
+            )
+            for hit in result.hits
+        ]
+        return SearchHitListOutput(hits)
 
     def fetch(
         self, id: Annotated[str, Field(description="An id that search gave.", min_length=1)]
     ) -> FetchedMemoryOutput:
         """Return the full text of one memory."""
-        record = self._bound.get(id)
+        record = self._scoped.get(id)
         text = outputs.display_text(record)
-        told_by = {
+        metadata = {
             "kind": str(record.kind),
             "status": str(record.status),
             "recorded_at": record.recorded_at.isoformat(),
         }
         if record.speaker or record.role:
-            told_by["speaker"] = record.speaker or record.role
+            metadata["speaker"] = record.speaker or record.role
         return FetchedMemoryOutput(
             id=record.id,
             title=_short_title(text),
             text=text,
             url=f"memory://{record.id}",
-            metadata=told_by,
+            metadata=metadata,
         )
 
 
 def _short_title(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= _TITLE else line[: _TITLE - 1].rstrip() + "…"
+    return line if len(line) <= _TITLE_CHARS else line[: _TITLE_CHARS - 1].rstrip() + "…"
 
 
 PROFILE = McpProfile(

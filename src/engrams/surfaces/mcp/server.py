@@ -1,4 +1,8 @@
-"""MCP server: tools by profile, resources, a prompt; stdio or HTTP."""
+"""MCP server: tools by profile, resources, a prompt; stdio or HTTP.
+
+`create_server` makes one over an engine and a scope; `serve_http` serves it alone. In the HTTP server
+`McpMount` serves one for each owner.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +36,7 @@ from engrams import __version__
 from engrams.core import Scope
 from engrams.errors import EngramsError, SettingsError
 from engrams.settings import suggest
-from engrams.surfaces.mcp.profile import McpProfile
+from engrams.surfaces.mcp.profile import McpProfile, add_tools
 from engrams.surfaces.mcp.resource_watcher import ResourceWatcher
 from engrams.surfaces.mcp.resources import MemoryResources
 from engrams.surfaces.mcp.scoped_engine import ScopedEngine
@@ -41,7 +45,7 @@ from engrams.surfaces.mcp.stdio_transport import open_stdio
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
 
-_LOCAL = ("127.0.0.1", "localhost", "[::1]")
+_LOCAL_NAMES = ("127.0.0.1", "localhost", "[::1]")
 _BACKLOG = 128
 _GUESSED: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(
@@ -64,7 +68,7 @@ _GUESSED: dict[str, tuple[str, ...]] = {
 }
 """Arguments that models guess -> ours, the first that the tool takes."""
 _CAPITAL = re.compile(r"(?<=[a-z])([A-Z])")
-_WHOSE = ("user", "user_id", "owner", "scope", "agent", "agent_id", "name", "person")
+_OWNER_ARGUMENTS = ("user", "user_id", "owner", "scope", "agent", "agent_id", "name", "person")
 
 
 class StrictMcpServer(MCPServer[Any]):
@@ -97,52 +101,51 @@ class StrictMcpServer(MCPServer[Any]):
             return str(await self.read_resource(uri))
         except ResourceNotFoundError:
             return ""
-        except UnexpectedResourceError as fault:
-            if isinstance(fault.__cause__, EngramsError):
-                raise fault.__cause__ from None
+        except UnexpectedResourceError as error:
+            if isinstance(error.__cause__, EngramsError):
+                raise error.__cause__ from None
             raise
 
     async def run_stdio_async(self) -> None:
-        low = self._lowlevel_server
+        """Serve on standard input and output until the client closes them."""
+        server = self._lowlevel_server
         async with open_stdio() as (read, write):
-            await low.run(read, write, low.create_initialization_options())
+            await server.run(read, write, server.create_initialization_options())
 
     async def list_tools(self) -> list[Tool]:
-        found = await super().list_tools()
+        """List the tools, with schemas that allow no other arguments."""
         return [
             tool.model_copy(
                 update={"input_schema": {**tool.input_schema, "additionalProperties": False}}
             )
-            for tool in found
+            for tool in await super().list_tools()
         ]
 
     async def call_tool(
         self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
     ) -> CallToolResult | InputRequiredResult:
         """Call a tool. ToolError: it fails, or takes no such argument."""
-        known = next(
-            (
-                list(tool.input_schema.get("properties", ()))
-                for tool in await self.list_tools()
-                if tool.name == name
-            ),
-            None,
-        )
-        if known is not None:
-            arguments = _rename(arguments, known)
-        unknown = [each for each in arguments if known is not None and each not in known]
-        if unknown:
-            raise ToolError(_explain_unknown(name, unknown[0], known or []))
+        parameters = {
+            tool.name: list(tool.input_schema.get("properties", ()))
+            for tool in await self.list_tools()
+        }
+        if name in parameters:
+            arguments = _rename_guessed(arguments, parameters[name])
+            unknown = [argument for argument in arguments if argument not in parameters[name]]
+            if unknown:
+                raise ToolError(_explain_unknown(name, unknown[0], parameters[name]))
         try:
             return await super().call_tool(name, arguments, context)
-        except ToolError as fault:
-            if not isinstance(fault.__cause__, ValidationError):
+        except ToolError as error:
+            cause = error.__cause__
+            if not isinstance(cause, ValidationError):
                 raise
-            wrong = fault.__cause__.errors(include_url=False, include_input=False)
-            told = "; ".join(
-                dict.fromkeys(f"{_place(each['loc'])}: {each['msg']}" for each in wrong)
+            faults = cause.errors(include_url=False, include_input=False)
+            # Of a union each alternative has the same fault.
+            lines = dict.fromkeys(
+                f"{_name_argument(fault['loc'])}: {fault['msg']}" for fault in faults
             )
-            raise ToolError(f"Error executing tool {name}: {told}") from fault.__cause__
+            raise ToolError(f"Error executing tool {name}: {'; '.join(lines)}") from cause
 
 
 def create_server(engine: MemoryEngine, scope: Scope, profile: McpProfile) -> MCPServer[Any]:
@@ -155,7 +158,7 @@ def create_server(engine: MemoryEngine, scope: Scope, profile: McpProfile) -> MC
     )
     scoped = ScopedEngine(engine, scope)
     for create_tools in profile.families:
-        create_tools(scoped).install(server)
+        add_tools(server, create_tools(scoped))
     MemoryResources(scoped).install(server)
     return server
 
@@ -175,7 +178,7 @@ def create_app(server: MCPServer[Any]) -> Starlette:
 
     Only names of this machine are served, so that no web page reaches it by a name of its own.
     """
-    hosts = [f"{name}{port}" for name in _LOCAL for port in ("", ":*")]
+    hosts = [f"{name}{port}" for name in _LOCAL_NAMES for port in ("", ":*")]
     origins = [f"{scheme}://{host}" for scheme in ("http", "https") for host in hosts]
     return server.streamable_http_app(
         transport_security=TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=origins)
@@ -186,10 +189,10 @@ def listen(host: str, port: int) -> socket.socket:
     """Open the listening socket, on this machine only."""
     name = host.strip("[]")
     try:
-        local = name == "localhost" or ipaddress.ip_address(name).is_loopback
+        is_local = name == "localhost" or ipaddress.ip_address(name).is_loopback
     except ValueError:
-        local = False
-    if not local:
+        is_local = False
+    if not is_local:
         raise SettingsError(
             f"{host!r} is not an address of this machine alone: everyone who can reach it could"
             " read this memory.",
@@ -200,9 +203,9 @@ def listen(host: str, port: int) -> socket.socket:
     try:
         family = socket.AF_INET6 if ":" in name else socket.AF_INET
         return socket.create_server((name, port), family=family, backlog=_BACKLOG)
-    except OSError as fault:
+    except OSError as error:
         raise SettingsError(
-            f"Cannot listen on {host} port {port}: {fault.strerror or fault}.",
+            f"Cannot listen on {host} port {port}: {error.strerror or error}.",
             hint="Choose another --port.",
         ) from None
 
@@ -213,35 +216,31 @@ def mcp_url(listener: socket.socket) -> str:
     return f"http://[{host}]:{port}/mcp" if ":" in host else f"http://{host}:{port}/mcp"
 
 
-def _rename(arguments: Mapping[str, Any], known: Sequence[str]) -> dict[str, Any]:
+def _rename_guessed(arguments: Mapping[str, Any], parameters: Sequence[str]) -> dict[str, Any]:
     """Give arguments that models guess the name that is meant."""
     renamed = dict(arguments)
-    for name in arguments:
-        plain = _CAPITAL.sub(r"_\1", name).lower().replace("-", "_")
-        meant = next(
-            (
-                each
-                for each in (plain, *_GUESSED.get(plain, ()))
-                if each in known and each not in arguments
-            ),
-            "",
-        )
-        if name not in known and meant:
-            renamed[meant] = renamed.pop(name)
+    for argument in arguments:
+        if argument in parameters:
+            continue
+        snake_case = _CAPITAL.sub(r"_\1", argument).lower().replace("-", "_")
+        for parameter in (snake_case, *_GUESSED.get(snake_case, ())):
+            if parameter in parameters and parameter not in arguments:
+                renamed[parameter] = renamed.pop(argument)
+                break
     return renamed
 
 
-def _place(location: Sequence[Any]) -> str:
+def _name_argument(location: Sequence[Any]) -> str:
     """Name the argument that a validation error is about."""
     return str(location[0]) if location else "arguments"
 
 
-def _explain_unknown(tool: str, argument: str, known: Sequence[str]) -> str:
-    fixed = argument.casefold() in _WHOSE and "user_id" not in known
-    near = (
-        "Whose memory this is was set when the server started; no call changes it."
-        if fixed
-        else suggest(argument, known)
-    )
-    takes = f"It takes: {', '.join(known)}." if known else "It takes none."
-    return f"{tool} has no argument {argument!r:.80}. {near + ' ' if near else ''}{takes}"
+def _explain_unknown(tool: str, argument: str, parameters: Sequence[str]) -> str:
+    """Write the error for an argument that a tool does not take."""
+    if argument.casefold() in _OWNER_ARGUMENTS and "user_id" not in parameters:
+        advice = "Whose memory this is was set when the server started; no call changes it."
+    else:
+        advice = suggest(argument, parameters)
+    takes = f"It takes: {', '.join(parameters)}." if parameters else "It takes none."
+    sentences = (f"{tool} has no argument {argument!r:.80}.", advice, takes)
+    return " ".join(sentence for sentence in sentences if sentence)

@@ -25,16 +25,16 @@ async def open_stdio() -> AsyncIterator[
     that becomes a question mark.
     """
     async with stdio_server() as (read, write):
-        mended, found = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+        sender, receiver = anyio.create_memory_object_stream[SessionMessage | Exception](0)
 
         async def forward() -> None:
-            async with mended:
+            async with sender:
                 async for item in read:
-                    await mended.send(mend_message(item))
+                    await sender.send(mend_message(item))
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(forward)
-            yield found, write
+            yield receiver, write
             tasks.cancel_scope.cancel()
 
 

@@ -13,16 +13,22 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, Protocol, TextIO
 
 from engrams.ipc.served_command import CURRENT
-
-if TYPE_CHECKING:
-    from engrams.surfaces.cli.options import HomeOptions
 
 _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _EVERY = 5.0
 _COLOURS = {"dim": "2", "bold": "1", "green": "32", "yellow": "33", "red": "31", "cyan": "36"}
+
+
+class OutputOptions(Protocol):
+    """Options of a command that choose the form of its output."""
+
+    @property
+    def json(self) -> bool:
+        """True: JSON instead of text."""
+        ...
 
 
 def to_json(value: Any) -> Any:
@@ -50,7 +56,7 @@ def emit(value: Any) -> None:
     say(json.dumps(to_json(value), ensure_ascii=ascii_only))
 
 
-def report(options: HomeOptions, data: Any, text: str) -> None:
+def report(options: OutputOptions, data: Any, text: str) -> None:
     """Print the result of a command: ``data`` with --json, else ``text``."""
     if options.json:
         emit(data)

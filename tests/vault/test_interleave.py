@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests.vault.conftest import ALICE, Desk, converged, nothing_lost
 
@@ -183,7 +183,20 @@ def run(acts: list[tuple[str, int]]) -> None:
             world.desk.engine.close()
 
 
+EDITED_MIDWAY = [
+    ("add", 0),
+    ("sync", 0),
+    ("remove", 0),
+    ("sync", 0),
+    ("restore", 0),
+    ("cut", 2),
+    ("hand", 0),
+]
+"""A hand edits the file of a restored memory while it stands in two folders."""
+
+
 @settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@example(EDITED_MIDWAY)
 @given(actions)
 def test_any_order_converges(acts: list[tuple[str, int]]) -> None:
     """Whatever happens in whatever order, in the end files and memory say the same and every word

@@ -135,14 +135,23 @@ class VaultFileWriter:
         if hash_bytes(old_data) not in (row.hash, row.next_hash):
             if respects_hands:
                 return None
-            self._deps.keep_aside(current_path, old_data, "changed by hand, and memory changed too")
+            self._deps.keep_aside(
+                current_path, old_data, "changed by hand, and memory changed too"
+            )
+        path = self._choose_path(record, replace(row, path=current_path), taken_keys)
+        edited_copy = self._read_edited_copy(row, path) if path != current_path else None
+        if edited_copy is not None:
+            if respects_hands:
+                return None
+            self._deps.keep_aside(path, edited_copy, "changed by hand, and memory changed too")
         return _FilePlan(
-            record=record,
-            row=row,
-            path=self._choose_path(record, replace(row, path=current_path), taken_keys),
-            old_data=old_data,
-            old_path=current_path,
+            record=record, row=row, path=path, old_data=old_data, old_path=current_path
         )
+
+    def _read_edited_copy(self, row: FileStateRow, path: str) -> bytes | None:
+        """Read what a hand made of the copy that an interrupted move of ours left at its target."""
+        data = self._deps.disk.read(path) if path == row.next_path else None
+        return data if data is not None and hash_bytes(data) != row.next_hash else None
 
     def _remove_leftover(self, plan: _FilePlan) -> None:
         """Remove the unfinished move of an earlier, interrupted write."""

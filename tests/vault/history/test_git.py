@@ -250,3 +250,30 @@ def test_no_history_yet_is_said(desks: Callable[..., Desk]) -> None:
     (desk.root / ".git").mkdir()
     with pytest.raises(StoreError):
         desk.vault.git.log()
+
+
+def test_a_repository_that_was_made_by_half_is_made_again(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whenever the making of the repository is cut short, the next commit makes it whole."""
+    import dulwich.repo
+
+    class KilledError(BaseException):
+        """The process is gone."""
+
+    def die(*_: object, **__: object) -> None:
+        raise KilledError
+
+    desk.add("I live in Berlin.", settle=False)
+    desk.vault.write()
+    for name in ("mkdir", "rename"):
+        with monkeypatch.context() as patch:
+            patch.setattr(dulwich.repo.os, name, die)
+            with pytest.raises(KilledError):
+                desk.vault.commit()
+    with monkeypatch.context() as patch:
+        patch.setattr(dulwich.repo.Repo, "_init_files", die)
+        with pytest.raises(KilledError):
+            desk.vault.commit()
+    assert not (desk.root / ".git").exists()
+    assert desk.vault.commit() and len(desk.vault.git.log()) == 1

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,6 +25,8 @@ IGNORE = ".gitignore"
 _IGNORED = ".engrams/\n.obsidian/workspace*\n.trash/\n*.tmp\n"
 _BUSY = ".engrams/committing"
 """File that stands in the vault while a commit is made: a lock that is older is somebody else's."""
+_UNFINISHED = ".engrams/begin"
+"""Folder in the vault in which a new repository is made."""
 _FALLBACK = ("engrams", "engrams@localhost")
 """Name and mail of the committer where git knows none."""
 _MIN_ID = 4
@@ -272,18 +275,13 @@ class GitHistoryRepository:
             OSError,
         )
         try:
-            repo = (
-                Repo.init(str(self._disk.root), default_branch=b"main")
-                if is_made
-                else Repo(str(self._disk.root))
-            )
-            with contextlib.closing(repo):
+            if is_made:
+                self._make_repository()
+            with contextlib.closing(Repo(str(self._disk.root))) as repo:
                 if create:
                     self._remove_stale_locks(repo)
                     busy.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                     busy.write_text("")
-                    if is_made:
-                        _set_identity(repo)
                 yield repo, is_made or not _find_head(repo)
                 busy.unlink(missing_ok=True)
         except EngramsError:
@@ -294,6 +292,21 @@ class GitHistoryRepository:
                 " `git fsck`."
             )
             raise StoreError(f"git: {type(problem).__name__}: {problem}.", hint=hint) from problem
+
+    def _make_repository(self) -> None:
+        """Make the repository aside, and move it into place when it is whole.
+
+        Half a repository, as of a process that was killed, could be neither opened nor made.
+        """
+        from dulwich.repo import Repo
+
+        work = self._disk.root / _UNFINISHED
+        shutil.rmtree(work, ignore_errors=True)
+        work.mkdir(mode=0o700, parents=True)
+        with contextlib.closing(Repo.init(str(work), default_branch=b"main")) as repo:
+            _set_identity(repo)
+        (work / ".git").rename(self._disk.root / ".git")
+        work.rmdir()
 
     def _remove_stale_locks(self, repo: Any) -> None:
         """Remove the locks of a commit of ours that was cut short."""

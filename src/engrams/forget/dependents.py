@@ -45,7 +45,7 @@ def find_dependents(
     quoting = _find_quoting(record, store)
     dependents = [
         *_select_quoting_only(record, quoting),
-        *(other for other in quoting if _is_exchange(other)),
+        *(quoter for quoter in quoting if _is_exchange(quoter)),
     ]
     if with_halves and _is_exchange(record):
         for half in store.get(owner, [item.source for item in record.evidence]):
@@ -58,7 +58,9 @@ def find_dependents(
     ]
     dependents += store.get(owner, absorbed_ids)
     dependents += _find_accounts([record, *dependents], store)
-    return tuple({other.id: other for other in dependents if other.id != record.id}.values())
+    return tuple(
+        {dependent.id: dependent for dependent in dependents if dependent.id != record.id}.values()
+    )
 
 
 def find_returning(record: Record, store: RecordStore) -> tuple[Record, ...]:
@@ -68,15 +70,17 @@ def find_returning(record: Record, store: RecordStore) -> tuple[Record, ...]:
     the episode of a session.
     """
     dependents = find_dependents(record, store)
-    returning_ids = {record.id, *(other.id for other in dependents)}
-    quoted_ids = {item.source for other in dependents for item in other.evidence}
+    returning_ids = {record.id, *(dependent.id for dependent in dependents)}
+    quoted_ids = {item.source for dependent in dependents for item in dependent.evidence}
     gone_ids = {
         quoted.id
         for quoted in store.get(record.scope.owner, sorted(quoted_ids - returning_ids))
         if quoted.status in GONE_STATUSES and quoted.meta.get(WENT_WITH) != record.id
     }
     return tuple(
-        other for other in dependents if gone_ids.isdisjoint(item.source for item in other.evidence)
+        dependent
+        for dependent in dependents
+        if gone_ids.isdisjoint(item.source for item in dependent.evidence)
     )
 
 
@@ -88,22 +92,22 @@ def is_account(record: Record) -> bool:
     return record.kind is Kind.EPISODE or bool({RUNNING, MERGED} & record.meta.keys())
 
 
-def build_release(gone: Sequence[Record], store: RecordStore, now: datetime) -> WriteBatch:
+def build_release(removed: Sequence[Record], store: RecordStore, now: datetime) -> WriteBatch:
     """Build the batch that undoes what records that go did to others.
 
     A fact that was merged into one of them is current again, and a fact that one of them planned to
     end goes on.
     """
-    gone_ids = {record.id for record in gone}
+    removed_ids = {record.id for record in removed}
     replacements = {
         replaced_id: (record.id, key)
-        for record in gone
+        for record in removed
         for key in (MERGED, ENDS)
         for replaced_id in record.meta.get(key, ())
-        if replaced_id not in gone_ids
+        if replaced_id not in removed_ids
     }
     changes = list[RecordChange]()
-    for owner in {record.scope.owner for record in gone} if replacements else ():
+    for owner in {record.scope.owner for record in removed} if replacements else ():
         for replaced in store.get(owner, list(replacements)):
             replacement_id, key = replacements[replaced.id]
             if replaced.superseded_by != replacement_id:
@@ -164,7 +168,9 @@ def _find_quoting(record: Record, store: RecordStore) -> tuple[Record, ...]:
 
 def _select_quoting_only(record: Record, quoting: Sequence[Record]) -> list[Record]:
     """Select those that quote this record and no other."""
-    return [other for other in quoting if {item.source for item in other.evidence} == {record.id}]
+    return [
+        quoter for quoter in quoting if {item.source for item in quoter.evidence} == {record.id}
+    ]
 
 
 def _is_exchange(record: Record) -> bool:

@@ -126,17 +126,17 @@ def build_forgetting(
     At most one of them may quote a message.
     """
     asked_ids = {record.id for record in records}
-    gone = {record.id: record for record in records}
+    forgotten = {record.id: record for record in records}
     for record in records:
-        gone |= {dependent.id: dependent for dependent in find_dependents(record, store)}
-    batch = build_forget(list(gone.values()), now, reason)
+        forgotten |= {dependent.id: dependent for dependent in find_dependents(record, store)}
+    batch = build_forget(list(forgotten.values()), now, reason)
     changes = [
         change if change.id in asked_ids else replace(change, reason=_DERIVED_REASON)
         for change in batch.changes
     ]
     changed_ids = {change.id for change in changes}
     changes += find_source_changes(records[0], "forget", store, now, min_words, changed_ids)
-    changes += build_release(list(gone.values()), store, now).changes
+    changes += build_release(list(forgotten.values()), store, now).changes
     return replace(batch, changes=tuple(changes))
 
 

@@ -203,7 +203,7 @@ class MemoryPurger:
         remaining = {
             **report.remaining,
             "log": log,
-            **{place.name: place.left for place in places},
+            **{check.name: check.left for check in places},
         }
         return PurgeReport(report.removed, remaining, (database, *places))
 

@@ -205,18 +205,20 @@ def _collect_erased(target: PurgeTarget, store: RecordStore) -> dict[str, Record
         for record in (*erased.values(), *store.get(target.owner, source_ids)):
             # If an exchange goes with one of its messages, the other message stays.
             dependents = find_dependents(record, store, with_halves=record.id in asked_ids)
-            erased |= {other.id: other for other in (record, *dependents)}
+            erased |= {related.id: related for related in (record, *dependents)}
         if len(erased) == size_before:
             break
     return erased
 
 
-def _select_speaking(asked: Sequence[Record], erased: Mapping[str, Record]) -> tuple[Record, ...]:
+def _select_speaking(
+    requested: Sequence[Record], erased: Mapping[str, Record]
+) -> tuple[Record, ...]:
     """Select the erased memories whose words must be removed from everywhere.
 
     A summary that goes because it quotes one of them also quotes memories that stay.
     """
-    asked_ids = {record.id for record in asked}
+    asked_ids = {record.id for record in requested}
     return tuple(
         record
         for record in erased.values()

@@ -165,13 +165,13 @@ def build_return(record: Record, store: RecordStore, now: datetime) -> WriteBatc
         limit=_LIMIT,
     )
     related = {
-        other.id: other
-        for other in (*store.get(owner, message_ids), *store.find(quoting).records)
-        if other.id != record.id
-        and other.status is Status.SUPERSEDED
-        and other.superseded_by == replacement_id
+        related_record.id: related_record
+        for related_record in (*store.get(owner, message_ids), *store.find(quoting).records)
+        if related_record.id != record.id
+        and related_record.status is Status.SUPERSEDED
+        and related_record.superseded_by == replacement_id
     }
-    changes = tuple(build_former(other, store) for other in (record, *related.values()))
+    changes = tuple(build_former(returning, store) for returning in (record, *related.values()))
     return WriteBatch("user", RELEASED, now, changes=changes)
 
 

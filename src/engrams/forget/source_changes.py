@@ -133,10 +133,10 @@ def _bring_back(source: Record, record: Record, store: RecordStore) -> dict[str,
     meta = {name: value for name, value in fields["meta"].items() if name not in dropped_keys}
     if is_away and took_along != record.id:
         # Another memory took the whole message along: the words of that one stay out.
-        for other in store.get(source.scope.owner, [took_along]):
+        for taker in store.get(source.scope.owner, [took_along]):
             marks += [
-                _make_mark(item.quote, "forget", took_along, other.retired_at or source.recorded_at)
-                for item in other.evidence
+                _make_mark(item.quote, "forget", took_along, taker.retired_at or source.recorded_at)
+                for item in taker.evidence
                 if item.source == source.id and item.quote
             ]
     return {**fields, "meta": {**meta, CORRECTED: marks} if marks else meta}

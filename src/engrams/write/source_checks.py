@@ -1,4 +1,8 @@
-"""Checks that sources stayed as they were while something was derived."""
+"""Checks that sources stayed as they were while something was derived from them.
+
+A model may take minutes to summarise records. What it derived is stored only if nobody edited,
+forgot or erased one of them meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -10,35 +14,37 @@ from engrams.ports import RecordChange, RecordStore
 
 
 def find_changed(
-    owner: Scope, read: Sequence[Record], store: RecordStore
+    owner: Scope, sources: Sequence[Record], store: RecordStore
 ) -> tuple[frozenset[str], tuple[RecordChange, ...]]:
     """Find which records were edited, forgotten or erased since they were read.
 
-    Also returns the checks that let a batch commit only while the others are as they are now.
+    Returns their ids, and checks of the other records: a batch with these checks commits only while
+    those records are as they are now. ``sources``: the records as they were read.
     """
-    now = {
-        record.id: record
-        for record in store.get(owner, list(dict.fromkeys(record.id for record in read)))
-    }
-    changed = frozenset(
-        record.id for record in read if record.id not in now or _is_changed(record, now[record.id])
+    source_ids = list(dict.fromkeys(record.id for record in sources))
+    current = {record.id: record for record in store.get(owner, source_ids)}
+    changed_ids = frozenset(
+        record.id
+        for record in sources
+        if record.id not in current or _is_changed(record, current[record.id])
     )
-    return changed, tuple(
-        RecordChange(owner=owner, id=name, fields={}, action="check", expect=one.version)
-        for name, one in now.items()
-        if name not in changed
+    checks = tuple(
+        RecordChange(owner=owner, id=record_id, fields={}, action="check", expect=record.version)
+        for record_id, record in current.items()
+        if record_id not in changed_ids
     )
+    return changed_ids, checks
 
 
 def check_sources(
-    owner: Scope, read: Sequence[Record], store: RecordStore
+    owner: Scope, sources: Sequence[Record], store: RecordStore
 ) -> tuple[RecordChange, ...]:
     """Build the checks of everything that a text was derived from.
 
     ConflictError: some of it was changed or erased since it was read.
     """
-    changed, checks = find_changed(owner, read, store)
-    if changed:
+    changed_ids, checks = find_changed(owner, sources, store)
+    if changed_ids:
         raise ConflictError(
             "What this was made of was changed or erased meanwhile.",
             hint="It is made again of what is left.",
@@ -46,8 +52,8 @@ def check_sources(
     return checks
 
 
-def _is_changed(before: Record, now: Record) -> bool:
-    """True for a record that was edited, forgotten or erased."""
-    return before.text != now.text or (
-        before.status is not now.status and now.status in (Status.FORGOTTEN, Status.PURGED)
+def _is_changed(before: Record, current: Record) -> bool:
+    """Return True for a record that was edited, forgotten or erased."""
+    return before.text != current.text or (
+        before.status is not current.status and current.status in (Status.FORGOTTEN, Status.PURGED)
     )

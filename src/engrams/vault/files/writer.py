@@ -135,9 +135,7 @@ class VaultFileWriter:
         if hash_bytes(old_data) not in (row.hash, row.next_hash):
             if respects_hands:
                 return None
-            self._deps.keep_aside(
-                current_path, old_data, "changed by hand, and memory changed too"
-            )
+            self._deps.keep_aside(current_path, old_data, "changed by hand, and memory changed too")
         path = self._choose_path(record, replace(row, path=current_path), taken_keys)
         edited_copy = self._read_edited_copy(row, path) if path != current_path else None
         if edited_copy is not None:
@@ -269,9 +267,9 @@ class VaultFileWriter:
                 deps.disk.write([PlannedFileWrite(plan.path, late[plan.path])])
                 late_ids.add(plan.record.id)
             elif plan.is_moved:
-                taken = deps.disk.take(plan.old_path)
-                if taken is not None and taken != plan.old_data:
-                    deps.disk.write([PlannedFileWrite(plan.old_path, taken)])
+                taken_data = deps.disk.take(plan.old_path)
+                if taken_data is not None and taken_data != plan.old_data:
+                    deps.disk.write([PlannedFileWrite(plan.old_path, taken_data)])
                     deps.disk.remove(plan.path)
                     late_ids.add(plan.record.id)
         return late_ids

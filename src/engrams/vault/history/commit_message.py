@@ -39,9 +39,9 @@ def make_message(notes: Mapping[str, Any], paths: Sequence[str], title: str = ""
     counts = Counter(str(note.get("does", "change")) for note in named_notes.values())
     counted = ", ".join(f"{_to_line(action)} {count}" for action, count in counts.items())
     scopes = sorted({str(note["scope"]) for note in named_notes.values() if note.get("scope")})
-    place = ""
+    suffix = ""
     if scopes:
-        place = f" ({scopes[0]}{' and others' if len(scopes) > 1 else ''})"
+        suffix = f" ({scopes[0]}{' and others' if len(scopes) > 1 else ''})"
     lines = list(
         dict.fromkeys(
             f"{_to_line(note.get('does', 'change'))} {name}: {_to_line(note.get('why', ''))}"
@@ -55,7 +55,7 @@ def make_message(notes: Mapping[str, Any], paths: Sequence[str], title: str = ""
         {_to_line(note["session"]) for note in named_notes.values() if note.get("session")}
     )
     trailers = [f"Session: {session}" for session in sessions[:_MAX_LINES]]
-    parts = ((title or counted or "Begin") + place, "\n".join(body), "\n".join(trailers))
+    parts = ((title or counted or "Begin") + suffix, "\n".join(body), "\n".join(trailers))
     return "\n\n".join(filter(None, parts)) + "\n"
 
 

@@ -227,7 +227,7 @@ class VaultDailyNoteWriter:
 
 def drop_scheduled(records: Sequence[Record]) -> list[Record]:
     """Leave out turns that a timer sent, and the answers to them."""
-    kept: list[Record] = []
+    spoken_turns: list[Record] = []
     answered_session = ""
     for record in records:
         session = record.session or "-"
@@ -238,8 +238,8 @@ def drop_scheduled(records: Sequence[Record]) -> list[Record]:
             continue
         if record.role != "tool":
             answered_session = ""
-        kept.append(record)
-    return kept
+        spoken_turns.append(record)
+    return spoken_turns
 
 
 def shorten_to_line(text: str) -> str:

@@ -220,14 +220,14 @@ class DreamRunner:
         """
         old_items = memory_md.parse(memory)
         shown_items = (*old_items, *memory_md.parse(notes, fresh=True))
-        gone = self._find_gone(owner, shown_items)
+        gone_hashes = self._find_gone(owner, shown_items)
         answer = ask_for_items(
             chat,
-            blank_lines(memory, gone),
-            blank_lines(notes, gone),
+            blank_lines(memory, gone_hashes),
+            blank_lines(notes, gone_hashes),
             self._deps.settings.memory_items,
         )
-        tidied = memory_md.compare(old_items, answer.items, gone)
+        tidied = memory_md.compare(old_items, answer.items, gone_hashes)
         shown_texts = [item.text for item in shown_items]
         reworded = {item.text for item in tidied.items} - set(shown_texts)
         self._lines.redraw(owner, reworded, shown_texts)

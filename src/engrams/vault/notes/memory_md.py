@@ -86,33 +86,36 @@ def render(items: Sequence[MemoryFileItem]) -> str:
 def tidy(
     old_items: Sequence[MemoryFileItem],
     new_items: Sequence[MemoryFileItem],
-    gone: Collection[str],
+    gone_hashes: Collection[str],
     topics: Mapping[str, str],
     max_items: int,
 ) -> MemoryItemTidyResult:
     """Tidy items by rules: drop the outdated, merge the repeated.
 
     Repeated items are kept once, in the longer form; new items take the topic of the item that they
-    resemble. Of more than ``max_items``, every correction stays, then the newest. ``gone``: hashes
-    of texts that no longer hold. ``topics``: topics of known statements, by hash.
+    resemble. Of more than ``max_items``, every correction stays, then the newest.
+    ``gone_hashes``: hashes of texts that no longer hold. ``topics``: topics of known statements,
+    by hash.
     """
-    kept: list[_KeptItem] = []
+    kept_items: list[_KeptItem] = []
     dropped: list[tuple[str, str]] = []
     added: list[str] = []
     for item in (*old_items, *new_items):
         item_hash = content_hash(item.text)
-        if item_hash in gone and not item.is_correction:
+        if item_hash in gone_hashes and not item.is_correction:
             dropped.append((item.text, "no longer so"))
             continue
         words = frozenset(terms(item.text))
-        twin_index = _find_twin(item, words, kept)
+        twin_index = _find_twin(item, words, kept_items)
         if twin_index is None:
-            topic = item.topic or topics.get(item_hash, "") or _find_nearest_topic(words, kept)
-            kept.append((MemoryFileItem(topic, item.text, item.fresh), words))
+            topic = (
+                item.topic or topics.get(item_hash, "") or _find_nearest_topic(words, kept_items)
+            )
+            kept_items.append((MemoryFileItem(topic, item.text, item.fresh), words))
             if item.fresh:
                 added.append(item.text)
         else:
-            twin, _ = kept[twin_index]
+            twin, _ = kept_items[twin_index]
             longer = twin
             shorter = item
             if len(item.text) > len(twin.text) and not twin.is_correction:
@@ -120,24 +123,26 @@ def tidy(
                 shorter = twin
             dropped.append((shorter.text, "said twice"))
             merged = MemoryFileItem(twin.topic or item.topic, longer.text, twin.fresh)
-            kept[twin_index] = (merged, frozenset(terms(longer.text)))
-    items = _drop_oldest([item for item, _ in kept], max_items, dropped)
+            kept_items[twin_index] = (merged, frozenset(terms(longer.text)))
+    items = _drop_oldest([item for item, _ in kept_items], max_items, dropped)
     return _make_result(items, dropped, added)
 
 
 def compare(
-    old_items: Sequence[MemoryFileItem], items: Sequence[MemoryFileItem], gone: Collection[str]
+    old_items: Sequence[MemoryFileItem],
+    items: Sequence[MemoryFileItem],
+    gone_hashes: Collection[str],
 ) -> MemoryItemTidyResult:
     """Compare a model's items with those before: report which came in, which went.
 
-    ``gone``: hashes of texts that no longer hold.
+    ``gone_hashes``: hashes of texts that no longer hold.
     """
     before = {content_hash(item.text): item.text for item in old_items}
     after = {content_hash(item.text): item.text for item in items}
     return MemoryItemTidyResult(
         tuple(items),
         dropped=tuple(
-            (text, "no longer so" if text_hash in gone else "by the model")
+            (text, "no longer so" if text_hash in gone_hashes else "by the model")
             for text_hash, text in before.items()
             if text_hash not in after
         ),
@@ -152,10 +157,10 @@ def _drop_oldest(
     if len(items) <= max_items:
         return items
     corrections = [item for item in items if item.is_correction]
-    others = [item for item in items if not item.is_correction]
-    excess = len(others) - max(0, max_items - len(corrections))
-    dropped += [(item.text, "no room") for item in others[:excess]]
-    return [*corrections[-max_items:], *others[excess:]]
+    plain_items = [item for item in items if not item.is_correction]
+    excess = len(plain_items) - max(0, max_items - len(corrections))
+    dropped += [(item.text, "no room") for item in plain_items[:excess]]
+    return [*corrections[-max_items:], *plain_items[excess:]]
 
 
 def _make_result(
@@ -163,39 +168,39 @@ def _make_result(
 ) -> MemoryItemTidyResult:
     """Report the items; one that was dropped and stays in another form did not go."""
     staying = {content_hash(item.text) for item in items}
-    gone = {
+    reported = {
         content_hash(text): (text, reason)
         for text, reason in dropped
         if content_hash(text) not in staying
     }
     texts = {item.text for item in items}
     return MemoryItemTidyResult(
-        tuple(items), tuple(gone.values()), tuple(text for text in added if text in texts)
+        tuple(items), tuple(reported.values()), tuple(text for text in added if text in texts)
     )
 
 
 def _find_twin(
-    item: MemoryFileItem, words: frozenset[str], kept: Sequence[_KeptItem]
+    item: MemoryFileItem, words: frozenset[str], kept_items: Sequence[_KeptItem]
 ) -> int | None:
     """Find the index of an item that says the same."""
-    for index, (other, other_words) in enumerate(kept):
-        if content_hash(item.text) == content_hash(other.text):
+    for index, (kept_item, kept_words) in enumerate(kept_items):
+        if content_hash(item.text) == content_hash(kept_item.text):
             return index
         if (
             words
-            and other_words
-            and _find_numbers(item.text) == _find_numbers(other.text)
-            and _measure_overlap(words, other_words) >= _ALIKE
+            and kept_words
+            and _find_numbers(item.text) == _find_numbers(kept_item.text)
+            and _measure_overlap(words, kept_words) >= _ALIKE
         ):
             return index
     return None
 
 
-def _find_nearest_topic(words: frozenset[str], kept: Sequence[_KeptItem]) -> str:
+def _find_nearest_topic(words: frozenset[str], kept_items: Sequence[_KeptItem]) -> str:
     """Find the topic of the item with most words in common; empty: none has enough."""
     best_overlap = _TOPIC_ALIKE
     topic = ""
-    for item, item_words in kept[-_TOPIC_ITEMS:]:
+    for item, item_words in kept_items[-_TOPIC_ITEMS:]:
         if item.topic and not item.is_correction and words and item_words:
             overlap = _measure_overlap(words, item_words)
             if overlap > best_overlap:

@@ -115,9 +115,9 @@ class NoteSearchIndexer:
             self._save_notes(notes)
             count += 1
         for path in [path for path in notes if path not in present]:
-            gone = notes.pop(path)
-            ids = [*gone["ids"].values(), *gone.get(BEGUN, ())]
-            self._purge_pieces(Scope.parse(gone["owner"]), ids)
+            removed_note = notes.pop(path)
+            ids = [*removed_note["ids"].values(), *removed_note.get(BEGUN, ())]
+            self._purge_pieces(Scope.parse(removed_note["owner"]), ids)
             self._save_notes(notes)
         return count
 

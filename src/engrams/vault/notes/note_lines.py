@@ -73,18 +73,18 @@ class NoteLineLedger:
         standing_words = self._find_standing_words(
             owner, tuple({record_id for rows in drawn.values() for record_id, _ in rows})
         )
-        gone = set()
+        gone_hashes = set()
         for line_hash, text in texts.items():
             rows = drawn.get(line_hash)
             if not rows:
                 if self._is_away(owner, line_hash):
-                    gone.add(line_hash)
+                    gone_hashes.add(line_hash)
                 continue
             standing = _union(standing_words.get(record_id, frozenset()) for record_id, _ in rows)
             covered = max(covered for _, covered in rows)
             if len(frozenset(terms(text)) & standing) < covered:
-                gone.add(line_hash)
-        return gone
+                gone_hashes.add(line_hash)
+        return gone_hashes
 
     def find_lines(self, owner: Scope, actions: Mapping[str, str]) -> set[str]:
         """Find the lines that changed memories may end or bring back; return their hashes.
@@ -165,15 +165,15 @@ def strip_list_mark(line: str) -> str:
     return text[2:].strip() if text.startswith(("- ", "* ", "+ ")) else text
 
 
-def blank_lines(text: str, gone: Collection[str]) -> str:
+def blank_lines(text: str, gone_hashes: Collection[str]) -> str:
     """Empty the lines that no longer hold; the others keep their numbers.
 
-    ``gone``: the hashes of those lines.
+    ``gone_hashes``: the hashes of those lines.
     """
-    if not gone:
+    if not gone_hashes:
         return text
     return "\n".join(
-        "" if line.strip() and content_hash(strip_list_mark(line)) in gone else line
+        "" if line.strip() and content_hash(strip_list_mark(line)) in gone_hashes else line
         for line in text.split("\n")
     )
 

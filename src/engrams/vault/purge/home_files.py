@@ -75,10 +75,10 @@ class HomeFiles:
         folders = path.relative_to(self.home).parts if path.is_relative_to(self.home) else ()
         if self._is_copy(path, folders):
             return COPIES
-        for place, database in ((DATABASE, self.paths.database), (STATE, self.paths.state)):
+        for place_name, database in ((DATABASE, self.paths.database), (STATE, self.paths.state)):
             names = (database.name, f"{database.name}-wal", f"{database.name}-shm")
             if path.parent == database.parent and path.name in names:
-                return place
+                return place_name
         if self._is_index_segment(path):
             return COPIES
         if path.is_relative_to(self.paths.vault):

@@ -60,11 +60,11 @@ class HomeFilePurger:
         """Remove a purge's words from every file; return the number of files by place."""
         search = PurgedWordSearcher((*order.words, *order.ids))
         counts = Counter[str]()
-        for path, place in self._files.iter_files():
-            if place not in (COPIES, BACKUPS, UPLOADS) or not path.exists():
+        for path, place_name in self._files.iter_files():
+            if place_name not in (COPIES, BACKUPS, UPLOADS) or not path.exists():
                 continue
-            if self._clean_file(path, place, search, order):
-                counts[place] += 1
+            if self._clean_file(path, place_name, search, order):
+                counts[place_name] += 1
         vault = self._deps.vault
         if vault is not None:
             vault.settle_purge()
@@ -81,12 +81,12 @@ class HomeFilePurger:
         search = PurgedWordSearcher(order.words, order.short)
         looked = Counter[str]()
         needles = dict[str, dict[str, set[bytes]]]()  # by place, then by file
-        for path, place in self._files.iter_files():
-            looked[place] += 1
-            matches = self._find_in(path, place, search)
+        for path, place_name in self._files.iter_files():
+            looked[place_name] += 1
+            matches = self._find_in(path, place_name, search)
             if matches is None or matches:
                 # A file that cannot be read counts as one that may hold the words.
-                needles.setdefault(place, {})[self._files.show(path)] = matches or set()
+                needles.setdefault(place_name, {})[self._files.show(path)] = matches or set()
         looked[GIT], in_git = GitHistoryScanner(self._deps.paths.vault).look(search)
         if in_git:
             needles[GIT] = in_git
@@ -101,8 +101,8 @@ class HomeFilePurger:
             needle for needle, word in search.origins.items() if word not in words_in_use
         }
         checks = [
-            _make_check(place, count, needles.get(place, {}), purged_needles)
-            for place, count in looked.items()
+            _make_check(place_name, count, needles.get(place_name, {}), purged_needles)
+            for place_name, count in looked.items()
         ]
         return (*checks, *self._look_at_remote())
 
@@ -117,7 +117,9 @@ class HomeFilePurger:
         )
         return (PurgePlaceCheck(REMOTE, 0, 1, advice),)
 
-    def _find_in(self, path: Path, place: str, search: PurgedWordSearcher) -> set[bytes] | None:
+    def _find_in(
+        self, path: Path, place_name: str, search: PurgedWordSearcher
+    ) -> set[bytes] | None:
         """Find the needles in a file or in the files of a backup; None: it cannot be read."""
         home = self._deps.home
         if path.name.endswith("-shm"):
@@ -125,9 +127,9 @@ class HomeFilePurger:
             # database.
             return set()
         try:
-            if place == BACKUPS:
+            if place_name == BACKUPS:
                 return self._find_in_backup(path, search)
-            if place == FILES:
+            if place_name == FILES:
                 return search.find_in_file(path, home) | search.find_in_text(path.read_bytes())
             return search.find_in_file(path, home)
         except FileNotFoundError:
@@ -152,16 +154,16 @@ class HomeFilePurger:
             return needles.union(*in_git.values())
 
     def _clean_file(
-        self, path: Path, place: str, search: PurgedWordSearcher, order: PurgeOrder
+        self, path: Path, place_name: str, search: PurgedWordSearcher, order: PurgeOrder
     ) -> bool:
         """Clean one file; return True where it contained words."""
-        if not self._find_in(path, place, search):
+        if not self._find_in(path, place_name, search):
             return False
-        if place == BACKUPS:
+        if place_name == BACKUPS:
             if file_encryption.is_sealed(path):
                 return False
             self._deps.purge_backup(path, order)
-        elif place == UPLOADS:
+        elif place_name == UPLOADS:
             PurgedWordSearcher(order.words).overwrite(path)
         else:
             return self._clean_copy(path, order)
@@ -187,7 +189,7 @@ class HomeFilePurger:
 
 
 def _make_check(
-    place: str,
+    place_name: str,
     looked: int,
     needles_by_file: Mapping[str, set[bytes]],
     purged_needles: set[bytes],
@@ -197,6 +199,6 @@ def _make_check(
         name for name, needles in needles_by_file.items() if not needles or needles & purged_needles
     ]
     if not remaining:
-        return PurgePlaceCheck(place, looked)
+        return PurgePlaceCheck(place_name, looked)
     shown = ", ".join(remaining[:_SHOWN]) + (" …" if len(remaining) > _SHOWN else "")
-    return PurgePlaceCheck(place, looked, len(remaining), f"{ADVICE[place]} ({shown})")
+    return PurgePlaceCheck(place_name, looked, len(remaining), f"{ADVICE[place_name]} ({shown})")

@@ -11,7 +11,7 @@ from tests.adapters.fresh import run_example
 
 from engrams import adapters
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.slow

@@ -60,8 +60,8 @@ BOUNDS = {
     "surfaces.proxy.chat_request._MOST": 10_000,
     "upkeep.usage.usage_tracker._MAX_WAITING": 1_000,
     "upkeep.usage.usage_learning._MAX_OWNERS": 10_000,
-    "vault.files.outbox._OWNERS": 10_000,
-    "vault.skills._MOST": 1_000,
+    "vault.notes.vault_notes._MAX_PLANNED": 10_000,
+    "vault.skills._MAX_SKILLS": 1_000,
     "write.change_detection.message_judge._MOST_READ": 1024,
 }
 """Entries that each of them keeps at most, and no test may find more."""

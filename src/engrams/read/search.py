@@ -128,11 +128,12 @@ def _build_notes(search: Search) -> tuple[str, ...]:
         notes.append(f"the embedder failed: {search.prepared.embed_error}")
     if search.prepared.query.vector is None:
         notes.append("no vector for this query: found by words only")
-    notes += [
-        f"{hit.record.id} is no memory: it stands in {hit.record.provenance.files[0]}"
-        for hit in search.hits
-        if is_skill(hit.record.id)
-    ]
+    if search.deps.skills is not None:
+        notes += [
+            f"{hit.record.id} is no memory: it stands in {hit.record.provenance.files[0]}"
+            for hit in search.hits
+            if is_skill(hit.record.id)
+        ]
     notes += search.query_notes
     if search.skipped:
         budget = search.deps.settings.budget_seconds

@@ -14,7 +14,7 @@ from engrams import MemoryEngine, Turn
 from engrams.core import Kind, Status
 from engrams.forget import purge, purge_plan
 from engrams.ports import ChatAnswer, ChatRequest, PurgeOrder
-from engrams.session import finaliser
+from engrams.session.ending import episodes
 
 ANN = ("user", "ann")
 SECRET = "zanzibar"
@@ -122,8 +122,8 @@ def test_an_account_of_what_was_purged_meanwhile_is_not_stored(
     reports = []
     after(
         monkeypatch,
-        finaliser,
-        "build_arc",
+        episodes,
+        "tell_session",
         lambda: reports.append(one.purge(find(one, kind), scope=ANN)),
     )
     monkeypatch.setattr(Teller, "ask", forgetful(Teller.ask, reports))

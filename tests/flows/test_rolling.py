@@ -15,14 +15,14 @@ import engrams
 from engrams import MemoryEngine
 from engrams.core import Kind, Scope, Status, Turn
 from engrams.ports import ROLL, JobSpec
-from engrams.session.running_summary import summary_id
+from engrams.session.summaries.summary_records import make_summary_id
 from engrams.settings import load
 from engrams.testing import ScriptedModel, SettableClock, temp_engine
 
 ANN = ("user", "ann")
 TALK = (*ANN, "conversation", "c1")
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
-NAME = summary_id(Scope(TALK), "", "rolling")
+NAME = make_summary_id(Scope(TALK), "", "rolling")
 
 
 def learned(request: Any) -> dict[str, Any]:
@@ -191,7 +191,7 @@ def test_a_failure_keeps_the_one_before(model: ScriptedModel) -> None:
     with temp_engine(clock=clock, **named(model, jobs__max_attempts=2)) as engine:
         tell(engine, "Kim plays the oboe in Ghent")
         engine.observe(Turn("Kim bakes rye bread on Sundays"), scope=TALK)
-        engine.work.run()
+        engine.work.run_job()
         for _ in range(4):
             model.fail("http_500")
             engine.drain()

@@ -422,7 +422,7 @@ def test_a_purge_reaches_kept_answers(home: Path) -> None:
             [Turn(f"I like {topic} a lot", session="s1") for topic in ("Xanadu", "Bach")], scope=ANN
         )
         model.fail("hang", when=MEETS)
-        worker = threading.Thread(target=memory.work.run)
+        worker = threading.Thread(target=memory.work.run_job)
         worker.start()
         assert eventually(lambda: asked(model, MEETS) == 1)
         (job,) = memory.store.queue(("running",))

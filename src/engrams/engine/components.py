@@ -65,10 +65,10 @@ if TYPE_CHECKING:
     from engrams.forget.edits import MemoryEditor
     from engrams.forget.forgetting import MemoryForgetter
     from engrams.forget.purge import MemoryPurger
+    from engrams.session.ending.finaliser import SessionFinaliser
     from engrams.session.extraction_queue import ExtractionQueue
-    from engrams.session.finaliser import SessionFinaliser
     from engrams.session.registry import SessionRegistry
-    from engrams.session.running_summary import ConversationSummariser
+    from engrams.session.summaries.summariser import ConversationSummariser
     from engrams.transfer.imports.runs import ImportRunRegistry
     from engrams.transfer.imports.undo import PurgeFunction
     from engrams.transfer.webhooks.delivery import WebhookDeliverer
@@ -226,7 +226,7 @@ class EngineComponents:
         """Return the rolling summary of a conversation; empty without one."""
         if not self.deps.settings.summary.enabled:
             return ""
-        from engrams.session.running_summary import find_summary
+        from engrams.session.summaries.summary_records import find_summary
 
         record = find_summary(self.deps.store, *conversation(scope, session))
         return record.text if record else ""
@@ -373,7 +373,7 @@ class EngineComponents:
 
     @cached_property
     def finaliser(self) -> SessionFinaliser:
-        from engrams.session.finaliser import SessionFinaliser
+        from engrams.session.ending.finaliser import SessionFinaliser
 
         return SessionFinaliser(self.write_deps, self.runner)
 
@@ -391,14 +391,20 @@ class EngineComponents:
 
     @cached_property
     def summaries(self) -> ConversationSummariser:
-        from engrams.session.running_summary import ConversationSummariser, SummaryDeps
+        from engrams.session.summaries.dependencies import SummaryDeps
+        from engrams.session.summaries.summariser import ConversationSummariser
 
         deps = self.deps
-        work = (self.write_turns, self.updates.hasten, self.deps.files is not None)
-        return ConversationSummariser(
-            SummaryDeps(deps.store, deps.chat, deps.counter, deps.clock, *work),
-            deps.settings.summary,
+        summary_deps = SummaryDeps(
+            store=deps.store,
+            chat=deps.chat,
+            counter=deps.counter,
+            clock=deps.clock,
+            write_turns=self.write_turns,
+            hasten_extraction=self.updates.hasten,
+            has_daily_notes=deps.files is not None,
         )
+        return ConversationSummariser(summary_deps, deps.settings.summary)
 
     # ----------------------------------------------------------------------------------------------
     # upkeep
@@ -493,7 +499,7 @@ class EngineComponents:
 
     @cached_property
     def garden(self) -> MemoryGarden:
-        from engrams.session.lifecycle import IdleSessionSweeper
+        from engrams.session.end_requests import IdleSessionSweeper
         from engrams.upkeep.garden.cycle import Chore, GardenDeps
         from engrams.upkeep.garden.garden import MemoryGarden
 
@@ -512,7 +518,7 @@ class EngineComponents:
             chores=chores,
             search=self._find_ids,
         )
-        return MemoryGarden(parts, self.runner.run)
+        return MemoryGarden(parts, self.runner.run_job)
 
     def _refresh_topics(self, owner: Scope) -> int:
         if not self.deps.settings.topics.enabled:
@@ -533,10 +539,10 @@ class EngineComponents:
             EXTRACT: lambda job: self.extraction.run(job),  # noqa: PLW0108 - created by its first job
             BEGIN: lambda job: begin_planned(job, self.deps.store, self.deps.clock),
             CHANGES: lambda job: self.changes.run(job),  # noqa: PLW0108 - created by its first job
-            FINALISE: lambda job: self.finaliser.run(job),  # noqa: PLW0108 - created by its first job
+            FINALISE: lambda job: self.finaliser.run_job(job),  # noqa: PLW0108 - created by its first job
             TOPICS: lambda job: self.topics.run_job(job),  # noqa: PLW0108 - created by its first job
-            POLICY: lambda job: self.finaliser.review(job),  # noqa: PLW0108 - created by its first job
-            ROLL: lambda job: self.summaries.roll(job),  # noqa: PLW0108 - created by its first job
+            POLICY: lambda job: self.finaliser.run_review_job(job),  # noqa: PLW0108 - created by its first job
+            ROLL: lambda job: self.summaries.run_job(job),  # noqa: PLW0108 - created by its first job
             WEBHOOK: lambda job: self.webhooks.run(job),  # noqa: PLW0108 - created by its first job
             REVIEW: lambda job: self.review.run_job(job),  # noqa: PLW0108 - created by its first job
             **dict.fromkeys((GARDEN, WAKE), lambda job: self.garden.run_job(job)),  # noqa: PLW0108 - as these
@@ -545,7 +551,7 @@ class EngineComponents:
 
     def _make_timers(self) -> dict[Callable[[], object], float]:
         """List periodic functions that look for work, with periods in seconds."""
-        from engrams.session.lifecycle import IdleSessionSweeper
+        from engrams.session.end_requests import IdleSessionSweeper
 
         sweep = IdleSessionSweeper(self.deps.store, self.deps.clock, self.deps.settings).sweep
         return {sweep: self.deps.settings.sessions.sweep_seconds, self.webhooks.look: 2.0}

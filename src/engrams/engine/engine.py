@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from engrams.session.commands import MemoryCommandHandler
     from engrams.session.extraction_queue import ExtractionQueue
     from engrams.session.registry import SessionRegistry
-    from engrams.session.running_summary import ConversationSummariser
+    from engrams.session.summaries.summariser import ConversationSummariser
     from engrams.transfer.formats import ExportFormat
     from engrams.transfer.imports.importer import ImportCounts
     from engrams.transfer.imports.runs import ImportRunRegistry

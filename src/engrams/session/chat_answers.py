@@ -17,16 +17,14 @@ _CLOSE = "</memory_context>"
 
 @dataclass(frozen=True, slots=True)
 class AnsweredChat:
-    """Answer of the chat model, and the memories in its prompt.
-
-    ``context``: all that memory added (None: nothing was looked up). ``model``: the name that the
-    server gave.
-    """
+    """Answer of the chat model, and the memories in its prompt."""
 
     text: str
     hits: tuple[Hit, ...] = ()
     context: Context | None = None
+    """All that memory added; None: nothing was looked up."""
     model: str = ""
+    """Name that the model's server gave."""
 
 
 class ChatMemory(Protocol):
@@ -68,40 +66,37 @@ def answer_chat(
         raise SettingsError(
             "There is no chat model to answer.", hint="Set chat.provider, chat.url and chat.model."
         )
-    given: list[Meta] = (
+    sent: list[Meta] = (
         [{"role": "user", "content": messages}] if isinstance(messages, str) else list(messages)
     )
-    last = next(
-        (place for place in range(len(given) - 1, -1, -1) if given[place].get("role") == "user"), -1
+    last = max(
+        (index for index, message in enumerate(sent) if message.get("role") == "user"), default=-1
     )
-    said = str(given[last].get("content") or "") if last >= 0 else ""
-    if is_blank(said):
+    question = str(sent[last].get("content") or "") if last >= 0 else ""
+    if is_blank(question):
         raise InputError("Nobody asks anything.", hint="Give a message with the role user.")
-    context = (
-        None if limit == 0 else _recall(memory, given[: last + 1], said, scope, session, limit)
-    )
-    memory.observe(Turn(said, session=session), scope=scope)
+    context = None
+    if limit != 0:
+        context = _recall(memory, sent[: last + 1], scope, session, limit)
+    memory.observe(Turn(question, session=session), scope=scope)
     prompt = [
-        ChatMessage(str(one.get("role", "user")), str(one.get("content") or "")) for one in given
+        ChatMessage(str(message.get("role", "user")), str(message.get("content") or ""))
+        for message in sent
     ]
     if context is not None and context.text:
-        prompt[last] = ChatMessage("user", f"{_OPEN}\n{context.text}\n{_CLOSE}\n\n{said}")
+        prompt[last] = ChatMessage("user", f"{_OPEN}\n{context.text}\n{_CLOSE}\n\n{question}")
     answer = model.ask(ChatRequest(tuple(prompt), "chat", temperature=None))
     if not is_blank(answer.text):
         memory.observe(Turn(answer.text, role="assistant", session=session), scope=scope)
-    return AnsweredChat(
-        answer.text, context.hits if context and not context.abstain else (), context, answer.model
-    )
+    hits = context.hits if context is not None and not context.abstain else ()
+    return AnsweredChat(answer.text, hits, context, answer.model)
 
 
 def _recall(
-    memory: ChatMemory,
-    given: Sequence[Meta],
-    said: str,
-    scope: Scope,
-    session: str,
-    limit: int | None,
+    memory: ChatMemory, messages: Sequence[Meta], scope: Scope, session: str, limit: int | None
 ) -> Context:
+    """Recall what belongs to the last message, without repeats where contexts go by turn."""
     if session and memory.settings.delivery.by_turn:
-        return memory.deliver(given, scope=scope, session=session, limit=limit)
-    return memory.context(said, scope=scope, session=session, limit=limit)
+        return memory.deliver(messages, scope=scope, session=session, limit=limit)
+    question = str(messages[-1].get("content") or "")
+    return memory.context(question, scope=scope, session=session, limit=limit)

@@ -20,13 +20,16 @@ from engrams.extract.command_parser import (
 from engrams.frozen_data import dataclass
 from engrams.ports import MemoryApi, is_skill
 
-SHOWN = 10
-CHOICES = 5
+MAX_LISTED = 10
+"""Memories that a list shows."""
+MAX_CHOICES = 5
+"""Memories that a question which of them to forget names."""
 
-_NEAR = 0.6
+_MATCH_SHARE = 0.6
 """Share of the best score from which other memories match as well."""
+_LINE_CHARACTERS = 200
 
-_FIRST_SEEN = (
+_LISTED_FIRST = (
     Kind.FACT,
     Kind.PREFERENCE,
     Kind.RULE,
@@ -45,15 +48,16 @@ class RecallSettingStore(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PendingForgetQuestion:
-    """Open question that the next turn may answer.
-
-    ``step``: ``shown`` (a numbered list), ``choose`` (one of several to forget), ``confirm``
-    (forget them or not).
-    """
+    """Open question that the next turn may answer."""
 
     owner: str
+    """Key of the owner's scope."""
     step: Literal["shown", "choose", "confirm"]
+    """``shown``: a numbered list was; ``choose``: one of several to forget; ``confirm``: forget them
+    or not.
+    """
     ids: tuple[str, ...]
+    """Memories in question, in the order that they were shown in."""
 
     def to_dict(self) -> dict[str, Any]:
         """Convert to JSON values, to be kept between two turns."""
@@ -65,33 +69,33 @@ class PendingForgetQuestion:
 
         InputError: it is malformed. RefusedError: it belongs to another owner.
         """
-        owner, step, ids = (data.get(name) for name in ("owner", "step", "ids"))
-        sound = (
-            isinstance(owner, str)
-            and isinstance(ids, list)
-            and bool(ids)
-            and all(isinstance(one, str) and one for one in ids)
-        )
+        owner = data.get("owner")
+        step = data.get("step")
+        ids = data.get("ids")
+        has_ids = isinstance(ids, list) and ids and all(isinstance(id, str) and id for id in ids)
         if (
             set(data) != {"owner", "step", "ids"}
             or step not in ("shown", "choose", "confirm")
-            or not sound
+            or not isinstance(owner, str)
+            or not has_ids
         ):
             raise InputError(
                 "The pending question is malformed.", hint="Ask again what you want forgotten."
             )
         if owner != scope.owner.key:
             raise RefusedError("The pending question belongs to another owner.")
-        return cls(str(owner), step, tuple(ids or ()))
+        return cls(owner, step, tuple(ids or ()))
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryCommandResult:
-    """Reply; ``pending`` is for the next turn, ``forgotten`` holds ids."""
+    """Reply to a command."""
 
     reply: str
     pending: dict[str, Any] | None = None
+    """Open question, to be given back with the next turn."""
     forgotten: tuple[str, ...] = ()
+    """Ids of the memories that were forgotten."""
 
 
 class MemoryCommandHandler:
@@ -100,9 +104,9 @@ class MemoryCommandHandler:
     Stateless: open questions travel in ``MemoryCommandResult.pending``.
     """
 
-    def __init__(self, door: MemoryApi, switch: RecallSettingStore | None = None) -> None:
-        self._memory = door
-        self._switch = switch
+    def __init__(self, memory: MemoryApi, recall_setting: RecallSettingStore | None = None) -> None:
+        self._memory = memory
+        self._recall_setting = recall_setting
 
     def turn(
         self,
@@ -119,48 +123,45 @@ class MemoryCommandHandler:
         None the open question is closed too. InputError: ``pending`` is malformed. RefusedError: it
         belongs to another owner.
         """
-        place = Scope.of(scope)
-        open_ = None if pending is None else PendingForgetQuestion.from_dict(pending, place)
-        if (
-            open_ is not None
-            and open_.step != "shown"
-            and (found := self._answer_open(text, open_, place)) is not None
-        ):
-            return found
-        asked = parse_command(text)
-        if (
-            asked is not None
-            and asked.verb == "forget_last"
-            and (shown := self._load_active(answered[:CHOICES], place))
-        ):
-            return self._ask_which(shown, place)
-        return None if asked is None else self._run_command(asked, place, session, open_)
+        asked_scope = Scope.of(scope)
+        question = None
+        if pending is not None:
+            question = PendingForgetQuestion.from_dict(pending, asked_scope)
+        if question is not None and question.step != "shown":
+            result = self._answer_question(text, question, asked_scope)
+            if result is not None:
+                return result
+        command = parse_command(text)
+        if command is None:
+            return None
+        if command.verb == "forget_last":
+            answered_with = self._load_active(answered[:MAX_CHOICES], asked_scope)
+            if answered_with:
+                return self._ask_which(answered_with, asked_scope)
+        return self._run_command(command, asked_scope, session, question)
 
     def recall(self, scope: ScopeInput, on: bool | None = None) -> bool:
         """Return whether facts are recalled for this owner; ``on`` sets it."""
-        return True if self._switch is None else self._switch.recall(Scope.of(scope), on)
+        if self._recall_setting is None:
+            return True
+        return self._recall_setting.recall(Scope.of(scope), on)
 
     def _run_command(
         self,
-        asked: ParsedMemoryCommand,
+        command: ParsedMemoryCommand,
         scope: Scope,
         session: str,
-        open_: PendingForgetQuestion | None,
+        question: PendingForgetQuestion | None,
     ) -> MemoryCommandResult:
-        match asked.verb:
+        match command.verb:
             case "list":
-                return self._list_memories(asked.about, scope)
+                return self._list_memories(command.about, scope)
             case "status":
                 return self._report_status(scope)
             case "recall_on" | "recall_off":
-                return self._set_recall(asked.verb == "recall_on", scope)
+                return self._set_recall(command.verb == "recall_on", scope)
             case "save":
-                receipt = self._memory.add(asked.about, scope=scope, kind=Kind.PREFERENCE)
-                return MemoryCommandResult(
-                    "I could not keep that."
-                    if receipt.outcome == "refused"
-                    else f"Saved as a preference: {asked.about}"
-                )
+                return self._save_preference(command.about, scope)
             case "forget_all":
                 return MemoryCommandResult(
                     "For good and all at once that is done outside of a chat: engrams purge --all."
@@ -168,39 +169,49 @@ class MemoryCommandHandler:
                 )
             case "forget_last":
                 return self._ask_which(self._find_latest(scope, session), scope)
-            case "forget" if asked.number:
-                return self._pick_number(asked.number, open_, scope)
+            case "forget" if command.number:
+                return self._pick_number(command.number, question, scope)
             case "forget":
-                return self._ask_which(self._find_matching(asked.about, scope), scope)
+                return self._ask_which(self._find_matching(command.about, scope), scope)
 
-    def _answer_open(
-        self, text: str, open_: PendingForgetQuestion, scope: Scope
+    def _answer_question(
+        self, text: str, question: PendingForgetQuestion, scope: Scope
     ) -> MemoryCommandResult | None:
-        """Answer the open question; None: the text is about something else."""
-        said = parse_decision(text)
-        if said == "no":
+        """Take the text as the answer to a question; None: it is about something else."""
+        decision = parse_decision(text)
+        if decision == "no":
             return MemoryCommandResult("Nothing was forgotten.")
-        if open_.step == "confirm":
-            return self._forget_confirmed(open_, scope) if said == "yes" else None
+        if question.step == "confirm":
+            return self._forget_confirmed(question, scope) if decision == "yes" else None
+        if decision == "all":
+            return self._ask_confirmation(self._load_active(question.ids, scope), scope)
         number = parse_number(text)
-        if said == "all":
-            return self._ask_confirmation(self._load_active(open_.ids, scope), scope)
         if not number:
             return None
-        if number > len(open_.ids):
+        if number > len(question.ids):
             return MemoryCommandResult(
-                f"There is no number {number}: 1 to {len(open_.ids)}, or no.", open_.to_dict()
+                f"There is no number {number}: 1 to {len(question.ids)}, or no.",
+                question.to_dict(),
             )
         return self._ask_confirmation(
-            self._load_active(open_.ids[number - 1 : number], scope), scope
+            self._load_active(question.ids[number - 1 : number], scope), scope
         )
 
+    def _save_preference(self, text: str, scope: Scope) -> MemoryCommandResult:
+        receipt = self._memory.add(text, scope=scope, kind=Kind.PREFERENCE)
+        if receipt.outcome == "refused":
+            return MemoryCommandResult("I could not keep that.")
+        return MemoryCommandResult(f"Saved as a preference: {text}")
+
     def _list_memories(self, about: str, scope: Scope) -> MemoryCommandResult:
+        """List memories about something, or the newest: statements before turns."""
+        records: Sequence[Record]
         if about:
-            records = self._find_matching(about, scope, SHOWN)
+            records = self._find_matching(about, scope, MAX_LISTED)
         else:
-            records = list(self._memory.list(scope=scope, kinds=_FIRST_SEEN, limit=SHOWN).records)
-            records = records or list(self._memory.list(scope=scope, limit=SHOWN).records)
+            records = self._memory.list(scope=scope, kinds=_LISTED_FIRST, limit=MAX_LISTED).records
+            if not records:
+                records = self._memory.list(scope=scope, limit=MAX_LISTED).records
         if not records:
             return MemoryCommandResult(
                 f"I remember nothing about {about}." if about else "I remember nothing yet."
@@ -212,40 +223,42 @@ class MemoryCommandHandler:
         )
         return MemoryCommandResult(
             f"{head}\n{_format_list(records)}",
-            PendingForgetQuestion(scope.owner.key, "shown", _ids(records)).to_dict(),
+            PendingForgetQuestion(scope.owner.key, "shown", _list_ids(records)).to_dict(),
         )
 
     def _report_status(self, scope: Scope) -> MemoryCommandResult:
         counts = self._memory.stats(scope).get("status", {})
         active = int(counts.get("active", 0))
         recall = ""
-        if self._switch is not None:
-            recall = " Recall is on." if self._switch.recall(scope) else " Recall is off."
+        if self._recall_setting is not None:
+            is_on = self._recall_setting.recall(scope)
+            recall = " Recall is on." if is_on else " Recall is off."
         return MemoryCommandResult(
             f"I remember {active} {'thing' if active == 1 else 'things'} here.{recall}"
         )
 
     def _set_recall(self, on: bool, scope: Scope) -> MemoryCommandResult:
-        if self._switch is None:
+        if self._recall_setting is None:
             return MemoryCommandResult("Recall cannot be switched here.")
-        self._switch.recall(scope, on)
+        self._recall_setting.recall(scope, on)
+        if on:
+            return MemoryCommandResult("Recall is on: I use what I remember.")
         return MemoryCommandResult(
-            "Recall is on: I use what I remember."
-            if on
-            else "Recall is off: I use nothing I remember but rules, and go on remembering."
+            "Recall is off: I use nothing I remember but rules, and go on remembering."
         )
 
     def _pick_number(
-        self, number: int, open_: PendingForgetQuestion | None, scope: Scope
+        self, number: int, question: PendingForgetQuestion | None, scope: Scope
     ) -> MemoryCommandResult:
-        if open_ is None:
+        """Ask to confirm one memory of the last list."""
+        if question is None:
             return MemoryCommandResult("Which list is that from? Ask me what I remember first.")
-        if number > len(open_.ids):
+        if number > len(question.ids):
             return MemoryCommandResult(
-                f"There is no number {number}: 1 to {len(open_.ids)}.", open_.to_dict()
+                f"There is no number {number}: 1 to {len(question.ids)}.", question.to_dict()
             )
         return self._ask_confirmation(
-            self._load_active(open_.ids[number - 1 : number], scope), scope
+            self._load_active(question.ids[number - 1 : number], scope), scope
         )
 
     def _ask_which(self, records: Sequence[Record], scope: Scope) -> MemoryCommandResult:
@@ -257,57 +270,65 @@ class MemoryCommandHandler:
             " all, or no."
         )
         return MemoryCommandResult(
-            text, PendingForgetQuestion(scope.owner.key, "choose", _ids(records)).to_dict()
+            text, PendingForgetQuestion(scope.owner.key, "choose", _list_ids(records)).to_dict()
         )
 
     def _ask_confirmation(self, records: Sequence[Record], scope: Scope) -> MemoryCommandResult:
         if not records:
             return MemoryCommandResult("I remember nothing like that.")
-        what = (
-            f"“{_format_line(records[0])}”"
-            if len(records) == 1
-            else f"these {len(records)}:\n{_format_list(records)}\n"
-        )
+        if len(records) == 1:
+            memories = f"“{_format_line(records[0])}”"
+        else:
+            memories = f"these {len(records)}:\n{_format_list(records)}\n"
         return MemoryCommandResult(
-            f"Shall I forget {what}? Say yes or no.",
-            PendingForgetQuestion(scope.owner.key, "confirm", _ids(records)).to_dict(),
+            f"Shall I forget {memories}? Say yes or no.",
+            PendingForgetQuestion(scope.owner.key, "confirm", _list_ids(records)).to_dict(),
         )
 
-    def _forget_confirmed(self, open_: PendingForgetQuestion, scope: Scope) -> MemoryCommandResult:
-        gone = []
-        for record in self._load_active(open_.ids, scope):
+    def _forget_confirmed(
+        self, question: PendingForgetQuestion, scope: Scope
+    ) -> MemoryCommandResult:
+        forgotten_ids = []
+        for record in self._load_active(question.ids, scope):
             self._memory.forget(record.id, scope=scope, reason="asked for in a conversation")
-            gone.append(record.id)
-        if not gone:
+            forgotten_ids.append(record.id)
+        if not forgotten_ids:
             return MemoryCommandResult("It is forgotten already.")
         return MemoryCommandResult(
-            f"Forgotten. `engrams restore {' '.join(gone)}` brings it back.", forgotten=tuple(gone)
+            f"Forgotten. `engrams restore {' '.join(forgotten_ids)}` brings it back.",
+            forgotten=tuple(forgotten_ids),
         )
 
     def _load_active(self, ids: Sequence[str], scope: Scope) -> list[Record]:
-        found = []
-        for one in ids:
+        """Load those of the memories that are active and that this scope reads."""
+        active = []
+        for id in ids:
             try:
-                record = self._memory.get(one, scope=scope)
+                record = self._memory.get(id, scope=scope)
             except NotFoundError:
                 continue
-            if record.status is Status.ACTIVE and (scope.is_owner or record.scope in scope.chain()):
-                found.append(record)
-        return found
+            is_in_reach = scope.is_owner or record.scope in scope.chain()
+            if record.status is Status.ACTIVE and is_in_reach:
+                active.append(record)
+        return active
 
-    def _find_matching(self, about: str, scope: Scope, most: int = CHOICES) -> list[Record]:
-        found = self._memory.search(about, scope=scope, limit=most)
-        if found.abstain or not found.hits:
+    def _find_matching(self, about: str, scope: Scope, limit: int = MAX_CHOICES) -> list[Record]:
+        """Find memories about something: the best hit, and those that come near its score."""
+        result = self._memory.search(about, scope=scope, limit=limit)
+        if result.abstain or not result.hits:
             return []
-        least = _NEAR * found.hits[0].score
+        min_score = _MATCH_SHARE * result.hits[0].score
         return [
-            hit.record for hit in found.hits if hit.score >= least and not is_skill(hit.record.id)
+            hit.record
+            for hit in result.hits
+            if hit.score >= min_score and not is_skill(hit.record.id)
         ]
 
     def _find_latest(self, scope: Scope, session: str) -> list[Record]:
+        """Find the last thing that the person said here, questions left out."""
         from engrams.text.questions import is_asking
 
-        page = self._memory.list(scope=scope, session=session, limit=4 * CHOICES)
+        page = self._memory.list(scope=scope, session=session, limit=4 * MAX_CHOICES)
         return [
             record
             for record in page.records
@@ -315,7 +336,7 @@ class MemoryCommandHandler:
         ][:1]
 
 
-def _ids(records: Sequence[Record]) -> tuple[str, ...]:
+def _list_ids(records: Sequence[Record]) -> tuple[str, ...]:
     return tuple(record.id for record in records)
 
 
@@ -325,6 +346,8 @@ def _format_list(records: Sequence[Record]) -> str:
     )
 
 
-def _format_line(record: Record, most: int = 200) -> str:
+def _format_line(record: Record) -> str:
     text = " ".join(record.text.split())
-    return text if len(text) <= most else text[: most - 1].rstrip() + "…"
+    if len(text) <= _LINE_CHARACTERS:
+        return text
+    return text[: _LINE_CHARACTERS - 1].rstrip() + "…"

@@ -1,39 +1,31 @@
-"""Context delivery per turn: immediate or late, without repeats."""
+"""Delivery of a context with each turn: at once or one turn late, without repeats."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import field, replace
-from datetime import datetime, timedelta
-from threading import Lock
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from engrams.core import Context
 from engrams.core.process_peers import ProcessPeers
 from engrams.errors import ModelError
-from engrams.frozen_data import dataclass
 from engrams.ports import Clock, Embedder, TokenCounter
 from engrams.session.prefetch import ContextPrefetcher
+from engrams.session.recently_shown import RecentlyShownMemories
 from engrams.settings import DeliverySettings
 
 if TYPE_CHECKING:
     from engrams.ports.candidate_search import Floats
 
-
 EMPTY_CONTEXT = Context("", "", 0, "", abstain=True)
 
-_CONVERSATIONS = 10_000
-
 ContextReader = Callable[[frozenset[str], bool], Context]
-"""Reads a context without the given ids; also whether the topic changed."""
+"""Reads a context without the given ids; also told whether the topic changed."""
 
-
-_SAME = timedelta(seconds=90)
-_ALIKE = timedelta(seconds=180)
-_OVERLAP = 0.8
-_MOST = 10_000
-"""Conversations kept at most; least recently active evicted first."""
+_MAX_CONVERSATIONS = 10_000
+"""Conversations whose beginning is known; the oldest are dropped."""
 
 
 class ContextDeliverer:
@@ -51,7 +43,7 @@ class ContextDeliverer:
         self._embedder = embedder
         self._counter = counter
         peers = peers or ProcessPeers()
-        self._started = peers.table("started", _CONVERSATIONS)
+        self._started = peers.table("started", _MAX_CONVERSATIONS)
         self._lock = threading.Lock()
         self._shown = RecentlyShownMemories(
             timedelta(minutes=settings.shown_minutes), settings.topic_change_cosine, clock, peers
@@ -65,10 +57,10 @@ class ContextDeliverer:
         if not self._settings.catch_up:
             return False
         with self._lock:
-            known = bool(self._started.get(session, False))
-            if not known:
+            is_started = bool(self._started.get(session, False))
+            if not is_started:
                 self._started.put(session, True)
-        return not known
+        return not is_started
 
     def deliver(self, session: str, query: str, read: ContextReader) -> Context:
         """Return the context of this turn.
@@ -78,10 +70,13 @@ class ContextDeliverer:
         """
         if self._settings.mode == "sync":
             return self._record_shown(session, self._read_context(session, query, read))
-        ready = self._pending.take(session)
-        made = EMPTY_CONTEXT if ready is None else self._record_shown(session, ready)
+        prefetched = self._pending.take(session)
+        context = EMPTY_CONTEXT
+        if prefetched is not None:
+            # Marked as shown before the next one is read, which then leaves it out.
+            context = self._record_shown(session, prefetched)
         self._pending.submit(session, lambda: self._read_context(session, query, read))
-        return made
+        return context
 
     def close(self) -> None:
         self._pending.close()
@@ -89,20 +84,20 @@ class ContextDeliverer:
     def _read_context(self, session: str, query: str, read: ContextReader) -> Context:
         if not self._settings.shown_minutes:
             return read(frozenset(), False)
-        changed = self._shown.detect_topic_change(session, self._embed_query(query))
-        return read(self._shown.shown_ids(session), changed)
+        is_new_topic = self._shown.detect_topic_change(session, self._embed_query(query))
+        return read(self._shown.shown_ids(session), is_new_topic)
 
-    def _record_shown(self, session: str, made: Context) -> Context:
+    def _record_shown(self, session: str, context: Context) -> Context:
         """Return the context and record its hits; repeated hits are removed."""
-        ids = [hit.record.id for hit in made.hits]
-        if not self._settings.shown_minutes or not (ids or made.standing):
-            return made
-        if ids and not self._shown.filter_new(session, ids):
-            made = replace(made, tail=made.summary, hits=())
-            made = replace(made, tokens=self._counter.count(made.text))
-            ids = []
-        self._shown.mark_shown(session, [*ids, *made.standing])
-        return made
+        hit_ids = [hit.record.id for hit in context.hits]
+        if not self._settings.shown_minutes or not (hit_ids or context.standing):
+            return context
+        if hit_ids and not self._shown.filter_new(session, hit_ids):
+            context = replace(context, tail=context.summary, hits=())
+            context = replace(context, tokens=self._counter.count(context.text))
+            hit_ids = []
+        self._shown.mark_shown(session, [*hit_ids, *context.standing])
+        return context
 
     def _embed_query(self, query: str) -> Floats | None:
         """Embed the query; None where the model fails or has no vector."""
@@ -113,90 +108,3 @@ class ContextDeliverer:
         except ModelError:
             return None
         return vector if vector.any() else None
-
-
-@dataclass(slots=True)
-class _ShownState:
-    """Memories shown in one conversation, with times, and its topic vector."""
-
-    at: dict[str, datetime] = field(default_factory=dict)
-    last: frozenset[str] = frozenset()
-    when: datetime | None = None
-    about: Floats | None = None
-
-
-class RecentlyShownMemories:
-    """Shown memories by conversation; ``memory`` is how long. Thread safe."""
-
-    def __init__(
-        self, memory: timedelta, topic: float, clock: Clock, peers: ProcessPeers | None = None
-    ) -> None:
-        self._memory = memory
-        self._topic = topic
-        self._clock = clock
-        self._lock = Lock()
-        self._states = (peers or ProcessPeers()).table("shown", _MOST)
-
-    def detect_topic_change(self, session: str, about: Floats | None) -> bool:
-        """Record the turn's topic, a unit vector. True: it changed.
-
-        A change of topic clears what counts as shown.
-        """
-        with self._lock:
-            seen = self._get_state(session)
-            before = seen.about
-            seen.about = about if about is not None else seen.about
-            changed = (
-                before is not None
-                and about is not None
-                and len(before) == len(about)
-                and float(before @ about) < self._topic
-            )
-            if changed:
-                seen.at.clear()
-                seen.last = frozenset()
-                seen.when = None
-            self._states.put(session, seen)
-            return changed
-
-    def filter_new(self, session: str, ids: Sequence[str]) -> tuple[str, ...]:
-        """Return ids that may be shown now, in their order.
-
-        Empty where they repeat the last set: the same set waits 90 seconds, one that overlaps it by
-        0.8 waits 180.
-        """
-        now = self._clock()
-        with self._lock:
-            seen = self._get_state(session)
-            some = frozenset(ids)
-            if seen.when is not None and some:
-                ago = now - seen.when
-                alike = len(some & seen.last) >= _OVERLAP * len(some | seen.last)
-                if (some == seen.last and ago < _SAME) or (alike and ago < _ALIKE):
-                    return ()
-            return tuple(
-                name for name in ids if name not in seen.at or now - seen.at[name] >= self._memory
-            )
-
-    def shown_ids(self, session: str) -> frozenset[str]:
-        """Return ids shown so recently that they need not be searched."""
-        now = self._clock()
-        with self._lock:
-            return frozenset(
-                name for name, at in self._get_state(session).at.items() if now - at < self._memory
-            )
-
-    def mark_shown(self, session: str, ids: Collection[str]) -> None:
-        now = self._clock()
-        with self._lock:
-            seen = self._get_state(session)
-            seen.at = {
-                name: at for name, at in seen.at.items() if now - at < self._memory
-            } | dict.fromkeys(ids, now)
-            if ids:
-                seen.last = frozenset(ids)
-                seen.when = now
-            self._states.put(session, seen)
-
-    def _get_state(self, session: str) -> _ShownState:
-        return self._states.get(session) or _ShownState()

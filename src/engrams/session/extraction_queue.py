@@ -27,7 +27,7 @@ _PAUSE = 0.01
 class JobRunner(Protocol):
     """Job runner as sessions and updates need it."""
 
-    def run(self, id: str = "") -> Job | None: ...
+    def run_job(self, job_id: str = "") -> Job | None: ...
 
     def wake(self) -> None: ...
 
@@ -164,7 +164,7 @@ class ExtractionQueue:
                     return
                 has_run = False
                 for job in untried:
-                    if not stop.is_set() and self._runner.run(job.id) is not None:
+                    if not stop.is_set() and self._runner.run_job(job.id) is not None:
                         tried.update((_name_work(job), job.id))
                         has_run = True
                 if not has_run:

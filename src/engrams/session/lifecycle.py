@@ -1,4 +1,9 @@
-"""Session states, and the sweep that ends idle sessions."""
+"""States of a session, from the row that the store keeps of it.
+
+A session is active until nobody speaks for ``sessions.idle_minutes``. It is then expired until its
+end was made up for; while that happens it is interrupted, and afterwards it has to be rotated: the
+next turn begins its next part.
+"""
 
 from __future__ import annotations
 
@@ -11,40 +16,43 @@ from engrams.core import Json, Scope
 from engrams.core.clock import parse_time
 from engrams.errors import ConflictError, InputError, NotFoundError
 from engrams.frozen_data import dataclass
-from engrams.ports import FINALISE, Clock, JobSpec, SessionRow, Store
-from engrams.settings import Settings
-
-_MOST = 1000
+from engrams.ports import SessionRow
 
 
 class SessionPhase(StrEnum):
+    """State of a session. The values are on the wire."""
+
     ABSENT = "absent"
     ACTIVE = "active"
     EXPIRED = "expired_unfinalized"
+    """Idle for too long, and not ended yet."""
     INTERRUPTED = "interrupted"
+    """Being ended; for long only where a process died in it."""
     ROTATION = "rotation_required"
+    """Ended; the next turn begins its next part."""
 
 
 @dataclass(frozen=True, slots=True)
 class SessionInfo:
-    """A session with its state.
-
-    ``token``: changes with each step of the caller that leads it; a step with an older one is
-    refused. ``turns``: how many turns were finalised before this part began (its transcript starts
-    there). ``ended``: results of the last end: ids of ``episodes``, ``promoted``, ``dropped`` and
-    ``held`` memories, and ``why`` and when (``at``) it ended.
-    """
+    """A session with its state."""
 
     id: str
     scope: Scope
     state: SessionPhase
     mode: str = "local"
+    """Privacy mode."""
     started_at: datetime | None = None
     last_active: datetime | None = None
     token: int = 0
+    """Changes with each step of the caller that leads it; a step with an older one is refused."""
     turns: int = 0
+    """Turns that were finalised before this part began; its transcript starts behind them."""
     crisis: str = "none"
+    """The caller's own description of the situation."""
     ended: Mapping[str, Json] = field(default_factory=dict)
+    """Results of the last end: ids of ``episodes``, ``promoted``, ``dropped`` and ``held`` memories,
+    ``why`` and when (``at``) it ended.
+    """
 
     @property
     def owner(self) -> Scope:
@@ -52,7 +60,7 @@ class SessionInfo:
 
 
 def is_lapsed(last: datetime | str | None, now: datetime, idle: timedelta) -> bool:
-    """True where a session's idle time has passed.
+    """Test whether a session's idle time has passed.
 
     InputError: one of the two times names a zone and the other does not.
     """
@@ -83,6 +91,7 @@ def state_of(row: SessionRow | None, now: datetime, idle: timedelta) -> SessionP
 
 
 def to_session(row: SessionRow, now: datetime, idle: timedelta) -> SessionInfo:
+    """Convert a stored row, with its state now."""
     data = row.data
     return SessionInfo(
         id=row.id,
@@ -124,40 +133,3 @@ def require_active(id: str, state: SessionPhase) -> None:
             raise ConflictError(
                 f"The session {id!r} has ended.", hint="`sessions.begin` starts its next part."
             )
-
-
-def make_finalise_job(owner: Scope, session: str, why: str, settings: Settings) -> JobSpec:
-    payload = {"owner": owner.key, "session": session, "why": why}
-    return JobSpec(FINALISE, f"{owner.key}|{session}", payload, attempts=settings.jobs.max_attempts)
-
-
-class IdleSessionSweeper:
-    """Sweeper of idle sessions; one read where nothing is idle."""
-
-    def __init__(self, store: Store, clock: Clock, settings: Settings) -> None:
-        self._store = store
-        self._clock = clock
-        self._settings = settings
-
-    def sweep(self) -> int:
-        """Enqueue the end of idle and interrupted sessions; returns how many.
-
-        Dead finalise jobs stay in the dead-letter list and hold up no other session.
-        """
-        if not self._settings.enabled:
-            return 0
-        now = self._clock()
-        rows = self._store.idle(
-            now - timedelta(minutes=self._settings.sessions.idle_minutes), _MOST
-        )
-        if not rows:
-            return 0
-        dead = {job.key for job in self._store.queue(("dead",), _MOST) if job.kind == FINALISE}
-        specs = [
-            spec
-            for row in rows
-            if (spec := make_finalise_job(row.scope.owner, row.id, "idle", self._settings)).key
-            not in dead
-        ]
-        self._store.enqueue(specs, now)
-        return len(specs)

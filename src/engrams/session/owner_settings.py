@@ -26,19 +26,18 @@ from engrams.settings import Settings
 RULE_KINDS = (Kind.RULE, Kind.NEGATIVE, Kind.PROCEDURE)
 """Kinds that are recalled even where facts are not."""
 
-_TRIES = 20
+_MAX_ATTEMPTS = 20
+_MAX_RULES = 1000
 
 
 @dataclass(frozen=True, slots=True)
 class OwnerSettings:
-    """Rules and recall setting of an owner.
-
-    ``rules``: active ones, latest first. ``recall``: whether facts and episodes are recalled; rules
-    always are.
-    """
+    """Rules and recall setting of an owner."""
 
     rules: tuple[Record, ...]
+    """Active ones, latest first."""
     recall: bool
+    """Whether facts and episodes are recalled; rules always are."""
 
 
 def is_recall_on(row: OwnerStateRow, settings: Settings) -> bool:
@@ -71,11 +70,11 @@ class OwnerSettingsStore:
     def recall(self, scope: Scope, on: bool | None = None) -> bool:
         """Return whether facts are recalled for this owner; ``on`` sets it."""
         with self._owner_lock(scope):
-            for _ in range(_TRIES):
+            for _ in range(_MAX_ATTEMPTS):
                 row = self._store.load_state(scope.owner, PREFERENCES)
-                now = is_recall_on(row, self._settings)
-                if on is None or (on is now):
-                    return now
+                current = is_recall_on(row, self._settings)
+                if on is None or (on is current):
+                    return current
                 try:
                     self._store.save_state(
                         replace(row, data={**row.data, "recall": on}), expect=row.token
@@ -88,21 +87,21 @@ class OwnerSettingsStore:
     def save_rule(self, text: str, scope: Scope) -> Receipt:
         """Add a rule; an identical rule is strengthened instead."""
         with self._owner_lock(scope):
-            known = {record.hash: record for record in self._load_rules(scope)}
-            twin = known.get(content_hash(text))
-            if twin is not None:
-                change = RecordChange(scope.owner, twin.id, {"strength": twin.strength + 1}, "bump")
-                self._store.commit(
-                    WriteBatch("user", "asked for again", self._clock(), changes=(change,))
-                )
-                return Receipt(
-                    id=twin.id,
-                    scope=twin.scope,
-                    outcome="duplicate",
-                    recorded_at=self._clock(),
-                    searchable=("lexical",),
-                )
-            return self._write_rule(text, scope)
+            rules = {record.hash: record for record in self._load_rules(scope)}
+            same_rule = rules.get(content_hash(text))
+            if same_rule is None:
+                return self._write_rule(text, scope)
+            now = self._clock()
+            fields = {"strength": same_rule.strength + 1}
+            change = RecordChange(scope.owner, same_rule.id, fields, "bump")
+            self._store.commit(WriteBatch("user", "asked for again", now, changes=(change,)))
+            return Receipt(
+                id=same_rule.id,
+                scope=same_rule.scope,
+                outcome="duplicate",
+                recorded_at=now,
+                searchable=("lexical",),
+            )
 
     def clear_rules(self, scope: Scope) -> int:
         """Forget every rule of this owner (``restore`` undoes it); returns how many."""
@@ -113,9 +112,8 @@ class OwnerSettingsStore:
             return len(rules)
 
     def _load_rules(self, scope: Scope) -> tuple[Record, ...]:
-        return self._store.find(
-            RecordQuery(ScopeReach(scope.owner, (scope.owner,), tree=True), RULE_KINDS, limit=1000)
-        ).records
+        reach = ScopeReach(scope.owner, (scope.owner,), tree=True)
+        return self._store.find(RecordQuery(reach, RULE_KINDS, limit=_MAX_RULES)).records
 
     def _owner_lock(self, scope: Scope) -> threading.RLock:
         with self._guard:

@@ -17,9 +17,11 @@ from engrams.text.text_caches import register_cache
 Result = TypeVar("Result")
 
 _log = logging.getLogger(__name__)
-_QUEUE = 16
-_MOST = 10_000
+_MAX_QUEUED = 16
+"""Contexts that wait to be computed; more are not computed at all."""
+_MAX_RESULTS = 10_000
 """Conversations with a result, at most; oldest evicted first."""
+_JOIN_SECONDS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +37,10 @@ class ContextPrefetcher(Generic[Result]):
         self._fresh = fresh
         self._clock = clock
         self._lock = Lock()
-        self._ready = (peers or ProcessPeers()).table("pending", _MOST)
+        # Results, and the conversations that one is computed for now.
+        self._ready = (peers or ProcessPeers()).table("pending", _MAX_RESULTS)
         self._working: set[str] = set()
-        self._queue: Queue[tuple[str, Callable[[], Result | None]] | None] = Queue(_QUEUE)
+        self._queue: Queue[tuple[str, Callable[[], Result | None]] | None] = Queue(_MAX_QUEUED)
         self._thread: Thread | None = None
         self._closed = False
         register_cache(self)
@@ -64,7 +67,9 @@ class ContextPrefetcher(Generic[Result]):
     def take(self, session: str) -> Result | None:
         """Remove and return this conversation's result; None where none is fresh."""
         ready: _ReadyResult[Result] | None = self._ready.pop(session)
-        return None if ready is None or self._clock() - ready.at > self._fresh else ready.value
+        if ready is None or self._clock() - ready.at > self._fresh:
+            return None
+        return ready.value
 
     def drop(self, session: str) -> None:
         """Discard this conversation's result, as after a topic change."""
@@ -83,9 +88,10 @@ class ContextPrefetcher(Generic[Result]):
             thread = self._thread
         if thread is not None:
             self._stop_worker()
-            thread.join(timeout=5)
+            thread.join(timeout=_JOIN_SECONDS)
 
     def _stop_worker(self) -> None:
+        """Put the end mark into the queue, in the place of waiting work where it is full."""
         while True:
             try:
                 self._queue.put_nowait(None)

@@ -1,8 +1,7 @@
-"""Sessions with a beginning and an end: ``MemoryEngine.sessions``."""
+"""Sessions of all owners: begun, kept alive, ended, looked up; reached as ``engine.sessions``."""
 
 from __future__ import annotations
 
-import time
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import timedelta
@@ -11,13 +10,12 @@ from typing import TypeAlias
 
 from engrams.core import Kind, Receipt, Scope, ScopeInput, Turn, drop_unstorable
 from engrams.errors import ConflictError, InputError, NotFoundError, ScopeError
-from engrams.ports import EXTRACT, Job, JobSpec, ScopeReach, SessionRow
+from engrams.ports import EXTRACT, JobSpec, ScopeReach, SessionRow
+from engrams.session.end_requests import IdleSessionSweeper, SessionEndRequester
 from engrams.session.extraction_queue import JobRunner
 from engrams.session.lifecycle import (
-    IdleSessionSweeper,
     SessionInfo,
     SessionPhase,
-    make_finalise_job,
     require_active,
     state_of,
     to_session,
@@ -32,10 +30,11 @@ from engrams.write.session_rows import MAX_OPEN_SESSIONS, SessionKey
 
 Place: TypeAlias = ScopeInput
 
-_LONGEST = 200
-_PAUSE = 0.05
-"""Seconds between two looks at a job that another worker has."""
-_TRIES = 5
+_MAX_CHARACTERS = 200
+"""Characters of a session's name, and of a crisis."""
+_MAX_JOBS = 10_000
+_MAX_ATTEMPTS = 5
+"""Attempts to take a session over from callers who do the same."""
 
 
 class SessionRegistry:
@@ -46,27 +45,26 @@ class SessionRegistry:
     under another owner is another session.
     """
 
-    def __init__(
-        self,
-        ingest_deps: IngestDeps,
-        runner: JobRunner,
-    ) -> None:
+    def __init__(self, ingest_deps: IngestDeps, runner: JobRunner) -> None:
         deps = ingest_deps.write
+        settings = deps.settings
         self._ingest_deps = ingest_deps
         self._store = deps.store
         self._clock = deps.clock
-        self._settings = deps.settings
+        self._settings = settings
         self._runner = runner
+        self._incognito = ingest_deps.incognito
+        # The end of a session asks the model: nobody waits for that unasked.
+        self._has_model = deps.chat is not None
         self.responses = ResponseThreadLog(deps.store)
         """Sessions of model responses."""
-        self._incognito = ingest_deps.incognito
-        self._model = deps.chat is not None
-        self._idle = timedelta(minutes=deps.settings.sessions.idle_minutes)
-        self._preferences = OwnerSettingsStore(
-            deps.store, self._write_rule, deps.clock, deps.settings
-        )
+        self._idle = timedelta(minutes=settings.sessions.idle_minutes)
+        self._preferences = OwnerSettingsStore(deps.store, self._write_rule, deps.clock, settings)
+        self._ends = SessionEndRequester(deps.store, deps.clock, settings, runner)
         self._lock = Lock()
+        # Sessions that callers of this process began: they end with it.
         self._begun_here: dict[SessionKey, Scope] = {}
+        # Incognito sessions are known to this process alone; nothing of them is stored.
         self._incognito_sessions: dict[SessionKey, SessionInfo] = {}
 
     # ----------------------------------------------------------------------------------------------
@@ -96,22 +94,18 @@ class SessionRegistry:
         incognito (guest) keeps nothing of it; nothing raises the configured mode. ConflictError:
         another caller is ending it right now.
         """
-        place = Scope.of(scope)
-        name = _clean_name(session)
-        if (
-            privacy_modes.resolve_mode(self._configured_mode, mode) is PrivacyMode.INCOGNITO
-            and not self._settings.incognito
-        ):
-            return self._begin_incognito(place, name)
-        row = self._store.load(place.owner, name)
-        if row is not None and state_of(row, self._clock(), self._idle) in (
-            SessionPhase.EXPIRED,
-            SessionPhase.INTERRUPTED,
-        ):
-            self._request_end(place, name, "idle" if row.state == "active" else "api", wait=True)
-        saved = self._take_over(place, name, crisis)
+        session_scope = Scope.of(scope)
+        owner = session_scope.owner
+        session_id = _clean_name(session)
+        if self._lowers_to_incognito(mode):
+            return self._begin_incognito(session_scope, session_id)
+        row = self._store.load(owner, session_id)
+        state = state_of(row, self._clock(), self._idle)
+        if row is not None and state in (SessionPhase.EXPIRED, SessionPhase.INTERRUPTED):
+            self._ends.run_end(owner, session_id, "idle" if row.state == "active" else "api")
+        saved = self._take_over(session_scope, session_id, crisis)
         with self._lock:
-            self._begun_here[place.owner.key, name] = place
+            self._begun_here[owner.key, session_id] = session_scope
             while len(self._begun_here) > MAX_OPEN_SESSIONS:
                 del self._begun_here[next(iter(self._begun_here))]
         return to_session(saved, self._clock(), self._idle)
@@ -125,21 +119,21 @@ class SessionRegistry:
         ``token`` is outdated. ``crisis``: the caller's own description of the situation; the
         session's account repeats it.
         """
-        place = Scope.of(scope)
-        name = _clean_name(session)
-        if (quiet := self._incognito_sessions.get((place.owner.key, name))) is not None:
-            return quiet
-        row = self._store.load(place.owner, name)
+        owner = Scope.of(scope).owner
+        session_id = _clean_name(session)
+        incognito_session = self._incognito_sessions.get((owner.key, session_id))
+        if incognito_session is not None:
+            return incognito_session
+        row = self._store.load(owner, session_id)
         now = self._clock()
-        require_active(name, state_of(row, now, self._idle))
+        require_active(session_id, state_of(row, now, self._idle))
         if row is None:  # for mypy: `require_active` has raised
             raise NotFoundError
-        if token is not None and token != row.token:
-            raise ConflictError(
-                f"The session {name!r} was taken over (token {row.token}, not {token})."
-            )
-        kept = replace(row, last_active=max(now, row.last_active), data=_with_crisis(row, crisis))
-        return to_session(self._store.save(kept, row.token), now, self._idle)
+        _check_token(row, token)
+        touched = replace(
+            row, last_active=max(now, row.last_active), data=_with_crisis(row, crisis)
+        )
+        return to_session(self._store.save(touched, row.token), now, self._idle)
 
     def end(
         self, session: str, *, scope: Place, token: int | None = None, wait: bool | None = None
@@ -149,73 +143,67 @@ class SessionRegistry:
         It happens once for each part, whoever asks. ``wait``: until that is done; None: where no
         model is asked. Without waiting it is a job. NotFoundError, ConflictError: as in ``touch``.
         """
-        place = Scope.of(scope)
-        name = _clean_name(session)
-        quiet = self._incognito_sessions.pop((place.owner.key, name), None)
-        if quiet is not None:
-            self._incognito.end(place, name)
-            return replace(quiet, state=SessionPhase.ROTATION)
-        row = self._load_row(place, name)
-        if token is not None and token != row.token:
-            raise ConflictError(
-                f"The session {name!r} was taken over (token {row.token}, not {token})."
-            )
+        session_scope = Scope.of(scope)
+        owner = session_scope.owner
+        session_id = _clean_name(session)
+        incognito_session = self._incognito_sessions.pop((owner.key, session_id), None)
+        if incognito_session is not None:
+            self._incognito.end(session_scope, session_id)
+            return replace(incognito_session, state=SessionPhase.ROTATION)
+        row = self._load_row(owner, session_id)
+        _check_token(row, token)
         with self._lock:
-            self._begun_here.pop((place.owner.key, name), None)
+            self._begun_here.pop((owner.key, session_id), None)
         if row.state != "closed":
-            self._request_end(
-                place, name, "end", wait=not self._model if wait is None else wait, whole=bool(wait)
-            )
-        return self.get(name, scope=place)
+            if wait or (wait is None and not self._has_model):
+                self._ends.run_end(owner, session_id, "end", until_done=bool(wait))
+            else:
+                self._ends.request_end(owner, session_id, "end")
+        return self.get(session_id, scope=session_scope)
 
     def learn(self, session: str, *, scope: Place) -> None:
         """Extract from everything said so far, now, as ``sessions.trigger = "manual"`` needs."""
-        place = Scope.of(scope)
-        key = make_update_key(place, session)
-        if any(
-            job.kind == EXTRACT and job.key == key
-            for job in self._store.queue(("waiting",), 10_000)
-        ):
-            (name,) = self._store.enqueue(
-                (JobSpec(EXTRACT, key, {"scope": place.key, "items": [], "end": True}),),
-                self._clock(),
-            )
-            if self._model:
-                self._runner.wake()
-            else:
-                self._runner.run(name)
+        session_scope = Scope.of(scope)
+        key = make_update_key(session_scope, session)
+        waiting = self._store.queue(("waiting",), _MAX_JOBS)
+        if not any(job.kind == EXTRACT and job.key == key for job in waiting):
+            return
+        # The same key again: the waiting job is due now, as at the end of the session.
+        payload = {"scope": session_scope.key, "items": [], "end": True}
+        (job_id,) = self._store.enqueue((JobSpec(EXTRACT, key, payload),), self._clock())
+        if self._has_model:
+            self._runner.wake()
+        else:
+            self._runner.run_job(job_id)
 
     # ----------------------------------------------------------------------------------------------
     # looking
 
     def state(self, session: str, *, scope: Place) -> SessionPhase:
         """Return absent, active, expired_unfinalized, interrupted or rotation_required."""
-        place = Scope.of(scope)
-        name = _clean_name(session)
-        if (place.owner.key, name) in self._incognito_sessions:
+        owner = Scope.of(scope).owner
+        session_id = _clean_name(session)
+        if (owner.key, session_id) in self._incognito_sessions:
             return SessionPhase.ACTIVE
-        return state_of(self._store.load(place.owner, name), self._clock(), self._idle)
+        return state_of(self._store.load(owner, session_id), self._clock(), self._idle)
 
     def get(self, session: str, *, scope: Place) -> SessionInfo:
         """Return one session. NotFoundError: there is none."""
-        place = Scope.of(scope)
-        name = _clean_name(session)
-        quiet = self._incognito_sessions.get((place.owner.key, name))
-        return (
-            quiet
-            if quiet is not None
-            else to_session(self._load_row(place, name), self._clock(), self._idle)
-        )
+        owner = Scope.of(scope).owner
+        session_id = _clean_name(session)
+        incognito_session = self._incognito_sessions.get((owner.key, session_id))
+        if incognito_session is not None:
+            return incognito_session
+        return to_session(self._load_row(owner, session_id), self._clock(), self._idle)
 
     def list(self, *, scope: Place, limit: int = 100) -> tuple[SessionInfo, ...]:
         """List sessions of a scope (of an owner: all scopes), latest first."""
-        place = Scope.of(scope)
+        listed_scope = Scope.of(scope)
         now = self._clock()
-        reach = (
-            ScopeReach(place.owner, (place,), tree=True)
-            if place.is_owner
-            else ScopeReach(place.owner, place.chain())
-        )
+        if listed_scope.is_owner:
+            reach = ScopeReach(listed_scope.owner, (listed_scope,), tree=True)
+        else:
+            reach = ScopeReach(listed_scope.owner, listed_scope.chain())
         return tuple(to_session(row, now, self._idle) for row in self._store.sessions(reach, limit))
 
     # ----------------------------------------------------------------------------------------------
@@ -227,11 +215,7 @@ class SessionRegistry:
         Incognito calls keep nothing and find nothing. A mode not lower than the configured one
         changes nothing. InputError: unknown mode.
         """
-        low = (
-            privacy_modes.resolve_mode(self._configured_mode, name) is PrivacyMode.INCOGNITO
-            and not self._settings.incognito
-        )
-        return privacy_modes.incognito() if low else nullcontext()
+        return privacy_modes.incognito() if self._lowers_to_incognito(name) else nullcontext()
 
     def recall(self, scope: Place, on: bool | None = None) -> bool:
         """Return whether facts are recalled for this owner; ``on`` sets it."""
@@ -258,10 +242,10 @@ class SessionRegistry:
         Idle means ``sessions.idle_minutes`` without a turn. Runs every ``sessions.sweep_seconds``
         while there are workers.
         """
-        asked = IdleSessionSweeper(self._store, self._clock, self._settings).sweep()
-        if asked:
+        requested = IdleSessionSweeper(self._store, self._clock, self._settings).sweep()
+        if requested:
             self._runner.wake()
-        return asked
+        return requested
 
     def request_ends(self) -> tuple[str, ...]:
         """Enqueue the ends of the sessions that began in this process; returns the jobs' ids.
@@ -269,114 +253,96 @@ class SessionRegistry:
         Jobs that do not run in time are left to the next process.
         """
         with self._lock:
-            begun = {**self._ingest_deps.spoken_sessions.list(), **self._begun_here}
+            begun_here = {**self._ingest_deps.spoken_sessions.list(), **self._begun_here}
             self._begun_here = {}
         self._incognito_sessions.clear()
-        specs = [
-            make_finalise_job(scope.owner, session, "shutdown", self._settings)
-            for (_, session), scope in begun.items()
-            if self._is_open(scope, session)
-        ]
-        return tuple(self._store.enqueue(specs, self._clock())) if specs else ()
+        return self._ends.request_ends(
+            (scope, session_id) for (_, session_id), scope in begun_here.items()
+        )
 
     @property
     def _configured_mode(self) -> PrivacyMode:
-        return (
-            PrivacyMode.INCOGNITO
-            if self._settings.incognito
-            else PrivacyMode(self._settings.sessions.mode)
-        )
+        if self._settings.incognito:
+            return PrivacyMode.INCOGNITO
+        return PrivacyMode(self._settings.sessions.mode)
 
-    def _take_over(self, place: Scope, name: str, crisis: str) -> SessionRow:
+    def _lowers_to_incognito(self, mode: str | None) -> bool:
+        """Test whether a mode makes something incognito that is not so by its settings."""
+        resolved = privacy_modes.resolve_mode(self._configured_mode, mode)
+        return resolved is PrivacyMode.INCOGNITO and not self._settings.incognito
+
+    def _take_over(self, scope: Scope, session_id: str, crisis: str) -> SessionRow:
         """Save the session with a new token; ended ones begin a part."""
-        for _ in range(_TRIES):
+        for _ in range(_MAX_ATTEMPTS):
             now = self._clock()
-            row = self._store.load(place.owner, name) or SessionRow(
-                id=name,
-                scope=place,
+            row = self._store.load(scope.owner, session_id) or SessionRow(
+                id=session_id,
+                scope=scope,
                 state="active",
                 started_at=now,
                 last_active=now,
                 data={"mode": self._configured_mode.value},
             )
             if row.state == "closing":
-                require_active(name, SessionPhase.INTERRUPTED)
-            started = now if row.state == "closed" else row.started_at
-            fresh = replace(
+                require_active(session_id, SessionPhase.INTERRUPTED)
+            taken_over = replace(
                 row,
                 state="active",
-                started_at=started,
+                started_at=now if row.state == "closed" else row.started_at,
                 last_active=max(now, row.last_active),
                 data=_with_crisis(row, crisis),
             )
             try:
-                return self._store.save(fresh, row.token)
+                return self._store.save(taken_over, row.token)
             except ConflictError:
                 continue  # it changed since it was read
-        raise ConflictError(f"The session {name!r} is taken over by other callers again and again.")
+        raise ConflictError(
+            f"The session {session_id!r} is taken over by other callers again and again."
+        )
 
-    def _begin_incognito(self, place: Scope, name: str) -> SessionInfo:
+    def _begin_incognito(self, scope: Scope, session_id: str) -> SessionInfo:
         now = self._clock()
-        made = SessionInfo(
-            id=name,
-            scope=place,
+        info = SessionInfo(
+            id=session_id,
+            scope=scope,
             state=SessionPhase.ACTIVE,
             mode=PrivacyMode.INCOGNITO.value,
             started_at=now,
             last_active=now,
         )
-        self._incognito.mark_incognito(place, name)
-        return self._incognito_sessions.setdefault((place.owner.key, name), made)
-
-    def _request_end(
-        self, place: Scope, name: str, why: str, *, wait: bool, whole: bool = False
-    ) -> None:
-        spec = make_finalise_job(place.owner, name, why, self._settings)
-        (job,) = self._store.enqueue((spec,), self._clock())
-        if not wait:
-            self._runner.wake()
-            return
-        self._runner.run(job)
-        # A worker may have it, or learn from the last turns first; what failed is tried again
-        # later, without a caller who waits.
-        while (
-            whole
-            and (left := self._find_job(spec)) is not None
-            and not left.error
-            and not self._runner.is_cut_off
-        ):
-            time.sleep(_PAUSE)
-            self._runner.run(left.id)
-
-    def _find_job(self, spec: JobSpec) -> Job | None:
-        found = self._store.queue(("waiting", "running"), 10_000)
-        return next((job for job in found if (job.kind, job.key) == (spec.kind, spec.key)), None)
+        self._incognito.mark_incognito(scope, session_id)
+        return self._incognito_sessions.setdefault((scope.owner.key, session_id), info)
 
     def _write_rule(self, text: str, scope: Scope) -> Receipt:
         request = IngestRequest((Turn(text),), scope, Kind.RULE)
         return ingest.add(request, self._ingest_deps).receipts[0]
 
-    def _load_row(self, place: Scope, name: str) -> SessionRow:
-        row = self._store.load(place.owner, name)
+    def _load_row(self, owner: Scope, session_id: str) -> SessionRow:
+        row = self._store.load(owner, session_id)
         if row is None:
-            require_active(name, SessionPhase.ABSENT)
-            raise NotFoundError
+            require_active(session_id, SessionPhase.ABSENT)
+            raise NotFoundError  # for mypy: `require_active` has raised
         return row
-
-    def _is_open(self, place: Scope, name: str) -> bool:
-        row = self._store.load(place.owner, name)
-        return row is not None and row.state != "closed"
 
 
 def _clean_name(session: str) -> str:
     """Clean a session name. InputError: empty or too long."""
     name = "".join(char for char in drop_unstorable(session) if char.isprintable()).strip()
-    if not name or len(name) > _LONGEST:
+    if not name or len(name) > _MAX_CHARACTERS:
         raise InputError(
-            f"A session's name is 1 to {_LONGEST} visible characters.", hint="Give it another name."
+            f"A session's name is 1 to {_MAX_CHARACTERS} visible characters.",
+            hint="Give it another name.",
         )
     return name
 
 
 def _with_crisis(row: SessionRow, crisis: str) -> dict[str, object]:
-    return {**row.data, "crisis": crisis[:_LONGEST]} if crisis else dict(row.data)
+    return {**row.data, "crisis": crisis[:_MAX_CHARACTERS]} if crisis else dict(row.data)
+
+
+def _check_token(row: SessionRow, token: int | None) -> None:
+    """Raise ConflictError where another caller has taken the session over since."""
+    if token is not None and token != row.token:
+        raise ConflictError(
+            f"The session {row.id!r} was taken over (token {row.token}, not {token})."
+        )

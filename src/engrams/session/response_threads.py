@@ -6,9 +6,9 @@ from engrams.core import Scope
 from engrams.errors import ConflictError
 from engrams.ports import RESPONSES, OwnerStateRow, OwnerStateStore
 
-_MOST = 1000
+_MAX_RESPONSES = 1000
 """Responses of an owner that are known; the oldest are dropped."""
-_ROUNDS = 10
+_MAX_ATTEMPTS = 10
 
 
 class ResponseThreadLog:
@@ -26,14 +26,15 @@ class ResponseThreadLog:
 
         ConflictError: others changed the log all the time.
         """
-        for left in reversed(range(_ROUNDS)):
+        for attempts_left in reversed(range(_MAX_ATTEMPTS)):
             row = self._states.load_state(owner, RESPONSES)
-            known = {name: value for name, value in row.data.items() if name != response}
-            kept = dict([*known.items(), (response, session)][-_MOST:])
+            # Put last, as the newest, also where it is there already.
+            sessions = {id: value for id, value in row.data.items() if id != response}
+            latest = dict([*sessions.items(), (response, session)][-_MAX_RESPONSES:])
             try:
-                self._states.save_state(OwnerStateRow(owner, RESPONSES, data=kept), row.token)
+                self._states.save_state(OwnerStateRow(owner, RESPONSES, data=latest), row.token)
             except ConflictError:
-                if not left:
+                if not attempts_left:
                     raise
             else:
                 return

@@ -205,14 +205,14 @@ class JobWorkerPool:
     # ----------------------------------------------------------------------------------------------
     # running jobs in the caller's thread
 
-    def run(self, id: str = "") -> Job | None:
-        """Claim one due job (or just this one) and run it here.
+    def run_job(self, job_id: str = "") -> Job | None:
+        """Claim one due job (or just this one, due or not) and run it here.
 
         None: there was none, or the models were cut off.
         """
-        job = self._claim_job(id)
+        job = self._claim_job(job_id)
         if job is not None:
-            self._run_job(job, is_requested=bool(id))
+            self._run_claimed_job(job, is_requested=bool(job_id))
         return job
 
     def drain(self, seconds: float, progress: Callable[[int, int], None] | None = None) -> bool:
@@ -224,7 +224,7 @@ class JobWorkerPool:
         done_count = 0
         self._run_timers(run_all=True)
         while time.monotonic() < deadline:
-            if self.run() is not None:
+            if self.run_job() is not None:
                 done_count += 1
                 if progress is not None:
                     progress(done_count, done_count + self._count_waiting())
@@ -259,7 +259,7 @@ class JobWorkerPool:
     # ----------------------------------------------------------------------------------------------
     # claiming
 
-    def _claim_job(self, id: str = "") -> Job | None:
+    def _claim_job(self, job_id: str = "") -> Job | None:
         """Claim one due job; it counts as its owner's from now on."""
         if self._cut_off:
             return None
@@ -273,7 +273,7 @@ class JobWorkerPool:
                     now=self._clock(),
                     lease_seconds=self._settings.lease_seconds,
                     kinds=kinds,
-                    id=id,
+                    id=job_id,
                     crowded=crowded,
                 )
             )
@@ -312,7 +312,7 @@ class JobWorkerPool:
                 self._run_timers(run_all=self._notice_sleep())
                 job = self._await_job()
                 if job is not None:
-                    self._run_job(job)
+                    self._run_claimed_job(job)
                     # Another one of its key or its owner may be due now.
                     self._wake.set()
             except ClosedError:
@@ -375,7 +375,7 @@ class JobWorkerPool:
     # ----------------------------------------------------------------------------------------------
     # running a claimed job
 
-    def _run_job(self, job: Job, is_requested: bool = False) -> None:
+    def _run_claimed_job(self, job: Job, is_requested: bool = False) -> None:
         """Run a claimed job.
 
         ``is_requested``: somebody asked for this very job, so its model calls are not upkeep's.
@@ -518,7 +518,7 @@ class JobWorkerPool:
     def _run_last_jobs(self, job_ids: deque[str], deadline: float) -> None:
         while time.monotonic() < deadline:
             try:
-                self.run(job_ids.popleft())
+                self.run_job(job_ids.popleft())
             except (IndexError, ClosedError):
                 return
             except EngramsError as problem:

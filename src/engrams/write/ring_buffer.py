@@ -21,11 +21,12 @@ Source: TypeAlias = Literal["user", "agent", "promoted_l1", "promoted_l2"]
 
 @dataclass(slots=True)
 class WorkingTierItem:
-    """Item of the working tier; ``text``: rendered."""
+    """Item of the working tier."""
 
     record: Record
     source: Source
     text: str
+    """As a context shows it."""
 
     @property
     def id(self) -> str:
@@ -37,20 +38,17 @@ class WorkingTierItem:
 
 
 class RingBuffer:
-    """Ring buffer of ``size`` items; the oldest leaves through ``evicted``. Thread safe.
-
-    ``writing`` is a lock for callers that must store items in the order of insertion; no method
-    here takes it.
-    """
+    """Ring buffer of ``size`` items; the oldest leaves through ``on_evict``. Thread safe."""
 
     def __init__(
-        self, size: int, evicted: Callable[[WorkingTierItem], None] = lambda _item: None
+        self, size: int, on_evict: Callable[[WorkingTierItem], None] = lambda _item: None
     ) -> None:
         self._size = size
-        self._evicted = evicted
+        self._on_evict = on_evict
         self._items: deque[WorkingTierItem] = deque()
         self._lock = Lock()
         self.writing = Lock()
+        """For callers that must store items in the order of insertion; no method here takes it."""
 
     def append(self, items: Iterable[WorkingTierItem], *, trim: bool = True) -> None:
         """Add items, newest last.
@@ -59,11 +57,14 @@ class RingBuffer:
         evicted.
         """
         for item in items:
+            evicted = None
             with self._lock:
-                gone = self._items.popleft() if trim and len(self._items) >= self._size else None
+                if trim and len(self._items) >= self._size:
+                    evicted = self._items.popleft()
                 self._items.append(item)
-            if gone is not None:
-                self._evicted(gone)
+            # Outside of the lock: the listener may use this buffer.
+            if evicted is not None:
+                self._on_evict(evicted)
 
     def preview_evictions(self, number: int) -> tuple[WorkingTierItem, ...]:
         """Return items that adding ``number`` entries would evict, oldest first.
@@ -71,18 +72,19 @@ class RingBuffer:
         Of more entries than fit, the first new ones are not included.
         """
         with self._lock:
-            over = len(self._items) + number - self._size
-            return tuple(self._items)[: max(over, 0)]
+            excess = len(self._items) + number - self._size
+            return tuple(self._items)[: max(excess, 0)]
 
     def evict(self, ids: Collection[str]) -> None:
+        """Remove items, each through ``on_evict``."""
         with self._lock:
-            gone = [item for item in self._items if item.id in ids]
+            evicted = [item for item in self._items if item.id in ids]
             self._items = deque(item for item in self._items if item.id not in ids)
-        for item in gone:
-            self._evicted(item)
+        for item in evicted:
+            self._on_evict(item)
 
     def drop(self, ids: Collection[str]) -> None:
-        """Remove forgotten or purged items without calling ``evicted``."""
+        """Remove forgotten or purged items without calling ``on_evict``."""
         with self._lock:
             self._items = deque(item for item in self._items if item.id not in ids)
 
@@ -103,9 +105,9 @@ class RingBuffer:
             return tuple(self._items)
 
     def last(self, number: int) -> tuple[WorkingTierItem, ...]:
-        """Return the last said items, oldest first; copies do not count."""
-        said = [item for item in self.items() if not item.is_copy]
-        return tuple(said[-number:]) if number > 0 else ()
+        """Return the last items that were said, oldest first; copies do not count."""
+        originals = [item for item in self.items() if not item.is_copy]
+        return tuple(originals[-number:]) if number > 0 else ()
 
     def __len__(self) -> int:
         with self._lock:

@@ -32,10 +32,10 @@ class MemoryGarden:
     Any scope of an owner stands for the owner.
     """
 
-    def __init__(self, deps: GardenDeps, run: Callable[[str], Job | None]) -> None:
-        """Set up the garden. ``run``: runs the queued job with this id here, where it can."""
+    def __init__(self, deps: GardenDeps, run_queued_job: Callable[[str], Job | None]) -> None:
+        """Set up the garden. ``run_queued_job``: runs the job with this id here, where it can."""
         self._deps = deps
-        self._run_queued_job = run
+        self._run_queued_job = run_queued_job
         self._cycles = GardenCycleRunner(deps)
         self._states = self._cycles.states
         self._section = deps.settings.garden

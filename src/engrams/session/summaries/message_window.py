@@ -23,25 +23,26 @@ _ELLIPSIS = "…"
 
 def check_ids(messages: Sequence[Message]) -> None:
     """Raise InputError (a ValueError) for missing or duplicate message ids."""
-    seen: set[str] = set()
-    for place, message in enumerate(messages):
-        name = message.get("id")
-        if not isinstance(name, str) or not name:
+    seen_ids: set[str] = set()
+    for index, message in enumerate(messages):
+        message_id = message.get("id")
+        if not isinstance(message_id, str) or not message_id:
             raise InputError(
-                f"Message {place} has no id.",
+                f"Message {index} has no id.",
                 hint="Give every message an `id` that stays the same.",
             )
-        if name in seen:
+        if message_id in seen_ids:
             raise InputError(
-                f"Two messages have the id {name!r}.", hint="Give every message an `id` of its own."
+                f"Two messages have the id {message_id!r}.",
+                hint="Give every message an `id` of its own.",
             )
-        seen.add(name)
+        seen_ids.add(message_id)
 
 
 def split_lead(messages: Sequence[Message]) -> tuple[tuple[Message, ...], tuple[Message, ...]]:
     """Split off the leading system messages, which are never summarised."""
     end = next(
-        (place for place, message in enumerate(messages) if message.get("role") not in _SYSTEM),
+        (index for index, message in enumerate(messages) if message.get("role") not in _SYSTEM),
         len(messages),
     )
     return tuple(messages[:end]), tuple(messages[end:])
@@ -73,55 +74,63 @@ def find_cut(messages: Sequence[Message], room: int, counter: TokenCounter) -> i
     The last message is always included. A call and its results are never separated: they go to the
     older side, or to the newer one where nothing would be left of it.
     """
-    place = len(messages)
+    cut = len(messages)
     cost = 0
-    while place > 0 and (cost := cost + count_tokens(messages[place - 1 : place], counter)) <= room:
-        place -= 1
-    place = min(place, max(len(messages) - 1, 0))
-    after = _move_forward(messages, place)
-    return after if after < len(messages) else _move_backward(messages, place)
+    while cut > 0:
+        cost += count_tokens(messages[cut - 1 : cut], counter)
+        if cost > room:
+            break
+        cut -= 1
+    cut = min(cut, max(len(messages) - 1, 0))
+    later_cut = _move_forward(messages, cut)
+    return later_cut if later_cut < len(messages) else _move_backward(messages, cut)
 
 
 def trim_messages(
     messages: Sequence[Message], room: int, counter: TokenCounter, characters: int
 ) -> tuple[list[Message], list[Message]]:
-    """Trim messages to ``room`` tokens; returns kept and dropped, in order.
+    """Trim messages to ``room`` tokens; returns remaining and dropped, in order.
 
     Tool results are cut to ``characters``; then the oldest half of the turns is dropped, again
     while that is too much; in a last turn that is too long, the longest texts are shortened. A turn
     begins with a user message.
     """
-    kept: list[Message] = [
+    remaining: list[Message] = [
         _shorten(message, characters) if message.get("role") == "tool" else message
         for message in messages
     ]
     dropped: list[Message] = []
-    while count_tokens(kept, counter) > room and len(turns := _split_turns(kept)) > 1:
-        gone = [message for turn in turns[: (len(turns) + 1) // 2] for message in turn]
-        dropped += gone
-        kept = kept[len(gone) :]
-    while count_tokens(kept, counter) > room:
-        longest = max(range(len(kept)), key=lambda place: len(text_of(kept[place])), default=-1)
-        if longest < 0 or len(text_of(kept[longest])) <= 1:
+    while count_tokens(remaining, counter) > room:
+        turns = _split_turns(remaining)
+        if len(turns) <= 1:
             break
-        kept[longest] = _shorten(kept[longest], len(text_of(kept[longest])) // 2)
-    return kept, dropped
+        oldest = [message for turn in turns[: (len(turns) + 1) // 2] for message in turn]
+        dropped += oldest
+        remaining = remaining[len(oldest) :]
+    while count_tokens(remaining, counter) > room:
+        longest = max(
+            range(len(remaining)), key=lambda index: len(text_of(remaining[index])), default=-1
+        )
+        if longest < 0 or len(text_of(remaining[longest])) <= 1:
+            break
+        remaining[longest] = _shorten(remaining[longest], len(text_of(remaining[longest])) // 2)
+    return remaining, dropped
 
 
 def keep_end(text: str, room: int, counter: TokenCounter) -> str:
     """Return the end of a text, at most ``room`` tokens."""
     if counter.count(text) <= room:
         return text
-    least = 0
-    most = len(text)
-    while least < most:
-        middle = (least + most + 1) // 2
-        least, most = (
-            (middle, most)
-            if counter.count(text[len(text) - middle :]) <= room
-            else (least, middle - 1)
-        )
-    return text[len(text) - least :]
+    # Tokens do not add up over a cut, so the longest end that fits is searched by halving.
+    fitting = 0
+    longest = len(text)
+    while fitting < longest:
+        middle = (fitting + longest + 1) // 2
+        if counter.count(text[len(text) - middle :]) <= room:
+            fitting = middle
+        else:
+            longest = middle - 1
+    return text[len(text) - fitting :]
 
 
 def keep_start(text: str, room: int, counter: TokenCounter) -> str:
@@ -130,6 +139,8 @@ def keep_start(text: str, room: int, counter: TokenCounter) -> str:
 
 
 class _ReversedCounter:
+    """Counter of texts that were reversed, so that `keep_end` keeps a beginning."""
+
     def __init__(self, counter: TokenCounter) -> None:
         self.name = counter.name
         self._counter = counter
@@ -148,37 +159,39 @@ def _call_ids(messages: Sequence[Message]) -> set[str]:
     return {str(call.get("id")) for call in calls if isinstance(call, Mapping)}
 
 
-def _move_forward(messages: Sequence[Message], place: int) -> int:
+def _move_forward(messages: Sequence[Message], cut: int) -> int:
     """Move the index behind the last result of any earlier call."""
     while True:
-        calls = _call_ids(messages[:place])
-        last = max(
+        calls = _call_ids(messages[:cut])
+        behind_results = max(
             (
-                at + 1
-                for at in range(place, len(messages))
-                if str(messages[at].get("tool_call_id", "")) in calls
+                index + 1
+                for index in range(cut, len(messages))
+                if str(messages[index].get("tool_call_id", "")) in calls
             ),
-            default=place,
+            default=cut,
         )
-        if last == place:
-            return place
-        place = last
+        if behind_results == cut:
+            return cut
+        # The messages that were passed over may hold calls themselves.
+        cut = behind_results
 
 
-def _move_backward(messages: Sequence[Message], place: int) -> int:
+def _move_backward(messages: Sequence[Message], cut: int) -> int:
     """Move the index before the first call with a later result."""
     while True:
-        wanted = {
+        result_ids = {
             str(message.get("tool_call_id"))
-            for message in messages[place:]
+            for message in messages[cut:]
             if message.get("tool_call_id")
         }
-        first = min(
-            (at for at in range(place) if _call_ids(messages[at : at + 1]) & wanted), default=place
+        first_call = min(
+            (index for index in range(cut) if _call_ids(messages[index : index + 1]) & result_ids),
+            default=cut,
         )
-        if first == place:
-            return place
-        place = first
+        if first_call == cut:
+            return cut
+        cut = first_call
 
 
 def _split_turns(messages: Sequence[Message]) -> list[list[Message]]:

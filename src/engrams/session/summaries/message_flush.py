@@ -1,0 +1,58 @@
+"""Flush of prompt messages: stored once by id, and written into the note of the day."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+from engrams.core import Kind, Receipt, Scope, Turn, is_blank
+from engrams.errors import InputError, RefusedError
+from engrams.ports import DAILY, JobSpec
+from engrams.session.summaries.dependencies import SummaryDeps
+from engrams.session.summaries.message_window import Message, text_of
+
+FlushReason: TypeAlias = Literal["trim", "overflow", "session end", "daily summary", "note"]
+
+_log = logging.getLogger(__name__)
+_ROLES = frozenset({"user", "assistant", "system", "tool"})
+
+
+class MessageFlusher:
+    """Stores messages that are about to leave a prompt. Never waits for a model."""
+
+    def __init__(self, deps: SummaryDeps) -> None:
+        self._deps = deps
+
+    def flush(
+        self, messages: Sequence[Message], scope: Scope, session: str, reason: FlushReason
+    ) -> bool:
+        """Store messages and enqueue the daily note. False: there is nothing to write."""
+        turns = [
+            Turn(
+                text_of(message),
+                role=message["role"],
+                session=session,
+                external_id=str(message.get("id") or ""),
+            )
+            for message in messages
+            if not is_blank(text_of(message)) and message.get("role") in _ROLES
+        ]
+        receipts = self._write_turns(turns, scope) if turns else ()
+        ids = [receipt.id for receipt in receipts if receipt.id]
+        self._deps.hasten_extraction(scope=scope, session=session)
+        if ids and self._deps.has_daily_notes:
+            payload = {"owner": scope.owner.key, "items": ids, "reason": reason}
+            note_job = JobSpec(DAILY, f"{scope.key}|{session}|{ids[0]}", payload)
+            self._deps.store.enqueue((note_job,), self._deps.clock())
+        return bool(ids)
+
+    def _write_turns(self, turns: Sequence[Turn], scope: Scope) -> tuple[Receipt, ...]:
+        """Write turns; a refused turn does not cost its neighbours."""
+        try:
+            return self._deps.write_turns(turns, scope, Kind.TURN)
+        except (InputError, RefusedError) as problem:
+            if len(turns) == 1:
+                _log.warning("context: a message was not stored: %s", problem.message)
+                return ()
+            return tuple(receipt for turn in turns for receipt in self._write_turns([turn], scope))

@@ -18,8 +18,8 @@ BOB = ("user", "bob")
 
 @pytest.fixture
 def engine() -> Iterator[MemoryEngine]:
-    with temp_engine(write__extract="off") as found:
-        yield found
+    with temp_engine(write__extract="off") as opened:
+        yield opened
 
 
 def note(engine: MemoryEngine, text: str, scope: tuple[str, ...] = ANN) -> str:
@@ -63,9 +63,9 @@ def test_what_cannot_be_linked(engine: MemoryEngine) -> None:
     tea = note(engine, "Ann drinks green tea.")
     pot = note(engine, "The pot is blue.")
     bobs = note(engine, "Bob has a cat.", BOB)
-    for other in ("nothing-like-this", bobs, "../x", "tag:x"):
+    for unknown_id in ("nothing-like-this", bobs, "../x", "tag:x"):
         with pytest.raises(NotFoundError):
-            engine.links.link(tea, other, scope=ANN)
+            engine.links.link(tea, unknown_id, scope=ANN)
     with pytest.raises(InputError, match="itself"):
         engine.links.link(tea, tea, scope=ANN)
     for wrong in (
@@ -128,7 +128,7 @@ def test_a_memory_that_goes_takes_its_links_along(engine: MemoryEngine) -> None:
     assert engine.links.related(pot, scope=ANN) == ()
     engine.restore(tea, scope=ANN)
     assert engine.links.tags(ANN) == {"kitchen": 2}
-    assert [each.record.id for each in engine.links.related(pot, scope=ANN)] == [tea]
+    assert [related.record.id for related in engine.links.related(pot, scope=ANN)] == [tea]
     engine.purge(tea, scope=ANN)
     assert engine.links.tags(ANN) == {"kitchen": 1}
     assert edges(engine, tea) == set()
@@ -142,14 +142,16 @@ def test_related_goes_two_steps(engine: MemoryEngine) -> None:
     ids = [note(engine, f"Statement number {number} of a chain.") for number in range(5)]
     for first, second in pairwise(ids):
         engine.links.link(second, first, scope=ANN)
-    assert [each.record.id for each in engine.links.related(ids[0], scope=ANN)] == ids[1:3]
-    assert [each.record.id for each in engine.links.related(ids[0], scope=ANN, depth=5)] == ids[1:]
+    assert [related.record.id for related in engine.links.related(ids[0], scope=ANN)] == ids[1:3]
+    assert [
+        related.record.id for related in engine.links.related(ids[0], scope=ANN, depth=5)
+    ] == ids[1:]
     assert len(engine.links.related(ids[2], scope=ANN, depth=1, limit=1)) == 1
     tagged = [note(engine, f"Member {number} of a club.") for number in range(12)]
-    for one in tagged:
-        engine.links.tag(one, "club", scope=ANN)
-    found = engine.links.related(tagged[0], scope=ANN)
-    assert len(found) == 10 and {each.record.id for each in found} < set(tagged)
+    for id in tagged:
+        engine.links.tag(id, "club", scope=ANN)
+    members = engine.links.related(tagged[0], scope=ANN)
+    assert len(members) == 10 and {related.record.id for related in members} < set(tagged)
     for depth in (0, 6):
         with pytest.raises(InputError):
             engine.links.related(ids[0], scope=ANN, depth=depth)
@@ -169,13 +171,13 @@ def test_recall_has_three_modes(engine: MemoryEngine) -> None:
     assert len(recall(scope=ANN)) == len(recall("dog greyhound", scope=ANN, mode="recent")) == 10
     assert recall(scope=ANN)[0].record.text == "Invoice 11 was paid in full."
     semantic = recall("dog greyhound", scope=ANN, mode="semantic", limit=1)
-    assert [each.record.id for each in semantic] == [rex]
-    cascade = [each.record.id for each in recall("dog greyhound", scope=ANN, limit=2)]
+    assert [related.record.id for related in semantic] == [rex]
+    cascade = [related.record.id for related in recall("dog greyhound", scope=ANN, limit=2)]
     assert (
         cascade[0] == rex
         and recall("dog greyhound", scope=ANN, mode="cascade", limit=2)[0].record.id == rex
     )
-    assert vet in [each.record.id for each in recall("dog greyhound", scope=ANN)]
+    assert vet in [related.record.id for related in recall("dog greyhound", scope=ANN)]
     assert recall("x", scope=ANN, limit=0) == ()
     with pytest.raises(InputError, match="mode"):
         recall("x", scope=ANN, mode="psychic")  # type: ignore[arg-type]
@@ -185,17 +187,19 @@ def test_a_scope_sees_itself_and_those_above(engine: MemoryEngine) -> None:
     """What a link leads to in another project is not shown in this one;
     two projects are never linked with each other.
     """
-    here = (*ANN, "project", "p")
-    there = (*ANN, "project", "q")
-    one = note(engine, "Plan of p.", here)
-    two = note(engine, "Plan of q.", there)
+    project_scope = (*ANN, "project", "p")
+    other_scope = (*ANN, "project", "q")
+    first = note(engine, "Plan of p.", project_scope)
+    two = note(engine, "Plan of q.", other_scope)
     top = note(engine, "Plan of all.")
-    for other in (one, two):
-        engine.links.link(top, other, scope=ANN)
+    for target in (first, two):
+        engine.links.link(top, target, scope=ANN)
     with pytest.raises(RefusedError, match="two projects"):
-        engine.links.link(one, two, scope=ANN)
-    assert [each.record.id for each in engine.links.related(one, scope=here)] == [top]
-    assert len(engine.links.related(one, scope=ANN)) == 2
+        engine.links.link(first, two, scope=ANN)
+    assert [related.record.id for related in engine.links.related(first, scope=project_scope)] == [
+        top
+    ]
+    assert len(engine.links.related(first, scope=ANN)) == 2
 
 
 @pytest.mark.parametrize("tag", ["", "  ", "\0", "x" * 201, [], ["ok", ""], [5]])

@@ -23,16 +23,16 @@ OWNER = ("user", "storm")
 WRITES = ("commit", "enqueue", "claim", "renew", "finish", "save")
 
 
-def armed(left: int, after: bool) -> None:
-    """Die just before, or just after, the write number ``left`` from now."""
-    count = [left]
+def armed(commits_left: int, after: bool) -> None:
+    """Die just before, or just after, the write number ``commits_left`` from now."""
+    count = [commits_left]
 
     def deadly(function: Callable[..., Any]) -> Callable[..., Any]:
-        def write(*given: Any, **named: Any) -> Any:
+        def write(*arguments: Any, **options: Any) -> Any:
             count[0] -= 1
             if count[0] == 0 and not after:
                 os.kill(os.getpid(), signal.SIGKILL)
-            result = function(*given, **named)
+            result = function(*arguments, **options)
             if count[0] == 0:
                 os.kill(os.getpid(), signal.SIGKILL)
             return result

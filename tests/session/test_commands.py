@@ -30,14 +30,14 @@ class Toggle:
 
 @pytest.fixture
 def engine() -> Iterator[MemoryEngine]:
-    with temp_engine(write__extract="off") as found:
+    with temp_engine(write__extract="off") as opened:
         for text in (
             "The dog Rex is a greyhound.",
             "The boat is moored in Lund.",
             "The boat has a red sail.",
         ):
-            found.add(text, scope=ANN)
-        yield found
+            opened.add(text, scope=ANN)
+        yield opened
 
 
 @pytest.fixture
@@ -56,13 +56,15 @@ def test_forgetting_waits_for_a_yes_on_the_next_turn(
     """Asked to forget, it asks back;
     only a yes on the very next turn forgets, and the memory can be restored.
     """
-    asked = control.turn("Forget that Rex is a greyhound.", scope=ANN)
-    assert asked is not None and "Rex is a greyhound" in asked.reply and asked.forgotten == ()
+    question = control.turn("Forget that Rex is a greyhound.", scope=ANN)
+    assert (
+        question is not None and "Rex is a greyhound" in question.reply and question.forgotten == ()
+    )
     assert len(active(engine)) == 3
-    done = control.turn("Yes, please.", scope=ANN, pending=asked.pending)
-    assert done is not None and done.pending is None
+    confirmed = control.turn("Yes, please.", scope=ANN, pending=question.pending)
+    assert confirmed is not None and confirmed.pending is None
     assert active(engine) == {"The boat is moored in Lund.", "The boat has a red sail."}
-    engine.restore(done.forgotten[0], scope=ANN)
+    engine.restore(confirmed.forgotten[0], scope=ANN)
     assert len(active(engine)) == 3
 
 
@@ -76,10 +78,10 @@ def test_anything_else_forgets_nothing(
     """A no cancels;
     talk about something else leaves the question behind, so that a later yes means nothing.
     """
-    asked = control.turn("Forget about Rex", scope=ANN)
-    assert asked is not None
-    said = control.turn(answer, scope=ANN, pending=asked.pending)
-    assert said is None or (said.reply == "Nothing was forgotten." and said.pending is None)
+    question = control.turn("Forget about Rex", scope=ANN)
+    assert question is not None
+    reply = control.turn(answer, scope=ANN, pending=question.pending)
+    assert reply is None or (reply.reply == "Nothing was forgotten." and reply.pending is None)
     assert control.turn("yes", scope=ANN) is None
     assert len(active(engine)) == 3
 
@@ -91,32 +93,34 @@ def test_several_matches_are_a_numbered_choice(
     """Two memories match:
     they are numbered; a bad number keeps the options; a good one still needs its yes.
     """
-    asked = control.turn("Forget what I told you about the boat", scope=ANN)
-    assert asked is not None and "1. The boat" in asked.reply and "2. The boat" in asked.reply
-    wrong = control.turn("number 7", scope=ANN, pending=asked.pending)
-    assert wrong is not None and wrong.pending == asked.pending
+    question = control.turn("Forget what I told you about the boat", scope=ANN)
+    assert (
+        question is not None and "1. The boat" in question.reply and "2. The boat" in question.reply
+    )
+    wrong = control.turn("number 7", scope=ANN, pending=question.pending)
+    assert wrong is not None and wrong.pending == question.pending
     assert "1 to 2" in wrong.reply
     chosen = control.turn("the second one", scope=ANN, pending=wrong.pending)
     assert chosen is not None and chosen.pending is not None and "yes or no" in chosen.reply
     assert len(active(engine)) == 3
-    done = control.turn("yes", scope=ANN, pending=chosen.pending)
-    assert done is not None and len(done.forgotten) == 1
+    confirmed = control.turn("yes", scope=ANN, pending=chosen.pending)
+    assert confirmed is not None and len(confirmed.forgotten) == 1
     assert len(active(engine)) == 2
-    both = control.turn("forget about the boat", scope=ANN)
-    assert both is not None and "yes or no" in both.reply
+    question_again = control.turn("forget about the boat", scope=ANN)
+    assert question_again is not None and "yes or no" in question_again.reply
 
 
 @pytest.mark.covers("S4.51")
 def test_all_of_several(engine: MemoryEngine, control: MemoryCommandHandler) -> None:
     """`all` takes every option, after a yes; `no` none."""
-    asked = control.turn("forget about the boat", scope=ANN)
-    assert asked is not None
-    none = control.turn("none of them", scope=ANN, pending=asked.pending)
+    question = control.turn("forget about the boat", scope=ANN)
+    assert question is not None
+    none = control.turn("none of them", scope=ANN, pending=question.pending)
     assert none is not None and none.reply == "Nothing was forgotten."
-    every = control.turn("both of them", scope=ANN, pending=asked.pending)
+    every = control.turn("both of them", scope=ANN, pending=question.pending)
     assert every is not None
-    done = control.turn("yes", scope=ANN, pending=every.pending)
-    assert done is not None and len(done.forgotten) == 2
+    confirmed = control.turn("yes", scope=ANN, pending=every.pending)
+    assert confirmed is not None and len(confirmed.forgotten) == 2
     assert active(engine) == {"The dog Rex is a greyhound."}
 
 
@@ -125,12 +129,12 @@ def test_a_question_put_to_somebody_else(
     engine: MemoryEngine, control: MemoryCommandHandler
 ) -> None:
     """Another owner's pending question is refused, and nothing of anybody's is forgotten."""
-    asked = control.turn("Forget about Rex", scope=ANN)
-    assert asked is not None
+    question = control.turn("Forget about Rex", scope=ANN)
+    assert question is not None
     with pytest.raises(RefusedError):
-        control.turn("yes", scope=BOB, pending=asked.pending)
+        control.turn("yes", scope=BOB, pending=question.pending)
     assert len(active(engine)) == 3
-    forged = {**(asked.pending or {}), "owner": "user/bob"}
+    forged = {**(question.pending or {}), "owner": "user/bob"}
     answer = control.turn("yes", scope=BOB, pending=forged)
     assert answer is not None and answer.forgotten == ()
     assert len(active(engine)) == 3
@@ -166,9 +170,9 @@ def test_a_list_and_a_number_from_it(engine: MemoryEngine, control: MemoryComman
     first = shown.reply.splitlines()[1].removeprefix("1. ")
     wrong = control.turn("forget number 9", scope=ANN, pending=shown.pending)
     assert wrong is not None and wrong.pending == shown.pending
-    asked = control.turn("forget the first one", scope=ANN, pending=shown.pending)
-    assert asked is not None and first in asked.reply
-    control.turn("yes", scope=ANN, pending=asked.pending)
+    question = control.turn("forget the first one", scope=ANN, pending=shown.pending)
+    assert question is not None and first in question.reply
+    control.turn("yes", scope=ANN, pending=question.pending)
     assert first not in active(engine)
     lone = control.turn("forget number 1", scope=ANN)
     assert lone is not None and lone.pending is None
@@ -192,8 +196,8 @@ def test_status_switch_and_preference(engine: MemoryEngine, control: MemoryComma
     control.turn("stop using your memory", scope=ANN)
     assert control.turn("memory status", scope=ANN).reply.endswith("Recall is off.")  # type: ignore[union-attr]
     control.turn("save this as a preference: tea without sugar", scope=ANN)
-    (kept,) = engine.list(scope=ANN, kinds=(Kind.PREFERENCE,)).records
-    assert kept.text == "tea without sugar"
+    (preference,) = engine.list(scope=ANN, kinds=(Kind.PREFERENCE,)).records
+    assert preference.text == "tea without sugar"
     everything = control.turn("forget everything", scope=ANN)
     assert everything is not None and "purge" in everything.reply and everything.pending is None
     assert len(active(engine)) == 4
@@ -209,12 +213,12 @@ def test_the_last_thing_said(engine: MemoryEngine, control: MemoryCommandHandler
         ("s2", "I like cats.", "user"),
     ):
         engine.observe(Turn(text, role, session=session), scope=ANN)  # type: ignore[arg-type]
-    asked = control.turn("forget that", scope=ANN, session="s1")
-    assert asked is not None and "PIN" in asked.reply
-    gone = control.turn("yes", scope=ANN, session="s1", pending=asked.pending)
-    assert gone is not None
-    assert engine.get(gone.forgotten[0], scope=ANN).status is Status.FORGOTTEN
-    again = control.turn("yes", scope=ANN, session="s1", pending=asked.pending)
+    question = control.turn("forget that", scope=ANN, session="s1")
+    assert question is not None and "PIN" in question.reply
+    confirmed = control.turn("yes", scope=ANN, session="s1", pending=question.pending)
+    assert confirmed is not None
+    assert engine.get(confirmed.forgotten[0], scope=ANN).status is Status.FORGOTTEN
+    again = control.turn("yes", scope=ANN, session="s1", pending=question.pending)
     assert again is not None and again.forgotten == ()
 
 
@@ -222,13 +226,13 @@ def test_a_project_forgets_nothing_of_another(
     engine: MemoryEngine, control: MemoryCommandHandler
 ) -> None:
     """In a project's scope another project's memory is neither listed nor forgotten."""
-    other = engine.add("The other project's secret plan.", scope=(*ANN, "project", "q")).id
-    here = (*ANN, "project", "p")
+    other_secret = engine.add("The other project's secret plan.", scope=(*ANN, "project", "q")).id
+    project_scope = (*ANN, "project", "p")
     assert "other project" not in str(
-        control.turn("what do you remember about the secret plan?", scope=here)
+        control.turn("what do you remember about the secret plan?", scope=project_scope)
     )
-    forged = {"owner": "user/ann", "step": "confirm", "ids": [other]}
-    answer = control.turn("yes", scope=here, pending=forged)
+    forged = {"owner": "user/ann", "step": "confirm", "ids": [other_secret]}
+    answer = control.turn("yes", scope=project_scope, pending=forged)
     assert answer is not None and answer.forgotten == ()
 
 
@@ -242,13 +246,13 @@ def test_a_request_to_forget_is_not_recalled(engine: MemoryEngine) -> None:
     """A message that asks to forget something is kept in the journal, and no search or prompt
     quotes it.
     """
-    asked = "Please forget that the boat is moored in Lund."
+    wish = "Please forget that the boat is moored in Lund."
     engine.observe(
-        [Turn(asked, session="s"), Turn("Done.", role="assistant", session="s")], scope=ANN
+        [Turn(wish, session="s"), Turn("Done.", role="assistant", session="s")], scope=ANN
     )
     for text in (
         str(engine.search("Where is the boat?", scope=ANN).hits),
         engine.context("Where is the boat moored?", scope=ANN).text,
     ):
         assert "moored in Lund" in text and "forget" not in text
-    assert asked in active(engine)
+    assert wish in active(engine)

@@ -40,9 +40,9 @@ def behind(clock: SettableClock) -> Iterator[MemoryEngine]:
         yield engine
 
 
-def told(made: Context) -> list[str]:
+def told(context: Context) -> list[str]:
     """The texts of a context's hits."""
-    return [hit.record.text for hit in made.hits]
+    return [hit.record.text for hit in context.hits]
 
 
 def settle(engine: MemoryEngine) -> None:
@@ -130,6 +130,8 @@ def test_by_default_a_turn_gets_its_context_at_once() -> None:
     with temp_engine(jobs__workers=0) as engine:
         engine.add(KEY, scope=ANN)
         for _ in range(2):
-            made = engine.deliver("Where is the spare key?", scope=ANN, session="one", tokens=100)
-            assert KEY in made.text
-            assert made.tokens <= 100
+            context = engine.deliver(
+                "Where is the spare key?", scope=ANN, session="one", tokens=100
+            )
+            assert KEY in context.text
+            assert context.tokens <= 100

@@ -50,8 +50,8 @@ def engine(model: ScriptedModel, clock: SettableClock) -> Iterator[MemoryEngine]
         chat__url=f"{model.url}/v1",
         chat__retries=0,
         write__debounce_seconds=30.0,
-    ) as made:
-        yield made
+    ) as opened:
+        yield opened
 
 
 def turn(text: str, session: str = "s1") -> Turn:
@@ -111,7 +111,7 @@ def test_updates_of_one_key_are_united(engine: MemoryEngine) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "found"),
+    ("text", "signals"),
     [
         ("No, it's Berlin", ("correction",)),
         ("You’re wrong, she left in May", ("correction",)),
@@ -124,9 +124,9 @@ def test_updates_of_one_key_are_united(engine: MemoryEngine) -> None:
         ("\ud800 \u202e \0", ()),
     ],
 )
-def test_signals(text: str, found: tuple[str, ...]) -> None:
+def test_signals(text: str, signals: tuple[str, ...]) -> None:
     """Corrections and confirmations are told from other statements."""
-    assert detect_signals([text]) == found
+    assert detect_signals([text]) == signals
 
 
 @pytest.mark.covers("S1.26")
@@ -201,7 +201,7 @@ def test_work_that_comes_in_meanwhile_is_done_once_afterwards(
     """While an update of a key runs, another waits without being due to anybody;
     it is then run exactly once.
     """
-    named = {
+    fields = {
         "home": str(home),
         "chat.provider": "openai",
         "chat.model": "m",
@@ -209,7 +209,7 @@ def test_work_that_comes_in_meanwhile_is_done_once_afterwards(
         "jobs.workers": 2,
     }
     model.fail("hang", seconds=0.2)
-    with engrams.open(load(named, environ={}).settings) as engine:
+    with engrams.open(load(fields, environ={}).settings) as engine:
         engine.updates.add_nowait(turn("Kim likes green tea"), scope=ANN)
         assert model.wait(1)
         engine.updates.add_nowait(turn("Kim likes rye bread"), scope=ANN)
@@ -250,7 +250,7 @@ def test_enqueueing_waits_for_no_model(model: ScriptedModel, home: Path) -> None
     """With a model that never answers, turns are taken in from plain synchronous code, stored and
     found.
     """
-    named = {
+    fields = {
         "home": str(home),
         "chat.provider": "openai",
         "chat.model": "m",
@@ -258,7 +258,7 @@ def test_enqueueing_waits_for_no_model(model: ScriptedModel, home: Path) -> None
         "jobs.workers": 1,
     }
     model.fail("hang", times=50)
-    with engrams.open(load(named, environ={}).settings) as engine:
+    with engrams.open(load(fields, environ={}).settings) as engine:
         with pytest.raises(RuntimeError):
             asyncio.get_running_loop()
         engine.updates.add_nowait(turn("Kim likes green tea"), scope=ANN)
@@ -319,17 +319,17 @@ def test_what_waits_outlives_the_process(
     """A delayed update is kept by a close and done by the next engine on that home, when its time
     has come.
     """
-    named = {
+    fields = {
         "home": str(home),
         "chat.provider": "openai",
         "chat.model": "m",
         "chat.url": f"{model.url}/v1",
         "jobs.workers": 0,
     }
-    with engrams.open(load(named, environ={}).settings, clock=clock) as engine:
+    with engrams.open(load(fields, environ={}).settings, clock=clock) as engine:
         engine.updates.add(turn("Kim likes green tea"), scope=ANN, after=100)
     clock.back(hours=2)
-    with engrams.open(load(named, environ={}).settings, clock=clock) as engine:
+    with engrams.open(load(fields, environ={}).settings, clock=clock) as engine:
         assert engine.updates.waiting() == 1
         assert engine.updates.flush_sync()
     assert len(model.requests) == 1
@@ -349,17 +349,17 @@ def test_hastening_wakes_one_conversation(engine: MemoryEngine, model: ScriptedM
 
 def test_a_model_brought_along_is_debounced_too(clock: SettableClock) -> None:
     """A function as the chat model gets the same queue as a configured one."""
-    asked: list[str] = []
+    prompts: list[str] = []
 
     def answer(messages: list[dict[str, str]]) -> str:
-        asked.append(messages[-1]["content"])
+        prompts.append(messages[-1]["content"])
         return '{"statements": []}'
 
     with temp_engine(clock=clock, jobs__workers=0, chat=answer) as engine:
         for text in ("Kim likes green tea", "Kim likes rye bread"):
             engine.observe(turn(text), scope=ANN)
         engine.drain()
-        assert asked == []
+        assert prompts == []
         clock.forward(seconds=181)
         engine.drain()
-        assert len(asked) == 1
+        assert len(prompts) == 1

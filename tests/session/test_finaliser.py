@@ -21,16 +21,16 @@ HELD = "I kind of like jazz."
 
 @pytest.fixture
 def talk() -> Iterator[Conversation]:
-    made = Conversation()
-    yield made
-    made.close()
+    conversation = Conversation()
+    yield conversation
+    conversation.close()
 
 
 @pytest.fixture
 def model() -> Iterator[ScriptedModel]:
-    with ScriptedModel() as made:
-        made.when("The messages:", {"statements": []})
-        yield made
+    with ScriptedModel() as server:
+        server.when("The messages:", {"statements": []})
+        yield server
 
 
 def modelled(model: ScriptedModel, **settings: object) -> Conversation:
@@ -67,7 +67,7 @@ def test_one_account_if_there_was_something_in_it(talk: Conversation) -> None:
 @pytest.mark.covers("S4.21")
 def test_a_models_account_is_held_to_its_form(model: ScriptedModel) -> None:
     """Three themes, 600 characters; the crisis level is the caller's, whatever the model says."""
-    told = {
+    answer = {
         "themes": ["a", "b", "c", "d"],
         "summary": "x" * 900,
         "mood": {"opened": "tense", "closed": "calm"},
@@ -75,7 +75,7 @@ def test_a_models_account_is_held_to_its_form(model: ScriptedModel) -> None:
     }
     model.when(
         "Write a short account",
-        {**told, "open_loops": ["buy a rope"], "resolved": ["the hut is booked"]},
+        {**answer, "open_loops": ["buy a rope"], "resolved": ["the hut is booked"]},
     )
     talk = modelled(model)
     talk.say(*CLIMBING)
@@ -96,13 +96,13 @@ def test_an_end_that_is_waited_for_waits_for_workers_too(model: ScriptedModel) -
     the session has ended when the call returns.
     """
     model.fail("hang", 1, seconds=0.5, when="The messages:")
-    asked = {
+    settings = {
         "chat__provider": "openai",
         "chat__model": "m",
         "chat__url": model.url,
         "jobs__workers": 2,
     }
-    with temp_engine(**asked) as engine:
+    with temp_engine(**settings) as engine:
         engine.observe([Turn(text, session="s") for text in CLIMBING], scope=ALICE)
         engine.sessions.learn("s", scope=ALICE)
         time.sleep(0.2)
@@ -199,7 +199,7 @@ def test_what_is_held_survives_a_restart(home: object) -> None:
 
 @pytest.mark.covers("S4.18")
 @pytest.mark.parametrize(
-    ("wish", "kept"),
+    ("wish", "is_kept"),
     [
         ("Please don't remember this.", False), ("don't save that", False), ("This is off the record.", False),
         ("Never store what I said about music.", False), ("Bitte merk dir das nicht.", False), ("不要记住", False),
@@ -208,16 +208,16 @@ def test_what_is_held_survives_a_restart(home: object) -> None:
     ],
 )  # fmt: skip
 def test_a_wish_that_nothing_is_saved_drops_what_is_held(
-    talk: Conversation, wish: str, kept: bool
+    talk: Conversation, wish: str, is_kept: bool
 ) -> None:
     """Anywhere in the session the wish drops every held candidate and the account;
     ordinary talk about memory does not.
     """
     talk.say(HELD, wish, "I have been enjoying jazz.", *CLIMBING)
     ended = talk.end().ended
-    assert bool(talk.held() or "The user likes jazz" in talk.facts()) is kept
-    assert bool(ended["dropped"]) is not kept
-    assert bool(talk.episodes()) is kept
+    assert bool(talk.held() or "The user likes jazz" in talk.facts()) is is_kept
+    assert bool(ended["dropped"]) is not is_kept
+    assert bool(talk.episodes()) is is_kept
 
 
 @pytest.mark.covers("S4.19")
@@ -263,14 +263,14 @@ def test_the_next_part_starts_behind_the_last(model: ScriptedModel) -> None:
     talk = modelled(model, sessions__trigger="end")
     talk.say(*CLIMBING)
     talk.engine.sessions.end("s", scope=ALICE, wait=True)
-    asked = len(model.requests)
+    request_count = len(model.requests)
     talk.say(
         "I play the oboe in an orchestra.",
         "The orchestra meets on Mondays.",
         "Our orchestra needs a new hall.",
     )
     part = talk.engine.sessions.end("s", scope=ALICE, wait=True)
-    later = [request.prompt for request in model.requests[asked:]]
+    later = [request.prompt for request in model.requests[request_count:]]
     assert any("oboe" in prompt for prompt in later)
     assert not any(
         re.search(r"(?m)^\[\d+\].*climbing on the long wall", prompt) for prompt in later
@@ -285,7 +285,7 @@ def test_forgetting_takes_what_is_held_along(talk: Conversation) -> None:
     """A fact that is forgotten during a session does not come back from what was held of it."""
     receipt = talk.engine.add("I like jazz.", scope=ALICE)
     talk.say("The evening was long.")
-    fact = next(one for one in receipt.derived)
+    fact = next(derived for derived in receipt.derived)
     record = talk.engine.get(fact.id, scope=ALICE)
     twin = Record(
         id="0" * 10 + "h" * 16,
@@ -338,7 +338,7 @@ def test_open_questions_are_put_before_the_last_extraction(model: ScriptedModel)
     )
     talk.engine.store.commit(WriteBatch("test", "asked", talk.clock(), puts=(NewRecord(gap),)))
     quote = "I play in the Riverside Orchestra"
-    said = {
+    statement = {
         "turn": 1,
         "text": "The user plays in the Riverside Orchestra.",
         "quote": quote,
@@ -348,7 +348,12 @@ def test_open_questions_are_put_before_the_last_extraction(model: ScriptedModel)
     model.say(
         {
             "statements": [
-                {**said, "object": "in the Riverside Orchestra", "confidence": 0.9, "kind": "fact"}
+                {
+                    **statement,
+                    "object": "in the Riverside Orchestra",
+                    "confidence": 0.9,
+                    "kind": "fact",
+                }
             ]
         }
     )
@@ -387,7 +392,7 @@ def test_a_promoted_statement_meets_what_came_since() -> None:
                 changes=(RecordChange(Scope(ALICE), paris.id, fields, "x"),),
             )
         )
-        held = {
+        statement = {
             "status": Status.CANDIDATE,
             "meta": {"hold": "commit_at_session_end"},
             "strength": 2,
@@ -397,7 +402,7 @@ def test_a_promoted_statement_meets_what_came_since() -> None:
                 "test",
                 "x",
                 memory.now(),
-                changes=(RecordChange(Scope(ALICE), paris.id, held, "x"),),
+                changes=(RecordChange(Scope(ALICE), paris.id, statement, "x"),),
             )
         )
         memory.observe(Turn("I moved to Berlin.", session="s"), scope=ALICE)

@@ -37,8 +37,10 @@ def storm(home: Path, kills: int, seed: int) -> None:
     prepared(home)
     root = Path(__file__).parents[2]
     command = [sys.executable, str(ENDING), str(home), str(kills), str(seed)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=kills * 6 + 60, cwd=root)
-    assert done.returncode == 0, done.stderr
+    completed = subprocess.run(
+        command, capture_output=True, text=True, timeout=kills * 6 + 60, cwd=root
+    )
+    assert completed.returncode == 0, completed.stderr
     clock = SettableClock()
     clock.forward(days=kills)
     with engrams.open(home=home, clock=clock, jobs__workers=0) as memory:
@@ -47,37 +49,39 @@ def storm(home: Path, kills: int, seed: int) -> None:
         assert memory.drain(60)
         assert memory.status()["dead"] == []
         sessions = memory.sessions.list(scope=OWNER)
-        assert {one.state for one in sessions} == {"rotation_required"}
+        assert {session.state for session in sessions} == {"rotation_required"}
         records = [
             *memory.list(scope=OWNER, statuses=tuple(Status), order="oldest", limit=10_000).records
         ]
         turns = [record for record in records if record.kind is Kind.TURN]
         assert [
             key
-            for key, times in Counter(one.external_id for one in turns if one.external_id).items()
+            for key, times in Counter(
+                turn.external_id for turn in turns if turn.external_id
+            ).items()
             if times > 1
         ] == []
-        assert sum(one.turns for one in sessions) == len(turns)
+        assert sum(session.turns for session in sessions) == len(turns)
         episodes = [record for record in records if record.kind is Kind.EPISODE]
         # Each part is accounted for once: no turn stands in two accounts, and every account's turns
         # are accounted for.
-        assert sum(one.meta["arc"]["turns"] for one in episodes) <= len(turns)
+        assert sum(episode.meta["arc"]["turns"] for episode in episodes) <= len(turns)
         quoted = Counter(
             quote.source
-            for one in episodes
-            for quote in {item.source: item for item in one.evidence}.values()
+            for episode in episodes
+            for quote in {item.source: item for item in episode.evidence}.values()
         )
         assert [source for source, times in quoted.items() if times > 1] == []
-        assert {one.session for one in episodes} == {one.id for one in sessions}
+        assert {episode.session for episode in episodes} == {episode.id for episode in sessions}
         facts = Counter(
-            (one.hash, one.subject)
-            for one in records
-            if one.status is Status.ACTIVE and one.subject
+            (record.hash, record.subject)
+            for record in records
+            if record.status is Status.ACTIVE and record.subject
         )
         assert [fact for fact, times in facts.items() if times > 1] == []
         assert any(
-            one.status is Status.ACTIVE and one.text == "The user likes climbing with 0"
-            for one in records
+            record.status is Status.ACTIVE and record.text == "The user likes climbing with 0"
+            for record in records
         )
         assert memory.check()["ok"]
 

@@ -16,9 +16,9 @@ from engrams.ports import ScopeReach
 
 @pytest.fixture
 def talk() -> Iterator[Conversation]:
-    made = Conversation()
-    yield made
-    made.close()
+    conversation = Conversation()
+    yield conversation
+    conversation.close()
 
 
 @pytest.mark.covers("S4.31")

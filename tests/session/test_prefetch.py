@@ -23,19 +23,19 @@ def clock() -> SettableClock:
 @pytest.fixture
 def pending(clock: SettableClock) -> Iterator[ContextPrefetcher[str]]:
     """Results that stay fresh for two minutes."""
-    made: ContextPrefetcher[str] = ContextPrefetcher(timedelta(seconds=120), clock)
-    yield made
-    made.close()
+    prefetcher: ContextPrefetcher[str] = ContextPrefetcher(timedelta(seconds=120), clock)
+    yield prefetcher
+    prefetcher.close()
 
 
 def settle(pending: ContextPrefetcher[str]) -> None:
     """Wait until everything asked for before is worked out:
     there is one worker, and it keeps the order.
     """
-    done = threading.Event()
-    while not pending.submit(f"barrier-{id(done)}", done.set):
+    is_done = threading.Event()
+    while not pending.submit(f"barrier-{id(is_done)}", is_done.set):
         pass
-    assert done.wait(10)
+    assert is_done.wait(10)
 
 
 @pytest.mark.covers("S3.2")
@@ -77,8 +77,8 @@ def test_a_turn_never_waits(pending: ContextPrefetcher[str]) -> None:
     assert pending.submit("slow", slow)
     assert started.wait(10)
     assert not pending.submit("slow", lambda: "again")
-    taken = [pending.submit(str(number), lambda: "x") for number in range(20)]
-    assert taken == [True] * 16 + [False] * 4
+    accepted = [pending.submit(str(number), lambda: "x") for number in range(20)]
+    assert accepted == [True] * 16 + [False] * 4
     hang.set()
     settle(pending)
     assert pending.take("slow") == "late"
@@ -102,11 +102,11 @@ def test_what_is_stale_or_off_topic_is_dropped(
 
 def test_closing_ends_the_worker(clock: SettableClock) -> None:
     """Nothing is taken on after it, and closing twice is closing once."""
-    made: ContextPrefetcher[str] = ContextPrefetcher(timedelta(seconds=120), clock)
-    assert made.submit("one", lambda: "found")
-    made.close()
-    made.close()
-    assert not made.submit("two", lambda: "found")
+    prefetcher: ContextPrefetcher[str] = ContextPrefetcher(timedelta(seconds=120), clock)
+    assert prefetcher.submit("one", lambda: "found")
+    prefetcher.close()
+    prefetcher.close()
+    assert not prefetcher.submit("two", lambda: "found")
 
 
 @pytest.mark.covers("S3.34")

@@ -20,12 +20,12 @@ def test_recall_off_leaves_rules_and_goes_on_writing() -> None:
         engine.add("Always answer in metric units.", scope=ANN, kind=Kind.RULE)
         engine.add("Ann told of her dog and the sea.", scope=ANN, kind=Kind.EPISODE)
         assert engine.sessions.recall(ANN) is False
-        for made in (
+        for record in (
             engine.context("What is my dog called?", scope=ANN),
             engine.deliver("What is my dog called?", scope=ANN, session="s"),
         ):
-            assert "metric" in made.text
-            assert not [word for word in ("Rex", "greyhound", "sea") if word in made.text]
+            assert "metric" in record.text
+            assert not [word for word in ("Rex", "greyhound", "sea") if word in record.text]
         engine.observe(Turn("My cat is called Tom.", session="s"), scope=ANN)
         engine.drain()
         assert engine.search("What is my cat called?", scope=ANN).hits

@@ -23,9 +23,9 @@ BOB = ("user", "bob")
 
 @pytest.fixture
 def talk() -> Iterator[Conversation]:
-    made = Conversation()
-    yield made
-    made.close()
+    conversation = Conversation()
+    yield conversation
+    conversation.close()
 
 
 @pytest.mark.covers("S4.47")
@@ -91,9 +91,9 @@ def test_a_word_begins_a_session_and_opens_it_again(talk: Conversation) -> None:
     assert talk.engine.sessions.state("s", scope=BOB) == "absent"
     talk.end()
     talk.say("I play the oboe.")
-    found = talk.engine.sessions.get("s", scope=ALICE)
-    assert (found.state, found.turns) == ("active", 1)
-    assert [one.id for one in talk.engine.sessions.list(scope=ALICE)] == ["s"]
+    info = talk.engine.sessions.get("s", scope=ALICE)
+    assert (info.state, info.turns) == ("active", 1)
+    assert [info.id for info in talk.engine.sessions.list(scope=ALICE)] == ["s"]
     assert talk.engine.sessions.list(scope=BOB) == ()
 
 
@@ -136,11 +136,11 @@ def test_the_owner_is_the_user_else_the_session() -> None:
 def test_a_users_memory_outlives_the_thread(talk: Conversation) -> None:
     """With a user id what one thread learned is found in another; without, the thread owns it."""
     memory = talk.engine
-    for user, found in (("alice", True), ("", False)):
+    for user, is_found in (("alice", True), ("", False)):
         memory.add(Turn("I live in Paris.", session="t1"), scope=memory.sessions.owner(user, "t1"))
         assert (
             bool(memory.search("Where do I live?", scope=memory.sessions.owner(user, "t2")).hits)
-            is found
+            is is_found
         )
 
 
@@ -215,7 +215,7 @@ def test_a_shutdown_ends_what_was_begun_and_a_crash_is_made_good(home: Path) -> 
     clock.forward(hours=5)
     again.engine.drain()
     assert again.engine.sessions.state("heard", scope=ALICE) == "rotation_required"
-    assert sorted(one.session for one in again.episodes()) == ["heard", "led"]
+    assert sorted(episode.session for episode in again.episodes()) == ["heard", "led"]
     again.close()
     with engrams.open(home=home, clock=clock, jobs__workers=0) as memory:
         assert memory.drain()

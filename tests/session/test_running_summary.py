@@ -17,8 +17,9 @@ from engrams import MemoryEngine
 from engrams.core import Scope, Status
 from engrams.errors import InputError
 from engrams.ports import DAILY
-from engrams.session import message_window
-from engrams.session.running_summary import ConversationSummariser, summary_id
+from engrams.session.summaries import message_window
+from engrams.session.summaries.summariser import ConversationSummariser
+from engrams.session.summaries.summary_records import make_summary_id
 from engrams.settings import SummarySettings, load
 from engrams.testing import ScriptedModel, SettableClock, temp_engine
 
@@ -83,8 +84,8 @@ def engine(model: ScriptedModel) -> Iterator[MemoryEngine]:
         chat__retries=0,
         summary__max_tokens=1000,
         summary__tokens=100,
-    ) as made:
-        yield made
+    ) as opened:
+        yield opened
 
 
 @pytest.fixture
@@ -106,7 +107,10 @@ def test_what_fits_comes_back_unchanged(
     messages = [SYSTEM, *(said(number, 3) for number in range(1, 9))]
     fitted = summaries.fit(messages, scope=ANN, session="s")
     assert fitted.messages == tuple(messages)
-    assert all(one is other for one, other in zip(fitted.messages, messages, strict=True))
+    assert all(
+        fitted_message is message
+        for fitted_message, message in zip(fitted.messages, messages, strict=True)
+    )
     assert (fitted.summary, fitted.dropped, fitted.notes) == ("", (), ())
     assert model.requests == [] and engine.list(scope=ANN, statuses=tuple(Status)).records == ()
 
@@ -178,10 +182,10 @@ def test_the_system_message_stays_first(
     model.say("They spoke of words.")
     messages = [SYSTEM, *(said(number) for number in range(1, 31))]
     fitted = summaries.fit(messages, scope=ANN, session="s")
-    lead, summary, *rest = fitted.messages
+    lead, summary, *newest = fitted.messages
     assert lead is messages[0]
     assert summary["role"] == "system" and summary["content"].endswith("They spoke of words.")
-    assert rest == messages[-len(rest) :] and rest
+    assert newest == messages[-len(newest) :] and newest
     assert cost(engine, fitted.messages) <= 1000
     assert "You are a guide" not in model.requests[0].prompt
     again = summaries.fit(fitted.messages, scope=ANN, session="s")
@@ -213,8 +217,8 @@ def test_a_call_and_its_results_stay_together() -> None:
         said(6, 5),
     ]
     for room in range(120):
-        place = message_window.find_cut(messages, room, WORDS)
-        assert place not in (2, 3), room
+        cut = message_window.find_cut(messages, room, WORDS)
+        assert cut not in (2, 3), room
     only = [said(1, 5), call(2, "a"), result(3, "a", 30)]
     assert message_window.find_cut(only, 40, WORDS) == 1
     assert message_window.find_cut([call(1, "a"), result(2, "a")], 0, WORDS) == 0
@@ -278,18 +282,20 @@ def test_an_emergency_trim_drops_the_oldest_half() -> None:
     """
     assert SummarySettings().tool_characters == 20_000
     messages = [said(number, 20) for number in range(1, 17)]
-    kept, dropped = message_window.trim_messages(
+    remaining, dropped = message_window.trim_messages(
         messages, message_window.count_tokens(messages, WORDS) - 1, WORDS, 20_000
     )
-    assert [one["id"] for one in dropped] == [f"m{number}" for number in range(1, 9)]
-    assert kept == messages[8:]
-    kept, dropped = message_window.trim_messages(messages, 60, WORDS, 20_000)
-    assert [one["id"] for one in kept] == ["m15", "m16"] and dropped == messages[:14]
+    assert [message["id"] for message in dropped] == [f"m{number}" for number in range(1, 9)]
+    assert remaining == messages[8:]
+    remaining, dropped = message_window.trim_messages(messages, 60, WORDS, 20_000)
+    assert [message["id"] for message in remaining] == ["m15", "m16"] and dropped == messages[:14]
     long = [said(1, 2), call(2, "a"), {**result(3, "a"), "content": "x" * 30_000}]
-    kept, dropped = message_window.trim_messages(long, 10**6, WORDS, 20_000)
-    assert len(kept[2]["content"]) == 20_000 and kept[:2] == long[:2] and dropped == []
-    kept, _ = message_window.trim_messages([said(1, 5000)], 50, WORDS, 20_000)
-    assert message_window.count_tokens(kept, WORDS) <= 50 and kept[0]["content"].startswith("w1 ")
+    remaining, dropped = message_window.trim_messages(long, 10**6, WORDS, 20_000)
+    assert len(remaining[2]["content"]) == 20_000 and remaining[:2] == long[:2] and dropped == []
+    remaining, _ = message_window.trim_messages([said(1, 5000)], 50, WORDS, 20_000)
+    assert message_window.count_tokens(remaining, WORDS) <= 50 and remaining[0][
+        "content"
+    ].startswith("w1 ")
 
 
 @pytest.mark.covers("S1.10")
@@ -297,7 +303,7 @@ def test_what_is_dropped_is_written_down_first(home: Path) -> None:
     """Without a model the oldest turns go:
     into the journal, and into the day's note where there are files.
     """
-    named = {
+    options = {
         "home": str(home),
         "jobs.workers": 0,
         "vault.enabled": True,
@@ -313,7 +319,7 @@ def test_what_is_dropped_is_written_down_first(home: Path) -> None:
         }
         for n in range(40)
     ]
-    with engrams.open(load(named, environ={}).settings, clock=SettableClock(START)) as engine:
+    with engrams.open(load(options, environ={}).settings, clock=SettableClock(START)) as engine:
         summaries = engine.summaries
         fitted = summaries.fit(messages, scope=ANN, session="s")
         assert fitted.dropped and fitted.messages == tuple(messages[len(fitted.dropped) :])
@@ -321,11 +327,11 @@ def test_what_is_dropped_is_written_down_first(home: Path) -> None:
         assert [job.kind for job in engine.store.queue(("waiting",)) if job.kind == DAILY] == [
             DAILY
         ]
-        kept = {
+        remaining = {
             record.external_id
             for record in engine.list(scope=ANN, limit=100, text="number").records
         }
-        assert {one["id"] for one in fitted.dropped} <= kept
+        assert {message["id"] for message in fitted.dropped} <= remaining
         summaries.fit(messages, scope=ANN, session="s")
         engine.drain()
         note = (home / "vault" / "memory" / "users" / "ann" / "2026-03-01.md").read_text("utf-8")
@@ -380,8 +386,8 @@ def test_what_waits_is_learned_before_it_is_summarised(
     model.say("They spoke.")
     summaries.fit([said(number) for number in range(1, 31)], scope=ANN, session="s")
     engine.drain()
-    asked = "\n".join(request.prompt for request in model.requests[1:])
-    assert "green tea" in asked and "rye bread" not in asked
+    prompt = "\n".join(request.prompt for request in model.requests[1:])
+    assert "green tea" in prompt and "rye bread" not in prompt
     assert engine.updates.waiting() == 1
 
 
@@ -398,7 +404,7 @@ def test_erasing_a_turn_erases_the_summary_it_went_into(
     messages = [said(number) for number in range(1, 12)]
     summaries.fit(messages, scope=ANN, session="s")
     assert all(hit.record.id == first.id for hit in engine.search("secret word", scope=ANN).hits)
-    name = summary_id(Scope(ANN), "s", "window")
+    name = make_summary_id(Scope(ANN), "s", "window")
     assert engine.get(name, scope=ANN).evidence[0].source == first.id
     engine.purge(first.id, scope=ANN)
     assert (
@@ -424,20 +430,20 @@ def test_a_cut_never_parts_a_call_from_its_results(parts: list[tuple[str, int]],
     """
     messages: list[dict[str, Any]] = []
     for number, (kind, words) in enumerate(parts):
-        asked = next(
+        prompt = next(
             (m["tool_calls"][0]["id"] for m in reversed(messages) if m.get("tool_calls")), "nobody"
         )
         messages.append(
             call(number, f"c{number}")
             if kind == "call"
-            else result(number, asked, words)
+            else result(number, prompt, words)
             if kind == "tool"
             else said(number, words, kind)
         )
-    place = message_window.find_cut(messages, room, WORDS)
-    assert not messages or place < len(messages)
-    older = {c["id"] for m in messages[:place] for c in m.get("tool_calls") or ()}
-    assert all(m.get("tool_call_id") not in older for m in messages[place:])
+    cut = message_window.find_cut(messages, room, WORDS)
+    assert not messages or cut < len(messages)
+    older = {c["id"] for m in messages[:cut] for c in m.get("tool_calls") or ()}
+    assert all(m.get("tool_call_id") not in older for m in messages[cut:])
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pytest
 
-from engrams.session.delivery import RecentlyShownMemories
+from engrams.session.recently_shown import RecentlyShownMemories
 from engrams.testing import SettableClock
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -22,13 +22,13 @@ def shown(clock: SettableClock) -> RecentlyShownMemories:
 def test_a_memory_comes_again_after_its_time() -> None:
     """Not within 45 minutes in that conversation; in another one at once."""
     clock = SettableClock(START)
-    seen = shown(clock)
-    seen.mark_shown("one", ["a", "b"])
+    marks = shown(clock)
+    marks.mark_shown("one", ["a", "b"])
     clock.forward(minutes=44, seconds=59)
-    assert seen.filter_new("one", ["a", "c"]) == ("c",)
-    assert seen.filter_new("two", ["a", "c"]) == ("a", "c")
+    assert marks.filter_new("one", ["a", "c"]) == ("c",)
+    assert marks.filter_new("two", ["a", "c"]) == ("a", "c")
     clock.forward(seconds=1)
-    assert seen.filter_new("one", ["a", "c"]) == ("a", "c")
+    assert marks.filter_new("one", ["a", "c"]) == ("a", "c")
 
 
 @pytest.mark.covers("S3.20")
@@ -37,42 +37,42 @@ def test_the_same_again_waits_and_so_does_nearly_the_same() -> None:
     need not wait.
     """
     clock = SettableClock(START)
-    seen = RecentlyShownMemories(timedelta(0), 0.3, clock)
-    seen.mark_shown("one", ["a", "b", "c", "d"])
+    marks = RecentlyShownMemories(timedelta(0), 0.3, clock)
+    marks.mark_shown("one", ["a", "b", "c", "d"])
     clock.forward(seconds=179)
-    assert seen.filter_new("one", ["a", "b", "c", "d", "e"]) == ()
-    assert seen.filter_new("one", ["a", "b", "c", "e"]) == ("a", "b", "c", "e")
+    assert marks.filter_new("one", ["a", "b", "c", "d", "e"]) == ()
+    assert marks.filter_new("one", ["a", "b", "c", "e"]) == ("a", "b", "c", "e")
     clock.forward(seconds=1)
-    assert seen.filter_new("one", ["a", "b", "c", "d", "e"]) == ("a", "b", "c", "d", "e")
+    assert marks.filter_new("one", ["a", "b", "c", "d", "e"]) == ("a", "b", "c", "d", "e")
 
 
 @pytest.mark.covers("S3.21")
 def test_what_is_known_already_is_nothing_new() -> None:
     """A payload of known ones alone is empty."""
-    seen = shown(SettableClock(START))
-    seen.mark_shown("one", ["a", "b"])
-    assert seen.filter_new("one", ["a", "b"]) == ()
-    assert seen.filter_new("one", []) == ()
+    marks = shown(SettableClock(START))
+    marks.mark_shown("one", ["a", "b"])
+    assert marks.filter_new("one", ["a", "b"]) == ()
+    assert marks.filter_new("one", []) == ()
 
 
 @pytest.mark.covers("S3.19")
 def test_a_new_topic_forgets_what_was_shown() -> None:
     """A cosine under 0.3 to the turn before clears it; 0.3 does not."""
-    seen = shown(SettableClock(START))
-    assert not seen.detect_topic_change("one", np.array([1, 0], np.float32))
-    seen.mark_shown("one", ["a"])
-    assert not seen.detect_topic_change("one", np.array([0.31, 0.951], np.float32))
-    assert seen.filter_new("one", ["a"]) == ()
-    assert not seen.detect_topic_change("one", None)
-    assert seen.detect_topic_change("one", np.array([-0.951, 0.31], np.float32))
-    assert seen.filter_new("one", ["a"]) == ("a",)
-    assert not seen.detect_topic_change("two", np.array([-1, 0], np.float32))
+    marks = shown(SettableClock(START))
+    assert not marks.detect_topic_change("one", np.array([1, 0], np.float32))
+    marks.mark_shown("one", ["a"])
+    assert not marks.detect_topic_change("one", np.array([0.31, 0.951], np.float32))
+    assert marks.filter_new("one", ["a"]) == ()
+    assert not marks.detect_topic_change("one", None)
+    assert marks.detect_topic_change("one", np.array([-0.951, 0.31], np.float32))
+    assert marks.filter_new("one", ["a"]) == ("a",)
+    assert not marks.detect_topic_change("two", np.array([-1, 0], np.float32))
 
 
 def test_a_clock_that_goes_back_shows_nothing_twice() -> None:
     """An earlier time is within any time to wait."""
     clock = SettableClock(START)
-    seen = shown(clock)
-    seen.mark_shown("one", ["a"])
+    marks = shown(clock)
+    marks.mark_shown("one", ["a"])
     clock.back(days=1)
-    assert seen.filter_new("one", ["a"]) == ()
+    assert marks.filter_new("one", ["a"]) == ()

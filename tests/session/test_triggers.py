@@ -18,10 +18,10 @@ LONG = "The harbour was quiet and the boats lay still"
 
 @pytest.fixture
 def model() -> Iterator[ScriptedModel]:
-    with ScriptedModel() as made:
-        made.when("The messages:", {"statements": []})
-        made.when("Write a short account", {"summary": ""})
-        yield made
+    with ScriptedModel() as server:
+        server.when("The messages:", {"statements": []})
+        server.when("Write a short account", {"summary": ""})
+        yield server
 
 
 def modelled(model: ScriptedModel, trigger: str, **settings: object) -> Conversation:

@@ -32,23 +32,25 @@ def test_a_floor_is_chosen_by_asking_and_used_by_every_later_read(tmp_path: Path
     with engrams.open(home=home, jobs__workers=0, embedder=_COINED) as engine:
         _fill(engine)
         assert engine.nearness.get(ANN).source == "model"
-        made = engine.nearness.calibrate(ANN)
-        assert engine.nearness.calibrate(ANN).floor == made.floor
-    assert (made.source, made.known, made.unknown, made.at[:2]) == (
+        calibrated = engine.nearness.calibrate(ANN)
+        assert engine.nearness.calibrate(ANN).floor == calibrated.floor
+    assert (calibrated.source, calibrated.known, calibrated.unknown, calibrated.at[:2]) == (
         "calibration",
         150,
         len(load_general_questions()),
         "20",
     )
-    assert made.known_silent <= 0.02
-    assert made.unknown_silent > 0.3
+    assert calibrated.known_silent <= 0.02
+    assert calibrated.unknown_silent > 0.3
     with engrams.open(home=home, jobs__workers=0, embedder=_COINED) as engine:
-        assert engine.nearness.get(ANN).floor == made.floor
+        assert engine.nearness.get(ANN).floor == calibrated.floor
         before = engine.nearness.get(BOB)
         assert before.source == "model"
-        found = [engine.search(text, scope=ANN) for text in load_general_questions()]
-        assert any(before.floor <= each.nearness < made.floor for each in found)
-        assert [each.abstain for each in found] == [each.nearness < made.floor for each in found]
+        results = [engine.search(text, scope=ANN) for text in load_general_questions()]
+        assert any(before.floor <= result.nearness < calibrated.floor for result in results)
+        assert [result.abstain for result in results] == [
+            result.nearness < calibrated.floor for result in results
+        ]
         context = engine.context(load_general_questions()[0], scope=ANN)
         assert (context.abstain, context.tail) == (True, "")
 

@@ -101,7 +101,7 @@ def test_nobody_waits_for_a_model_that_thinks(home: Path, stage: str) -> None:
         engine.observe(Turn(SAID["Oslo"], session="s0"), scope=ANN)
         engine.drain(20)
         engine.observe(Turn(SAID["Berlin"], session="s1"), scope=ANN)
-        stuck = threading.Thread(target=engine.work.run)
+        stuck = threading.Thread(target=engine.work.run_job)
         stuck.start()
         try:
             assert thinking.begun.wait(10)
@@ -109,7 +109,7 @@ def test_nobody_waits_for_a_model_that_thinks(home: Path, stage: str) -> None:
             assert engine.search("parcel hall", scope=ANN).hits
             assert engine.forget(first.id, scope=ANN).status is Status.FORGOTTEN
             engine.observe(Turn(SAID["Lima"], session="s2"), scope=ANN)
-            while engine.work.run() is not None:
+            while engine.work.run_job() is not None:
                 pass
             assert "Lima is where it is." in facts(engine)
             assert "Berlin is where it is." not in facts(engine)
@@ -159,7 +159,7 @@ def say(engines: tuple[MemoryEngine, MemoryEngine], *texts: str) -> None:
     """Each says one of the texts, and both learn from it at once."""
     for number, (engine, text) in enumerate(zip(engines, texts, strict=True)):
         engine.observe(Turn(text, session=f"s{number}"), scope=ANN)
-    threads = [threading.Thread(target=engine.work.run) for engine in engines]
+    threads = [threading.Thread(target=engine.work.run_job) for engine in engines]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -278,11 +278,11 @@ def test_a_job_asks_nothing_twice_where_others_came_before(home: Path) -> None:
         engrams.open(home=home, embedder=HashEmbedder(), **settings(model)) as engine,
     ):
         engine.observe(Turn(SAID["Berlin"], session="s1"), scope=ANN)
-        stuck = threading.Thread(target=engine.work.run)
+        stuck = threading.Thread(target=engine.work.run_job)
         stuck.start()
         assert thinking.begun.wait(10)
         engine.observe(Turn(SAID["Lima"], session="s2"), scope=ANN)
-        while engine.work.run() is not None:
+        while engine.work.run_job() is not None:
             pass
         thinking.go.set()
         stuck.join(20)

@@ -36,7 +36,7 @@ def model() -> Iterator[ScriptedModel]:
         yield server
 
 
-def named(model: ScriptedModel, **more: Any) -> dict[str, Any]:
+def named(model: ScriptedModel, **fields: Any) -> dict[str, Any]:
     """Settings with that model, jobs by hand."""
     chat = {
         "chat__provider": "openai",
@@ -44,20 +44,20 @@ def named(model: ScriptedModel, **more: Any) -> dict[str, Any]:
         "chat__url": f"{model.url}/v1",
         "chat__retries": 0,
     }
-    return {"jobs__workers": 0, **chat, **more}
+    return {"jobs__workers": 0, **chat, **fields}
 
 
 @pytest.fixture
 def engine(model: ScriptedModel, clock: SettableClock) -> Iterator[MemoryEngine]:
     """An engine that reviews and merges."""
-    with temp_engine(clock=clock, **named(model, review__stale=True, review__merge=True)) as made:
-        yield made
+    with temp_engine(clock=clock, **named(model, review__stale=True, review__merge=True)) as opened:
+        yield opened
 
 
 def put(engine: MemoryEngine, *texts: str, scope: Scope = ANN, **fields: Any) -> list[str]:
     """Facts as if they had been learned now; their ids."""
     now = engine.now()
-    made = []
+    ids = []
     for number, text in enumerate(texts):
         id = f"{scope.labels[1]}-{now:%Y%m%d}-{fields.get('category', 'knowledge')}-{number}-{len(text)}"
         values = {
@@ -69,11 +69,11 @@ def put(engine: MemoryEngine, *texts: str, scope: Scope = ANN, **fields: Any) ->
             **fields,
         }
         values.setdefault("evidence", (Evidence(text, f"turn-{id}"),))
-        made.append(Record(id=id, scope=scope, text=text, **values))
+        ids.append(Record(id=id, scope=scope, text=text, **values))
     engine.store.commit(
-        WriteBatch("test", "learned", now, puts=tuple(NewRecord(record) for record in made))
+        WriteBatch("test", "learned", now, puts=tuple(NewRecord(record) for record in ids))
     )
-    return [record.id for record in made]
+    return [record.id for record in ids]
 
 
 def status(engine: MemoryEngine, id: str) -> Status:
@@ -122,8 +122,8 @@ def test_old_facts_are_looked_at(
     assert [removal.record.id for removal in plan.removals] == old[:1] and status(
         engine, old[0]
     ) is Status.ACTIVE
-    told = review.apply(plan)
-    assert [(one.id, one.verdict, one.reason) for one in told] == [
+    results = review.apply(plan)
+    assert [(result.id, result.verdict, result.reason) for result in results] == [
         (old[0], "remove", "number 1 is over")
     ]
     assert [status(engine, id) for id in old] == [Status.ARCHIVED, Status.ACTIVE, Status.ACTIVE]
@@ -192,9 +192,9 @@ def test_related_facts_are_merged(engine: MemoryEngine, model: ScriptedModel) ->
     model.say({"groups": [{"ids": [1, 2], "text": "Kim has a boat that is 12 m long"}]})
     plan = review.plan(ANN, stale=False)
     assert len(model.requests) == 1 and len(plan.merges) == 1
-    (told,) = review.apply(plan)
-    new = engine.get(told.id, scope=ANN)
-    assert new.meta["merged_from"] == ids[:2] == list(told.replaces)
+    (result,) = review.apply(plan)
+    new = engine.get(result.id, scope=ANN)
+    assert new.meta["merged_from"] == ids[:2] == list(result.replaces)
     assert {quote.source for quote in new.evidence} >= {
         *ids[:2],
         f"turn-{ids[0]}",
@@ -207,8 +207,8 @@ def test_related_facts_are_merged(engine: MemoryEngine, model: ScriptedModel) ->
     ]
     assert engine.get(ids[0], scope=ANN).superseded_by == new.id
     engine.drain()
-    found = [hit.record.id for hit in engine.search("How long is Kim's boat?", scope=ANN).hits]
-    assert found[0] == new.id and not set(ids[:2]) & set(found)
+    hit_ids = [hit.record.id for hit in engine.search("How long is Kim's boat?", scope=ANN).hits]
+    assert hit_ids[0] == new.id and not set(ids[:2]) & set(hit_ids)
     assert review.undo(ANN, plan.id) == 3
     assert [status(engine, id) for id in (*ids[:2], new.id)] == [
         Status.ACTIVE,
@@ -257,10 +257,10 @@ def test_erasing_a_source_frees_the_others(engine: MemoryEngine, model: Scripted
     )
     model.say({"groups": [{"ids": [1, 2], "text": "Kim has a blue boat"}]})
     review = engine.review
-    (told,) = review.apply(review.plan(ANN, stale=False))
+    (result,) = review.apply(review.plan(ANN, stale=False))
     proof = engine.purge(ids[1], scope=ANN)
     assert not any(proof.remaining.values())
-    assert [status(engine, id) for id in (*ids[:2], told.id)] == [
+    assert [status(engine, id) for id in (*ids[:2], result.id)] == [
         Status.ACTIVE,
         Status.PURGED,
         Status.PURGED,

@@ -25,7 +25,7 @@ def test_a_close_does_not_wait_for_a_model(home: Path) -> None:
     """A model that never answers is cut off;
     the job is put back as if nobody had begun it, and the next process does it.
     """
-    said = {
+    statement = {
         "turn": 1,
         "text": "Ann sails.",
         "quote": "I sail",
@@ -34,23 +34,25 @@ def test_a_close_does_not_wait_for_a_model(home: Path) -> None:
         "object": "sail",
     }
     with ScriptedModel() as model:
-        given: dict[str, Any] = {
+        settings: dict[str, Any] = {
             "chat__provider": "openai",
             "chat__model": "m",
             "chat__url": model.url,
             "chat__retries": 0,
         }
-        given |= {"chat__timeout_seconds": 60.0, "write__debounce_seconds": 0.0}
+        settings |= {"chat__timeout_seconds": 60.0, "write__debounce_seconds": 0.0}
         model.fail("hang")
         with engrams.open(
-            home=home, jobs__workers=1, sessions__shutdown_seconds=0.1, **given
+            home=home, jobs__workers=1, sessions__shutdown_seconds=0.1, **settings
         ) as memory:
             memory.observe(Turn("I sail on Sundays"), scope=ANN)
             assert model.wait(1)
         model.heal()
-        model.when("Below are numbered messages", {"statements": [said]})
-        with engrams.open(home=home, jobs__workers=0, **given) as memory:
-            (job,) = [one for one in memory.store.queue(("waiting",)) if one.kind == EXTRACT]
+        model.when("Below are numbered messages", {"statements": [statement]})
+        with engrams.open(home=home, jobs__workers=0, **settings) as memory:
+            (job,) = [
+                queued for queued in memory.store.queue(("waiting",)) if queued.kind == EXTRACT
+            ]
             assert job.attempt == 0
             assert memory.drain(20)
             assert [
@@ -103,13 +105,13 @@ def test_who_is_always_second_does_not_fail_for_it(home: Path) -> None:
         )
         memory.store.enqueue((JobSpec("ask", "k", attempts=2),), clock())
         for _ in range(22):
-            runner.run()
+            runner.run_job()
             clock.forward(seconds=1)
         assert tries == 21
         assert [job.state for job in memory.store.queue() if job.kind == "ask"] == ["done"]
         memory.store.enqueue((JobSpec("ask", "for ever", attempts=2),), clock())
         for _ in range(4):
-            runner.run()
+            runner.run_job()
             clock.forward(hours=13)
         assert [dead["key"] for dead in memory.status()["dead"]] == ["for ever"]
 
@@ -136,14 +138,14 @@ def test_one_of_many_idle_workers_looks_for_jobs(home: Path) -> None:
     with engrams.open(home=home, jobs__workers=0) as memory:
         doers: set[str] = set()
         met = threading.Barrier(4, timeout=20)
-        done = threading.Semaphore(0)
+        finished = threading.Semaphore(0)
 
         def work(job: Job) -> None:
             if job.key.startswith("together"):
                 met.wait()
             doers.add(threading.current_thread().name)
             memory.store.finish(job.lease, memory.now())
-            done.release()
+            finished.release()
 
         counted = ClaimCounter(memory.store)
         runner = JobWorkerPool(
@@ -153,13 +155,13 @@ def test_one_of_many_idle_workers_looks_for_jobs(home: Path) -> None:
         for number in range(10):
             memory.store.enqueue((JobSpec("ask", f"k{number}"),), memory.now())
             runner.wake()
-            assert done.acquire(timeout=20)
+            assert finished.acquire(timeout=20)
         assert counted.looks <= 60
         memory.store.enqueue(
             tuple(JobSpec("ask", f"together{number}") for number in range(4)), memory.now()
         )
         runner.wake()
-        assert all(done.acquire(timeout=20) for _ in range(4))
+        assert all(finished.acquire(timeout=20) for _ in range(4))
         runner.close()
         assert len(doers) >= 4
 

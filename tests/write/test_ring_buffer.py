@@ -25,31 +25,31 @@ def item(name: str, source: Source = "user") -> WorkingTierItem:
 
 def ids(items: tuple[WorkingTierItem, ...]) -> list[str]:
     """Their ids."""
-    return [one.id for one in items]
+    return [item.id for item in items]
 
 
 @pytest.mark.covers("S0.8")
 def test_the_twenty_first_pushes_out_the_oldest() -> None:
     """Through the callback, in the order in which they came; another size is another number."""
     assert TierSettings().working_size == 20
-    gone: list[str] = []
-    ring = RingBuffer(20, lambda one: gone.append(one.id))
+    evicted: list[str] = []
+    ring = RingBuffer(20, lambda item: evicted.append(item.id))
     ring.append(item(str(number)) for number in range(20))
-    assert gone == []
+    assert evicted == []
     ring.append([item("20")])
-    assert gone == ["0"]
+    assert evicted == ["0"]
     ring.append([item("21"), item("22")])
-    assert gone == ["0", "1", "2"]
+    assert evicted == ["0", "1", "2"]
     assert len(ring) == 20
-    small = RingBuffer(2, lambda one: gone.append(one.id))
+    small = RingBuffer(2, lambda item: evicted.append(item.id))
     small.append([item("x"), item("y"), item("z")])
-    assert gone[-1] == "x"
+    assert evicted[-1] == "x"
 
 
 @pytest.mark.covers("S0.13")
 def test_items_are_found_by_id_and_drained_oldest_first() -> None:
     """Draining leaves nothing; the live item is the one that is here."""
-    ring = RingBuffer(3, lambda one: None)
+    ring = RingBuffer(3, lambda item: None)
     ring.append([item("a"), item("b"), item("c")])
     assert ring.get_by_id("b") is ring.items()[1]
     assert ring.get_by_id("z") is None
@@ -60,7 +60,7 @@ def test_items_are_found_by_id_and_drained_oldest_first() -> None:
 @pytest.mark.covers("S0.39")
 def test_the_last_of_the_conversation_is_without_copies() -> None:
     """Five things said, however many memories were recalled between them."""
-    ring = RingBuffer(20, lambda one: None)
+    ring = RingBuffer(20, lambda item: None)
     ring.append(
         [
             item("a"),
@@ -73,27 +73,27 @@ def test_the_last_of_the_conversation_is_without_copies() -> None:
     )
     assert ids(ring.last(3)) == ["b", "c", "d"]
     assert ids(ring.last(0)) == []
-    assert [one.is_copy for one in ring.items()] == [False, False, True, False, True, False]
+    assert [item.is_copy for item in ring.items()] == [False, False, True, False, True, False]
 
 
 def test_what_would_leave_is_known_before_it_does() -> None:
     """As many as do not fit any more; and dropping is not pushing out."""
-    gone: list[str] = []
-    ring = RingBuffer(3, lambda one: gone.append(one.id))
+    evicted: list[str] = []
+    ring = RingBuffer(3, lambda item: evicted.append(item.id))
     ring.append([item("a"), item("b"), item("c")])
     assert ids(ring.preview_evictions(0)) == []
     assert ids(ring.preview_evictions(2)) == ["a", "b"]
     assert ids(ring.preview_evictions(9)) == ["a", "b", "c"]
     ring.drop(["a", "unknown"])
-    assert gone == []
+    assert evicted == []
     ring.evict({"b"})
-    assert (gone, ids(ring.items())) == (["b"], ["c"])
+    assert (evicted, ids(ring.items())) == (["b"], ["c"])
 
 
 def test_many_may_append_at_once() -> None:
     """Nothing is pushed out twice, and nothing disappears."""
-    gone: list[str] = []
-    ring = RingBuffer(50, lambda one: gone.append(one.id))
+    evicted: list[str] = []
+    ring = RingBuffer(50, lambda item: evicted.append(item.id))
     threads = [
         threading.Thread(target=ring.append, args=([item(f"{n}-{m}") for m in range(200)],))
         for n in range(4)
@@ -102,6 +102,6 @@ def test_many_may_append_at_once() -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    left = ids(ring.items())
-    assert len(left) == 50
-    assert len({*gone, *left}) == len(gone) + len(left) == 800
+    remaining = ids(ring.items())
+    assert len(remaining) == 50
+    assert len({*evicted, *remaining}) == len(evicted) + len(remaining) == 800

@@ -49,8 +49,8 @@ def say(engine: MemoryEngine, text: str, role: Any = "user", **fields: Any) -> s
 def fill(engine: MemoryEngine, number: int, start: int = 0) -> list[str]:
     """Turns about different things."""
     return [
-        say(engine, f"parcel{place} stands in room{place} of house{place}")
-        for place in range(start, start + number)
+        say(engine, f"parcel{index} stands in room{index} of house{index}")
+        for index in range(start, start + number)
     ]
 
 
@@ -68,7 +68,7 @@ def test_what_is_said_is_a_row_of_the_working_tier(engine: MemoryEngine) -> None
         (Tier.WORKING, 0.5)
     ] * 2
     ring = engine._components.working.ring(OWNER)
-    assert [(one.id, one.source) for one in ring.items()] == [(mine, "user"), (answer, "agent")]
+    assert [(item.id, item.source) for item in ring.items()] == [(mine, "user"), (answer, "agent")]
     state = engine.tiers.state(ANN)
     assert (state["working"], state["recent"], state["longterm"]) == (2, 0, 0)
     assert engine.search("spare key blue pot", scope=ANN).hits[0].record.id == mine
@@ -111,7 +111,7 @@ def test_the_size_is_a_setting() -> None:
         ids = fill(engine, 4)
         assert [row(engine, id).tier for id in ids] == [Tier.RECENT, *[Tier.WORKING] * 3]
         many = engine.observe(
-            [Turn(f"box{place} lies on shelf{place} of cellar{place}") for place in range(10)],
+            [Turn(f"box{index} lies on shelf{index} of cellar{index}") for index in range(10)],
             scope=ANN,
         )
         assert [row(engine, receipt.id).tier for receipt in many] == [
@@ -139,7 +139,7 @@ def test_recalled_memories_are_copied_in_and_never_stored_again() -> None:
         engine.search("Felix cat thunder", scope=ANN)
         engine.drain()
         ring = engine._components.working.ring(OWNER)
-        copies = {one.id: (one.source, one.text) for one in ring.items() if one.is_copy}
+        copies = {item.id: (item.source, item.text) for item in ring.items() if item.is_copy}
         assert copies[first] == ("promoted_l1", "Felix the cat hates thunder")
         assert copies[pair.id] == (
             "promoted_l2",
@@ -147,9 +147,9 @@ def test_recalled_memories_are_copied_in_and_never_stored_again() -> None:
         )
         before = [row(engine, id) for id in (first, pair.id, recent)]
         fill(engine, 6, 60)
-        assert not [one for one in ring.items() if one.is_copy]
+        assert not [item for item in ring.items() if item.is_copy]
         after = [row(engine, id) for id in (first, pair.id, recent)]
-        assert [one.version for one in after] == [one.version for one in before]
+        assert [record.version for record in after] == [record.version for record in before]
         assert len(engine.list(scope=ANN, text="Felix", statuses=tuple(Status)).records) == 1
 
 
@@ -177,9 +177,9 @@ def test_what_is_at_hand_takes_no_place_from_what_is_not() -> None:
     the topic's other rows come besides it.
     """
     with opened(tiers__working_size=1, read__routing__per_topic=1, read__limit=6) as engine:
-        for place in range(3):
-            say(engine, f"The spare key number{place} is under the blue pot")
-            say(engine, f"Key number{place} noted", "assistant")
+        for index in range(3):
+            say(engine, f"The spare key number{index} is under the blue pot")
+            say(engine, f"Key number{index} noted", "assistant")
         engine.tiers.consolidate(ANN)
         assert engine.tiers.state(ANN)["longterm"] == 3
         first = {
@@ -210,11 +210,11 @@ def test_what_repeats_a_recent_memory_only_counts() -> None:
         assert (receipt.outcome, receipt.id) == ("duplicate", first)
         assert [decision.reason for decision in receipt.decisions] == ["repeats a recent memory"]
         assert engine.tiers.state(ANN)["recent"] == before
-        known = row(engine, first)
-        assert (known.access_count, known.last_accessed) == (1, START)
-        for other in ("at 11 in the blue room", "not at 10 in the blue room"):
+        known_row = row(engine, first)
+        assert (known_row.access_count, known_row.last_accessed) == (1, START)
+        for text in ("at 11 in the blue room", "not at 10 in the blue room"):
             (receipt,) = engine.observe(
-                Turn(f"The meeting about the garden fence is {other}"), scope=ANN
+                Turn(f"The meeting about the garden fence is {text}"), scope=ANN
             )
             assert (receipt.outcome, row(engine, receipt.id).tier) == ("stored", Tier.WORKING)
         (said,) = engine.observe(
@@ -272,15 +272,18 @@ def test_what_a_dead_process_left_behind_is_settled_by_a_sweep(engine: MemoryEng
     unimportant ones are put away.
     """
     clock: Any = engine._clock
-    kept = say(engine, "The spare key is under the blue pot")
+    remaining = say(engine, "The spare key is under the blue pot")
     small = say(engine, "Felix the cat hates thunder")
     engine.edit(small, scope=ANN, fields={"importance": 0.2})
     engine._components.working.ring(OWNER).drain()
     engine.tiers.sweep(ANN)
-    assert row(engine, kept).tier is Tier.WORKING
+    assert row(engine, remaining).tier is Tier.WORKING
     clock.forward(minutes=61)
     assert engine.tiers.sweep(ANN)["settled"] == 2
-    assert (row(engine, kept).tier, row(engine, kept).status) == (Tier.RECENT, Status.ACTIVE)
+    assert (row(engine, remaining).tier, row(engine, remaining).status) == (
+        Tier.RECENT,
+        Status.ACTIVE,
+    )
     assert row(engine, small).status is Status.ARCHIVED
 
 
@@ -292,13 +295,13 @@ def test_the_last_five_things_said_are_in_every_context(engine: MemoryEngine) ->
     ids = [
         say(
             engine,
-            f"word{place} of the <b>talk</b>\nand more",
-            "user" if place % 2 else "assistant",
+            f"word{index} of the <b>talk</b>\nand more",
+            "user" if index % 2 else "assistant",
         )
-        for place in range(7)
+        for index in range(7)
     ]
     context = engine.context("something else entirely", scope=ANN)
-    places = [context.text.find(f"word{place} of the &lt;b&gt;talk") for place in range(7)]
+    places = [context.text.find(f"word{index} of the &lt;b&gt;talk") for index in range(7)]
     assert places[:2] == [-1, -1]
     assert places[2:] == sorted(places[2:])
     assert places[2] > 0
@@ -344,7 +347,7 @@ def test_a_write_that_fails_changes_nothing(
     monkeypatch.setattr(engine.store, "commit", full)
     with pytest.raises(StoreError):
         fill(engine, 1, 20)
-    assert [one.id for one in engine._components.working.ring(OWNER).items()] == ids
+    assert [item.id for item in engine._components.working.ring(OWNER).items()] == ids
     monkeypatch.setattr(engine.store, "commit", real)
     fill(engine, 1, 20)
     assert row(engine, ids[0]).tier is Tier.RECENT

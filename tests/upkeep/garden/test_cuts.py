@@ -23,7 +23,7 @@ def test_an_interrupted_cycle_goes_on_and_repeats_nothing(
     engine: MemoryEngine, clock: SettableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What was done before the cut is not done again; the rest is, under the same report."""
-    gone = put(engine, "Ann may like jazz", confidence=0.01)
+    removed = put(engine, "Ann may like jazz", confidence=0.01)
     clock.forward(days=2)
     cycles = engine.garden._cycles
     real = cycles._run_job
@@ -40,7 +40,7 @@ def test_an_interrupted_cycle_goes_on_and_repeats_nothing(
         engine.garden.run(ANN)
     assert (
         engine.garden.status(ANN)["state"] == "running"
-        and engine.get(gone, scope=ANN).status is Status.ARCHIVED
+        and engine.get(removed, scope=ANN).status is Status.ARCHIVED
     )
     clock.forward(seconds=engine.settings.jobs.lease_seconds + 1)
     engine.drain()
@@ -64,17 +64,17 @@ def test_a_cycle_that_is_asked_for_does_not_go_on_with_another_one(
     with pytest.raises(Cut):
         engine.garden.run(ANN, ["prune"])
     monkeypatch.undo()
-    gone = put(engine, "Ann may like jazz", confidence=0.01)
+    removed = put(engine, "Ann may like jazz", confidence=0.01)
     clock.forward(days=2)
-    (held,) = engine.store.queue(("running",))
-    engine.store.finish(held.lease, clock())
+    (claimed,) = engine.store.queue(("running",))
+    engine.store.finish(claimed.lease, clock())
     assert engine.garden.run(ANN, ["prune"]).modified == 1
     assert [report.state for report in engine.garden.reports(ANN)] == [
         "complete",
         "interrupted",
         "complete",
     ]
-    assert engine.get(gone, scope=ANN).status is Status.ARCHIVED
+    assert engine.get(removed, scope=ANN).status is Status.ARCHIVED
 
 
 @pytest.mark.covers("S3.68")
@@ -122,8 +122,14 @@ def seen(engine: MemoryEngine) -> list[tuple[Any, ...]]:
     """What there is, and how often each changed."""
     records = engine.list(scope=ANN, statuses=tuple(Status), limit=100, order="oldest").records
     return [
-        (one.text, one.status, one.strength, one.tags, len(engine.history(one.id, scope=ANN)))
-        for one in records
+        (
+            record.text,
+            record.status,
+            record.strength,
+            record.tags,
+            len(engine.history(record.id, scope=ANN)),
+        )
+        for record in records
     ]
 
 
@@ -146,12 +152,12 @@ def test_a_cut_at_any_write_loses_nothing_and_repeats_nothing(
         writes = 0
 
         def cutting(real: Any, at: int = number) -> Any:
-            def write(*given: Any, **named: Any) -> Any:
+            def write(*arguments: Any, **options: Any) -> Any:
                 nonlocal writes
                 writes += 1
                 if writes == at and not after:
                     raise Cut
-                result = real(*given, **named)
+                result = real(*arguments, **options)
                 if writes == at:
                     raise Cut
                 return result

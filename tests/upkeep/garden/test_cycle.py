@@ -121,8 +121,8 @@ def test_there_is_one_cycle_at_a_time_and_a_dead_worker_holds_none_up(
     engine.store.enqueue(
         [JobSpec(GARDEN, "", {"items": [[BOB.key, "asked for", [], True]]})], clock()
     )
-    held = engine.store.claim(JobClaim("somebody else", clock(), 120, (GARDEN,)))
-    assert held is not None
+    claimed = engine.store.claim(JobClaim("somebody else", clock(), 120, (GARDEN,)))
+    assert claimed is not None
     with pytest.raises(ConflictError, match="Another cycle"):
         engine.garden.run(ANN)
     assert engine.garden.reports(ANN) == ()
@@ -130,7 +130,7 @@ def test_there_is_one_cycle_at_a_time_and_a_dead_worker_holds_none_up(
     engine.drain()
     assert [report.state for report in engine.garden.reports(ANN)] == ["complete"]
     assert [report.state for report in engine.garden.reports(BOB)] == ["complete"]
-    assert not engine.store.finish(held.lease, clock())
+    assert not engine.store.finish(claimed.lease, clock())
 
 
 @pytest.mark.covers("S3.65")
@@ -194,7 +194,9 @@ def test_the_pause_is_between_five_minutes_and_two_hours() -> None:
 def test_a_cycle_has_its_budget() -> None:
     """Ten thousand tokens, and a fifth of what is left of the day at most."""
     section = GardenSettings()
-    assert [compute_allowance(left, section) for left in (None, 100_000, 20_000, 0, -7)] == [
+    assert [
+        compute_allowance(tokens_left, section) for tokens_left in (None, 100_000, 20_000, 0, -7)
+    ] == [
         10_000,
         10_000,
         4_000,
@@ -263,8 +265,8 @@ def test_the_model_looks_changes_and_reports(
 @pytest.mark.covers("S3.67")
 def test_a_cycle_without_a_report_is_incomplete(asking: MemoryEngine, model: ScriptedModel) -> None:
     """Two answers with nothing in them end it; what the model did before stays done."""
-    one = put(asking, "Ann has a boat", session="a")
-    other = put(asking, "Ann sails on Sundays", session="b")
+    first = put(asking, "Ann has a boat", session="a")
+    second = put(asking, "Ann sails on Sundays", session="b")
     model.say({"actions": [{"do": "link", "ids": [1, 2]}]})
     model.say({"actions": []})
     model.say({})
@@ -273,7 +275,7 @@ def test_a_cycle_without_a_report_is_incomplete(asking: MemoryEngine, model: Scr
         "incomplete",
         3,
     ) and "the model gave no report" in report.notes
-    assert asking.store.edges(ANN, [one, other], (EdgeType.RELATES_TO,))
+    assert asking.store.edges(ANN, [first, second], (EdgeType.RELATES_TO,))
     assert asking.garden.status(ANN)["failures"] == 1
     model.say(REPORT)
     assert (
@@ -288,14 +290,14 @@ def test_a_model_that_fails_ends_its_own_part_only(
     asking: MemoryEngine, model: ScriptedModel, clock: SettableClock, fault: Any
 ) -> None:
     """The rules' jobs are done, the report says what happened, and nothing of the model's is."""
-    gone = put(asking, "Ann may like jazz", confidence=0.01)
+    removed = put(asking, "Ann may like jazz", confidence=0.01)
     clock.forward(days=2)
     model.fail(fault, times=10)
     report = asking.garden.run(ANN)
     assert report.state == "incomplete" and any(
         "the model failed" in note or "gave no report" in note for note in report.notes
     )
-    assert asking.get(gone, scope=ANN).status is Status.ARCHIVED
+    assert asking.get(removed, scope=ANN).status is Status.ARCHIVED
 
 
 @pytest.mark.covers("S3.67", "S3.69")
@@ -303,15 +305,15 @@ def test_what_a_model_did_and_cost_before_it_failed_counts(
     asking: MemoryEngine, model: ScriptedModel
 ) -> None:
     """An answer that was taken is carried out and paid for, whatever becomes of the next."""
-    one = put(asking, "Ann has a boat", session="a")
-    other = put(asking, "Ann sails on Sundays", session="b")
+    first = put(asking, "Ann has a boat", session="a")
+    second = put(asking, "Ann sails on Sundays", session="b")
 
     model.say({"actions": [{"do": "link", "ids": [1, 2]}]})
     model.fail("http_500", times=10, when="Go on, or give the report")
     report = asking.garden.run(ANN, ["agent"])
     assert (report.state, report.calls) == ("incomplete", 1) and report.tokens > 0
     assert any("the model failed" in note for note in report.notes)
-    assert asking.store.edges(ANN, [one, other], (EdgeType.RELATES_TO,))
+    assert asking.store.edges(ANN, [first, second], (EdgeType.RELATES_TO,))
 
 
 @pytest.mark.covers("S3.67")
@@ -457,7 +459,7 @@ def test_somebody_learns_while_it_works(
     engine: MemoryEngine, clock: SettableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A job that meets a change looks again, and what was learned meanwhile is kept."""
-    one = put(engine, "Ann may like jazz", confidence=0.01)
+    first = put(engine, "Ann may like jazz", confidence=0.01)
     clock.forward(days=2)
     cycles = engine.garden._cycles
     real = cycles._plan_job
@@ -466,13 +468,13 @@ def test_somebody_learns_while_it_works(
     def slow(job: str, bed: Any) -> Any:
         steps = real(job, bed)
         if job == "prune" and not edited:
-            edited.append(one)
-            engine.edit(one, scope=ANN, fields={"confidence": 0.9})
+            edited.append(first)
+            engine.edit(first, scope=ANN, fields={"confidence": 0.9})
         return steps
 
     monkeypatch.setattr(cycles, "_plan_job", slow)
     assert engine.garden.run(ANN, ["prune"]).modified == 0
-    assert engine.get(one, scope=ANN).status is Status.ACTIVE
+    assert engine.get(first, scope=ANN).status is Status.ACTIVE
 
 
 def test_rules_and_odd_texts_are_safe(engine: MemoryEngine) -> None:

@@ -34,8 +34,8 @@ def edges(
 
 def whole(engine: MemoryEngine, scope: Scope = ANN) -> dict[str, Record]:
     """Everything of the owner's, without what only counts changes."""
-    found = engine.list(scope=scope, statuses=tuple(Status), limit=1000).records
-    return {record.id: replace(record, version=0) for record in found}
+    records = engine.list(scope=scope, statuses=tuple(Status), limit=1000).records
+    return {record.id: replace(record, version=0) for record in records}
 
 
 def link(
@@ -77,9 +77,9 @@ def test_what_says_the_same_becomes_one_and_keeps_everything(engine: MemoryEngin
         strength=3,
         confidence=0.7,
     )
-    other = put(engine, "The bridge was closed", predicate="notes")
+    second = put(engine, "The bridge was closed", predicate="notes")
     far = put(engine, "Ann likes green tea very much", BOB, predicate="likes", object="green tea")
-    link(engine, weak, other, EdgeType.RELATES_TO, 0.8, 4)
+    link(engine, weak, second, EdgeType.RELATES_TO, 0.8, 4)
     report = engine.garden.run(ANN, ["merge"])
     assert (report.state, report.modified, report.compactions, dict(report.jobs)) == (
         "complete",
@@ -87,17 +87,17 @@ def test_what_says_the_same_becomes_one_and_keeps_everything(engine: MemoryEngin
         1,
         {"merge": 1},
     )
-    kept = got(engine, strong)
-    gone = got(engine, weak)
-    assert (kept.strength, kept.confidence, kept.tags, kept.text) == (
+    survivor = got(engine, strong)
+    merged = got(engine, weak)
+    assert (survivor.strength, survivor.confidence, survivor.tags, survivor.text) == (
         4,
         0.9,
         ("drinks",),
         "Ann likes green tea very very much",
     )
-    assert {quote.source for quote in kept.evidence} == {f"turn-{weak}", f"turn-{strong}"}
-    assert (gone.status, gone.superseded_by) == (Status.SUPERSEDED, strong)
-    assert edges(engine, strong) == [(*sorted((strong, other)), 0.8, 4)]
+    assert {quote.source for quote in survivor.evidence} == {f"turn-{weak}", f"turn-{strong}"}
+    assert (merged.status, merged.superseded_by) == (Status.SUPERSEDED, strong)
+    assert edges(engine, strong) == [(*sorted((strong, second)), 0.8, 4)]
     assert edges(engine, strong, type=EdgeType.SUPERSEDES) == [(strong, weak, 1.0, 1)]
     assert got(engine, far, BOB).status is Status.ACTIVE
     assert [
@@ -112,7 +112,7 @@ def test_what_says_the_same_becomes_one_and_keeps_everything(engine: MemoryEngin
         3,
         (),
     )
-    assert edges(engine, strong) == [] and edges(engine, weak) == [(weak, other, 0.8, 4)]
+    assert edges(engine, strong) == [] and edges(engine, weak) == [(weak, second, 0.8, 4)]
 
 
 @pytest.mark.covers("S3.55")
@@ -133,13 +133,13 @@ def test_very_many_of_the_same_are_merged_cycle_by_cycle(opened: Open) -> None:
     while engine.garden.plan(ANN, ["merge"]).steps:
         merged.append(engine.garden.run(ANN, ["merge"]).compactions)
     assert max(merged) <= 30 and sum(merged) == 79
-    (left,) = engine.list(scope=ANN).records
-    assert left.strength == 80
+    (remaining,) = engine.list(scope=ANN).records
+    assert remaining.strength == 80
 
 
 @pytest.mark.covers("S3.55")
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "second"),
     [
         ("Ann pays 40 euros for the gym", "Ann pays 45 euros for the gym"),
         ("Ann does eat fish", "Ann does not eat fish"),
@@ -148,11 +148,11 @@ def test_very_many_of_the_same_are_merged_cycle_by_cycle(opened: Open) -> None:
     ],
 )
 def test_a_number_a_name_a_day_or_a_not_keeps_them_apart(
-    engine: MemoryEngine, one: str, other: str
+    engine: MemoryEngine, first: str, second: str
 ) -> None:
     """However near their meaning is."""
-    put(engine, one)
-    put(engine, other)
+    put(engine, first)
+    put(engine, second)
     assert engine.garden.plan(ANN, ["merge"]).steps == ()
 
 
@@ -160,10 +160,10 @@ def test_an_absorbed_memory_goes_with_the_one_it_went_into(engine: MemoryEngine)
     """A purge of the one erases the other, for it says the same;
     forgetting and restoring take it along.
     """
-    one = put(
+    first = put(
         engine, "Ann lives near the old harbour", predicate="lives_near", object="old harbour"
     )
-    other = put(
+    second = put(
         engine,
         "Ann lives near the old harbour.",
         predicate="lives_near",
@@ -171,14 +171,14 @@ def test_an_absorbed_memory_goes_with_the_one_it_went_into(engine: MemoryEngine)
         strength=2,
     )
     engine.garden.run(ANN, ["merge"])
-    engine.forget(other, scope=ANN)
-    assert {got(engine, id).status for id in (one, other)} == {Status.FORGOTTEN}
-    engine.restore(other, scope=ANN)
-    assert (got(engine, one).status, got(engine, other).status) == (
+    engine.forget(second, scope=ANN)
+    assert {got(engine, id).status for id in (first, second)} == {Status.FORGOTTEN}
+    engine.restore(second, scope=ANN)
+    assert (got(engine, first).status, got(engine, second).status) == (
         Status.SUPERSEDED,
         Status.ACTIVE,
     )
-    erased = engine.purge(other, scope=ANN)
+    erased = engine.purge(second, scope=ANN)
     assert not any(erased.remaining.values())
     assert "harbour" not in "".join(
         record.text for record in engine.list(scope=ANN, statuses=tuple(Status)).records
@@ -190,7 +190,7 @@ def test_what_nobody_believes_and_nobody_repeated_is_put_away(
     engine: MemoryEngine, clock: SettableClock
 ) -> None:
     """Below 0.05 and said once, both, and a day old; nothing is erased."""
-    gone = put(engine, "Ann might like jazz", confidence=0.049)
+    removed = put(engine, "Ann might like jazz", confidence=0.049)
     twice = put(engine, "Ann might like opera", confidence=0.01, strength=2)
     sure = put(engine, "Ann likes folk", confidence=0.05)
     clock.forward(hours=23)
@@ -198,13 +198,13 @@ def test_what_nobody_believes_and_nobody_repeated_is_put_away(
     clock.forward(hours=1)
     young = put(engine, "Ann might like rock", confidence=0.01)
     engine.garden.run(ANN, ["prune"])
-    assert [got(engine, id).status for id in (gone, twice, sure, young)] == [
+    assert [got(engine, id).status for id in (removed, twice, sure, young)] == [
         Status.ARCHIVED,
         *[Status.ACTIVE] * 3,
     ]
-    assert got(engine, gone).text == "Ann might like jazz"
+    assert got(engine, removed).text == "Ann might like jazz"
     engine.garden.undo(ANN)
-    assert got(engine, gone).status is Status.ACTIVE
+    assert got(engine, removed).status is Status.ACTIVE
 
 
 @pytest.mark.covers("S3.56")
@@ -222,8 +222,8 @@ def test_corrections_and_what_a_person_said_come_last(opened: Open, clock: Setta
     )
     stated = put(engine, "Ann is tall", confidence=0.0, provenance=Provenance("user"))
     inferred = [
-        put(engine, f"Ann owns {what}", confidence=0.04, provenance=Provenance("user", "rules"))
-        for what in ("a cat", "a car")
+        put(engine, f"Ann owns {pet}", confidence=0.04, provenance=Provenance("user", "rules"))
+        for pet in ("a cat", "a car")
     ]
     clock.forward(days=2)
     assert [step.ids[0] for step in engine.garden.plan(ANN, ["prune"]).steps] == inferred
@@ -257,11 +257,11 @@ def test_conflicts_wait_for_somebody(engine: MemoryEngine, clock: SettableClock)
     link(engine, loud, quiet, EdgeType.CONTRADICTS, 1.0)
     report = engine.garden.run(ANN, ["conflicts"])
     assert (report.conflicts, report.modified) == (2, 0)
-    told = {
+    keeps = {
         (conflict.earlier.id, conflict.later.id): conflict.keep
         for conflict in engine.garden.conflicts(ANN)
     }
-    assert told == {(first, second): second, (loud, quiet): quiet}
+    assert keeps == {(first, second): second, (loud, quiet): quiet}
     assert engine.garden.decide(loud, quiet, scope=ANN) is None
     dropped = engine.garden.decide(first, second, scope=ANN, keep=first)
     assert dropped is not None and (dropped.id, dropped.status, dropped.superseded_by) == (
@@ -293,13 +293,16 @@ def test_conflicts_are_settled_where_that_is_set(opened: Open, clock: SettableCl
     between = clock() + timedelta(hours=1)
     clock.forward(days=1)
     second = put(engine, "Ann lives in Bruges", predicate="lives_in", object="Bruges")
-    heard = put(
+    spoken_id = put(
         engine, "Kim lives in Pisa", subject="Kim", predicate="lives_in", object="Pisa", trust=0.3
     )
     clock.forward(days=1)
     engine.garden.run(ANN, ["conflicts"])
     assert [got(engine, id).status for id in (first, second)] == [Status.SUPERSEDED, Status.ACTIVE]
-    assert [got(engine, id).status for id in (trusted, heard)] == [Status.ACTIVE, Status.SUPERSEDED]
+    assert [got(engine, id).status for id in (trusted, spoken_id)] == [
+        Status.ACTIVE,
+        Status.SUPERSEDED,
+    ]
     before = engine.search("Where does Ann live?", scope=ANN, as_of=between).hits
     assert first in {hit.record.id for hit in before} and second not in {
         hit.record.id for hit in before
@@ -317,7 +320,7 @@ def test_a_fact_whose_file_is_gone_or_changed_is_doubted(
         (tmp_path / name).write_text("x")
         os.utime(tmp_path / name, (clock().timestamp() - 60,) * 2)
     engine = opened(garden__file_root=str(tmp_path))
-    kept, edited, lost = (
+    unchanged, edited, lost = (
         put(engine, f"{name} holds x", provenance=Provenance("tool", files=(name,)))
         for name in ("kept.py", "edited.py", "lost.py")
     )
@@ -332,7 +335,7 @@ def test_a_fact_whose_file_is_gone_or_changed_is_doubted(
     os.utime(tmp_path / "edited.py", (clock().timestamp(),) * 2)
     (tmp_path / "lost.py").unlink()
     engine.garden.run(ANN, ["verify"])
-    assert [got(engine, id).confidence for id in (kept, edited, lost, outside)] == [
+    assert [got(engine, id).confidence for id in (unchanged, edited, lost, outside)] == [
         1.0,
         0.5,
         0.5,
@@ -351,21 +354,21 @@ def test_sessions_are_linked_and_links_grow_with_use(engine: MemoryEngine) -> No
     """What is near and of different sessions is linked;
     what searches find together is linked more and more; each job by its name.
     """
-    one = put(engine, "Ann trains for the marathon in Ghent", session="s1")
+    first = put(engine, "Ann trains for the marathon in Ghent", session="s1")
     two = put(engine, "Ann runs the Ghent marathon in May", session="s2")
     same = put(engine, "Ann bought shoes for the marathon in Ghent", session="s1")
     assert engine.garden.run(ANN, ["links"]).jobs["links"] >= 1
-    assert (*sorted((one, two)), 0.6, 1) in edges(engine, one, two)
-    assert not [edge for edge in edges(engine, one) if same in edge[:2]]
-    link(engine, *sorted((one, same)), EdgeType.CO_OCCURS, 3.0)
-    link(engine, *sorted((one, two)), EdgeType.CO_OCCURS, 6.0)
+    assert (*sorted((first, two)), 0.6, 1) in edges(engine, first, two)
+    assert not [edge for edge in edges(engine, first) if same in edge[:2]]
+    link(engine, *sorted((first, same)), EdgeType.CO_OCCURS, 3.0)
+    link(engine, *sorted((first, two)), EdgeType.CO_OCCURS, 6.0)
     assert engine.garden.run(ANN, ["strengthen"]).jobs["strengthen"] == 2
-    weights = {pair[:2]: pair[2] for pair in edges(engine, one)}
-    assert weights == {tuple(sorted((one, two))): 0.7, tuple(sorted((one, same))): 0.6}
+    weights = {pair[:2]: pair[2] for pair in edges(engine, first)}
+    assert weights == {tuple(sorted((first, two))): 0.7, tuple(sorted((first, same))): 0.6}
     assert engine.garden.run(ANN, ["strengthen"]).jobs["strengthen"] == 0
     engine.garden.undo(ANN)
-    assert {pair[:2]: pair[2:] for pair in edges(engine, one)} == {
-        tuple(sorted((one, two))): (0.6, 1)
+    assert {pair[:2]: pair[2:] for pair in edges(engine, first)} == {
+        tuple(sorted((first, two))): (0.6, 1)
     }
 
 
@@ -435,15 +438,15 @@ def test_a_plan_changes_nothing_and_says_what_the_cycle_then_does(
 @pytest.mark.covers("S3.63")
 def test_what_was_changed_since_is_left_and_named(engine: MemoryEngine) -> None:
     """An undo never takes back somebody's own edit."""
-    one = put(engine, "Ann sings in the choir", predicate="sings", object="choir")
-    other = put(engine, "Ann sings in the choir!", predicate="sings", object="choir", strength=2)
+    first = put(engine, "Ann sings in the choir", predicate="sings", object="choir")
+    second = put(engine, "Ann sings in the choir!", predicate="sings", object="choir", strength=2)
     engine.garden.run(ANN, ["merge"])
-    engine.edit(other, scope=ANN, text="Ann sings in the big choir")
+    engine.edit(second, scope=ANN, text="Ann sings in the big choir")
     undone = engine.garden.undo(ANN)
-    assert (undone.restored, undone.left) == ((one,), (other,))
+    assert (undone.restored, undone.left) == ((first,), (second,))
     assert (
-        got(engine, other).text == "Ann sings in the big choir"
-        and got(engine, one).status is Status.ACTIVE
+        got(engine, second).text == "Ann sings in the big choir"
+        and got(engine, first).status is Status.ACTIVE
     )
 
 
@@ -451,14 +454,14 @@ def test_a_purge_leaves_nothing_to_undo_to(engine: MemoryEngine) -> None:
     """What was purged since stays purged;
     the quote it lent is gone from the one that took it in.
     """
-    one = put(
+    first = put(
         engine,
         "Ann keeps bees",
         predicate="keeps",
         object="bees",
         evidence=(Evidence("I keep bees", "t1"),),
     )
-    other = put(
+    second = put(
         engine,
         "Ann keeps bees!",
         predicate="keeps",
@@ -467,10 +470,10 @@ def test_a_purge_leaves_nothing_to_undo_to(engine: MemoryEngine) -> None:
         evidence=(Evidence("my bees", "t2"),),
     )
     engine.garden.run(ANN, ["merge"])
-    engine.purge(one, scope=ANN)
+    engine.purge(first, scope=ANN)
     undone = engine.garden.undo(ANN)
-    assert undone.left == (one,) and got(engine, one).status is Status.PURGED
-    assert got(engine, other).status is Status.ACTIVE
+    assert undone.left == (first,) and got(engine, first).status is Status.PURGED
+    assert got(engine, second).status is Status.ACTIVE
 
 
 def test_another_owners_memory_is_never_touched(engine: MemoryEngine, clock: SettableClock) -> None:

@@ -31,18 +31,18 @@ def test_a_killed_cycle_is_told_and_let_go_of(home: Path) -> None:
     with engrams.open(home=home, jobs__workers=0) as memory:
         memory.add("I like green tea.", scope=ANN)
         memory.drain()
-    done = subprocess.run(
+    completed = subprocess.run(
         [sys.executable, "-c", KILLED, str(home)],
         timeout=60,
         check=False,
         capture_output=True,
         text=True,
     )
-    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert completed.returncode == -signal.SIGKILL, completed.stderr
     with engrams.open(home=home, jobs__workers=0) as memory:
-        with pytest.raises(ConflictError) as told:
+        with pytest.raises(ConflictError) as refused:
             memory.garden.run(ANN)
-        assert "killed" in told.value.message and "60 s" in told.value.hint
+        assert "killed" in refused.value.message and "60 s" in refused.value.hint
     later = time.time() + 70
     with engrams.open(
         home=home, jobs__workers=0, clock=lambda: datetime.fromtimestamp(later, UTC)

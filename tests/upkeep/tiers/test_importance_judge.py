@@ -30,8 +30,8 @@ PUT = "one short sentence"
 @pytest.fixture
 def model() -> Iterator[ScriptedModel]:
     """A model server."""
-    with ScriptedModel() as made:
-        yield made
+    with ScriptedModel() as server:
+        yield server
 
 
 def fields(model: ScriptedModel, **more: Any) -> dict[str, Any]:
@@ -64,13 +64,13 @@ def engine(model: ScriptedModel) -> Iterator[MemoryEngine]:
             embedder=HashEmbedder(),
             jobs__backoff_seconds=0.0,
         )
-    ) as made:
-        yield made
+    ) as opened:
+        yield opened
 
 
-def say(engine: MemoryEngine, text: str, **more: Any) -> str:
+def say(engine: MemoryEngine, text: str, **fields: Any) -> str:
     """One turn; its id."""
-    return engine.observe(Turn(text, **more), scope=ANN)[0].id
+    return engine.observe(Turn(text, **fields), scope=ANN)[0].id
 
 
 def row(engine: MemoryEngine, id: str) -> Record:
@@ -80,8 +80,8 @@ def row(engine: MemoryEngine, id: str) -> Record:
 
 def fill(engine: MemoryEngine, number: int) -> None:
     """Turns about different things."""
-    for place in range(number):
-        say(engine, f"parcel{place} stands in room{place} of house{place}")
+    for index in range(number):
+        say(engine, f"parcel{index} stands in room{index} of house{index}")
 
 
 @pytest.mark.covers("S0.14", "S0.4", "S0.50")
@@ -126,8 +126,8 @@ def test_an_item_pushed_out_before_the_judgement_is_judged_where_it_is(
     """
     model.when(WEIGHED, "0.1")
     first = say(engine, "The spare key is under the blue pot")
-    gone = say(engine, "Felix the cat hates thunder")
-    engine.forget(gone, scope=ANN)
+    removed = say(engine, "Felix the cat hates thunder")
+    engine.forget(removed, scope=ANN)
     fill(engine, 2)
     assert (row(engine, first).tier, row(engine, first).importance) == (Tier.RECENT, 0.5)
     engine.drain()
@@ -136,7 +136,7 @@ def test_an_item_pushed_out_before_the_judgement_is_judged_where_it_is(
         0.1,
         Status.ACTIVE,
     )
-    assert row(engine, gone).importance == 0.5
+    assert row(engine, removed).importance == 0.5
     assert not [
         request
         for request in model.requests
@@ -184,16 +184,16 @@ def test_what_cannot_be_read_leaves_half(engine: MemoryEngine, model: ScriptedMo
     assert row(engine, id).importance == 0.5
     assert engine.status()["dead"] == []
     model.fail(ScriptedFault("http_500"), times=20)
-    other = say(engine, "The invoice is due in June")
+    second = say(engine, "The invoice is due in June")
     engine.drain()
-    assert row(engine, other).importance == 0.5
+    assert row(engine, second).importance == 0.5
     (dead,) = engine.status()["dead"]
-    assert (dead["kind"], dead["key"]) == ("importance-judge", f"user/ann|{other}")
+    assert (dead["kind"], dead["key"]) == ("importance-judge", f"user/ann|{second}")
     model.heal()
     model.when(WEIGHED, "12")
     engine.retry()
     engine.drain()
-    assert row(engine, other).importance == 1.0
+    assert row(engine, second).importance == 1.0
 
 
 @pytest.mark.covers("S0.16")

@@ -50,8 +50,8 @@ def engine(request: pytest.FixtureRequest, clock: SettableClock) -> Iterator[Mem
         embedder=HashEmbedder(),
         tiers__working_size=1,
         **topics,
-    ) as made:
-        yield made
+    ) as opened:
+        yield opened
 
 
 def talk(
@@ -59,14 +59,14 @@ def talk(
 ) -> list[str]:
     """Questions with answers ten seconds later, an hour apart; all of them recent in the end."""
     ids = []
-    for place in range(start, start + number):
+    for index in range(start, start + number):
         ids.append(
-            engine.observe(Turn(f"I look for parcel{place} of house{place}"), scope=ANN)[0].id
+            engine.observe(Turn(f"I look for parcel{index} of house{index}"), scope=ANN)[0].id
         )
         clock.forward(seconds=10)
         ids.append(
             engine.observe(
-                Turn(f"It stands in room{place} of house{place}", role="assistant"), scope=ANN
+                Turn(f"It stands in room{index} of house{index}", role="assistant"), scope=ANN
             )[0].id
         )
         clock.forward(minutes=minutes)
@@ -116,17 +116,17 @@ def test_a_message_and_the_answer_that_follows_it_are_a_pair() -> None:
     who finds nobody stands alone.
     """
 
-    def pair(*turns: Record, gone: Sequence[str] = ()) -> list[tuple[str, ...]]:
-        found = pair_turns([turn for turn in turns if turn.id not in gone], turns, 10)
-        return [tuple(half.id for half in one.halves) for one in found]
+    def pair(*turns: Record, left_ids: Sequence[str] = ()) -> list[tuple[str, ...]]:
+        pairs = pair_turns([turn for turn in turns if turn.id not in left_ids], turns, 10)
+        return [tuple(half.id for half in turn_pair.halves) for turn_pair in pairs]
 
     two = (said("u1", 0), said("a1", 1, "assistant"), said("u2", 1.5), said("a2", 2, "assistant"))
     assert pair(*two, said("u3", 60)) == [("u1", "a1"), ("u2", "a2"), ("u3",)]
-    assert pair(*two, gone=("u1", "a2")) == [
+    assert pair(*two, left_ids=("u1", "a2")) == [
         ("a1",),
         ("u2",),
     ], "no answer is given to a message that it is none to"
-    assert pair(*two, gone=("a1", "u2")) == [("u1",), ("a2",)]
+    assert pair(*two, left_ids=("a1", "u2")) == [("u1",), ("a2",)]
     assert pair(said("u1", 0), said("u2", 1), said("u3", 0.9, "assistant")) == [
         ("u1", "u3"),
         ("u2",),
@@ -151,11 +151,11 @@ def test_a_message_and_the_answer_that_follows_it_are_a_pair() -> None:
 @pytest.mark.covers("S0.24")
 def test_a_missing_half_is_empty() -> None:
     """A question without an answer, and an answer without a question, are exchanges too."""
-    (asked,), (told,) = (
-        pair_turns([one], [one], 10) for one in (said("u", 0), said("a", 0, "assistant"))
+    (question_pair,), (answer_pair,) = (
+        pair_turns([turn], [turn], 10) for turn in (said("u", 0), said("a", 0, "assistant"))
     )
-    assert build_exchange(asked).text == "User: u\nAgent:"
-    assert build_exchange(told).text == "User: \nAgent: a"
+    assert build_exchange(question_pair).text == "User: u\nAgent:"
+    assert build_exchange(answer_pair).text == "User: \nAgent: a"
 
 
 @pytest.mark.covers("S0.25")
@@ -271,11 +271,11 @@ def test_a_fault_between_any_two_writes_costs_nothing(
     """Whichever write of a move fails:
     everything said is found meanwhile, and moving again makes each exchange once.
     """
-    number = made = 0
+    number = moved_count = 0
     while True:
         number += 1
-        ids = talk(engine, clock, 3, start=made)
-        made += 3
+        ids = talk(engine, clock, 3, start=moved_count)
+        moved_count += 3
         faulty = Faulty(engine, number, after)
         monkeypatch.setattr(engine.store, "commit", faulty)
         try:
@@ -283,10 +283,10 @@ def test_a_fault_between_any_two_writes_costs_nothing(
         except StoreError:
             monkeypatch.setattr(engine.store, "commit", faulty.real)
             for id in ids:
-                found = engine.search(engine.get(id, scope=ANN).text, scope=ANN).hits
+                hits = engine.search(engine.get(id, scope=ANN).text, scope=ANN).hits
                 assert [
                     hit
-                    for hit in found
+                    for hit in hits
                     if id in (hit.record.id, *(quote.source for quote in hit.record.evidence))
                 ]
             held = {quote.source for row in rows(engine) for quote in row.evidence}
@@ -296,7 +296,11 @@ def test_a_fault_between_any_two_writes_costs_nothing(
             engine.tiers.consolidate(ANN)
         monkeypatch.setattr(engine.store, "commit", faulty.real)
         sources = [quote.source for row in rows(engine) for quote in row.evidence]
-        assert (len(rows(engine)), len(sources), len(set(sources))) == (made, 2 * made, 2 * made)
+        assert (len(rows(engine)), len(sources), len(set(sources))) == (
+            moved_count,
+            2 * moved_count,
+            2 * moved_count,
+        )
         assert {engine.get(id, scope=ANN).status for id in ids} == {Status.ARCHIVED}
         if faulty.calls < number:
             break
@@ -432,11 +436,11 @@ def test_a_large_import_is_swept_in_steps(clock: SettableClock) -> None:
         old = START - timedelta(days=60)
         turns = [
             Turn(
-                f"thing{place} of room{place}",
-                role="assistant" if place % 2 else "user",
-                at=old + timedelta(minutes=place),
+                f"thing{index} of room{index}",
+                role="assistant" if index % 2 else "user",
+                at=old + timedelta(minutes=index),
             )
-            for place in range(500)
+            for index in range(500)
         ]
         engine.write_turns(turns, OWNER, Kind.TURN, "import")
         assert engine.tiers.sweep(ANN)["moved"] == 500

@@ -77,15 +77,15 @@ def ids(records: tuple[Record, ...]) -> list[str]:
 
 def fill(engine: MemoryEngine, number: int, start: int = 0) -> list[str]:
     """Turns about different things, a second apart."""
-    found = []
-    for place in range(start, start + number):
-        found.append(
-            engine.observe(Turn(f"parcel{place} stands in room{place} of house{place}"), scope=ANN)[
+    ids_said = []
+    for index in range(start, start + number):
+        ids_said.append(
+            engine.observe(Turn(f"parcel{index} stands in room{index} of house{index}"), scope=ANN)[
                 0
             ].id
         )
         engine._clock.forward(1)  # type: ignore[attr-defined]
-    return found
+    return ids_said
 
 
 @pytest.mark.covers("S0.20", "S0.50")
@@ -139,16 +139,16 @@ def test_what_matters_migrates_and_what_does_not_is_put_away(engine: MemoryEngin
             puts=tuple(
                 NewRecord(
                     made(
-                        f"{place:02d}", Kind.TURN, 50 - place, importance=0.3 if place < 5 else 0.5
+                        f"{index:02d}", Kind.TURN, 50 - index, importance=0.3 if index < 5 else 0.5
                     )
                 )
-                for place in range(50)
+                for index in range(50)
             ),
         )
     )
-    done = engine.tiers.enforce(ANN)
-    assert done["recent"] == 10
-    assert [engine.get(f"{place:02d}", scope=OWNER).status for place in range(5)] == [
+    counts = engine.tiers.enforce(ANN)
+    assert counts["recent"] == 10
+    assert [engine.get(f"{index:02d}", scope=OWNER).status for index in range(5)] == [
         Status.ARCHIVED
     ] * 5
     pairs = engine.list(scope=ANN, kinds=(Kind.EXCHANGE,), order="oldest").records
@@ -182,8 +182,8 @@ def test_over_the_cap_the_least_sure_facts_go() -> None:
     with opened(preset="engine", caps__facts=3) as engine:
         put(engine, *records)
         assert engine.tiers.enforce(ANN)["facts"] == 2
-        gone = engine.get("b", scope=ANN)
-        assert (gone.status, gone.superseded_by, gone.text) == (
+        archived = engine.get("b", scope=ANN)
+        assert (archived.status, archived.superseded_by, archived.text) == (
             Status.ARCHIVED,
             "eviction",
             "b of fact",
@@ -213,8 +213,8 @@ def test_the_cap_is_kept_by_itself(home: Path) -> None:
             put(
                 engine,
                 *(
-                    made(f"{clock():%H%M}{place}", days=place, confidence=0.5 + place / 10)
-                    for place in range(3)
+                    made(f"{clock():%H%M}{index}", days=index, confidence=0.5 + index / 10)
+                    for index in range(3)
                 ),
             )
             engine.observe(Turn("Nothing to learn from here at all"), scope=ANN)
@@ -242,14 +242,14 @@ def test_worth_is_confidence_recency_and_use() -> None:
 @pytest.mark.covers("S1.18")
 def test_a_tenth_is_kept_for_corrections() -> None:
     """Ten at least, the worthiest of them, however unsure; beyond, they compete like the others."""
-    facts = [made(f"f{place:03d}", confidence=0.9) for place in range(150)]
+    facts = [made(f"f{index:03d}", confidence=0.9) for index in range(150)]
     corrections = [
-        made(f"c{place:02d}", Kind.CORRECTION, confidence=0.01 * place) for place in range(20)
+        made(f"c{index:02d}", Kind.CORRECTION, confidence=0.01 * index) for index in range(20)
     ]
-    gone = ids(select_excess_facts([*facts, *corrections], 150, "hybrid", START))
-    assert len(gone) == 20
-    assert sorted(gone)[:5] == ["c00", "c01", "c02", "c03", "c04"]
-    assert len([name for name in gone if name.startswith("c")]) == 20 - 15
+    excess_ids = ids(select_excess_facts([*facts, *corrections], 150, "hybrid", START))
+    assert len(excess_ids) == 20
+    assert sorted(excess_ids)[:5] == ["c00", "c01", "c02", "c03", "c04"]
+    assert len([name for name in excess_ids if name.startswith("c")]) == 20 - 15
     few = ids(select_excess_facts([*facts[:20], *corrections], 20, "hybrid", START))
     assert len([name for name in few if name.startswith("c")]) == 10
     tiny = ids(select_excess_facts([*facts[:5], *corrections], 5, "hybrid", START))
@@ -265,17 +265,17 @@ def test_the_oldest_rules_are_archived() -> None:
             engine,
             *(
                 made(
-                    f"r{place:02d}",
-                    (Kind.RULE, Kind.PROCEDURE, Kind.NEGATIVE)[place % 3],
-                    days=30 - place,
+                    f"r{index:02d}",
+                    (Kind.RULE, Kind.PROCEDURE, Kind.NEGATIVE)[index % 3],
+                    days=30 - index,
                 )
-                for place in range(23)
+                for index in range(23)
             ),
         )
         assert engine.tiers.enforce(ANN)["rules"] == 3
-        gone = engine.list(scope=ANN, statuses=(Status.ARCHIVED,), order="oldest").records
-        assert [(record.id, record.superseded_by) for record in gone] == [
-            (f"r{place:02d}", "eviction") for place in range(3)
+        archived = engine.list(scope=ANN, statuses=(Status.ARCHIVED,), order="oldest").records
+        assert [(record.id, record.superseded_by) for record in archived] == [
+            (f"r{index:02d}", "eviction") for index in range(3)
         ]
         assert len(active(engine, Kind.RULE, Kind.PROCEDURE, Kind.NEGATIVE)) == 20
         assert engine.tiers.enforce(ANN)["rules"] == 0
@@ -293,13 +293,13 @@ def test_a_replaced_rule_names_what_replaced_it() -> None:
             "chat__url": model.url,
             "chat__retries": 0,
         }
-        asked = {
+        statuses = {
             "write__extract": "llm",
             "write__reconcile": "llm",
             "write__policy": "off",
             "write__debounce_seconds": 0.0,
         }
-        with opened(caps__rules=20, **chat, **asked) as engine:
+        with opened(caps__rules=20, **chat, **statuses) as engine:
             for text in (old, new):
                 rule = {
                     "turn": 1,
@@ -327,10 +327,10 @@ def test_a_replaced_rule_names_what_replaced_it() -> None:
                 engine.observe(Turn(text), scope=ANN)
                 engine.drain()
             (kept,) = engine.list(scope=ANN, kinds=RULES).records
-            (gone,) = engine.list(
+            (archived,) = engine.list(
                 scope=ANN, kinds=RULES, statuses=(Status.SUPERSEDED, Status.ARCHIVED)
             ).records
-            assert (kept.text, gone.text, gone.superseded_by) == (new, old, kept.id)
+            assert (kept.text, archived.text, archived.superseded_by) == (new, old, kept.id)
 
 
 @pytest.mark.covers("S2.47")
@@ -340,7 +340,7 @@ def test_the_oldest_entries_of_a_conversation_go() -> None:
     """
     assert load({"preset": "proxy"}, environ={}).settings.caps.entries == 500
     with opened(caps__entries=4) as engine:
-        put(engine, *(made(f"t{place}", Kind.TURN, 9 - place) for place in range(4)))
+        put(engine, *(made(f"t{index}", Kind.TURN, 9 - index) for index in range(4)))
         put(
             engine,
             made("s", Kind.SUMMARY, 99),
@@ -350,12 +350,12 @@ def test_the_oldest_entries_of_a_conversation_go() -> None:
         )
         assert engine.tiers.enforce(ANN)["entries"] == 2
         assert active(engine) == ["s", "e", "t1", "t2", "t3", "f1"]
-        gone = engine.get("f0", scope=ANN)
-        assert (gone.status, gone.text) == (Status.FORGOTTEN, "f0 of fact")
+        archived = engine.get("f0", scope=ANN)
+        assert (archived.status, archived.text) == (Status.FORGOTTEN, "f0 of fact")
         assert engine.restore("f0", scope=ANN).status is Status.ACTIVE
     for cap in (0, -1):
         with opened(caps__entries=cap) as engine:
-            put(engine, *(made(f"t{place}", Kind.TURN, 9 - place) for place in range(9)))
+            put(engine, *(made(f"t{index}", Kind.TURN, 9 - index) for index in range(9)))
             engine.drain()
             assert engine.tiers.enforce(ANN)["entries"] == 0
 
@@ -366,21 +366,21 @@ def test_files_of_evicted_entries_are_deleted_softly(home: Path) -> None:
     with engrams.open(
         home=home, preset="proxy", caps__entries=2, vault__git=False, jobs__workers=0
     ) as engine:
-        for place in range(3):
-            engine.observe(Turn(f"parcel{place} stands in room{place}"), scope=ANN)
+        for index in range(3):
+            engine.observe(Turn(f"parcel{index} stands in room{index}"), scope=ANN)
         engine.drain()
         engine.tiers.enforce(ANN)
         engine.drain()
-        gone = [path for path in (home / "vault").rglob("*.md") if "deleted" in path.parts]
-        assert len(gone) == 1
-        assert "parcel0" in gone[0].read_text("utf-8")
+        deleted_paths = [path for path in (home / "vault").rglob("*.md") if "deleted" in path.parts]
+        assert len(deleted_paths) == 1
+        assert "parcel0" in deleted_paths[0].read_text("utf-8")
 
 
 def test_caps_know_their_own_scope_only() -> None:
     """Another scope's records, and another owner's, neither count nor go."""
     with opened(caps__facts=1) as engine:
         project = Scope((*ANN, "project", "x"))
-        other = [made("p0", days=3), made("p1", days=2)]
+        procedures = [made("p0", days=3), made("p1", days=2)]
         engine.store.commit(
             WriteBatch(
                 "test",
@@ -397,7 +397,7 @@ def test_caps_know_their_own_scope_only() -> None:
                             layer=r.layer,
                         )
                     )
-                    for r in other
+                    for r in procedures
                 ),
             )
         )

@@ -39,18 +39,18 @@ def opened(**fields: Any) -> Any:
 
 def tiers(engine: MemoryEngine) -> dict[Tier, int]:
     """Active turns by tier."""
-    found: dict[Tier, int] = {}
+    counts: dict[Tier, int] = {}
     for record in engine.list(scope=ANN, kinds=(Kind.TURN,), limit=1000).records:
-        found[record.tier] = found.get(record.tier, 0) + 1
-    return found
+        counts[record.tier] = counts.get(record.tier, 0) + 1
+    return counts
 
 
 @pytest.mark.covers("S0.53")
 def test_the_state_tells_every_tier() -> None:
     """In numbers, as plain JSON; of an owner nobody knows, zeros."""
     with opened(tiers__working_size=2) as engine:
-        for place in range(5):
-            engine.observe(Turn(f"parcel{place} stands in room{place} of house{place}"), scope=ANN)
+        for index in range(5):
+            engine.observe(Turn(f"parcel{index} stands in room{index} of house{index}"), scope=ANN)
         engine.search("parcel0 room0 house0", scope=ANN, limit=1)
         engine.drain()
         state = engine.tiers.state(ANN)
@@ -173,9 +173,9 @@ def test_many_speak_at_once() -> None:
     with opened(tiers__working_size=5, tiers__recent_size=0) as engine:
 
         def speak(name: str) -> None:
-            for place in range(15):
+            for index in range(15):
                 engine.observe(
-                    Turn(f"{name} brings parcel{place} to house{place} of {name}"), scope=ANN
+                    Turn(f"{name} brings parcel{index} to house{index} of {name}"), scope=ANN
                 )
                 engine._components.working.keep_recalled(
                     OWNER, [engine.list(scope=ANN, limit=1).records[0].id]
@@ -188,14 +188,14 @@ def test_many_speak_at_once() -> None:
             thread.start()
         for thread in threads:
             thread.join()
-        held = {
+        in_tier = {
             item["id"]
             for item in engine.tiers.working(ANN)
             if not item["source"].startswith("promoted")
         }
         rows = engine.list(scope=ANN, kinds=(Kind.TURN,), limit=100).records
         assert len(rows) == 60
-        assert {record.id for record in rows if record.tier is Tier.WORKING} == held
+        assert {record.id for record in rows if record.tier is Tier.WORKING} == in_tier
 
 
 def test_two_processes_on_one_home(home: Path) -> None:
@@ -209,16 +209,20 @@ def test_two_processes_on_one_home(home: Path) -> None:
         "embedder": HashEmbedder(),
         "tiers__working_size": 2,
     }
-    with engrams.open(**fields) as one, engrams.open(**fields) as other:
-        for place in range(3):
-            one.observe(Turn(f"parcel{place} stands in room{place} of house{place}"), scope=ANN)
-        assert other.tiers.consolidate(ANN)["moved"] == 3
-        for place in range(3, 6):
-            one.observe(Turn(f"parcel{place} stands in room{place} of house{place}"), scope=ANN)
-        one.tiers.consolidate(ANN)
+    with engrams.open(**fields) as first_engine, engrams.open(**fields) as second_engine:
+        for index in range(3):
+            first_engine.observe(
+                Turn(f"parcel{index} stands in room{index} of house{index}"), scope=ANN
+            )
+        assert second_engine.tiers.consolidate(ANN)["moved"] == 3
+        for index in range(3, 6):
+            first_engine.observe(
+                Turn(f"parcel{index} stands in room{index} of house{index}"), scope=ANN
+            )
+        first_engine.tiers.consolidate(ANN)
         sources = [
             quote.source
-            for row in one.list(scope=ANN, kinds=(Kind.EXCHANGE,)).records
+            for row in first_engine.list(scope=ANN, kinds=(Kind.EXCHANGE,)).records
             for quote in row.evidence
         ]
         assert len(sources) == len(set(sources)) == 6

@@ -63,8 +63,8 @@ def test_a_memory_joins_from_070_on_or_begins_a_topic(engine: MemoryEngine, angl
     far = angles.put("far", 0.69, plane=1)
     angles.known["far"] = np.array([0.69, 0, math.sqrt(1 - 0.69**2), 0, 0, 0, 0, 0], np.float32)
     add(engine, long, near, far)
-    done = engine.topics.refresh(ANN)
-    assert (done.joined, done.made) == (3, 2)
+    counts = engine.topics.refresh(ANN)
+    assert (counts.joined, counts.made) == (3, 2)
     groups = engine.topics.list(ANN)
     assert told(groups) == {long[:80].rstrip(): [long, near], "far": [far]}
     centre = np.frombuffer(groups[0].topic.centroid, np.float32)
@@ -102,9 +102,9 @@ def test_a_topic_of_more_than_twenty_is_split_where_it_falls_apart(
     """Twenty-one around two directions become two new topics, every memory in one of them;
     the old one is gone.
     """
-    left = [angles.put(f"left {n}", 1.0) for n in range(11)]
+    left_ids = [angles.put(f"left {n}", 1.0) for n in range(11)]
     right = [angles.put(f"right {n}", 0.72) for n in range(9)]
-    add(engine, *left, *right)
+    add(engine, *left_ids, *right)
     engine.topics.refresh(ANN)
     (whole,) = engine.topics.list(ANN)
     assert len(whole.members) == 20
@@ -159,7 +159,7 @@ def test_topics_as_good_as_one_are_merged_with_their_links(
     """From 0.93 on: members move, weights of links add up, nothing dangles; 0.92 stays apart."""
     first = add(engine, angles.put("a1", 1.0))
     engine.topics.refresh(ANN)
-    (kept,) = engine.topics.list(ANN)
+    (topic,) = engine.topics.list(ANN)
     second = add(
         engine, angles.put("b1", 0.93), angles.put("c1", plane=1), angles.put("d1", 0.92, plane=1)
     )
@@ -172,27 +172,27 @@ def test_topics_as_good_as_one_are_merged_with_their_links(
     edges = tuple(
         Edge(
             owner=OWNER,
-            source=min(one, two),
-            target=max(one, two),
+            source=min(first, two),
+            target=max(first, two),
             type=EdgeType.CO_OCCURS,
             weight=float(n),
             count=n,
         )
-        for one, two, n in links
+        for first, two, n in links
     )
     engine.store.commit(WriteBatch("test", "link", START, edges=edges))
     assert engine.topics.dedupe(ANN).merged == 1
     groups = {group.topic.id: group for group in engine.topics.list(ANN)}
-    gone = ({a, b} - set(groups)).pop()
+    merged_id = ({a, b} - set(groups)).pop()
     stays = ({a, b} & set(groups)).pop()
     assert set(groups) == {stays, c, d}
     assert sorted(record.id for record in groups[stays].members) == sorted([*first, second[0]])
-    assert engine.store.edges(OWNER, [gone]) == ()
+    assert engine.store.edges(OWNER, [merged_id]) == ()
     (link,) = engine.store.edges(OWNER, [stays], (EdgeType.CO_OCCURS,))
     assert {link.source, link.target} == {stays, c}
     assert (link.weight, link.count) == (5.0, 5)
     assert engine.topics.dedupe(ANN).merged == 0
-    assert kept.topic.id in (stays, gone)
+    assert topic.topic.id in (stays, merged_id)
 
 
 @pytest.mark.covers("S0.34")
@@ -290,17 +290,17 @@ def test_memories_of_one_topic_get_the_tag_they_have_in_common(angles: Angles) -
         topics__tags=True,
         clock=SettableClock(START),
     ) as engine:
-        some = add(
+        members = add(
             engine, angles.put("The harbour at dawn"), angles.put("Boats in the harbour", 0.9)
         )
         tagged = add(engine, angles.put("with pears", plane=1), angles.put("more pears", 0.9, 1))
         for id in tagged:
             engine.edit(id, scope=ANN, fields={"tags": ("fruit",)})
         assert engine.topics.refresh(ANN).tagged == 2
-        assert {engine.get(id, scope=ANN).tags for id in some} == {("harbour",)}
+        assert {engine.get(id, scope=ANN).tags for id in members} == {("harbour",)}
         assert {engine.get(id, scope=ANN).tags for id in tagged} == {("fruit",)}
         edges = engine.store.edges(OWNER, ["tag:harbour"])
-        assert sorted(edge.source for edge in edges) == sorted(some)
+        assert sorted(edge.source for edge in edges) == sorted(members)
         assert {edge.type for edge in edges} == {EdgeType.HAS_TAG}
         assert engine.topics.refresh(ANN).tagged == 0
 
@@ -344,14 +344,14 @@ def test_topics_do_not_cross_scopes_or_owners(engine: MemoryEngine, angles: Angl
     """Two projects with the same text have a topic each, and neither reader sees the other's."""
     x = (*ANN, "project", "x")
     y = (*ANN, "project", "y")
-    other = ("user", "bob")
-    for scope in (x, y, other):
+    bob = ("user", "bob")
+    for scope in (x, y, bob):
         add(engine, angles.put("the same"), scope=scope)
         engine.topics.refresh(scope)
     assert len(engine.topics.list(ANN)) == 2
     (group,) = engine.topics.list(x)
     assert group.topic.scope == Scope(x)
-    assert len(engine.topics.list(other)) == 1
+    assert len(engine.topics.list(bob)) == 1
     assert engine.topics.dedupe(ANN).merged == 0
 
 
@@ -361,7 +361,7 @@ def test_a_purge_takes_the_topic_with_it_and_the_others_are_grouped_anew(
     """Neither label nor centre keeps anything of what was purged, nor does a concept above;
     the proof says so.
     """
-    secret, other = add(engine, angles.put("secret words", 1.0), angles.put("harmless", 0.9))
+    secret, harmless = add(engine, angles.put("secret words", 1.0), angles.put("harmless", 0.9))
     add(engine, angles.put("beside", 0.5))
     engine.topics.refresh(ANN)
     engine.topics.abstract(ANN)
@@ -371,7 +371,7 @@ def test_a_purge_takes_the_topic_with_it_and_the_others_are_grouped_anew(
     assert proof.remaining["topics"] == 0
     assert [group.topic.label for group in engine.topics.list(ANN)] == ["beside"]
     assert engine.topics.concepts(ANN) == ()
-    assert [record.id for record in engine.topics.orphans(ANN)] == [other]
+    assert [record.id for record in engine.topics.orphans(ANN)] == [harmless]
     engine.topics.refresh(ANN)
     assert "secret" not in str(engine.topics.list(ANN))
 
@@ -398,14 +398,14 @@ def test_kinds_of_nodes_and_of_links() -> None:
     each type of edge is stored; what relates keeps a weight of 0 to 1.
     """
     with temp_engine(jobs__workers=0, write__extract="off") as engine:
-        one, two = add(engine, "one thing", "another thing")
+        first, two = add(engine, "one thing", "another thing")
         ends: Mapping[EdgeType, str] = {EdgeType.HAS_TAG: "tag:x", EdgeType.IN_TOPIC: "topic:1"}
         edges = tuple(
-            Edge(owner=OWNER, source=one, target=ends.get(type, two), type=type, weight=0.5)
+            Edge(owner=OWNER, source=first, target=ends.get(type, two), type=type, weight=0.5)
             for type in EdgeType
         )
         engine.store.commit(WriteBatch("test", "link", engine.now(), edges=edges))
-        assert {edge.type for edge in engine.store.edges(OWNER, [one])} == set(EdgeType)
+        assert {edge.type for edge in engine.store.edges(OWNER, [first])} == set(EdgeType)
         wanted = {
             EdgeType.HAS_TAG,
             EdgeType.IN_TOPIC,
@@ -415,8 +415,8 @@ def test_kinds_of_nodes_and_of_links() -> None:
         }
         assert {*wanted, EdgeType.DERIVED_FROM} <= set(EdgeType)
         for _ in range(20):
-            engine.used([one, two], scope=ANN)
-        (link,) = engine.store.edges(OWNER, [one], (EdgeType.RELATES_TO,))
+            engine.used([first, two], scope=ANN)
+        (link,) = engine.store.edges(OWNER, [first], (EdgeType.RELATES_TO,))
         assert 0 <= link.weight <= 1
 
 

@@ -91,19 +91,19 @@ def test_found_together_is_linked_once_a_pair() -> None:
     with temp_engine(
         jobs__workers=0, usage__co_occurs_cosine=0.4, embedder=HashEmbedder()
     ) as engine:
-        one = engine.add("spare key blue pot", scope=ANN)
+        pot = engine.add("spare key blue pot", scope=ANN)
         two = engine.add("spare key red pot", scope=ANN)
         for _ in range(2):
             engine.search("spare key pot", scope=ANN)
         engine.drain()
         assert [
             (edge.source, edge.target, edge.weight)
-            for edge in links(engine, EdgeType.CO_OCCURS, one.id, two.id)
-        ] == [(*sorted((one.id, two.id)), 2.0)]
+            for edge in links(engine, EdgeType.CO_OCCURS, pot.id, two.id)
+        ] == [(*sorted((pot.id, two.id)), 2.0)]
         engine.search("spare key pot", scope=ANN)
         engine.drain()
-        assert links(engine, EdgeType.CO_OCCURS, one.id)[0].weight == 3
-        engine.purge(one.id, scope=ANN)
+        assert links(engine, EdgeType.CO_OCCURS, pot.id)[0].weight == 3
+        engine.purge(pot.id, scope=ANN)
         assert links(engine, EdgeType.CO_OCCURS, two.id) == ()
 
 
@@ -116,12 +116,12 @@ def test_pairs_come_from_all_that_is_near() -> None:
     with temp_engine(
         jobs__workers=0, usage__co_occurs_cosine=0.4, embedder=HashEmbedder()
     ) as engine:
-        one = engine.add("spare key blue pot", scope=ANN)
+        pot = engine.add("spare key blue pot", scope=ANN)
         two = engine.add("spare key red pot", scope=ANN)
         far = engine.add("Felix hates thunder", scope=ANN)
         assert len(engine.search("spare key pot", scope=ANN, limit=1).hits) == 1
         engine.drain()
-        assert len(links(engine, EdgeType.CO_OCCURS, one.id, two.id)) == 1
+        assert len(links(engine, EdgeType.CO_OCCURS, pot.id, two.id)) == 1
         assert links(engine, EdgeType.CO_OCCURS, far.id) == ()
 
 
@@ -171,14 +171,14 @@ def test_events_move_confidence_and_strength() -> None:
 def test_what_helped_together_is_related() -> None:
     """A new link weighs 0.6, and grows by a tenth, to 1; what did not help is not linked."""
     with temp_engine(jobs__workers=0, usage__related_weight=0.6) as engine:
-        one = engine.add(KEY, scope=ANN)
+        pot = engine.add(KEY, scope=ANN)
         two = engine.add(CAT, scope=ANN)
-        engine.used([one.id, two.id], scope=ANN, helpful=False)
-        assert engine.get(one.id, scope=ANN).confidence == pytest.approx(0.9)
-        assert links(engine, EdgeType.RELATES_TO, one.id) == ()
+        engine.used([pot.id, two.id], scope=ANN, helpful=False)
+        assert engine.get(pot.id, scope=ANN).confidence == pytest.approx(0.9)
+        assert links(engine, EdgeType.RELATES_TO, pot.id) == ()
         for wanted in (0.6, 0.7, 0.8, 0.9, 1.0, 1.0):
-            engine.used([one.id, two.id], scope=ANN)
-            (edge,) = links(engine, EdgeType.RELATES_TO, one.id)
+            engine.used([pot.id, two.id], scope=ANN)
+            (edge,) = links(engine, EdgeType.RELATES_TO, pot.id)
             assert edge.weight == pytest.approx(wanted)
         assert engine.get(two.id, scope=ANN).strength == 7
         with pytest.raises(NotFoundError):
@@ -267,24 +267,24 @@ def test_searches_that_follow_each_other_are_counted_together(
     monkeypatch.setattr(usage_tracker, "_HURRY_AT", 3)
     with temp_engine(jobs__workers=1) as engine:
         key = engine.add(KEY, scope=ANN)
-        written = threading.Event()
+        is_written = threading.Event()
         commit = engine.store.commit
 
         def watch(batch: WriteBatch) -> CommitResult:
-            done = commit(batch)
+            result = commit(batch)
             if batch.uses:
-                written.set()
-            return done
+                is_written.set()
+            return result
 
         monkeypatch.setattr(engine._components.usage._store, "commit", watch)
         for searches, counted in ((1, 1), (3, 4)):
             for _ in range(searches):
                 engine.search("spare key", scope=ANN)
-            assert written.wait(30)
-            written.clear()
+            assert is_written.wait(30)
+            is_written.clear()
             assert engine.get(key.id, scope=ANN).access_count == counted
         engine.search("spare key", scope=ANN)
-        assert not written.wait(0.3)
+        assert not is_written.wait(0.3)
         begun = time.monotonic()
     assert time.monotonic() - begun < 30
 
@@ -293,8 +293,8 @@ def test_a_memory_purged_in_between_does_not_matter() -> None:
     """Counting what is gone is counting nothing, and the rest is counted."""
     with temp_engine(jobs__workers=0) as engine:
         key = engine.add(KEY, scope=ANN)
-        other = engine.add("the other spare key is with Ben", scope=ANN)
+        bens_key = engine.add("the other spare key is with Ben", scope=ANN)
         assert len(engine.search("spare key", scope=ANN).hits) == 2
         engine.purge(key.id, scope=ANN)
         engine.drain()
-        assert engine.get(other.id, scope=ANN).access_count == 1
+        assert engine.get(bens_key.id, scope=ANN).access_count == 1

@@ -222,7 +222,7 @@ class SQLiteSession(OpenAIAgentsSession):
                 database: SqliteDatabase = engine._store._database  # type: ignore[attr-defined]
                 database.run_exclusive(lambda _: None)  # makes the file, as that class does
                 self.engines[self.place] = engine
-                self._file_locks[self.place] = database._write_lock
+                self._file_locks[self.place] = database._writes.lock
             self._file_lock_counts[self.place] = self._file_lock_counts.get(self.place, 0) + 1
         settings = SessionSettings() if session_settings is None else session_settings
         self.engine = self.engines[self.place]

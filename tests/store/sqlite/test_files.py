@@ -302,10 +302,10 @@ def together(store: SqliteStore, calls: list[Callable[[], object]]) -> list[Base
             outcomes[place] = problem
 
     threads = [threading.Thread(target=run, args=(place,)) for place in range(len(calls))]
-    with store._database._write_lock:
+    with store._database._writes.lock:
         for number, thread in enumerate(threads):
             thread.start()
-            while len(store._database._waiting) <= number:
+            while len(store._database._writes._waiting) <= number:
                 pass
     for thread in threads:
         thread.join()

@@ -26,9 +26,9 @@ class PostgresDialect:
     def begin(self, connection: SqlConnection) -> None:
         pass
 
-    def enter(self, connection: SqlConnection, owner: str) -> None:
+    def enter(self, connection: SqlConnection, owner_key: str) -> None:
         assert isinstance(connection, OwnerConnection)
-        connection.enter(owner)
+        connection.enter(owner_key)
 
     def mark_uses(self, connection: SqlConnection) -> None:
         pass

@@ -1,4 +1,4 @@
-"""Opening of SQLite connections, the readers' pool, the writer's lock."""
+"""Opening of SQLite connections, the pool of those that read, and the lock of the one that writes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from engrams.store.sql.named_queries import query
 from engrams.store.sqlite.error_mapping import is_full
 from engrams.text.normalize import fold
 
-_BUSY_STEP = 0.004
+_MAX_BUSY_PAUSE = 0.004
+"""Seconds between two looks at another process's lock."""
 _LOG_PAGES = 4000
 """Pages in the log before a commit checkpoints it: few writes wait for that."""
 _LOG_BYTES = 64 << 20
@@ -76,7 +77,7 @@ def open_reader(path: Path, settings: StoreSettings) -> apsw.Connection:
 
 
 def is_passing(path: Path, connection: apsw.Connection) -> bool:
-    """True for a reader that sees no changes, where some may come."""
+    """True for a reader that would not see changes, where the folder can be written by now."""
     return bool(connection.open_flags & apsw.SQLITE_OPEN_URI) and os.access(path.parent, os.W_OK)
 
 
@@ -91,18 +92,20 @@ def set_busy_wait(connection: apsw.Connection, seconds: float) -> None:
     SQLite's own handler soon sleeps for a tenth of a second at a time, and would starve beside a
     process that writes without a pause.
     """
-    started = [0.0]
+    started_at = 0.0
 
-    def busy(count: int) -> bool:
+    def wait(count: int) -> bool:
+        """Wait a moment before the next attempt, the ``count``-th; False: give up."""
+        nonlocal started_at
         now = time.monotonic()
         if count == 0:
-            started[0] = now
-        if now - started[0] >= seconds:
+            started_at = now
+        if now - started_at >= seconds:
             return False
-        time.sleep(min(0.0005 * (count + 1), _BUSY_STEP))
+        time.sleep(min(0.0005 * (count + 1), _MAX_BUSY_PAUSE))
         return True
 
-    connection.set_busy_handler(busy)
+    connection.set_busy_handler(wait)
 
 
 def close_replaced(connection: apsw.Connection) -> None:
@@ -141,7 +144,7 @@ def _retry_busy(connection: apsw.Connection, statement: str, settings: StoreSett
         except (apsw.BusyError, apsw.LockedError):
             if time.monotonic() >= end:
                 raise
-            time.sleep(_BUSY_STEP)
+            time.sleep(_MAX_BUSY_PAUSE)
         else:
             return
 
@@ -154,12 +157,15 @@ class WriteLock:
         self._taken = False
 
     def acquire(self, settled: Callable[[], bool] | None = None) -> bool:
-        """Wait for the lock; False: ``settled`` came true, not acquired."""
+        """Wait for the lock; False: ``settled`` came true, and it was not acquired."""
         with self._condition:
-            while not (done := settled is not None and settled()) and self._taken:
+            while True:
+                if settled is not None and settled():
+                    return False
+                if not self._taken:
+                    self._taken = True
+                    return True
                 self._condition.wait()
-            self._taken = self._taken or not done
-            return not done
 
     def release(self) -> None:
         """Release the lock and wake all waiters."""
@@ -182,7 +188,7 @@ class WriteLock:
 class ReaderConnectionPool:
     """At most ``limit`` connections, made on demand; borrowers wait.
 
-    Those that are ``passing`` are discarded on return.
+    Those that ``is_passing`` names are discarded on return.
     """
 
     def __init__(
@@ -190,15 +196,17 @@ class ReaderConnectionPool:
         limit: int,
         make: Callable[[], apsw.Connection],
         discard: Callable[[apsw.Connection], None],
-        passing: Callable[[apsw.Connection], bool] = lambda _: False,
+        is_passing: Callable[[apsw.Connection], bool] = lambda _: False,
     ) -> None:
         self._make = make
         self._discard = discard
-        self._passing = passing
+        self._is_passing = is_passing
         self._free = limit
+        """Connections that may still be lent."""
         self._lock = Lock()
         self._freed = Condition(self._lock)
         self._waiting = 0
+        """Borrowers that wait for one."""
         self._idle: list[apsw.Connection] = []
         self._open = True
 
@@ -225,7 +233,7 @@ class ReaderConnectionPool:
         """Give a connection back, to be lent again or discarded."""
         with self._lock:
             self._release()
-            if self._open and not self._passing(connection):
+            if self._open and not self._is_passing(connection):
                 self._idle.append(connection)
                 return
         self._discard(connection)

@@ -1,62 +1,47 @@
-"""Access to one database, in a file or in memory."""
+"""Access to one database, in a file or in memory.
+
+Enter at ``SqliteDatabase``: ``reading`` and ``asking`` lend connections, ``write`` runs a function
+in a transaction. It notices when the file was made, replaced or removed by another process, and
+has it prepared before its first use.
+"""
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from threading import RLock
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import apsw
 
 from engrams import encryption
 from engrams.core import Scope
-from engrams.errors import ClosedError, EngramsError
-from engrams.frozen_data import dataclass
+from engrams.errors import ClosedError
 from engrams.ports import Clock
 from engrams.settings import StoreSettings
 from engrams.store.process_forks import register
 from engrams.store.sql.named_queries import query
 from engrams.store.sqlite import connections, rescue, schema_setup
-from engrams.store.sqlite.connections import ReaderConnectionPool, WriteLock
+from engrams.store.sqlite.connections import ReaderConnectionPool
 from engrams.store.sqlite.error_mapping import MAPPED_ERRORS, to_engrams_error
+from engrams.store.sqlite.write_queue import WriteQueue, WriteTicket
 
 T = TypeVar("T")
 P = ParamSpec("P")
 
-_MAX_GROUP = 64
 _CHECKPOINT_SECONDS = 0.5
 """Seconds that a checkpoint waits for readers."""
 
 _abandoned: list[object] = []
-
-
-@dataclass(slots=True, eq=False)
-class _WriteTicket(Generic[T]):
-    """Queued write; ``alone``: not to be grouped with others again.
-
-    ``synced``: it survives a power failure.
-    """
-
-    work: Callable[..., T]
-    given: tuple[Any, ...]
-    options: dict[str, Any]
-    synced: bool = True
-    value: T | None = None
-    error: EngramsError | None = None
-    settled: bool = False
-    alone: bool = False
+"""Connections of the parent process: closing them in a child would break the parent's locks."""
 
 
 class SqliteDatabase:
     """Connections to one database, for any number of threads.
 
-    One thread writes at a time. Whoever holds the write lock runs all queued writes in one
-    transaction, each in its own savepoint: many writers share the cost of one sync to disk, and
-    none can spoil another's.
+    One thread writes at a time; writes that wait share a transaction (``WriteQueue``).
     """
 
     def __init__(self, path: Path | None, settings: StoreSettings, clock: Clock) -> None:
@@ -64,23 +49,26 @@ class SqliteDatabase:
         self.settings = settings
         self.label = str(path) if path else "the store in memory"
         self.notes: list[str] = []
+        """What was done to the file on opening, for the doctor."""
         self.generation = 0
         """Grows when the file is replaced: caches of it are void."""
         self._rollbacks = 0
+        """Grows with each: caches of what a write assigned are void."""
         self._clock = clock
         self._closed = False
-        self._write_lock = WriteLock()
         self._guard = RLock()
-        self._waiting: deque[_WriteTicket[Any]] = deque()
+        """Held while the file is looked at, and connections to it are exchanged."""
+        self._writes = WriteQueue(self)
         self._writer: apsw.Connection | None = None
         self._is_synced = True
-        """False while commits of the writing connection wait for no disk, as the last one did not.
-        """
-        self._writes = -1
+        """True while the writing connection waits for the disk when it commits."""
+        self._writer_generation = -1
+        """Generation of the file that the writing connection has open."""
         self._identity: tuple[int, int] | None = None
+        """Device and inode of the file that is open; None: there is none."""
         self._pool: ReaderConnectionPool | None = None
         register(self)
-        with self._use_file():
+        with self.use_file():
             if path is None:
                 self._writer = self._open_blank()
             else:
@@ -90,13 +78,13 @@ class SqliteDatabase:
     def exists(self) -> bool:
         """True once anything was written."""
         self._check_open()
-        with self._use_file():
+        with self.use_file():
             return self.path is None or self._refresh()
 
     def get_epoch(self) -> tuple[int, int]:
-        """Numbers that grow with another file, and with a rollback.
+        """Get numbers that grow with another file, and with a rollback.
 
-        What a write assigned before is void.
+        What a write assigned before is void then.
         """
         return self.generation, self._rollbacks
 
@@ -128,7 +116,7 @@ class SqliteDatabase:
         try:
             with encryption.share_home(self.path):
                 if self.path is None:
-                    with self._write_lock:
+                    with self._writes.lock:
                         self._check_open()
                         assert self._writer is not None
                         yield self._writer
@@ -147,12 +135,15 @@ class SqliteDatabase:
     def ask_together(
         self, owner: Scope, /, *statements: tuple[str, Any]
     ) -> list[list[tuple[Any, ...]]]:
-        """Read by statements one after the other; the rows of each."""
+        """Read by statements, each with its parameters, one after the other; the rows of each."""
         with self.asking(owner) as connection:
-            return [connection.execute(text, values).fetchall() for text, values in statements]
+            return [
+                connection.execute(statement, parameters).fetchall()
+                for statement, parameters in statements
+            ]
 
     @contextmanager
-    def _use_file(self) -> Iterator[None]:
+    def use_file(self) -> Iterator[None]:
         """Hold the home's shared lock; map errors of driver and system."""
         try:
             with encryption.share_home(self.path):
@@ -194,7 +185,7 @@ class SqliteDatabase:
         _: Scope | None,
         work: Callable[Concatenate[apsw.Connection, P], T],
         /,
-        *given: P.args,
+        *arguments: P.args,
         **options: P.kwargs,
     ) -> T:
         """Run ``work`` in a durable transaction; creates the database if missing.
@@ -202,45 +193,37 @@ class SqliteDatabase:
         ``work`` may be run again after a rollback, so it must not have effects outside the
         database.
         """
-        return self._run(_WriteTicket(work, given, options))
+        return self._run(WriteTicket(work, arguments, options))
 
     def write_unsynced(self, _: Scope | None, work: Callable[[apsw.Connection], T], /) -> T:
         """Run ``work`` in a transaction that a power failure may undo.
 
         The next durable one makes it durable too.
         """
-        return self._run(_WriteTicket(work, (), {}, synced=False))
+        return self._run(WriteTicket(work, (), {}, synced=False))
 
-    def _run(self, ticket: _WriteTicket[T]) -> T:
+    def _run(self, ticket: WriteTicket[T]) -> T:
         self._check_open()
-        self._waiting.append(ticket)
-        if self._write_lock.acquire(lambda: ticket.settled):
-            try:
-                self._run_queued(ticket)
-            finally:
-                self._write_lock.release()
-        if ticket.error is not None:
-            raise ticket.error
-        return cast("T", ticket.value)
+        return self._writes.run(ticket)
 
     def run_exclusive(self, work: Callable[[apsw.Connection], T]) -> T:
         """Run ``work`` on the writing connection outside a transaction.
 
         Nobody else in this process writes meanwhile.
         """
-        with self._write_lock, self._use_file():
+        with self._writes.lock, self.use_file():
             return work(self._connection())
 
     def reload(self) -> None:
         """Void all caches after the file changed from outside."""
-        with self._write_lock, self._guard:
+        with self._writes.lock, self._guard:
             self._identity = None
         self._refresh()
 
     def checkpoint(self) -> bool:
         """Move the log into the file; False if a reader keeps it."""
 
-        def empty(connection: apsw.Connection) -> bool:
+        def truncate_log(connection: apsw.Connection) -> bool:
             connections.set_busy_wait(connection, _CHECKPOINT_SECONDS)
             try:
                 busy, _, _ = connection.execute(query("checkpoint")).fetchall()[0]
@@ -248,74 +231,27 @@ class SqliteDatabase:
                 connections.set_busy_wait(connection, self.settings.busy_seconds)
             return busy == 0
 
-        return self.path is None or self.run_exclusive(empty)
+        return self.path is None or self.run_exclusive(truncate_log)
 
-    def _run_queued(self, own: _WriteTicket[Any]) -> None:
-        group = [own]
-        self._waiting.remove(own)
-        while not own.alone and self._waiting and len(group) < _MAX_GROUP:
-            group.append(self._waiting.popleft())
-        apart = [ticket for ticket in group if ticket.alone and ticket is not own]
-        group = [ticket for ticket in group if ticket not in apart]
-        self._waiting.extendleft(reversed(apart))
-        try:
-            with self._use_file():
-                if len(group) > 1:
-                    self._run_group(group)
-                if not own.settled:
-                    self._run_alone(own)
-        finally:
-            # The rest of a group whose transaction failed is retried, one by one.
-            for ticket in group:
-                if not ticket.settled and ticket is not own:
-                    ticket.alone = True
-                    self._waiting.append(ticket)
-
-    def _run_group(self, group: list[_WriteTicket[Any]]) -> None:
-        """Run all works in one transaction; on failure each is retried alone."""
-        try:
-            with self._transaction(synced=any(ticket.synced for ticket in group)) as connection:
-                for ticket in group:
-                    ticket.error = None
-                    connection.execute("SAVEPOINT one")
-                    try:
-                        ticket.value = ticket.work(connection, *ticket.given, **ticket.options)
-                    except EngramsError as problem:
-                        ticket.error = problem
-                        self._rollbacks += 1
-                        connection.execute("ROLLBACK TO one")
-                    connection.execute("RELEASE one")
-        except (apsw.BusyError, apsw.ReadOnlyError, apsw.CantOpenError, OSError) as problem:
-            # This would fail for each of them: do not retry.
-            for ticket in group:
-                ticket.error = to_engrams_error(problem, self.label)
-                ticket.settled = True
-            return
-        except Exception:  # noqa: BLE001 - not swallowed: raised again when retried alone, in its own thread
-            return
-        for ticket in group:
-            ticket.settled = True
-
-    def _run_alone(self, ticket: _WriteTicket[Any]) -> None:
-        with self._transaction(synced=ticket.synced) as connection:
-            ticket.value = ticket.work(connection, *ticket.given, **ticket.options)
-        ticket.error = None
-        ticket.settled = True
+    def note_rollback(self) -> None:
+        """Void what a write assigned that was undone."""
+        self._rollbacks += 1
 
     @contextmanager
-    def _transaction(self, *, synced: bool = True) -> Iterator[apsw.Connection]:
+    def transaction(self, *, synced: bool = True) -> Iterator[apsw.Connection]:
+        """Begin a transaction, which is committed at the end, or rolled back on an error."""
         connection = self._begin(
             synced=synced or self.path is None or self.settings.durability == "normal"
         )
-        done = False
+        is_committed = False
         try:
             yield connection
             connection.execute("COMMIT")
-            done = True
+            is_committed = True
         finally:
-            if not done:
+            if not is_committed:
                 # Also where SQLite rolled back by itself, as on a full disk.
-                self._rollbacks += 1
+                self.note_rollback()
                 if connection.in_transaction:
                     self._roll_back(connection)
 
@@ -347,12 +283,12 @@ class SqliteDatabase:
             if not self._refresh():
                 connections.create_file(self.path)
                 self._refresh()
-            if self._writer is None or self._writes != self.generation:
+            if self._writer is None or self._writer_generation != self.generation:
                 if self._writer is not None:
                     connections.close_replaced(self._writer)
                 self._writer = connections.open_writer(self.path, self.settings)
                 self._is_synced = True
-                self._writes = self.generation
+                self._writer_generation = self.generation
         assert self._writer is not None
         return self._writer
 
@@ -383,7 +319,7 @@ class SqliteDatabase:
 
     def close(self) -> None:
         """Wait for the current write and close; may be called twice."""
-        with self._write_lock, self._guard, encryption.share_home(self.path):
+        with self._writes.lock, self._guard, encryption.share_home(self.path):
             self._closed = True
             replaced = self.path is not None and _identity(self.path) != self._identity
             self.generation += replaced
@@ -401,11 +337,11 @@ class SqliteDatabase:
 
     def before_fork(self) -> None:
         """Let no write be under way during a fork."""
-        self._write_lock.acquire()
+        self._writes.lock.acquire()
 
     def after_fork_in_parent(self) -> None:
         """Release the write lock in the parent."""
-        self._write_lock.release()
+        self._writes.lock.release()
 
     def after_fork_in_child(self) -> None:
         """Drop the parent's connections without closing them in the child."""
@@ -413,8 +349,7 @@ class SqliteDatabase:
             _abandoned.append((self._pool, self._writer))
             self._pool = self._writer = None
         self._guard = RLock()
-        self._waiting.clear()
-        self._write_lock = WriteLock()
+        self._writes = WriteQueue(self)
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

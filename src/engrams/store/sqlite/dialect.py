@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 
 _MAX_NUMBERS = 200_000
+"""Terms whose numbers are kept between writes."""
 
 
 class TermNumberCache:
@@ -34,13 +35,13 @@ class TermNumberCache:
             self._epoch = epoch
 
     def encode(self, connection: SqlConnection, terms: list[str]) -> bytes:
-        """Encode terms as uint32 numbers; new terms get one."""
+        """Encode terms as uint32 numbers, in order; new terms get one."""
         numbers = self._numbers
-        missing = {term for term in terms if term not in numbers}
-        if missing:
-            numbers.update(fetch_all(connection, "find_terms", _to_json_list(missing)))
-            if fresh := [term for term in missing if term not in numbers]:
-                numbers.update(fetch_all(connection, "add_terms", _to_json_list(fresh)))
+        uncached = {term for term in terms if term not in numbers}
+        if uncached:
+            numbers.update(fetch_all(connection, "find_terms", _to_json_list(uncached)))
+            if unlisted := [term for term in uncached if term not in numbers]:
+                numbers.update(fetch_all(connection, "add_terms", _to_json_list(unlisted)))
         return array("I", [numbers[term] for term in terms]).tobytes()
 
 
@@ -58,7 +59,7 @@ class SqliteDialect:
         erasures = fetch_one(connection, "erasures")[0]
         self._lexicon.start_epoch((*self._get_epoch(), erasures))
 
-    def enter(self, _connection: SqlConnection, _owner: str) -> None:
+    def enter(self, _connection: SqlConnection, _owner_key: str) -> None:
         pass
 
     def mark_uses(self, connection: SqlConnection) -> None:
@@ -83,14 +84,10 @@ class SqliteDialect:
         return dict(fetch_all(connection, "terms_by_number", json.dumps(sorted(numbers))))
 
     def number_terms(self, connection: SqlConnection, terms: Collection[str]) -> dict[int, str]:
-        return (
-            {
-                number: term
-                for term, number in fetch_all(connection, "find_terms", _to_json_list(terms))
-            }
-            if terms
-            else {}
-        )
+        if not terms:
+            return {}
+        rows = fetch_all(connection, "find_terms", _to_json_list(terms))
+        return {number: term for term, number in rows}
 
     def drop_unused(self, connection: SqlConnection, terms: Mapping[int, str]) -> tuple[str, ...]:
         if not terms:

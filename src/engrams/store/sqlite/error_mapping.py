@@ -38,8 +38,11 @@ def is_full(problem: apsw.Error) -> bool:
     return isinstance(problem, apsw.FullError) or result_code(problem) == apsw.SQLITE_IOERR_SHMSIZE
 
 
-def to_engrams_error(problem: Exception, place: str) -> EngramsError:
-    """StoreError, InputError or ConflictError for one of ``MAPPED_ERRORS``."""
+def to_engrams_error(problem: Exception, label: str) -> EngramsError:
+    """Return StoreError, InputError or ConflictError for one of ``MAPPED_ERRORS``.
+
+    ``label``: what messages call the database.
+    """
     match problem:
         case UnicodeEncodeError():
             return InputError(
@@ -47,37 +50,37 @@ def to_engrams_error(problem: Exception, place: str) -> EngramsError:
                 hint="Decode the input as UTF-8.",
             )
         case JSONDecodeError():
-            return StoreError(f"{place} is damaged: {problem}.", hint=MEND)
+            return StoreError(f"{label} is damaged: {problem}.", hint=MEND)
         case UnicodeDecodeError():
-            return StoreError(f"{place} is damaged: {problem.reason}.", hint=MEND)
+            return StoreError(f"{label} is damaged: {problem.reason}.", hint=MEND)
         case OverflowError():
             return InputError("A number does not fit into 64 bits.")
         case OSError():
             return StoreError(
-                f"{place}: {problem.strerror or problem}.",
+                f"{label}: {problem.strerror or problem}.",
                 hint=FULL if problem.errno in _NO_SPACE else READ_ONLY,
             )
         case _:
-            return _driver_error(problem, place)
+            return _driver_error(problem, label)
 
 
-def _driver_error(problem: Exception, place: str) -> EngramsError:
+def _driver_error(problem: Exception, label: str) -> EngramsError:
     match problem:
         case apsw.Error() if is_full(problem):
-            return StoreError(f"The disk that holds {place} is full.", hint=FULL)
+            return StoreError(f"The disk that holds {label} is full.", hint=FULL)
         case apsw.ReadOnlyError() | apsw.PermissionsError() | apsw.AuthError():
-            return StoreError(f"{place} is read-only.", hint=READ_ONLY)
+            return StoreError(f"{label} is read-only.", hint=READ_ONLY)
         case apsw.CantOpenError():
-            return StoreError(f"{place} cannot be opened.", hint=READ_ONLY)
+            return StoreError(f"{label} cannot be opened.", hint=READ_ONLY)
         case apsw.BusyError() | apsw.LockedError():
-            return StoreError(f"{place} is busy.", hint=BUSY)
+            return StoreError(f"{label} is busy.", hint=BUSY)
         case apsw.CorruptError() | apsw.NotADBError() | apsw.FormatError():
-            return StoreError(f"{place} is damaged: {problem}.", hint=MEND)
+            return StoreError(f"{label} is damaged: {problem}.", hint=MEND)
         case apsw.IOError() if is_short_read(problem):
-            return StoreError(f"{place} is damaged: its end is missing.", hint=MEND)
+            return StoreError(f"{label} is damaged: its end is missing.", hint=MEND)
         case apsw.IOError():
             return StoreError(
-                f"Reading or writing {place} failed: {problem}.",
+                f"Reading or writing {label} failed: {problem}.",
                 hint="Look at the disk; nothing acknowledged was lost.",
             )
         case apsw.NoMemError():
@@ -91,11 +94,11 @@ def _driver_error(problem: Exception, place: str) -> EngramsError:
         case apsw.ConstraintError():
             return _constraint_error(problem)
         case _:
-            return StoreError(f"{place}: {type(problem).__name__}: {problem}", hint=MEND)
+            return StoreError(f"{label}: {type(problem).__name__}: {problem}", hint=MEND)
 
 
 def result_code(problem: apsw.Error) -> int:
-    """SQLite's extended result code."""
+    """Return SQLite's extended result code; 0: it told none."""
     return int(getattr(problem, "extendedresult", 0))
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class SqliteIndexFiles:
-    """Files of one database's indexes.
+    """Files of one database's indexes, as ``IndexFileStore`` describes them.
 
     There are none beside one in memory, or in an encrypted home.
     """
@@ -30,40 +30,36 @@ class SqliteIndexFiles:
         self._folder = SegmentFolder(path.with_name(path.name + ENDING) if path else None)
 
     def load(self, connection: apsw.Connection, key: SegmentKey) -> OwnerSearchIndex | None:
-        """Map an owner's index that the database marked, if any."""
         (mark,) = fetch_one(connection, "spent", name_mark(key.owner))
         return self._folder.load(key, mark) if mark and self._has_files() else None
 
     def read_epoch(self, connection: apsw.Connection) -> int:
-        """Read the number of purges; older indexes must not be written."""
         return int(fetch_one(connection, "erasures")[0])
 
     def write(self, key: SegmentKey, index: OwnerSearchIndex, epoch: int) -> bool:
-        """Write an index of this epoch; False: it cannot be."""
 
         def is_current() -> bool:
             with self._database.reading() as connection:
                 return self.read_epoch(connection) == epoch
 
-        def keep(connection: apsw.Connection, mark: int) -> bool:
+        def accept(connection: apsw.Connection, mark: int) -> bool:
             if self.read_epoch(connection) != epoch:
                 return False
             execute(connection, "set_counter", name_mark(key.owner), mark)
             return True
 
+        # Where a file cannot be written, everything works without.
         with suppress(EngramsError, OSError), encryption.share_home(self._database.path):
             return self._has_files() and self._folder.write(
-                key, index, is_current, lambda mark: self._database.write(None, keep, mark)
+                key, index, is_current, lambda mark: self._database.write(None, accept, mark)
             )
         return False
 
     def unmark(self, connection: apsw.Connection, owner_key: str) -> None:
-        """Invalidate an owner's index file."""
         execute(connection, "drop_index_mark", name_mark(owner_key))
         execute(connection, "add_erasure")
 
     def drop(self, owner_key: str) -> int:
-        """Remove an owner's file; number of files perhaps left."""
         return self._folder.drop(owner_key)
 
     def _has_files(self) -> bool:

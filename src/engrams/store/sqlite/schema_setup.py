@@ -1,4 +1,4 @@
-"""Schema creation and migration."""
+"""The schema of a file: created, or migrated from an older one."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DROPS_INDEX = "without_postings"
 
 
 def newest_version() -> int:
-    """``user_version`` that this code writes."""
+    """Return the ``user_version`` that this code writes."""
     return load_migrations(__package__)[-1].number
 
 
@@ -32,54 +32,55 @@ def load_schema() -> str:
 
 @cache
 def expected_columns() -> frozenset[tuple[str, str]]:
-    """Tables and columns of a file of the newest version."""
+    """List the tables and columns of a file of the newest version."""
     with closing(apsw.Connection(":memory:")) as connection:
         prepare(connection, ":memory:", None)
         return frozenset(fetch_all(connection, "our_columns"))
 
 
-def read_version(connection: apsw.Connection, place: str, known: int) -> int:
+def read_version(connection: apsw.Connection, label: str, newest: int) -> int:
     """Schema version of a file, 0 for an empty one.
 
-    StoreError: another program's file, or one of a newer engrams.
+    ``newest``: the one that this code knows. StoreError: another program's file, or one of a newer
+    engrams; ``label``: what its message calls the file.
     """
     # In one transaction: another process may be filling the file.
     with connection:
-        found = int(connection.pragma("user_version"))
+        version = int(connection.pragma("user_version"))
         application = int(connection.pragma("application_id"))
-        empty = found == 0 and application == 0 and not fetch_all(connection, "any_table")
-    if empty:
+        is_empty = version == 0 and application == 0 and not fetch_all(connection, "any_table")
+    if is_empty:
         return 0
     if application != APPLICATION:
         raise StoreError(
-            f"{place} is a database of another program.",
+            f"{label} is a database of another program.",
             hint="Choose another home (ENGRAMS_HOME) or `store.url`.",
         )
-    if found > known:
+    if version > newest:
         raise StoreError(
-            f"{place} was written by a newer engrams (schema {found}; this one knows {known}).",
+            f"{label} was written by a newer engrams (schema {version}; this one knows {newest}).",
             hint="Upgrade engrams on this machine.",
         )
-    return found
+    return version
 
 
 def prepare(
     connection: apsw.Connection,
-    place: str,
+    label: str,
     backup: Path | None,
     steps: Sequence[SchemaMigration] = (),
 ) -> None:
     """Create the schema, or migrate an older one, in one transaction.
 
-    ``steps``: migrations, those that ship by default. A file with an older schema is copied to
-    ``backup`` first, unless that exists.
+    ``label``: what messages call the file. ``steps``: migrations, those that ship by default. A
+    file with an older schema is copied to ``backup`` first, unless that exists.
     """
     steps = steps or load_migrations(__package__)
-    last = steps[-1].number
-    found = read_version(connection, place, last)
-    if found == last and not has_old_index(connection):
+    newest = steps[-1].number
+    version = read_version(connection, label, newest)
+    if version == newest and not has_old_index(connection):
         return
-    if backup is not None and 0 < found < last and not backup.exists():
+    if backup is not None and 0 < version < newest and not backup.exists():
         execute(connection, "backup", str(backup))
         backup.chmod(0o600)
     # A migration may write tables that SQLite keeps for an index of its own.
@@ -87,19 +88,20 @@ def prepare(
     try:
         connection.execute("BEGIN IMMEDIATE")
         # Another process may have done it while this one waited for the lock.
-        found = read_version(connection, place, last)
-        if found == 0:
+        version = read_version(connection, label, newest)
+        if version == 0:
             connection.execute(load_schema())
             term_rebuild.mark_current(connection)
         for step in steps:
-            if found and step.number > found:
+            if step.number <= version:
+                continue
+            if version:
                 connection.execute(step.script)
-            if step.number > found:
-                execute(connection, "add_migration", step.number, step.name, step.checksum)
+            execute(connection, "add_migration", step.number, step.name, step.checksum)
         if has_old_index(connection):
             connection.execute(next(step.script for step in steps if step.name == _DROPS_INDEX))
         connection.pragma("application_id", APPLICATION)
-        connection.pragma("user_version", last)
+        connection.pragma("user_version", newest)
         connection.execute("COMMIT")
     finally:
         if connection.in_transaction:
@@ -117,7 +119,7 @@ def has_old_index(connection: apsw.Connection) -> bool:
 
 
 def find_drift(connection: apsw.Connection) -> list[str]:
-    """Names of applied migrations that differ from the shipped ones."""
+    """List the names of applied migrations that differ from the shipped ones."""
     applied = {
         number: (name, checksum)
         for number, name, checksum in fetch_all(connection, "applied_migrations")

@@ -25,14 +25,14 @@ ENDING = ".index"
 """End of the folder's name, after the database's."""
 
 
-def name_mark(owner: str) -> str:
+def name_mark(owner_key: str) -> str:
     """Return the name of the counter that marks an owner's current file."""
-    return f"index {name_owner(owner)}"
+    return f"index {name_owner(owner_key)}"
 
 
-def name_owner(owner: str) -> str:
+def name_owner(owner_key: str) -> str:
     """Hash an owner's key into the stem of its file name."""
-    return blake2b(owner.encode(), digest_size=16).hexdigest()
+    return blake2b(owner_key.encode(), digest_size=16).hexdigest()
 
 
 class SegmentFolder:
@@ -79,8 +79,8 @@ class SegmentFolder:
         fresh = self._path / f"{name}.{mark:x}.new"
         with lock_folder(self._path):
             # Left by whoever was killed while writing.
-            for left in self._path.glob("*.new"):
-                left.unlink(missing_ok=True)
+            for leftover in self._path.glob("*.new"):
+                leftover.unlink(missing_ok=True)
             if not is_current():
                 return False
             try:
@@ -99,23 +99,20 @@ class SegmentFolder:
         paths = sorted(self._path.glob("*.segment")) if self._path is not None else []
         return [path for path in paths if find_damage(path)]
 
-    def drop(self, owner: str) -> int:
-        """Remove an owner's file; number of files perhaps left."""
+    def drop(self, owner_key: str) -> int:
+        """Remove an owner's file; return the number of files perhaps left."""
         if self._path is None or not self._path.is_dir():
             return 0
-        with ExitStack() as held:
-            with suppress(
-                OSError
-            ):  # no right to it, or a file system without locks: then nobody writes files here either
-                held.enter_context(lock_folder(self._path))
-            for path in (
-                self._path / f"{name_owner(owner)}.segment",
-                *self._path.glob(f"{name_owner(owner)}.*"),
-            ):
+        stem = name_owner(owner_key)
+        with ExitStack() as stack:
+            # No right to it, or a file system without locks: then nobody writes files here either.
+            with suppress(OSError):
+                stack.enter_context(lock_folder(self._path))
+            for path in (self._path / f"{stem}.segment", *self._path.glob(f"{stem}.*")):
                 with suppress(OSError):
                     path.unlink(missing_ok=True)
         try:
-            return sum(path.name.startswith(name_owner(owner)) for path in self._path.iterdir())
+            return sum(path.name.startswith(stem) for path in self._path.iterdir())
         except FileNotFoundError:
             return 0
         except OSError:

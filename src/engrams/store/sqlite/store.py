@@ -1,4 +1,7 @@
-"""SQLite store: one file, or memory, behind all ports."""
+"""SQLite store: one file, or memory, behind all ports.
+
+Enter at ``SqliteStore.open``. It overrides what is quicker with a file that one process reads.
+"""
 
 from __future__ import annotations
 
@@ -45,8 +48,8 @@ class SqliteStore(SqlStore):
         new one, and the damaged file is kept beside it; ``check`` reports it. StoreError: nothing
         could be read from it, or it is another program's or a newer engrams' file.
         """
-        place = None if path == ":memory:" else Path(path).expanduser()
-        database = SqliteDatabase(place, settings, clock)
+        file = None if path == ":memory:" else Path(path).expanduser()
+        database = SqliteDatabase(file, settings, clock)
         return cls(database, settings, clock)
 
     def survey(self, reach: ScopeReach) -> ReachSurvey:
@@ -54,12 +57,12 @@ class SqliteStore(SqlStore):
         owner = reach.owner
         with self._database.asking(owner) as connection:
             reads = self._get_reads(connection, owner)
-            if (kept := reads.surveys.get(reach)) is None:
-                kept = ReachSurvey(
-                    dict(record_counts.find_speakers(connection, reach)), reads.last_change
-                )
-                self._reads.keep_survey(reads, reach, kept)
-            return kept
+            survey = reads.surveys.get(reach)
+            if survey is None:
+                speakers = dict(record_counts.find_speakers(connection, reach))
+                survey = ReachSurvey(speakers, reads.last_change)
+                self._reads.keep_survey(reads, reach, survey)
+            return survey
 
     def get(self, owner: Scope, ids: Sequence[str]) -> tuple[Record, ...]:
         if not ids:
@@ -95,17 +98,18 @@ class SqliteStore(SqlStore):
             reads = self._get_reads(connection, owner)
             generation = self._database.generation
             edges = self._reads.find_edges(connection, owner, reads, ids)
-            wanted = ids
+            record_ids = ids
             if edges:
-                known = frozenset(ids)
+                targets = frozenset(ids)
                 leading = (
-                    edge.source for edge in edges if edge.type in types and edge.target in known
+                    edge.source for edge in edges if edge.type in types and edge.target in targets
                 )
-                wanted = [*dict.fromkeys((*ids, *leading))]
-            return edges, self._reads.get_records(connection, generation, owner, reads, wanted)
+                record_ids = [*dict.fromkeys((*ids, *leading))]
+            records = self._reads.get_records(connection, generation, owner, reads, record_ids)
+            return edges, records
 
     def _get_reads(self, connection: apsw.Connection, owner: Scope) -> CommittedReads:
-        """Reads that still hold."""
+        """Get an owner's reads that still hold."""
         return self._reads.get(connection, self._database.generation, owner)
 
     def check(self, repair: bool) -> Mapping[str, Json]:

@@ -13,7 +13,7 @@ from engrams.errors import StoreError
 from engrams.store.postgres.database import FLEET, KEEP_ALIVE, SCHEMA
 from engrams.store.postgres.error_mapping import SCHEMA as HINT
 from engrams.store.postgres.error_mapping import map_errors, name_place
-from engrams.store.postgres.term_update import update_terms
+from engrams.store.postgres.stored_terms import update_terms
 from engrams.store.sql.migration_files import load_migrations
 from engrams.text.terms import TERM_SCHEME
 

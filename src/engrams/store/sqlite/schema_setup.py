@@ -13,7 +13,7 @@ import apsw
 from engrams.errors import StoreError
 from engrams.store.sql.migration_files import SchemaMigration, load_migrations
 from engrams.store.sql.named_queries import execute, fetch_all
-from engrams.store.sqlite import term_rebuild
+from engrams.store.sqlite import stored_terms
 
 APPLICATION = 0x656E6772
 """``application_id`` of an engrams database: "engr"."""
@@ -91,7 +91,7 @@ def prepare(
         version = read_version(connection, label, newest)
         if version == 0:
             connection.execute(load_schema())
-            term_rebuild.mark_current(connection)
+            stored_terms.mark_current(connection)
         for step in steps:
             if step.number <= version:
                 continue

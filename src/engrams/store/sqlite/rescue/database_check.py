@@ -18,7 +18,7 @@ from engrams.errors import StoreError
 from engrams.ports import Clock
 from engrams.settings import StoreSettings
 from engrams.store.sql.named_queries import execute, fetch_first, fetch_one
-from engrams.store.sqlite import schema_setup, term_rebuild
+from engrams.store.sqlite import schema_setup, stored_terms
 from engrams.store.sqlite.rescue import lost_memories, vector_repair
 from engrams.store.sqlite.rescue.file_opening import check_integrity, find_problems
 from engrams.store.sqlite.rescue.file_replacement import (
@@ -156,7 +156,7 @@ def _find_all_problems(database: CheckedDatabase) -> list[str]:
 
 def _check_terms(connection: apsw.Connection) -> list[str]:
     """Check that searches find records by the words of their texts."""
-    record_ids = term_rebuild.find_wrong_terms(connection)
+    record_ids = stored_terms.find_wrong_terms(connection)
     if not record_ids:
         return []
     names = ", ".join(record_ids[:_MAX_NAMED])
@@ -200,7 +200,7 @@ def _repair(database: CheckedDatabase, clock: Clock) -> list[str]:
         notes += [
             database.write(None, _recount),
             database.write(None, _reindex),
-            database.write(None, term_rebuild.mend_terms),
+            database.write(None, stored_terms.mend_terms),
             database.write(None, vector_repair.drop_damaged, clock()),
             _accept_texts(database),
             _drop_damaged_indexes(database),

@@ -16,7 +16,7 @@ from engrams.errors import StoreError
 from engrams.ports import Clock
 from engrams.settings import StoreSettings
 from engrams.store.sql.named_queries import fetch_all
-from engrams.store.sqlite import connections, schema_setup, term_rebuild
+from engrams.store.sqlite import connections, schema_setup, stored_terms
 from engrams.store.sqlite.error_mapping import is_short_read
 from engrams.store.sqlite.rescue.file_replacement import (
     replace_file,
@@ -57,7 +57,7 @@ def prepare_file(path: Path, settings: StoreSettings, clock: Clock) -> list[str]
     try:
         version = schema_setup.read_version(connection, str(path), schema_setup.newest_version())
         schema_setup.prepare(connection, str(path), path.with_name(f"{path.name}.v{version}.bak"))
-        if not term_rebuild.is_current(connection):
+        if not stored_terms.is_current(connection):
             notes.append(_split_texts_again(connection))
     finally:
         connection.close()
@@ -162,9 +162,9 @@ def _split_texts_again(connection: apsw.Connection) -> str:
     """Split all texts by this version's scheme, in a transaction; return a note."""
     connection.execute("BEGIN IMMEDIATE")
     try:
-        if term_rebuild.is_current(connection):
+        if stored_terms.is_current(connection):
             return "The terms of all memories were brought up to date by another process."
-        count = term_rebuild.rebuild(connection)
+        count = stored_terms.rebuild(connection)
         connection.execute("COMMIT")
     except (apsw.CorruptError, apsw.ConstraintError) as problem:
         # More than the terms is damaged: reading and the full repair must stay possible.
@@ -185,7 +185,7 @@ def _is_current(path: Path, settings: StoreSettings) -> bool:
         newest = schema_setup.newest_version()
         return (
             schema_setup.read_version(connection, str(path), newest) == newest
-            and term_rebuild.is_current(connection)
+            and stored_terms.is_current(connection)
             and not schema_setup.has_old_index(connection)
         )
     finally:

@@ -20,7 +20,7 @@ from engrams.core import Status
 from engrams.frozen_data import dataclass
 from engrams.settings import StoreSettings
 from engrams.store.sql.named_queries import execute, fetch_one, query
-from engrams.store.sqlite import connections, schema_setup, term_rebuild
+from engrams.store.sqlite import connections, schema_setup, stored_terms
 from engrams.store.sqlite.rescue.btree_page_decoder import RawDatabasePages
 from engrams.store.sqlite.rescue.lost_memories import MemoryRescueLoss, MemoryVersion
 from engrams.store.sqlite.rescue.record_carving import (
@@ -95,7 +95,7 @@ def copy_readable(
             execute(connection, "drop_vector", record, model)
         damaged = accept_damaged_texts(connection)
         if insertion.copied["records"]:
-            term_rebuild.rebuild(connection)
+            stored_terms.rebuild(connection)
         connection.execute("COMMIT")
     finally:
         if connection.in_transaction:

@@ -21,7 +21,7 @@ _MAX_GROUP = 64
 
 
 class WritableDatabase(Protocol):
-    """What the queue needs of a database."""
+    """Database, as far as the queue needs it."""
 
     label: str
 

@@ -11,7 +11,7 @@ from tests.session.conversation import ALICE, Conversation
 from engrams import Turn
 from engrams.settings import SessionSettings
 from engrams.testing import ScriptedModel
-from engrams.write.extraction_timing import due_reason, last_cosine
+from engrams.write.extraction_jobs import due_reason, last_cosine
 
 LONG = "The harbour was quiet and the boats lay still"
 

@@ -18,11 +18,11 @@ from engrams.store.sqlite import SqliteStore
 from engrams.write.dependencies import WriteDeps
 from engrams.write.extraction import extract_candidates
 from engrams.write.fingerprints import InjectedContextFingerprints
+from engrams.write.guards import NoSaveRequestLog, WriteGuards
 from engrams.write.ingest_request import IngestDeps, IngestRequest
 from engrams.write.journal import JournalEntry, journal
 from engrams.write.privacy_modes import IncognitoSessions
 from engrams.write.reconcile import DigestResult, reconcile_extraction
-from engrams.write.save_requests import NoSaveRequestLog
 from engrams.write.session_rows import SpokenSessionLog
 
 ALICE = Scope.of(("user", "alice"))
@@ -47,8 +47,7 @@ def journal_turns(
         IngestRequest(tuple(turns), scope, kind, channel),
         IngestDeps(
             write=deps,
-            incognito=IncognitoSessions(),
-            no_save_requests=NoSaveRequestLog(deps.store, peers),
+            guards=WriteGuards(deps, IncognitoSessions(), NoSaveRequestLog(deps.store, peers)),
             injected=InjectedContextFingerprints(peers),
             spoken_sessions=SpokenSessionLog(deps.settings),
         ),

@@ -324,14 +324,15 @@ class EngineComponents:
     @cached_property
     def ingest_deps(self) -> IngestDeps:
         """Dependencies of ``engrams.write.ingest``."""
+        from engrams.write.guards import NoSaveRequestLog, WriteGuards
         from engrams.write.ingest_request import IngestDeps
-        from engrams.write.save_requests import NoSaveRequestLog
         from engrams.write.session_rows import SpokenSessionLog
 
         return IngestDeps(
             write=self.write_deps,
-            incognito=self.privacy,
-            no_save_requests=NoSaveRequestLog(self.deps.store, self.deps.peers),
+            guards=WriteGuards(
+                self.write_deps, self.privacy, NoSaveRequestLog(self.deps.store, self.deps.peers)
+            ),
             injected=self.injected,
             spoken_sessions=SpokenSessionLog(self.deps.settings),
             tier=self.working if self._has_limits else None,

@@ -15,7 +15,7 @@ from typing import Any
 from engrams.engine.memory_stats import load_spend
 from engrams.ports import EXTRACT, KEPT, Job, ModelUsageLedger, Store, UpkeepGatekeeper
 from engrams.settings import Settings
-from engrams.write.extraction_timing import NEVER
+from engrams.write.extraction_jobs import NEVER
 
 _MAX_DEAD = 100
 """Dead jobs that a status lists."""

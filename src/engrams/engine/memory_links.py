@@ -38,7 +38,7 @@ from engrams.ports import (
 from engrams.read.link_expansion import cascade_scores
 from engrams.read.request import visible_scopes
 from engrams.settings import LinkExpansionSettings
-from engrams.write.reach import durable_scope
+from engrams.write.related import durable_scope
 
 Mode = Literal["recent", "semantic", "cascade"]
 

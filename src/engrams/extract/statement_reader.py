@@ -35,9 +35,7 @@ _FIRST_PERSON = {"is": "am", "has": "have", "does": "do"}
 
 
 def fill_procedure(record: Record) -> Record:
-    """Fill triggers, steps and sections of a given procedure from its text."""
-    if record.kind is not Kind.PROCEDURE:
-        return record
+    """Fill triggers, steps and sections of a procedure that was given as such from its text."""
     candidates = _extract(record, record.text)
     procedure = next(
         (candidate for candidate in candidates if candidate.kind is Kind.PROCEDURE), None

@@ -53,7 +53,7 @@ class SessionRegistry:
         self._clock = deps.clock
         self._settings = settings
         self._runner = runner
-        self._incognito = ingest_deps.incognito
+        self._incognito = ingest_deps.guards.incognito
         # The end of a session asks the model: nobody waits for that unasked.
         self._has_model = deps.chat is not None
         self.responses = ResponseThreadLog(deps.store)

@@ -20,8 +20,7 @@ from engrams.upkeep.helper_processes import HelperProcesses
 from engrams.write import digest
 from engrams.write.conversation_context import find_speaker_names
 from engrams.write.dependencies import WriteDeps
-from engrams.write.extraction_jobs import OwnExtraction
-from engrams.write.extraction_timing import NEVER, due_reason, last_cosine
+from engrams.write.extraction_jobs import NEVER, OwnExtraction, due_reason, last_cosine
 from engrams.write.reconcile import DigestResult
 
 _PART = 50

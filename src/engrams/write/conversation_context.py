@@ -11,7 +11,7 @@ from engrams.core import STATEMENT_KINDS, Kind, Record, Status
 from engrams.extract.gate import BRIEF, gate_text
 from engrams.ports import RecordQuery, ScopeReach
 from engrams.write.dependencies import WriteDeps
-from engrams.write.reach import scopes_in_reach
+from engrams.write.related import scopes_in_reach
 
 _TURNS_BEFORE = 4
 _TURNS_AMONG = 100

@@ -2,6 +2,7 @@
 
 ``plan_extraction`` decides by ``sessions.trigger`` when a job runs and which jobs merge. With
 ``find_own_extraction`` a caller who waits takes the job that it leased, and runs it at once.
+``due_reason`` tells when gathered turns are due.
 """
 
 from __future__ import annotations
@@ -15,11 +16,18 @@ from engrams.core import Kind, Record, Scope
 from engrams.extract.feedback_signals import detect_signals
 from engrams.frozen_data import dataclass
 from engrams.ports import EXTRACT, Job, JobLease, JobSpec
+from engrams.settings import SessionSettings
 from engrams.write.dependencies import WriteDeps
-from engrams.write.extraction_timing import GATHERING_TRIGGERS, NEVER
 
 if TYPE_CHECKING:
+    from engrams.ports.candidate_search import Floats
     from engrams.write.extraction import ExtractionResult
+
+
+NEVER = timedelta(days=36500)
+"""Due time of a job that waits for the end of its session."""
+GATHERING_TRIGGERS = ("batch", "end", "manual")
+"""Values of ``sessions.trigger`` with which turns are gathered in one job."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,3 +136,33 @@ def find_own_extraction(
             )
             return OwnExtraction(job, records, extraction)
     return None
+
+
+def due_reason(
+    texts: Sequence[str],
+    cosine: float | None,
+    settings: SessionSettings,
+    topic_change_cosine: float,
+    *,
+    end: bool = False,
+) -> str:
+    """Return why gathered turns are due for extraction; empty: not yet.
+
+    They need ``min_chars`` characters; then ``batch_turns`` turns are enough, or a change of topic
+    after ``topic_change_turns`` turns, or the session's end. ``cosine``: of the last turn to the
+    one before it (None: unknown); below ``topic_change_cosine`` the topic has changed.
+    """
+    if sum(len(text) for text in texts) < settings.min_chars:
+        return ""
+    if end:
+        return "session end"
+    if len(texts) >= settings.batch_turns:
+        return f"{len(texts)} turns"
+    has_changed = cosine is not None and cosine < topic_change_cosine
+    return "topic change" if has_changed and len(texts) >= settings.topic_change_turns else ""
+
+
+def last_cosine(rows: Floats) -> float | None:
+    """Return the cosine of the last two turns that have a vector; None: fewer have one."""
+    vectors = [row for row in rows if row.any()]
+    return float(vectors[-1] @ vectors[-2]) if len(vectors) >= 2 else None

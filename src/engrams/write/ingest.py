@@ -46,23 +46,20 @@ def add(request: IngestRequest, deps: IngestDeps) -> IngestResult:
     none is stored. RefusedError: a single turn was refused, as by a secret. BudgetError: the
     owner's memory would grow beyond its quota.
     """
-    admission = admit(request, deps)
+    admission = admit(request.turns, request.scope, deps.guards, is_live=request.is_live)
     if not admission.turns:
         return IngestResult(admission.join_receipts(()))
     entry = journal(admission.turns, request, deps)
     if not entry.puts:
         _raise_refusal(entry.receipts)
         return IngestResult(admission.join_receipts(entry.receipts))
-    learned = _learn_ahead(entry, deps) if entry.has_own_job else None
+    learned = None
+    if entry.has_own_job:
+        from engrams.write.digest import learn_ahead  # an observe needs no rules: they load late
+
+        learned = learn_ahead(entry.records, deps.write)
     result = commit(entry, learned, request, deps)
     return replace(result, receipts=admission.join_receipts(result.receipts))
-
-
-def _learn_ahead(entry: JournalEntry, deps: IngestDeps) -> LearnedAhead | None:
-    """Learn by rules from messages that are not stored yet; None: a job does it."""
-    from engrams.write.digest import learn_ahead  # whoever only stores loads no rules
-
-    return learn_ahead(entry.records, deps.write)
 
 
 def commit(

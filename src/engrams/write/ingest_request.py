@@ -10,8 +10,7 @@ from engrams.ports import JobLease
 from engrams.write.channels import OFFLINE_CHANNELS
 from engrams.write.dependencies import WriteDeps
 from engrams.write.fingerprints import InjectedContextFingerprints
-from engrams.write.privacy_modes import IncognitoSessions
-from engrams.write.save_requests import NoSaveRequestLog
+from engrams.write.guards import WriteGuards
 from engrams.write.session_rows import SpokenSessionLog
 
 if TYPE_CHECKING:
@@ -45,8 +44,7 @@ class IngestDeps:
     """Everything that one engine's writes work with."""
 
     write: WriteDeps
-    incognito: IncognitoSessions
-    no_save_requests: NoSaveRequestLog
+    guards: WriteGuards
     injected: InjectedContextFingerprints
     """Fingerprints of memory that was put into prompts."""
     spoken_sessions: SpokenSessionLog

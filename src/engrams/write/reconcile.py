@@ -89,7 +89,8 @@ def reconcile_extraction(
         cost += model_cost
     else:
         derived_by_source = _reconcile_by_rules(extraction, reconciler, changes)
-    settle_given(given, changes)
+    if given:
+        settle_given(given, changes)
     _supersede_notes(changes, deps.store)
     vectors, notes = embed_records(list(changes.created.values()), deps.embedder)
     decisions.extend(notes)

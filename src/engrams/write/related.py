@@ -1,7 +1,8 @@
 """Stored statements that a candidate is compared with.
 
 ``RelatedStatementFinder`` looks for them by slot, by session, by words and by meaning. Make one for
-each reconciliation: it asks the store for each page once.
+each reconciliation: it asks the store for each page once. ``scopes_in_reach`` says which scopes
+belong together.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from engrams.core import STATEMENT_KINDS, Record, Scope, Status
 from engrams.errors import ModelError
@@ -18,11 +19,11 @@ from engrams.extract.predicate_slots import canonical_predicate, closed_slots, i
 from engrams.ports import CandidateSearchQuery, Condition, RecordQuery, ScopeReach, Where
 from engrams.text.terms import terms
 from engrams.write.dependencies import WriteDeps
-from engrams.write.reach import durable_scope, scopes_in_reach
 
 if TYPE_CHECKING:
     from engrams.ports.candidate_search import Floats
 
+_CONVERSATION_LABELS = frozenset(("conversation", "session", "thread", "chat"))
 OPEN = (Status.ACTIVE, Status.CANDIDATE)
 """Statuses of a statement that holds, or waits to."""
 NEAREST = 5
@@ -271,3 +272,21 @@ def find_highest(scores: Floats, most: int) -> list[int]:
     lowest = np.partition(scores, len(scores) - most)[len(scores) - most]
     high = np.flatnonzero(scores >= lowest)
     return [int(position) for position in high[(-scores[high]).argsort(kind="stable")[:most]]]
+
+
+def durable_scope(scope: Scope) -> Scope:
+    """Strip trailing conversation labels from a scope.
+
+    The facts of a person hold across conversations, those of a project within it.
+    """
+    labels = scope.labels
+    while len(labels) > 2 and labels[-2] in _CONVERSATION_LABELS:
+        labels = labels[:-2]
+    return scope if len(labels) == len(scope.labels) else Scope(labels)
+
+
+def scopes_in_reach(scope: Scope, reach: Literal["owner", "conversation"] = "owner") -> ScopeReach:
+    """Return the scopes whose statements one of this scope may change."""
+    if reach == "conversation":
+        return ScopeReach(scope.owner, (scope,))
+    return ScopeReach(scope.owner, durable_scope(scope).chain(), tree=True)

@@ -123,7 +123,9 @@ class TurnConverter:
             trust=TRUST[channel],
             meta=redact_json(meta, section) if decisions else meta,
         )
-        record = fill_procedure(self._fill_stated(record, turn.stated))
+        record = self._fill_stated(record, turn.stated)
+        if self.kind is Kind.PROCEDURE:
+            record = fill_procedure(record)
         outcome: Literal["stored", "redacted"] = "redacted" if decisions else "stored"
         return TurnConversionResult(record, outcome, (*cut, *decisions))
 

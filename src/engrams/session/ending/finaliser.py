@@ -31,7 +31,7 @@ from engrams.session.ending.session_end import SessionEnd
 from engrams.session.extraction_queue import JobRunner
 from engrams.session.lifecycle import is_lapsed
 from engrams.write.dependencies import WriteDeps
-from engrams.write.save_requests import change_noted, find_noted
+from engrams.write.guards import change_noted, find_noted
 from engrams.write.source_checks import check_sources
 
 ACTOR = "session"

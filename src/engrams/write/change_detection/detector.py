@@ -23,8 +23,7 @@ from engrams.write.change_detection.message_judge import (
     judge_messages,
 )
 from engrams.write.change_set import DigestChangeSet
-from engrams.write.reach import scopes_in_reach
-from engrams.write.related import find_highest
+from engrams.write.related import find_highest, scopes_in_reach
 from engrams.write.retracted_events import is_denial
 
 _Facts: TypeAlias = dict[str, list[Record]]

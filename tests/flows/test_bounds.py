@@ -19,6 +19,7 @@ import pytest
 import engrams
 from engrams import MemoryEngine, Turn
 from engrams.core import Context, Kind, Scope
+from engrams.core.process_peers import ProcessPeers
 from engrams.models.embed.query_cache import QueryCachingEmbedder
 from engrams.models.rerank.listwise import ListwiseReranker, RelevanceJudgementRequest
 from engrams.testing import HashEmbedder, SettableClock
@@ -39,8 +40,8 @@ BOUNDS = {
     "read.entities.entity_index._OWNERS": 8,
     "read.profile_cache._MOST": 64,
     "session.delivery._MAX_CONVERSATIONS": 10_000,
-    "write.fingerprints._EACH": 2_000,
-    "write.fingerprints._OWNERS": 1_000,
+    "write.fingerprints._MAX_OF_OWNER": 2_000,
+    "write.fingerprints._MAX_OWNERS": 1_000,
     "session.prefetch._MAX_RESULTS": 10_000,
     "write.session_rows.MAX_OPEN_SESSIONS": 10_000,
     "session.registry.MAX_OPEN_SESSIONS": 10_000,
@@ -323,7 +324,7 @@ def test_what_is_at_hand_of_one_owner_is_bounded_too() -> None:
 @pytest.mark.covers("S3.70")
 def test_marks_of_what_was_shown_are_bounded() -> None:
     """Of one owner two thousand, of all a thousand owners."""
-    echoes = InjectedContextFingerprints()
+    echoes = InjectedContextFingerprints(ProcessPeers())
     line = "The {} boat is called after the {} harbour."
     echoes.add_context(
         Scope(("user", "ann")),
@@ -333,12 +334,12 @@ def test_marks_of_what_was_shown_are_bounded() -> None:
         echoes.add_context(
             Scope(("user", f"owner{number}")), Context("", line.format(number, number), 0, "")
         )
-    assert len(echoes._owners) == BOUNDS["write.fingerprints._OWNERS"]
+    assert len(echoes._owners) == BOUNDS["write.fingerprints._MAX_OWNERS"]
     echoes.add_context(
         Scope(("user", "ann")),
         Context("", "\n".join(line.format(n, n) for n in range(3_000)), 0, ""),
     )
-    assert len(echoes._owners["user/ann"]) == BOUNDS["write.fingerprints._EACH"]
+    assert len(echoes._owners["user/ann"]) == BOUNDS["write.fingerprints._MAX_OF_OWNER"]
 
 
 @pytest.mark.covers("S3.70")

@@ -10,65 +10,69 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from threading import Lock
 
-from engrams.core import Context, Kind, Record, Scope, Status
+from engrams.core import MESSAGE_KINDS, Context, Kind, Record, Scope, Status
 from engrams.core.process_peers import ProcessPeers
 from engrams.extract.echo_removal import find_echoes, fingerprint_pieces
 from engrams.ports import RecordStore
 from engrams.text.text_caches import text_cache
 
-_OWNERS = 1000
-_EACH = 2000
-"""Owners, and fingerprints of each, kept at most; oldest evicted first."""
+_MAX_OWNERS = 1000
+_MAX_OF_OWNER = 2000
+"""Owners, and fingerprints of each, kept at most; the oldest go first."""
+_TURN_PREFIX = "turn:"
+"""Marks the id of a message: a user may say it again, and that is news."""
 
 
 class InjectedContextFingerprints:
-    """Fingerprints by owner, with memory ids (empty: a line). Thread safe."""
+    """Fingerprints of memory in prompts by owner, each with a memory's id. Thread safe."""
 
-    def __init__(self, peers: ProcessPeers | None = None) -> None:
+    def __init__(self, peers: ProcessPeers) -> None:
         self._lock = Lock()
-        self.peers = peers or ProcessPeers()
         self._owners: OrderedDict[str, OrderedDict[str, str]] = OrderedDict()
-        self._tell = self.peers.share("injected", self._keep)
+        self._tell_peers = peers.share("injected", self._keep)
 
-    def add_context(self, scope: Scope, given: Context) -> None:
+    def add_context(self, scope: Scope, context: Context) -> None:
         """Fingerprint a context that goes into a prompt."""
-        found = dict.fromkeys(
-            (mark for line in given.text.splitlines() for mark in _fingerprint_line(line)), ""
+        # A line of the prompt belongs to no memory: its id is empty.
+        ids = dict.fromkeys(
+            (mark for line in context.text.splitlines() for mark in _fingerprint_line(line)), ""
         )
-        for hit in given.hits:
-            # Users may repeat their own turns: that is news. Repeated statements are echoes.
-            said = "turn:" if hit.record.kind in (Kind.TURN, Kind.EXCHANGE, Kind.NOTE) else ""
-            found |= dict.fromkeys(fingerprint_pieces(hit.record.text), said + hit.record.id)
-        if found:
-            self._keep(scope.owner.key, found)
-            self._tell(scope.owner.key, found)
-
-    def _keep(self, owner: str, found: Mapping[str, str]) -> None:
-        with self._lock:
-            kept = self._owners.setdefault(owner, OrderedDict())
-            self._owners.move_to_end(owner)
-            for mark, name in found.items():
-                kept[mark] = name
-                kept.move_to_end(mark)
-            while len(kept) > _EACH:
-                kept.popitem(last=False)
-            while len(self._owners) > _OWNERS:
-                self._owners.popitem(last=False)
+        for hit in context.hits:
+            prefix = _TURN_PREFIX if hit.record.kind in MESSAGE_KINDS else ""
+            ids |= dict.fromkeys(fingerprint_pieces(hit.record.text), prefix + hit.record.id)
+        if ids:
+            self._keep(scope.owner.key, ids)
+            self._tell_peers(scope.owner.key, ids)
 
     def find_shared(self, record: Record, store: RecordStore) -> tuple[str, ...]:
         """Return fingerprints that a turn shares with injected, still active memory."""
         with self._lock:
-            known = dict(self._owners.get(record.scope.owner.key, ()))
-        if not known or record.kind not in (Kind.TURN, Kind.EXCHANGE):
+            injected = dict(self._owners.get(record.scope.owner.key, ()))
+        if not injected or record.kind not in (Kind.TURN, Kind.EXCHANGE):
             return ()
-        shared = find_echoes(record.text, known)
+        shared = find_echoes(record.text, injected)
         if not shared:
             return ()
-        ids = [known[mark].removeprefix("turn:") for mark in shared if known[mark]]
-        active = {
-            one.id for one in store.get(record.scope.owner, ids) if one.status is Status.ACTIVE
+        ids = [injected[mark].removeprefix(_TURN_PREFIX) for mark in shared if injected[mark]]
+        active_ids = {
+            memory.id
+            for memory in store.get(record.scope.owner, ids)
+            if memory.status is Status.ACTIVE
         }
-        return tuple(mark for mark in shared if _is_echo(known[mark], record.role, active))
+        return tuple(mark for mark in shared if _is_echo(injected[mark], record.role, active_ids))
+
+    def _keep(self, owner_key: str, ids: Mapping[str, str]) -> None:
+        """Keep fingerprints of an owner. ``ids``: of memories, by fingerprint."""
+        with self._lock:
+            of_owner = self._owners.setdefault(owner_key, OrderedDict())
+            self._owners.move_to_end(owner_key)
+            for mark, memory_id in ids.items():
+                of_owner[mark] = memory_id
+                of_owner.move_to_end(mark)
+            while len(of_owner) > _MAX_OF_OWNER:
+                of_owner.popitem(last=False)
+            while len(self._owners) > _MAX_OWNERS:
+                self._owners.popitem(last=False)
 
 
 @text_cache(2048)
@@ -77,9 +81,10 @@ def _fingerprint_line(line: str) -> frozenset[str]:
     return fingerprint_pieces(line)
 
 
-def _is_echo(name: str, role: str, active: set[str]) -> bool:
-    if not name:
+def _is_echo(memory_id: str, role: str, active_ids: set[str]) -> bool:
+    """True if a turn of this role that says a piece of a memory only repeats it."""
+    if not memory_id:
         return True
-    if name.startswith("turn:"):
+    if memory_id.startswith(_TURN_PREFIX):
         return role != "user"
-    return name in active
+    return memory_id in active_ids

@@ -1,4 +1,7 @@
-"""Files never stored: keys, environments, and a project's ignore files."""
+"""Files whose text is never stored: keys, environments, and those that a project ignores.
+
+Enter at ``match_ignore_rule`` with the rules of ``read_rooted_rules``.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from pathlib import Path
 
 from engrams.errors import SettingsError
 
-FILES = (".gitignore", ".secretsignore")
+IGNORE_FILES = (".gitignore", ".secretsignore")
 
 # Refused in every folder, without any ignore file.
 ALWAYS = (
@@ -29,15 +32,15 @@ def match_ignore_rule(path: str, rules: Sequence[str] = ()) -> str:
     project can lift them only by name.
     """
     plain = path.replace("\\", "/").lstrip("/").removeprefix("./")
-    found = ""
+    matched = ""
     for rule in (*ALWAYS, *rules):
         line = rule.rstrip("\n").rstrip()
         if not line or line.startswith("#"):
             continue
-        allowed = line.startswith("!")
+        is_allowing = line.startswith("!")
         if _compile_rule(line.removeprefix("!").removeprefix("\\")).search(plain):
-            found = "" if allowed else line
-    return found
+            matched = "" if is_allowing else line
+    return matched
 
 
 def read_rules(folder: Path) -> tuple[str, ...]:
@@ -46,7 +49,7 @@ def read_rules(folder: Path) -> tuple[str, ...]:
     Missing files and files that are not text have none.
     """
     rules: list[str] = []
-    for name in FILES:
+    for name in IGNORE_FILES:
         file = folder / name
         if file.is_file():
             rules += file.read_text("utf-8", "replace").splitlines()
@@ -66,14 +69,15 @@ def read_rooted_rules(folder: Path) -> tuple[str, ...]:
             f"The ignore files in {folder} cannot be read: {problem}.",
             hint="Set `write.ignore_root`.",
         ) from None
-    found: list[str] = []
+    rooted: list[str] = []
     for rule in rules:
-        found.append(rule)
+        rooted.append(rule)
         line = rule.strip()
         bare = line.removeprefix("!")
         if line and not line.startswith("#") and "/" in bare.rstrip("/"):
-            found.append(f"{'!' if line.startswith('!') else ''}{root}/{bare.lstrip('/')}")
-    return tuple(found)
+            mark = "!" if line.startswith("!") else ""
+            rooted.append(f"{mark}{root}/{bare.lstrip('/')}")
+    return tuple(rooted)
 
 
 def find_ignore_rule(file: Path) -> str:

@@ -1,4 +1,7 @@
-"""Privacy modes (local, synced, incognito); calls may only lower them."""
+"""Privacy modes (local, synced, incognito), and the sessions that are incognito here.
+
+Calls may only lower the configured mode.
+"""
 
 from __future__ import annotations
 
@@ -39,10 +42,11 @@ def parse_mode(value: str) -> PrivacyMode:
         ) from None
 
 
-def resolve_mode(configured: PrivacyMode, asked: str | None) -> PrivacyMode:
+def resolve_mode(configured: PrivacyMode, requested: str | None) -> PrivacyMode:
     """Return the effective mode: incognito where either side asks for it."""
-    wanted = configured if asked is None else parse_mode(asked)
-    return PrivacyMode.INCOGNITO if PrivacyMode.INCOGNITO in (configured, wanted) else configured
+    requested_mode = configured if requested is None else parse_mode(requested)
+    is_incognito = PrivacyMode.INCOGNITO in (configured, requested_mode)
+    return PrivacyMode.INCOGNITO if is_incognito else configured
 
 
 def require_incognito(component: object) -> None:
@@ -72,21 +76,20 @@ class IncognitoSessions:
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._quiet: set[tuple[str, str]] = set()
+        self._sessions: set[tuple[str, str]] = set()
 
     def is_silent(self, scope: Scope, session: str = "") -> bool:
         """Return whether a call in this session must leave no trace."""
-        return _silent.get() or (
-            bool(self._quiet) and bool(session) and (scope.owner.key, session) in self._quiet
-        )
+        return _silent.get() or (bool(session) and (scope.owner.key, session) in self._sessions)
 
     def mark_incognito(self, scope: Scope, session: str) -> None:
+        """Make a session incognito until it ends."""
         with self._lock:
-            self._quiet.add((scope.owner.key, session))
+            self._sessions.add((scope.owner.key, session))
 
     def end(self, scope: Scope, session: str) -> bool:
         """Remove an ended session; returns whether it was incognito."""
         with self._lock:
-            known = (scope.owner.key, session) in self._quiet
-            self._quiet.discard((scope.owner.key, session))
-            return known
+            was_incognito = (scope.owner.key, session) in self._sessions
+            self._sessions.discard((scope.owner.key, session))
+            return was_incognito

@@ -63,7 +63,7 @@ BOUNDS = {
     "upkeep.usage.usage_learning._MAX_OWNERS": 10_000,
     "vault.notes.vault_notes._MAX_PLANNED": 10_000,
     "vault.skills._MAX_SKILLS": 1_000,
-    "write.change_detection.message_judge._MOST_READ": 1024,
+    "write.change_detection.message_judge._MAX_CACHED": 1024,
 }
 """Entries that each of them keeps at most, and no test may find more."""
 
@@ -82,7 +82,7 @@ REMEMBERED = {
     "text.stems.stem_word": 1 << 16,
     "text.terms._terms_cached": 4_096,
     "text.times.finder._scan_cached": 2_048,
-    "write.change_detection.distinct_things._find_subject": 1 << 12,
+    "write.change_detection.distinct_things._find_thing": 1 << 12,
     "write.change_detection.cue_words._find_word": 1 << 14,
     "write.change_detection.features._read_clause": 1 << 13,
     "extract.rules.sentence_segmenter._split": 64,

@@ -113,7 +113,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[HelperProcess]:
         found.append(helper)
         return ask(helper, work)
 
-    monkeypatch.setattr(helper_process, "_QUEUED", 1000)
+    monkeypatch.setattr(helper_process, "_MAX_QUEUED", 1000)
     monkeypatch.setattr(HelperProcess, "ask", note)
     return found
 
@@ -170,8 +170,8 @@ def test_a_helper_that_does_not_answer_is_ended(
             os.kill(helper._process.pid, signal.SIGSTOP)
         return ask(helper, work)
 
-    monkeypatch.setattr(helper_process, "_QUEUED", 4)
-    monkeypatch.setattr(helper_processes, "_PATIENCE", 3.0)
+    monkeypatch.setattr(helper_process, "_MAX_QUEUED", 4)
+    monkeypatch.setattr(helper_processes, "_ANSWER_SECONDS", 3.0)
     monkeypatch.setattr(HelperProcess, "ask", stop)
     assert learn(tmp_path / "two", 2, monkeypatch) == alone
     assert asked[0]._process.poll() == -signal.SIGKILL
@@ -274,7 +274,7 @@ def test_rare_work_has_no_helper(
     monkeypatch: pytest.MonkeyPatch, asked: list[HelperProcess]
 ) -> None:
     """Little work now and then starts none, however much it is in a day."""
-    monkeypatch.setattr(helper_processes, "_IDLE", 0.0)
+    monkeypatch.setattr(helper_processes, "_IDLE_SECONDS", 0.0)
     helpers = HelperProcesses(2)
     for _ in range(30):
         assert [*helpers.map_ahead(double, [("", number) for number in range(100)], 100)] == [
@@ -293,7 +293,7 @@ def test_helpers_end_when_nobody_uses_them(
     """Helpers end some seconds after their last work, and at a purge, for they remember texts;
     later work starts new ones.
     """
-    monkeypatch.setattr(helper_processes, "_IDLE", 0.5)
+    monkeypatch.setattr(helper_processes, "_IDLE_SECONDS", 0.5)
     helpers = HelperProcesses(2)
     for end in (lambda: None, clear_caches, helpers.close):
         assert [*helpers.map_ahead(abs, ((number, -number) for number in range(50)), 400)] == [
@@ -320,17 +320,17 @@ def test_what_a_helper_remembers_is_used_again(
     """Work that builds on what was read before all goes to a helper that runs, however much waits
     there; other work is shared.
     """
-    monkeypatch.setattr(helper_process, "_QUEUED", 0)
+    monkeypatch.setattr(helper_process, "_MAX_QUEUED", 0)
     helpers = HelperProcesses(2)
     inputs = [(number, -number) for number in range(50)]
     assert [*helpers.map_ahead(abs, inputs, 400, apart=True)] == [
         (number, number) for number in range(50)
     ]
     assert asked == []
-    monkeypatch.setattr(helper_process, "_QUEUED", 2)
+    monkeypatch.setattr(helper_process, "_MAX_QUEUED", 2)
     assert [*helpers.map_ahead(abs, inputs[:1], 400)] == [(0, 0)]
     assert len(asked) == 1
-    monkeypatch.setattr(helper_process, "_QUEUED", 0)
+    monkeypatch.setattr(helper_process, "_MAX_QUEUED", 0)
     assert [*helpers.map_ahead(abs, inputs, 400)] == [
         *helpers.map_ahead(abs, inputs, 400, apart=True)
     ]

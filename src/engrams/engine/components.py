@@ -352,10 +352,7 @@ class EngineComponents:
     def changes(self) -> ChangeDetectionJobHandler:
         from engrams.upkeep.change_detection_job import ChangeDetectionJobHandler
 
-        deps = self.deps
-        return ChangeDetectionJobHandler(
-            deps.store, deps.embedder, deps.clock, deps.settings.write, deps.plain, deps.helpers
-        )
+        return ChangeDetectionJobHandler(self.write_deps, self.deps.plain, self.deps.helpers)
 
     @cached_property
     def updates(self) -> ExtractionQueue:

@@ -45,7 +45,7 @@ def scan(text: str) -> tuple[SecretFinding, ...]:
         group = "number" if "number" in pattern.groupindex else 0
         for match in pattern.finditer(text):
             start, end = match.span(group)
-            overlaps = any(start < other.end and other.start < end for other in findings)
+            overlaps = any(start < finding.end and finding.start < end for finding in findings)
             if not overlaps and check(match[group]):
                 findings.append(SecretFinding(family, start, end))
     return tuple(sorted(findings, key=lambda item: item.start))

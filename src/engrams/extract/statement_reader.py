@@ -80,10 +80,10 @@ def read_statement(record: Record) -> CandidateStatement:
 
 def read_edited_text(record: Record, text: str) -> list[CandidateStatement]:
     """Read a new text of a statement by rules; subjects are canonical."""
-    spoken = _OWNER.sub(_to_first_person, text)
+    own_words = _OWNER.sub(_to_first_person, text)
     return [
         replace(candidate, subject=canonical_subject(candidate.subject, record.scope))
-        for candidate in _extract(record, spoken, record.subject.lower())
+        for candidate in _extract(record, own_words, record.subject.lower())
     ]
 
 

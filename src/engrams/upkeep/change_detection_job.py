@@ -1,4 +1,4 @@
-"""Changes job: what new messages end, looked for after they were stored."""
+"""Changes job: looks for what new messages end, after they were stored."""
 
 from __future__ import annotations
 
@@ -6,70 +6,64 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from engrams.core import Record, Scope
-from engrams.ports import CHANGES, Clock, Embedder, Job, Store
-from engrams.settings import WriteSettings
+from engrams.ports import CHANGES, Embedder, Job
 from engrams.upkeep.helper_processes import HelperProcesses
 from engrams.write.change_detection.detector import ChangeDetector
 from engrams.write.change_set import DigestChangeSet
+from engrams.write.dependencies import WriteDeps
 
-_STEP = 50
+_PART = 50
+"""Messages per transaction."""
 _REASON = "a later statement ends it"
 
 
 class ChangeDetectionJobHandler:
     """Handler of the changes job.
 
-    A part that is stored is not done again; what another job changed meanwhile is looked at anew.
+    A stored part is not done again; a memory that another job changed meanwhile is looked at anew.
     """
 
     kind = CHANGES
 
     def __init__(
-        self,
-        store: Store,
-        embedder: Embedder,
-        clock: Clock,
-        settings: WriteSettings,
-        plain: Embedder | None,
-        helpers: HelperProcesses,
+        self, deps: WriteDeps, plain_embedder: Embedder | None, helpers: HelperProcesses
     ) -> None:
         """Set up the job.
 
-        ``plain``: the embedder that the detector was trained with (None: it is off). ``helpers``:
-        they read and judge messages.
+        ``plain_embedder``: the detector was trained with it (None: detection is off). ``helpers``:
+        read and judge messages.
         """
-        self._store = store
-        self._clock = clock
-        model = embedder.card.id if embedder.card.dimension else ""
+        self._store = deps.store
+        self._clock = deps.clock
         self._detector = (
             None
-            if plain is None
-            else ChangeDetector(store, model, plain, settings, helpers.map_ahead)
+            if plain_embedder is None
+            else ChangeDetector(deps, plain_embedder, helpers.map_ahead)
         )
 
     def run(self, job: Job) -> None:
         """Close or mark what the messages end, in their order."""
         owner = Scope.parse(job.payload["scope"]).owner
-        items = list(job.payload["items"])
-        starts = range(0, max(len(items), 1), _STEP)
-        parts = (items[start : start + _STEP] for start in starts)
-        found = (
-            self._detector.detect((self._read(owner, part) for part in parts), len(items))
-            if self._detector
-            else None
-        )
+        ids = list(job.payload["items"])
+        starts = range(0, max(len(ids), 1), _PART)
+        parts = (self._load(owner, ids[start : start + _PART]) for start in starts)
+        detections = None
+        if self._detector is not None:
+            detections = self._detector.detect(parts, len(ids))
         for start in starts:
             changes = DigestChangeSet(owner, owner, self._clock())
-            rest = items[start + _STEP :]
-            if self._detector is not None and found is not None:
-                self._detector.apply(next(found), changes)
-            batch = changes.to_batch(CHANGES, _REASON, {})
-            progress = ((job.lease, {**job.payload, "items": rest}),) if rest else ()
+            if self._detector is not None and detections is not None:
+                self._detector.apply(next(detections), changes)
+            remaining_ids = ids[start + _PART :]
+            progress = ((job.lease, {**job.payload, "items": remaining_ids}),)
             self._store.commit(
                 replace(
-                    batch, finish=() if rest else (job.lease,), progress=progress, repeatable=True
+                    changes.to_batch(CHANGES, _REASON, {}),
+                    finish=() if remaining_ids else (job.lease,),
+                    progress=progress if remaining_ids else (),
+                    repeatable=True,
                 )
             )
 
-    def _read(self, owner: Scope, ids: Sequence[str]) -> list[Record]:
+    def _load(self, owner: Scope, ids: Sequence[str]) -> list[Record]:
         return sorted(self._store.get(owner, ids), key=lambda record: record.story_key)

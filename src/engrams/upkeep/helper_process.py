@@ -1,4 +1,7 @@
-"""One helper process: takes work over a pipe and answers in order."""
+"""One helper process: takes work over a pipe and answers in order.
+
+``begin`` hands work over; ``serve`` is what the process itself runs.
+"""
 
 from __future__ import annotations
 
@@ -18,10 +21,10 @@ from typing import Any
 from engrams.ports.read_ahead import Input, Output
 
 _SERVE = "from engrams.upkeep.helper_process import serve; serve()"
-_QUEUED = 2
+_MAX_QUEUED = 2
 """Pieces of work of a helper for which others have time too: one in hand, and the next."""
-_GRACE = 2.0
-"""Seconds that it has to end by itself."""
+_GRACE_SECONDS = 2.0
+"""Seconds that a helper has to end by itself."""
 
 
 class HelperProcess:
@@ -38,57 +41,60 @@ class HelperProcess:
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
-        self._asked: deque[Future[Any]] = deque()
+        self._unanswered: deque[Future[Any]] = deque()
         self._lock = Lock()
-        self._lost = False
+        self._has_ended = False
         self._has_answered = False
         # A pipe holds less than the work that waits: whoever asks goes on meanwhile.
         self._work: SimpleQueue[bytes] = SimpleQueue()
-        self._writing = Thread(target=self._write, name="engrams-helper-work", daemon=True)
-        self._writing.start()
-        Thread(target=self._read, name="engrams-helper", daemon=True).start()
+        self._writer = Thread(target=self._write_work, name="engrams-helper-work", daemon=True)
+        self._writer.start()
+        Thread(target=self._read_answers, name="engrams-helper", daemon=True).start()
 
     @property
     def load(self) -> int:
         """Number of pieces of work that it has not answered."""
-        return len(self._asked)
+        return len(self._unanswered)
 
     def has_room(self, *, apart: bool) -> bool:
-        """True where it lives and may have more work.
+        """True if it lives and may have more work.
 
         ``apart``: no other process should do it, unless this one still starts.
         """
-        return not self._lost and (len(self._asked) < _QUEUED or (apart and self._has_answered))
+        if self._has_ended:
+            return False
+        return len(self._unanswered) < _MAX_QUEUED or (apart and self._has_answered)
 
     def ask(self, work: bytes) -> Future[Any]:
-        """Hand over pickled work; EOFError: the helper has ended."""
+        """Hand over pickled work. The answer raises EOFError if the helper has ended."""
         future: Future[Any] = Future()
         with self._lock:
-            self._asked.append(future)
+            self._unanswered.append(future)
             self._work.put(work)
-        if self._lost:
-            self._lose()
+        # It may have ended between the two: nobody else would answer this future.
+        if self._has_ended:
+            self._fail_unanswered()
         return future
 
     def stop(self) -> None:
-        """End it: at once where it does nothing, else by force."""
+        """End it: at once if it has no work, else by force."""
         pipe = self._process.stdin
         assert pipe is not None
-        if self._asked:
+        if self._unanswered:
             self._process.kill()
         with self._lock:
-            self._lost = True
+            self._has_ended = True
             self._work.put(b"")
-        self._writing.join(_GRACE)
+        self._writer.join(_GRACE_SECONDS)
         with suppress(OSError):
             pipe.close()
         try:
-            self._process.wait(_GRACE)
+            self._process.wait(_GRACE_SECONDS)
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
 
-    def _write(self) -> None:
+    def _write_work(self) -> None:
         pipe = self._process.stdin
         assert pipe is not None
         with suppress(OSError, ValueError):
@@ -96,48 +102,49 @@ class HelperProcess:
                 pipe.write(work)
                 pipe.flush()
 
-    def _read(self) -> None:
+    def _read_answers(self) -> None:
         pipe = self._process.stdout
         assert pipe is not None
         with pipe, suppress(EOFError, OSError, ValueError, pickle.UnpicklingError):
             while True:
                 answer = pickle.load(pipe)  # noqa: S301 - of our own process, over a pipe that nobody else has
                 self._has_answered = True
-                self._asked.popleft().set_result(answer)
-        self._lose()
+                self._unanswered.popleft().set_result(answer)
+        self._fail_unanswered()
 
-    def _lose(self) -> None:
-        self._lost = True
-        while self._asked:
+    def _fail_unanswered(self) -> None:
+        """Fail all work that an ended helper will not answer."""
+        self._has_ended = True
+        while self._unanswered:
             with suppress(IndexError):
-                self._asked.popleft().set_exception(EOFError("The helper ended."))
+                self._unanswered.popleft().set_exception(EOFError("The helper ended."))
 
 
 def begin(
-    helpers: list[HelperProcess], call: Callable[[Input], Output], asked: Input, *, apart: bool
+    helpers: list[HelperProcess], call: Callable[[Input], Output], value: Input, *, apart: bool
 ) -> Future[Output]:
-    """Hand work to the idlest helper, or do it here."""
-    free = min(
+    """Hand ``call(value)`` to the helper with the least work, or compute it here."""
+    idlest = min(
         (helper for helper in helpers if helper.has_room(apart=apart)),
         key=lambda helper: helper.load,
         default=None,
     )
-    if free is not None:
+    if idlest is not None:
         with suppress(pickle.PicklingError, TypeError, AttributeError):
-            return free.ask(pickle.dumps((call, asked), pickle.HIGHEST_PROTOCOL))
-    done: Future[Output] = Future()
-    done.set_result(call(asked))
-    return done
+            return idlest.ask(pickle.dumps((call, value), pickle.HIGHEST_PROTOCOL))
+    computed: Future[Output] = Future()
+    computed.set_result(call(value))
+    return computed
 
 
 def serve() -> None:
-    """Output work from standard input until it ends."""
+    """Answer work from standard input until it ends."""
     # Ctrl-C is for the process that writes: it ends the pipe.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # What a library prints must not get among the answers.
+    # Text that a library prints must not get among the answers.
     with os.fdopen(os.dup(1), "wb") as answers, suppress(EOFError, BrokenPipeError):
         os.dup2(2, 1)
         while True:
-            call, asked = pickle.load(sys.stdin.buffer)  # noqa: S301 - of the process that started this one
-            pickle.dump(call(asked), answers, pickle.HIGHEST_PROTOCOL)
+            call, value = pickle.load(sys.stdin.buffer)  # noqa: S301 - of the process that started this one
+            pickle.dump(call(value), answers, pickle.HIGHEST_PROTOCOL)
             answers.flush()

@@ -1,4 +1,7 @@
-"""Pool of helper processes, which compute for the process that writes."""
+"""Pool of helper processes, which compute for the process that writes.
+
+``HelperProcesses.map_ahead`` is the one way in.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +21,16 @@ if TYPE_CHECKING:
 
     from engrams.upkeep.helper_process import HelperProcess
 
-_FEWEST = 400
-_SOME = 20
-"""Messages, of pieces of work one after the other, for which helpers are started; those of a piece
-for which one is asked.
-"""
-_AHEAD = 8
+_MANY_MESSAGES = 400
+"""Messages, of pieces of work one after the other, for which helpers are started."""
+_FEW_MESSAGES = 20
+"""Messages of a piece of work for which a helper that runs is asked."""
+_WAITING_PER_HELPER = 8
 """Answers that may wait for their turn, for each helper."""
-_IDLE = 20.0
-_PATIENCE = 60.0
-"""Seconds without work after which helpers end; seconds for an answer."""
+_IDLE_SECONDS = 20.0
+"""Seconds without work after which helpers end."""
+_ANSWER_SECONDS = 60.0
+"""Seconds to wait for an answer."""
 
 
 def count_cores() -> int:
@@ -38,8 +41,8 @@ def count_cores() -> int:
 class HelperProcesses:
     """Helpers beside this process, started by the first large work. Thread safe.
 
-    They know no store: only pure functions of what they are sent run there, and this process does
-    itself whatever a helper does not answer. So nothing depends on them but time.
+    They know no store: only pure functions of the inputs that they are sent run there, and this
+    process computes itself whatever a helper does not answer. So nothing but time depends on them.
     """
 
     def __init__(self, number: int = 1) -> None:
@@ -68,14 +71,17 @@ class HelperProcesses:
         """Yield the answers in order, computed by whoever has time: see ``ReadAhead``."""
         helpers = self._find(size)
         if not helpers:
-            yield from ((kept, call(asked)) for kept, asked in inputs)
+            yield from ((tag, call(value)) for tag, value in inputs)
             return
         from engrams.upkeep.helper_process import begin
 
         waiting: deque[tuple[Tag, Input, Future[Output]]] = deque()
-        for kept, asked in inputs:
-            waiting.append((kept, asked, begin(helpers, call, asked, apart=apart)))
-            while waiting and (waiting[0][2].done() or len(waiting) > _AHEAD * len(helpers)):
+        for tag, value in inputs:
+            waiting.append((tag, value, begin(helpers, call, value, apart=apart)))
+            # In order, as far as answers are there; and the first one, if too many wait for it.
+            while waiting and (
+                waiting[0][2].done() or len(waiting) > _WAITING_PER_HELPER * len(helpers)
+            ):
                 yield self._take(call, *waiting.popleft())
         while waiting:
             yield self._take(call, *waiting.popleft())
@@ -94,7 +100,7 @@ class HelperProcesses:
 
     def _find(self, size: int) -> list[HelperProcess]:
         """Return the helpers for work of this size, started where it pays."""
-        if not self.number or size < _SOME or not (self._helpers or self._is_much(size)):
+        if not self.number or size < _FEW_MESSAGES or not (self._helpers or self._is_much(size)):
             return []
         from engrams.upkeep.helper_process import HelperProcess
 
@@ -103,7 +109,7 @@ class HelperProcesses:
                 self._owner = os.getpid()  # a forked child: these are its parent's
                 self._helpers = []
             if not self._helpers:
-                self._await_rest(_IDLE)
+                self._end_after(_IDLE_SECONDS)
             while len(self._helpers) < self.number:
                 self._helpers.append(HelperProcess())
         self._used = time.monotonic()
@@ -112,31 +118,32 @@ class HelperProcesses:
     def _is_much(self, size: int) -> bool:
         """True where work, with what came right before, pays for helpers."""
         now = time.monotonic()
-        self._recent = size + (self._recent if now - self._used < _IDLE else 0)
+        self._recent = size + (self._recent if now - self._used < _IDLE_SECONDS else 0)
         self._used = now
-        return self._recent >= _FEWEST
+        return self._recent >= _MANY_MESSAGES
 
-    def _await_rest(self, seconds: float) -> None:
+    def _end_after(self, seconds: float) -> None:
         """End the helpers once nobody has used them for a while."""
-        timer = Timer(seconds, self._rest)
+        timer = Timer(seconds, self._end_if_idle)
         timer.daemon = True
         timer.start()
 
-    def _rest(self) -> None:
-        left = self._used + _IDLE - time.monotonic()
-        if left > 0:
-            self._await_rest(left)
+    def _end_if_idle(self) -> None:
+        idle_seconds_left = self._used + _IDLE_SECONDS - time.monotonic()
+        if idle_seconds_left > 0:
+            self._end_after(idle_seconds_left)
         else:
             self.close()
 
     def _take(
-        self, call: Callable[[Input], Output], kept: Tag, asked: Input, future: Future[Output]
+        self, call: Callable[[Input], Output], tag: Tag, value: Input, future: Future[Output]
     ) -> tuple[Tag, Output]:
+        """Wait for an answer; compute it here if the helper ended, or takes too long."""
         self._used = time.monotonic()
         try:
-            return kept, future.result(_PATIENCE)
+            return tag, future.result(_ANSWER_SECONDS)
         except EOFError:
-            return kept, call(asked)
+            return tag, call(value)
         except TimeoutError:
             self.close()
-            return kept, call(asked)
+            return tag, call(value)

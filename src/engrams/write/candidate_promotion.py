@@ -72,14 +72,14 @@ class PromotionEvidence:
 
 
 def cluster_held(
-    held: Sequence[Record], vectors: Mapping[str, Floats] | None = None
+    held_records: Sequence[Record], vectors: Mapping[str, Floats] | None = None
 ) -> tuple[HeldCandidateCluster, ...]:
     """Group held candidates by meaning, in order of first mention.
 
     A procedural record leads its cluster.
     """
     groups: list[list[Record]] = []
-    for record in sorted(held, key=lambda record: record.story_key):
+    for record in sorted(held_records, key=lambda record: record.story_key):
         for group in groups:
             if any(is_same_statement(record, member, vectors or {}) for member in group):
                 group.append(record)
@@ -133,11 +133,11 @@ def is_same_statement(record_a: Record, record_b: Record, vectors: Mapping[str, 
     return float(vector_a @ vector_b) >= _MIN_COSINE
 
 
-def find_matching(record: Record, held: Sequence[Record]) -> tuple[Record, ...]:
+def find_matching(record: Record, held_records: Sequence[Record]) -> tuple[Record, ...]:
     """Find held records that repeat or quote the record."""
     return tuple(
         candidate
-        for candidate in held
+        for candidate in held_records
         if candidate.id != record.id
         and (
             record.id in {item.source for item in candidate.evidence}
@@ -204,22 +204,26 @@ def merge_cluster(cluster: HeldCandidateCluster) -> Record:
 
 
 def promote_clusters(
-    promoted: Sequence[tuple[HeldCandidateCluster, str]], held: Sequence[Record], deps: WriteDeps
+    promoted: Sequence[tuple[HeldCandidateCluster, str]],
+    held_records: Sequence[Record],
+    deps: WriteDeps,
 ) -> DigestChangeSet:
     """Return the changes that make each cluster one active memory.
 
-    ``held``: every held candidate; they do not see each other. The batch holds changes only:
+    ``held_records``: every held candidate; they do not see each other. The batch holds changes only:
     repeating it after a crash asks for the same ones, and raises a conflict where they were made.
     """
-    first = held[0]
+    first = held_records[0]
     changes = DigestChangeSet(first.scope.owner, first.scope, deps.clock())
-    changes.originals = {record.id: record for record in held}
+    changes.originals = {record.id: record for record in held_records}
     # Archived here, so that held candidates do not match each other.
-    changes.current = {record.id: replace(record, status=Status.ARCHIVED) for record in held}
+    changes.current = {
+        record.id: replace(record, status=Status.ARCHIVED) for record in held_records
+    }
     reconciler = CandidateReconciler(deps, changes)
     for cluster, reason in promoted:
         _promote_cluster(cluster, reason, reconciler, changes)
-    for record in held:
+    for record in held_records:
         if record.id not in changes.actions:
             changes.current[record.id] = record
     return changes

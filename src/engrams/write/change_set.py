@@ -563,14 +563,14 @@ def _start_time(record: Record) -> datetime:
     return record.valid_from or record.recorded_at
 
 
-def _stays_held(held: Record, source: Record) -> bool:
+def _stays_held(record: Record, source: Record) -> bool:
     """True if a held statement stays held although it was repeated.
 
     It is not reviewed yet, or the session in which it was first said goes on.
     """
-    is_same_session = bool(source.session) and source.session == held.session
-    waits_for_end = held.meta.get("hold") == "commit_at_session_end"
-    return bool(held.meta.get("review")) or (is_same_session and waits_for_end)
+    is_same_session = bool(source.session) and source.session == record.session
+    waits_for_end = record.meta.get("hold") == "commit_at_session_end"
+    return bool(record.meta.get("review")) or (is_same_session and waits_for_end)
 
 
 def _find_changes(original: Record, record: Record) -> dict[str, Any]:

@@ -27,8 +27,8 @@ def find_context(records: Sequence[Record], deps: WriteDeps) -> list[Record]:
 
     The last ``write.context_turns`` at most, in order.
     """
-    most = deps.settings.write.context_turns
-    if not most:
+    limit = deps.settings.write.context_turns
+    if not limit:
         return []
     first = records[0]
     turns = RecordQuery(
@@ -52,7 +52,7 @@ def find_context(records: Sequence[Record], deps: WriteDeps) -> list[Record]:
         and turn.role in ("user", "assistant", "")
         and turn.story_key < last_key
     ]
-    return context[-most:]
+    return context[-limit:]
 
 
 def find_reply_ids(records: Sequence[Record], deps: WriteDeps) -> frozenset[str]:

@@ -54,15 +54,15 @@ def fill_slots(statements: Sequence[Record]) -> list[Record]:
     ]
 
 
-def hide_given(given: Sequence[Record], changes: DigestChangeSet) -> None:
+def hide_given(statements: Sequence[Record], changes: DigestChangeSet) -> None:
     """Hide statements from the comparison, lest each meet itself."""
-    for record in given:
+    for record in statements:
         changes.current[record.id] = replace(record, status=Status.ARCHIVED)
 
 
-def settle_given(given: Sequence[Record], changes: DigestChangeSet) -> None:
+def settle_given(statements: Sequence[Record], changes: DigestChangeSet) -> None:
     """Keep the stored records, with what later statements did to them."""
-    for record in given:
+    for record in statements:
         # The digest made each anew, under its own id: only its end is taken over.
         remade = changes.created.pop(record.id, record)
         changes.originals[record.id] = record
@@ -71,9 +71,11 @@ def settle_given(given: Sequence[Record], changes: DigestChangeSet) -> None:
         )
         changes.actions.setdefault(record.id, ("supersede", "a newer statement took its place"))
         changes.edges.pop((record.id, record.id, EdgeType.DERIVED_FROM), None)
-    given_ids = {record.id for record in given}
+    statement_ids = {record.id for record in statements}
     changes.derived = [
-        derived for derived in changes.derived if derived.id not in given_ids or derived.replaces
+        derived
+        for derived in changes.derived
+        if derived.id not in statement_ids or derived.replaces
     ]
 
 

@@ -81,22 +81,22 @@ def commit(
         quota=StorageUse(quota.records, quota.bytes),
     )
     digest = _choose_digest(learned, deps)
-    written = _store_learned(batch, digest, request.scope, deps) if digest is not None else None
-    if written is None:
+    outcome = _store_learned(batch, digest, request.scope, deps) if digest is not None else None
+    if outcome is None:
         digest = None
-        written = _store(batch, request.scope, deps)
+        outcome = _store(batch, request.scope, deps)
     jobs = entry.jobs if digest is None else _without_own(entry.jobs)
     deps.spoken_sessions.note(entry.session_rows)
     # Behind these jobs the store lists those that the working tier and the digest added.
-    job_ids = written.result.jobs[: len(jobs)]
+    job_ids = outcome.result.jobs[: len(jobs)]
     pending = dict.fromkeys(spec.kind for spec, job_id in zip(jobs, job_ids, strict=True) if job_id)
     is_incognito = deps.write.settings.incognito
     receipts = tuple(
-        _complete_receipt(receipt, written, tuple(pending), is_incognito=is_incognito)
+        _complete_receipt(receipt, outcome, tuple(pending), is_incognito=is_incognito)
         for receipt in entry.receipts
     )
-    is_new = len(written.result.existing) < len(entry.puts)
-    if digest is not None and is_new and not written.result.crisis:
+    is_new = len(outcome.result.existing) < len(entry.puts)
+    if digest is not None and is_new and not outcome.result.crisis:
         receipts = tuple(digest.complete(receipt, EXTRACT) for receipt in receipts)
         return IngestResult(receipts, is_learned=True)
     extraction = None if learned is None else learned.extraction
@@ -146,19 +146,20 @@ def _without_own(jobs: Sequence[JobSpec]) -> tuple[JobSpec, ...]:
 
 
 def _complete_receipt(
-    receipt: Receipt, written: TierWriteResult, pending: tuple[str, ...], *, is_incognito: bool
+    receipt: Receipt, outcome: TierWriteResult, pending: tuple[str, ...], *, is_incognito: bool
 ) -> Receipt:
     """Say in a receipt what became of its turn. ``pending``: kinds of the jobs that wait."""
     if receipt.outcome == "refused":
         return receipt
-    skipped = written.skipped.get(receipt.id)
+    skipped = outcome.skipped.get(receipt.id)
     if skipped is not None:
         receipt = replace(receipt, decisions=(*receipt.decisions, skipped), searchable=())
-    existing_id = written.result.existing.get(receipt.id) or written.twins.get(receipt.id)
+    existing_id = outcome.result.existing.get(receipt.id) or outcome.twins.get(receipt.id)
     if existing_id:
         return replace(receipt, id=existing_id, outcome="duplicate")
-    outcome = "incognito" if is_incognito else receipt.outcome
-    return replace(receipt, outcome=outcome, pending=pending)
+    if is_incognito:
+        receipt = replace(receipt, outcome="incognito")
+    return replace(receipt, pending=pending)
 
 
 def _raise_refusal(receipts: Sequence[Receipt]) -> None:

@@ -77,7 +77,7 @@ class NumberedReconcileDecisions:
 
 def ask_verdicts(
     candidates: Sequence[CandidateStatement],
-    known: Sequence[Record],
+    known_statements: Sequence[Record],
     chat: ChatModel,
     decisions: list[StageDecision],
     *,
@@ -89,7 +89,7 @@ def ask_verdicts(
     three times. ``is_patient``: a failure that may pass raises its ModelError.
     """
     try:
-        rows, cost = _ask_rows(candidates, known, chat, decisions)
+        rows, cost = _ask_rows(candidates, known_statements, chat, decisions)
     except (ModelError, BudgetError) as problem:
         if is_patient and isinstance(problem, ModelError) and problem.retryable:
             raise
@@ -103,7 +103,7 @@ def ask_verdicts(
         number for row in rows if row.verdict == "remove" for number in row.known
     } - used_numbers
     least_trust = min(candidate.trust for candidate in candidates)
-    removed = [known[number - 1] for number in sorted(removed_numbers)]
+    removed = [known_statements[number - 1] for number in sorted(removed_numbers)]
     return NumberedReconcileDecisions(
         about_new,
         tuple(record for record in removed if record.trust <= least_trust + TRUST_MARGIN),
@@ -147,7 +147,7 @@ def judge_candidate(
 
 def _ask_rows(
     candidates: Sequence[CandidateStatement],
-    known: Sequence[Record],
+    known_statements: Sequence[Record],
     chat: ChatModel,
     decisions: list[StageDecision],
 ) -> tuple[list[ModelReconcileDecision], ModelCost]:
@@ -158,11 +158,11 @@ def _ask_rows(
         ),
         known="\n".join(
             f"{number}. {quote(record.text)} (said {record.recorded_at:%Y-%m-%d})"
-            for number, record in enumerate(known, 1)
+            for number, record in enumerate(known_statements, 1)
         ),
     )
     messages = [ChatMessage("user", text)]
-    shown_ids = dict.fromkeys(record.id for record in known)
+    shown_ids = dict.fromkeys(record.id for record in known_statements)
     shown_ids.update(
         dict.fromkeys(source_id for candidate in candidates for source_id in candidate.sources)
     )
@@ -179,13 +179,13 @@ def _ask_rows(
         )
         cost += ModelCost(answer.calls, answer.tokens)
         decisions.extend(StageDecision("reconcile", "repair", note) for note in answer.notes)
-        rows, problem = _parse_rows(answer.data, len(candidates), len(known))
+        rows, problem = _parse_rows(answer.data, len(candidates), len(known_statements))
         if not problem:
             return rows, cost
         decisions.append(StageDecision("reconcile", "repair", f"asked again: {problem}"[:200]))
         complaint = (
             f"That answer cannot be used: {problem}. The new statements are 1 to {len(candidates)},"
-            f" the known ones 1 to {len(known)}. Answer again."
+            f" the known ones 1 to {len(known_statements)}. Answer again."
         )
         messages = [
             messages[0],

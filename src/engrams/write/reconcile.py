@@ -76,10 +76,12 @@ def reconcile_extraction(
         deps.clock(),
         contradicts=bool(deps.settings.write.contradiction_cosine),
     )
-    given: list[Record] = []
+    given_records: list[Record] = []
     if changes.contradicts:
-        given = select_given([record for record, _ in extraction.by_record], deps.settings.write)
-        hide_given(given, changes)
+        given_records = select_given(
+            [record for record, _ in extraction.by_record], deps.settings.write
+        )
+        hide_given(given_records, changes)
     decisions = list(extraction.decisions)
     cost = extraction.cost
     reconciler = CandidateReconciler(deps, changes)
@@ -89,8 +91,8 @@ def reconcile_extraction(
         cost += model_cost
     else:
         derived_by_source = _reconcile_by_rules(extraction, reconciler, changes)
-    if given:
-        settle_given(given, changes)
+    if given_records:
+        settle_given(given_records, changes)
     _supersede_notes(changes, deps.store)
     vectors, notes = embed_records(list(changes.created.values()), deps.embedder)
     decisions.extend(notes)

@@ -68,14 +68,14 @@ class ModelReconciler:
         ]
         affected = [self._find_affected(candidate, record) for candidate, record in pairs]
         numbers = self._number_questions([candidate for candidate, _ in pairs], affected)
-        known = list(
+        known_statements = list(
             {record.id: record for position in numbers for record in affected[position]}.values()
         )[:_MAX_KNOWN]
         answer = NumberedReconcileDecisions({})
         if numbers:
             answer = ask_verdicts(
                 [pairs[position][0] for position in numbers],
-                known,
+                known_statements,
                 self._chat,
                 decisions,
                 is_patient=self._is_patient,
@@ -95,7 +95,9 @@ class ModelReconciler:
                 elif is_unsure:
                     outcome = ReconciliationResult("add", candidate, reason="the model failed")
                 else:
-                    outcome = self._judge(candidate, number, answer, known, ids_by_number)
+                    outcome = self._judge(
+                        candidate, number, answer, known_statements, ids_by_number
+                    )
                 is_held = bool(number) and is_unsure and fallback == "hold"
                 ids_by_number[number] = self._changes.apply(
                     outcome, _NOT_RECONCILED if is_held else decision, record
@@ -112,21 +114,21 @@ class ModelReconciler:
 
         A candidate that meets no stated statement, or repeats one exactly, is left to the rules.
         """
-        asked = {
+        question_positions = {
             position
             for position, candidate in enumerate(candidates)
             if affected[position] and find_exact(candidate, affected[position]) is None
         }
         if self._settings.contradiction_cosine:
-            asked |= self._rules.finder.find_inner_rivals(candidates)
-        return {position: number for number, position in enumerate(sorted(asked), 1)}
+            question_positions |= self._rules.finder.find_inner_rivals(candidates)
+        return {position: number for number, position in enumerate(sorted(question_positions), 1)}
 
     def _judge(
         self,
         candidate: CandidateStatement,
         number: int,
         answer: NumberedReconcileDecisions,
-        known: list[Record],
+        known_statements: list[Record],
         ids_by_number: dict[int, str],
     ) -> ReconciliationResult:
         """Reconcile a candidate as the model answered, limited by the rules.
@@ -136,9 +138,11 @@ class ModelReconciler:
         row = answer.rows.get(number)
         target_ids: list[str] = []
         if row is not None:
-            target_ids += [known[known_number - 1].id for known_number in row.known]
+            target_ids += [known_statements[known_number - 1].id for known_number in row.known]
             target_ids += [ids_by_number[earlier_number] for earlier_number in row.earlier]
-        open_statements = self._rules.keep_open([*known, *self._changes.created.values()])
+        open_statements = self._rules.keep_open(
+            [*known_statements, *self._changes.created.values()]
+        )
         by_rules = reconcile_by_rules(candidate, open_statements, self._settings.dedup_jaccard)
         targets = [
             record for record in self._changes.find_successors(target_ids) if record.status in OPEN

@@ -262,16 +262,16 @@ class RelatedStatementFinder:
         return [statement for statement in statements if durable_scope(statement.scope) in above]
 
 
-def find_highest(scores: Floats, most: int) -> list[int]:
+def find_highest(scores: Floats, count: int) -> list[int]:
     """Find the positions of the highest scores, the first of equals first."""
     import numpy as np
 
-    if len(scores) <= most:
+    if len(scores) <= count:
         return [int(position) for position in (-scores).argsort(kind="stable")]
     # Only what reaches the lowest of the highest is sorted: a pool has thousands of scores.
-    lowest = np.partition(scores, len(scores) - most)[len(scores) - most]
+    lowest = np.partition(scores, len(scores) - count)[len(scores) - count]
     high = np.flatnonzero(scores >= lowest)
-    return [int(position) for position in high[(-scores[high]).argsort(kind="stable")[:most]]]
+    return [int(position) for position in high[(-scores[high]).argsort(kind="stable")[:count]]]
 
 
 def durable_scope(scope: Scope) -> Scope:

@@ -43,21 +43,21 @@ def find_synonyms(
     name = _slot_name(candidate.subject, candidate.predicate)
     holder = _slot_holder(candidate.subject, candidate.predicate)
     name_terms = set(terms(name))
-    named = [
+    slots = [
         (record, record_slot)
         for record in statements[:_MAX_COMPARED]
         if (record_slot := _slot_name(record.subject, record.predicate))
         and _slot_holder(record.subject, record.predicate) == holder
         and name_terms.isdisjoint(terms(record_slot))
     ]
-    if not named:
+    if not slots:
         return ()
     floors = embedder.card.floors
     floor = floors["related"] + _FLOOR_POSITION * (floors["duplicate"] - floors["related"])
-    rows = embedder.embed([name, *(record_slot for _, record_slot in named)])
+    rows = embedder.embed([name, *(record_slot for _, record_slot in slots)])
     return tuple(
         record
-        for (record, _), row in zip(named, rows[1:], strict=True)
+        for (record, _), row in zip(slots, rows[1:], strict=True)
         if float(row @ rows[0]) >= floor
     )
 

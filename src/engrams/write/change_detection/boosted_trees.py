@@ -1,4 +1,7 @@
-"""Boosted trees over the features of a pair of messages."""
+"""The trained model of the detector: boosted trees over the features of a pair of messages.
+
+Enter at ``load_model``; ``ChangeDetectionModel.judge`` compares messages.
+"""
 
 from __future__ import annotations
 
@@ -29,14 +32,16 @@ _WEIGHTS = Path(__file__).with_name("weights.npz")
 class BoostedTrees:
     """Boosted trees of one depth.
 
-    ``columns`` int [trees, 2**depth - 1] and ``limits`` float of that shape: the feature and the
-    limit of each question, level by level, in a level those after a no first. ``leaves`` float
-    [trees, 2**depth]: what each outcome adds to ``base``.
+    A tree asks one question at each node: is a feature above a limit? Its questions are listed
+    level by level; in a level, those that follow a no come first.
     """
 
     columns: npt.NDArray[np.int64]
+    """Feature of each question [trees, 2**depth - 1]."""
     limits: npt.NDArray[np.float64]
+    """Limit of each question [trees, 2**depth - 1]."""
     leaves: npt.NDArray[np.float64]
+    """Log odds that each outcome adds to ``base`` [trees, 2**depth]."""
     base: float
 
     def score(self, features: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -45,16 +50,17 @@ class BoostedTrees:
 
         (trees, questions) = self.columns.shape
         (rows, width) = features.shape
-        # Places in flat arrays: looking up by one index takes half as long as by two.
-        asked = self.columns.ravel()
+        # Positions in flat arrays: looking up by one index takes half as long as by two.
+        columns = self.columns.ravel()
         limits = self.limits.ravel()
         values = features.ravel()
-        first = np.arange(trees) * questions
-        begun = np.arange(rows)[:, None] * width
+        tree_start = np.arange(trees) * questions
+        row_start = np.arange(rows)[:, None] * width
         node = np.zeros((rows, trees), np.int64)
         for level in range((questions + 1).bit_length() - 1):
-            places = first + (2**level - 1) + node
-            node = 2 * node + (values.take(begun + asked.take(places)) > limits.take(places))
+            positions = tree_start + (2**level - 1) + node
+            is_above = values.take(row_start + columns.take(positions)) > limits.take(positions)
+            node = 2 * node + is_above
         odds: npt.NDArray[np.float64] = self.base + self.leaves.ravel().take(
             np.arange(trees) * (questions + 1) + node
         ).sum(axis=1)
@@ -63,12 +69,10 @@ class BoostedTrees:
 
 @dataclass(frozen=True, slots=True)
 class MessageScorer:
-    """Linear score of one message by itself.
-
-    ``weights``: one for each column of a vector, one for each cue, and the base.
-    """
+    """Linear score of one message by itself."""
 
     weights: npt.NDArray[np.float64]
+    """One for each column of a vector, one for each cue, and the base."""
 
     def score(self, rows: Floats, cues: Floats) -> tuple[float, float]:
         """Return the scores of the whole message and its best clause.
@@ -76,34 +80,36 @@ class MessageScorer:
         ``rows``, ``cues``: of ``describe_message``.
         """
         width = rows.shape[1]
-        found = rows @ self.weights[:width] + cues @ self.weights[width:-1] + self.weights[-1]
-        return float(found[0]), float(found[1:].max())
+        scores = rows @ self.weights[:width] + cues @ self.weights[width:-1] + self.weights[-1]
+        return float(scores[0]), float(scores[1:].max())
 
 
 @dataclass(frozen=True, slots=True)
 class ScoredMessage:
-    """Message with the scores of ``ChangeDetectionModel`` for it by itself."""
+    """Message with its scores by itself: of the whole, and of its best clause."""
 
     features: MessageFeatures
     states: tuple[float, float]
+    """How much it says something that can end."""
     news: tuple[float, float]
+    """How much it tells a change."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeDetectionModel:
-    """Trained trees for pairs, scorers of single messages, rarity of words.
-
-    ``states``: if an older message says something that can end; ``news``: if a newer one tells a
-    change, which below ``floor`` it never does. ``scale`` and ``shift`` make log odds a calibrated
-    probability.
-    """
+    """Trained trees for pairs, and scorers of single messages."""
 
     trees: BoostedTrees
     states: MessageScorer
+    """Scores whether an older message says something that can end."""
     news: MessageScorer
+    """Scores whether a newer message tells a change."""
     rarity: Mapping[str, float]
+    """Weight of a word; of an unknown one at the empty word."""
     floor: float
+    """Score below which a message never tells a change."""
     scale: float
+    """Factor, and with ``shift`` summand, that make log odds a calibrated probability."""
     shift: float
 
     def weigh(self, message: MessageFeatures) -> ScoredMessage:
@@ -124,33 +130,36 @@ class ChangeDetectionModel:
         """
         import numpy as np
 
-        both = [(old, new) for earlier, new in pairs for old in earlier]
-        if not both:
+        flat_pairs = [(old, new) for earlier, new in pairs for old in earlier]
+        if not flat_pairs:
             return [[] for _ in pairs]
-        described = describe_pairs([(old.features, new.features) for old, new in both], self.rarity)
-        alone = np.array([(*old.states, *new.news) for old, new in both])
+        pair_columns = describe_pairs(
+            [(old.features, new.features) for old, new in flat_pairs], self.rarity
+        )
+        message_columns = np.array([(*old.states, *new.news) for old, new in flat_pairs])
         ends = np.cumsum([len(earlier) for earlier, _ in pairs])[:-1]
-        scored = np.split(self.trees.score(np.hstack([described, alone])), ends)
+        odds_lists = np.split(self.trees.score(np.hstack([pair_columns, message_columns])), ends)
         return [
             [
                 1 / (1 + math.exp(-(self.scale * value + self.shift)))
                 for value in compete(odds).tolist()
             ]
-            for odds in scored
+            for odds in odds_lists
         ]
 
 
 def compete(odds: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Lower each candidate's log odds by those of its rivals.
 
-    A new message ends one thing: where it looks as if it ended many, it is chatter that the trees
-    know nothing of.
+    A new message ends one thing: if it seems to end many, it is chatter, of which the trees know
+    nothing.
     """
     import numpy as np
 
-    each = np.exp(np.minimum(odds, 8))
-    against: npt.NDArray[np.float64] = odds - np.log(1 + each.sum() - each)
-    return against
+    exponentials = np.exp(np.minimum(odds, 8))
+    # The sum without a candidate's own is that of its rivals.
+    lowered: npt.NDArray[np.float64] = odds - np.log(1 + exponentials.sum() - exponentials)
+    return lowered
 
 
 @cache
@@ -158,22 +167,22 @@ def load_model() -> ChangeDetectionModel:
     """Load the trained model that ships with the package."""
     import numpy as np
 
-    with np.load(_WEIGHTS) as held:
-        words = bytes(held["words"]).decode().split("\n")
-        rarity = dict(zip(words, held["rarity"].astype(float).tolist(), strict=True))
+    with np.load(_WEIGHTS) as weights:
+        words = bytes(weights["words"]).decode().split("\n")
+        rarity = dict(zip(words, weights["rarity"].astype(float).tolist(), strict=True))
         trees = BoostedTrees(
-            held["columns"].astype(np.int64),
-            held["limits"].astype(np.float64),
-            held["leaves"].astype(np.float64),
-            float(held["base"]),
+            weights["columns"].astype(np.int64),
+            weights["limits"].astype(np.float64),
+            weights["leaves"].astype(np.float64),
+            float(weights["base"]),
         )
-        states, news = (MessageScorer(held[name]) for name in ("states", "news"))
+        states, news = (MessageScorer(weights[name]) for name in ("states", "news"))
         return ChangeDetectionModel(
             trees,
             states,
             news,
             rarity,
-            *(float(held[name]) for name in ("floor", "scale", "shift")),
+            *(float(weights[name]) for name in ("floor", "scale", "shift")),
         )
 
 

@@ -1,4 +1,4 @@
-"""Cue words of a change and of topics, counted in a text."""
+"""Cue words of a change and of topics, counted in a text: enter at ``count_cues``."""
 
 from __future__ import annotations
 
@@ -27,74 +27,72 @@ LONGEST = 2000
 
 @dataclass(frozen=True, slots=True)
 class _CueTable:
-    """Lookup of cue words by word, stem, phrase and string.
-
-    ``lengths``: numbers of words of the phrases that begin with a word; ``widest``: characters of
-    the longest string. ``gapped``: patterns, each with the longest letters that it needs.
-    """
+    """Indices of cues by their words, stems, phrases and strings."""
 
     words: Mapping[str, tuple[int, ...]]
     stems: Mapping[str, tuple[int, ...]]
     phrases: Mapping[str, tuple[int, ...]]
     strings: Mapping[str, tuple[int, ...]]
+    """Strings of Chinese and Japanese, which has no blanks between words."""
     gapped: tuple[tuple[int, str, re.Pattern[str]], ...]
+    """Patterns of phrases with a gap: index of the cue, letters that a match needs, pattern."""
     lengths: Mapping[str, tuple[int, ...]]
+    """Numbers of words of the phrases that begin with a word."""
     widest: int
+    """Characters of the longest string."""
 
 
 @cache
 def _load_table() -> _CueTable:
-    found: tuple[dict[str, tuple[int, ...]], ...] = ({}, {}, {}, {})
-    words, stems, phrases, strings = found
+    words: dict[str, tuple[int, ...]] = {}
+    stems: dict[str, tuple[int, ...]] = {}
+    phrases: dict[str, tuple[int, ...]] = {}
+    strings: dict[str, tuple[int, ...]] = {}
     gapped = []
-    for place, cue in enumerate((*_CUES.values(), *_TOPICS.values())):
+    for index, cue in enumerate((*_CUES.values(), *_TOPICS.values())):
         for word in cue["words"]:
             if " " in word and ("*" in word or "?" in word):
-                needed = max(re.split(r"[ *?]", word), key=len)
-                gapped.append(
-                    (
-                        place,
-                        needed,
-                        re.compile(
-                            r"\b" + word.replace(" * ", r" \S+ (?:\S+ )?").replace("*", r"\w*")
-                        ),
-                    )
-                )
-                continue
-            if " " in word:
-                table, key = (phrases, word)
+                gapped.append((index, *_compile_gapped(word)))
+            elif " " in word:
+                phrases[word] = (*phrases.get(word, ()), index)
             elif word.endswith("*"):
-                table, key = (stems, word[:-1])
+                stem = word.removesuffix("*")
+                stems[stem] = (*stems.get(stem, ()), index)
             else:
-                table, key = (words, word)
-            table[key] = (*table.get(key, ()), place)
-        for text in cue["strings"]:
-            strings[text] = (*strings.get(text, ()), place)
+                words[word] = (*words.get(word, ()), index)
+        for string in cue["strings"]:
+            strings[string] = (*strings.get(string, ()), index)
     lengths: dict[str, set[int]] = {}
     for phrase in phrases:
-        first, *more = phrase.split(" ")
-        lengths.setdefault(first, set()).add(1 + len(more))
-    following = {word: tuple(sorted(some)) for word, some in lengths.items()}
+        phrase_words = phrase.split(" ")
+        lengths.setdefault(phrase_words[0], set()).add(len(phrase_words))
     return _CueTable(
         words=words,
         stems=stems,
         phrases=phrases,
         strings=strings,
         gapped=tuple(gapped),
-        lengths=following,
+        lengths={word: tuple(sorted(counts)) for word, counts in lengths.items()},
         widest=max(map(len, strings)),
     )
 
 
+def _compile_gapped(phrase: str) -> tuple[str, re.Pattern[str]]:
+    """Compile a phrase with gaps; also the longest letters that each match has."""
+    needed = max(re.split(r"[ *?]", phrase), key=len)
+    pattern = phrase.replace(" * ", r" \S+ (?:\S+ )?").replace("*", r"\w*")
+    return needed, re.compile(r"\b" + pattern)
+
+
 @text_cache(1 << 14)
 def _find_word(word: str) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
-    """Find a word's cues, and the lengths of phrases it begins."""
+    """Find the cues of a word, and the lengths of the phrases that it begins; None: neither."""
     table = _load_table()
-    found = [*table.words.get(word, ())]
+    indices = [*table.words.get(word, ())]
     for end in range(1, len(word) + 1):
-        found.extend(table.stems.get(word[:end], ()))
+        indices.extend(table.stems.get(word[:end], ()))
     lengths = table.lengths.get(word, ())
-    return (tuple(found), lengths) if found or lengths else None
+    return (tuple(indices), lengths) if indices or lengths else None
 
 
 def count_cues(folded: str) -> list[int]:
@@ -105,26 +103,36 @@ def count_cues(folded: str) -> list[int]:
     """
     counts = [0] * (len(_CUES) + len(_TOPICS))
     table = _load_table()
-    words = _WORD.findall(folded)[:_MOST_WORDS]
-    for at, word in enumerate(words):
-        if (known := _find_word(word)) is None:
-            continue
-        for place in known[0]:
-            counts[place] += 1
-        for length in known[1]:
-            for place in (
-                table.phrases.get(" ".join(words[at : at + length]), ())
-                if at + length <= len(words)
-                else ()
-            ):
-                counts[place] += 1
-    for place, needed, pattern in table.gapped:
+    _count_words(folded, counts, table)
+    for index, needed, pattern in table.gapped:
         if needed in folded and pattern.search(folded):
-            counts[place] += 1
+            counts[index] += 1
     if not folded.isascii() and _HAN.search(folded):
-        for at in range(min(len(folded), _MOST_WORDS)):
-            for size in range(1, min(table.widest, len(folded) - at) + 1):
-                times = 1 if at + size < len(folded) else LONGEST - size + 1
-                for place in table.strings.get(folded[at : at + size], ()):
-                    counts[place] += times
+        _count_strings(folded, counts, table)
     return counts
+
+
+def _count_words(folded: str, counts: list[int], table: _CueTable) -> None:
+    """Count the cues of words and of phrases without a gap."""
+    words = _WORD.findall(folded)[:_MOST_WORDS]
+    for position, word in enumerate(words):
+        cues_and_lengths = _find_word(word)
+        if cues_and_lengths is None:
+            continue
+        indices, lengths = cues_and_lengths
+        for index in indices:
+            counts[index] += 1
+        for length in lengths:
+            phrase_words = words[position : position + length]
+            if len(phrase_words) == length:
+                for index in table.phrases.get(" ".join(phrase_words), ()):
+                    counts[index] += 1
+
+
+def _count_strings(folded: str, counts: list[int], table: _CueTable) -> None:
+    """Count the cues of strings of a script without blanks."""
+    for start in range(min(len(folded), _MOST_WORDS)):
+        for size in range(1, min(table.widest, len(folded) - start) + 1):
+            times = 1 if start + size < len(folded) else LONGEST - size + 1
+            for index in table.strings.get(folded[start : start + size], ()):
+                counts[index] += times

@@ -1,4 +1,8 @@
-"""Close or mark what a new statement makes outdated."""
+"""Earlier statements that a new message makes outdated: found, then closed or marked.
+
+``ChangeDetector.detect`` compares each new message with earlier ones of the same speaker;
+``apply`` carries out what it found. A job calls both after the messages were stored.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +14,8 @@ from engrams.core import BESIDE, STATEMENT_KINDS, EdgeType, Kind, Record, Scope,
 from engrams.extract.predicate_slots import SINGLE
 from engrams.extract.rules.story_marks import find_story
 from engrams.frozen_data import dataclass
-from engrams.ports import CandidateSearchQuery, Embedder, RecordQuery, Store
+from engrams.ports import CandidateSearchQuery, Embedder, RecordQuery
 from engrams.ports.read_ahead import ReadAhead
-from engrams.settings import WriteSettings
 from engrams.text.terms import terms
 from engrams.write.change_detection.message_judge import (
     JudgedMessage,
@@ -23,193 +26,229 @@ from engrams.write.change_detection.message_judge import (
     judge_messages,
 )
 from engrams.write.change_set import DigestChangeSet
+from engrams.write.dependencies import WriteDeps
 from engrams.write.related import find_highest, scopes_in_reach
 from engrams.write.retracted_events import is_denial
 
-_Facts: TypeAlias = dict[str, list[Record]]
+_FactsBySource: TypeAlias = dict[str, list[Record]]
 """Facts by the id of the message that they came from."""
-_SAID = (Kind.TURN, Kind.NOTE)
-_HEARD = (Status.ACTIVE, Status.SUPERSEDED)
+_MESSAGE_KINDS = (Kind.TURN, Kind.NOTE)
+_FACT_STATUSES = (Status.ACTIVE, Status.SUPERSEDED)
 _NEAREST = 10
 _LATEST = 3
-# Taken beside the nearest: the message itself and what is no candidate are among them.
+"""Earlier messages compared with a new one: nearest in words and meaning, latest of the session."""
 _SPARE = 4
-_WIDTH = 40
-_MOST_FACTS = 50
-_YEARS = timedelta(days=731)
-"""Age from which an event does not end what was said to be so: a change may be told months later.
+"""Messages taken beside the nearest: the new one itself, and others that are no earlier ones."""
+_SEARCH_WIDTH = 40
+_MAX_FACTS = 50
+"""Facts of one message that are looked at."""
+_LONG_BEFORE = timedelta(days=731)
+"""Age from which an event ends nothing that was said after it: a change may be told months later.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class DetectedChange:
-    """Earlier statement that a new one probably ends.
+    """Earlier statement that a new one probably ends."""
 
-    ``probability``: 0..1. ``clause``: what ends of it; ``partly``: it says something else besides.
-    """
-
-    old: Record
+    earlier: Record
     probability: float
+    """0..1."""
     clause: str
-    partly: bool
+    """The clause of the earlier statement that ends."""
+    is_partial: bool
+    """The earlier statement says something else besides."""
 
 
 Detection: TypeAlias = Sequence[tuple[Record, Sequence[DetectedChange]]]
-"""New messages, each with what it ends."""
+"""New messages, each with the earlier ones that it ends."""
 
 
 class ChangeDetector:
-    """Detector of earlier statements that a new one ends.
+    """Detector of earlier statements that a new one ends. It caches the messages it has read."""
 
-    Messages it has read are cached.
-    """
-
-    def __init__(
-        self, store: Store, model: str, plain: Embedder, settings: WriteSettings, ahead: ReadAhead
-    ) -> None:
+    def __init__(self, deps: WriteDeps, plain_embedder: Embedder, read_ahead: ReadAhead) -> None:
         """Set up the detector.
 
-        ``model``: whose vectors the store holds, empty for none; ``plain``: the embedder that the
-        weights were trained with. ``ahead``: reads and judges messages.
+        ``plain_embedder``: the weights were trained with it. ``read_ahead``: reads and judges
+        messages, in other processes if that pays.
         """
-        self._store = store
-        self._model = model
-        self._settings = settings.changes
-        self._reach = settings.reach
-        self._ahead = ahead
-        self._messages = MessageReader(plain)
+        card = deps.embedder.card
+        self._store = deps.store
+        self._model_id = card.id if card.dimension else ""
+        self._settings = deps.settings.write.changes
+        self._reach = deps.settings.write.reach
+        self._read_ahead = read_ahead
+        self._reader = MessageReader(plain_embedder)
 
     def detect(self, parts: Iterable[Sequence[Record]], size: int) -> Iterator[Detection]:
         """Find what new statements end, part by part; ``size``: records in all.
 
-        The parts may be read some steps ahead: what one changes, facts, is nothing that the next
-        ones look at.
+        The parts may be read some steps ahead: applying one changes facts, and those are not looked
+        at to detect the next.
         """
-        news = self._ahead(find_news, map(self._ask_news, parts), size, apart=True)
-        asked = (self._ask_judge(said, flags) for said, flags in news)
-        for pairs, judged in self._ahead(judge_messages, asked, size, apart=True):
+        news = self._read_ahead(find_news, map(self._make_news_task, parts), size, apart=True)
+        judge_tasks = (self._make_judge_task(records, flags) for records, flags in news)
+        for pairs, verdicts in self._read_ahead(judge_messages, judge_tasks, size, apart=True):
             yield [
-                (record, _name_changes(some, each))
-                for (record, some), each in zip(pairs, judged, strict=True)
+                (record, _list_changes(earlier, record_verdicts))
+                for (record, earlier), record_verdicts in zip(pairs, verdicts, strict=True)
             ]
 
     def apply(self, detection: Detection, changes: DigestChangeSet) -> None:
         """Close or mark what new statements end, in their order.
 
-        A statement that says something else besides is only marked; of its facts, those of the
-        words that end are closed or marked too. Where a rule has ended one of its facts already,
-        the others still hold, and nothing is marked. That something did not happen ends nothing but
+        A statement that says something else besides is only marked; of its facts, those in the
+        clause that ends are closed or marked too. If a rule has ended one of its facts already, the
+        others still hold, and nothing is marked. A denial that something happened ends nothing but
         what told of it, and a past that was over ends nothing.
         """
-        facts = self._find_facts(
-            [
-                one
-                for record, detected in detection
-                if detected
-                for one in (record, *(each.old for each in detected))
-            ]
-        )
+        sources = [
+            source
+            for record, detected in detection
+            if detected
+            for source in (record, *(change.earlier for change in detected))
+        ]
+        facts = self._find_facts(sources)
         for record, detected in detection:
-            self._end(record, detected, changes, facts)
+            if detected:
+                self._end_statements(record, detected, changes, facts)
 
-    def _end(
+    # ----------------------------------------------------------------------------------------------
+    # ending
+
+    def _end_statements(
         self,
         record: Record,
         detected: Sequence[DetectedChange],
         changes: DigestChangeSet,
-        facts: _Facts,
+        facts: _FactsBySource,
     ) -> None:
-        told = facts[record.id] if detected else ()
-        if told and all(is_denial(fact) or _was_over(fact, record) for fact in told):
+        """Close or mark the earlier statements that a new one ends."""
+        new_facts = facts[record.id]
+        if new_facts and all(is_denial(fact) or _was_over(fact, record) for fact in new_facts):
             return
-        for found in detected:
-            said = changes.add_stored(facts[found.old.id])
-            open_ = [fact for fact in said if fact.status is Status.ACTIVE]
-            if found.probability < self._settings.close_at and _is_other_slot(
-                open_, told, record.text
-            ):
+        for change in detected:
+            earlier_facts = changes.add_stored(facts[change.earlier.id])
+            open_facts = [fact for fact in earlier_facts if fact.status is Status.ACTIVE]
+            if not self._may_end(record, change, new_facts, open_facts):
                 continue
-            if _is_long_past(told, found.old) and not _names_object(record.text, open_):
-                continue
-            if open_ and not {record.id, *(fact.id for fact in told)}.isdisjoint(
-                fact.superseded_by for fact in said
-            ):
-                continue
-            reason = f"a later statement ends it, probability {found.probability:.2f}"
-            certain = found.probability >= self._settings.close_at
-            meant = self._find_meant(record, found, open_)
-            closes = certain and len(meant) == 1
-            for fact in meant:
-                if closes:
-                    changes.end_by_turn(fact, record, reason)
-                else:
-                    changes.link(record.id, fact.id, EdgeType.MAY_OUTDATE, found.probability)
-            whole = certain and not found.partly and (not open_ or (closes and len(open_) == 1))
-            changes.link(
-                record.id,
-                found.old.id,
-                EdgeType.SUPERSEDES if whole else EdgeType.MAY_OUTDATE,
-                found.probability,
+            ended_by = {fact.superseded_by for fact in earlier_facts}
+            is_ended_by_rule = not ended_by.isdisjoint(
+                {record.id, *(fact.id for fact in new_facts)}
             )
+            if open_facts and is_ended_by_rule:
+                continue
+            self._end_statement(record, change, changes, open_facts)
 
-    def _find_meant(
-        self, record: Record, found: DetectedChange, open_: Sequence[Record]
+    def _may_end(
+        self,
+        record: Record,
+        change: DetectedChange,
+        new_facts: Sequence[Record],
+        open_facts: Sequence[Record],
+    ) -> bool:
+        """Return whether rules allow that a message ends an earlier one."""
+        is_certain = change.probability >= self._settings.close_at
+        if not is_certain and _is_of_other_slot(open_facts, new_facts, record.text):
+            return False
+        is_long_past = _is_long_past(new_facts, change.earlier)
+        return not is_long_past or _names_object(record.text, open_facts)
+
+    def _end_statement(
+        self,
+        record: Record,
+        change: DetectedChange,
+        changes: DigestChangeSet,
+        open_facts: Sequence[Record],
+    ) -> None:
+        """Close one earlier statement and its facts, or mark what may be outdated."""
+        reason = f"a later statement ends it, probability {change.probability:.2f}"
+        is_certain = change.probability >= self._settings.close_at
+        ended_facts = self._find_ended_facts(record, change, open_facts)
+        closes_fact = is_certain and len(ended_facts) == 1
+        for fact in ended_facts:
+            if closes_fact:
+                changes.end_by_turn(fact, record, reason)
+            else:
+                changes.link(record.id, fact.id, EdgeType.MAY_OUTDATE, change.probability)
+        has_no_other_fact = not open_facts or (closes_fact and len(open_facts) == 1)
+        closes_statement = is_certain and not change.is_partial and has_no_other_fact
+        changes.link(
+            record.id,
+            change.earlier.id,
+            EdgeType.SUPERSEDES if closes_statement else EdgeType.MAY_OUTDATE,
+            change.probability,
+        )
+
+    def _find_ended_facts(
+        self, record: Record, change: DetectedChange, open_facts: Sequence[Record]
     ) -> list[Record]:
         """Find the facts in the words that end; none if unclear.
 
-        They stand in the clause that ends. Where that says much more, or several things, the words
-        of each are judged beside the rest of it: the likeliest are meant, and those half as likely.
+        They stand in the clause that ends. If that says much more, or several things, the words of
+        each are judged beside the rest of it: the likeliest are meant, and those half as likely.
         """
-        clause = set(terms(found.clause))
-        quotes = {fact.id: _find_quote(fact, found.old) for fact in open_}
+        clause_terms = set(terms(change.clause))
+        quotes = {fact.id: _find_quote(fact, change.earlier) for fact in open_facts}
         inside = [
             quote
             for quote in dict.fromkeys(quotes.values())
-            if quote and set(terms(quote)) <= clause
+            if quote and set(terms(quote)) <= clause_terms
         ]
-        rest = _remove_quotes(found.clause, inside)
-        if len(inside) > 1 or 2 * len(terms(rest)) > len(clause):
-            _, speaker, said_at = _to_message(found.old)
-            parts = [(words, speaker, said_at) for words in (*inside, rest)]
-            asked = MessageTask(self._messages, [(_to_message(record), parts)])
-            chances = [judged.probability if judged else 0.0 for judged in judge_messages(asked)[0]]
-            likely = {
-                words: chance
-                for words, chance in zip((*inside, rest), chances, strict=True)
-                if 2 * chance >= max(chances)
-            }
-            sure = sum(likely.values()) >= self._settings.mark_at
-            inside = [
-                quote for quote in inside if sure and any(one in quote for one in likely if one)
-            ]
-        return [fact for fact in open_ if quotes[fact.id] in inside]
+        remainder = _remove_quotes(change.clause, inside)
+        if len(inside) > 1 or 2 * len(terms(remainder)) > len(clause_terms):
+            likely_quotes = self._find_likely(record, change.earlier, (*inside, remainder))
+            inside = [quote for quote in inside if any(likely in quote for likely in likely_quotes)]
+        return [fact for fact in open_facts if quotes[fact.id] in inside]
 
-    def _ask_news(self, records: Sequence[Record]) -> tuple[Sequence[Record], MessageTask]:
-        """Ask which messages may be news.
+    def _find_likely(self, record: Record, earlier: Record, quotes: Sequence[str]) -> list[str]:
+        """Return the parts of an earlier message that a new one most likely ends.
+
+        None, if together they are not likely enough to be marked.
+        """
+        _, speaker, said_at = _to_message(earlier)
+        parts = [(quote, speaker, said_at) for quote in quotes]
+        (verdicts,) = judge_messages(MessageTask(self._reader, [(_to_message(record), parts)]))
+        chances = [verdict.probability if verdict else 0.0 for verdict in verdicts]
+        likely = {
+            quote: chance
+            for quote, chance in zip(quotes, chances, strict=True)
+            if 2 * chance >= max(chances)
+        }
+        if sum(likely.values()) < self._settings.mark_at:
+            return []
+        return [quote for quote in likely if quote]
+
+    # ----------------------------------------------------------------------------------------------
+    # messages to compare
+
+    def _make_news_task(self, records: Sequence[Record]) -> tuple[Sequence[Record], MessageTask]:
+        """Make the task that finds the messages that may be news.
 
         Neither an assistant's words nor a tale end anything.
         """
-        said = [
-            one
-            for one in records
-            if one.kind in _SAID
-            and one.role != "assistant"
-            and one.status in (Status.ACTIVE, Status.ARCHIVED)
-            and not any(find_story(one.text))
+        messages = [
+            record
+            for record in records
+            if record.kind in _MESSAGE_KINDS
+            and record.role != "assistant"
+            and record.status in (Status.ACTIVE, Status.ARCHIVED)
+            and not any(find_story(record.text))
         ]
-        return said, MessageTask(self._messages, [(_to_message(one), ()) for one in said])
+        pairs = [(_to_message(record), ()) for record in messages]
+        return messages, MessageTask(self._reader, pairs)
 
-    def _ask_judge(
-        self, said: Sequence[Record], flags: Sequence[bool]
+    def _make_judge_task(
+        self, records: Sequence[Record], are_news: Sequence[bool]
     ) -> tuple[Sequence[tuple[Record, Sequence[Record]]], MessageTask]:
-        """Ask what the news among the messages end."""
-        news = [record for record, is_news in zip(said, flags, strict=True) if is_news]
+        """Make the task that judges what the news among messages end."""
+        news = [record for record, is_news in zip(records, are_news, strict=True) if is_news]
         pairs = [*zip(news, self._find_earlier(news), strict=True)]
-        return pairs, MessageTask(
-            self._messages,
-            [(_to_message(new), [*map(_to_message, earlier)]) for new, earlier in pairs],
-            self._settings.mark_at,
-        )
+        message_pairs = [
+            (_to_message(record), [*map(_to_message, earlier)]) for record, earlier in pairs
+        ]
+        return pairs, MessageTask(self._reader, message_pairs, self._settings.mark_at)
 
     def _find_earlier(self, records: Sequence[Record]) -> list[list[Record]]:
         """Find what the speakers said before, for each record.
@@ -219,79 +258,77 @@ class ChangeDetector:
         if not records:
             return []
         owner = records[0].scope.owner
-        near = self._find_nearest(owner, records)
-        known = {
-            one.id: one
-            for one in self._store.get(
-                owner, [*dict.fromkeys(name for names in near for name in names)]
-            )
-        }
-        sessions: dict[tuple[Scope, str], Sequence[Record]] = {}
-        earlier: list[list[Record]] = []
-        for record, names in zip(records, near, strict=True):
-            place = (record.scope, record.session)
-            if record.session and place not in sessions:
+        id_lists = self._find_nearest_ids(owner, records)
+        near_ids = [*dict.fromkeys(record_id for ids in id_lists for record_id in ids)]
+        near_by_id = {record.id: record for record in self._store.get(owner, near_ids)}
+        of_sessions: dict[tuple[Scope, str], Sequence[Record]] = {}
+        earlier_lists: list[list[Record]] = []
+        for record, ids in zip(records, id_lists, strict=True):
+            session_key = (record.scope, record.session)
+            if record.session and session_key not in of_sessions:
                 query = RecordQuery(
                     scopes_in_reach(record.scope, self._reach),
-                    _SAID,
+                    _MESSAGE_KINDS,
                     session=record.session,
                     limit=2 * _LATEST,
                 )
-                sessions[place] = self._store.find(query).records
-            found = [
-                known[name] for name in names if name in known and _is_earlier(known[name], record)
+                of_sessions[session_key] = self._store.find(query).records
+            nearest = [
+                near_by_id[record_id]
+                for record_id in ids
+                if record_id in near_by_id and _is_earlier(near_by_id[record_id], record)
             ][:_NEAREST]
-            just = [
-                one
-                for one in sessions.get(place, ())
-                if _is_earlier(one, record) and one not in found
+            latest = [
+                other
+                for other in of_sessions.get(session_key, ())
+                if _is_earlier(other, record) and other not in nearest
             ][:_LATEST]
-            earlier.append([*found, *just])
-        return earlier
+            earlier_lists.append([*nearest, *latest])
+        return earlier_lists
 
-    def _find_nearest(self, owner: Scope, records: Sequence[Record]) -> list[list[str]]:
+    def _find_nearest_ids(self, owner: Scope, records: Sequence[Record]) -> list[list[str]]:
         """Find the ids of the messages nearest to each record, nearest first."""
-        rows = (
-            self._store.vectors(owner, [record.id for record in records], self._model)
-            if self._model
-            else None
-        )
+        record_ids = [record.id for record in records]
+        rows = self._store.vectors(owner, record_ids, self._model_id) if self._model_id else None
         queries = [
             CandidateSearchQuery(
                 reach=scopes_in_reach(record.scope, self._reach),
                 now=record.recorded_at,
                 terms=tuple((word, 1.0) for word in dict.fromkeys(terms(record.text))),
-                vector=None if rows is None or not rows[place].any() else rows[place],
-                model=self._model,
-                width=_WIDTH,
-                kinds=_SAID,
+                vector=None if rows is None or not rows[position].any() else rows[position],
+                model=self._model_id,
+                width=_SEARCH_WIDTH,
+                kinds=_MESSAGE_KINDS,
                 alone=True,
             )
-            for place, record in enumerate(records)
+            for position, record in enumerate(records)
         ]
         return [
             pool.ids.at(find_highest(pool.bm + pool.cos, _NEAREST + _SPARE))
             for pool in self._store.seek_all(queries)
         ]
 
-    def _find_facts(self, sources: Sequence[Record]) -> _Facts:
+    def _find_facts(self, sources: Sequence[Record]) -> _FactsBySource:
         """Find the facts that came from each of some messages."""
-        facts: _Facts = {one.id: [] for one in sources}
+        facts: _FactsBySource = {source.id: [] for source in sources}
         if not facts:
             return facts
-        reach = scopes_in_reach(sources[0].scope.owner)
-        most = _MOST_FACTS * len(facts)
-        for fact in self._store.find(
-            RecordQuery(reach, STATEMENT_KINDS, _HEARD, sources=tuple(facts), limit=most)
-        ).records:
-            for source in {quote.source for quote in fact.evidence} & facts.keys():
-                if len(facts[source]) < _MOST_FACTS:
-                    facts[source].append(fact)
+        query = RecordQuery(
+            scopes_in_reach(sources[0].scope.owner),
+            STATEMENT_KINDS,
+            _FACT_STATUSES,
+            sources=tuple(facts),
+            limit=_MAX_FACTS * len(facts),
+        )
+        for fact in self._store.find(query).records:
+            for source_id in {item.source for item in fact.evidence} & facts.keys():
+                if len(facts[source_id]) < _MAX_FACTS:
+                    facts[source_id].append(fact)
         return facts
 
 
 def _find_quote(fact: Record, source: Record) -> str:
-    return next((quote.quote for quote in fact.evidence if quote.source == source.id), "")
+    return next((item.quote for item in fact.evidence if item.source == source.id), "")
 
 
 def _remove_quotes(text: str, quotes: Sequence[str]) -> str:
@@ -304,66 +341,67 @@ def _to_message(record: Record) -> Message:
     return record.text, record.speaker or record.role, record.recorded_at
 
 
-def _name_changes(
-    earlier: Sequence[Record], judged: Sequence[JudgedMessage | None]
+def _list_changes(
+    earlier: Sequence[Record], verdicts: Sequence[JudgedMessage | None]
 ) -> list[DetectedChange]:
-    """Name the earlier statements that end, most probable first."""
-    found = [
-        DetectedChange(old, *one)
-        for old, one in zip(earlier, judged, strict=True)
-        if one is not None
+    """List the earlier statements that end, most probable first."""
+    changes = [
+        DetectedChange(record, verdict.probability, verdict.clause, verdict.is_partial)
+        for record, verdict in zip(earlier, verdicts, strict=True)
+        if verdict is not None
     ]
-    return sorted(found, key=lambda one: (-one.probability, one.old.id))
+    return sorted(changes, key=lambda change: (-change.probability, change.earlier.id))
 
 
-def _is_other_slot(old: Sequence[Record], new: Sequence[Record], text: str) -> bool:
-    """True where both are understood, and share no single-valued slot.
+def _is_of_other_slot(
+    earlier_facts: Sequence[Record], new_facts: Sequence[Record], new_text: str
+) -> bool:
+    """True if both messages are understood, and share no slot of one value.
 
-    Not where the newer text names an older value.
+    Not if the newer text names an older value.
     """
-    slots, told = ({(fact.subject, fact.predicate) for fact in facts} for facts in (old, new))
-    if (
-        not (slots and told)
-        or slots & told
-        or not all(predicate in SINGLE for _, predicate in slots)
-    ):
+    earlier_slots = {(fact.subject, fact.predicate) for fact in earlier_facts}
+    new_slots = {(fact.subject, fact.predicate) for fact in new_facts}
+    if not earlier_slots or not new_slots or earlier_slots & new_slots:
         return False
-    return not _names_object(text, old)
+    if not all(predicate in SINGLE for _, predicate in earlier_slots):
+        return False
+    return not _names_object(new_text, earlier_facts)
 
 
 def _names_object(text: str, facts: Sequence[Record]) -> bool:
     return not set(terms(text)).isdisjoint(word for fact in facts for word in terms(fact.object))
 
 
-def _is_long_past(told: Sequence[Record], old: Record) -> bool:
-    """True where all that is told are events of years before."""
-    return bool(told) and all(
+def _is_long_past(new_facts: Sequence[Record], earlier: Record) -> bool:
+    """True if a new message tells only of events years before the earlier one was said."""
+    return bool(new_facts) and all(
         (fact.meta.get("event") or fact.meta.get("effect") == "ends")
         and fact.valid_from is not None
-        and fact.valid_from < old.recorded_at - _YEARS
-        for fact in told
+        and fact.valid_from < earlier.recorded_at - _LONG_BEFORE
+        for fact in new_facts
     )
 
 
-def _was_over(fact: Record, said: Record) -> bool:
-    """True for a value that ended before it was told."""
+def _was_over(fact: Record, source: Record) -> bool:
+    """True for a value that had ended before its source was said."""
     return (
         fact.status is Status.SUPERSEDED
         and fact.valid_to is not None
-        and fact.valid_to <= said.recorded_at
+        and fact.valid_to <= source.recorded_at
         and not fact.superseded_by
     )
 
 
-def _is_earlier(old: Record, new: Record) -> bool:
+def _is_earlier(earlier: Record, record: Record) -> bool:
     """True for an earlier open statement of the same speaker.
 
     Not if it was set right beside the new one.
     """
     return (
-        old.id != new.id
-        and old.status is Status.ACTIVE
-        and old.story_key < new.story_key
-        and (old.speaker, old.role) == (new.speaker, new.role)
-        and new.id not in old.meta.get(BESIDE, ())
+        earlier.id != record.id
+        and earlier.status is Status.ACTIVE
+        and earlier.story_key < record.story_key
+        and (earlier.speaker, earlier.role) == (record.speaker, record.role)
+        and record.id not in earlier.meta.get(BESIDE, ())
     )

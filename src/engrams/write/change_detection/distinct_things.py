@@ -1,10 +1,14 @@
-"""Things of one kind, told apart by number, place or name."""
+"""Things of one kind, told apart by number, place or name.
+
+Enter at ``is_about_another`` and ``is_placed_anew``: rules that limit what the trees say.
+"""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
+from engrams.frozen_data import dataclass
 from engrams.text.normalize import fold
 from engrams.text.terms import terms
 from engrams.text.text_caches import text_cache
@@ -74,15 +78,27 @@ _PLACED = re.compile(
 _MOVED = re.compile(r"\bnach \w+ (?:um)?gezogen\b|\bdemenag|\bmud(?:o|ado)\b|に引っ越")
 
 
+@dataclass(frozen=True, slots=True)
+class _LabelledThing:
+    """Thing that a sentence begins with."""
+
+    kind: str
+    """Such as ``crate``."""
+    label: str
+    """Its number, letter or place."""
+    remainder: tuple[str, ...]
+    """Terms of the sentence after it."""
+
+
 def is_about_another(old: MessageFeatures, new: MessageFeatures) -> bool:
-    """True where two sentences tell of two things of one kind.
+    """True if two sentences tell of two things of one kind.
 
     "Crate 0 holds ropes" and "Crate 1 holds lamps", "our depot in Lille …" and "our depot in Metz
     …", "the staging DB is …" and "the production DB is …", "my number is …" and "mum's number is
-    …". Not where the newer one names the older thing, speaks of a change, or says the very same of
+    …". Not if the newer one names the older thing, speaks of a change, or says the very same of
     another ("Room 12 is ours", "Room 14 is ours").
     """
-    changes = any(new.whole.cues[place] for place in _CHANGES)
+    changes = any(new.whole.cues[index] for index in _CHANGES)
     if identifiers.tell_apart(old.text, new.text, changes=changes):
         return True
     if len(old.clauses) > 1 or len(new.clauses) > 1:
@@ -93,13 +109,15 @@ def is_about_another(old: MessageFeatures, new: MessageFeatures) -> bool:
         return False
     if _tells_of_another_person(old, new):
         return True
-    one = _find_subject(old.text)
-    other = _find_subject(new.text)
-    if not one or not other:
+    old_thing = _find_thing(old.text)
+    new_thing = _find_thing(new.text)
+    if old_thing is None or new_thing is None:
         return _are_told_apart(_split_words(old.text), _split_words(new.text))
-    if one[0] != other[0] or one[1] == other[1] or one[0] in _FOLLOWING:
+    if old_thing.kind != new_thing.kind or old_thing.kind in _FOLLOWING:
         return False
-    return one[2] != other[2] and not re.search(rf"\b{re.escape(one[1])}\b", fold(new.text))
+    if old_thing.label == new_thing.label or old_thing.remainder == new_thing.remainder:
+        return False
+    return not re.search(rf"\b{re.escape(old_thing.label)}\b", fold(new.text))
 
 
 def is_placed_anew(old: MessageFeatures, new: MessageFeatures) -> bool:
@@ -109,32 +127,30 @@ def is_placed_anew(old: MessageFeatures, new: MessageFeatures) -> bool:
     """
     if len(old.clauses) > 1 or len(new.clauses) > 1:
         return False
-    one = _find_subject(old.text)
-    other = _find_subject(new.text)
-    if not one or not other or one[:2] != other[:2]:
+    old_thing = _find_thing(old.text)
+    new_thing = _find_thing(new.text)
+    if old_thing is None or new_thing is None:
         return False
-    return one[2] != other[2] and bool(
-        _PLACED.search(fold(old.text)) and _PLACED.search(fold(new.text))
-    )
+    is_same = (old_thing.kind, old_thing.label) == (new_thing.kind, new_thing.label)
+    if not is_same or old_thing.remainder == new_thing.remainder:
+        return False
+    return bool(_PLACED.search(fold(old.text)) and _PLACED.search(fold(new.text)))
 
 
 def _tells_of_another_person(old: MessageFeatures, new: MessageFeatures) -> bool:
     """Test if the subject is somebody whom the older sentence leaves out.
 
-    "My flight is …", "my brother's flight is …". Not with the partner, nor where the speaker is
-    told of too: with both, something of the speaker's may have changed.
+    "My flight is …", "my brother's flight is …". Not with the partner, nor if the speaker is told
+    of too: with both, something of the speaker's may have changed.
     """
-    found = PEOPLE.match(fold(new.text))
-    if (
-        found is None
-        or old.people
-        or not new.people.isdisjoint(_PARTNERS)
-        or new.whole.cues[_SELF] > (found["who"] is not None)
-    ):
+    person = PEOPLE.match(fold(new.text))
+    if person is None or old.people or not new.people.isdisjoint(_PARTNERS):
         return False
-    return old.whole.cues[_SELF] > 0 and not new.people & {
-        word for name in old.names for word in (name, name[:-1])
-    }
+    # "My brother" counts as one mention of the speaker.
+    if new.whole.cues[_SELF] > (person["who"] is not None):
+        return False
+    old_names = {word for name in old.names for word in (name, name[:-1])}
+    return old.whole.cues[_SELF] > 0 and new.people.isdisjoint(old_names)
 
 
 def _tells_of_a_move(old: MessageFeatures, new: MessageFeatures) -> bool:
@@ -143,16 +159,13 @@ def _tells_of_a_move(old: MessageFeatures, new: MessageFeatures) -> bool:
     "Meine Schwester ist nach Hamburg gezogen", "妹が大阪に引っ越しました".
     """
     text = fold(new.text)
-    found = PEOPLE.match(text)
-    if (
-        found is None
-        or found[0].endswith("の")
-        or not _MOVED.search(text)
-        or old.people
-        or old.whole.cues[_OTHER]
-    ):
+    person = PEOPLE.match(text)
+    if person is None or person[0].endswith("の") or not _MOVED.search(text):
         return False
-    return new.whole.cues[_SELF] <= (found["who"] is not None) and new.people.isdisjoint(_PARTNERS)
+    if old.people or old.whole.cues[_OTHER]:
+        return False
+    tells_of_speaker = new.whole.cues[_SELF] > (person["who"] is not None)
+    return not tells_of_speaker and new.people.isdisjoint(_PARTNERS)
 
 
 def _split_words(text: str) -> list[str]:
@@ -161,55 +174,58 @@ def _split_words(text: str) -> list[str]:
 
 
 def _are_told_apart(old: list[str], new: list[str]) -> bool:
-    """True where subjects differ before a shared word, and rests differ.
+    """True if subjects differ before a shared word, and the rests differ.
 
     "staging DB is …" and "production DB is …"; members of a kind ("my mother", "my father") need
     share no word.
     """
-    start = next(
-        (at for at, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), 0
-    )
-    ends = (
-        (i, j)
-        for i in range(start + 1, start + _MOST_APART + 1)
-        for j in range(start + 1, start + _MOST_APART + 1)
-    )
-    end = next(((i, j) for i, j in ends if old[i : i + 1] == new[j : j + 1] != []), None)
+    pairs = enumerate(zip(old, new, strict=False))
+    start = next((index for index, (old_word, new_word) in pairs if old_word != new_word), 0)
+    end = _find_shared_word(old, new, start)
     if start > 1 or end is None:
         return False
-    was = old[start : end[0]]
-    now = new[start : end[1]]
-    rest = old[end[0] :]
-    told = new[end[1] :]
-    if (
-        set(rest) <= set(told)
-        or set(told) <= set(rest)
-        or set(was) & set(new)
-        or rest[0] in _FOLLOWING
-    ):
+    old_end, new_end = end
+    old_words = old[start:old_end]
+    new_words = new[start:new_end]
+    old_rest = old[old_end:]
+    new_rest = new[new_end:]
+    if set(old_rest) <= set(new_rest) or set(new_rest) <= set(old_rest):
         return False
-    return _are_members(was[-1], now[-1]) or (
-        rest[0] not in _VERBS and not _VERBS.isdisjoint(rest[1:3])
-    )
+    if set(old_words) & set(new) or old_rest[0] in _FOLLOWING:
+        return False
+    if _are_members(old_words[-1], new_words[-1]):
+        return True
+    return old_rest[0] not in _VERBS and not _VERBS.isdisjoint(old_rest[1:3])
 
 
-def _are_members(one: str, other: str) -> bool:
+def _find_shared_word(old: list[str], new: list[str], start: int) -> tuple[int, int] | None:
+    """Find where both sentences go on with the same word, after one or two that differ."""
+    ends = range(start + 1, start + _MOST_APART + 1)
+    for old_end in ends:
+        for new_end in ends:
+            if old[old_end : old_end + 1] == new[new_end : new_end + 1] != []:
+                return old_end, new_end
+    return None
+
+
+def _are_members(word_a: str, word_b: str) -> bool:
     """True for two members of one kind."""
     return any(
-        one in line and any(other in also for also in kind if also is not line)
+        word_a in line
+        and any(word_b in other_line for other_line in kind if other_line is not line)
         for kind in _MEMBERS
         for line in kind
     )
 
 
 @text_cache(1 << 12)
-def _find_subject(text: str) -> tuple[str, str, tuple[str, ...]] | None:
-    """Find a thing: its kind, its label, the terms after it."""
-    found = _SUBJECT.match(text)
-    if found is None:
+def _find_thing(text: str) -> _LabelledThing | None:
+    """Find the thing that a sentence begins with."""
+    match = _SUBJECT.match(text)
+    if match is None:
         return None
-    return (
-        fold(found["there"] or found["kind"]),
-        fold(found["place"] or found["number"]),
-        tuple(terms(text[found.end() :])),
+    return _LabelledThing(
+        kind=fold(match["there"] or match["kind"]),
+        label=fold(match["place"] or match["number"]),
+        remainder=tuple(terms(text[match.end() :])),
     )

@@ -1,4 +1,8 @@
-"""Features of messages, and of pairs of them."""
+"""Features of messages, and of pairs of an older and a newer one.
+
+``read_messages`` reads messages one by one; ``describe_pairs`` computes the columns on which the
+trees were trained, in the order of ``_COLUMN_BLOCKS``.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +71,7 @@ _MOST_CUES = 2
 _CUE_WEIGHT = 0.3
 
 
-_MAY = tuple(
+_CHANGE_CUES = tuple(
     NAMES.index(name)
     for name in (
         "end",
@@ -115,56 +119,61 @@ _HAN_VALUE = re.compile(
 )
 
 
-# Who fills how many columns of a pair, in their order: the earlier message, the later one, both, or
-# the clause of each that is nearest.
-_FILLED = (
+# Blocks of the columns of a pair, in their order: who fills a block (both messages, the older, the
+# newer, or the clause of one that is nearest to the other), and how many columns it has.
+_COLUMN_BLOCKS = (
     ("pair", 29), ("older", 12), ("newer", 14), ("older", 2), ("newer", 2), ("older", 1), ("pair", 4), ("newer", len(NAMES)),
-    ("told", len(NAMES)), ("older", len(NAMES)), ("near", len(NAMES)), ("newer", 6), ("pair", 1), ("newer", 7),
+    ("newer clause", len(NAMES)), ("older", len(NAMES)), ("older clause", len(NAMES)), ("newer", 6), ("pair", 1), ("newer", 7),
     ("pair", len(_ECHOED) + 4), ("newer", 2), ("pair", 5), ("older", 1), ("newer", 1),
     ("pair", 7),
 )  # fmt: skip
-COLUMNS = sum(count for _, count in _FILLED)
+COLUMNS = sum(count for _, count in _COLUMN_BLOCKS)
 
 
 @dataclass(frozen=True, slots=True)
 class MessageClause:
-    """One clause with what is read from it.
-
-    ``heads``: first letters of its longer words. ``cues``: counts; ``present``: 1 for each that is
-    there, else 0. ``topics``, ``echoed``: bits.
-    """
+    """One clause, and its words and cues."""
 
     text: str
     words: frozenset[str]
+    """Search terms."""
     heads: frozenset[str]
+    """First letters of its longer words."""
     cues: tuple[int, ...]
+    """Count of each cue, in the order of ``NAMES``."""
     present: npt.NDArray[np.float64]
+    """1 for each cue that is there, else 0."""
     topics: int
+    """A bit for each topic that is there."""
     echoed: int
+    """A bit for each cue of ``_ECHOED`` that is there."""
 
 
 @dataclass(frozen=True, slots=True)
 class MessageFeatures:
-    """Words, numbers, names, cues and vectors read from one message.
-
-    ``people``: whom it tells of; ``quoted``: words of its quotations; ``values``: numbers and names
-    by what stands beside them; ``rows``: unit vectors of the message and of its clauses. ``older``,
-    ``newer``: columns of a pair that it alone fills, as the earlier or the later message.
-    """
+    """Words, numbers, names, cues and vectors read from one message."""
 
     text: str
     speaker: str
     at: datetime
+    """When it was said."""
     clauses: tuple[MessageClause, ...]
     whole: MessageClause
+    """The message as if it were one clause."""
     numbers: frozenset[str]
     names: frozenset[str]
     people: frozenset[str]
+    """Other people that it tells of, as it calls them."""
     quoted: frozenset[str]
+    """Words of its quotations."""
     values: Mapping[tuple[str, str], set[str]]
+    """Numbers and names by their neighbours: (``unit``, ``before`` or ``name``; word)."""
     rows: Floats
+    """Unit vectors of the message, and of its clauses [1 + clauses, dimension]."""
     older: npt.NDArray[np.float64]
+    """Columns of a pair that it alone fills as the older message."""
     newer: npt.NDArray[np.float64]
+    """Columns of a pair that it alone fills as the newer message."""
 
     @property
     def words_once(self) -> frozenset[str]:
@@ -173,64 +182,70 @@ class MessageFeatures:
 
 
 def may_change(text: str) -> bool:
-    """True unless a message has nothing that could speak of a change.
+    """True if a message could speak of a change.
 
-    A plain statement could: "so we're henless now".
+    Any plain statement could: "so we're henless now".
     """
     text = text[:LONGEST]
     if _NUMBER.search(text) or (not _QUESTION.search(text[-3:]) and len(terms(text)) > _FEW_WORDS):
         return True
     counts = count_cues(fold(text))
-    return any(counts[place] for place in _MAY)
+    return any(counts[index] for index in _CHANGE_CUES)
 
 
-def read_messages(said: Sequence[tuple[str, str, datetime]], embed: Embed) -> list[MessageFeatures]:
+def read_messages(
+    messages: Sequence[tuple[str, str, datetime]], embed: Embed
+) -> list[MessageFeatures]:
     """Read clauses, cues, names and vectors of messages (text, speaker, time).
 
     Blocks of code say nothing about anybody.
     """
-    texts = [(_strip_code(text[: 2 * LONGEST]).strip() or text)[:LONGEST] for text, _, _ in said]
-    pieces = [
-        [piece for piece in _CLAUSE.split(text) if piece and piece.strip()][:_MOST_CLAUSES]
+    texts = [
+        (_strip_code(text[: 2 * LONGEST]).strip() or text)[:LONGEST] for text, _, _ in messages
+    ]
+    clause_lists = [
+        [clause for clause in _CLAUSE.split(text) if clause and clause.strip()][:_MOST_CLAUSES]
         or [text]
         for text in texts
     ]
-    parts = [part for text, some in zip(texts, pieces, strict=True) for part in (text, *some)]
     # A message of one clause is embedded once.
-    places = {part: place for place, part in enumerate(dict.fromkeys(parts))}
-    rows = embed([*places])[[places[part] for part in parts]]
-    read: list[MessageFeatures] = []
-    place = 0
-    for text, some, (_, speaker, at) in zip(texts, pieces, said, strict=True):
-        own = rows[place : place + 1 + len(some)]
-        place = place + 1 + len(some)
-        read.append(_read_parts(text, some, speaker, at, own))
-    return read
+    parts = [
+        part for text, clauses in zip(texts, clause_lists, strict=True) for part in (text, *clauses)
+    ]
+    row_of_part = {part: row for row, part in enumerate(dict.fromkeys(parts))}
+    rows = embed([*row_of_part])[[row_of_part[part] for part in parts]]
+    features: list[MessageFeatures] = []
+    start = 0
+    for text, clauses, (_, speaker, at) in zip(texts, clause_lists, messages, strict=True):
+        end = start + 1 + len(clauses)
+        features.append(_read_message(text, clauses, speaker, at, rows[start:end]))
+        start = end
+    return features
 
 
 def _strip_code(text: str) -> str:
     return _CODE.sub(" ", text) if "```" in text else text
 
 
-def _read_parts(
-    text: str, pieces: Sequence[str], speaker: str, at: datetime, rows: Floats
+def _read_message(
+    text: str, clause_texts: Sequence[str], speaker: str, at: datetime, rows: Floats
 ) -> MessageFeatures:
-    clauses = tuple(map(_read_clause, pieces))
+    clauses = tuple(map(_read_clause, clause_texts))
     whole = clauses[0] if len(clauses) == 1 else _read_clause(text)
-    quoted = " ".join(
-        found
-        for found in _QUOTE.findall(text)
-        if len(found) > 12 or (not found.isascii() and len(found) > 5)
+    quotations = " ".join(
+        quotation
+        for quotation in _QUOTE.findall(text)
+        if len(quotation) > 12 or (not quotation.isascii() and len(quotation) > 5)
+    )
+    parts = _MessageParts(
+        text=text,
+        quotations=quotations,
+        clauses=clauses,
+        whole=whole,
+        shape=_shape(text),
+        tasks=float(min(len(_TASK.findall(text)), 3)),
     )
     numbers = frozenset(_NUMBER.findall(text))
-    names = frozenset(fold(name) for name in _NAME.findall(text))
-    said = frozenset(terms(quoted)) if quoted else frozenset()
-    shape = _shape(text)
-    tasks = float(min(len(_TASK.findall(text)), 3))
-    older = _fill_older(text, quoted, clauses, whole, shape, tasks)
-    newer = _fill_newer(text, quoted, clauses, whole, shape, tasks)
-    values = _read_values(text, numbered=bool(numbers))
-    people = frozenset(found[found.lastgroup or 0] for found in PEOPLE.finditer(fold(text)))
     return MessageFeatures(
         text=text,
         speaker=speaker,
@@ -238,13 +253,13 @@ def _read_parts(
         clauses=clauses,
         whole=whole,
         numbers=numbers,
-        names=names,
-        people=people,
-        quoted=said,
-        values=values,
+        names=frozenset(fold(name) for name in _NAME.findall(text)),
+        people=frozenset(match[match.lastgroup or 0] for match in PEOPLE.finditer(fold(text))),
+        quoted=frozenset(terms(quotations)) if quotations else frozenset(),
+        values=_read_values(text, has_numbers=bool(numbers)),
         rows=rows,
-        older=older,
-        newer=newer,
+        older=_fill_older(parts),
+        newer=_fill_newer(parts),
     )
 
 
@@ -253,27 +268,24 @@ def _read_clause(text: str) -> MessageClause:
     import numpy as np
 
     counts = count_cues(fold(text))
-    words = frozenset(terms(text))
     cues = counts[: len(NAMES)]
-    about = counts[len(NAMES) :]
-    present = np.array([float(count > 0) for count in cues])
-    topics = sum(1 << place for place, count in enumerate(about) if count)
-    echoed = sum(1 << at for at, place in enumerate(_ECHOED) if counts[place])
+    topics = counts[len(NAMES) :]
+    words = frozenset(terms(text))
     return MessageClause(
         text=text,
         words=words,
         heads=_find_heads(words),
         cues=tuple(cues),
-        present=present,
-        topics=topics,
-        echoed=echoed,
+        present=np.array([float(count > 0) for count in cues]),
+        topics=sum(1 << bit for bit, count in enumerate(topics) if count),
+        echoed=sum(1 << bit for bit, index in enumerate(_ECHOED) if counts[index]),
     )
 
 
 def describe_message(message: MessageFeatures) -> tuple[Floats, Floats]:
-    """Return vectors and cues of a message.
+    """Return the vectors and the cues of a message.
 
-    Of the whole and of its clauses [1 + clauses, columns].
+    Both of the whole and of its clauses [1 + clauses, columns].
     """
     import numpy as np
 
@@ -284,68 +296,77 @@ def describe_message(message: MessageFeatures) -> tuple[Floats, Floats]:
 def describe_pairs(
     pairs: Sequence[tuple[MessageFeatures, MessageFeatures]], rarity: Mapping[str, float]
 ) -> npt.NDArray[np.float64]:
-    """Compute the features of older and newer messages [pairs, columns]."""
+    """Compute the features of older and newer messages [pairs, columns].
+
+    ``rarity``: weight of a word; of an unknown one at the empty word.
+    """
     import numpy as np
 
-    weights: dict[int, float] = {}
-    compared = [_compare(old, new, rarity, weights) for old, new in pairs]
+    clause_weights: dict[int, float] = {}
+    compared = [_compare(old, new, rarity, clause_weights) for old, new in pairs]
     values = {
-        "pair": np.array([one for one, _, _ in compared]),
+        "pair": np.array([columns for columns, _, _ in compared]),
         "older": np.array([old.older for old, _ in pairs]),
         "newer": np.array([new.newer for _, new in pairs]),
-        "near": np.array([near.present for _, near, _ in compared]),
-        "told": np.array([told.present for _, _, told in compared]),
+        "older clause": np.array([old_clause.present for _, old_clause, _ in compared]),
+        "newer clause": np.array([new_clause.present for _, _, new_clause in compared]),
     }
-    rows = np.empty((len(pairs), COLUMNS))
-    begun = dict.fromkeys(values, 0)
-    at = 0
-    for side, count in _FILLED:
-        first = begun[side]
-        rows[:, at : at + count] = values[side][:, first : first + count]
-        at = at + count
-        begun[side] = first + count
-    return rows
+    described = np.empty((len(pairs), COLUMNS))
+    used = dict.fromkeys(values, 0)
+    start = 0
+    for source, count in _COLUMN_BLOCKS:
+        first = used[source]
+        described[:, start : start + count] = values[source][:, first : first + count]
+        start += count
+        used[source] = first + count
+    return described
 
 
-def _fill_older(
-    text: str,
-    quoted: str,
-    clauses: Sequence[MessageClause],
-    whole: MessageClause,
-    shape: Sequence[float],
-    tasks: float,
-) -> npt.NDArray[np.float64]:
-    """Fill the columns of a pair that its older message alone tells."""
+@dataclass(frozen=True, slots=True)
+class _MessageParts:
+    """Parts of a message from which the columns that it alone fills are computed."""
+
+    text: str
+    quotations: str
+    clauses: Sequence[MessageClause]
+    whole: MessageClause
+    shape: Sequence[float]
+    tasks: float
+    """Requests for help in it, 3 at most."""
+
+
+def _fill_older(parts: _MessageParts) -> npt.NDArray[np.float64]:
+    """Fill the columns of a pair that its older message alone fills."""
     import numpy as np
 
     return np.array(
-        [*shape, float(bool(quoted)), math.log1p(len(text)), len(clauses), *whole.present, tasks]
+        [
+            *parts.shape,
+            float(bool(parts.quotations)),
+            math.log1p(len(parts.text)),
+            len(parts.clauses),
+            *parts.whole.present,
+            parts.tasks,
+        ]
     )
 
 
-def _fill_newer(
-    text: str,
-    quoted: str,
-    clauses: Sequence[MessageClause],
-    whole: MessageClause,
-    shape: Sequence[float],
-    tasks: float,
-) -> npt.NDArray[np.float64]:
-    """Fill the columns of a pair that its newer message alone tells."""
+def _fill_newer(parts: _MessageParts) -> npt.NDArray[np.float64]:
+    """Fill the columns of a pair that its newer message alone fills."""
     import numpy as np
 
-    said = (float(bool(quoted)), len(quoted) / (len(text) + 1), math.log1p(len(text)), len(clauses))
-    cues = [float(min(count, 3)) for count in whole.cues]
-    last = float(clauses[-1].cues[_ECHOED[0]] > 0)
     return np.array(
         [
-            *shape,
-            *said,
-            *cues,
-            *_combine(text, whole),
-            last,
-            float(bool(_SHOUT.search(text))),
-            tasks,
+            *parts.shape,
+            float(bool(parts.quotations)),
+            len(parts.quotations) / (len(parts.text) + 1),
+            math.log1p(len(parts.text)),
+            len(parts.clauses),
+            *[float(min(count, 3)) for count in parts.whole.cues],
+            *_combine(parts.text, parts.whole),
+            float(parts.clauses[-1].cues[_ECHOED[0]] > 0),
+            float(bool(_SHOUT.search(parts.text))),
+            parts.tasks,
         ]
     )
 
@@ -354,19 +375,19 @@ def _compare(
     old: MessageFeatures,
     new: MessageFeatures,
     rarity: Mapping[str, float],
-    weights: dict[int, float],
+    clause_weights: dict[int, float],
 ) -> tuple[list[float], MessageClause, MessageClause]:
-    """Compute the columns that both messages fill; the clauses that are nearest.
+    """Compute the columns that both messages fill, and find the nearest clauses of both.
 
-    ``weights``: of clauses by identity, filled on the way.
+    ``clause_weights``: by identity of the clause, filled on the way.
     """
     whole, *cosines = (old.rows @ new.rows.T).tolist()
     best = [max(row[1:]) for row in cosines]
     highest = max(best)
-    at_old = best.index(highest)
-    at_new = cosines[at_old].index(highest, 1) - 1
-    near = old.clauses[at_old]
-    told = new.clauses[at_new]
+    old_index = best.index(highest)
+    new_index = cosines[old_index].index(highest, 1) - 1
+    old_clause = old.clauses[old_index]
+    new_clause = new.clauses[new_index]
     minutes = max((new.at - old.at).total_seconds() / 60, 0.0)
     shared_names = old.names & new.names
     fresh_names = new.names - old.names
@@ -374,17 +395,17 @@ def _compare(
     fresh_numbers = new.numbers - old.numbers
     repeating = [clause for clause in new.clauses if not clause.words.isdisjoint(old.whole.words)]
     echoed = reduce(or_, [clause.echoed for clause in repeating], 0)
-    was = old.whole.topics
-    now = new.whole.topics
-    common = was & now
+    old_topics = old.whole.topics
+    new_topics = new.whole.topics
+    shared_topics = old_topics & new_topics
     return (
         [
             whole[0],
             highest,
             max(whole[1:]),
             max(row[0] for row in cosines),
-            *_overlap(old.whole, new.whole, rarity, weights),
-            *_overlap(near, told, rarity, weights),
+            *_overlap(old.whole, new.whole, rarity, clause_weights),
+            *_overlap(old_clause, new_clause, rarity, clause_weights),
             math.log1p(minutes),
             minutes < 3,
             minutes < 60,
@@ -398,82 +419,90 @@ def _compare(
             bool(shared_numbers),
             bool(old.numbers and fresh_numbers),
             bool(old.numbers and fresh_numbers and not shared_numbers),
-            at_new,
-            at_new == 0,
-            math.log(len(told.text) / (len(near.text) + 1) + 0.1),
+            new_index,
+            new_index == 0,
+            math.log(len(new_clause.text) / (len(old_clause.text) + 1) + 0.1),
             not new.quoted.isdisjoint(old.whole.words),
             old.whole.cues[_SELF] > 0 and new.whole.cues[_OTHER] > 0 and new.whole.cues[_SELF] == 0,
-            *[echoed >> at & 1 for at in range(len(_ECHOED))],
+            *[echoed >> bit & 1 for bit in range(len(_ECHOED))],
             len(repeating),
             len(new.clauses) - len(repeating),
             len(old.words_once & new.whole.words),
-            len(near.words & new.whole.words),
+            len(old_clause.words & new.whole.words),
             *_replaced_values(old.values, new.values),
-            common.bit_count(),
-            (near.topics & told.topics).bit_count(),
-            bool(was and not common),
-            bool(now and not common),
-            bool(now & ~was),
+            shared_topics.bit_count(),
+            (old_clause.topics & new_clause.topics).bit_count(),
+            bool(old_topics and not shared_topics),
+            bool(new_topics and not shared_topics),
+            bool(new_topics & ~old_topics),
             not (new.people <= old.people | old.names),
             bool(new.people & old.people),
         ],
-        near,
-        told,
+        old_clause,
+        new_clause,
     )
 
 
 def _replaced_values(
-    was: Mapping[tuple[str, str], set[str]], now: Mapping[tuple[str, str], set[str]]
+    old_values: Mapping[tuple[str, str], set[str]], new_values: Mapping[tuple[str, str], set[str]]
 ) -> tuple[float, ...]:
     """Return signs that a number or a name was replaced."""
-    shared = was.keys() & now.keys()
+    shared = old_values.keys() & new_values.keys()
     if not shared:
         return (0, 0, 0, 0, 0)
-    other = [key[0] for key in shared if was[key].isdisjoint(now[key])]
+    replaced = [key[0] for key in shared if old_values[key].isdisjoint(new_values[key])]
     return (
-        "unit" in other,
-        "before" in other,
-        "name" in other,
-        len(other) < len(shared),
-        len(other),
+        "unit" in replaced,
+        "before" in replaced,
+        "name" in replaced,
+        len(replaced) < len(shared),
+        len(replaced),
     )
 
 
-def _read_values(text: str, *, numbered: bool) -> dict[tuple[str, str], set[str]]:
-    """Read numbers and names by what stands beside them.
-
-    ``numbered``: there are any numbers.
-    """
-    found: dict[tuple[str, str], set[str]] = {}
-    for before, value, unit in _VALUE.findall(text) if numbered else ():
+def _read_values(text: str, *, has_numbers: bool) -> dict[tuple[str, str], set[str]]:
+    """Read numbers and names by the words beside them."""
+    values: dict[tuple[str, str], set[str]] = {}
+    for before, value, unit in _VALUE.findall(text) if has_numbers else ():
         for key in (("unit", fold(unit)[:4]), ("before", fold(before)[:5])):
             if key[1]:
-                found.setdefault(key, set()).add(value)
+                values.setdefault(key, set()).add(value)
     for value, unit in _HAN_VALUE.findall(text) if "%" in text or not text.isascii() else ():
-        found.setdefault(("unit", unit), set()).add(value)
+        values.setdefault(("unit", unit), set()).add(value)
     for before, name in _NAMED.findall(text):
-        found.setdefault(("name", fold(before)), set()).add(fold(name))
-    return found
+        values.setdefault(("name", fold(before)), set()).add(fold(name))
+    return values
 
 
 def _overlap(
-    old: MessageClause, new: MessageClause, rarity: Mapping[str, float], weights: dict[int, float]
+    old: MessageClause,
+    new: MessageClause,
+    rarity: Mapping[str, float],
+    clause_weights: dict[int, float],
 ) -> tuple[float, ...]:
     """Weigh the words that two clauses share.
 
-    Their weight, its shares, count, the rarest, and words of one beginning.
+    Returns their weight, its share of that of each clause, their number, the weight of the rarest,
+    and the number of other words with the same beginning.
     """
-    mine = _weigh_words(old, rarity, weights)
-    theirs = _weigh_words(new, rarity, weights)
-    both = old.words & new.words
+    old_weight = _weigh_words(old, rarity, clause_weights)
+    new_weight = _weigh_words(new, rarity, clause_weights)
+    shared = old.words & new.words
     heads = old.heads & new.heads
-    if not both:
+    if not shared:
         return (0, 0, 0, 0, 0, len(heads))
     if heads:
-        heads = _find_heads(old.words - both) & _find_heads(new.words - both)
-    each = [rarity.get(word, rarity[""]) for word in both]
-    shared = sum(each)
-    return shared, shared / (1 + mine), shared / (1 + theirs), len(both), max(each), len(heads)
+        heads = _find_heads(old.words - shared) & _find_heads(new.words - shared)
+    weights = [rarity.get(word, rarity[""]) for word in shared]
+    weight = sum(weights)
+    return (
+        weight,
+        weight / (1 + old_weight),
+        weight / (1 + new_weight),
+        len(shared),
+        max(weights),
+        len(heads),
+    )
 
 
 def _find_heads(words: frozenset[str]) -> frozenset[str]:
@@ -482,12 +511,15 @@ def _find_heads(words: frozenset[str]) -> frozenset[str]:
 
 
 def _weigh_words(
-    clause: MessageClause, rarity: Mapping[str, float], weights: dict[int, float]
+    clause: MessageClause, rarity: Mapping[str, float], clause_weights: dict[int, float]
 ) -> float:
-    if (known := weights.get(id(clause))) is None:
+    """Return the weight of a clause's words, computed once."""
+    weight = clause_weights.get(id(clause))
+    if weight is None:
         highest = rarity[""]
-        known = weights[id(clause)] = sum([rarity.get(word, highest) for word in clause.words])
-    return known
+        weight = sum([rarity.get(word, highest) for word in clause.words])
+        clause_weights[id(clause)] = weight
+    return weight
 
 
 def _shape(text: str) -> tuple[float, ...]:

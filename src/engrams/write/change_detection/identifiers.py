@@ -1,4 +1,7 @@
-"""Identifiers of letters and digits: bookings, tickets, parcels."""
+"""Identifiers of letters and digits, by which two things of one kind are told apart.
+
+Such as bookings, tickets and parcels. Enter at ``tell_apart``.
+"""
 
 from __future__ import annotations
 
@@ -30,40 +33,44 @@ _LEAST_DIGITS = 2
 
 
 def tell_apart(old: str, new: str, *, changes: bool) -> bool:
-    """True where two brief sentences name different things by identifiers.
+    """True if two brief sentences name different things by identifiers.
 
-    "Booking LH454 is paid", "booking LH456 is paid". Not where the newer one names the older
-    identifier too, nor where the identifier is the value: "my locker code is A17". ``changes``: the
+    "Booking LH454 is paid", "booking LH456 is paid". Not if the newer one names the older
+    identifier too, nor if the identifier is the value: "my locker code is A17". ``changes``: the
     newer one speaks of a change, so that only an identifier before the verb tells.
     """
-    one = _find_code(fold(old))
-    other = _find_code(fold(new))
-    if one is None or other is None or one[0] == other[0] or one[1] != other[1]:
+    old_code = _find_code(fold(old))
+    new_code = _find_code(fold(new))
+    if old_code is None or new_code is None:
         return False
-    return (one[1] == "subject" or not changes) and one[0] not in fold(new)
+    old_identifier, old_position = old_code
+    new_identifier, new_position = new_code
+    if old_identifier == new_identifier or old_position != new_position:
+        return False
+    return (old_position == "subject" or not changes) and old_identifier not in fold(new)
 
 
 def _find_code(text: str) -> tuple[str, str] | None:
-    """Find a sentence's identifier, and where it stands.
+    """Find a sentence's identifier, and whether it is part of the subject or the object.
 
-    None without one, with several, and where it is a value.
+    None without one, with several, and if it is a value.
     """
     words = WORD.findall(text)
-    codes = [at for at, word in enumerate(words) if is_code(word)]
-    if not codes or len(words) > _MOST_WORDS or len({words[at] for at in codes}) > 1:
+    codes = [index for index, word in enumerate(words) if is_code(word)]
+    if not codes or len(words) > _MOST_WORDS or len({words[index] for index in codes}) > 1:
         return None
-    at = codes[0]
-    before = words[:at]
-    after = words[at + 1 :]
+    index = codes[0]
+    before = words[:index]
+    after = words[index + 1 :]
     if before[-1:] and before[-1] in _FOLLOWING:
         return None
     if (
-        at < _MOST_BEFORE
+        index < _MOST_BEFORE
         and not _has_verb(before)
         and not (_COPULAS.intersection(after[:1]) and _OWN.intersection(after[1:2]))
     ):
-        return words[at], "subject"
-    return (words[at], "object") if _is_object(words, at) else None
+        return words[index], "subject"
+    return (words[index], "object") if _is_object(words, index) else None
 
 
 def _is_done(before: list[str]) -> bool:
@@ -78,17 +85,15 @@ def _has_verb(before: list[str]) -> bool:
 
     if not (_COPULAS.isdisjoint(before) and _SPEAKERS.isdisjoint(before)) or _is_done(before):
         return True
-    return any(
-        (known := find_lemma(word)) is not None and not known[1].isdisjoint(("s", "past"))
-        for word in before
-    )
+    lemmas = (find_lemma(word) for word in before)
+    return any(lemma is not None and not lemma[1].isdisjoint(("s", "past")) for lemma in lemmas)
 
 
-def _is_object(words: list[str], at: int) -> bool:
+def _is_object(words: list[str], index: int) -> bool:
     """True for "I paid invoice INV-17", "Mina works on PROJ-17"."""
-    before = words[:at]
+    before = words[:index]
     if (
-        count_digits(words[at]) < _LEAST_DIGITS
+        count_digits(words[index]) < _LEAST_DIGITS
         or not _COPULAS.isdisjoint(before)
         or not _TO.isdisjoint(before[-2:])
     ):

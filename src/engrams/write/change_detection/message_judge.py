@@ -1,4 +1,7 @@
-"""Reading and judging of messages, by pure functions."""
+"""Reading and judging of messages by pure functions, which a helper process can run.
+
+``find_news`` and ``judge_messages`` take a ``MessageTask``; task and answer can be pickled.
+"""
 
 from __future__ import annotations
 
@@ -18,110 +21,111 @@ from engrams.write.change_detection.features import read_messages
 
 Message: TypeAlias = tuple[str, str, datetime]
 """Text, speaker and time."""
-_MOST_READ = 1024
+_MAX_CACHED = 1024
 """Messages that are remembered: those of the parts under way, and their neighbours."""
-
-
 _PLACED_ANEW = 0.5
 """Least probability that a labelled thing is no longer where it was said to be."""
 
 
 class MessageReader:
-    """Reader of messages for the detector; caches the last ones."""
+    """Reader of messages for the detector; caches the last ones. Thread safe."""
 
-    def __init__(self, plain: Embedder) -> None:
-        """Set up the reader.
-
-        ``plain``: the embedder that the weights were trained with.
-        """
-        self._plain = plain
-        self._read: OrderedDict[Message, ScoredMessage] = OrderedDict()
+    def __init__(self, plain_embedder: Embedder) -> None:
+        """Set up the reader. ``plain_embedder``: the weights were trained with it."""
+        self._plain_embedder = plain_embedder
+        self._cached: OrderedDict[Message, ScoredMessage] = OrderedDict()
         self._lock = Lock()
         register_cache(self)
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Stand for the one reader of whatever process takes it over."""
-        return share_reader, (self._plain,)
+        """Pickle as the one reader of the process that takes it over."""
+        return share_reader, (self._plain_embedder,)
 
-    def read(self, said: Sequence[Message]) -> dict[Message, ScoredMessage]:
+    def read(self, messages: Sequence[Message]) -> dict[Message, ScoredMessage]:
         """Read messages; new ones are embedded all at once."""
         with self._lock:
-            found = {each: self._read[each] for each in said if each in self._read}
-        fresh = [each for each in dict.fromkeys(said) if each not in found]
+            scored = {
+                message: self._cached[message] for message in messages if message in self._cached
+            }
+        fresh = [message for message in dict.fromkeys(messages) if message not in scored]
         if fresh:
-            features = read_messages(fresh, partial(self._plain.embed, purpose="query"))
-            found |= zip(fresh, map(load_model().weigh, features), strict=True)
+            features = read_messages(fresh, partial(self._plain_embedder.embed, purpose="query"))
+            scored |= zip(fresh, map(load_model().weigh, features), strict=True)
         with self._lock:
-            self._read |= {each: found[each] for each in fresh}
-            for each in found.keys() & self._read.keys():
-                self._read.move_to_end(each)
-            while len(self._read) > _MOST_READ:
-                self._read.popitem(last=False)
-        return found
+            self._cached |= {message: scored[message] for message in fresh}
+            for message in scored.keys() & self._cached.keys():
+                self._cached.move_to_end(message)
+            while len(self._cached) > _MAX_CACHED:
+                self._cached.popitem(last=False)
+        return scored
 
     def cache_clear(self) -> None:
         """Forget every message."""
         with self._lock:
-            self._read.clear()
+            self._cached.clear()
 
 
 @cache
-def share_reader(plain: Embedder) -> MessageReader:
+def share_reader(plain_embedder: Embedder) -> MessageReader:
     """Return the one reader of a helper process."""
-    return MessageReader(plain)
+    return MessageReader(plain_embedder)
 
 
 class JudgedMessage(NamedTuple):
-    """Earlier message that a new one probably ends.
-
-    ``probability``: 0..1. ``clause``: what ends of it; ``partly``: it says something else besides.
-    """
+    """Earlier message that a new one probably ends."""
 
     probability: float
+    """0..1."""
     clause: str
-    partly: bool
+    """The clause that ends."""
+    is_partial: bool
+    """The message says something else besides."""
 
 
 @dataclass(frozen=True, slots=True)
 class MessageTask:
-    """New messages, each with earlier ones to compare it with.
-
-    ``mark_at``: probability from which one is named.
-    """
+    """New messages, each with earlier ones to compare it with."""
 
     reader: MessageReader
     pairs: Sequence[tuple[Message, Sequence[Message]]]
+    """A new message, and earlier ones."""
     mark_at: float = 0.0
+    """Probability from which an earlier message counts as ended."""
 
 
 def find_news(task: MessageTask) -> list[bool]:
     """Tell which new messages may be news of a change."""
     model = load_model()
-    read = task.reader.read([new for new, _ in task.pairs])
-    return [model.is_news(read[new]) for new, _ in task.pairs]
+    scored = task.reader.read([new for new, _ in task.pairs])
+    return [model.is_news(scored[new]) for new, _ in task.pairs]
 
 
 def judge_messages(task: MessageTask) -> list[list[JudgedMessage | None]]:
-    """Judge what each new message ends; None: not that one."""
+    """Judge which earlier messages each new message ends; None: not that one."""
     model = load_model()
-    read = task.reader.read([one for new, earlier in task.pairs for one in (new, *earlier)])
-    pairs = [([read[old] for old in earlier], read[new]) for new, earlier in task.pairs]
+    scored = task.reader.read(
+        [message for new, earlier in task.pairs for message in (new, *earlier)]
+    )
+    pairs = [([scored[old] for old in earlier], scored[new]) for new, earlier in task.pairs]
     return [
         [
-            _judge(old, new, chance, task.mark_at)
-            for old, chance in zip(earlier, chances, strict=True)
+            _judge(old, new, probability, task.mark_at)
+            for old, probability in zip(earlier, probabilities, strict=True)
         ]
-        for (earlier, new), chances in zip(pairs, model.judge(pairs), strict=True)
+        for (earlier, new), probabilities in zip(pairs, model.judge(pairs), strict=True)
     ]
 
 
 def _judge(
-    old: ScoredMessage, new: ScoredMessage, chance: float, mark_at: float
+    old: ScoredMessage, new: ScoredMessage, probability: float, mark_at: float
 ) -> JudgedMessage | None:
+    """Judge one pair: the model's probability, limited by rules about things of one kind."""
     if is_placed_anew(old.features, new.features):
-        chance = max(chance, _PLACED_ANEW)
-    if chance < mark_at or is_about_another(old.features, new.features):
+        probability = max(probability, _PLACED_ANEW)
+    if probability < mark_at or is_about_another(old.features, new.features):
         return None
     return JudgedMessage(
-        chance, nearest_clause(old.features, new.features), len(old.features.clauses) > 1
+        probability,
+        nearest_clause(old.features, new.features),
+        is_partial=len(old.features.clauses) > 1,
     )

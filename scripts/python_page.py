@@ -14,11 +14,14 @@ from enum import Enum
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
+from types import ModuleType
 from typing import Any, get_args, get_type_hints
 
 import engrams
 from engrams import adapters, core, errors, ports, settings, types
 from engrams.engine import MemoryEngine, async_engine
+from engrams.engine.engine_part import EnginePart
+from engrams.engine.lazy_part import LazyPart
 from engrams.store.sql import row_conversion, where_clauses
 from engrams.transfer.imports.importer import ImportCounts
 
@@ -141,20 +144,36 @@ def _methods() -> str:
 
 def _components() -> str:
     """Every component of the engine with its own methods."""
-    places = _imports(MemoryEngine)
-    parts = []
+    sections = []
     for name, value in vars(MemoryEngine).items():
-        getter = value.fget if isinstance(value, property) else getattr(value, "func", None)
-        if name.startswith("_") or getter is None:
+        maker = find_maker(value)
+        if name.startswith("_") or maker is None:
             continue
-        kind = str(inspect.signature(getter).return_annotation)
-        parts.append(f"#### `engine.{name}`\n\n`{kind}`. {_prose(getter)}")
-        item = kind.removesuffix(" | None")
-        found = getattr(import_module(places[item]), item)
-        if found is not ports.Store:
-            parts.append(_method_table(found))
-    parts.append(f"#### `engine.now`\n\n{_callable('now', MemoryEngine.now)}")
-    return "\n\n".join(part for part in parts if part)
+        annotation = str(inspect.signature(maker).return_annotation)
+        sections.append(f"#### `engine.{name}`\n\n`{annotation}`. {_prose(maker)}")
+        part = find_type(maker)
+        if part is not ports.Store:
+            sections.append(_method_table(part))
+    sections.append(f"#### `engine.now`\n\n{_callable('now', MemoryEngine.now)}")
+    return "\n\n".join(section for section in sections if section)
+
+
+def find_maker(attribute: object) -> Callable[..., Any] | None:
+    """The function that returns a property or part of the engine; None for a method."""
+    if isinstance(attribute, property):
+        return attribute.fget
+    if isinstance(attribute, EnginePart):
+        attribute = attribute.part
+    return attribute.make if isinstance(attribute, LazyPart) else None
+
+
+def find_type(maker: Callable[..., Any]) -> type:
+    """The class that a function returns, by its annotation and the imports of its module."""
+    annotation = str(inspect.signature(maker).return_annotation).removesuffix(" | None")
+    module = import_module(maker.__module__)
+    source = _imports(module)[annotation]
+    found: type = getattr(import_module(source), annotation)
+    return found
 
 
 def _operators() -> str:
@@ -376,12 +395,11 @@ def _groups(item: type) -> Iterator[tuple[str, list[str]]]:
     yield title, names
 
 
-def _imports(item: type) -> dict[str, str]:
-    """Where the module of a class imports its names from."""
-    tree = ast.parse(inspect.getsource(import_module(item.__module__)))
+def _imports(module: ModuleType) -> dict[str, str]:
+    """Where a module imports its names from, also for type checkers only."""
     return {
         alias.name: str(node.module)
-        for node in ast.walk(tree)
+        for node in ast.walk(ast.parse(inspect.getsource(module)))
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }

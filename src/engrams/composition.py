@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from engrams.core import Kind, Record
 from engrams.core import clock as clocks
 from engrams.engine import MemoryEngine
-from engrams.engine.components import EngineDeps
+from engrams.engine.dependencies import EngineDeps
 from engrams.errors import RefusedError, SettingsError
 from engrams.models.chat.factory import adopt_upstream, choose_chat, inject
 from engrams.models.chat.upkeep_schedule import UpkeepSchedule

@@ -1,17 +1,21 @@
-"""Components of an engine, each created on first access."""
+"""Components of an engine: its parts, each made on first access, and the handlers of its jobs.
+
+This is the one place where a part gets its dependencies. A part is imported when it is made, so that
+a command loads only the parts that it uses. ``MemoryEngine`` shows the public ones as properties.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
-from functools import cached_property, partial
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engrams.core import Context, Kind, Receipt, Record, Scope, SearchResult, Turn, conversation
-from engrams.core.process_peers import ProcessPeers
+from engrams.core import Kind, Receipt, Scope, Turn
+from engrams.engine.dependencies import EngineDeps
 from engrams.engine.inspector import MemoryInspector
-from engrams.frozen_data import dataclass
+from engrams.engine.lazy_part import LazyPart
+from engrams.engine.memory_reads import ConversationState, MemoryReads
 from engrams.ports import (
     BEGIN,
     CHANGES,
@@ -24,7 +28,6 @@ from engrams.ports import (
     GARDEN_STATE,
     JUDGE,
     POLICY,
-    PREFERENCES,
     PURGE,
     REVIEW,
     ROLL,
@@ -32,28 +35,11 @@ from engrams.ports import (
     TOPICS,
     WAKE,
     WEBHOOK,
-    ChatModel,
-    Clock,
-    Embedder,
-    HomeFileCleaner,
-    MemoryFiles,
-    Reranker,
-    SkillRecordSource,
-    Store,
-    TokenCounter,
-    UpkeepGatekeeper,
-    is_skill,
+    Job,
+    PurgeReport,
 )
-from engrams.ports.hot_memories import HotMemories
-from engrams.read import prompt_context
-from engrams.read.arguments import check_count
-from engrams.read.corrected_words import mask_corrected
 from engrams.read.dependencies import ReadDeps
-from engrams.read.request import ReadRequest
-from engrams.read.search import search
 from engrams.session.delivery import ContextDeliverer
-from engrams.settings import Settings
-from engrams.upkeep.helper_processes import HelperProcesses
 from engrams.upkeep.job_lease import keep_lease
 from engrams.upkeep.job_worker import Handler, JobWorkerPool, WorkDiscovery
 from engrams.upkeep.planned_fact_start import begin_planned
@@ -70,7 +56,6 @@ if TYPE_CHECKING:
     from engrams.session.registry import SessionRegistry
     from engrams.session.summaries.summariser import ConversationSummariser
     from engrams.transfer.imports.runs import ImportRunRegistry
-    from engrams.transfer.imports.undo import PurgeFunction
     from engrams.transfer.webhooks.delivery import WebhookDeliverer
     from engrams.upkeep.calibration import ThresholdCalibrator
     from engrams.upkeep.change_detection_job import ChangeDetectionJobHandler
@@ -87,233 +72,87 @@ if TYPE_CHECKING:
     from engrams.write.reconcile import DigestResult
     from engrams.write.working_tier import WorkingTier
 
-
-@dataclass(frozen=True, slots=True)
-class EngineDeps:
-    """Ports that an engine works with; ``engrams.open`` puts them together.
-
-    ``files``: memory as files, where a vault is on. ``home``: what a purge cleans beside the store.
-    ``plain``: the embedder that the detector of changes was trained with. ``peers``: other
-    processes of the same server.
-    """
-
-    settings: Settings
-    store: Store
-    embedder: Embedder
-    chat: ChatModel | None
-    counter: TokenCounter
-    clock: Clock
-    upkeep: UpkeepGatekeeper
-    reranker: Reranker | None = None
-    handlers: Mapping[str, Handler] = field(default_factory=dict)
-    skills: SkillRecordSource | None = None
-    files: MemoryFiles | None = None
-    home: Callable[[], HomeFileCleaner] | None = None
-    plain: Embedder | None = None
-    helpers: HelperProcesses = field(default_factory=HelperProcesses)
-    peers: ProcessPeers = field(default_factory=ProcessPeers)
+_WEBHOOK_SECONDS = 2.0
+"""Seconds between two looks for changed memories that web hooks ask for."""
 
 
 class EngineComponents:
-    """Components of one engine (sessions, tiers, garden, …), imported when used."""
+    """Parts of one engine. A part never gets the engine, but ports, settings and functions."""
 
     def __init__(self, deps: EngineDeps) -> None:
-        settings = deps.settings
-        store = deps.store
-        clock = deps.clock
-        embedder = deps.embedder
         self.deps = deps
-        models = {"embedder": embedder.card.id, "chat": deps.chat.name if deps.chat else ""}
-        self.inspect = MemoryInspector(
-            store, clock, settings, models, deps.skills, deps.upkeep, deps.reranker
+        self._backfill = VectorBackfillJobHandler(
+            deps.store, deps.embedder, deps.clock, deps.settings.embed.batch_size
         )
-        tiers = settings.tiers.enabled
-        self.read_deps = ReadDeps(
-            records=store,
-            search=store,
-            links=store,
-            embedder=embedder,
-            counter=deps.counter,
-            settings=settings.read,
-            link_settings=settings.graph,
-            rerank_settings=settings.rerank,
-            reranker=deps.reranker,
-            skills=deps.skills,
-            query_chars=settings.limits.query_chars,
-            states=store,
-            hide_questions=settings.write.questions == "log",
+        # Made here and not lazily: nearly every call of an engine uses these.
+        self.inspect = MemoryInspector(deps)
+        self.read_deps = _make_read_deps(deps)
+        self.runner = JobWorkerPool(
+            deps.store,
+            {**self._make_handlers(), **deps.handlers},
+            deps.clock,
+            deps.settings.jobs,
+            WorkDiscovery(at_start=self._plan_work, periodic=self._make_timers()),
+            deps.upkeep,
         )
-        self._backfill = VectorBackfillJobHandler(store, embedder, clock, settings.embed.batch_size)
-        handlers = {**self._make_handlers(), **deps.handlers}
-        discovery = WorkDiscovery(at_start=self._plan_work, periodic=self._make_timers())
-        self.runner = JobWorkerPool(store, handlers, clock, settings.jobs, discovery, deps.upkeep)
         self.usage = MemoryUsageTracker(
-            store, embedder, clock, settings, self._keep_recalled if tiers else None
+            deps.store,
+            deps.embedder,
+            deps.clock,
+            deps.settings,
+            self._keep_recalled if deps.settings.tiers.enabled else None,
         )
         self.delivery = ContextDeliverer(
-            settings.delivery, embedder, deps.counter, clock, deps.peers
+            deps.settings.delivery, deps.embedder, deps.counter, deps.clock, deps.peers
         )
+
+    def close(self, cut_models: Callable[[], object] | None) -> None:
+        """Stop jobs, end sessions and empty the working tier.
+
+        ``cut_models``: cuts off models that do not answer in time; None: they cannot be cut off.
+        """
+        self.runner.close(
+            self.deps.settings.sessions.shutdown_seconds, cut_models, self._request_session_ends
+        )
+        self.deps.helpers.close()
+        if EngineComponents.working.is_made(self):
+            self.working.close()
+
+    def _request_session_ends(self) -> Sequence[str]:
+        """Request the end of sessions of this process; return the ids of the jobs that end them."""
+        has_spoken = EngineComponents.ingest_deps.is_made(self) and bool(
+            self.ingest_deps.spoken_sessions.list()
+        )
+        if has_spoken or EngineComponents.sessions.is_made(self):
+            return self.sessions.request_ends()
+        return ()
 
     # ----------------------------------------------------------------------------------------------
     # reading
 
-    def search(self, request: ReadRequest) -> SearchResult:
-        """Search, without counting use."""
-        return search(self._with_session_state(request), self.read_deps)
+    @LazyPart
+    def reads(self) -> MemoryReads:
+        """Searches and contexts."""
+        conversations = ConversationState(self.privacy, self.injected, self._find_working_tier)
+        return MemoryReads(self.deps, self.read_deps, conversations, self.usage)
 
-    def _with_session_state(self, request: ReadRequest) -> ReadRequest:
-        """Tell a read what only this process knows: private conversations and hot memories."""
-        settings = self.deps.settings
-        silent = not settings.enabled or self.privacy.is_silent(request.scope, request.session)
-        hot = None
-        if settings.tiers.enabled:
-            hot = (
-                self.working.copy_hot(request.scope)
-                if self._has_working
-                else HotMemories({}, settings.tiers.hot_cosine)
-            )
-        return replace(request, is_silent=silent, hot=hot)
+    @LazyPart
+    def links(self) -> MemoryLinks:
+        """Links and tags by hand, and the memories they lead to."""
+        from engrams.engine.memory_links import MemoryLinks
 
-    def search_by_text(self, query: str, scope: Scope, limit: int) -> SearchResult:
-        """Search and count the use of what was found."""
-        found = self.search(ReadRequest(query, scope, self.deps.clock(), limit))
-        self.usage.note_search(found, scope)
-        return found
-
-    def build_context(self, request: ReadRequest, tokens: int | None) -> Context:
-        """Render memory for a prompt.
-
-        Its use is counted, and it is fingerprinted so that its echo is not extracted again.
-        """
-        section = self.deps.settings.read
-        request = self._with_session_state(request)
-        if request.is_silent:
-            total = 0
-        elif tokens is None:
-            total = section.context_tokens
-        else:
-            total = check_count(tokens, "tokens")
-        share = section.prefix_share if request.text.strip() else 1.0
-        budget = prompt_context.ContextTokenBudget(
-            total, min(section.prefix_tokens, int(share * total)), self.deps.counter
+        return MemoryLinks(
+            self.inspect,
+            self.reads.search_by_text,
+            self.deps.store,
+            self.deps.clock,
+            self.deps.settings.graph,
         )
-        made = prompt_context.build_context(
-            self._restrict_to_rules(request), self.read_deps, budget
-        )
-        if made.trace is not None and request.as_of is None:
-            self.usage.note_search(
-                SearchResult(made.hits, made.trace, made.abstain), request.scope, request.session
-            )
-        if made.prefix or made.tail:
-            self.injected.add_context(request.scope, made)
-        return made
-
-    def _restrict_to_rules(self, request: ReadRequest) -> ReadRequest:
-        """Limit a read to rules where its owner turned recall off."""
-        from engrams.session import owner_settings
-
-        if owner_settings.is_recall_on(
-            self.deps.store.load_state(request.scope.owner, PREFERENCES), self.deps.settings
-        ):
-            return request
-        return replace(request, kinds=owner_settings.RULE_KINDS, catch_up=False)
-
-    def find_tail(self, scope: Scope) -> tuple[Record, ...]:
-        """Return the last turns of a conversation, which every context shows."""
-        return tuple(map(mask_corrected, self.working.tail(scope))) if self._has_working else ()
-
-    def find_summary(self, scope: Scope, session: str) -> str:
-        """Return the rolling summary of a conversation; empty without one."""
-        if not self.deps.settings.summary.enabled:
-            return ""
-        from engrams.session.summaries.summary_records import find_summary
-
-        record = find_summary(self.deps.store, *conversation(scope, session))
-        return record.text if record else ""
 
     # ----------------------------------------------------------------------------------------------
     # writing
 
-    def write_turns(
-        self, turns: Sequence[Turn], scope: Scope, kind: Kind, channel: str = ""
-    ) -> tuple[Receipt, ...]:
-        """Journal turns in one write and wake the workers."""
-        from engrams.write import ingest
-        from engrams.write.ingest_request import IngestRequest
-
-        request = IngestRequest(tuple(turns), scope, kind, channel)
-        receipts = ingest.add(request, self.ingest_deps).receipts
-        self.runner.wake()
-        return receipts
-
-    def drop_from_tiers(self, owner: Scope, ids: Sequence[str]) -> None:
-        """Drop memories from this process's working tier and hot buffer."""
-        if self._has_working:
-            self.working.drop(owner, ids)
-
-    # ----------------------------------------------------------------------------------------------
-    # forgetting
-
-    @cached_property
-    def editor(self) -> MemoryEditor:
-        from engrams.forget.edits import MemoryEditor
-
-        return MemoryEditor(self.write_deps)
-
-    @cached_property
-    def forgetter(self) -> MemoryForgetter:
-        from engrams.forget.forgetting import ForgetDeps, MemoryForgetter
-
-        return MemoryForgetter(
-            ForgetDeps(
-                store=self.deps.store,
-                clock=self.deps.clock,
-                min_words=self.deps.settings.write.min_words,
-                drop_cached=self.drop_from_tiers,
-            )
-        )
-
-    @cached_property
-    def purger(self) -> MemoryPurger:
-        from engrams.forget.purge import MemoryPurger, PurgeDeps
-
-        deps = self.deps
-        return MemoryPurger(
-            PurgeDeps(
-                store=deps.store,
-                embedder=deps.embedder,
-                clock=deps.clock,
-                drop_cached=self._drop_purged,
-                home=deps.home,
-            ),
-            deps.settings.write.min_words,
-            partial(keep_lease, deps.store, deps.clock),
-        )
-
-    def _drop_purged(self, owner: Scope, ids: Sequence[str]) -> None:
-        """Drop memories being purged, and garden reports that may quote them."""
-        self.drop_from_tiers(owner, ids)
-        if (
-            self.deps.store.load_state(owner, GARDEN_STATE).token
-            or WAKE in self.deps.store.workload()
-        ):
-            self.garden.clear_reports(owner)
-
-    def close(self, cut: Callable[[], object] | None) -> None:
-        """Stop jobs, end sessions, empty the working tier; ``cut`` stops models."""
-
-        def request_ends() -> Sequence[str]:
-            has_spoken = "ingest_deps" in self.__dict__ and bool(
-                self.ingest_deps.spoken_sessions.list()
-            )
-            return self.sessions.request_ends() if has_spoken or "sessions" in self.__dict__ else ()
-
-        self.runner.close(self.deps.settings.sessions.shutdown_seconds, cut, request_ends)
-        self.deps.helpers.close()
-        if "working" in self.__dict__:
-            self.working.close()
-
-    @cached_property
+    @LazyPart
     def write_deps(self) -> WriteDeps:
         """Dependencies of every step of the write flow."""
         from engrams.write.dependencies import WriteDeps
@@ -321,7 +160,7 @@ class EngineComponents:
         deps = self.deps
         return WriteDeps(deps.store, deps.embedder, deps.clock, deps.settings, deps.chat)
 
-    @cached_property
+    @LazyPart
     def ingest_deps(self) -> IngestDeps:
         """Dependencies of ``engrams.write.ingest``."""
         from engrams.write.guards import NoSaveRequestLog, WriteGuards
@@ -338,57 +177,153 @@ class EngineComponents:
             tier=self.working if self._has_limits else None,
         )
 
-    @cached_property
+    @LazyPart
     def extraction(self) -> ExtractionJobHandler:
+        """Extraction of statements from messages."""
         from engrams.upkeep.extraction_job import ExtractionJobHandler
 
         return ExtractionJobHandler(self.write_deps, self.deps.helpers)
+
+    @LazyPart
+    def changes(self) -> ChangeDetectionJobHandler:
+        """Detection of statements that later messages end."""
+        from engrams.upkeep.change_detection_job import ChangeDetectionJobHandler
+
+        return ChangeDetectionJobHandler(self.write_deps, self.deps.plain, self.deps.helpers)
+
+    @LazyPart
+    def updates(self) -> ExtractionQueue:
+        """Queue of turns to extract from, for callers that steer it."""
+        from engrams.session.extraction_queue import ExtractionQueue
+
+        return ExtractionQueue(self.ingest_deps, self.runner)
+
+    @LazyPart
+    def imports(self) -> ImportRunRegistry:
+        """Imports of an owner: listed, and undone as a whole."""
+        from engrams.transfer.imports.importer import ImportTarget
+        from engrams.transfer.imports.runs import ImportRunRegistry
+
+        settings = self.deps.settings
+        target = ImportTarget(
+            write_turns=self.write_turns,
+            store=self.deps.store,
+            clock=self.deps.clock,
+            ignore_root=Path(settings.write.ignore_root or "."),
+            quota=settings.quota,
+        )
+        return ImportRunRegistry(target, self.purge, self.privacy.is_silent)
+
+    def write_turns(
+        self, turns: Sequence[Turn], scope: Scope, kind: Kind, channel: str = ""
+    ) -> tuple[Receipt, ...]:
+        """Journal turns in one write and wake the workers."""
+        from engrams.write import ingest
+        from engrams.write.ingest_request import IngestRequest
+
+        request = IngestRequest(tuple(turns), scope, kind, channel)
+        receipts = ingest.add(request, self.ingest_deps).receipts
+        self.runner.wake()
+        return receipts
 
     def run_own_extraction(self, own: OwnExtraction) -> DigestResult | None:
         """Run the extraction that a caller leased with its write; None: a worker tries it again."""
         return self.runner.run_leased(own.job, partial(self.extraction.run_own, own))
 
-    @cached_property
-    def changes(self) -> ChangeDetectionJobHandler:
-        from engrams.upkeep.change_detection_job import ChangeDetectionJobHandler
+    # ----------------------------------------------------------------------------------------------
+    # forgetting
 
-        return ChangeDetectionJobHandler(self.write_deps, self.deps.plain, self.deps.helpers)
+    @LazyPart
+    def editor(self) -> MemoryEditor:
+        """Edits of memories."""
+        from engrams.forget.edits import MemoryEditor
 
-    @cached_property
-    def updates(self) -> ExtractionQueue:
-        from engrams.session.extraction_queue import ExtractionQueue
+        return MemoryEditor(self.write_deps)
 
-        return ExtractionQueue(self.ingest_deps, self.runner)
+    @LazyPart
+    def forgetter(self) -> MemoryForgetter:
+        """Forgetting and restoring of memories."""
+        from engrams.forget.forgetting import ForgetDeps, MemoryForgetter
+
+        return MemoryForgetter(
+            ForgetDeps(
+                store=self.deps.store,
+                clock=self.deps.clock,
+                min_words=self.deps.settings.write.min_words,
+                drop_cached=self.drop_from_tiers,
+            )
+        )
+
+    @LazyPart
+    def purger(self) -> MemoryPurger:
+        """Erasure of memories."""
+        from engrams.forget.purge import MemoryPurger, PurgeDeps
+
+        deps = self.deps
+        return MemoryPurger(
+            PurgeDeps(
+                store=deps.store,
+                embedder=deps.embedder,
+                clock=deps.clock,
+                drop_cached=self._drop_purged,
+                home=deps.home,
+            ),
+            deps.settings.write.min_words,
+            partial(keep_lease, deps.store, deps.clock),
+        )
+
+    def purge(self, ids: str | Sequence[str], scope: Scope, git: bool) -> PurgeReport:
+        """Erase memories for good, with their words wherever they stand."""
+        records = self.inspect.list_editable(ids, scope)
+        return self.purger.purge(records, scope.owner, git=git)
+
+    def drop_from_tiers(self, owner: Scope, ids: Sequence[str]) -> None:
+        """Drop memories from this process's working tier and hot buffer."""
+        working = self._find_working_tier()
+        if working is not None:
+            working.drop(owner, ids)
+
+    def _drop_purged(self, owner: Scope, ids: Sequence[str]) -> None:
+        """Drop memories being purged, and garden reports that may quote them."""
+        self.drop_from_tiers(owner, ids)
+        store = self.deps.store
+        if store.load_state(owner, GARDEN_STATE).token or WAKE in store.workload():
+            self.garden.clear_reports(owner)
 
     # ----------------------------------------------------------------------------------------------
     # sessions
 
-    @cached_property
+    @LazyPart
     def sessions(self) -> SessionRegistry:
+        """Conversations with an end; privacy modes; preferences of an owner."""
         from engrams.session.registry import SessionRegistry
 
         return SessionRegistry(self.ingest_deps, self.runner)
 
-    @cached_property
+    @LazyPart
     def finaliser(self) -> SessionFinaliser:
+        """Ends of sessions: episode, held statements, daily note."""
         from engrams.session.ending.finaliser import SessionFinaliser
 
         return SessionFinaliser(self.write_deps, self.runner)
 
-    @cached_property
+    @LazyPart
     def privacy(self) -> IncognitoSessions:
+        """Conversations of this process that leave no trace."""
         from engrams.write.privacy_modes import IncognitoSessions
 
         return IncognitoSessions()
 
-    @cached_property
+    @LazyPart
     def injected(self) -> InjectedContextFingerprints:
+        """Fingerprints of memory that was put into prompts, so that its echo is not learned."""
         from engrams.write.fingerprints import InjectedContextFingerprints
 
         return InjectedContextFingerprints(self.deps.peers)
 
-    @cached_property
+    @LazyPart
     def summaries(self) -> ConversationSummariser:
+        """Summaries of a prompt's older messages, and of what a conversation taught."""
         from engrams.session.summaries.dependencies import SummaryDeps
         from engrams.session.summaries.summariser import ConversationSummariser
 
@@ -404,29 +339,41 @@ class EngineComponents:
         )
         return ConversationSummariser(summary_deps, deps.settings.summary)
 
-    # ----------------------------------------------------------------------------------------------
-    # upkeep
-
-    @cached_property
+    @LazyPart
     def working(self) -> WorkingTier:
+        """The working tier and the hot buffer of this process."""
         from engrams.write.working_tier import WorkingTier
 
         return WorkingTier(self.write_deps, self.deps.peers)
 
-    @cached_property
-    def nearness(self) -> ThresholdCalibrator:
-        from engrams.upkeep.calibration import ThresholdCalibrator
+    def _find_working_tier(self) -> WorkingTier | None:
+        """Return the working tier; None: neither this process nor a peer put anything into it."""
+        has_items = EngineComponents.working.is_made(self) or self.deps.peers.is_waiting("working")
+        return self.working if has_items else None
 
-        def measure(text: str, owner: Scope) -> float:
-            return self.search(ReadRequest(text, owner, deps.clock(), 1)).nearness
+    def _keep_recalled(self, scope: Scope, ids: Sequence[str]) -> None:
+        self.working.keep_recalled(scope, ids)
+
+    # ----------------------------------------------------------------------------------------------
+    # upkeep
+
+    @LazyPart
+    def nearness(self) -> ThresholdCalibrator:
+        """Floors of owners from which memories are near, and their calibration."""
+        from engrams.upkeep.calibration import ThresholdCalibrator
 
         deps = self.deps
         return ThresholdCalibrator(
-            deps.store, deps.embedder.card, deps.clock, deps.settings.read.abstain, measure
+            deps.store,
+            deps.embedder.card,
+            deps.clock,
+            deps.settings.read.abstain,
+            self.reads.measure_nearness,
         )
 
-    @cached_property
+    @LazyPart
     def tiers(self) -> MemoryTiers:
+        """The working, recent and long-term tier, and what moves between them."""
         from engrams.upkeep.tiers.long_term_move import LongTermMover
         from engrams.upkeep.tiers.memory_tiers import MemoryTiers
 
@@ -436,138 +383,135 @@ class EngineComponents:
         )
         return MemoryTiers(deps.store, deps.chat, deps.clock, deps.settings, self.working, mover)
 
-    @cached_property
+    @LazyPart
     def topics(self) -> MemoryTopics:
+        """Clusters of memories about one thing."""
         from engrams.upkeep.topics import MemoryTopics
 
-        return MemoryTopics(
-            self.deps.store,
-            self.deps.embedder,
-            self.deps.chat,
-            self.deps.clock,
-            self.deps.settings.topics,
-        )
+        deps = self.deps
+        return MemoryTopics(deps.store, deps.embedder, deps.chat, deps.clock, deps.settings.topics)
 
-    @cached_property
-    def links(self) -> MemoryLinks:
-        from engrams.engine.memory_links import MemoryLinks
-
-        return MemoryLinks(
-            self.inspect,
-            self.search_by_text,
-            self.deps.store,
-            self.deps.clock,
-            self.deps.settings.graph,
-        )
-
-    @cached_property
+    @LazyPart
     def review(self) -> FactReviewer:
+        """Review of old facts by the chat model."""
         from engrams.upkeep.fact_review.reviewer import FactReviewer
 
-        return FactReviewer(
-            self.deps.store,
-            self.deps.embedder,
-            self.deps.chat,
-            self.deps.clock,
-            self.deps.settings.review,
-        )
+        deps = self.deps
+        return FactReviewer(deps.store, deps.embedder, deps.chat, deps.clock, deps.settings.review)
 
-    @cached_property
+    @LazyPart
     def webhooks(self) -> WebhookDeliverer:
+        """Delivery of changed memories to web hooks."""
         from engrams.transfer.webhooks.delivery import WebhookDeliverer
 
         return WebhookDeliverer(
             self.deps.store, self.deps.clock, self.deps.settings.serve.allow_private_webhooks
         )
 
-    def make_imports(self, purge: PurgeFunction) -> ImportRunRegistry:
-        """Build the registry of imports, whose undo purges memories."""
-        from engrams.transfer.imports.importer import ImportTarget
-        from engrams.transfer.imports.runs import ImportRunRegistry
-
-        root = Path(self.deps.settings.write.ignore_root or ".")
-        target = ImportTarget(
-            write_turns=self.write_turns,
-            store=self.deps.store,
-            clock=self.deps.clock,
-            ignore_root=root,
-            quota=self.deps.settings.quota,
-        )
-        return ImportRunRegistry(target, purge, self.privacy.is_silent)
-
-    @cached_property
+    @LazyPart
     def garden(self) -> MemoryGarden:
-        from engrams.session.end_requests import IdleSessionSweeper
-        from engrams.upkeep.garden.cycle import Chore, GardenDeps
+        """Upkeep of an owner's whole memory between conversations."""
+        from engrams.upkeep.garden.cycle import GardenDeps
         from engrams.upkeep.garden.garden import MemoryGarden
 
         deps = self.deps
-        chores: dict[str, Chore] = {
-            "sessions": lambda _: IdleSessionSweeper(deps.store, deps.clock, deps.settings).sweep(),
-            "embed": lambda _: int(self._backfill.enqueue_if_missing()),
-            "topics": self._refresh_topics,
-        }
-        parts = GardenDeps(
+        garden_deps = GardenDeps(
             store=deps.store,
             embedder=deps.embedder,
             chat=deps.chat,
             clock=deps.clock,
             settings=deps.settings,
-            chores=chores,
-            search=self._find_ids,
+            chores={
+                "sessions": lambda _owner: self._sweep_idle_sessions(),
+                "embed": lambda _owner: int(self._backfill.enqueue_if_missing()),
+                "topics": self._refresh_topics,
+            },
+            search=self.reads.find_ids,
         )
-        return MemoryGarden(parts, self.runner.run_job)
+        return MemoryGarden(garden_deps, self.runner.run_job)
 
     def _refresh_topics(self, owner: Scope) -> int:
+        """Update an owner's topics; return the number of changes."""
         if not self.deps.settings.topics.enabled:
             return 0
-        moved = self.topics.refresh(owner)
+        refreshed = self.topics.refresh(owner)
         merged = self.topics.dedupe(owner)
-        return moved.joined + moved.left + merged.merged
+        return refreshed.joined + refreshed.left + merged.merged
 
-    def _find_ids(self, owner: Scope, query: str) -> list[str]:
-        found = self.search(ReadRequest(query, owner, self.deps.clock(), 20))
-        return [hit.record.id for hit in found.hits if not is_skill(hit.record.id)]
+    def _sweep_idle_sessions(self) -> int:
+        """Request the end of sessions in which nobody spoke for long; return how many."""
+        from engrams.session.end_requests import IdleSessionSweeper
+
+        deps = self.deps
+        return IdleSessionSweeper(deps.store, deps.clock, deps.settings).sweep()
+
+    # ----------------------------------------------------------------------------------------------
+    # jobs
 
     def _make_handlers(self) -> dict[str, Handler]:
-        """Map job kinds to handlers, loaded by their first job."""
+        """Map kinds of jobs to their handlers.
+
+        A part is made by the first job that needs it: so its handler is looked up when a job runs.
+        """
+        find_handlers: dict[str, Callable[[], Handler]] = {
+            CHANGES: lambda: self.changes.run,
+            EXTRACT: lambda: self.extraction.run,
+            FINALISE: lambda: self.finaliser.run_job,
+            POLICY: lambda: self.finaliser.run_review_job,
+            PURGE: lambda: self.purger.run,
+            REVIEW: lambda: self.review.run_job,
+            ROLL: lambda: self.summaries.run_job,
+            TOPICS: lambda: self.topics.run_job,
+            WEBHOOK: lambda: self.webhooks.run,
+            **dict.fromkeys((GARDEN, WAKE), lambda: self.garden.run_job),
+            **dict.fromkeys((JUDGE, CONDENSE, ENFORCE, SWEEP), lambda: self.tiers.run_job),
+        }
         return {
+            BEGIN: partial(begin_planned, store=self.deps.store, clock=self.deps.clock),
             EMBED: self._backfill.run_job,
-            PURGE: lambda job: self.purger.run(job),  # noqa: PLW0108 - created by its first job
-            EXTRACT: lambda job: self.extraction.run(job),  # noqa: PLW0108 - created by its first job
-            BEGIN: lambda job: begin_planned(job, self.deps.store, self.deps.clock),
-            CHANGES: lambda job: self.changes.run(job),  # noqa: PLW0108 - created by its first job
-            FINALISE: lambda job: self.finaliser.run_job(job),  # noqa: PLW0108 - created by its first job
-            TOPICS: lambda job: self.topics.run_job(job),  # noqa: PLW0108 - created by its first job
-            POLICY: lambda job: self.finaliser.run_review_job(job),  # noqa: PLW0108 - created by its first job
-            ROLL: lambda job: self.summaries.run_job(job),  # noqa: PLW0108 - created by its first job
-            WEBHOOK: lambda job: self.webhooks.run(job),  # noqa: PLW0108 - created by its first job
-            REVIEW: lambda job: self.review.run_job(job),  # noqa: PLW0108 - created by its first job
-            **dict.fromkeys((GARDEN, WAKE), lambda job: self.garden.run_job(job)),  # noqa: PLW0108 - as these
-            **dict.fromkeys((JUDGE, CONDENSE, ENFORCE, SWEEP), lambda job: self.tiers.run_job(job)),  # noqa: PLW0108 - as these
+            **{kind: partial(_run_by, find) for kind, find in find_handlers.items()},
         }
 
     def _make_timers(self) -> dict[Callable[[], object], float]:
-        """List periodic functions that look for work, with periods in seconds."""
-        from engrams.session.end_requests import IdleSessionSweeper
-
-        sweep = IdleSessionSweeper(self.deps.store, self.deps.clock, self.deps.settings).sweep
-        return {sweep: self.deps.settings.sessions.sweep_seconds, self.webhooks.look: 2.0}
+        """Map functions that look for work to the seconds between two calls."""
+        return {
+            self._sweep_idle_sessions: self.deps.settings.sessions.sweep_seconds,
+            self.webhooks.look: _WEBHOOK_SECONDS,
+        }
 
     def _plan_work(self) -> None:
+        """Look for work that a process before this one left."""
         self._backfill.enqueue_if_missing()
         if self._has_limits:
             self.tiers.schedule_sweep()
 
     @property
     def _has_limits(self) -> bool:
+        """True where the number of memories in a scope or tier is limited."""
         caps = self.deps.settings.caps
         tiers = self.deps.settings.tiers
         return bool(tiers.enabled or caps.facts or caps.rules or caps.entries > 0)
 
-    def _keep_recalled(self, scope: Scope, ids: Sequence[str]) -> None:
-        self.working.keep_recalled(scope, ids)
 
-    @property
-    def _has_working(self) -> bool:
-        return "working" in self.__dict__ or self.deps.peers.is_waiting("working")
+def _make_read_deps(deps: EngineDeps) -> ReadDeps:
+    settings = deps.settings
+    return ReadDeps(
+        records=deps.store,
+        search=deps.store,
+        links=deps.store,
+        embedder=deps.embedder,
+        counter=deps.counter,
+        settings=settings.read,
+        link_settings=settings.graph,
+        rerank_settings=settings.rerank,
+        reranker=deps.reranker,
+        skills=deps.skills,
+        query_chars=settings.limits.query_chars,
+        states=deps.store,
+        hide_questions=settings.write.questions == "log",
+    )
+
+
+def _run_by(find_handler: Callable[[], Handler], job: Job) -> object:
+    """Run a job by a handler that is looked up now."""
+    return find_handler()(job)

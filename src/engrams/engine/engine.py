@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -24,8 +23,11 @@ from engrams.core import (
     Turn,
 )
 from engrams.engine.agent_actions import Action, FlushReason, check_action
-from engrams.engine.components import EngineComponents, EngineDeps
+from engrams.engine.components import EngineComponents
+from engrams.engine.dependencies import EngineDeps
+from engrams.engine.engine_part import EnginePart
 from engrams.engine.inspector import MemoryInspector, Place
+from engrams.engine.lazy_part import LazyPart
 from engrams.errors import ClosedError, RefusedError
 from engrams.ports import (
     Closable,
@@ -42,21 +44,11 @@ from engrams.session.chat_answers import AnsweredChat, answer_chat
 from engrams.upkeep.job_worker import JobWorkerPool
 
 if TYPE_CHECKING:
-    from engrams.engine.memory_links import MemoryLinks
     from engrams.forget.purge_candidates import PurgeCandidate
     from engrams.forget.source_effects import ChangeAction, SourceChangeReport
     from engrams.session.commands import MemoryCommandHandler
-    from engrams.session.extraction_queue import ExtractionQueue
-    from engrams.session.registry import SessionRegistry
-    from engrams.session.summaries.summariser import ConversationSummariser
     from engrams.transfer.formats import ExportFormat
     from engrams.transfer.imports.importer import ImportCounts
-    from engrams.transfer.imports.runs import ImportRunRegistry
-    from engrams.upkeep.calibration import ThresholdCalibrator
-    from engrams.upkeep.fact_review.reviewer import FactReviewer
-    from engrams.upkeep.garden.garden import MemoryGarden
-    from engrams.upkeep.tiers.memory_tiers import MemoryTiers
-    from engrams.upkeep.topics import MemoryTopics
 
 Progress: TypeAlias = Callable[[int, int], None]
 
@@ -94,26 +86,26 @@ class MemoryEngine:
         from engrams.write import ingest  # loaded by the first write, not by a read
         from engrams.write.ingest_request import IngestRequest
 
-        parts = self._open()
+        components = self._require_open()
         turn = Turn.of(what)
-        settles = settle and parts.write_deps.learns_at_once
+        settles = settle and components.write_deps.learns_at_once
         request = IngestRequest(
             (turn,),
             Scope.of(scope),
             kind or (Kind.NOTE if isinstance(what, str) else Kind.TURN),
-            lease=parts.runner.make_lease() if settles else None,
+            lease=components.runner.make_lease() if settles else None,
         )
-        ingested = ingest.add(request, parts.ingest_deps)
+        ingested = ingest.add(request, components.ingest_deps)
         (receipt,) = ingested.receipts
         own = ingested.own_extraction
         if own is None:
             if ingested.is_learned:
-                parts.runner.start()
+                components.runner.start()
             else:
-                parts.runner.wake()
+                components.runner.wake()
             return receipt
-        digest = parts.run_own_extraction(own)
-        parts.runner.start()
+        digest = components.run_own_extraction(own)
+        components.runner.start()
         return receipt if digest is None else digest.complete(receipt, own.job.kind)
 
     def observe(self, turns: Turn | Sequence[Turn], *, scope: Place) -> tuple[Receipt, ...]:
@@ -125,7 +117,7 @@ class MemoryEngine:
         self, turns: Sequence[Turn], scope: Scope, kind: Kind, channel: str = ""
     ) -> tuple[Receipt, ...]:
         """Journal turns of another kind or channel, for imports and adapters."""
-        return self._open().write_turns(turns, scope, kind, channel)
+        return self._require_open().write_turns(turns, scope, kind, channel)
 
     def edit(
         self,
@@ -144,16 +136,16 @@ class MemoryEngine:
         its version is no longer ``expect``.
         """
         record = self.inspect.get_editable(id, scope)
-        parts = self._open()
+        components = self._require_open()
         values = dict(fields or {})
         if text is not None:
             values["text"] = text
-        lease = parts.runner.make_lease() if parts.write_deps.learns_at_once else None
-        edit = parts.editor.edit(record, values, reason, expect=expect, lease=lease)
-        parts.drop_from_tiers(record.scope.owner, edit.changed_ids[1:])
+        lease = components.runner.make_lease() if components.write_deps.learns_at_once else None
+        edit = components.editor.edit(record, values, reason, expect=expect, lease=lease)
+        components.drop_from_tiers(record.scope.owner, edit.changed_ids[1:])
         if edit.own_extraction is not None:
-            parts.run_own_extraction(edit.own_extraction)
-        parts.runner.wake()
+            components.run_own_extraction(edit.own_extraction)
+        components.runner.wake()
         return self.get(record.id, scope=scope)
 
     def forget(self, id: str, *, scope: Place, reason: str = "") -> Record:
@@ -164,13 +156,13 @@ class MemoryEngine:
         record = self.inspect.get_editable(id, scope)
         if record.status is Status.PURGED:
             raise RefusedError("It is purged already.")
-        self._open().forgetter.forget([record], record.scope.owner, reason)
+        self._require_open().forgetter.forget([record], record.scope.owner, reason)
         return self.get(record.id, scope=scope)
 
     def restore(self, id: str, *, scope: Place) -> Record:
         """Undo ``forget``, archiving or, for good, the mark of being outdated."""
         record = self.inspect.get_editable(id, scope)
-        self._open().forgetter.restore(record)
+        self._require_open().forgetter.restore(record)
         return self.get(record.id, scope=scope)
 
     def purge(
@@ -182,17 +174,17 @@ class MemoryEngine:
         ``git``: also from the files' history. ``proven``: a second look at every file found
         nothing. ``later``: forgotten at once, purged by a job, without a report or git.
         """
-        records = self.inspect.list_editable(ids, scope)
-        parts = self._open()
+        components = self._require_open()
         owner = Scope.of(scope).owner
         if not later:
-            return parts.purger.purge(records, owner, git=git)
-        parts.forgetter.forget(
+            return components.purge(ids, owner, git)
+        records = self.inspect.list_editable(ids, scope)
+        components.forgetter.forget(
             [record for record in records if record.status is not Status.PURGED],
             owner,
-            jobs=[parts.purger.make_job(records, owner)],
+            jobs=[components.purger.make_job(records, owner)],
         )
-        parts.runner.wake()
+        components.runner.wake()
         return PurgeReport({}, {})
 
     def find_about(self, about: str, *, scope: Place) -> tuple[PurgeCandidate, ...]:
@@ -210,7 +202,7 @@ class MemoryEngine:
     def preview(self, ids: Sequence[str], action: ChangeAction, scope: Place) -> SourceChangeReport:
         """Report what edit, forget or purge reaches; nothing is changed."""
         records = self.inspect.list_editable(ids, scope)
-        return self._open().forgetter.preview(records, action)
+        return self._require_open().forgetter.preview(records, action)
 
     def search(
         self,
@@ -228,12 +220,12 @@ class MemoryEngine:
         ``kinds`` and ``where`` (``{"speaker": "Ann"}``) filter; ``history`` includes superseded and
         archived ones. The trace explains.
         """
-        found = self.explain(
+        result = self.explain(
             query, scope=scope, limit=limit, as_of=as_of, kinds=kinds, where=where, history=history
         )
         if as_of is None:
-            self._components.usage.note_search(found, Scope.of(scope))
-        return found
+            self._components.usage.note_search(result, Scope.of(scope))
+        return result
 
     def explain(
         self,
@@ -247,19 +239,17 @@ class MemoryEngine:
         history: bool = False,
     ) -> SearchResult:
         """Search with the same filters, without counting use."""
-        parts = self._open()
-        place = Scope.of(scope)
-        number = (
-            self.settings.read.limit
-            if limit is None
-            else min(check_count(limit, "limit"), self.settings.limits.results)
-        )
-        return parts.search(
+        components = self._require_open()
+        if limit is None:
+            limit = self.settings.read.limit
+        else:
+            limit = min(check_count(limit, "limit"), self.settings.limits.results)
+        return components.reads.search(
             ReadRequest(
                 text=query,
-                scope=place,
+                scope=Scope.of(scope),
                 now=self._clock(),
-                limit=number,
+                limit=limit,
                 as_of=to_as_of(as_of),
                 kinds=to_names(Kind, kinds),
                 where=to_where(where),
@@ -272,8 +262,8 @@ class MemoryEngine:
 
         ``helpful``: they helped; False lowers their confidence.
         """
-        some = self.inspect.list_editable(ids, scope)
-        self._open().usage.record_feedback(some, Scope.of(scope).owner, helpful)
+        records = self.inspect.list_editable(ids, scope)
+        self._require_open().usage.record_feedback(records, Scope.of(scope).owner, helpful)
 
     def context(
         self,
@@ -292,25 +282,23 @@ class MemoryEngine:
         ``read.cut_ratio``). Thanks and assent recall nothing. With ``summary.enabled`` the summary
         of the conversation comes first: of ``scope``, if it is one, or of this session of it.
         """
-        parts = self._open()
-        place = Scope.of(scope)
-        number = self.settings.read.most_in_context if limit is None else limit
-        latest, summary = (
-            (parts.find_tail(place), parts.find_summary(place, session))
-            if as_of is None
-            else ((), "")
-        )
-        asked = ReadRequest(
+        reads = self._require_open().reads
+        read_scope = Scope.of(scope)
+        request = ReadRequest(
             text=query,
-            scope=place,
+            scope=read_scope,
             now=self._clock(),
-            limit=number,
+            limit=self.settings.read.most_in_context if limit is None else limit,
             as_of=to_as_of(as_of),
-            last_turns=latest,
-            summary=summary,
             cut_ratio=cut_ratio,
         )
-        return parts.build_context(asked, tokens)
+        if as_of is None:
+            request = replace(
+                request,
+                last_turns=reads.find_tail(read_scope),
+                summary=reads.find_summary(read_scope, session),
+            )
+        return reads.build_context(request, tokens)
 
     def deliver(
         self,
@@ -327,32 +315,36 @@ class MemoryEngine:
         ``pending`` what was found during the turn before. Leaves out what this conversation was
         shown lately or said itself (``delivery.shown_minutes``).
         """
-        parts = self._open()
-        place = Scope.of(scope)
-        most = self.settings.read.most_in_context if limit is None else limit
-        silent = parts.privacy.is_silent(place, session)
-        key = f"{place.key}|{session}"
-        own = session if self.settings.delivery.shown_minutes or silent else ""
-        first = not silent and parts.delivery.is_first_turn(key)
+        components = self._require_open()
+        reads = components.reads
+        read_scope = Scope.of(scope)
+        is_silent = reads.is_silent(read_scope, session)
+        key = f"{read_scope.key}|{session}"
         text = extract_turn_query(query)
+        request = ReadRequest(
+            text=text,
+            scope=read_scope,
+            now=self._clock(),
+            limit=self.settings.read.most_in_context if limit is None else limit,
+            session=session if self.settings.delivery.shown_minutes or is_silent else "",
+        )
+        if is_silent:
+            return reads.build_context(request, tokens)
+        is_first_turn = components.delivery.is_first_turn(key)
 
-        def read(known: frozenset[str], changed: bool) -> Context:
-            asked = ReadRequest(
-                text,
-                place,
-                self._clock(),
-                most,
-                already_shown=known,
-                session=own,
-                catch_up=first,
-                topic_changed=changed,
+        def read(already_shown: frozenset[str], topic_changed: bool) -> Context:
+            # Called once more in the background for the next turn: time and summary are new then.
+            turn_request = replace(
+                request,
+                now=self._clock(),
+                already_shown=already_shown,
+                catch_up=is_first_turn,
+                topic_changed=topic_changed,
+                summary=reads.find_summary(read_scope, session),
             )
-            return parts.build_context(
-                asked if silent else replace(asked, summary=parts.find_summary(place, session)),
-                tokens,
-            )
+            return reads.build_context(turn_request, tokens)
 
-        return read(frozenset(), False) if silent else parts.delivery.deliver(key, text, read)
+        return components.delivery.deliver(key, text, read)
 
     def chat(
         self,
@@ -444,18 +436,19 @@ class MemoryEngine:
 
     def retry(self, ids: Sequence[str] = ()) -> int:
         """Queue dead jobs again, all of them without ids; returns how many."""
-        parts = self._open()
-        number = self._store.retry(ids, self._clock())
-        parts.runner.wake()
-        return number
+        components = self._require_open()
+        count = self._store.retry(ids, self._clock())
+        components.runner.wake()
+        return count
 
     def drain(self, timeout: float = 30, progress: Progress | None = None) -> bool:
         """Run due jobs here and now. True: none is left."""
-        (parts := self._open()).usage.flush()
-        done = parts.runner.drain(timeout, progress)
+        components = self._require_open()
+        components.usage.flush()
+        is_done = components.runner.drain(timeout, progress)
         if self.vault is not None:
             self.vault.write()
-        return done
+        return is_done
 
     def check(self, repair: bool = False) -> Meta:
         """Check the store's files; ``repair`` rebuilds what can be rebuilt."""
@@ -480,9 +473,9 @@ class MemoryEngine:
         if action == "create":
             return self.add(Turn(content, meta=metadata), scope=scope, kind=Kind.NOTE).id
         if action == "update":
-            more = {"meta": {**self.get(id, scope=scope).meta, **metadata}} if metadata else {}
+            fields = {"meta": {**self.get(id, scope=scope).meta, **metadata}} if metadata else {}
             return self.edit(
-                id, scope=scope, text=content, fields=more, reason="an agent changed it"
+                id, scope=scope, text=content, fields=fields, reason="an agent changed it"
             ).id
         return self.forget(id, scope=scope, reason="an agent put it away").id
 
@@ -505,9 +498,10 @@ class MemoryEngine:
 
         ``days``: at most 30. False: nothing new, or no notes because ``vault.enabled`` is off.
         """
-        if self.vault is not None:
-            self.drain()
-        return self.vault is not None and self.vault.dream(Scope.of(scope).owner, days, force=force)
+        if self.vault is None:
+            return False
+        self.drain()
+        return self.vault.dream(Scope.of(scope).owner, days, force=force)
 
     def format_for_injection(
         self, query: str = "", *, scope: Place, max_tokens: int | None = None
@@ -521,16 +515,17 @@ class MemoryEngine:
         ``sessions.end_on_close`` says which. Waiting jobs go on in the next process. A model that
         takes longer than ``sessions.shutdown_seconds`` is cut off; its job waits.
         """
-        if not self._closed:
-            self._closed = True
-            parts = self._components
-            parts.delivery.close()
-            parts.usage.close()
-            cut = self.chat_model.close if isinstance(self.chat_model, Closable) else None
-            parts.close(cut)
-            if cut is not None:
-                cut()
-            self._store.close()
+        if self._closed:
+            return
+        self._closed = True
+        components = self._components
+        components.delivery.close()
+        components.usage.close()
+        close_model = self.chat_model.close if isinstance(self.chat_model, Closable) else None
+        components.close(close_model)
+        if close_model is not None:
+            close_model()
+        self._store.close()
 
     def __enter__(self) -> MemoryEngine:
         return self
@@ -541,59 +536,25 @@ class MemoryEngine:
     @property
     def inspect(self) -> MemoryInspector:
         """Read-only view of memories, links, topics, jobs and numbers."""
-        return self._open().inspect
+        return self._require_open().inspect
 
-    @property
-    def links(self) -> MemoryLinks:
-        """Links and tags by hand, and the memories they lead to."""
-        return self._components.links
+    links = EnginePart(EngineComponents.links)
+    sessions = EnginePart(EngineComponents.sessions)
+    summaries = EnginePart(EngineComponents.summaries)
+    updates = EnginePart(EngineComponents.updates, while_open=True)
+    nearness = EnginePart(EngineComponents.nearness)
+    tiers = EnginePart(EngineComponents.tiers)
+    topics = EnginePart(EngineComponents.topics)
+    garden = EnginePart(EngineComponents.garden)
+    review = EnginePart(EngineComponents.review)
+    imports = EnginePart(EngineComponents.imports)
 
-    @cached_property
+    @LazyPart
     def control(self) -> MemoryCommandHandler:
         """Requests about memory itself, in words."""
         from engrams.session.commands import MemoryCommandHandler
 
         return MemoryCommandHandler(self, self.sessions)
-
-    @property
-    def sessions(self) -> SessionRegistry:
-        """Conversations with an end; privacy modes; preferences of an owner."""
-        return self._components.sessions
-
-    @property
-    def summaries(self) -> ConversationSummariser:
-        """Summaries of a prompt's older messages, and of what a conversation taught."""
-        return self._components.summaries
-
-    @property
-    def updates(self) -> ExtractionQueue:
-        """Queue of turns to extract from, for callers that steer it."""
-        return self._open().updates
-
-    @property
-    def nearness(self) -> ThresholdCalibrator:
-        """Floors of owners from which memories are near, and their calibration."""
-        return self._components.nearness
-
-    @property
-    def tiers(self) -> MemoryTiers:
-        """The working, recent and long-term tier, and what moves between them."""
-        return self._components.tiers
-
-    @property
-    def topics(self) -> MemoryTopics:
-        """Clusters of memories about one thing."""
-        return self._components.topics
-
-    @property
-    def garden(self) -> MemoryGarden:
-        """Upkeep of an owner's whole memory between conversations."""
-        return self._components.garden
-
-    @property
-    def review(self) -> FactReviewer:
-        """Review of old facts by the chat model."""
-        return self._components.review
 
     @property
     def skills(self) -> SkillRecordSource | None:
@@ -605,17 +566,10 @@ class MemoryEngine:
         """Memory as files; None without ``vault.enabled``. See ``admin.get_vault``."""
         return self._deps.files
 
-    @cached_property
-    def imports(self) -> ImportRunRegistry:
-        """Imports of an owner: listed, and undone as a whole."""
-        return self._components.make_imports(
-            lambda ids, scope, git: self.purge(ids, scope=scope, git=git)
-        )
-
     @property
     def store(self) -> Store:
-        """The store, for ``build`` and tests; surfaces read through ``inspect``."""
-        self._open()
+        """The store, for ``admin`` and tests; surfaces read through ``inspect``."""
+        self._require_open()
         return self._store
 
     @property
@@ -624,10 +578,11 @@ class MemoryEngine:
         return self._components.runner
 
     def now(self) -> datetime:
-        """The engine's time."""
+        """Return the engine's time."""
         return self._clock()
 
-    def _open(self) -> EngineComponents:
+    def _require_open(self) -> EngineComponents:
+        """Return the components. ClosedError: the engine is closed."""
         if self._closed:
             raise ClosedError
         return self._components

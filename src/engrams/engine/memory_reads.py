@@ -1,0 +1,144 @@
+"""Searches and contexts of one engine, with what only its process knows of conversations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from engrams.core import Context, Record, Scope, SearchResult, conversation
+from engrams.engine.dependencies import EngineDeps
+from engrams.frozen_data import dataclass
+from engrams.ports import PREFERENCES, is_skill
+from engrams.ports.hot_memories import HotMemories
+from engrams.read import prompt_context
+from engrams.read.arguments import check_count
+from engrams.read.corrected_words import mask_corrected
+from engrams.read.dependencies import ReadDeps
+from engrams.read.request import ReadRequest
+from engrams.read.search import search
+from engrams.upkeep.usage.usage_tracker import MemoryUsageTracker
+
+if TYPE_CHECKING:
+    from engrams.write.fingerprints import InjectedContextFingerprints
+    from engrams.write.privacy_modes import IncognitoSessions
+    from engrams.write.working_tier import WorkingTier
+
+_GARDEN_HITS = 20
+"""Hits of a search that the garden's agent asks for."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationState:
+    """What only this process knows of conversations."""
+
+    privacy: IncognitoSessions
+    injected: InjectedContextFingerprints
+    """Fingerprints of memory that was put into prompts."""
+    find_working_tier: Callable[[], WorkingTier | None]
+    """Returns the working tier of this process; None: nothing was put into it yet."""
+
+
+class MemoryReads:
+    """Searches and contexts; their use is counted where the method says so."""
+
+    def __init__(
+        self,
+        deps: EngineDeps,
+        read_deps: ReadDeps,
+        conversations: ConversationState,
+        usage: MemoryUsageTracker,
+    ) -> None:
+        self._deps = deps
+        self._read_deps = read_deps
+        self._conversations = conversations
+        self._usage = usage
+
+    def search(self, request: ReadRequest) -> SearchResult:
+        """Search, without counting use."""
+        return search(self._with_conversation_state(request), self._read_deps)
+
+    def search_by_text(self, query: str, scope: Scope, limit: int) -> SearchResult:
+        """Search, and count the use of the hits."""
+        result = self.search(ReadRequest(query, scope, self._deps.clock(), limit))
+        self._usage.note_search(result, scope)
+        return result
+
+    def find_ids(self, owner: Scope, query: str) -> list[str]:
+        """Search for the ids of memories, without skills and without counting use."""
+        result = self.search(ReadRequest(query, owner, self._deps.clock(), _GARDEN_HITS))
+        return [hit.record.id for hit in result.hits if not is_skill(hit.record.id)]
+
+    def measure_nearness(self, text: str, owner: Scope) -> float:
+        """Measure how near an owner's nearest memory comes to a text, without counting use."""
+        return self.search(ReadRequest(text, owner, self._deps.clock(), 1)).nearness
+
+    def build_context(self, request: ReadRequest, tokens: int | None) -> Context:
+        """Render memory for a prompt of ``tokens`` at most; None: as the settings say.
+
+        Its use is counted, and it is fingerprinted so that its echo is not extracted again.
+        """
+        settings = self._deps.settings.read
+        request = self._with_conversation_state(request)
+        if request.is_silent:
+            total = 0
+        elif tokens is None:
+            total = settings.context_tokens
+        else:
+            total = check_count(tokens, "tokens")
+        prefix_share = settings.prefix_share if request.text.strip() else 1.0
+        budget = prompt_context.ContextTokenBudget(
+            total, min(settings.prefix_tokens, int(prefix_share * total)), self._deps.counter
+        )
+        context = prompt_context.build_context(
+            self._restrict_to_rules(request), self._read_deps, budget
+        )
+        if context.trace is not None and request.as_of is None:
+            self._usage.note_search(
+                SearchResult(context.hits, context.trace, context.abstain),
+                request.scope,
+                request.session,
+            )
+        if context.prefix or context.tail:
+            self._conversations.injected.add_context(request.scope, context)
+        return context
+
+    def find_tail(self, scope: Scope) -> tuple[Record, ...]:
+        """Return the last turns of a conversation, which every context shows."""
+        working = self._conversations.find_working_tier()
+        return () if working is None else tuple(map(mask_corrected, working.tail(scope)))
+
+    def find_summary(self, scope: Scope, session: str) -> str:
+        """Return the rolling summary of a conversation; empty without one."""
+        if not self._deps.settings.summary.enabled:
+            return ""
+        from engrams.session.summaries.summary_records import find_summary
+
+        record = find_summary(self._deps.store, *conversation(scope, session))
+        return record.text if record else ""
+
+    def is_silent(self, scope: Scope, session: str) -> bool:
+        """Return True where a conversation must read and write nothing."""
+        return self._conversations.privacy.is_silent(scope, session)
+
+    def _with_conversation_state(self, request: ReadRequest) -> ReadRequest:
+        """Add to a request what only this process knows: private sessions and hot memories."""
+        settings = self._deps.settings
+        is_silent = not settings.enabled or self.is_silent(request.scope, request.session)
+        hot = None
+        if settings.tiers.enabled:
+            working = self._conversations.find_working_tier()
+            if working is None:
+                hot = HotMemories({}, settings.tiers.hot_cosine)
+            else:
+                hot = working.copy_hot(request.scope)
+        return replace(request, is_silent=is_silent, hot=hot)
+
+    def _restrict_to_rules(self, request: ReadRequest) -> ReadRequest:
+        """Limit a read to rules where its owner turned recall off."""
+        from engrams.session import owner_settings
+
+        state = self._deps.store.load_state(request.scope.owner, PREFERENCES)
+        if owner_settings.is_recall_on(state, self._deps.settings):
+            return request
+        return replace(request, kinds=owner_settings.RULE_KINDS, catch_up=False)

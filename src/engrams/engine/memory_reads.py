@@ -30,7 +30,7 @@ _GARDEN_HITS = 20
 
 @dataclass(frozen=True, slots=True)
 class ConversationState:
-    """What only this process knows of conversations."""
+    """Facts about conversations that only this process knows."""
 
     privacy: IncognitoSessions
     injected: InjectedContextFingerprints

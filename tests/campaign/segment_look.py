@@ -38,7 +38,6 @@ FLOATS = (
     "bmctx",
     "bmses",
     "times",
-    "place",
     "words",
     "importance",
     "confidence",

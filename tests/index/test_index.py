@@ -33,7 +33,7 @@ def row(number: int, terms: list[int], **changes: object) -> IndexRow:
         "kind": "turn",
         "status": "active",
         "speaker": "Ann" if number % 2 else "Bob",
-        "said": number * 1_000_000,
+        "said_at": number * 1_000_000,
         "valid_from": None,
         "valid_to": None,
         "recorded_at": number * 1_000_000,

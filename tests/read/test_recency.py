@@ -58,8 +58,6 @@ def pool(
         bmses=zeros,
         embedded=np.array(embedded or [True] * size),
         times=times,
-        sessions=numbers,
-        place=numbers,
         voices=[("", "user")],
         voice=numbers * 0,
         words=zeros,

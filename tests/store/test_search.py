@@ -183,8 +183,10 @@ def test_a_session_keeps_its_order(store: Store) -> None:
     ]
     add(store, *said)
     change(store, said[0], text="first word, edited")
-    pool = store.seek(CandidateSearchQuery(reach(), at(days=1), (("word", 1.0),)))
-    assert [pool.ids[place] for place in np.argsort(pool.place)] == [one.id for one in said]
+    # A window holds the two turns before, with less weight the further they are away.
+    pool = store.seek(CandidateSearchQuery(reach(), at(days=1), (("first", 1.0),)))
+    assert [pool.ids[index] for index in np.argsort(-pool.bmctx)] == [one.id for one in said]
+    assert pool.bmctx.min() > 0
 
 
 @pytest.mark.covers("S4.58")

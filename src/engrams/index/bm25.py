@@ -95,7 +95,7 @@ class Bm25Scores:
     """BM25 of the record in each slot [slots], 0..1."""
     terms: tuple[QueryTermPostings, ...]
     """Terms of the query that something in view holds."""
-    most: float
+    max_score: float
     """Sum of ``weight * idf`` of all words: the most that the query could score."""
     average: float
     """Mean number of terms of a record in view."""
@@ -132,13 +132,13 @@ class Bm25Scores:
         length_norm = 1 - _SESSION_B + _SESSION_B * view.session_terms[sessions] / average
         damping = K1 * length_norm * _SESSION_K1_FACTOR
         scores = np.zeros(len(damping), np.float32)
-        most = 0.0
+        max_score = 0.0
         for session_counts in self.session_counts:
             idf = _idf(view.sessions, int(np.count_nonzero(session_counts)))
-            most += idf
+            max_score += idf
             counts = session_counts[sessions].astype(np.float32)
             scores += idf * counts / (counts + damping)
-        scores /= np.float32(max(most, _TINY))
+        scores /= np.float32(max(max_score, _TINY))
         return scores[candidates.sessions] if is_of_all else scores
 
     def score_windows(self, size: int, candidates: CandidateColumns) -> Floats:
@@ -161,7 +161,7 @@ class Bm25Scores:
             counts, before, before2 = term.find_counts(groups, scratch)
             weighted = WINDOW[0] * counts + WINDOW[1] * before + WINDOW[2] * before2
             row_scores += term.worth * weighted / (weighted + damping)
-        scores[rows] = row_scores / np.float32(self.most)
+        scores[rows] = row_scores / np.float32(self.max_score)
         return scores
 
     def _find_touched(self, candidates: CandidateColumns, scratch: Floats) -> Slots | slice:
@@ -185,21 +185,21 @@ def score_terms(
     """Score the record in every slot in view by the words of a query."""
     scores = np.zeros(columns.size, np.float32)
     if not view.total or not (words.terms or words.unknown_weight):
-        return Bm25Scores(scores=scores, terms=(), most=1.0, average=1.0, b=0.0)
+        return Bm25Scores(scores=scores, terms=(), max_score=1.0, average=1.0, b=0.0)
     query_terms = []
-    most = 0.0
+    max_score = 0.0
     for number, weight in words.terms:
         term = _find_visible(columns, postings, view, number)
         worth = weight * term.idf
-        most += worth
+        max_score += worth
         if len(term.slots):
             query_terms.append(QueryTermPostings(term.slots, term.counts, worth))
             scores[term.slots] += term.gains if weight == 1 else worth * term.counts / term.damped
     # A word that nobody ever said is as rare as can be.
-    most = max(most + words.unknown_weight * _idf(view.total, 0), _TINY)
-    scores /= np.float32(most)
+    max_score = max(max_score + words.unknown_weight * _idf(view.total, 0), _TINY)
+    scores /= np.float32(max_score)
     return Bm25Scores(
-        scores=scores, terms=tuple(query_terms), most=most, average=view.average, b=view.b
+        scores=scores, terms=tuple(query_terms), max_score=max_score, average=view.average, b=view.b
     )
 
 
@@ -214,9 +214,9 @@ def find_holding(
     A slot that holds those of several comes several times.
     """
     groups = [np.zeros(0, np.int32)]
-    for first, *others in identifiers:
+    for first, *further_terms in identifiers:
         slots = _find_visible(columns, postings, view, first).slots
-        for term in others:
+        for term in further_terms:
             slots = slots[np.isin(slots, _find_visible(columns, postings, view, term).slots)]
         groups.append(slots)
     return np.concatenate(groups).astype(np.int64)

@@ -84,8 +84,6 @@ class CandidateColumns:
     """Seconds since 1970 at which it was said."""
     sessions: npt.NDArray[np.int64]
     """Number of the session."""
-    place: npt.NDArray[np.int64]
-    """Position in the session."""
     voice: npt.NDArray[np.int64]
     """Number of speaker and role."""
     words: Floats
@@ -120,9 +118,8 @@ def gather(columns: IndexColumns, slots: Slots) -> CandidateColumns:
         after=rows["after"].astype(np.int64),
         norm=np.maximum(rows["norm"], 1e-9),
         length=length,
-        times=rows["said"].copy(),
+        times=rows["said_at"].copy(),
         sessions=columns["session"].take(slots).astype(np.int64),
-        place=rows["place"].astype(np.int64),
         voice=rows["voice"].astype(np.int64),
         **{name: rows[name].copy() for name in _COPIED},
     )

@@ -31,8 +31,8 @@ _DTYPES: dict[str, Any] = {
 
 GATHERED = np.dtype(
     [
-        ("said", np.float64),
-        *((name, np.int32) for name in ("before", "before2", "after", "place", "voice")),
+        ("said_at", np.float64),
+        *((name, np.int32) for name in ("before", "before2", "after", "voice")),
         *((name, np.float32) for name in ("norm", "words", "importance", "confidence")),
         *((name, np.bool_) for name in ("embedded", "question", "dated")),
     ],
@@ -81,7 +81,7 @@ class IndexRow(NamedTuple):
     kind: str
     status: str
     speaker: str
-    said: int
+    said_at: int
     """``valid_from``, else ``recorded_at``."""
     valid_from: int | None
     valid_to: int | None
@@ -106,7 +106,7 @@ class IndexRow(NamedTuple):
 
 
 class IndexColumns:
-    """Named numpy columns; ``self["said"]`` is the filled part [slots].
+    """Named numpy columns; ``self["said_at"]`` is the filled part [slots].
 
     Vectors are [slots, dimension]: float32, or after ``quantize`` int8 codes, of which
     ``code * self["scale"] + centre`` makes the vector again. Ids are UTF-8.

@@ -42,8 +42,6 @@ _VOICE_SEPARATOR = "\x1f"
 _PASSED = (
     "embedded",
     "times",
-    "sessions",
-    "place",
     "voice",
     "words",
     "question",
@@ -214,12 +212,16 @@ class OwnerSearchIndex:
         columns = self._columns
         now = query.now.timestamp()
         if query.as_of is not None:
-            valid = query.as_of.valid.timestamp() if query.as_of.valid else now
-            known = query.as_of.known.timestamp() if query.as_of.known else now
-            is_known = (columns["recorded"][rows] <= known) & (known < columns["retired"][rows])
-            has_begun = columns["valid_from"][rows] <= valid
+            valid_at = query.as_of.valid.timestamp() if query.as_of.valid else now
+            known_at = query.as_of.known.timestamp() if query.as_of.known else now
+            is_known = (columns["recorded"][rows] <= known_at) & (
+                known_at < columns["retired"][rows]
+            )
+            has_begun = columns["valid_from"][rows] <= valid_at
             # An end counts from the time on at which it was known.
-            has_not_ended = (valid < columns["valid_to"][rows]) | (known < columns["ended"][rows])
+            has_not_ended = (valid_at < columns["valid_to"][rows]) | (
+                known_at < columns["ended"][rows]
+            )
             mask: Flags = is_known & has_begun & has_not_ended
             return mask
         if query.history:

@@ -39,7 +39,6 @@ class _SessionLinks(NamedTuple):
     before: list[int]
     before2: list[int]
     after: list[int]
-    place: list[int]
     session: list[int]
 
 
@@ -53,7 +52,7 @@ class IndexRowApplier:
         self.purged_count = 0
         """Purged ones among them."""
         self.relinked = 0
-        """Times that slots got other neighbours or places."""
+        """Times that slots got other neighbours."""
         self.damaged: list[int] = []
         """Numbers of rows whose vector no embedder made, and was left out."""
         self.touched: list[int] = []
@@ -116,7 +115,7 @@ class IndexRowApplier:
             "scope": scopes,
             "voice": state.voices.encode_all(voices),
             "kind": state.kinds.encode_all(fields.kind),
-            "said": _to_seconds(fields.said, 0.0),
+            "said_at": _to_seconds(fields.said_at, 0.0),
             "words": fields.words,
             "length": [len(lexemes) // _FLOAT_BYTES for lexemes in fields.lexemes],
             "question": fields.question,
@@ -177,7 +176,6 @@ class IndexRowApplier:
         before = [-1] * count
         before2 = [-1] * count
         after = [-1] * count
-        place = [0] * count
         session_numbers = [0] * count
         late: list[int] = []
         numbers: dict[tuple[int, str], int] = {}
@@ -209,15 +207,13 @@ class IndexRowApplier:
                 last = last_slot - first
                 before[position] = last_slot
                 before2[position] = before[last]
-                place[position] = place[last] + 1
                 after[last] = slot
             elif last_slot >= 0:
                 before[position] = last_slot
                 before2[position] = int(columns["before"][last_slot])
-                place[position] = int(columns["place"][last_slot]) + 1
                 columns["after"][last_slot] = slot
             last_slots[number] = slot
-        return _SessionLinks(before, before2, after, place, session_numbers), late
+        return _SessionLinks(before, before2, after, session_numbers), late
 
     def _remove(self, slots: Slots) -> None:
         """Stop scoring removed records, in windows of later turns too."""

@@ -1,4 +1,4 @@
-"""Links of turns within their sessions: the two before, the one after, and the place."""
+"""Links of turns within their sessions: the two before, and the one after."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from engrams.index.columns import IndexColumns
 from engrams.index.slots import Slots
 
-LINK_COLUMNS = ("before", "before2", "after", "place")
+LINK_COLUMNS = ("before", "before2", "after")
 
 
 def chain_sessions(columns: IndexColumns, last_slots: array[int], slots: Slots) -> Slots:
@@ -31,13 +31,10 @@ def chain_sessions(columns: IndexColumns, last_slots: array[int], slots: Slots) 
     has_before = padded_sessions[1:-2] == sessions
     has_before2 = padded_sessions[:-3] == sessions
     has_after = padded_sessions[3:] == sessions
-    firsts = np.flatnonzero(~has_before)
-    lengths = np.diff(np.append(firsts, len(members)))
     links = {
         "before": np.where(has_before, padded_slots[1:-2], -1),
         "before2": np.where(has_before2, padded_slots[:-3], -1),
         "after": np.where(has_after, padded_slots[3:], -1),
-        "place": np.arange(len(members)) - np.repeat(firsts, lengths),
     }
     is_changed = np.zeros(len(members), np.bool_)
     for name in LINK_COLUMNS:

@@ -22,7 +22,7 @@ from engrams.index.postings import InvertedIndex, PostingSegment
 from engrams.index.segment_file import SegmentContent, SegmentFileError
 
 _POSTINGS = ("terms", "starts", "slots", "counts")
-_FORM = 5
+_FORM = 6
 """Number of the meaning of the arrays: to be raised when any of them means something else."""
 _LARGEST_BYTE = np.iinfo(np.uint8).max
 _SPARE = 4

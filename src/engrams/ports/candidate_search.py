@@ -87,10 +87,6 @@ class CandidatePool:
     """True where the record has a vector, so that ``cos`` is known."""
     times: npt.NDArray[np.float64]
     """Seconds since 1970 at which it was said."""
-    sessions: Integers
-    """Equal numbers are the same session."""
-    place: Integers
-    """Position within the session."""
     voices: Sequence[tuple[str, str]]
     """Name and role of each speaker; not a column."""
     voice: Integers

@@ -27,8 +27,6 @@ _COLUMNS = (
     "bmses",
     "embedded",
     "times",
-    "sessions",
-    "place",
     "words",
     "question",
     "dated",
@@ -49,7 +47,7 @@ def take_candidates(pool: CandidatePool, positions: Sequence[int]) -> CandidateP
 
 
 def join_pools(first: CandidatePool, second: CandidatePool) -> CandidatePool:
-    """Concatenate two pools whose session numbers mean the same."""
+    """Concatenate two pools."""
     voices = list(dict.fromkeys((*first.voices, *second.voices)))
     columns: dict[str, Any] = {
         name: np.concatenate([getattr(first, name), getattr(second, name)]) for name in _COLUMNS
@@ -77,12 +75,11 @@ def _renumber_voices(pool: CandidatePool, voices: Sequence[tuple[str, str]]) -> 
 def add_skills(
     pool: CandidatePool, query: CandidateSearchQuery, skills: SkillRecordSource
 ) -> CandidatePool:
-    """Append candidates from the index of skills, with session numbers of their own."""
+    """Append candidates from the index of skills."""
     skill_pool = skills.seek(query)
     if not len(skill_pool.ids):
         return pool
-    first_number = int(pool.sessions.max()) + 1 if len(pool.sessions) else 0
-    joined = join_pools(pool, replace(skill_pool, sessions=skill_pool.sessions + first_number))
+    joined = join_pools(pool, skill_pool)
     if pool.aging is None:
         return joined
     aging = np.concatenate([pool.aging, np.zeros(len(skill_pool.ids), np.bool_)])

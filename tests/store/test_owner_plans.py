@@ -27,16 +27,16 @@ SELECT 'user/' || n % 100, n * 1000, n, 'memory.' || n % 7, 'local', '', 'ok', 1
 
 def collect(url: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> set[str]:
     """Statements that run for one owner, as Postgres gets them."""
-    from engrams.store.postgres import database
+    from engrams.store.postgres import database, owner_connection
     from engrams.store.postgres.sql_translation import translate
 
     seen: set[str] = set()
-    run = database.OwnerConnection.execute
+    run = owner_connection.OwnerConnection.execute
     ask = database.PostgresDatabase._ask
 
     def note(self: Any, text: str, values: Any = (), /) -> Any:
-        statement = translate(text, self._reads)
-        if self._owner is not None and not statement.crossing:
+        statement = translate(text, self._is_read_only)
+        if self._owner_key is not None and not statement.crosses_owners:
             seen.add(statement.text)
         return run(self, text, values)
 
@@ -45,7 +45,7 @@ def collect(url: str, home: Path, monkeypatch: pytest.MonkeyPatch) -> set[str]:
             seen.update(text for text, _ in statements)
         return ask(self, owner, statements)
 
-    monkeypatch.setattr(database.OwnerConnection, "execute", note)
+    monkeypatch.setattr(owner_connection.OwnerConnection, "execute", note)
     monkeypatch.setattr(database.PostgresDatabase, "_ask", note_lone)
     with engrams.open(home=home, store={"url": url}, jobs__workers=0, user="ann") as memory:
         said = memory.add("I adopted a beagle called Bruno.", scope=ANN)
@@ -256,7 +256,7 @@ def test_records_are_looked_up_by_their_ids(name: str) -> None:
     from engrams.store.postgres.sql_translation import translate
     from engrams.store.sql.record_queries import build_selection
 
-    statement = translate(build_selection(name), reads=True).text
+    statement = translate(build_selection(name), is_read_only=True).text
     with psycopg.connect(postgres.empty_database(), autocommit=True) as connection:
         for setting in ("search_path = engrams", "enable_seqscan = off", "role = engrams_service"):
             connection.execute(f"SET {setting}".encode())

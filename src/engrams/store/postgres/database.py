@@ -17,8 +17,15 @@ from psycopg_pool import ConnectionPool
 from engrams.core import Scope
 from engrams.errors import ClosedError
 from engrams.settings import StoreSettings
-from engrams.store.postgres.error_mapping import map_errors, name_place, read_address
+from engrams.store.postgres.error_mapping import map_errors, name_database, read_address
 from engrams.store.postgres.job_notices import NOTICE
+from engrams.store.postgres.owner_connection import (
+    SET_UP,
+    LoneStatementConnection,
+    OwnerConnection,
+    Statement,
+    choose_role,
+)
 from engrams.store.postgres.pipelined_connection import PipelinedConnection, SentStatement
 from engrams.store.postgres.sql_translation import translate
 from engrams.store.postgres.text_escaping import make_adapters
@@ -27,115 +34,28 @@ from engrams.store.process_forks import register
 T = TypeVar("T")
 P = ParamSpec("P")
 _Pool: TypeAlias = "ConnectionPool[PipelinedConnection]"
-_Statement: TypeAlias = tuple[str, Any]
 
-SCHEMA = "engrams"
-SERVICE = "engrams_service"
-FLEET = "engrams_fleet"
-"""Roles of transactions: with one owner's rows; for what belongs to no single owner."""
-_ROUNDS = 20
-"""Times that a transaction is run again where others were in its way."""
-_CUTS = 3
+_MAX_ROUNDS = 20
+"""Times that a transaction is run where others were in its way."""
+_MAX_CUTS = 3
 """Times that a transaction is run again whose connection was cut."""
 _AWAY_SECONDS = 2.0
-_AGAIN_SECONDS = 0.5
-"""Wait for a server that cannot be reached, and the time between attempts."""
-_BATCH_ROWS = 5_000
+"""Wait for a server that cannot be reached."""
+_RETRY_SECONDS = 0.5
+"""Time between attempts to reach it."""
+_PAUSE_SECONDS = 0.01
+"""Longest pause before the second round; each later one may be that much longer."""
 KEEP_ALIVE: dict[str, Any] = {
-    "connect_timeout": 10, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3, "tcp_user_timeout": 30_000
-}  # fmt: skip
+    "connect_timeout": 10,
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}
 """Seconds after which a server that is gone is noticed; the last in milliseconds."""
 _ADAPTERS = make_adapters()
-_TURN = "SELECT set_config('role', $1, true), set_config('engrams.owner', $2, true)"
-_SET_UP = (
-    f"SELECT set_config('search_path', '{SCHEMA}', true), set_config('lock_timeout', $3, true),"
-    f" {_TURN.removeprefix('SELECT ')}"
-)
 _abandoned: list[object] = []
-
-
-class OwnerConnection:
-    """Postgres connection within a transaction, limited to one owner's rows.
-
-    What belongs to no single owner runs as the role of the fleet, everything else as the service
-    with the owner that was named. Statements are sent without waiting; whoever asks for a result
-    waits, for all that was sent so far, in one round trip.
-    """
-
-    def __init__(self, raw: PipelinedConnection, owner: str | None, *, reads: bool) -> None:
-        self._reads = reads
-        self._raw = raw
-        self._owner = owner
-        self._turned = owner
-        self._streams = 0
-        self._last: SentStatement | None = None
-        self.is_ending = False
-        """True once COMMIT was sent: from then on nobody knows what a connection that is cut has
-        done.
-        """
-
-    def enter(self, owner: str) -> None:
-        """Name the owner of the next statements."""
-        self._owner = owner
-
-    def execute(self, text: str, values: Any = (), /) -> Any:
-        """Send a shared statement."""
-        statement = translate(text, self._reads)
-        self._turn(None if statement.crossing else self._owner)
-        if statement.streamed:
-            return self._stream(statement.text, values)
-        self._last = self._raw.send(statement.text, values)
-        return self._last
-
-    def changes(self) -> int:
-        """Rows that the last statement changed."""
-        self._raw.sync()
-        return 0 if self._last is None else self._last.changed
-
-    def _stream(self, text: str, values: Any) -> Iterator[tuple[Any, ...]]:
-        self._streams += 1
-        name = f"rows{self._streams}"
-        self._raw.send(f"DECLARE {name} NO SCROLL CURSOR FOR {text}", values, named=False)
-        full = True
-        while full:
-            rows = self._raw.send(f"FETCH {_BATCH_ROWS} FROM {name}", named=False).fetchall()
-            yield from rows
-            full = len(rows) == _BATCH_ROWS
-
-    @property
-    def is_undone(self) -> bool:
-        """True where the connection was cut before COMMIT was sent."""
-        return self._raw.closed and not self.is_ending
-
-    def _turn(self, owner: str | None) -> None:
-        if owner != self._turned:
-            self._raw.send(_TURN, _name_role(owner))
-            self._turned = owner
-
-
-class LoneStatementConnection:
-    """Connection whose statements are read-only transactions of their own."""
-
-    def __init__(
-        self,
-        ask: Callable[[str | None, Sequence[_Statement]], list[SentStatement]],
-        owner: str | None,
-    ) -> None:
-        self._ask = ask
-        self._owner = owner
-
-    def execute(self, text: str, values: Any = (), /) -> SentStatement:
-        """Run a shared statement."""
-        statement = translate(text, reads=True)
-        return self._ask(None if statement.crossing else self._owner, [(statement.text, values)])[0]
-
-    def changes(self) -> int:
-        """Rows that the last statement changed: none."""
-        return 0
-
-
-def _name_role(owner: str | None) -> tuple[str, str]:
-    return FLEET if owner is None else SERVICE, owner or ""
+"""Pools of the parent process: a child that closed their connections would end the parent's."""
 
 
 class PostgresDatabase:
@@ -149,11 +69,12 @@ class PostgresDatabase:
         self.listen_url = settings.listen_url or url
         read_address(self.listen_url)
         self._lock_timeout = str(int(settings.busy_seconds * 1000))
-        self.label = name_place(url)
+        self.label = name_database(url)
         self._closed = False
         self._lock = threading.Lock()
         self._pool: ConnectionPool[PipelinedConnection] | None = None
         self._problem: psycopg.Error | None = None
+        """Error of the last attempt to connect; None: it succeeded."""
         register(self)
 
     @property
@@ -177,18 +98,21 @@ class PostgresDatabase:
         with map_errors(self.label):
             yield LoneStatementConnection(self._ask, None if owner is None else owner.key)
 
-    def ask_together(self, owner: Scope, /, *statements: _Statement) -> list[list[tuple[Any, ...]]]:
+    def ask_together(self, owner: Scope, /, *statements: Statement) -> list[list[tuple[Any, ...]]]:
         """Read an owner's rows by statements sent together; the rows of each."""
         with map_errors(self.label):
-            own = [(translate(text, reads=True).text, values) for text, values in statements]
-            return [found.fetchall() for found in self._ask(owner.key, own)]
+            translated = [
+                (translate(statement, is_read_only=True).text, parameters)
+                for statement, parameters in statements
+            ]
+            return [answer.fetchall() for answer in self._ask(owner.key, translated)]
 
     def write(
         self,
         owner: Scope | None,
         work: Callable[Concatenate[OwnerConnection, P], T],
         /,
-        *given: P.args,
+        *arguments: P.args,
         **options: P.kwargs,
     ) -> T:
         """Run ``work`` in a durable transaction.
@@ -196,26 +120,27 @@ class PostgresDatabase:
         Again, where others were in its way.
         """
         with map_errors(self.label):
-            for round in range(_ROUNDS):
+            for round in range(_MAX_ROUNDS):
                 connection: OwnerConnection | None = None
                 try:
                     with self._transaction(owner) as connection:
-                        return work(connection, *given, **options)
+                        return work(connection, *arguments, **options)
                 except (
                     errors.DeadlockDetected,
                     errors.SerializationFailure,
                     errors.UniqueViolation,
                 ) as problem:
                     # Two asked for the same work at once: now it waits, and the second joins it.
-                    first = (
+                    # Any other row that exists already is the caller's error.
+                    is_final = (
                         isinstance(problem, errors.UniqueViolation)
                         and problem.diag.constraint_name != "jobs_waiting"
                     )
-                    if first or round == _ROUNDS - 1:
+                    if is_final or round == _MAX_ROUNDS - 1:
                         raise
-                    time.sleep(random.random() * 0.01 * (round + 1))  # noqa: S311 - no secret: it only parts two that met
+                    time.sleep(random.random() * _PAUSE_SECONDS * (round + 1))  # noqa: S311 - no secret: it only parts two that met
                 except psycopg.OperationalError:
-                    if connection is None or not connection.is_undone or round >= _CUTS:
+                    if connection is None or not connection.is_undone or round >= _MAX_CUTS:
                         raise
         raise AssertionError("the last round returns or raises")
 
@@ -225,35 +150,37 @@ class PostgresDatabase:
         """Do nothing: Postgres reuses its log by itself."""
         return True
 
-    def _ask(self, owner: str | None, statements: Sequence[_Statement]) -> list[SentStatement]:
+    def _ask(self, owner_key: str | None, statements: Sequence[Statement]) -> list[SentStatement]:
+        """Run translated statements in one transaction and one round trip."""
         pool = self._open_pool()
-        for round in range(_CUTS + 1):
+        for round in range(_MAX_CUTS + 1):
             raw = self._borrow(pool)
             try:
                 # What is sent together is one transaction, also without BEGIN.
-                raw.send(_SET_UP, (*_name_role(owner), self._lock_timeout))
-                found = [raw.send(text, values) for text, values in statements]
+                raw.send(SET_UP, (*choose_role(owner_key), self._lock_timeout))
+                answers = [raw.send(statement, parameters) for statement, parameters in statements]
                 raw.sync()
             except BaseException as problem:
                 was_cut = raw.closed and isinstance(problem, psycopg.OperationalError)
                 raw.close()
-                if not was_cut or round == _CUTS:
+                if not was_cut or round == _MAX_CUTS:
                     raise
             else:
-                return found
+                return answers
             finally:
                 pool.putconn(raw)
         raise AssertionError("the last round returns or raises")
 
     @contextmanager
     def _transaction(self, owner: Scope | None, mode: str = "") -> Iterator[OwnerConnection]:
-        key = None if owner is None else owner.key
+        """Begin a transaction; ``mode``: of one that only reads."""
+        owner_key = None if owner is None else owner.key
         pool = self._open_pool()
         raw = self._borrow(pool)
         try:
             raw.send(f"BEGIN {mode}")
-            raw.send(_SET_UP, (*_name_role(key), self._lock_timeout))
-            connection = OwnerConnection(raw, key, reads=bool(mode))
+            raw.send(SET_UP, (*choose_role(owner_key), self._lock_timeout))
+            connection = OwnerConnection(raw, owner_key, is_read_only=bool(mode))
             yield connection
             connection.is_ending = True
             raw.send("COMMIT")
@@ -290,7 +217,7 @@ class PostgresDatabase:
                     kwargs={
                         "autocommit": True,
                         "context": _ADAPTERS,
-                        "told": self._note_attempt,
+                        "on_attempt": self._note_attempt,
                         **KEEP_ALIVE,
                     },
                     min_size=1,
@@ -311,29 +238,26 @@ class PostgresDatabase:
 
         OperationalError: the server cannot be reached. PoolTimeout: all are in use for long.
         """
-        begun = time.monotonic()
-        cut = False
+        started_at = time.monotonic()
+        was_cut = False
         while True:
-            waited = time.monotonic() - begun
-            left = max(pool.timeout - waited, 0.0)
+            waited = time.monotonic() - started_at
+            timeout = max(pool.timeout - waited, 0.0)
+            if was_cut or self._is_away(pool):
+                timeout = min(timeout, _RETRY_SECONDS)
             try:
-                raw = pool.getconn(
-                    min(left, _AGAIN_SECONDS) if cut or self._is_away(pool) else left
-                )
+                raw = pool.getconn(timeout)
             except psycopg_pool.PoolTimeout:
                 problem = self._problem
-                if (
-                    problem is not None
-                    and self._is_away(pool)
-                    and waited >= min(pool.timeout, _AWAY_SECONDS) - _AGAIN_SECONDS
-                ):
+                away_seconds = min(pool.timeout, _AWAY_SECONDS) - _RETRY_SECONDS
+                if problem is not None and self._is_away(pool) and waited >= away_seconds:
                     raise problem from None
-                if waited >= pool.timeout - _AGAIN_SECONDS:
+                if waited >= pool.timeout - _RETRY_SECONDS:
                     raise
                 continue
             if not _is_cut(raw):
                 return raw
-            cut = True
+            was_cut = True
             raw.close()
             pool.putconn(raw)
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from hashlib import blake2b
 from typing import TYPE_CHECKING
 
-from engrams.store.postgres.database import OwnerConnection
+from engrams.store.postgres.owner_connection import OwnerConnection
 from engrams.store.sql.lexemes import find_unused_numbers
 from engrams.store.sql.named_queries import SqlConnection, fetch_one
 from engrams.text.normalize import fold
@@ -45,11 +45,9 @@ class PostgresDialect:
     def find(
         self, _connection: SqlConnection, index: OwnerSearchIndex, terms: Collection[str]
     ) -> Mapping[str, int]:
-        return {
-            term: number
-            for term in terms
-            if index.state.postings.holds(number := number_term(term))
-        }
+        numbers = {term: number_term(term) for term in terms}
+        postings = index.state.postings
+        return {term: number for term, number in numbers.items() if postings.holds(number)}
 
     def read_terms(self, connection: SqlConnection, number: int) -> dict[int, str]:
         return _name_numbers(array("I", fetch_one(connection, "lexemes_of", number)[0]))
@@ -65,7 +63,7 @@ class PostgresDialect:
 
 
 def number_term(term: str) -> int:
-    """Hash a term to 32 bits."""
+    """Hash a term to the 32 bits of its number."""
     return int.from_bytes(
         blake2b(term.encode("utf-8", "surrogatepass"), digest_size=4).digest(), "little"
     )

@@ -60,33 +60,36 @@ _FORM = (
 def read_address(url: str) -> dict[str, Any]:
     """Split an address into its parts. SettingsError: it is none."""
     try:
-        parts = conninfo_to_dict(url)
+        address = conninfo_to_dict(url)
     except psycopg.ProgrammingError as problem:
         # What it says of a wrong % quotes the password.
-        told = "" if "%" in url else f": {str(problem).strip()}"
+        reason = "" if "%" in url else f": {str(problem).strip()}"
         raise SettingsError(
-            f"The address of the database cannot be read{told}.", hint=f"Write it as {_FORM}"
+            f"The address of the database cannot be read{reason}.", hint=f"Write it as {_FORM}"
         ) from None
-    if "@" in str(parts.get("host", "")):
+    if "@" in str(address.get("host", "")):
         raise SettingsError(
             "The address of the database has two @ before its host.", hint=f"Write it as {_FORM}"
         )
-    return parts
+    return address
 
 
-def name_place(url: str) -> str:
+def name_database(url: str) -> str:
     """Name an address' database, without secrets. SettingsError: it is none."""
-    named = read_address(url)
-    return f"the database {named.get('dbname', '')} at {named.get('host', 'localhost')}"
+    address = read_address(url)
+    return f"the database {address.get('dbname', '')} at {address.get('host', 'localhost')}"
 
 
 @contextmanager
-def map_errors(place: str) -> Iterator[None]:
-    """Raise errors of the driver as StoreError, InputError or ConflictError."""
+def map_errors(label: str) -> Iterator[None]:
+    """Raise errors of the driver as StoreError, InputError or ConflictError.
+
+    ``label``: what their messages call the database.
+    """
     try:
         yield
     except (psycopg.Error, psycopg_pool.PoolTimeout) as problem:
-        raise to_engrams_error(problem, place) from problem
+        raise to_engrams_error(problem, label) from problem
     except UnicodeEncodeError as problem:
         raise InputError(
             "A text holds a lone surrogate, which is no character.",
@@ -94,46 +97,46 @@ def map_errors(place: str) -> Iterator[None]:
         ) from problem
     except JSONDecodeError as problem:
         raise StoreError(
-            f"{place} is damaged: {problem}.", hint="Restore a backup of the database."
+            f"{label} is damaged: {problem}.", hint="Restore a backup of the database."
         ) from problem
 
 
-def to_engrams_error(problem: Exception, place: str) -> EngramsError:
-    """Engrams error for one of the driver."""
-    told = str(problem).strip().split("\n")[0].rstrip(".")
+def to_engrams_error(problem: Exception, label: str) -> EngramsError:
+    """Return the engrams error for one of the driver; ``label``: what it calls the database."""
+    reason = str(problem).strip().split("\n")[0].rstrip(".")
     match problem:
         case errors.UniqueViolation():
-            return ConflictError(f"It exists already: {told}.")
+            return ConflictError(f"It exists already: {reason}.")
         case _ if isinstance(problem, _VALUES):
             return InputError(
-                f"A value cannot be stored: {told}.",
+                f"A value cannot be stored: {reason}.",
                 hint="Texts are str, numbers finite, times datetime.",
             )
         case errors.ProgramLimitExceeded():
-            return InputError(f"A value is too long: {told}.", hint=LONG)
+            return InputError(f"A value is too long: {reason}.", hint=LONG)
         case errors.QueryCanceled():
-            return StoreError(f"{place}: {told}.", hint=LATE)
+            return StoreError(f"{label}: {reason}.", hint=LATE)
         case errors.ReadOnlySqlTransaction():
-            return StoreError(f"{place}: {told}.", hint=READ_ONLY)
+            return StoreError(f"{label}: {reason}.", hint=READ_ONLY)
         case _ if isinstance(problem, _POOLED):
-            return StoreError(f"{place}: {told}.", hint=POOLER)
+            return StoreError(f"{label}: {reason}.", hint=POOLER)
         case psycopg_pool.PoolTimeout():
-            return StoreError(f"{place} gave no connection in time.", hint=BUSY)
+            return StoreError(f"{label} gave no connection in time.", hint=BUSY)
         case errors.DiskFull():
             return StoreError(
-                f"The disk that holds {place} is full.",
+                f"The disk that holds {label} is full.",
                 hint="Free some disk space and repeat; what was acknowledged is safe.",
             )
         case _ if isinstance(problem, _BUSY):
-            return StoreError(f"{place} is busy: {told}.", hint=BUSY)
+            return StoreError(f"{label} is busy: {reason}.", hint=BUSY)
         case errors.InsufficientPrivilege():
             return StoreError(
-                f"{place}: {told}.",
+                f"{label}: {reason}.",
                 hint=(
                     "Grant the roles engrams_service and engrams_fleet to the user of `store.url`."
                 ),
             )
         case _ if isinstance(problem, _SCHEMA):
-            return StoreError(f"{place}: {told}.", hint=SCHEMA)
+            return StoreError(f"{label}: {reason}.", hint=SCHEMA)
         case _:
-            return StoreError(f"{place}: {told}.", hint=AWAY)
+            return StoreError(f"{label}: {reason}.", hint=AWAY)

@@ -1,4 +1,8 @@
-"""Reads of owners that hold until the owner's next commit."""
+"""Reads of owners that hold until the owner's next commit.
+
+The counterpart of ``sqlite/committed_reads``: processes on other machines commit too, so each use
+asks for the mark of the last commit, together with what is read anew.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +21,9 @@ MARK = "SELECT changed, CAST(xmin AS text) FROM owners WHERE owner = ?"
 transaction it was.
 """
 
-_KEPT = 8192
-_OWNERS = 64
+_MAX_ENTRIES = 8192
+"""Records, edges and surveys of all owners that are kept."""
+_MAX_OWNERS = 64
 
 
 def read_commit(marks: Sequence[tuple[Any, ...]]) -> str:
@@ -28,12 +33,10 @@ def read_commit(marks: Sequence[tuple[Any, ...]]) -> str:
 
 @dataclass(slots=True)
 class MarkedReads(OwnerReads):
-    """Reads of an owner, as of a commit or newer.
-
-    ``commit``: its mark; empty: nothing was read yet.
-    """
+    """Reads of an owner, as of a commit or newer."""
 
     commit: str = ""
+    """Mark of that commit; empty: nothing was read yet."""
     surveys: dict[ScopeReach, ReachSurvey] = field(default_factory=dict)
 
 
@@ -50,11 +53,11 @@ class OwnerReadCache:
         self._size = 0
         register_cache(self)
 
-    def get(self, owner: str) -> MarkedReads:
-        """Reads that held when the owner was asked for last."""
-        return self._owners.get(owner) or MarkedReads()
+    def get(self, owner_key: str) -> MarkedReads:
+        """Get the reads that held when the owner was asked for last."""
+        return self._owners.get(owner_key) or MarkedReads()
 
-    def accept(self, owner: str, reads: MarkedReads, commit: str) -> bool:
+    def accept(self, owner_key: str, reads: MarkedReads, commit: str) -> bool:
         """Test whether reads hold under a mark that was just read.
 
         Those without one get it, and take the place of others.
@@ -63,16 +66,16 @@ class OwnerReadCache:
             return reads.commit == commit
         reads.commit = commit
         with self._lock:
-            if self._size > _KEPT or len(self._owners) >= _OWNERS:
+            if self._size > _MAX_ENTRIES or len(self._owners) >= _MAX_OWNERS:
                 self._owners = {}
                 self._size = 0
-            self._owners[owner] = reads
+            self._owners[owner_key] = reads
         return True
 
     def count(self, added: int) -> None:
         """Count what was added to reads; too many are dropped."""
         self._size += added
-        if self._size > _KEPT:
+        if self._size > _MAX_ENTRIES:
             self.cache_clear()
 
     def cache_clear(self) -> None:

@@ -23,19 +23,18 @@ if TYPE_CHECKING:
 
 Row: TypeAlias = tuple[Any, ...]
 _Key: TypeAlias = tuple[str, tuple[int, ...]]
+"""Text of a statement, and the types of its parameters."""
 
-_OFTEN = 5
+_UNNAMED_USES = 5
 """Uses of a statement after which the server shall know it by a name."""
-_MOST_NAMED = 200
-_MOST_COUNTED = 2000
-"""Statements that have a name on a connection, and whose uses are counted."""
+_MAX_NAMED = 200
+"""Statements that have a name on a connection."""
+_MAX_COUNTED = 2000
+"""Statements whose uses are counted."""
 
 
 class SentStatement:
-    """Statement that was sent, with its answer once that came.
-
-    ``changed``: rows that it touched.
-    """
+    """Statement that was sent, with its answer once that came."""
 
     __slots__ = ("_connection", "_rows", "changed")
 
@@ -43,6 +42,7 @@ class SentStatement:
         self._connection = connection
         self._rows: list[Row] | None = None
         self.changed = 0
+        """Rows that it touched."""
 
     def answer(self, rows: list[Row], changed: int) -> None:
         """Take the answer."""
@@ -71,16 +71,16 @@ class PipelinedConnection(psycopg.Connection[Row]):
     def connect(cls, conninfo: str = "", **options: Any) -> PipelinedConnection:
         """Connect as psycopg does.
 
-        ``told``: an option more; it is called with the error that keeps from it, or None.
+        ``on_attempt``: an option more; it is called with the error that keeps from it, or None.
         """
-        told: Callable[[psycopg.Error | None], object] = options.pop("told")
+        on_attempt: Callable[[psycopg.Error | None], object] = options.pop("on_attempt")
         try:
-            made = super().connect(conninfo, **options)
+            connection = super().connect(conninfo, **options)
         except psycopg.Error as problem:
-            told(problem)
+            on_attempt(problem)
             raise
-        told(None)
-        return made
+        on_attempt(None)
+        return connection
 
     prepares = True
     """False: no statement gets a name."""
@@ -93,25 +93,30 @@ class PipelinedConnection(psycopg.Connection[Row]):
         self.pgconn.enter_pipeline_mode()
         self._values = Transformer(self)
         self._sent: deque[SentStatement | None] = deque()
+        """What was sent and not answered yet; None: the naming of a statement."""
         self._uses: Counter[_Key] = Counter()
         self._names: dict[_Key, bytes] = {}
 
-    def send(self, text: str, values: Sequence[Any] = (), *, named: bool = True) -> SentStatement:
+    def send(
+        self, text: str, parameters: Sequence[Any] = (), *, named: bool = True
+    ) -> SentStatement:
         """Put a statement into the driver's buffer, which sends large ones itself.
 
-        ``named``: the server may know it by a name from its fifth use on.
+        ``named``: the server may know it by a name from its sixth use on.
         """
-        given = (
-            self._values.dump_sequence(escape_values(values), [PyFormat.AUTO] * len(values))
-            if values
-            else None
-        )
-        types, formats = (self._values.types, self._values.formats) if values else ((), None)
-        name = self._find_name((text, types or ())) if named else b""
+        encoded = None
+        types: tuple[int, ...] = ()
+        formats = None
+        if parameters:
+            escaped = escape_values(parameters)
+            encoded = self._values.dump_sequence(escaped, [PyFormat.AUTO] * len(escaped))
+            types = self._values.types or ()
+            formats = self._values.formats
+        name = self._find_name((text, types)) if named else b""
         if name:
-            self.pgconn.send_query_prepared(name, given, formats, Format.BINARY)
+            self.pgconn.send_query_prepared(name, encoded, formats, Format.BINARY)
         else:
-            self.pgconn.send_query_params(text.encode(), given, types, formats, Format.BINARY)
+            self.pgconn.send_query_params(text.encode(), encoded, types, formats, Format.BINARY)
         statement = SentStatement(self)
         self._sent.append(statement)
         return statement
@@ -123,19 +128,23 @@ class PipelinedConnection(psycopg.Connection[Row]):
 
     def _find_name(self, key: _Key) -> bytes:
         """Name of a statement on this connection; empty while it has none."""
-        if found := self._names.get(key):
-            return found
-        if len(self._uses) >= _MOST_COUNTED:
+        existing = self._names.get(key)
+        if existing:
+            return existing
+        if len(self._uses) >= _MAX_COUNTED:
             self._uses.clear()
         self._uses[key] += 1
-        if not self.prepares or self._uses[key] <= _OFTEN or len(self._names) >= _MOST_NAMED:
+        is_rare = self._uses[key] <= _UNNAMED_USES
+        if not self.prepares or is_rare or len(self._names) >= _MAX_NAMED:
             return b""
+        text, types = key
         name = self._names[key] = b"engrams_%d" % len(self._names)
-        self.pgconn.send_prepare(name, key[0].encode(), key[1])
+        self.pgconn.send_prepare(name, text.encode(), types)
         self._sent.append(None)
         return name
 
     def _collect(self) -> PQGen[None]:
+        """Take the answers of all sent statements; a psycopg generator, which ``wait`` drives."""
         yield from generators.send(self.pgconn)
         problem: psycopg.Error | None = None
         while self._sent:

@@ -10,9 +10,10 @@ import psycopg
 from psycopg import errors
 
 from engrams.errors import StoreError
-from engrams.store.postgres.database import FLEET, KEEP_ALIVE, SCHEMA
+from engrams.store.postgres.database import KEEP_ALIVE
 from engrams.store.postgres.error_mapping import SCHEMA as HINT
-from engrams.store.postgres.error_mapping import map_errors, name_place
+from engrams.store.postgres.error_mapping import map_errors, name_database
+from engrams.store.postgres.owner_connection import FLEET, SCHEMA
 from engrams.store.postgres.stored_terms import update_terms
 from engrams.store.sql.migration_files import load_migrations
 from engrams.text.terms import TERM_SCHEME
@@ -21,23 +22,24 @@ _LOCK = 0x656E6772
 """Key of the advisory lock of migrations: "engr"."""
 _OLDEST_SERVER = 160_000
 _LOCK_MILLISECONDS = 1_000
+"""Longest wait for a table in one attempt."""
 _PAUSE_SECONDS = 2.0
-_TRIES = 200
-"""Longest wait for a table, the pause before the next attempt, and attempts: about ten minutes."""
+_MAX_ATTEMPTS = 200
+"""With waits and pauses about ten minutes."""
 _RIGHTS = (
     "Migrate as a superuser, or as a user that may make schemas in the database, and roles. Where"
     " another user made the roles: GRANT engrams_service, engrams_fleet TO … WITH ADMIN OPTION."
 )
 _TABLE = """CREATE TABLE IF NOT EXISTS migrations (
     number integer PRIMARY KEY, name text NOT NULL, checksum text NOT NULL, terms integer NOT NULL)"""
-_THERE = """SELECT (SELECT count(*) FROM pg_attribute JOIN pg_class AS c ON c.oid = attrelid WHERE c.relnamespace = n.oid
+_HAS_SCHEMA = """SELECT (SELECT count(*) FROM pg_attribute JOIN pg_class AS c ON c.oid = attrelid WHERE c.relnamespace = n.oid
         AND c.relname = 'migrations' AND attname IN ('number', 'name', 'checksum', 'terms')) = 4,
     EXISTS (SELECT 1 FROM pg_class WHERE relnamespace = n.oid) OR EXISTS (SELECT 1 FROM pg_proc WHERE pronamespace = n.oid)
     FROM pg_namespace AS n WHERE nspname = %s"""
 _OWN_DATABASE = (
     "Give engrams a database of its own (CREATE DATABASE …), and name that one in `store.url`."
 )
-_DUMPS = """SELECT current_user, rolsuper OR rolbypassrls, (SELECT bool_and(has_table_privilege(oid, 'SELECT')) FROM pg_class
+_DUMP_RIGHTS = """SELECT current_user, rolsuper OR rolbypassrls, (SELECT bool_and(has_table_privilege(oid, 'SELECT')) FROM pg_class
     WHERE relnamespace = %s::regnamespace AND relkind IN ('r', 'S')) FROM pg_roles WHERE rolname = current_user"""
 APPLIED = f"SELECT number, name, checksum, terms FROM {SCHEMA}.migrations ORDER BY number"  # noqa: S608 - our own names
 
@@ -50,19 +52,20 @@ def migrate(url: str) -> tuple[str, ...]:
     for minutes, the server is too old, its texts are no Unicode, or its schema is that of a newer
     engrams or of another program. SettingsError: ``url`` is no address.
     """
-    place = name_place(url)
-    with map_errors(place), psycopg.connect(url, autocommit=True, **KEEP_ALIVE) as connection:
+    label = name_database(url)
+    with map_errors(label), psycopg.connect(url, autocommit=True, **KEEP_ALIVE) as connection:
         if connection.info.server_version < _OLDEST_SERVER:
             raise StoreError("The server is older than PostgreSQL 16.", hint="Upgrade the server.")
-        if (held := connection.info.parameter_status("server_encoding")) != "UTF8":
+        encoding = connection.info.parameter_status("server_encoding")
+        if encoding != "UTF8":
             raise StoreError(
-                f"The database holds texts as {held}.",
+                f"The database holds texts as {encoding}.",
                 hint="Make one that holds all: CREATE DATABASE … ENCODING 'UTF8'.",
             )
         steps: list[str] = []
-        for _ in range(_TRIES):
+        for _ in range(_MAX_ATTEMPTS):
             try:
-                while step := _take_step(connection, place):
+                while step := _take_step(connection, label):
                     steps.append(step)
             except errors.LockNotAvailable:
                 time.sleep(_PAUSE_SECONDS)
@@ -84,14 +87,14 @@ def find_dump_problem(url: str) -> str:
         map_errors("the database"),
         psycopg.connect(url, autocommit=True, **KEEP_ALIVE) as connection,
     ):
-        name, sees, reads = connection.execute(_DUMPS, (SCHEMA,)).fetchall()[0]
-    if sees and reads:
+        user, sees_all_rows, may_read = connection.execute(_DUMP_RIGHTS, (SCHEMA,)).fetchall()[0]
+    if sees_all_rows and may_read:
         return ""
-    lacks = "BYPASSRLS" if not sees else "the right to read all"
-    return f"The user {name} cannot back up memory by pg_dump: it lacks {lacks}."
+    missing = "BYPASSRLS" if not sees_all_rows else "the right to read all"
+    return f"The user {user} cannot back up memory by pg_dump: it lacks {missing}."
 
 
-def _take_step(connection: psycopg.Connection[tuple[Any, ...]], place: str) -> str:
+def _take_step(connection: psycopg.Connection[tuple[Any, ...]], label: str) -> str:
     """Take the next step in its own transaction; name, if any.
 
     StoreError: the schema is that of a newer engrams, or another program's.
@@ -99,43 +102,42 @@ def _take_step(connection: psycopg.Connection[tuple[Any, ...]], place: str) -> s
     with connection.transaction():
         connection.execute(f"SET LOCAL lock_timeout = {_LOCK_MILLISECONDS}")
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
-        _has_tables(connection, place)
+        _has_tables(connection, label)
         connection.execute(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
         connection.execute(f"SET LOCAL search_path = {SCHEMA}")
         connection.execute(_TABLE)
         rows = connection.execute(APPLIED).fetchall()
         applied = {number for number, *_ in rows}
-        known = load_migrations(__package__)
-        if applied - {step.number for step in known} or any(
-            terms > TERM_SCHEME for *_, terms in rows
-        ):
-            raise _make_newer_error(place)
-        step = next((step for step in known if step.number not in applied), None)
+        migrations = load_migrations(__package__)
+        is_newer = bool(applied - {step.number for step in migrations})
+        if is_newer or any(terms > TERM_SCHEME for *_, terms in rows):
+            raise _make_newer_error(label)
+        step = next((step for step in migrations if step.number not in applied), None)
         if step is None:
             return ""
         connection.execute(step.script.encode())
-        given = (step.number, step.name, step.checksum, TERM_SCHEME)
-        connection.execute("INSERT INTO migrations VALUES (%s, %s, %s, %s)", given)
+        row = (step.number, step.name, step.checksum, TERM_SCHEME)
+        connection.execute("INSERT INTO migrations VALUES (%s, %s, %s, %s)", row)
         return step.name
 
 
-def _has_tables(connection: psycopg.Connection[tuple[Any, ...]], place: str) -> bool:
+def _has_tables(connection: psycopg.Connection[tuple[Any, ...]], label: str) -> bool:
     """Tell whether memory's tables are there.
 
     StoreError: what is there in their schema is another program's.
     """
-    found = connection.execute(_THERE, (SCHEMA,)).fetchall()
-    ours, used = found[0] if found else (False, False)
-    if used and not ours:
+    rows = connection.execute(_HAS_SCHEMA, (SCHEMA,)).fetchall()
+    is_ours, is_used = rows[0] if rows else (False, False)
+    if is_used and not is_ours:
         raise StoreError(
-            f"{place} has a schema {SCHEMA} that is another program's.", hint=_OWN_DATABASE
+            f"{label} has a schema {SCHEMA} that is another program's.", hint=_OWN_DATABASE
         )
-    return bool(ours)
+    return bool(is_ours)
 
 
-def _make_newer_error(place: str) -> StoreError:
+def _make_newer_error(label: str) -> StoreError:
     return StoreError(
-        f"{place} was migrated by a newer engrams.", hint="Upgrade engrams on this machine."
+        f"{label} was migrated by a newer engrams.", hint="Upgrade engrams on this machine."
     )
 
 
@@ -157,38 +159,40 @@ def _read_scheme(rows: Sequence[tuple[Any, ...]]) -> int:
     return min((int(terms) for *_, terms in rows), default=TERM_SCHEME)
 
 
-def require_schema(url: str, place: str) -> None:
+def require_schema(url: str, label: str) -> None:
     """Refuse a database whose schema this version does not know.
 
     StoreError: it has none, an older or a newer one, or cannot be reached.
     """
-    with map_errors(place), psycopg.connect(url, **KEEP_ALIVE) as connection:
-        if not _has_tables(connection, place):
+    with map_errors(label), psycopg.connect(url, **KEEP_ALIVE) as connection:
+        if not _has_tables(connection, label):
             raise StoreError(
-                f"{place} holds no memory yet.", hint="Make its tables first: `engrams migrate`."
+                f"{label} holds no memory yet.", hint="Make its tables first: `engrams migrate`."
             )
         # A user may have rights only in the roles of transactions.
         connection.execute("SELECT set_config('role', %s, true)", (FLEET,))
-        compare_schema(connection.execute(APPLIED).fetchall(), place)
+        compare_schema(connection.execute(APPLIED).fetchall(), label)
 
 
-def compare_schema(rows: Sequence[tuple[Any, ...]], place: str, *, newer: bool = False) -> None:
+def compare_schema(rows: Sequence[tuple[Any, ...]], label: str, *, newer: bool = False) -> None:
     """Compare the steps that were applied with those of this version.
 
     ``newer``: later ones are allowed, but for terms, which all must split alike. StoreError: they
     differ.
     """
     applied = {number: (name, checksum) for number, name, checksum, _ in rows}
-    known = {step.number: (step.name, step.checksum) for step in load_migrations(__package__)}
-    terms, begun = _read_scheme(rows), max((int(terms) for *_, terms in rows), default=TERM_SCHEME)
-    if (applied.keys() - known.keys() and not newer) or begun > TERM_SCHEME:
-        raise _make_newer_error(place)
-    if known.keys() - applied.keys() or terms < TERM_SCHEME:
-        raise StoreError(f"{place} has the schema of an older engrams.", hint=HINT)
+    shipped = {step.number: (step.name, step.checksum) for step in load_migrations(__package__)}
+    oldest_terms = _read_scheme(rows)
+    # A split that was begun counts: processes of the older words write nothing more.
+    newest_terms = max((int(terms) for *_, terms in rows), default=TERM_SCHEME)
+    if (applied.keys() - shipped.keys() and not newer) or newest_terms > TERM_SCHEME:
+        raise _make_newer_error(label)
+    if shipped.keys() - applied.keys() or oldest_terms < TERM_SCHEME:
+        raise StoreError(f"{label} has the schema of an older engrams.", hint=HINT)
     if wrong := [
-        name for number, (name, checksum) in known.items() if applied[number] != (name, checksum)
+        name for number, (name, checksum) in shipped.items() if applied[number] != (name, checksum)
     ]:
         raise StoreError(
-            f"{place} was migrated in another form: {', '.join(wrong)}.",
+            f"{label} was migrated in another form: {', '.join(wrong)}.",
             hint="Use the engrams that migrated it.",
         )

@@ -12,35 +12,34 @@ _MARK = re.compile(r"\?(\d*)")
 _HINT = re.compile(r" INDEXED BY \w+")
 _LISTED = re.compile(r"\b(NOT )?IN \(SELECT value FROM json_each\((\?\d*)\)\)")
 _CROSSING = re.compile(r"\b(FROM|JOIN|INTO|UPDATE) (jobs|counters)\b")
-_STREAMED = ("load_rows", "all_lexemes")
-_KEPT = 2000
-"""Statements kept in this form: lists of different length make many."""
+_STREAMED_QUERIES = ("load_rows", "all_lexemes")
+_MAX_TRANSLATED = 2000
+"""Statements whose translation is kept: lists of different length make many."""
 
 
 @dataclass(frozen=True, slots=True)
 class TranslatedStatement:
-    """SQL text for Postgres, and whether it crosses owners or streams rows.
-
-    ``crossing``: it touches what belongs to no single owner. ``streamed``: its rows are too many to
-    hold.
-    """
+    """Statement in the words of Postgres."""
 
     text: str
-    crossing: bool
-    streamed: bool
+    crosses_owners: bool
+    """True: it touches what belongs to no single owner."""
+    is_streamed: bool
+    """True: its rows may be too many to hold."""
 
 
-@lru_cache(_KEPT)
-def translate(text: str, reads: bool = False) -> TranslatedStatement:
+@lru_cache(_MAX_TRANSLATED)
+def translate(statement: str, is_read_only: bool = False) -> TranslatedStatement:
     """Put a shared statement into the words of Postgres.
 
-    ``reads``: it may lock nothing.
+    ``is_read_only``: it may lock nothing.
     """
     shared = load_queries()
-    streamed = any(text == shared[name] for name in _STREAMED)
-    for name, own in load_queries("engrams.store.postgres").items():
-        text = text.replace(shared[name], own)
-    if reads:
+    is_streamed = any(statement == shared[name] for name in _STREAMED_QUERIES)
+    text = statement
+    for name, postgres_text in load_queries("engrams.store.postgres").items():
+        text = text.replace(shared[name], postgres_text)
+    if is_read_only:
         text = text.removesuffix(" FOR UPDATE SKIP LOCKED")
     text = _LISTED.sub(_list_values, _HINT.sub("", text))
     count = 0
@@ -50,12 +49,11 @@ def translate(text: str, reads: bool = False) -> TranslatedStatement:
         count += 1
         return f"${mark[1] or count}"
 
-    return TranslatedStatement(
-        _MARK.sub(number, text), _CROSSING.search(text) is not None, streamed
-    )
+    crosses_owners = _CROSSING.search(text) is not None
+    return TranslatedStatement(_MARK.sub(number, text), crosses_owners, is_streamed)
 
 
-def _list_values(found: re.Match[str]) -> str:
+def _list_values(match: re.Match[str]) -> str:
     """Translate an IN list of JSON values into a Postgres array."""
-    test = "<> ALL" if found[1] else "= ANY"
-    return f"{test} (ARRAY(SELECT value FROM json_each({found[2]})))"  # noqa: S608 - the mark of a value
+    test = "<> ALL" if match[1] else "= ANY"
+    return f"{test} (ARRAY(SELECT value FROM json_each({match[2]})))"  # noqa: S608 - the mark of a value

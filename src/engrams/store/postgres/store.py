@@ -1,4 +1,7 @@
-"""Postgres store: every port over one database, for a fleet of processes."""
+"""Postgres store: every port over one database, for a fleet of processes.
+
+Enter at ``PostgresStore.open``. It overrides what costs fewer round trips when it is asked together.
+"""
 
 from __future__ import annotations
 
@@ -39,9 +42,9 @@ from engrams.store.sql.store import SqlStore
 
 _following = threading.Lock()
 _COUNTED_OWNERS = "SELECT owner FROM owners UNION SELECT owner FROM tallies ORDER BY owner"
-_CLAIMS = 100
-_CLAIM_SECONDS = 0.005
-"""Looks for a job while others are at it, and the time between them."""
+_MAX_CLAIMS = 100
+"""Looks for a job while others are at it."""
+_CLAIM_PAUSE_SECONDS = 0.005
 
 
 class PostgresStore(SqlStore):
@@ -71,23 +74,24 @@ class PostgresStore(SqlStore):
         return cls(_open_database(url, settings), settings, clock)
 
     def commit(self, batch: WriteBatch) -> CommitResult:
-        done = super().commit(batch)
-        if any(done.jobs) or (done.followed and batch.then is not None and batch.then.jobs):
+        result = super().commit(batch)
+        has_followers = result.followed and batch.then is not None and bool(batch.then.jobs)
+        if any(result.jobs) or has_followers:
             self._database.notify()
-        return done
+        return result
 
     def enqueue(self, specs: Sequence[JobSpec], at: datetime) -> tuple[str, ...]:
-        made = super().enqueue(specs, at)
-        if made:
+        job_ids = super().enqueue(specs, at)
+        if job_ids:
             self._database.notify()
-        return made
+        return job_ids
 
     def follow(self, wake: Callable[[], object]) -> None:
         """Hear of jobs by LISTEN, on a connection of its own."""
         with _following:
             if self._listener is None:
                 self._listener = JobNoticeListener(self._database.listen_url, KEEP_ALIVE)
-        self._listener.tell(wake)
+        self._listener.add_wake(wake)
 
     def require_ready(self) -> None:
         """Raise StoreError where the schema does not fit, or nothing answers.
@@ -105,21 +109,23 @@ class PostgresStore(SqlStore):
 
     def survey(self, reach: ScopeReach) -> ReachSurvey:
         """Ask for the owner's last commit, and for speakers not kept since."""
-        reads = self._reads.get(reach.owner.key)
-        key = reach.owner.key
-        if (kept := reads.surveys.get(reach)) is not None:
-            marks, *_ = self._database.ask_together(reach.owner, (MARK, (key,)))
-            if self._reads.accept(key, reads, read_commit(marks)):
-                return kept
+        owner = reach.owner
+        mark = (MARK, (owner.key,))
+        reads = self._reads.get(owner.key)
+        survey = reads.surveys.get(reach)
+        if survey is not None:
+            (marks,) = self._database.ask_together(owner, mark)
+            if self._reads.accept(owner.key, reads, read_commit(marks)):
+                return survey
             reads = MarkedReads()
-        marks, rows = self._database.ask_together(
-            reach.owner, (MARK, (key,)), record_counts.build_speakers(reach)
-        )
+        speakers = record_counts.build_speakers(reach)
+        marks, rows = self._database.ask_together(owner, mark, speakers)
         commit = read_commit(marks)
-        if not self._reads.accept(key, reads, commit):
+        if not self._reads.accept(owner.key, reads, commit):
             reads = MarkedReads()
-            self._reads.accept(key, reads, commit)
-        reads.surveys[reach] = ReachSurvey(dict(rows), marks[0][0] if marks else 0, commit)
+            self._reads.accept(owner.key, reads, commit)
+        last_change = marks[0][0] if marks else 0
+        reads.surveys[reach] = ReachSurvey(dict(rows), last_change, commit)
         return reads.surveys[reach]
 
     def surroundings(
@@ -129,53 +135,58 @@ class PostgresStore(SqlStore):
 
         Nothing is asked where a survey told that they hold, and there is no rest.
         """
-        found = self._look_around(owner, ids, types, self._reads.get(owner.key), commit)
+        kept = self._reads.get(owner.key)
+        found = self._look_around(owner, ids, types, kept, commit)
         return found or self._look_around(owner, ids, types, MarkedReads()) or ((), ())
 
     def _look_around(
         self,
         owner: Scope,
-        ids: Sequence[str],
+        record_ids: Sequence[str],
         types: Sequence[EdgeType],
         reads: MarkedReads,
         commit: str = "",
     ) -> tuple[tuple[Edge, ...], tuple[Record, ...]] | None:
-        """Read surroundings with kept reads; None: these hold no more."""
-        fresh = [name for name in ids if name not in reads.edges]
-        known = reads.list_edges(name for name in ids if name in reads.edges)
-        needed = dict.fromkeys(
-            (
-                *fresh,
-                *(name for name in _list_leading(ids, known, types) if name not in reads.records),
-            )
+        """Read surroundings with kept reads; None: these hold no more.
+
+        ``commit``: mark of a commit that was read just now; empty: none was.
+        """
+        unread_ids = [record_id for record_id in record_ids if record_id not in reads.edges]
+        kept_edges = reads.list_edges(
+            record_id for record_id in record_ids if record_id in reads.edges
         )
-        edges = list[Any]()
-        rows = list[Any]()
+        leading = _list_leading(record_ids, kept_edges, types)
+        missing = (record_id for record_id in leading if record_id not in reads.records)
+        needed = dict.fromkeys((*unread_ids, *missing))
+        edge_rows = list[Any]()
+        record_rows = list[Any]()
         if needed or not commit or reads.commit != commit:
-            asked = (
-                link_queries.build_surroundings(owner, fresh, [*needed], types) if needed else ()
-            )
-            marks, *answers = self._database.ask_together(owner, (MARK, (owner.key,)), *asked)
+            statements: Sequence[tuple[str, Any]] = ()
+            if needed:
+                statements = link_queries.build_surroundings(owner, unread_ids, [*needed], types)
+            mark = (MARK, (owner.key,))
+            marks, *answers = self._database.ask_together(owner, mark, *statements)
             if not self._reads.accept(owner.key, reads, read_commit(marks)):
                 return None
-            edges, rows = answers or (edges, rows)
-        added = reads.add_edges(fresh, link_queries.decode_edges(owner, edges))
-        records = {row[0]: decode_record(row, cached=False) for row in rows}
-        around = reads.list_edges(ids)
-        wanted = _list_leading(ids, around, types)
-        found = tuple(
+            if answers:
+                edge_rows, record_rows = answers
+        added = reads.add_edges(unread_ids, link_queries.decode_edges(owner, edge_rows))
+        read_records = {row[0]: decode_record(row, cached=False) for row in record_rows}
+        edges = reads.list_edges(record_ids)
+        records = tuple(
             [
                 record
-                for name in wanted
-                if (record := records.get(name) or reads.records.get(name)) is not None
+                for record_id in _list_leading(record_ids, edges, types)
+                if (record := read_records.get(record_id) or reads.records.get(record_id))
+                is not None
             ]
         )
-        reads.records.update((row[0], records[row[0]]) for row in rows if is_short(row))
-        self._reads.count(added + len(rows))
-        return around, found
+        reads.records.update((row[0], read_records[row[0]]) for row in record_rows if is_short(row))
+        self._reads.count(added + len(record_rows))
+        return edges, records
 
     def claim(self, claim: JobClaim) -> Job | None:
-        for _ in range(_CLAIMS):
+        for _ in range(_MAX_CLAIMS):
             with self._database.asking(None) as connection:
                 if not job_queue.is_claimable(connection, claim):
                     return None
@@ -184,7 +195,7 @@ class PostgresStore(SqlStore):
                 return job
             # Another one is taking a job, or adding to it: until that is done, nobody knows whether
             # it is left.
-            time.sleep(_CLAIM_SECONDS)
+            time.sleep(_CLAIM_PAUSE_SECONDS)
         return None
 
     def check(self, repair: bool) -> Mapping[str, Json]:
@@ -193,19 +204,19 @@ class PostgresStore(SqlStore):
         Nothing else is repaired: the server looks after its files.
         """
         with self._database.reading(None) as connection:
-            problems, size, rows = _look(connection)
-            owners = (
-                [Scope.parse(key) for (key,) in fetch_composed(connection, _COUNTED_OWNERS, ())]
-                if problems and repair
-                else []
-            )
+            problems, size, rows = _inspect(connection)
+            owners = []
+            if problems and repair:
+                counted = fetch_composed(connection, _COUNTED_OWNERS, ())
+                owners = [Scope.parse(owner_key) for (owner_key,) in counted]
         for owner in owners:
             self._database.write(owner, _recount)
+        remaining = problems
         if owners:
             with self._database.reading(None) as connection:
-                left, size, rows = _look(connection)
+                remaining, size, rows = _inspect(connection)
         return {
-            "ok": not (left if owners else problems),
+            "ok": not remaining,
             "problems": problems,
             "repaired": ["Records were counted again."] if owners else [],
             "path": self._database.label,
@@ -218,17 +229,14 @@ class PostgresStore(SqlStore):
 
 
 def _list_leading(
-    ids: Sequence[str], edges: Sequence[Edge], types: Sequence[EdgeType]
+    record_ids: Sequence[str], edges: Sequence[Edge], types: Sequence[EdgeType]
 ) -> list[str]:
-    """List ids, then those from which an edge leads there."""
+    """List ids, then those from which an edge of ``types`` leads to one of them."""
     if not edges:
-        return [*dict.fromkeys(ids)]
-    inside = frozenset(ids)
-    return [
-        *dict.fromkeys(
-            (*ids, *(edge.source for edge in edges if edge.type in types and edge.target in inside))
-        )
-    ]
+        return [*dict.fromkeys(record_ids)]
+    targets = frozenset(record_ids)
+    leading = (edge.source for edge in edges if edge.type in types and edge.target in targets)
+    return [*dict.fromkeys((*record_ids, *leading))]
 
 
 def open_tables(settings: StoreSettings) -> PostgresFleetTables:
@@ -252,13 +260,11 @@ def _recount(connection: SqlConnection) -> None:
     execute(connection, "fill_tallies")
 
 
-def _look(connection: SqlConnection) -> tuple[list[Json], int, dict[str, Json]]:
-    problems: list[Json] = (
-        ["The counts of records are wrong."] if fetch_first(connection, "recount") else []
-    )
-    size, *rows = fetch_one(connection, "rows")
-    return (
-        problems,
-        size,
-        dict(zip(("records", "vectors", "jobs", "sessions", "outbox"), rows, strict=True)),
-    )
+def _inspect(connection: SqlConnection) -> tuple[list[Json], int, dict[str, Json]]:
+    """Check the counts of records; return problems, bytes on disk, and rows by table."""
+    problems: list[Json] = []
+    if fetch_first(connection, "recount"):
+        problems.append("The counts of records are wrong.")
+    size, *counts = fetch_one(connection, "rows")
+    tables = ("records", "vectors", "jobs", "sessions", "outbox")
+    return problems, size, dict(zip(tables, counts, strict=True))

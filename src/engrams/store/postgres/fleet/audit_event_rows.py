@@ -13,9 +13,9 @@ from engrams.store.postgres.database import PostgresDatabase
 from engrams.store.sql.named_queries import SqlConnection, load_queries
 from engrams.store.sql.row_conversion import to_datetime
 
-_DAY = 86_400_000_000
+_DAY_MICROSECONDS = 86_400_000_000
 _LATEST = (1 << 63) - 1
-_TOGETHER = 5_000
+_PAGE_ROWS = 5_000
 """Rows read or erased by one statement, or a few more of the same moment."""
 
 
@@ -33,7 +33,7 @@ class PostgresAuditEvents:
         self._queries = load_queries(__package__)
 
     def append_events(self, batch: AuditEventBatch) -> None:
-        rows = [_to_row(entry, batch.number + place) for place, entry in enumerate(batch.entries)]
+        rows = [_to_row(entry, id) for id, entry in enumerate(batch.entries, batch.number)]
 
         def append(connection: SqlConnection) -> None:
             for row in rows:
@@ -43,7 +43,7 @@ class PostgresAuditEvents:
 
     def list_events(self, query: AuditEventQuery) -> tuple[AuditLogEntry, ...]:
         since = 0 if query.day is None else _start(query.day)
-        until = _LATEST if query.day is None else since + _DAY
+        until = _LATEST if query.day is None else since + _DAY_MICROSECONDS
         owner = Scope.parse(query.owner) if query.owner else None
         name, values = _choose_listing(query, since, until)
         with self._database.asking(owner) as connection:
@@ -57,28 +57,29 @@ class PostgresAuditEvents:
             )
 
     def iter_day(self, day: date) -> Iterator[AuditLogEntry]:
-        place: tuple[Any, ...] = (_start(day) - 1, _LATEST, "")
-        full = True
-        while full:
+        until = _start(day) + _DAY_MICROSECONDS
+        cursor: tuple[Any, ...] = (_start(day) - 1, _LATEST, "")
+        is_full = True
+        while is_full:
             with self._database.asking(None) as connection:
-                rows = connection.execute(
-                    self._queries["read_events"], (*place, _start(day) + _DAY, _TOGETHER)
-                ).fetchall()
+                parameters = (*cursor, until, _PAGE_ROWS)
+                rows = connection.execute(self._queries["read_events"], parameters).fetchall()
             yield from map(_to_entry, rows)
-            full = len(rows) == _TOGETHER
-            if full:
-                place = rows[-1][0], rows[-1][8], rows[-1][3]
+            is_full = len(rows) == _PAGE_ROWS
+            if is_full:
+                # Time, id and owner of the last row.
+                cursor = rows[-1][0], rows[-1][8], rows[-1][3]
 
     def drop_events(self, before: date) -> int:
         dropped = 0
-        number = _TOGETHER
-        while number >= _TOGETHER:
-            number = self._database.write(None, self._drop_some, _start(before))
+        number = _PAGE_ROWS
+        while number >= _PAGE_ROWS:
+            number = self._database.write(None, self._drop_page, _start(before))
             dropped += number
         return dropped
 
-    def _drop_some(self, connection: SqlConnection, before: int) -> int:
-        connection.execute(self._queries["drop_events"], (before, _TOGETHER))
+    def _drop_page(self, connection: SqlConnection, before: int) -> int:
+        connection.execute(self._queries["drop_events"], (before, _PAGE_ROWS))
         return connection.changes()
 
 
@@ -107,5 +108,5 @@ def _to_stored(text: str) -> str:
 
 
 def _to_entry(row: tuple[Any, ...]) -> AuditLogEntry:
-    at, *rest = row[:8]
-    return AuditLogEntry(to_datetime(at).isoformat(), *rest)
+    at, *fields = row[:8]
+    return AuditLogEntry(to_datetime(at).isoformat(), *fields)

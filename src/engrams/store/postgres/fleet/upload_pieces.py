@@ -16,7 +16,7 @@ from engrams.store.sql.named_queries import SqlConnection, load_queries
 from engrams.store.sql.row_conversion import to_datetime
 
 _Rows: TypeAlias = list[tuple[Any, ...]]
-_TOGETHER = 16
+_PAGE_PIECES = 16
 """Pieces that are read at once: each is what one read of a connection gave."""
 
 
@@ -73,9 +73,9 @@ class PostgresUploads:
             yield path
 
     def iter_pieces(self, owner: Scope, id: str) -> Iterator[tuple[int, bytes]]:
-        """Read the contents piece by piece, each with its place."""
+        """Read the contents piece by piece, each with its offset in bytes."""
         start = 0
-        while rows := self._ask(owner, "upload_pieces", owner.key, id, start, _TOGETHER):
+        while rows := self._ask(owner, "upload_pieces", owner.key, id, start, _PAGE_PIECES):
             for start, piece in rows:
                 yield start, bytes(piece)
             start += 1
@@ -91,8 +91,8 @@ class PostgresUploads:
             raise build_missing_upload()
 
     def iter_all(self) -> Iterator[StoredUpload]:
-        for about, held, touched in self._ask(None, "every_upload"):
-            yield StoredUpload(about, held, to_datetime(touched))
+        for about, has_file, touched_at in self._ask(None, "every_upload"):
+            yield StoredUpload(about, has_file, to_datetime(touched_at))
 
     def _find(self, owner: Scope, id: str) -> tuple[Any, ...]:
         rows = self._ask(owner, "find_upload", owner.key, id)

@@ -129,7 +129,7 @@ def test_any_record_survives_the_trip(
     one.
     """
     one = record(text=text, recorded_at=when, importance=share, meta=meta, valid_from=None)
-    lines = "".join(engrams_jsonl.to_lines([one], {})).split("\n")
+    lines = "".join(line for line, _ in engrams_jsonl.to_lines([one], {})).split("\n")
     assert [
         item.record
         for item in engrams_jsonl.read(enumerate(lines, 1))

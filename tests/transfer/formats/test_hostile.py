@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from engrams.errors import InputError
 from engrams.transfer import formats
-from engrams.transfer.formats.detect import FORMATS
+from engrams.transfer.formats import FORMATS
 from engrams.transfer.formats.json_stream import read_elements
 
 TURN = json.dumps({"text": "schön 京都 🎉", "speaker": "Zoë"}, ensure_ascii=False)

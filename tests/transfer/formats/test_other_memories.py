@@ -20,11 +20,12 @@ from engrams.core import Kind
 from engrams.core.clock import now
 from engrams.errors import InputError
 from engrams.transfer import formats
+from engrams.transfer.imports.preview import preview_import
 
 
 def _items(path: Path) -> list[Any]:
     """Everything in a file, folder or zip, with nothing unreadable."""
-    with formats.open_parts(path) as parts:
+    with formats.open_files(path) as parts:
         found = [item for part in parts for item in formats.read(part.open())]
     assert not [item for item in found if isinstance(item, formats.UnreadablePiece)], found
     return found
@@ -107,7 +108,7 @@ def test_letta(save: Callable[..., Path]) -> None:
         (Kind.TURN, "user", "My cat is called Mia."),
         (Kind.TURN, "assistant", "What a lovely name."),
     ]
-    assert {item.place for item in items} == {("agent", "Sam")}
+    assert {item.scope_labels for item in items} == {("agent", "Sam")}
     assert items[0].turn.stated.tags == ("human",)
 
 
@@ -227,7 +228,7 @@ def test_chat_products_memories(save: Callable[..., Path], tmp_path: Path) -> No
         "Runs marathons",
         "Personal context",
     )
-    assert project.place == ("project", "p-1")
+    assert project.scope_labels == ("project", "p-1")
     assert [item.turn.text for item in _items(save(SAMPLES["chatgpt_memory"], "memory.json"))] == [
         "User is vegetarian"
     ]
@@ -248,7 +249,7 @@ def test_mem0_with_its_history(save: Callable[..., Path], tmp_path: Path) -> Non
     a history gives former texts with their time, and nothing of what was deleted.
     """
     cello, permit = _items(save(SAMPLES["mem0"], "mem0.json"))
-    assert (cello.place, cello.user, cello.turn.stated.tags) == (
+    assert (cello.scope_labels, cello.user, cello.turn.stated.tags) == (
         ("agent", "tutor"),
         "ann",
         ("music",),
@@ -361,7 +362,7 @@ def test_a_zip_that_blows_up(tmp_path: Path) -> None:
         archive.infolist()[0].file_size = 2 << 30
     with (
         pytest.raises(InputError, match="times its own size"),
-        formats.open_parts(tmp_path / "bomb.zip"),
+        formats.open_files(tmp_path / "bomb.zip"),
     ):
         pass
 
@@ -399,7 +400,7 @@ def test_other_databases_are_refused(tmp_path: Path) -> None:
 
 def test_a_preview_counts(tmp_path: Path) -> None:
     """A preview tells kinds, users and history of a zip."""
-    found = formats.preview(samples.write_memvara(tmp_path / "memvara.db"), "auto", now())
+    found = preview_import(samples.write_memvara(tmp_path / "memvara.db"), "auto", now())
     assert (found.format, found.stored, found.history, found.kinds, found.users) == (
         "memvara",
         4,

@@ -237,18 +237,16 @@ def _import_file(
 
 def _preview_files(files: list[str], format: str) -> list[dict[str, Any]]:
     from engrams.core.clock import now
-    from engrams.transfer import formats
+    from engrams.transfer.imports.preview import ImportPreview, preview_import
 
     results = []
     for file in files:
         try:
-            found = asdict(formats.preview(file, format, now()))
+            found = asdict(preview_import(file, format, now()))
         except InputError as problem:
             if len(files) == 1:
                 raise
-            found = asdict(
-                formats.ImportPreview(rejected=1, bad=[(0, f"{file}: {problem.message}")])
-            )
+            found = asdict(ImportPreview(rejected=1, bad=[(0, f"{file}: {problem.message}")]))
         bad = [{"line": line, "message": message} for line, message in found["bad"]]
         results.append({**_EMPTY, **found, "file": file, "bad": bad, "dry_run": True})
     return results

@@ -1,21 +1,20 @@
-"""Read and write files: foreign exports, plain text, own exchange format.
+"""Files of memories: recognised, read piece by piece, and written.
 
-``read`` recognises a file by its contents and yields its pieces one by one, in the same order each
-time. A malformed piece becomes an ``UnreadablePiece`` and reading goes on. A list of any length is
-read without holding it in memory.
+``detect`` recognises a file by its contents, ``read`` yields its pieces in the same order each time,
+``open_files`` lists the files of a folder or zip, ``write`` writes an export. A malformed piece
+becomes an ``UnreadablePiece`` and reading goes on; a list of any length is read without holding it
+in memory.
+
+To add a format: a module with a generator ``read`` and a test ``recognises``, its name in ``Format``,
+and a line in ``_FORMATS``. To add an export: a line in ``writers``.
 """
 
 from __future__ import annotations
 
-import os
-import re
-from collections.abc import Callable, Iterable, Iterator
-from datetime import datetime
-from pathlib import Path
-from typing import Literal, TypeAlias, get_args
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Literal, NamedTuple, TypeAlias, get_args
 
-from engrams.core import NO_META, EntityNet, Meta, Record
-from engrams.errors import EngramsError, InputError
+from engrams.errors import InputError
 from engrams.transfer.formats import (
     basic_memory,
     chatgpt,
@@ -29,233 +28,158 @@ from engrams.transfer.formats import (
     langgraph,
     letta,
     locomo,
-    markdown_export,
     mcp_graph,
     mem0,
-    obsidian_vault,
     plain_text,
     sqlite_stores,
-    statement_export,
     supermemory,
     zep,
 )
-from engrams.transfer.formats.decode import STDIN, DecodedTextReader, Origin, open_text
-from engrams.transfer.formats.detect import FORMATS, Format, recognise_format
-from engrams.transfer.formats.import_file import ImportFile
-from engrams.transfer.formats.import_files import open_parts
-from engrams.transfer.formats.import_preview import ImportPreview
+from engrams.transfer.formats.decode import DecodedTextReader, open_text
+from engrams.transfer.formats.file_head import FileHead
+from engrams.transfer.formats.import_files import open_files
 from engrams.transfer.formats.json_stream import read_elements
 from engrams.transfer.formats.obsidian_vault import is_vault
-from engrams.transfer.formats.parsed_items import (
+from engrams.transfer.formats.origins import STDIN, ImportFile, Origin, name_origin
+from engrams.transfer.formats.pieces import (
     ExportedEdge,
     ExportedRecord,
-    ImportItem,
+    JsonElement,
     ParsedTurn,
+    Piece,
+    TextLine,
     UnreadablePiece,
 )
 from engrams.transfer.formats.plain_text import parse_memories
+from engrams.transfer.formats.writers import EXPORT_FORMATS, FOLDERS, ExportFormat, write
 
 __all__ = [
+    "EXPORT_FORMATS",
+    "FOLDERS",
     "FORMATS",
     "STDIN",
+    "ExportFormat",
     "ExportedEdge",
     "ExportedRecord",
     "Format",
     "ImportFile",
-    "ImportItem",
-    "ImportPreview",
     "ParsedTurn",
     "UnreadablePiece",
+    "detect",
     "is_vault",
-    "open_parts",
+    "open_files",
     "parse_memories",
+    "read",
+    "read_text",
+    "write",
 ]
 
-_ReadFunction: TypeAlias = Callable[[DecodedTextReader], Iterator[ImportItem | UnreadablePiece]]
+Format: TypeAlias = Literal[
+    "engrams", "turns", "json", "lines", "csv", "chatgpt", "claude", "locomo", "mem0", "mcp", "zep", "letta", "cognee", "hindsight",
+    "honcho", "supermemory", "memvara", "basic_memory", "langgraph",
+]  # fmt: skip
+FORMATS: tuple[Format, ...] = get_args(Format)
+"""Names of the formats, as the command line and the API take them."""
 
-ExportFormat: TypeAlias = Literal[
-    "jsonl", "markdown", "csv", "mem0", "langgraph", "letta", "obsidian"
-]
-EXPORT_FORMATS: tuple[ExportFormat, ...] = get_args(ExportFormat)
-FOLDERS: tuple[ExportFormat, ...] = ("markdown", "obsidian")
-"""Export formats that are a folder."""
 
-_READERS: dict[str, _ReadFunction] = {
-    "engrams": lambda feed: engrams_jsonl.read(feed.lines()),
-    "turns": lambda feed: json_messages.read_lines(feed.lines()),
-    "json": lambda feed: json_messages.read_values(read_elements(feed.pieces(), "memories")),
-    "lines": lambda feed: plain_text.read(feed.lines()),
-    "chatgpt": lambda feed: chatgpt.read(read_elements(feed.pieces())),
-    "claude": lambda feed: claude.read(read_elements(feed.pieces())),
-    "csv": lambda feed: csv_table.read(feed.lines()),
-    "locomo": lambda feed: locomo.read(read_elements(feed.pieces(), "conversations")),
-    "mem0": lambda feed: mem0.read(read_elements(feed.pieces(), "results")),
-    "mcp": lambda feed: (
-        mcp_graph.read_lines(feed.lines())
-        if _is_by_line(feed.head)
-        else mcp_graph.read(read_elements(feed.pieces()))
-    ),
-    "zep": lambda feed: zep.read(read_elements(feed.pieces())),
-    "letta": lambda feed: letta.read(read_elements(feed.pieces())),
-    "cognee": lambda feed: cognee.read(read_elements(feed.pieces())),
-    "hindsight": lambda feed: hindsight.read(read_elements(feed.pieces())),
-    "honcho": lambda feed: honcho.read(read_elements(feed.pieces())),
-    "supermemory": lambda feed: supermemory.read(read_elements(feed.pieces())),
-    "langgraph": lambda feed: langgraph.read(read_elements(feed.pieces())),
-    "basic_memory": lambda feed: basic_memory.read(feed.lines()),
-    "memvara": lambda _: iter(
-        (UnreadablePiece(1, "A database of memvara was expected.", broken=True),)
-    ),
+class _TextFormat(NamedTuple):
+    """One format of text files."""
+
+    read: Callable[[DecodedTextReader], Iterator[Piece]]
+    recognises: Callable[[FileHead], bool]
+
+
+def _by_line(
+    read_lines: Callable[[Iterable[TextLine]], Iterator[Piece]],
+) -> Callable[[DecodedTextReader], Iterator[Piece]]:
+    return lambda text: read_lines(text.lines())
+
+
+def _by_element(
+    read_elements_of: Callable[[Iterable[JsonElement]], Iterator[Piece]], key: str = ""
+) -> Callable[[DecodedTextReader], Iterator[Piece]]:
+    """Read the elements of a JSON list, or those of the list ``key`` of a JSON object."""
+    return lambda text: read_elements_of(read_elements(text.chunks(), key))
+
+
+_FORMATS: Mapping[Format, _TextFormat] = {
+    "csv": _TextFormat(_by_line(csv_table.read), csv_table.recognises),
+    "basic_memory": _TextFormat(_by_line(basic_memory.read), basic_memory.recognises),
+    "engrams": _TextFormat(_by_line(engrams_jsonl.read), engrams_jsonl.recognises),
+    "chatgpt": _TextFormat(_by_element(chatgpt.read), chatgpt.recognises),
+    "claude": _TextFormat(_by_element(claude.read), claude.recognises),
+    "langgraph": _TextFormat(_by_element(langgraph.read), langgraph.recognises),
+    "letta": _TextFormat(_by_element(letta.read), letta.recognises),
+    "cognee": _TextFormat(_by_element(cognee.read), cognee.recognises),
+    "hindsight": _TextFormat(_by_element(hindsight.read), hindsight.recognises),
+    "honcho": _TextFormat(_by_element(honcho.read), honcho.recognises),
+    "supermemory": _TextFormat(_by_element(supermemory.read), supermemory.recognises),
+    "zep": _TextFormat(_by_element(zep.read), zep.recognises),
+    "locomo": _TextFormat(_by_element(locomo.read, "conversations"), locomo.recognises),
+    "mcp": _TextFormat(mcp_graph.read_text, mcp_graph.recognises),
+    "mem0": _TextFormat(_by_element(mem0.read, "results"), mem0.recognises),
+    "turns": _TextFormat(_by_line(json_messages.read_lines), json_messages.recognises_lines),
+    "json": _TextFormat(_by_element(json_messages.read, "memories"), json_messages.recognises),
+    "lines": _TextFormat(_by_line(plain_text.read), lambda _: True),
 }
+"""Formats of text files, in the order in which they are tried.
+
+Those with keys that no other has stand before those that any JSON may look like; plain text takes
+what is left. Databases are told apart by ``sqlite_stores``.
+"""
 
 
 def detect(origin: Origin, name: str = "") -> Format:
     """Detect the format of a file by its contents.
 
-    ``name``: of the file, where ``origin`` does not tell it. InputError: it cannot be read.
+    ``name``: of the file, where ``origin`` does not tell it; a table is known by it alone.
+    InputError: it cannot be read.
     """
     if sqlite_stores.is_database(origin):
         return sqlite_stores.detect(origin)
-    with open_text(origin) as feed:
-        return recognise_format(feed.head, whole=feed.whole, name=name or _file_name(origin))
+    with open_text(origin) as text:
+        return _recognise(text, name or name_origin(origin))
 
 
-def read(origin: Origin, format: str = "auto") -> Iterator[ImportItem | UnreadablePiece]:
+def read(origin: Origin, format: str = "auto") -> Iterator[Piece]:
     """Yield the pieces of a file or open stream, in order.
 
     ``origin``: a path (``-``: standard input), or a stream of bytes or text. ``format``: auto, or
     one of FORMATS. InputError: the file cannot be read at all, or the format is unknown.
     """
-    if format != "auto" and format not in FORMATS:
-        raise InputError(
-            f"There is no format {format!r}.", hint=f"The formats are auto, {', '.join(FORMATS)}."
-        )
+    chosen = None if format == "auto" else _check_name(format)
     if sqlite_stores.is_database(origin):
-        named = sqlite_stores.detect(origin)
-        if format not in ("auto", named):
+        detected = sqlite_stores.detect(origin)
+        if chosen not in (None, detected):
             raise InputError(
-                f"It is a database of {named}, not {format}.",
-                hint=f"Give --format {named}, or none.",
+                f"It is a database of {detected}, not {chosen}.",
+                hint=f"Give --format {detected}, or none.",
             )
         yield from sqlite_stores.read(origin)
         return
-    with open_text(origin) as feed:
-        chosen = (
-            _READERS.get(format)
-            or _READERS[recognise_format(feed.head, whole=feed.whole, name=_file_name(origin))]
-        )
-        yield from chosen(feed)
-
-
-def preview(source: Path | str, format: str, now: datetime, name: str = "") -> ImportPreview:
-    """Count what an import of a file, folder or zip would bring.
-
-    ``name``: of the file, where its path does not tell it. InputError: it is one file, and cannot
-    be read.
-    """
-    found = ImportPreview()
-    with open_parts(source, name) as parts:
-        for part in parts:
-            try:
-                found.format = detect(part.open(), part.name) if format == "auto" else format
-                for item in read(part.open(), found.format):
-                    found.add(item, now)
-                found.files += 1
-            except InputError as problem:
-                if len(parts) == 1:
-                    raise InputError(f"{part.name}: {problem.message}", hint=problem.hint) from None
-                found.rejected += 1
-                found.bad.append((0, f"{part.name}: {problem.message}"))
-    return found
+    with open_text(origin) as text:
+        chosen = chosen or _recognise(text, name_origin(origin))
+        if chosen not in _FORMATS:  # a format that only databases have
+            yield UnreadablePiece(1, f"A database of {chosen} was expected.", broken=True)
+        else:
+            yield from _FORMATS[chosen].read(text)
 
 
 def read_text(origin: Origin) -> str:
     """Read a whole file (``-``: standard input) in any encoding."""
-    with open_text(origin) as feed:
-        return "".join(feed.pieces())
+    with open_text(origin) as text:
+        return "".join(text.chunks())
 
 
-def write(
-    target: Path,
-    items: Iterable[ExportedRecord | ExportedEdge | Record],
-    format: ExportFormat = "jsonl",
-    *,
-    header: Meta = NO_META,
-    net: EntityNet | None = None,
-) -> int:
-    """Write an export and return the number of records.
-
-    ``markdown`` and ``obsidian``: a folder; else a file that appears only when it is complete.
-    ``header``: JSON values for the first line of the JSONL. ``net``: entities for ``obsidian``.
-    InputError: the place cannot be written.
-    """
-    try:
-        match format:
-            case "markdown":
-                target.mkdir(parents=True, exist_ok=True)  # also of no memories
-                return markdown_export.write(target, items)
-            case "obsidian":
-                return obsidian_vault.write(target, map(_get_record, items), net or EntityNet())
-            case "jsonl":
-                return _write_lines(
-                    target,
-                    (
-                        (line, line.startswith('{"record":'))
-                        for line in engrams_jsonl.to_lines(items, header)
-                    ),
-                )
-            case "csv":
-                return _write_lines(target, statement_export.to_csv(map(_get_record, items)))
-            case "mem0":
-                return _write_lines(target, statement_export.to_mem0(map(_get_record, items)))
-            case "langgraph":
-                return _write_lines(target, statement_export.to_langgraph(map(_get_record, items)))
-            case "letta":
-                return _write_lines(target, statement_export.to_letta(map(_get_record, items)))
-            case _:
-                raise InputError(
-                    f"There is no export format {format!r}.",
-                    hint=f"The formats are {', '.join(EXPORT_FORMATS)}.",
-                )
-    except OSError as problem:
-        raise InputError(
-            f"{target} cannot be written: {problem.strerror or problem}.",
-            hint="Choose another place.",
-        ) from None
+def _recognise(text: DecodedTextReader, name: str) -> Format:
+    head = FileHead(text.head, whole=text.whole, name=name)
+    return next(format for format in _FORMATS if _FORMATS[format].recognises(head))
 
 
-def _get_record(item: ExportedRecord | ExportedEdge | Record) -> Record:
-    match item:
-        case ExportedRecord():
-            return item.record
-        case Record():
-            return item
-        case _:
-            raise InputError("An edge has no place in this export.", hint="Use --format jsonl.")
-
-
-def _write_lines(target: Path, lines: Iterable[tuple[str, int]]) -> int:
-    """Write lines, each with its number of records; return how many records."""
-    records = 0
-    part = target.with_name(f".{target.name}.{os.getpid()}.part")
-    try:
-        with part.open("w", encoding="utf-8", newline="\n") as file:
-            for line, held in lines:
-                records += held
-                file.write(line)
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(target)
-    except (OSError, EngramsError):
-        part.unlink(missing_ok=True)
-        raise
-    return records
-
-
-def _file_name(origin: Origin) -> str:
-    return str(origin if isinstance(origin, str | Path) else getattr(origin, "name", ""))
-
-
-def _is_by_line(head: str) -> bool:
-    """Tell one object per line from a single object."""
-    return bool(re.match(r'\s*\{[^\n]*"type"[^\n]*\}[ \t\r]*(?:\n|$)', head))
+def _check_name(name: str) -> Format:
+    for format in FORMATS:
+        if format == name:
+            return format
+    raise InputError(
+        f"There is no format {name!r}.", hint=f"The formats are auto, {', '.join(FORMATS)}."
+    )

@@ -1,44 +1,52 @@
-"""Exports that are one memory in several files, read as one."""
+"""Exports that are one memory in several files, read as one.
+
+Such an export has a manifest; ``find_bundles`` finds it in a folder or zip, and lists the files that
+hold memories in the order in which they are to be read.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
+from engrams.errors import InputError
 from engrams.frozen_data import dataclass
-from engrams.transfer.formats.import_file import ImportFile
+from engrams.transfer.formats.origins import ImportFile
 
-MANIFEST = "manifest.json"
-_MOST = 1 << 20
-
-
-_COGNEE_FILES = (
-    "entities.jsonl",
-    "facts.jsonl",
-    "memories.jsonl",
-    "memory_blocks.jsonl",
-    "documents.jsonl",
-    "episodes.jsonl",
-)
-_HINDSIGHT_FILES = ("documents/", "observations.json", "data/invalidated_memory_units.json")
+_MANIFEST = "manifest.json"
+_MANIFEST_BYTES = 1 << 20
+_CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class _ArchiveKind:
-    """Kind of export.
-
-    ``mark``: a key of its manifest. ``files``: those that hold memories, in the order to read them.
-    """
+    """Kind of export."""
 
     mark: str
+    """Key that only its manifest has."""
     files: tuple[str, ...]
+    """Files that hold memories, in the order to read them; ``…/``: all JSON of a folder."""
 
 
 _KINDS = (
-    _ArchiveKind("cogx_version", _COGNEE_FILES),
-    _ArchiveKind("source_bank_id", _HINDSIGHT_FILES),
+    _ArchiveKind(  # cognee; entities first, because facts name them by id
+        "cogx_version",
+        (
+            "entities.jsonl",
+            "facts.jsonl",
+            "memories.jsonl",
+            "memory_blocks.jsonl",
+            "documents.jsonl",
+            "episodes.jsonl",
+        ),
+    ),
+    _ArchiveKind(  # Hindsight
+        "source_bank_id",
+        ("documents/", "observations.json", "data/invalidated_memory_units.json"),
+    ),
 )
 
 
@@ -47,65 +55,71 @@ class ArchiveBundle:
     """Files of one export, to be read one after the other."""
 
     name: str
-    members: tuple[ImportFile, ...]
+    files: tuple[ImportFile, ...]
 
-    def pieces(self) -> Iterator[bytes]:
+    def chunks(self) -> Iterator[bytes]:
         """Yield the contents, with a line end after each file."""
-        for member in self.members:
-            origin = member.open()
-            if isinstance(origin, str | Path):
-                with Path(origin).open("rb") as file:
-                    yield from _read_all(file)
-            else:
-                yield from _read_all(origin)
+        for file in self.files:
+            with _open_origin(file) as stream:
+                while data := stream.read(_CHUNK):
+                    yield data.encode() if isinstance(data, str) else data
             yield b"\n"
 
 
-def find_bundles(parts: Sequence[ImportFile]) -> tuple[list[ArchiveBundle], list[ImportFile]]:
+def find_bundles(files: Sequence[ImportFile]) -> tuple[list[ArchiveBundle], list[ImportFile]]:
     """Split files into exports of several files, and those that stand alone.
 
-    Of such an export only what holds memories is kept: not its settings, logs and accounts.
+    Of such an export only what holds memories is read: not its settings, logs and accounts.
     """
     bundles = []
-    rest = list(parts)
-    for manifest in [part for part in parts if part.name.rpartition("/")[2] == MANIFEST]:
-        folder = manifest.name[: -len(MANIFEST)]
+    single_files = list(files)
+    for manifest in files:
+        if manifest.name.rpartition("/")[2] != _MANIFEST:
+            continue
         kind = _find_kind(manifest)
         if kind is None:
             continue
-        inside = [part for part in rest if part.name.startswith(folder)]
-        members = [
-            part for name in kind.files for part in inside if _fits(part.name[len(folder) :], name)
+        folder = manifest.name[: -len(_MANIFEST)]
+        inside = [file for file in single_files if file.name.startswith(folder)]
+        bundled = [
+            file
+            for pattern in kind.files
+            for file in inside
+            if _matches(file.name[len(folder) :], pattern)
         ]
-        rest = [part for part in rest if part not in inside]
-        if members:
-            bundles.append(
-                ArchiveBundle(f"{folder}{kind.files[0]}" if folder else "archive", tuple(members))
-            )
-    return bundles, rest
+        single_files = [file for file in single_files if file not in inside]
+        if bundled:
+            name = f"{folder}{kind.files[0]}" if folder else "archive"
+            bundles.append(ArchiveBundle(name, tuple(bundled)))
+    return bundles, single_files
 
 
 def _find_kind(manifest: ImportFile) -> _ArchiveKind | None:
-    origin = manifest.open()
     try:
-        if isinstance(origin, str | Path):
-            with Path(origin).open("rb") as file:
-                held = json.loads(file.read(_MOST))
-        else:
-            held = json.loads(origin.read(_MOST))
+        with _open_origin(manifest) as stream:
+            data = json.loads(stream.read(_MANIFEST_BYTES))
+    except InputError:  # it cannot be opened, which its user must hear
+        raise
     except (OSError, ValueError, RecursionError):
         return None
-    return next((kind for kind in _KINDS if isinstance(held, dict) and kind.mark in held), None)
+    if not isinstance(data, dict):
+        return None
+    return next((kind for kind in _KINDS if kind.mark in data), None)
 
 
-def _fits(name: str, wanted: str) -> bool:
-    return (
-        name.startswith(wanted) and name.endswith(".json")
-        if wanted.endswith("/")
-        else name == wanted
-    )
+def _matches(name: str, pattern: str) -> bool:
+    """Match a file's name with a name, or with a folder whose JSON is meant."""
+    if pattern.endswith("/"):
+        return name.startswith(pattern) and name.endswith(".json")
+    return name == pattern
 
 
-def _read_all(file: IO[Any]) -> Iterator[bytes]:
-    while piece := file.read(1 << 20):
-        yield piece.encode() if isinstance(piece, str) else piece
+@contextmanager
+def _open_origin(file: ImportFile) -> Iterator[IO[Any]]:
+    """Open a file; a stream is left open, for its owner closes it."""
+    origin = file.open()
+    if isinstance(origin, str | Path):
+        with Path(origin).open("rb") as stream:
+            yield stream
+    else:
+        yield origin

@@ -1,4 +1,8 @@
-"""Read notes of basic-memory: Markdown with observations and relations."""
+"""basic-memory: Markdown notes with observations and relations.
+
+A note has YAML front matter with a ``permalink``; ``- [category] text #tag (context)`` is an
+observation about the note's title, ``- relation [[Target]] (context)`` a relation of it.
+"""
 
 from __future__ import annotations
 
@@ -12,22 +16,27 @@ import yaml
 
 from engrams.core import Kind, StatedFields, Turn
 from engrams.frozen_data import dataclass
-from engrams.transfer.formats.field_parsers import clean_label, derive_id, parse_moment
-from engrams.transfer.formats.parsed_items import ParsedTurn, UnreadablePiece
-from engrams.transfer.formats.plain_text import strip_prefix
-from engrams.transfer.formats.source_objects import (
-    SourceObject,
+from engrams.transfer.formats.file_head import FileHead
+from engrams.transfer.formats.foreign_objects import (
+    ForeignObject,
     make_statement,
-    predicate_name,
+    normalize_predicate,
     state_relation,
 )
+from engrams.transfer.formats.foreign_values import clean_label, derive_id, parse_moment
+from engrams.transfer.formats.pieces import ForeignPiece, ParsedTurn, TextLine, UnreadablePiece
+from engrams.transfer.formats.plain_text import strip_prefix
 
-_FRONT = "---"
+_FRONT_MATTER = re.compile(r"---[ \t]*\n(?:(?!---)[^\n]*\n)*?permalink:[^\n]*\n")
+"""Beginning of a note, up to its permalink."""
+_FENCE = "---"
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(?P<text>.*?)\s*#*$")
 _ITEM = re.compile(r"^\s*[-*+]\s+(?P<text>\S.*)$")
 _CATEGORY = re.compile(r"^\[(?P<name>[^\[\]()]+)\]\s+(?P<text>\S.*)$")
 _TASK = re.compile(r"[xX]|[^\w]")
+"""Content of a check box, which looks like a category."""
 _CLOCK = re.compile(r"\d{1,3}:\d{2}\b.*")
+"""Time in brackets, which looks like a category too."""
 _RELATION = re.compile(
     r"^(?P<name>[^\[\]]*?)\s*\[\[(?P<target>[^\[\]|]+)(?:\|[^\[\]]*)?\]\]\s*(?:\((?P<context>.*)\))?$"
 )
@@ -36,34 +45,45 @@ _TAG = re.compile(r"(?:^|\s)#([^\s#]+)")
 _SPAN = re.compile(
     r"^@(?P<kind>\w*)(?:[\[(](?P<start>[^,\])]*),(?P<end>[^\])]*)[\])]|:?\"(?P<quoted>[^\"]+)\"|:?(?P<day>\d{4}-[\d-]+))\s+(?P<text>\S.*)$"
 )
-_ENDS = ("effective", "valid", "")
+"""Time before an observation: ``@valid[2024-01-01,2024-06-30]``, ``@"2024-05-01"`` or a day."""
+_ENDING_SPANS = ("effective", "valid", "")
 """Kinds of spans after which a statement is not true any more."""
+
+
+def recognises(head: FileHead) -> bool:
+    """Recognise a note by the permalink in its front matter, in a file of Markdown or unnamed."""
+    is_markdown = head.has_suffix(".md", ".markdown") or not head.has_name
+    return is_markdown and _FRONT_MATTER.match(head.text) is not None
 
 
 @dataclass(slots=True)
 class _NoteReader:
-    """One note: its front matter, and the text that is being read."""
+    """One note, read line by line."""
 
     title: str
     link: str
+    """Permalink, or the title."""
     at: datetime | None
     tags: tuple[str, ...]
     heading: str = ""
+    """Heading above the line that is being read; empty under the title."""
     prose: list[str] = field(default_factory=list)
-    seen: dict[str, int] = field(default_factory=dict)
+    """Lines of the paragraph that is being read."""
+    text_counts: dict[str, int] = field(default_factory=dict)
+    """How often each text was read so far; tells repetitions apart."""
 
-    def read_line(self, text: str) -> Iterator[ParsedTurn]:
-        """Yield what a line ends or holds."""
-        heading = _HEADING.match(text)
-        item = _ITEM.match(text)
-        if heading or item or not text.strip():
+    def read_line(self, line: str) -> Iterator[ParsedTurn]:
+        """Yield the paragraph that a line ends, and the item that it holds."""
+        heading = _HEADING.match(line)
+        item = _ITEM.match(line)
+        if heading or item or not line.strip():
             yield from self.end_paragraph()
         if heading:
             self.heading = heading["text"] if heading["text"] != self.title else ""
         elif item:
             yield self._read_item(item["text"].strip())
-        elif text.strip():
-            self.prose.append(text.strip())
+        elif line.strip():
+            self.prose.append(line.strip())
 
     def end_paragraph(self) -> Iterator[ParsedTurn]:
         """Yield the paragraph so far as a note."""
@@ -73,43 +93,47 @@ class _NoteReader:
             yield self._make(text, StatedFields(tags=self.tags), kind=Kind.NOTE)
 
     def _read_item(self, text: str) -> ParsedTurn:
+        """Read a list item: an observation, a relation, or just a note."""
         category = _CATEGORY.match(text)
-        if category and (
-            _TASK.fullmatch(category["name"].strip()) or _CLOCK.fullmatch(category["name"].strip())
-        ):
-            category = None
-        relation = None if category else _RELATION.match(text)
+        if category:
+            name = category["name"].strip()
+            if not (_TASK.fullmatch(name) or _CLOCK.fullmatch(name)):
+                return self._read_observation(name, category["text"].strip())
+        relation = _RELATION.match(text)
         if relation:
-            name = predicate_name(relation["name"].strip(" *_\"'")) or "links_to"
-            target = clean_label(relation["target"])
-            words, stated = state_relation(self.title, name, target)
-            return self._make(words, stated, relation["context"])
-        if not category and not _TAG.search(text):
-            return self._make(
-                strip_prefix(text) or text, StatedFields(tags=self.tags), kind=Kind.NOTE
-            )
-        return self._read_observation(
-            category["name"].strip() if category else "",
-            category["text"].strip() if category else text,
-        )
+            return self._read_relation(relation)
+        if _TAG.search(text):
+            return self._read_observation("", text)
+        return self._make(strip_prefix(text) or text, StatedFields(tags=self.tags), kind=Kind.NOTE)
+
+    def _read_relation(self, relation: re.Match[str]) -> ParsedTurn:
+        predicate = normalize_predicate(relation["name"].strip(" *_\"'")) or "links_to"
+        words, stated = state_relation(self.title, predicate, clean_label(relation["target"]))
+        return self._make(words, stated, relation["context"])
 
     def _read_observation(self, category: str, text: str) -> ParsedTurn:
-        start = end = None
-        if (span := _SPAN.match(text)) and (read := _read_span(span)):
-            (start, end) = read
+        valid_from = valid_to = None
+        span = _SPAN.match(text)
+        times = _read_span(span) if span else None
+        if span and times:
+            valid_from, valid_to = times
             text = span["text"]
         context = _CONTEXT.match(text)
-        words = context["text"] if context else text
-        tags = tuple(dict.fromkeys((*self.tags, *_TAG.findall(words))))
+        if context:
+            text = context["text"]
         stated = StatedFields(
-            subject=self.title, category=category, tags=tags, valid_from=start, valid_to=end
+            subject=self.title,
+            category=category,
+            tags=tuple(dict.fromkeys((*self.tags, *_TAG.findall(text)))),
+            valid_from=valid_from,
+            valid_to=valid_to,
         )
-        return self._make(words, stated, context["context"] if context else "")
+        return self._make(text, stated, context["context"] if context else "")
 
     def _make(
         self, text: str, stated: StatedFields, context: str | None = "", kind: Kind = Kind.FACT
     ) -> ParsedTurn:
-        self.seen[text] = self.seen.get(text, 0) + 1
+        self.text_counts[text] = self.text_counts.get(text, 0) + 1
         meta: dict[str, Any] = {
             "title": self.title,
             "heading": self.heading,
@@ -118,71 +142,67 @@ class _NoteReader:
         turn = Turn(
             text,
             at=self.at,
-            external_id=derive_id("basic-memory", self.link, text, self.seen[text]),
+            external_id=derive_id("basic-memory", self.link, text, self.text_counts[text]),
             meta={name: value for name, value in meta.items() if value},
             stated=stated,
         )
         return make_statement(turn, kind=kind)
 
 
-def read(
-    lines: Iterable[tuple[int, str] | UnreadablePiece],
-) -> Iterator[ParsedTurn | UnreadablePiece]:
+def read(lines: Iterable[TextLine]) -> Iterator[ForeignPiece]:
     """Yield observations and relations as facts, other text as notes."""
-    source = iter(lines)
-    front: list[str] = []
+    front_matter: list[str] = []  # with its opening fence
     note: _NoteReader | None = None
-    for line in source:
+    for line in lines:
         if isinstance(line, UnreadablePiece):
             yield line
-        elif note is not None:
-            yield from note.read_line(line[1])
-        elif line[1].strip() == _FRONT and front:
-            note = _read_front(front[1:])
-        elif front or line[1].strip() == _FRONT:
-            front.append(line[1])
-        elif line[1].strip():
-            note = _read_front([])
-            yield from note.read_line(line[1])
+            continue
+        text = line[1]
+        is_fence = text.strip() == _FENCE
+        if note is not None:
+            yield from note.read_line(text)
+        elif front_matter and is_fence:
+            note = _open_note(front_matter[1:])
+        elif front_matter or is_fence:
+            front_matter.append(text)
+        elif text.strip():
+            note = _open_note([])
+            yield from note.read_line(text)
     if note is not None:
         yield from note.end_paragraph()
-    elif front:
+    elif front_matter:
         yield UnreadablePiece(1, "The front matter does not end.", broken=True)
 
 
-def _read_front(lines: list[str]) -> _NoteReader:
-    """Read the front matter, every value as text."""
+def _open_note(front_matter: list[str]) -> _NoteReader:
+    """Read the front matter, every value as text; damaged front matter counts as empty."""
     try:
-        held = yaml.load("\n".join(lines), yaml.BaseLoader)  # noqa: S506 - makes nothing but text, lists and mappings
+        values = yaml.load("\n".join(front_matter), yaml.BaseLoader)  # noqa: S506 - makes nothing but text, lists and mappings
     except yaml.YAMLError:
-        held = None
-    found = SourceObject(1, held if isinstance(held, dict) else {})
-    title = (
-        found.label("title")
-        or found.label("permalink").rpartition("/")[2].replace("-", " ")
-        or "note"
-    )
+        values = None
+    fields = ForeignObject(1, values if isinstance(values, dict) else {})
+    permalink = fields.label("permalink")
+    title = fields.label("title") or permalink.rpartition("/")[2].replace("-", " ") or "note"
     try:
-        at = parse_moment(found.label("created", "created_at", "date", "modified") or None)
+        at = parse_moment(fields.label("created", "created_at", "date", "modified") or None)
     except ValueError:
         at = None
     return _NoteReader(
-        title,
-        found.label("permalink") or title,
-        at,
-        tuple(tag.lstrip("#") for tag in found.labels("tags")),
+        title=title,
+        link=permalink or title,
+        at=at,
+        tags=tuple(tag.lstrip("#") for tag in fields.labels("tags")),
     )
 
 
 def _read_span(span: re.Match[str]) -> tuple[datetime | None, datetime | None] | None:
     """Read when a statement held; None: these are no times."""
-    ends = (
-        [span["start"], span["end"]]
-        if span["start"] is not None
-        else [span["quoted"] or span["day"], None]
-    )
+    if span["start"] is not None:
+        texts = [span["start"], span["end"]]
+    else:
+        texts = [span["quoted"] or span["day"], None]
     try:
-        start, end = (parse_moment(text.strip() or None) if text else None for text in ends)
+        start, end = (parse_moment(text.strip() or None) if text else None for text in texts)
     except ValueError:
         return None
-    return start, end if span["kind"] in _ENDS else None
+    return start, end if span["kind"] in _ENDING_SPANS else None

@@ -1,4 +1,4 @@
-"""Recognition of contents that are not text."""
+"""Recognise contents that are not text, and say what they are instead."""
 
 from __future__ import annotations
 
@@ -36,10 +36,14 @@ _SIGNATURES = (
     (b"PAR1", "a Parquet table"),
     (b"\xd0\xcf\x11\xe0", "an Office document"),
 )
+"""Beginnings of binary files; some of them, such as MZ, may begin a text too."""
 _CONTROLS = bytes({*range(32), 127} - set(b"\t\n\v\f\r\b\x1b"))
 _CONTROL_SHARE = 0.02
+"""Share of control characters from which contents are no text."""
 _INVALID_SHARE = 0.3
-_FEW = 3
+"""Share of bytes that are not UTF-8 from which a text is in no encoding that is known here."""
+_TOLERATED = 3
+"""Odd characters that any short text may have."""
 _SAMPLE = 4096
 _HINT = (
     "Import text, Markdown, JSON, JSONL, CSV, or a chat export; turn anything else into text first."
@@ -48,15 +52,13 @@ _HINT = (
 
 def refuse_binary(start: bytes, encoding: str) -> None:
     """Check the first bytes of a text. InputError: they are no text."""
-    folded = start[:64].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
-    named = next((name for mark, name in _DOCUMENTS if folded.startswith(mark.lower())), "")
-    if not named and is_binary(start, encoding):
-        named = next(
-            (name for mark, name in _SIGNATURES if start.startswith(mark)), "a binary file"
-        )
-    if named:
-        raise InputError(f"It is {named}, not text.", hint=_HINT)
-    if encoding == "utf-8" and _count_invalid(start) > _INVALID_SHARE * len(start) + _FEW:
+    lowered = start[:64].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    kind = next((name for mark, name in _DOCUMENTS if lowered.startswith(mark.lower())), "")
+    if not kind and is_binary(start, encoding):
+        kind = next((name for mark, name in _SIGNATURES if start.startswith(mark)), "a binary file")
+    if kind:
+        raise InputError(f"It is {kind}, not text.", hint=_HINT)
+    if encoding == "utf-8" and _count_invalid(start) > _INVALID_SHARE * len(start) + _TOLERATED:
         raise InputError(
             "Its characters are neither UTF-8 nor Western (Windows-1252).",
             hint="Save it as UTF-8, then import it.",
@@ -67,12 +69,13 @@ def is_binary(data: bytes, encoding: str) -> bool:
     """Check for more control characters than any text holds."""
     if encoding != "utf-8":
         text = data[:_SAMPLE].decode(encoding, "replace")
-        odd = sum(
+        control_count = sum(
             unicodedata.category(char) in ("Cc", "Cn", "Co", "Cs") and char not in "\t\r\n\f"
             for char in text
         )
-        return odd > _CONTROL_SHARE * len(text) + _FEW
-    return len(data) - len(data.translate(None, _CONTROLS)) > _CONTROL_SHARE * len(data) + _FEW
+        return control_count > _CONTROL_SHARE * len(text) + _TOLERATED
+    control_count = len(data) - len(data.translate(None, _CONTROLS))
+    return control_count > _CONTROL_SHARE * len(data) + _TOLERATED
 
 
 def _count_invalid(start: bytes) -> int:

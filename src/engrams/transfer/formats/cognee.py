@@ -1,198 +1,211 @@
-"""Read cognee's exports: its archive (COGX) and its graph as JSON."""
+"""cognee: its archive (COGX) and its graph as JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
-from engrams.core import Json, Kind, StatedFields, Turn
-from engrams.transfer.formats.field_parsers import derive_id, role_and_speaker, scope_label
-from engrams.transfer.formats.parsed_items import ParsedTurn, UnreadablePiece
-from engrams.transfer.formats.source_objects import (
-    SourceObject,
+from engrams.core import Kind, StatedFields, Turn
+from engrams.transfer.formats.file_head import FileHead
+from engrams.transfer.formats.foreign_objects import (
+    ForeignObject,
     convert,
     convert_all,
+    make_scope_labels,
     make_statement,
-    place_in,
-    predicate_name,
+    normalize_predicate,
     state_relation,
+    title_text,
 )
+from engrams.transfer.formats.foreign_values import derive_id, role_and_speaker, scope_label
+from engrams.transfer.formats.pieces import ForeignPiece, JsonElement, ParsedTurn, UnreadablePiece
 
-_NAMED = frozenset({"Entity", "EntityType"})
+_ENTITY_TYPES = frozenset({"Entity", "EntityType"})
+_CHUNK_TYPE = "DocumentChunk"
 
 
-def read(
-    values: Iterable[tuple[int, Json] | UnreadablePiece],
-) -> Iterator[ParsedTurn | UnreadablePiece]:
+def recognises(head: FileHead) -> bool:
+    """Recognise records of an archive, and a graph by its edges."""
+    return head.shape.has_rows({"kind", "external_id"}) or head.shape.has_rows(
+        {"source", "target", "relationship_name"},
+        {"source", "target", "relationship"},
+        lists=("edges",),
+    )
+
+
+def read(elements: Iterable[JsonElement]) -> Iterator[ForeignPiece]:
     """Yield facts and descriptions as facts, turns as messages, documents as notes.
 
-    An archive is read with its entities first, for facts name them by id.
+    An archive is read with its entities first, because facts name them by id.
     """
-    names: dict[str, str] = {}
-    for value in values:
-        if isinstance(value, UnreadablePiece):
-            yield value
+    entity_names: dict[str, str] = {}
+    for element in elements:
+        if isinstance(element, UnreadablePiece):
+            yield element
             continue
-        line, data = value
+        line, data = element
         if isinstance(data, Mapping) and isinstance(data.get("edges"), list):
-            yield from _read_graph(SourceObject(line, data))
+            yield from _read_graph(ForeignObject(line, data))
         elif isinstance(data, Mapping) and data.get("kind") == "episode":
-            yield from _read_episode(SourceObject(line, data))
+            yield from _read_episode(ForeignObject(line, data))
         else:
-            yield from convert(line, data, lambda found: _parse_record(found, names), "A record")
+            make = partial(_parse_record, entity_names=entity_names)
+            yield from convert(line, data, make, "A record")
 
 
-def _parse_record(found: SourceObject, names: dict[str, str]) -> ParsedTurn | None:
-    match found.label("kind"):
+def _parse_record(record: ForeignObject, entity_names: dict[str, str]) -> ParsedTurn | None:
+    """Convert a record of an archive; an entity's name is noted in ``entity_names``."""
+    match record.label("kind"):
         case "entity":
-            names[found.label("external_id")] = found.label("name")
-            return _parse_entity(found)
+            entity_names[record.label("external_id")] = record.label("name")
+            return _parse_entity(record)
         case "fact":
-            return _parse_fact(found, names)
+            return _parse_fact(record, entity_names)
         case "memory":
-            return _state(found, found.text("content"), tags=found.labels("categories"))
+            return _make_memory(record, record.text("content"), tags=record.labels("categories"))
         case "memory_block":
-            label = found.label("label")
-            return _state(found, found.text("value"), tags=(label,) if label else ())
+            label = record.label("label")
+            return _make_memory(record, record.text("value"), tags=(label,) if label else ())
         case "document":
-            return _state(found, found.text("content"), kind=Kind.NOTE)
+            return _make_memory(record, record.text("content"), kind=Kind.NOTE)
         case "raw_node" | "":
             return None
-        case other:
-            raise ValueError(f"its kind {other!r} is not known")
+        case kind:
+            raise ValueError(f"its kind {kind!r} is not known")
 
 
-def _parse_entity(found: SourceObject) -> ParsedTurn | None:
-    """An entity without a description only names something."""
-    name = found.label("name")
-    words = found.text("description")
-    if not (name and words):
+def _parse_entity(entity: ForeignObject) -> ParsedTurn | None:
+    """Convert an entity's description; None for an entity that is only named."""
+    name = entity.label("name")
+    description = entity.text("description")
+    if not (name and description):
         return None
-    tags = (kind,) if (kind := found.label("entity_type")) else ()
-    return _state(
-        found,
-        words if name.casefold() in words.casefold() else f"{name}: {words}",
+    entity_type = entity.label("entity_type")
+    return _make_memory(
+        entity,
+        title_text(name, description),
         StatedFields(subject=name),
-        tags,
+        tags=(entity_type,) if entity_type else (),
     )
 
 
-def _parse_fact(found: SourceObject, names: Mapping[str, str]) -> ParsedTurn | None:
-    """Convert a relation; one to something unnamed says nothing."""
-    refs = [found.label(name) for name in ("subject_ref", "object_ref")]
-    ends = [names.get(ref, "" if _is_uuid(ref) else ref) for ref in refs]
-    text = found.text("fact_text")
-    if not all(ends) and not text:
+def _parse_fact(fact: ForeignObject, entity_names: Mapping[str, str]) -> ParsedTurn | None:
+    """Convert a relation; None for a relation to something without a name."""
+    subject = _find_name(fact.label("subject_ref"), entity_names)
+    object = _find_name(fact.label("object_ref"), entity_names)
+    text = fact.text("fact_text")
+    if not text and not (subject and object):
         return None
-    words, stated = state_relation(ends[0], predicate_name(found.label("predicate")), ends[1])
-    valid = found.moment("valid_at")
-    invalid = found.moment("invalid_at")
-    known = replace(
-        stated, confidence=found.share("confidence"), valid_from=valid, valid_to=invalid
+    words, relation = state_relation(subject, normalize_predicate(fact.label("predicate")), object)
+    stated = replace(
+        relation,
+        valid_from=fact.moment("valid_at"),
+        valid_to=fact.moment("invalid_at"),
+        confidence=fact.share("confidence"),
     )
-    return _state(found, text or words, known)
+    return _make_memory(fact, text or words, stated)
 
 
-def _state(
-    found: SourceObject,
+def _find_name(reference: str, entity_names: Mapping[str, str]) -> str:
+    """Return the name that a reference stands for; empty for an unknown id."""
+    if reference in entity_names:
+        return entity_names[reference]
+    return "" if _is_uuid(reference) else reference
+
+
+def _make_memory(
+    record: ForeignObject,
     text: str,
     stated: StatedFields | None = None,
     tags: tuple[str, ...] = (),
     kind: Kind = Kind.FACT,
 ) -> ParsedTurn:
-    known = stated or StatedFields()
-    scope = _scope(found)
+    scope = _find_scope(record)
     turn = Turn(
         text,
-        at=found.moment("created_at", "updated_at"),
+        at=record.moment("created_at", "updated_at"),
         session=scope.label("session_id", "run_id"),
-        external_id=found.label("external_id") or derive_id("cognee", found.label("kind"), text),
-        meta=found.pick("external_system", "title", "metadata"),
-        stated=replace(known, tags=tags),
+        external_id=record.label("external_id") or derive_id("cognee", record.label("kind"), text),
+        meta=record.pick("external_system", "title", "metadata"),
+        stated=replace(stated or StatedFields(), tags=tags),
     )
-    return make_statement(turn, place=_place(scope), user=scope.label("user_id"), kind=kind)
+    return make_statement(
+        turn, scope_labels=_scope_labels(scope), user=scope.label("user_id"), kind=kind
+    )
 
 
-def _read_episode(found: SourceObject) -> Iterator[ParsedTurn | UnreadablePiece]:
-    scope = _scope(found)
-    name = scope_label(found.label("external_id", "title"))
+def _read_episode(episode: ForeignObject) -> Iterator[ForeignPiece]:
+    """Yield the turns of a conversation."""
+    scope = _find_scope(episode)
+    name = scope_label(episode.label("external_id", "title"))
 
-    def make(turn: SourceObject) -> ParsedTurn | None:
-        role = turn.label("role")
+    def make_turn(turn: ForeignObject) -> ParsedTurn | None:
         text = turn.text("content")
-        said = Turn(
-            text,
-            *role_and_speaker(role if role != "episode" else None),
-            at=turn.moment("occurred_at") or found.moment("created_at"),
+        role_name = turn.label("role")
+        role, speaker = role_and_speaker(role_name if role_name != "episode" else None)
+        message = Turn(
+            text=text,
+            role=role,
+            speaker=speaker,
+            at=turn.moment("occurred_at") or episode.moment("created_at"),
             session=scope.label("session_id", "run_id") or name,
             external_id=derive_id("cognee", name, turn.label("occurred_at"), text),
-            meta=found.pick("title"),
+            meta=episode.pick("title"),
         )
-        return (
-            ParsedTurn(
-                turn=said,
-                conversation="",
-                kind=Kind.TURN,
-                place=_place(scope),
-                user=scope.label("user_id"),
-            )
-            if text
-            else None
-        )
+        if not text:
+            return None
+        return ParsedTurn(message, scope_labels=_scope_labels(scope), user=scope.label("user_id"))
 
-    yield from convert_all(found.objects("turns"), make, "A turn")
+    yield from convert_all(episode.objects("turns"), make_turn, "A turn")
 
 
-def _read_graph(graph: SourceObject) -> Iterator[ParsedTurn | UnreadablePiece]:
-    names = {
+def _read_graph(graph: ForeignObject) -> Iterator[ForeignPiece]:
+    """Yield the nodes and edges of a graph, converted as records of an archive."""
+    entity_names = {
         node.label("id"): node.label("name")
         for node in graph.objects("nodes")
-        if node.label("type") in _NAMED
+        if node.label("type") in _ENTITY_TYPES
     }
 
-    def make_node(found: SourceObject) -> ParsedTurn | None:
-        record = {**found.data, "kind": "entity", "external_id": found.label("id")}
-        if found.label("type") == "DocumentChunk":
-            record |= {"kind": "document", "content": found.text("text")}
-        return (
-            _parse_record(SourceObject(found.line, record), {})
-            if found.label("type") in (*_NAMED, "DocumentChunk")
-            else None
-        )
+    def make_node(node: ForeignObject) -> ParsedTurn | None:
+        record = {**node.data, "external_id": node.label("id")}
+        if node.label("type") == _CHUNK_TYPE:
+            record |= {"kind": "document", "content": node.text("text")}
+        elif node.label("type") in _ENTITY_TYPES:
+            record["kind"] = "entity"
+        else:
+            return None
+        return _parse_record(ForeignObject(node.line, record), {})
 
-    def make_edge(found: SourceObject) -> ParsedTurn | None:
-        source = found.label("source")
-        target = found.label("target")
-        name = found.label("relationship_name", "relationship")
-        ends = {
-            "external_id": f"{source}:{name}:{target}",
+    def make_edge(edge: ForeignObject) -> ParsedTurn | None:
+        source = edge.label("source")
+        target = edge.label("target")
+        if source not in entity_names or target not in entity_names:
+            return None
+        relationship = edge.label("relationship_name", "relationship")
+        record = {
+            **edge.data,
+            "kind": "fact",
+            "external_id": f"{source}:{relationship}:{target}",
             "subject_ref": source,
             "object_ref": target,
+            "predicate": relationship,
+            "fact_text": edge.text("edge_text"),
         }
-        record = {
-            **found.data,
-            **ends,
-            "kind": "fact",
-            "predicate": name,
-            "fact_text": found.text("edge_text"),
-        }
-        return (
-            _parse_fact(SourceObject(found.line, record), names)
-            if source in names and target in names
-            else None
-        )
+        return _parse_fact(ForeignObject(edge.line, record), entity_names)
 
     yield from convert_all(graph.objects("nodes"), make_node, "A node")
     yield from convert_all(graph.objects("edges"), make_edge, "An edge")
 
 
-def _scope(found: SourceObject) -> SourceObject:
-    held = found.data.get("scope")
-    return SourceObject(found.line, held if isinstance(held, Mapping) else {})
+def _find_scope(record: ForeignObject) -> ForeignObject:
+    """Return the object that says whose a record is."""
+    return record.inner("scope") or ForeignObject(record.line, {})
 
 
-def _place(scope: SourceObject) -> tuple[str, ...]:
-    return place_in(agent=scope.label("agent_id"))
+def _scope_labels(scope: ForeignObject) -> tuple[str, ...]:
+    return make_scope_labels(agent=scope.label("agent_id"))
 
 
 def _is_uuid(text: str) -> bool:

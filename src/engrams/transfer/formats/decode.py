@@ -1,4 +1,8 @@
-"""Decode a file, pipe or zip of any encoding to text."""
+"""Decode a file, pipe or zip of any encoding to text.
+
+``open_text`` is the entry: it yields a ``DecodedTextReader``, which gives the text in chunks or in
+lines. Binary files are refused by their first bytes, and wherever they stop being text.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +10,25 @@ import codecs
 import io
 import os
 import shutil
-import sys
 import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, Protocol, TypeAlias
+from typing import IO, Any, Protocol
 
 from engrams.errors import InputError
 from engrams.transfer.formats.binary_detection import is_binary, refuse_binary
-from engrams.transfer.formats.parsed_items import UnreadablePiece
+from engrams.transfer.formats.origins import STDIN, Origin, open_stdin
+from engrams.transfer.formats.pieces import TextLine, UnreadablePiece
 
-Origin: TypeAlias = Path | str | IO[Any]
-
-
-STDIN = "-"
 HEAD = 65_536
+"""Bytes from which encoding and format are recognised."""
 CHUNK = 1 << 20
+"""Bytes read at a time."""
 LIMIT = 64 << 20
+"""Characters of the longest line or JSON element."""
 
 _ZIP = b"PK\x03\x04"
 _BOMS = (
@@ -38,6 +41,8 @@ _BOMS = (
 
 
 class ByteStream(Protocol):
+    """Anything that gives bytes (or text, which is encoded again)."""
+
     def read(self, size: int = -1, /) -> Any: ...
 
 
@@ -56,41 +61,47 @@ codecs.register_error("engrams.western", _decode_western)
 
 
 class DecodedTextReader:
-    """Read one text once; ``whole``: its ``head`` is everything."""
+    """Text of one file, to be read once."""
 
-    def __init__(self, raw: ByteStream) -> None:
-        self._raw = raw
-        start = _read_head(raw)
-        encoding, skip = _detect_encoding(start)
+    head: str
+    """Beginning of the text."""
+    whole: bool
+    """True where everything is read; at first: where the head is the whole text."""
+
+    def __init__(self, stream: ByteStream) -> None:
+        """Read the head of a stream. InputError: it is no text."""
+        self._stream = stream
+        start = _read_head(stream)
+        encoding, mark_length = _detect_encoding(start)
         refuse_binary(start, encoding)
         self._encoding = encoding
         self._size = len(start)
         decoder = codecs.getincrementaldecoder(encoding)("engrams.western")
         self._decoder = io.IncrementalNewlineDecoder(decoder, translate=True)
         self.whole = len(start) < HEAD
-        self.head: str = self._decoder.decode(start[skip:], self.whole)
+        self.head = self._decoder.decode(start[mark_length:], self.whole)
 
-    def pieces(self) -> Iterator[str]:
-        """Yield the head, then the rest."""
+    def chunks(self) -> Iterator[str]:
+        """Yield the text in parts, the head first. InputError: it cannot be read on."""
         yield self.head
         while not self.whole:
             try:
-                raw = _to_bytes(self._raw.read(CHUNK))
+                data = _to_bytes(self._stream.read(CHUNK))
             except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as problem:
                 raise InputError(
                     f"The file cannot be read on: {problem}.", hint="Get a fresh copy of it."
                 ) from None
-            if is_binary(raw, self._encoding):
+            if is_binary(data, self._encoding):
                 raise InputError(
                     f"It is no text from byte {self._size:,} on.", hint="Get a fresh copy of it."
                 )
-            self._size += len(raw)
-            self.whole = not raw
-            yield self._decoder.decode(raw, self.whole)
+            self._size += len(data)
+            self.whole = not data
+            yield self._decoder.decode(data, self.whole)
 
-    def lines(self) -> Iterator[tuple[int, str] | UnreadablePiece]:
-        """Yield numbered lines; unreadable if longer than 64 Mi characters."""
-        return _split_lines(self.pieces())
+    def lines(self) -> Iterator[TextLine]:
+        """Yield numbered lines; a line longer than ``LIMIT`` is an unreadable piece."""
+        return _split_lines(self.chunks())
 
 
 @contextmanager
@@ -99,16 +110,11 @@ def open_text(origin: Origin) -> Iterator[DecodedTextReader]:
     if isinstance(origin, str | Path) and str(origin) == STDIN:
         origin = open_stdin()
     if isinstance(origin, str | Path):
-        with _open_file(Path(origin)) as stream, _unzip(stream) as raw:
-            yield DecodedTextReader(raw)
+        with _open_file(Path(origin)) as file, _unzip(file) as stream:
+            yield DecodedTextReader(stream)
     else:
-        with _unzip(origin) as raw:
-            yield DecodedTextReader(raw)
-
-
-def open_stdin() -> IO[bytes]:
-    """Return standard input as bytes."""
-    return sys.stdin.buffer
+        with _unzip(origin) as stream:
+            yield DecodedTextReader(stream)
 
 
 def _open_file(path: Path) -> IO[Any]:
@@ -129,13 +135,13 @@ def _to_bytes(data: str | bytes) -> bytes:
     return data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
 
 
-def _read_head(raw: ByteStream) -> bytes:
+def _read_head(stream: ByteStream) -> bytes:
     """Read up to HEAD bytes; a pipe gives them in parts."""
     parts: list[bytes] = []
     size = 0
     try:
         while size < HEAD:
-            part = _to_bytes(raw.read(HEAD - size))
+            part = _to_bytes(stream.read(HEAD - size))
             if not part:
                 break
             parts.append(part)
@@ -150,15 +156,16 @@ def _read_head(raw: ByteStream) -> bytes:
 
 def _detect_encoding(start: bytes) -> tuple[str, int]:
     """Detect the encoding and the length of its byte order mark."""
-    for mark, name in _BOMS:
+    for mark, encoding in _BOMS:
         if start.startswith(mark):
-            return name, len(mark)
+            return encoding, len(mark)
     if len(start) >= 4:
-        even = start[0::2].count(0) / len(start[0::2])
-        odd = start[1::2].count(0) / len(start[1::2])
-        if odd > 0.4 and even < 0.1:
+        # UTF-16 without a mark: in Western text one byte of each two is zero.
+        even_zeros = start[0::2].count(0) / len(start[0::2])
+        odd_zeros = start[1::2].count(0) / len(start[1::2])
+        if odd_zeros > 0.4 and even_zeros < 0.1:
             return "utf-16-le", 0
-        if even > 0.4 and odd < 0.1:
+        if even_zeros > 0.4 and odd_zeros < 0.1:
             return "utf-16-be", 0
     return "utf-8", 0
 
@@ -176,9 +183,9 @@ def _unzip(stream: IO[Any]) -> Iterator[ByteStream]:
     if start != _ZIP:
         yield _JoinedByteStream([io.BytesIO(start), stream])
         return
-    with _rewind(start, stream) as whole:
+    with _rewind(start, stream) as seekable:
         try:
-            archive = zipfile.ZipFile(whole)
+            archive = zipfile.ZipFile(seekable)
             members = [
                 archive.open(name) for name in sorted(archive.namelist()) if is_conversations(name)
             ]
@@ -208,12 +215,12 @@ def _rewind(start: bytes, stream: IO[Any]) -> Iterator[IO[Any]]:
 
 def is_conversations(name: str) -> bool:
     """Check the name of a chat export's main file."""
-    last = name.rsplit("/", 1)[-1].casefold()
-    return last.startswith("conversations") and last.endswith(".json")
+    file_name = name.rsplit("/", 1)[-1].casefold()
+    return file_name.startswith("conversations") and file_name.endswith(".json")
 
 
 class _JoinedByteStream:
-    """Join several streams into one."""
+    """Several streams, read as one."""
 
     def __init__(self, streams: list[IO[Any]]) -> None:
         self._streams = streams
@@ -227,25 +234,26 @@ class _JoinedByteStream:
         return b""
 
 
-def _split_lines(pieces: Iterable[str]) -> Iterator[tuple[int, str] | UnreadablePiece]:
+def _split_lines(chunks: Iterable[str]) -> Iterator[TextLine]:
+    """Split a text that comes in parts into numbered lines, without their ends."""
     number = 1
-    rest = [""]
-    size = 0
-    for piece in pieces:
-        first, *others = piece.split("\n")
-        size += len(first)
+    parts = [""]  # of the line that is being read; what exceeds the limit is dropped
+    size = 0  # characters of that line
+    for chunk in chunks:
+        line_rest, *lines = chunk.split("\n")
+        size += len(line_rest)
         if size <= LIMIT:
-            rest.append(first)
-        for other in others:
-            yield _join_line(number, rest, size)
-            number = number + 1
-            rest = [other]
-            size = len(other)
+            parts.append(line_rest)
+        for line in lines:
+            yield _join_line(number, parts, size)
+            number += 1
+            parts = [line]
+            size = len(line)
     if size:
-        yield _join_line(number, rest, size)
+        yield _join_line(number, parts, size)
 
 
-def _join_line(number: int, parts: list[str], size: int) -> tuple[int, str] | UnreadablePiece:
+def _join_line(number: int, parts: list[str], size: int) -> TextLine:
     if size > LIMIT:
         return UnreadablePiece(number, f"The line is longer than {LIMIT:,} characters.")
     return number, "".join(parts)

@@ -1,4 +1,4 @@
-"""Read and write the exchange format: JSONL records, history, edges.
+"""Exchange format of engrams: records, their history and their edges as JSONL.
 
 A header line, then one object per line: ``record``, ``history`` or ``edge``. History and outgoing
 edges follow their record. Empty fields are left out; everything else is written, so that a file
@@ -30,11 +30,21 @@ from engrams.core import (
 )
 from engrams.core.clock import parse_time
 from engrams.errors import EngramsError, InputError
+from engrams.transfer.formats.file_head import FileHead
 from engrams.transfer.formats.json_stream import MalformedJsonError, parse
-from engrams.transfer.formats.parsed_items import ExportedEdge, ExportedRecord, UnreadablePiece
+from engrams.transfer.formats.pieces import (
+    ExportedEdge,
+    ExportedRecord,
+    ExportLine,
+    ExportPiece,
+    TextLine,
+    UnreadablePiece,
+)
 
 VERSION = 1
+"""Version that is written; files of a newer one are refused."""
 _MAX_ATTACHED = 10_000
+"""Edges or history entries that are held for one record."""
 _TIMES = frozenset(
     {"recorded_at", "valid_from", "valid_to", "retired_at", "ended_at", "last_accessed"}
 )
@@ -42,29 +52,41 @@ _LISTS = frozenset({"tags", "triggers", "steps"})
 _ENUMS = {"kind": Kind, "layer": Layer, "tier": Tier, "status": Status}
 _SHARES = frozenset({"importance", "confidence", "trust"})
 _COUNTS = frozenset({"strength", "access_count", "version"})
-_FIELDS = {item.name for item in fields(Record)}
+_FIELDS = {field.name for field in fields(Record)}
 _REQUIRED = ("id", "scope", "kind", "text", "recorded_at")
+_PROVENANCE_TEXTS = ("channel", "extractor", "prompt", "reason")
+
+
+def recognises(head: FileHead) -> bool:
+    """Recognise an export by its header, or a part of one by its lines."""
+    shape = head.shape
+    return shape.root == "{" and (
+        "engrams" in shape.keys or shape.keys in ({"record"}, {"edge"}, {"history"})
+    )
 
 
 def to_lines(
     items: Iterable[ExportedRecord | ExportedEdge | Record], header: Meta
-) -> Iterator[str]:
-    """Yield the lines of an export with their ends, header first."""
-    yield _to_line({"engrams": VERSION, **header})
+) -> Iterator[ExportLine]:
+    """Yield the lines of an export, header first."""
+    yield _to_line({"engrams": VERSION, **header}), 0
     for item in items:
         if isinstance(item, ExportedEdge):
-            yield _to_line({"edge": _edge_to_json(item.edge)})
+            yield _to_line({"edge": _edge_to_json(item.edge)}), 0
             continue
-        whole = item if isinstance(item, ExportedRecord) else ExportedRecord(item)
-        yield _to_line({"record": record_to_json(whole.record)})
-        yield from (_to_line({"history": _history_to_json(entry)}) for entry in whole.history)
-        yield from (_to_line({"edge": _edge_to_json(edge)}) for edge in whole.edges)
+        exported = item if isinstance(item, ExportedRecord) else ExportedRecord(item)
+        yield _to_line({"record": record_to_json(exported.record)}), 1
+        for entry in exported.history:
+            yield _to_line({"history": _history_to_json(entry)}), 0
+        for edge in exported.edges:
+            yield _to_line({"edge": _edge_to_json(edge)}), 0
 
 
-def read(
-    lines: Iterable[tuple[int, str] | UnreadablePiece],
-) -> Iterator[ExportedRecord | ExportedEdge | UnreadablePiece]:
-    """Yield an export's items. InputError: a newer engrams wrote it."""
+def read(lines: Iterable[TextLine]) -> Iterator[ExportPiece]:
+    """Yield an export's records, each with the history and edges behind it.
+
+    InputError: a newer engrams wrote it.
+    """
     record: Record | None = None
     edges: list[Edge] = []
     history: list[HistoryEntry] = []
@@ -103,10 +125,10 @@ def read(
 
 def record_to_json(record: Record) -> dict[str, Json]:
     """Convert a record to JSON values without empty fields."""
-    out: dict[str, Json] = {}
-    for item in fields(Record):
-        value = getattr(record, item.name)
-        if value in (None, "", (), {}) and item.name not in _REQUIRED:
+    data: dict[str, Json] = {}
+    for field in fields(Record):
+        value = getattr(record, field.name)
+        if value in (None, "", (), {}) and field.name not in _REQUIRED:
             continue
         match value:
             case Scope():
@@ -114,27 +136,26 @@ def record_to_json(record: Record) -> dict[str, Json]:
             case datetime():
                 value = value.isoformat()
             case Provenance():
-                value = {
-                    name: held
-                    for name in ("channel", "extractor", "prompt", "reason", "files")
-                    if (held := getattr(value, name))
-                }
-            case tuple() if item.name == "evidence":
+                parts = {name: getattr(value, name) for name in (*_PROVENANCE_TEXTS, "files")}
+                value = {name: part for name, part in parts.items() if part}
+            case tuple() if field.name == "evidence":
                 value = [
                     {"quote": quote.quote, "source": quote.source, "speaker": quote.speaker}
                     for quote in value
                 ]
-        out[item.name] = value
-    return out
+        data[field.name] = value
+    return data
 
 
 def record_from_json(data: Json) -> Record:
     """Convert JSON values to a record. ValueError names the wrong field."""
-    held = _require_object(data, "record")
-    if missing := [name for name in _REQUIRED if name not in held]:
-        raise ValueError(f"the record has no {missing[0]}")
-    values = {name: _parse_value(name, held[name]) for name in held if name in _FIELDS}
-    return Record(**values)
+    values = _require_object(data, "record")
+    for name in _REQUIRED:
+        if name not in values:
+            raise ValueError(f"the record has no {name}")
+    return Record(
+        **{name: _parse_value(name, value) for name, value in values.items() if name in _FIELDS}
+    )
 
 
 def _parse_value(name: str, value: Json) -> Any:
@@ -156,19 +177,15 @@ def _parse_value(name: str, value: Json) -> Any:
         case "evidence":
             return tuple(_evidence_from_json(quote) for quote in _require_list(value, name))
         case "provenance":
-            held = _require_object(value, name)
-            texts = {
-                key: _require_text(held.get(key, ""), key)
-                for key in ("channel", "extractor", "prompt", "reason")
-            }
-            return Provenance(**texts, files=_require_texts(held.get("files", []), "files"))
+            parts = _require_object(value, name)
+            texts = {part: _require_text(parts.get(part, ""), part) for part in _PROVENANCE_TEXTS}
+            return Provenance(**texts, files=_require_texts(parts.get("files", []), "files"))
         case _:
             return _require_text(value, name)
 
 
-def _parse_line(
-    line: tuple[int, str] | UnreadablePiece,
-) -> Record | Edge | HistoryEntry | UnreadablePiece | None:
+def _parse_line(line: TextLine) -> Record | Edge | HistoryEntry | UnreadablePiece | None:
+    """Parse one line; None for a blank one and the header. InputError: its version is newer."""
     if isinstance(line, UnreadablePiece):
         return line
     number, text = line
@@ -180,19 +197,19 @@ def _parse_line(
             case {"engrams": version}:
                 _check_version(version)
                 return None
-            case {"record": held}:
-                return record_from_json(held)
-            case {"edge": held}:
-                return _edge_from_json(held)
-            case {"history": held}:
-                return _history_from_json(held)
+            case {"record": record}:
+                return record_from_json(record)
+            case {"edge": edge}:
+                return _edge_from_json(edge)
+            case {"history": entry}:
+                return _history_from_json(entry)
             case _:
                 return UnreadablePiece(number, "A record, an edge or a history entry was expected.")
     except MalformedJsonError as problem:
         return UnreadablePiece(number, f"This line is {problem}.", broken=True)
+    except InputError:
+        raise
     except (ValueError, EngramsError) as problem:
-        if isinstance(problem, InputError):
-            raise
         return UnreadablePiece(number, f"This piece cannot be used: {problem}.")
 
 
@@ -205,34 +222,36 @@ def _check_version(version: Json) -> None:
 
 
 def _edge_to_json(edge: Edge) -> dict[str, Json]:
-    ends = {
+    return {
         "owner": list(edge.owner.labels),
         "source": edge.source,
         "target": edge.target,
         "type": edge.type,
+        "weight": edge.weight,
+        "count": edge.count,
     }
-    return {**ends, "weight": edge.weight, "count": edge.count}
 
 
 def _edge_from_json(data: Json) -> Edge:
-    held = _require_object(data, "edge")
-    ends = [_require_text(held.get(name), name) for name in ("source", "target")]
-    weight = _require_number(held.get("weight", 1.0), "weight")
-    count = _require_count(held.get("count", 1), "count")
+    values = _require_object(data, "edge")
+    source = _require_text(values.get("source"), "source")
+    target = _require_text(values.get("target"), "target")
+    weight = _require_number(values.get("weight", 1.0), "weight")
+    count = _require_count(values.get("count", 1), "count")
     return Edge(
-        owner=_require_scope(held.get("owner")),
-        source=ends[0],
-        target=ends[1],
-        type=EdgeType(_require_text(held.get("type"), "type")),
+        owner=_require_scope(values.get("owner")),
+        source=source,
+        target=target,
+        type=EdgeType(_require_text(values.get("type"), "type")),
         weight=weight,
         count=count,
     )
 
 
 def _history_to_json(entry: HistoryEntry) -> dict[str, Json]:
-    out = {item.name: getattr(entry, item.name) for item in fields(HistoryEntry)}
+    data = {field.name: getattr(entry, field.name) for field in fields(HistoryEntry)}
     return {
-        **out,
+        **data,
         "at": entry.at.isoformat(),
         "before": dict(entry.before),
         "after": dict(entry.after),
@@ -240,30 +259,24 @@ def _history_to_json(entry: HistoryEntry) -> dict[str, Json]:
 
 
 def _history_from_json(data: Json) -> HistoryEntry:
-    held = _require_object(data, "history")
+    values = _require_object(data, "history")
     texts = {
-        name: _require_text(held.get(name, ""), name)
+        name: _require_text(values.get(name, ""), name)
         for name in ("record", "action", "actor", "reason")
     }
-    changed = {name: _require_object(held.get(name, {}), name) for name in ("before", "after")}
-    at = _require_time(held.get("at"), "at")
-    version = _require_count(held.get("version"), "version")
-    return HistoryEntry(
-        record=texts["record"],
-        version=version,
-        at=at,
-        action=texts["action"],
-        actor=texts["actor"],
-        reason=texts["reason"],
-        before=changed["before"],
-        after=changed["after"],
-    )
+    before, after = (_require_object(values.get(name, {}), name) for name in ("before", "after"))
+    at = _require_time(values.get("at"), "at")
+    version = _require_count(values.get("version"), "version")
+    return HistoryEntry(**texts, version=version, at=at, before=before, after=after)
 
 
 def _evidence_from_json(data: Json) -> Evidence:
-    held = _require_object(data, "evidence")
+    values = _require_object(data, "evidence")
     return Evidence(
-        *(_require_text(held.get(name, ""), name) for name in ("quote", "source", "speaker"))
+        **{
+            name: _require_text(values.get(name, ""), name)
+            for name in ("quote", "source", "speaker")
+        }
     )
 
 
@@ -271,7 +284,7 @@ def _to_line(data: Mapping[str, Json]) -> str:
     text = json.dumps(data, ensure_ascii=False, default=_json_default, separators=(",", ":"))
     try:
         text.encode()
-    except UnicodeEncodeError:
+    except UnicodeEncodeError:  # a lone surrogate cannot be written but as an escape
         text = json.dumps(data, default=_json_default, separators=(",", ":"))
     return text + "\n"
 
@@ -310,7 +323,7 @@ def _require_text(value: Json, name: str) -> str:
 
 
 def _require_texts(value: Json, name: str) -> tuple[str, ...]:
-    return tuple(_require_text(held, name) for held in _require_list(value, name))
+    return tuple(_require_text(item, name) for item in _require_list(value, name))
 
 
 def _require_number(value: Json, name: str) -> float:

@@ -1,137 +1,142 @@
-"""Files of an import: one, or those of a folder or zip."""
+"""Files of an import: one, or those of a folder or zip; the entry is ``open_files``."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
 from engrams.errors import InputError
 from engrams.transfer.formats.archive_bundles import ArchiveBundle, find_bundles
-from engrams.transfer.formats.decode import STDIN, is_conversations, open_stdin
-from engrams.transfer.formats.import_file import ImportFile
-
-__all__ = ["ImportFile"]
+from engrams.transfer.formats.decode import is_conversations
+from engrams.transfer.formats.origins import STDIN, ImportFile, open_stdin
 
 _IN_MEMORY = 64 << 20
+"""Bytes of a copy that stay in memory; a larger one goes to a temporary file."""
 _UNPACKED = 1 << 30
-_TIMES = 100
-"""Bytes that a zip may always unpack to, and times its own size above it."""
+"""Bytes that a zip may always unpack to."""
+_MAX_RATIO = 100
+"""How many times its own size a zip may unpack to above that."""
 _BESIDE_DATABASES = ("-wal", "-shm", "-journal", ".lock")
+"""Ends of the names of files that belong to a database and are no files to import."""
 _CHAT_MEMORIES = ("memories.json", "memory.json")
 
 
 @contextmanager
-def open_parts(source: Path | str, name: str = "") -> Iterator[tuple[ImportFile, ...]]:
+def open_files(source: Path | str, name: str = "") -> Iterator[tuple[ImportFile, ...]]:
     """Open a file, folder, zip or ``-``; hidden files are passed over.
 
     ``name``: of the file, where its path does not tell it. InputError: there is nothing to import.
     """
-    with ExitStack() as held:
+    with ExitStack() as stack:
         if str(source) == STDIN:
-            yield (_copy_stream("standard input", open_stdin(), held),)
+            yield (_copy_stream("standard input", open_stdin(), stack),)
             return
         path = Path(source)
-        found = tuple(
-            _list_folder(path, held) if path.is_dir() else _list_file(path, name or path.name, held)
-        )
-        if not found:
+        if path.is_dir():
+            files = tuple(_list_folder(path, stack))
+        else:
+            files = tuple(_list_file(path, name or path.name, stack))
+        if not files:
             raise InputError(f"There is no file in {source}.", hint="Hidden files are passed over.")
-        bundles, rest = find_bundles(found) if len(found) > 1 else ([], list(found))
-        yield (*(_join_bundle(bundle, path.name, held) for bundle in bundles), *rest)
+        if len(files) == 1:
+            yield files
+            return
+        bundles, single_files = find_bundles(files)
+        yield (*(_join_bundle(bundle, path.name, stack) for bundle in bundles), *single_files)
 
 
-def _list_folder(folder: Path, held: ExitStack) -> Iterator[ImportFile]:
+def _list_folder(folder: Path, stack: ExitStack) -> Iterator[ImportFile]:
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder).as_posix()
         if path.is_file() and not _is_hidden(name):
-            yield from _list_file(path, name, held)
+            yield from _list_file(path, name, stack)
 
 
-def _list_file(path: Path, name: str, held: ExitStack) -> Iterator[ImportFile]:
-    if path.exists() and not path.is_file():
-        yield _copy_stream(name, held.enter_context(path.open("rb")), held)
+def _list_file(path: Path, name: str, stack: ExitStack) -> Iterator[ImportFile]:
+    """List a file, or the files in a zip; ``stack`` closes what is opened."""
+    if path.exists() and not path.is_file():  # a pipe, which can be read only once
+        yield _copy_stream(name, stack.enter_context(path.open("rb")), stack)
         return
-    try:
-        archive = held.enter_context(zipfile.ZipFile(path)) if zipfile.is_zipfile(path) else None
-    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError):
-        archive = None
-    if archive is not None:
-        _check_unpacked(archive, path, name)
-    inside = [each.filename for each in archive.infolist() if not each.is_dir()] if archive else []
-    if archive is None or not inside or any(map(is_conversations, inside)):
-        # Reading it says what is wrong with it.
+    archive = _open_zip(path, stack)
+    if archive is None:
         yield ImportFile(name, lambda: path, path)
-        if archive is not None:
-            yield from (
-                ImportFile(each, _opener(archive, each))
-                for each in sorted(inside)
-                if _is_chat_memory(each)
-            )
-    elif "[Content_Types].xml" in inside or "mimetype" in inside:
+        return
+    _check_unpacked(archive, path, name)
+    members = sorted(info.filename for info in archive.infolist() if not info.is_dir())
+    if not members or any(map(is_conversations, members)):
+        # ``decode`` opens the zip of a chat product, and says what is wrong with an empty one.
+        yield ImportFile(name, lambda: path, path)
+        members = [member for member in members if _is_chat_memory(member)]
+    elif "[Content_Types].xml" in members or "mimetype" in members:
         raise InputError(
             f"{name} is an Office document or a book, not text.",
             hint="Save it as text or Markdown, then import that.",
         )
     else:
-        yield from (
-            ImportFile(each, _opener(archive, each))
-            for each in sorted(inside)
-            if not _is_hidden(each)
-        )
+        members = [member for member in members if not _is_hidden(member)]
+    for member in members:
+        yield ImportFile(member, partial(_open_member, archive, member))
+
+
+def _open_zip(path: Path, stack: ExitStack) -> zipfile.ZipFile | None:
+    """Open a zip; None: it is none, or too damaged to tell."""
+    try:
+        return stack.enter_context(zipfile.ZipFile(path)) if zipfile.is_zipfile(path) else None
+    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError):
+        return None
 
 
 def _check_unpacked(archive: zipfile.ZipFile, path: Path, name: str) -> None:
-    """Check what a zip unpacks to; its entries may share their bytes."""
-    size = sum(each.file_size for each in archive.infolist())
-    if size > max(_UNPACKED, _TIMES * path.stat().st_size):
-        much = f"{size:,} bytes, more than {_TIMES} times its own size"
+    """Check what a zip unpacks to; its entries may share their bytes. InputError: too much."""
+    size = sum(info.file_size for info in archive.infolist())
+    if size > max(_UNPACKED, _MAX_RATIO * path.stat().st_size):
+        amount = f"{size:,} bytes, more than {_MAX_RATIO} times its own size"
         raise InputError(
-            f"{name} would unpack to {much}.", hint="Unpack it, and import what you need of it."
+            f"{name} would unpack to {amount}.", hint="Unpack it, and import what you need of it."
         )
 
 
-def _opener(archive: zipfile.ZipFile, name: str) -> Callable[[], IO[Any]]:
-    def open_member() -> IO[Any]:
-        try:
-            return archive.open(name)
-        except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as problem:
-            raise InputError(
-                f"It cannot be read: {problem}.", hint="Get a fresh copy without a password."
-            ) from None
-
-    return open_member
+def _open_member(archive: zipfile.ZipFile, name: str) -> IO[Any]:
+    try:
+        return archive.open(name)
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError) as problem:
+        raise InputError(
+            f"It cannot be read: {problem}.", hint="Get a fresh copy without a password."
+        ) from None
 
 
-def _join_bundle(bundle: ArchiveBundle, source: str, held: ExitStack) -> ImportFile:
+def _join_bundle(bundle: ArchiveBundle, source: str, stack: ExitStack) -> ImportFile:
     """Copy the files of one export into one."""
-    copy = held.enter_context(tempfile.SpooledTemporaryFile(_IN_MEMORY))  # noqa: SIM115 - ``held`` closes it
-    for piece in bundle.pieces():
-        copy.write(piece)
-    return ImportFile(f"{source}/{bundle.name}", _rewinder(copy))
+    copy = _open_copy(stack)
+    for chunk in bundle.chunks():
+        copy.write(chunk)
+    return ImportFile(f"{source}/{bundle.name}", partial(_rewind, copy))
 
 
-def _copy_stream(name: str, stream: IO[Any], held: ExitStack) -> ImportFile:
-    """Copy what can be read only once."""
-    copy = held.enter_context(tempfile.SpooledTemporaryFile(_IN_MEMORY))  # noqa: SIM115 - ``held`` closes it
+def _copy_stream(name: str, stream: IO[Any], stack: ExitStack) -> ImportFile:
+    """Copy a stream that can be read only once."""
+    copy = _open_copy(stack)
     shutil.copyfileobj(stream, copy)
-    return ImportFile(name, _rewinder(copy))
+    return ImportFile(name, partial(_rewind, copy))
 
 
-def _rewinder(copy: IO[Any]) -> Callable[[], IO[Any]]:
-    def rewind() -> IO[Any]:
-        copy.seek(0)
-        return copy
+def _open_copy(stack: ExitStack) -> IO[bytes]:
+    return stack.enter_context(tempfile.SpooledTemporaryFile(_IN_MEMORY))
 
-    return rewind
+
+def _rewind(copy: IO[Any]) -> IO[Any]:
+    copy.seek(0)
+    return copy
 
 
 def _is_chat_memory(name: str) -> bool:
-    """Tell the file of a chat product's own memory, beside its conversations."""
+    """Check for the file of a chat product's own memory, beside its conversations."""
     path = PurePosixPath(name)
     return path.name in _CHAT_MEMORIES or path.parent.name == "memories"
 

@@ -1,4 +1,8 @@
-"""Parse JSON piece by piece, one list element at a time."""
+"""Parse JSON as it is read, one list element at a time.
+
+``read_elements`` is the entry: it never holds more of a file than one element (and the chunk that
+it was read with), so a list may have any length.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +12,21 @@ from collections.abc import Iterable, Iterator
 
 from engrams.core import Json
 from engrams.transfer.formats.decode import CHUNK, LIMIT
-from engrams.transfer.formats.parsed_items import UnreadablePiece
+from engrams.transfer.formats.pieces import JsonElement, UnreadablePiece
 
 _DECODER = json.JSONDecoder(strict=False)
 _SPACE = re.compile(r"[ \t\n\r\0]*")
 _MARK = re.compile(r'["\\\[\]{},]')
-_STEP = {"[": 1, "{": 1, "]": -1, "}": -1}
-_SLACK = 16
+_DEPTH_CHANGE = {"[": 1, "{": 1, "]": -1, "}": -1}
+_END_CHARS = 16
+"""An error this near to the end of the text may come from its being cut."""
 
 
 class MalformedJsonError(ValueError):
-    """Malformed JSON; ``incomplete`` if more text might complete it."""
+    """Text that is no JSON."""
 
     def __init__(self, message: str, *, incomplete: bool = False) -> None:
+        """Set the message; ``incomplete``: more text might complete the JSON."""
         super().__init__(message)
         self.incomplete = incomplete
 
@@ -33,136 +39,143 @@ def parse(text: str) -> Json:
     return value
 
 
-def read_elements(
-    pieces: Iterable[str], key: str = ""
-) -> Iterator[tuple[int, Json] | UnreadablePiece]:
-    """Yield numbered elements of the JSON values in a text.
+def read_elements(chunks: Iterable[str], key: str = "") -> Iterator[JsonElement]:
+    """Yield the elements of the JSON values in a text, each with its line.
 
-    A list gives its elements. An object gives the elements of its list ``key``, one by one,
-    followed by what else it holds under other keys; an object without such a list gives itself.
+    ``chunks``: the text in parts of any size. A list gives its elements. An object gives the
+    elements of its list ``key``, one by one, followed by an object of its other keys; an object
+    without such a list gives itself.
     """
-    reader = _JsonStreamReader(pieces)
-    while (char := reader.peek()) and not reader.broken:
+    reader = _JsonStreamReader(chunks)
+    while (char := reader.peek()) and not reader.is_broken:
         if char == "[":
             yield from reader.read_list()
         elif char == "{" and key:
             yield from reader.read_members(key)
         else:
             yield from reader.read_single()
-            reader.broken = reader.broken or reader.stuck
+            # In a list the next element may be sound; here nothing tells where the next value begins.
+            reader.is_broken = reader.is_broken or reader.is_malformed
 
 
-def _decode(text: str, at: int) -> tuple[Json, int]:
+def _decode(text: str, position: int) -> tuple[Json, int]:
     try:
-        return _DECODER.raw_decode(text, at)
+        return _DECODER.raw_decode(text, position)
     except RecursionError:
         raise MalformedJsonError("nested too deeply") from None
     except json.JSONDecodeError as problem:
-        cut = problem.msg.startswith("Unterminated") or problem.pos >= len(text) - _SLACK
-        raise MalformedJsonError(f"not JSON: {problem.msg}", incomplete=cut) from None
+        is_cut = problem.msg.startswith("Unterminated") or problem.pos >= len(text) - _END_CHARS
+        raise MalformedJsonError(f"not JSON: {problem.msg}", incomplete=is_cut) from None
     except ValueError:
         raise MalformedJsonError("holds a number with too many digits") from None
 
 
-def _skip_space(text: str, at: int) -> int:
-    found = _SPACE.match(text, at)
-    return found.end() if found else at
+def _skip_space(text: str, position: int) -> int:
+    match = _SPACE.match(text, position)
+    return match.end() if match else position
 
 
 class _JsonStreamReader:
-    """Track a position in a text that is still being read."""
+    """Position in a text that is still being read."""
 
-    def __init__(self, pieces: Iterable[str]) -> None:
-        self._pieces = iter(pieces)
+    def __init__(self, chunks: Iterable[str]) -> None:
+        self._chunks = iter(chunks)
         self._text = ""
-        self._at = 0
+        """Part of the text that is in memory."""
+        self._position = 0
+        """Position in ``_text``; everything before it is parsed."""
         self._line = 1
-        self.broken = False
-        self.stuck = False
+        """Line of the file at the position."""
+        self.is_broken = False
+        """Nothing behind the position can be read."""
+        self.is_malformed = False
+        """The value read last was malformed, and skipped."""
 
     def peek(self) -> str:
         """Return the next non-space character; empty at the end."""
         while True:
-            self._move_to(_skip_space(self._text, self._at))
-            if self._at < len(self._text):
-                return self._text[self._at]
+            self._move_to(_skip_space(self._text, self._position))
+            if self._position < len(self._text):
+                return self._text[self._position]
             if not self._read_more(1):
                 return ""
 
-    def read_list(self) -> Iterator[tuple[int, Json] | UnreadablePiece]:
+    def read_list(self) -> Iterator[JsonElement]:
         """Yield the elements of the list that begins here."""
-        self._move_to(self._at + 1)
+        self._move_to(self._position + 1)
         while (char := self.peek()) != "]":
             if not char:
                 yield self._end_broken("The list ends in the middle.")
                 return
             yield from self.read_single()
-            if self.broken:
+            if self.is_broken:
                 return
-            after = self.peek()
-            if after == ",":
-                self._move_to(self._at + 1)
-            elif after != "]":
-                yield self._end_broken(
-                    "A comma or the end of the list was expected."
-                    if after
-                    else "The list ends in the middle."
-                )
+            next_char = self.peek()
+            if next_char == ",":
+                self._move_to(self._position + 1)
+            elif not next_char:
+                yield self._end_broken("The list ends in the middle.")
                 return
-        self._move_to(self._at + 1)
+            elif next_char != "]":
+                yield self._end_broken("A comma or the end of the list was expected.")
+                return
+        self._move_to(self._position + 1)
 
-    def read_members(self, key: str) -> Iterator[tuple[int, Json] | UnreadablePiece]:
+    def read_members(self, key: str) -> Iterator[JsonElement]:
         """Yield the elements of an object; see ``read_elements``."""
         line = self._line
-        rest = {}
-        found = False
-        self._move_to(self._at + 1)
+        other_members = {}
+        has_list = False
+        self._move_to(self._position + 1)
         while (char := self.peek()) == '"':
             try:
                 name = self._read_value()
                 if self.peek() != ":":
                     raise MalformedJsonError("a colon was expected")
-                self._move_to(self._at + 1)
+                self._move_to(self._position + 1)
                 if self.peek() == "[" and name == key:
-                    found = True
+                    has_list = True
                     yield from self.read_list()
-                    if self.broken:
+                    if self.is_broken:
                         return
                 else:
-                    rest[name] = self._read_value()
+                    other_members[name] = self._read_value()
             except MalformedJsonError as problem:
                 yield self._end_broken(f"The object is {problem}.")
                 return
             if self.peek() == ",":
-                self._move_to(self._at + 1)
+                self._move_to(self._position + 1)
         if char != "}":
             yield self._end_broken("The object ends in the middle.")
             return
-        self._move_to(self._at + 1)
-        if rest or not found:
-            yield line, rest
+        self._move_to(self._position + 1)
+        if other_members or not has_list:
+            yield line, other_members
 
-    def read_single(self) -> Iterator[tuple[int, Json] | UnreadablePiece]:
+    def read_single(self) -> Iterator[JsonElement]:
         """Yield the single value that begins here."""
         line = self._line
-        self.stuck = False
+        self.is_malformed = False
         try:
             yield line, self._read_value()
         except MalformedJsonError as problem:
             yield UnreadablePiece(line, f"This piece is {problem}.", broken=True)
-            self.stuck = True
-            self.broken = not self._skip_value()
+            self.is_malformed = True
+            self.is_broken = not self._skip_value()
 
     def _read_value(self) -> Json:
+        """Read the value that begins here. MalformedJsonError: it is none."""
         self.peek()
         while True:
             try:
-                value, end = _decode(self._text, self._at)
-                if end < len(self._text) or self._text[end - 1] in '"]}' or not self._read_more(1):
+                value, end = _decode(self._text, self._position)
+                # A number at the end of the text may go on in the next chunk.
+                is_complete = end < len(self._text) or self._text[end - 1] in '"]}'
+                if is_complete or not self._read_more(1):
                     self._move_to(end)
                     return value
             except MalformedJsonError as problem:
-                size = len(self._text) - self._at
+                size = len(self._text) - self._position
                 if not problem.incomplete:
                     raise
                 if size > LIMIT:
@@ -171,11 +184,14 @@ class _JsonStreamReader:
                     raise
 
     def _skip_value(self) -> bool:
-        """Skip a malformed value; False at the end of the text."""
+        """Skip a malformed value to the comma or bracket behind it.
+
+        False: there is none, or the bracket ends an object, in which no element can follow.
+        """
         depth = 0
-        quoted = False
+        is_quoted = False
         while True:
-            mark = _MARK.search(self._text, self._at)
+            mark = _MARK.search(self._text, self._position)
             if not mark:
                 self._move_to(len(self._text))
                 if not self._read_more(1):
@@ -184,35 +200,38 @@ class _JsonStreamReader:
             char = mark[0]
             self._move_to(mark.start())
             if char == "\\":
-                if self._at + 1 == len(self._text) and not self._read_more(1):
+                if self._position + 1 == len(self._text) and not self._read_more(1):
                     return False
-                self._move_to(self._at + 2)
+                self._move_to(self._position + 2)
                 continue
             if char == '"':
-                quoted = not quoted
-            elif not quoted:
+                is_quoted = not is_quoted
+            elif not is_quoted:
                 if depth == 0 and char in ",]}":
                     return char != "}"
-                depth += _STEP.get(char, 0)
-            self._move_to(self._at + 1)
+                depth += _DEPTH_CHANGE.get(char, 0)
+            self._move_to(self._position + 1)
 
     def _end_broken(self, message: str) -> UnreadablePiece:
-        self.broken = True
+        self.is_broken = True
         return UnreadablePiece(self._line, message, broken=True)
 
-    def _move_to(self, to: int) -> None:
-        self._line += self._text.count("\n", self._at, to)
-        self._at = to
+    def _move_to(self, position: int) -> None:
+        self._line += self._text.count("\n", self._position, position)
+        self._position = position
 
     def _read_more(self, size: int) -> bool:
-        """Read at least ``size`` more characters; drop those already parsed."""
-        parts = [self._text[self._at :]]
-        got = 0
-        for piece in self._pieces:
-            parts.append(piece)
-            got += len(piece)
-            if got >= size:
+        """Read at least ``size`` more characters; drop those that are parsed.
+
+        False: the text is at its end.
+        """
+        parts = [self._text[self._position :]]
+        read_chars = 0
+        for chunk in self._chunks:
+            parts.append(chunk)
+            read_chars += len(chunk)
+            if read_chars >= size:
                 break
         self._text = "".join(parts)
-        self._at = 0
-        return got > 0
+        self._position = 0
+        return read_chars > 0

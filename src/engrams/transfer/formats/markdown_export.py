@@ -1,70 +1,66 @@
-"""Write memories as Markdown to read, a file per day."""
+"""Memories as Markdown to read: a folder of each scope, in it a file of each day."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 from collections.abc import Iterable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TextIO
 
 from engrams.core import Kind, Record, Scope, Status
-from engrams.transfer.formats.parsed_items import ExportedEdge, ExportedRecord
+from engrams.transfer.formats.pieces import ExportedEdge, ExportedRecord
 
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*%]|^[.\s]|[.\s]$')
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
+"""Names of devices, which Windows gives to no file."""
 _MAX_NAME_BYTES = 80
 
 
 def write(folder: Path, items: Iterable[ExportedRecord | ExportedEdge | Record]) -> int:
     """Write (or replace) the day files; return the number of records."""
     count = 0
-    started: set[Path] = set()
-    sessions: dict[Path, str] = {}
+    sessions: dict[Path, str] = {}  # of each file, the session written last
     open_path: Path | None = None
     file: TextIO | None = None
-    try:
+    with ExitStack() as stack:
         for item in items:
             if isinstance(item, ExportedEdge):
                 continue
             record = item.record if isinstance(item, ExportedRecord) else item
-            path = folder.joinpath(
-                *scope_folders(record.scope), f"{record.recorded_at:%Y-%m-%d}.md"
-            )
+            day = f"{record.recorded_at:%Y-%m-%d}"
+            path = folder.joinpath(*_scope_folders(record.scope), f"{day}.md")
             if path != open_path or file is None:
-                if file:
-                    file.close()
-                path.parent.mkdir(parents=True, exist_ok=True)
-                file = path.open(
-                    "a" if path in started else "w", encoding="utf-8", errors="replace"
-                )
+                stack.close()  # the file before
+                file = stack.enter_context(_open_day(path, append=path in sessions))
                 open_path = path
-                if path not in started:
-                    file.write(f"# {record.recorded_at:%Y-%m-%d}\n")
-                    started.add(path)
+                if path not in sessions:
+                    file.write(f"# {day}\n")
             if sessions.get(path) != record.session:
                 file.write(f"\n## {_escape(record.session) or 'Memories'}\n\n")
                 sessions[path] = record.session
-            file.write(to_list_item(record))
+            file.write(_to_list_item(record))
             count += 1
-    finally:
-        if file:
-            file.close()
     return count
 
 
-def scope_folders(scope: Scope) -> tuple[str, ...]:
+def _open_day(path: Path, *, append: bool) -> TextIO:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path.open("a" if append else "w", encoding="utf-8", errors="replace")
+
+
+def _scope_folders(scope: Scope) -> tuple[str, ...]:
     """Map a scope to safe folder names, different for different labels."""
     return tuple(_safe_name(label) for label in scope.labels)
 
 
-def to_list_item(record: Record) -> str:
-    """Format one record as a list item."""
-    who = record.speaker or record.role
+def _to_list_item(record: Record) -> str:
+    speaker = record.speaker or record.role
     if record.kind is not Kind.TURN:
         lead = f"_{record.kind}_ "
-    elif who:
-        lead = f"**{_escape(who)}:** "
+    elif speaker:
+        lead = f"**{_escape(speaker)}:** "
     else:
         lead = ""
     caption = f" _[{_escape(record.caption)}]_" if record.caption else ""
@@ -79,10 +75,11 @@ def _escape(text: str) -> str:
 
 
 def _safe_name(label: str) -> str:
-    name = _UNSAFE.sub(lambda found: "".join(f"%{byte:02X}" for byte in found[0].encode()), label)
+    """Escape a label to a name that every system takes: ``%`` and bytes, and a hash at its end."""
+    name = _UNSAFE.sub(lambda char: "".join(f"%{byte:02X}" for byte in char[0].encode()), label)
     if _RESERVED.fullmatch(name):
         name = f"%{ord(name[0]):02X}{name[1:]}"
     if len(name.encode()) > _MAX_NAME_BYTES:
-        cut = name.encode()[: _MAX_NAME_BYTES - 17].decode(errors="ignore")
-        name = f"{cut}~{hashlib.blake2b(label.encode(), digest_size=8).hexdigest()}"
+        start = name.encode()[: _MAX_NAME_BYTES - 17].decode(errors="ignore")
+        name = f"{start}~{hashlib.blake2b(label.encode(), digest_size=8).hexdigest()}"
     return name

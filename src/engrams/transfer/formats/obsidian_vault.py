@@ -1,4 +1,9 @@
-"""Write memories as linked notes for Obsidian."""
+"""Memories as linked notes for Obsidian: notes of entities, memories and conversations.
+
+``write`` is the entry; it may be repeated into the same folder. A manifest lists the notes written
+last time, so that one which is not written any more is removed. What a reader adds below a mark in a
+note is kept.
+"""
 
 from __future__ import annotations
 
@@ -14,23 +19,27 @@ from pathlib import Path
 from engrams.core import Entity, EntityNet, Record, Status
 from engrams.errors import InputError
 from engrams.frozen_data import dataclass
-from engrams.transfer.formats.statement_export import STATEMENTS
+from engrams.transfer.formats.pieces import TELLING_KINDS
 
 _MANIFEST = ".engrams-vault.json"
-_YOURS = "%% Below this line is yours: it stays when this note is written anew. %%"
+_READERS_MARK = "%% Below this line is yours: it stays when this note is written anew. %%"
 _FOLDERS = {
     "person": "People", "animal": "Animals", "place": "Places", "organisation": "Organisations", "project": "Projects", "work": "Works",
     "theme": "Topics",
 }  # fmt: skip
 _MEMORIES = "Memories"
-_TALKS = "Conversations"
+_CONVERSATIONS = "Conversations"
 _HOME = "Home"
 _UNSAFE = re.compile(r'[\x00-\x1f\x7f<>:"/\\|?*#^\[\]%]+')
 _RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)
-_SPECIAL = re.compile(r"([\\`\[\]>#|$%^~*=!])")
+_MARKUP = re.compile(r"([\\`\[\]>#|$%^~*=!])")
+_LINE_START = re.compile(r"^(\s*)([-+]|\d+[.)])(\s|$)|^(\s*)(---|\+\+\+)")
+"""Beginning of a line that would be a list item or a rule."""
 _NAME_BYTES = 80
 _LEAD_CHARS = 50
-_SHOWN = 500
+"""Characters of a memory that name its note."""
+_QUOTED_CHARS = 500
+"""Characters of a memory that the notes of its entities show."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,61 +47,63 @@ class _VaultEntry:
     """A memory as the notes about entities show it."""
 
     link: str
+    """Path of its note, without suffix."""
     text: str
     at: datetime
     until: datetime | None
-    over: bool
+    has_ended: bool
 
 
 @dataclass(slots=True)
 class _VaultWriter:
-    """Writer of one vault, which lists its notes in a manifest.
-
-    ``known``: path to the hash of each note written before; ``written``: those of now; ``taken``:
-    folded paths in use.
-    """
+    """Writer of the notes of one vault."""
 
     folder: Path
-    known: dict[str, str]
-    written: dict[str, str] = field(default_factory=dict)
-    taken: dict[str, str] = field(default_factory=dict)
+    former_notes: dict[str, str]
+    """Path of each note written last time to the hash of its content."""
+    notes: dict[str, str] = field(default_factory=dict)
+    """The same of the notes written now."""
+    keys: dict[str, str] = field(default_factory=dict)
+    """Folded path in use to the key of the note it is for."""
 
-    def name(self, folder: str, title: str, key: str) -> str:
-        """Return a safe path without suffix, of no other note."""
-        wanted = f"{folder}/{make_name(title)}" if folder else make_name(title)
-        path = (
-            wanted
-            if self._is_free(wanted, key)
-            else f"{wanted} {hashlib.blake2b(key.encode(), digest_size=4).hexdigest()}"
-        )
-        self.taken[path.casefold()] = key
+    def choose_path(self, folder: str, title: str, key: str) -> str:
+        """Return a safe path without suffix that no other note has.
+
+        ``key``: the same for the same note; two notes of one title get a hash of it.
+        """
+        path = f"{folder}/{_make_name(title)}" if folder else _make_name(title)
+        if not self._is_free(path, key):
+            path = f"{path} {hashlib.blake2b(key.encode(), digest_size=4).hexdigest()}"
+        self.keys[path.casefold()] = key
         return path
 
     def _is_free(self, path: str, key: str) -> bool:
-        foreign = f"{path}.md" not in self.known and (self.folder / f"{path}.md").exists()
-        return not foreign and self.taken.get(path.casefold(), key) == key
+        file_name = f"{path}.md"
+        is_foreign = file_name not in self.former_notes and (self.folder / file_name).exists()
+        return not is_foreign and self.keys.get(path.casefold(), key) == key
 
     def write(self, path: str, lines: Iterable[str]) -> None:
-        """Write a note; what its reader wrote below the mark is kept."""
+        """Write a note; the text below the mark is kept."""
         target = self.folder / f"{path}.md"
-        own = _read_own(target)
+        readers_text = _read_readers_text(target)
         target.parent.mkdir(parents=True, exist_ok=True)
-        content = "\n".join((*lines, "", _YOURS, ""))
+        content = "\n".join((*lines, "", _READERS_MARK, ""))
         part = target.with_name(f".{target.name[:60]}.part")
-        part.write_text(content + own, encoding="utf-8", errors="replace", newline="\n")
+        part.write_text(content + readers_text, encoding="utf-8", errors="replace", newline="\n")
         part.replace(target)
-        self.written[f"{path}.md"] = hashlib.blake2b(
+        self.notes[f"{path}.md"] = hashlib.blake2b(
             content.encode("utf-8", "replace"), digest_size=8
         ).hexdigest()
 
     def finish(self) -> None:
-        """Remove notes not written any more, without a reader's own words."""
-        for name in self.known.keys() - self.written.keys():
+        """Remove notes not written any more, but for those a reader wrote in; save the manifest."""
+        for name in self.former_notes.keys() - self.notes.keys():
             path = self.folder / name
-            if path.is_file() and not path.is_symlink() and not _read_own(path).strip():
+            is_note = path.is_file() and not path.is_symlink()
+            if is_note and not _read_readers_text(path).strip():
                 path.unlink()
         (self.folder / _MANIFEST).write_text(
-            json.dumps({"notes": self.written}, ensure_ascii=False, indent=0), encoding="utf-8"
+            json.dumps({"notes": self.notes}, ensure_ascii=False, indent=0), encoding="utf-8"
         )
 
 
@@ -104,52 +115,46 @@ def write(folder: Path, records: Iterable[Record], net: EntityNet) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     vault = _VaultWriter(folder, _read_manifest(folder))
     links = {
-        entity.id: vault.name(_FOLDERS[entity.kind.value], entity.name, entity.id)
+        entity.id: vault.choose_path(_FOLDERS[entity.kind.value], entity.name, entity.id)
         for entity in net.entities
     }
     entries: dict[str, _VaultEntry] = {}
-    talks: dict[str, list[str]] = {}
-    count = 0
+    conversations: dict[str, list[str]] = {}
     for record in records:
         about = [_link(links[id]) for id in net.by_memory.get(record.id, ()) if id in links]
-        if record.kind in STATEMENTS:
-            path = vault.name(
-                _MEMORIES,
-                f"{record.recorded_at:%Y-%m-%d} {record.text[:_LEAD_CHARS]} {record.id[-6:]}",
-                record.id,
-            )
+        if record.kind in TELLING_KINDS:
+            lead = f"{record.recorded_at:%Y-%m-%d} {record.text[:_LEAD_CHARS]} {record.id[-6:]}"
+            path = vault.choose_path(_MEMORIES, lead, record.id)
             vault.write(path, _describe_memory(record, about))
         else:
             title = record.session or f"{record.recorded_at:%Y-%m-%d}"
-            path = vault.name(_TALKS, title, f"{record.scope.key}|{title}")
-            talks.setdefault(path, [f"# {_escape(title)}", ""]).append(
-                _describe_turn(record, about)
-            )
-        over = record.status is not Status.ACTIVE
+            path = vault.choose_path(_CONVERSATIONS, title, f"{record.scope.key}|{title}")
+            lines = conversations.setdefault(path, [f"# {_escape(title)}", ""])
+            lines.append(_describe_turn(record, about))
         entries[record.id] = _VaultEntry(
             link=path,
-            text=" ".join(record.text.split())[:_SHOWN],
+            text=" ".join(record.text.split())[:_QUOTED_CHARS],
             at=record.recorded_at,
             until=record.valid_to,
-            over=over,
+            has_ended=record.status is not Status.ACTIVE,
         )
-        count += 1
-    for path, lines in talks.items():
+    for path, lines in conversations.items():
         vault.write(path, lines)
     for entity in net.entities:
         vault.write(links[entity.id], _describe_entity(entity, entries, net, links))
-    vault.write(vault.name("", _HOME, _HOME), _describe_home(net, links, sorted(talks), count))
+    home_lines = _describe_home(net, links, sorted(conversations), len(entries))
+    vault.write(vault.choose_path("", _HOME, _HOME), home_lines)
     vault.finish()
-    return count
+    return len(entries)
 
 
 def is_vault(folder: Path) -> bool:
-    """Tell a folder that holds a vault written here."""
+    """Check for a folder that holds a vault written here."""
     return (folder / _MANIFEST).is_file()
 
 
-def make_name(title: str) -> str:
-    """Make a safe file name of a title, also for a link."""
+def _make_name(title: str) -> str:
+    """Make a file name of a title that is safe on every system, and within a link."""
     name = " ".join(_UNSAFE.sub(" ", unicodedata.normalize("NFC", title)).split()).strip(". ")
     name = "".join(
         char for char in name if unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Co", "Cn")
@@ -167,11 +172,7 @@ def _describe_memory(record: Record, about: list[str]) -> Iterator[str]:
         "valid_from": record.valid_from and record.valid_from.isoformat(),
         "valid_to": record.valid_to and record.valid_to.isoformat(),
         "scope": record.scope.key,
-        "tags": [
-            tag
-            for each in record.tags
-            if (tag := re.sub(r"[^\w/-]+", "-", each).strip("-")) and not tag.isdigit()
-        ],
+        "tags": [tag for tag in map(_make_tag, record.tags) if tag],
     }
     yield from _format_front(fields)
     yield from (_escape(line) for line in record.text.splitlines())
@@ -181,10 +182,16 @@ def _describe_memory(record: Record, about: list[str]) -> Iterator[str]:
         yield f"\nAbout: {', '.join(about)}"
 
 
+def _make_tag(name: str) -> str:
+    """Make a tag of a name; empty: Obsidian takes no such tag."""
+    tag = re.sub(r"[^\w/-]+", "-", name).strip("-")
+    return "" if tag.isdigit() else tag
+
+
 def _describe_turn(record: Record, about: list[str]) -> str:
-    who = record.speaker or record.role
+    speaker = record.speaker or record.role
     text = "\n  ".join(_escape(line) for line in record.text.splitlines())
-    lead = f"**{_escape(who)}:** " if who else ""
+    lead = f"**{_escape(speaker)}:** " if speaker else ""
     links = f" ({', '.join(about)})" if about else ""
     return f"- {record.recorded_at:%Y-%m-%d %H:%M} {lead}{text}{links}"
 
@@ -192,43 +199,49 @@ def _describe_turn(record: Record, about: list[str]) -> str:
 def _describe_entity(
     entity: Entity, entries: Mapping[str, _VaultEntry], net: EntityNet, links: Mapping[str, str]
 ) -> Iterator[str]:
-    """Yield what is known, what has ended, who comes with it."""
+    """Yield the current memories of an entity, those that have ended, and entities beside it."""
     yield from _format_front({"kind": entity.kind.value, "aliases": list(entity.aliases)})
     yield f"# {_escape(entity.name)}"
-    found = [entries[id] for id in entity.memories if id in entries]
-    for title, over in (("Known", False), ("Ended", True)):
-        some = [entry for entry in found if entry.over is over]
-        if some:
+    entity_entries = [entries[id] for id in entity.memories if id in entries]
+    for title, has_ended in (("Known", False), ("Ended", True)):
+        section = [entry for entry in entity_entries if entry.has_ended is has_ended]
+        if section:
             yield f"\n## {title}\n"
-            yield from (
-                f"- {_escape(entry.text)}{_until(entry)}"
-                f" {_link(entry.link, f'{entry.at:%Y-%m-%d}')}"
-                for entry in some
-            )
-    beside = {
+            yield from map(_describe_entry, section)
+    shared_counts = {
         (link.target if link.source == entity.id else link.source): link.memories
         for link in net.links
         if entity.id in (link.source, link.target)
     }
-    near = sorted(((number, id) for id, number in beside.items() if id in links), reverse=True)
-    if near:
+    neighbours = sorted(
+        ((count, id) for id, count in shared_counts.items() if id in links), reverse=True
+    )
+    if neighbours:
         yield "\n## With\n"
-        yield from (f"- {_link(links[id])} ({number})" for number, id in near)
+        yield from (f"- {_link(links[id])} ({count})" for count, id in neighbours)
+
+
+def _describe_entry(entry: _VaultEntry) -> str:
+    until = f" (until {entry.until:%Y-%m-%d})" if entry.until else ""
+    return f"- {_escape(entry.text)}{until} {_link(entry.link, f'{entry.at:%Y-%m-%d}')}"
 
 
 def _describe_home(
-    net: EntityNet, links: Mapping[str, str], talks: list[str], count: int
+    net: EntityNet, links: Mapping[str, str], conversations: list[str], count: int
 ) -> Iterator[str]:
+    """Yield the lines of the note that links to all others but those of memories."""
     yield "# Memory"
     yield f"\n{count} memories, written by `engrams export --format obsidian`."
     for kind, title in _FOLDERS.items():
-        some = [entity for entity in net.entities if entity.kind.value == kind]
-        if some:
+        entities = [entity for entity in net.entities if entity.kind.value == kind]
+        if entities:
             yield f"\n## {title}\n"
-            yield from (f"- {_link(links[entity.id])} ({len(entity.memories)})" for entity in some)
-    if talks:
-        yield f"\n## {_TALKS}\n"
-        yield from (f"- {_link(path)}" for path in talks)
+            yield from (
+                f"- {_link(links[entity.id])} ({len(entity.memories)})" for entity in entities
+            )
+    if conversations:
+        yield f"\n## {_CONVERSATIONS}\n"
+        yield from (f"- {_link(path)}" for path in conversations)
 
 
 def _format_front(fields: Mapping[str, object]) -> Iterator[str]:
@@ -242,33 +255,22 @@ def _format_front(fields: Mapping[str, object]) -> Iterator[str]:
     yield "---"
 
 
-def _link(path: str, shown: str = "") -> str:
-    return f"[[{path}|{shown or path.rpartition('/')[2]}]]"
-
-
-def _until(entry: _VaultEntry) -> str:
-    return f" (until {entry.until:%Y-%m-%d})" if entry.until else ""
+def _link(path: str, text: str = "") -> str:
+    return f"[[{path}|{text or path.rpartition('/')[2]}]]"
 
 
 def _escape(text: str) -> str:
     """Escape links, tags, code, HTML and formulas, lest Obsidian run them."""
-    plain = (
-        "".join(char for char in text if char.isprintable() or char == "\t")
-        .replace("&", "&amp;")
-        .replace("<", "&lt;")
-    )
-    escaped = _SPECIAL.sub(r"\\\1", plain)
-    return re.sub(
-        r"^(\s*)([-+]|\d+[.)])(\s|$)|^(\s*)(---|\+\+\+)",
-        lambda found: f"\\{found[0].lstrip()}",
-        escaped,
-    )
+    printable = "".join(char for char in text if char.isprintable() or char == "\t")
+    without_html = printable.replace("&", "&amp;").replace("<", "&lt;")
+    escaped = _MARKUP.sub(r"\\\1", without_html)
+    return _LINE_START.sub(lambda match: f"\\{match[0].lstrip()}", escaped)
 
 
-def _read_own(path: Path) -> str:
-    """Return what stands below the mark in a note."""
+def _read_readers_text(path: Path) -> str:
+    """Return the text below the mark in a note, which a reader wrote."""
     try:
-        return path.read_text(encoding="utf-8").partition(_YOURS + "\n")[2]
+        return path.read_text(encoding="utf-8").partition(_READERS_MARK + "\n")[2]
     except FileNotFoundError:
         return ""
     except ValueError:
@@ -279,10 +281,11 @@ def _read_own(path: Path) -> str:
 
 def _read_manifest(folder: Path) -> dict[str, str]:
     try:
-        held = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))["notes"]
+        notes = json.loads((folder / _MANIFEST).read_text(encoding="utf-8"))["notes"]
+        # A manifest that somebody edited must not lead out of the folder.
         return {
-            name: mark
-            for name, mark in held.items()
+            name: digest
+            for name, digest in notes.items()
             if ".." not in Path(name).parts and not Path(name).is_absolute()
         }
     except FileNotFoundError:

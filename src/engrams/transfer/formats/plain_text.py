@@ -1,4 +1,4 @@
-"""Read plain text and Markdown, as memories or as a chat."""
+"""Plain text and Markdown, as memories (a line each) or as a chat."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from itertools import chain, islice
 
 from engrams.core import Json, Kind, Turn
-from engrams.transfer.formats.field_parsers import (
+from engrams.transfer.formats.foreign_values import (
     derive_id,
     first_filled,
     parse_moment,
@@ -18,9 +19,7 @@ from engrams.transfer.formats.field_parsers import (
 )
 from engrams.transfer.formats.json_messages import ID_FIELDS, read_value
 from engrams.transfer.formats.json_stream import MalformedJsonError, parse
-from engrams.transfer.formats.parsed_items import ParsedTurn, UnreadablePiece
-
-__all__ = ["read_value"]
+from engrams.transfer.formats.pieces import ForeignPiece, ParsedTurn, TextLine, UnreadablePiece
 
 _PREFIX = re.compile(
     r"^\s*(?:>\s?)*(?:(?:[-*+•–‣·]|\(?\d{1,3}[.)]|\(?[a-z]\))\s+)?(?:\[[ xX]\]\s+)?"
@@ -35,51 +34,45 @@ _DATED = re.compile(
     re.IGNORECASE,
 )
 _FENCE = re.compile(r"^\s*(?:```|~~~)\w*\s*$")
-_SAMPLE = 200
+_SAMPLED_LINES = 200
+"""Lines from which a chat is recognised."""
 _CHAT_SHARE = 0.6
-_FRONT = "---"
+"""Share of the lines of a chat that begin with a name."""
+_FRONT_MATTER_FENCE = "---"
 
 
-def read(
-    lines: Iterable[tuple[int, str] | UnreadablePiece], conversation: str = ""
-) -> Iterator[ParsedTurn | UnreadablePiece]:
+def read(lines: Iterable[TextLine]) -> Iterator[ForeignPiece]:
     """Yield every line of a text, or its chat messages.
 
     It is a chat if most of its first lines read "Name: text" and names recur.
     """
-    source = iter(lines)
-    sample: list[tuple[int, str] | UnreadablePiece] = []
-    for line in source:
-        sample.append(line)
-        if len(sample) == _SAMPLE:
-            break
-    sample = _skip_front_matter(sample)
-    chat = _is_chat([line[1] for line in sample if not isinstance(line, UnreadablePiece)])
-    rest = _chain(sample, source)
-    yield from _read_chat(rest, conversation) if chat else _read_list(rest, conversation)
+    lines = iter(lines)
+    sample = _skip_front_matter(list(islice(lines, _SAMPLED_LINES)))
+    is_chat = _is_chat([line[1] for line in sample if not isinstance(line, UnreadablePiece)])
+    whole = chain(sample, lines)
+    yield from _read_chat(whole) if is_chat else _read_list(whole)
 
 
-def parse_memories(
-    text: str, conversation: str = "default"
-) -> Iterator[ParsedTurn | UnreadablePiece]:
+def parse_memories(text: str, conversation: str = "default") -> Iterator[ForeignPiece]:
     """Parse memories typed by hand: JSON or plain lines.
 
     JSON: a list, or ``{"memories": [...]}``, of strings or objects, each with an optional
     ``conversation_id``. Text that is no valid JSON is read as lines. Such a memory has an
     ``external_id`` only if it names one.
     """
-    if text.lstrip("\ufeff \t\r\n")[:1] in ("[", "{"):
+    text = text.lstrip("\ufeff")
+    if text.lstrip()[:1] in ("[", "{"):
         try:
-            values = _find_entries(parse(text.lstrip("\ufeff")))
+            values = _find_values(parse(text))
         except MalformedJsonError:
             values = None
         if values is not None:
-            yield from _read_values(values, conversation)
+            yield from _read_typed_values(values, conversation)
             return
-    for number, line in enumerate(text.lstrip("\ufeff").splitlines(), 1):
-        kept = strip_prefix(line)
-        if kept:
-            yield _without_id(_to_note(kept, number, conversation))
+    for number, line in enumerate(text.splitlines(), 1):
+        note = strip_prefix(line)
+        if note:
+            yield _without_id(_to_note(note, number, conversation))
 
 
 def strip_prefix(line: str) -> str:
@@ -87,132 +80,119 @@ def strip_prefix(line: str) -> str:
     return _PREFIX.sub("", line, count=1).strip()
 
 
-def _read_values(values: list[Json], conversation: str) -> Iterator[ParsedTurn | UnreadablePiece]:
-    for place, value in enumerate(values, 1):
-        for item in read_value(value, place, kind=Kind.NOTE):
+def _read_typed_values(values: list[Json], conversation: str) -> Iterator[ForeignPiece]:
+    for position, value in enumerate(values, 1):
+        has_id = isinstance(value, dict) and first_filled(value, *ID_FIELDS) is not None
+        for item in read_value(value, position, kind=Kind.NOTE):
             if isinstance(item, UnreadablePiece):
                 yield item
                 continue
-            kept = item if item.conversation else replace(item, conversation=conversation)
-            yield (
-                kept
-                if isinstance(value, dict) and first_filled(value, *ID_FIELDS) is not None
-                else _without_id(kept)
-            )
+            memory = replace(item, conversation=item.conversation or conversation)
+            yield memory if has_id else _without_id(memory)
 
 
 def _without_id(item: ParsedTurn) -> ParsedTurn:
-    """Drop the derived id: repeated input is stored twice."""
+    """Drop the derived id: who types the same line twice wants it twice."""
     return replace(item, turn=replace(item.turn, external_id=""))
 
 
-def _find_entries(value: Json) -> list[Json] | None:
-    if isinstance(value, dict):
-        held = value.get(
-            "memories", [value] if any(name in value for name in ("text", "content")) else None
-        )
-        return held if isinstance(held, list) else None
-    return value if isinstance(value, list) else None
+def _find_values(data: Json) -> list[Json] | None:
+    """Find the values in JSON that was typed by hand; None: it is no such JSON."""
+    if isinstance(data, dict):
+        is_single = any(name in data for name in ("text", "content"))
+        data = data.get("memories", [data] if is_single else None)
+    return data if isinstance(data, list) else None
 
 
-def _chain(
-    sample: Iterable[tuple[int, str] | UnreadablePiece],
-    rest: Iterable[tuple[int, str] | UnreadablePiece],
-) -> Iterator[tuple[int, str] | UnreadablePiece]:
-    yield from sample
-    yield from rest
-
-
-def _skip_front_matter(
-    sample: list[tuple[int, str] | UnreadablePiece],
-) -> list[tuple[int, str] | UnreadablePiece]:
+def _skip_front_matter(sample: list[TextLine]) -> list[TextLine]:
     texts = ["" if isinstance(line, UnreadablePiece) else line[1].rstrip() for line in sample]
-    if texts[:1] == [_FRONT] and _FRONT in texts[1:]:
-        return sample[texts.index(_FRONT, 1) + 1 :]
+    if texts[:1] == [_FRONT_MATTER_FENCE] and _FRONT_MATTER_FENCE in texts[1:]:
+        return sample[texts.index(_FRONT_MATTER_FENCE, 1) + 1 :]
     return sample
 
 
 def _is_chat(texts: Sequence[str]) -> bool:
-    kept = [text for text in texts if text.strip()]
-    names = Counter(found["name"].casefold() for text in kept if (found := _CHAT_LINE.match(text)))
-    said = names.total()
-    return said >= _CHAT_SHARE * len(kept) and 2 <= len(names) <= (said + 1) // 2
+    """Check that most lines begin with a name, of two or more, each twice on average."""
+    filled = [text for text in texts if text.strip()]
+    names = Counter(
+        match["name"].casefold() for text in filled if (match := _CHAT_LINE.match(text))
+    )
+    count = names.total()
+    return count >= _CHAT_SHARE * len(filled) and 2 <= len(names) <= (count + 1) // 2
 
 
-def _read_chat(
-    lines: Iterable[tuple[int, str] | UnreadablePiece], conversation: str
-) -> Iterator[ParsedTurn | UnreadablePiece]:
-    start = 0
+def _read_chat(lines: Iterable[TextLine]) -> Iterator[ForeignPiece]:
+    """Yield messages; a line without a name goes on with the message before it."""
+    start = 0  # line where the message begins; 0: before the first name
     name = ""
     at = None
-    text = [""]
+    texts = [""]
     for line in lines:
         if isinstance(line, UnreadablePiece):
             yield line
             continue
-        found = _CHAT_LINE.match(line[1])
-        if not found:
-            text.append(line[1].rstrip())
+        number, text = line
+        match = _CHAT_LINE.match(text)
+        if not match:
+            texts.append(text.rstrip())
             continue
-        yield from _to_message(start, name, at, text, conversation)
-        start = line[0]
-        name = found["name"]
-        text = [found["text"].rstrip()]
+        yield from _to_message(start, name, at, texts)
+        start = number
+        name = match["name"]
+        texts = [match["text"].rstrip()]
         try:
-            at = parse_moment(found["at"])
+            at = parse_moment(match["at"])
         except ValueError as problem:
             at = None
-            yield UnreadablePiece(line[0], f"Kept without its time: {problem}.")
-    yield from _to_message(start, name, at, text, conversation)
+            yield UnreadablePiece(number, f"Kept without its time: {problem}.")
+    yield from _to_message(start, name, at, texts)
 
 
 def _to_message(
-    start: int, name: str, at: datetime | None, text: list[str], conversation: str
+    start: int, name: str, at: datetime | None, texts: list[str]
 ) -> Iterator[ParsedTurn]:
-    whole = "\n".join(text).strip()
-    if whole and start:
-        role, speaker = role_and_speaker(None, name)
-        yield ParsedTurn(
-            Turn(
-                text=whole,
-                role=role,
-                speaker=speaker,
-                at=at,
-                session=conversation,
-                external_id=derive_id(conversation, start, whole),
-            ),
-            conversation,
-        )
-    elif whole:
-        yield _to_note(whole, start, conversation)
+    text = "\n".join(texts).strip()
+    if not text:
+        return
+    if not start:
+        yield _to_note(text, start)
+        return
+    role, speaker = role_and_speaker(None, name)
+    yield ParsedTurn(
+        Turn(text=text, role=role, speaker=speaker, at=at, external_id=derive_id("", start, text))
+    )
 
 
-def _read_list(
-    lines: Iterable[tuple[int, str] | UnreadablePiece], conversation: str
-) -> Iterator[ParsedTurn | UnreadablePiece]:
+def _read_list(lines: Iterable[TextLine]) -> Iterator[ForeignPiece]:
+    """Yield each line that says something, with the heading above it."""
     heading = ""
     for line in lines:
         if isinstance(line, UnreadablePiece):
             yield line
-        elif _HEADING.match(line[1]):
-            heading = line[1].strip(" \t#")
-        elif (
-            kept := ""
-            if _RULE.fullmatch(line[1]) or _FENCE.match(line[1])
-            else strip_prefix(line[1])
-        ):
-            yield _to_note(kept, line[0], conversation, heading)
+            continue
+        number, text = line
+        if _HEADING.match(text):
+            heading = text.strip(" \t#")
+        elif not _RULE.fullmatch(text) and not _FENCE.match(text):
+            note = strip_prefix(text)
+            if note:
+                yield _to_note(note, number, heading=heading)
 
 
-def _to_note(text: str, place: int, conversation: str, heading: str = "") -> ParsedTurn:
-    meta = {"heading": heading} if heading else {}
+def _to_note(text: str, line: int, conversation: str = "", heading: str = "") -> ParsedTurn:
     at = None
-    id = derive_id(conversation, place, text)
+    external_id = derive_id(conversation, line, text)
     if dated := _DATED.fullmatch(text):
-        # Assistants list their memories so when they are asked for all of them.
+        # Assistants date their memories so when they are asked for all of them.
         text = dated["text"]
-        with suppress(ValueError):
-            at = parse_moment(f"{dated['at']}-01"[:10]) if dated["at"] else None
-    return ParsedTurn(
-        Turn(text, at=at, session=conversation, external_id=id, meta=meta), conversation, Kind.NOTE
+        if dated["at"]:
+            with suppress(ValueError):
+                at = parse_moment(f"{dated['at']}-01"[:10])  # a month counts from its first day
+    turn = Turn(
+        text,
+        at=at,
+        session=conversation,
+        external_id=external_id,
+        meta={"heading": heading} if heading else {},
     )
+    return ParsedTurn(turn, conversation, Kind.NOTE)

@@ -99,7 +99,7 @@ def load(
     if not isinstance(source, str | Path):
         importer.store_pieces(source, options.format)
         return counts
-    with formats.open_parts(source, options.name) as files:
+    with formats.open_files(source, options.name) as files:
         for file in files:
             try:
                 importer.load_file(file)
@@ -120,7 +120,7 @@ class _FileImporter:
     options: ImportOptions
     counts: ImportCounts
     progress: Progress | None
-    done: int = 0
+    handled: int = 0
     """Pieces that were handled."""
     total: int = 0
     """Pieces of the files that were checked so far."""
@@ -160,9 +160,9 @@ class _FileImporter:
             self.counts.bad.extend(
                 (item.line, item.message) for item in batch if isinstance(item, UnreadablePiece)
             )
-            self.done += len(batch)
+            self.handled += len(batch)
             if self.progress is not None:
-                self.progress(self.done, max(self.total, self.done))
+                self.progress(self.handled, max(self.total, self.handled))
 
     def _find_ignore_rule(self, file: ImportFile) -> str:
         """Find the rule that excludes a file; empty: none does.
@@ -314,7 +314,7 @@ def _group_turns(
 
 def _find_scope(item: ParsedTurn, scope: Scope, split_conversations: bool) -> Scope:
     """Return the scope of a turn below the import's; a label that is there is not repeated."""
-    labels = item.place
+    labels = item.scope_labels
     if split_conversations and item.conversation:
         labels = (*labels, "conversation", item.conversation)
     for kind, name in zip(labels[::2], labels[1::2], strict=True):

@@ -137,15 +137,15 @@ class ImportUndo:
         self, owner: Scope, plan: ImportUndoPlan, progress: Progress | None, *, git: bool
     ) -> None:
         """Purge what the import brought, page by page."""
-        done = 0
+        handled = 0
         for ids in _iter_pages(plan.erased_ids):
             # The purge of an earlier page, or of an interrupted undo, may have reached them.
             remaining_ids = [record.id for record in self._load_not_purged(owner, ids)]
             if remaining_ids:
                 self._purge(remaining_ids, owner, git)
-            done += len(ids)
+            handled += len(ids)
             if progress is not None:
-                progress(done, len(plan.erased_ids))
+                progress(handled, len(plan.erased_ids))
 
     def _find(self, owner: Scope, condition: Condition) -> Iterator[Record]:
         """Yield the records of an owner that satisfy a condition, but for purged ones."""

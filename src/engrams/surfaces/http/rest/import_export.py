@@ -29,6 +29,7 @@ from engrams.surfaces.http.problems import error_responses
 from engrams.surfaces.http.rest import requests
 from engrams.transfer import formats
 from engrams.transfer.formats import ExportFormat, Format
+from engrams.transfer.imports.preview import preview_import
 
 _CHUNK_BYTES = 64 * 1024
 _MAX_BAD_LINES = 1000
@@ -164,7 +165,7 @@ def router(settings: Settings) -> APIRouter:
                 await asyncio.to_thread(file.write, chunk)
             await asyncio.to_thread(file.flush)
             if dry_run:
-                preview = await asyncio.to_thread(formats.preview, path, format, now(), name)
+                preview = await asyncio.to_thread(preview_import, path, format, now(), name)
                 return ImportPreviewResponse.model_validate(_to_counts(asdict(preview)))
             options = ImportOptions(format, skip_bad, name or "uploaded file", user=from_user)
             report = await asyncio.to_thread(

@@ -1,4 +1,8 @@
-"""Parse values of other systems: times, roles, message texts, names."""
+"""Values of other systems' files: times, roles, message texts, names and ids.
+
+Pure functions that take whatever JSON holds and never fail on an odd type; only ``parse_moment``
+raises, for a time that it does not understand.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +17,17 @@ from engrams.core import Json, Role, shorten_name
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MAX_LABEL = 200
-_NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_MONTHS = {name: number for number, name in enumerate(_NAMES, 1)}
+_MONTH_NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES, 1)}
 _CLOCK = r"(?P<hour>\d{1,2}):(?P<minute>\d{2})(?::(?P<second>\d{2}))?(?:\s*(?P<half>[ap])\.?m\.?)?"
 _DAY = r"(?:(?P<day>\d{1,2})(?:st|nd|rd|th)?\s+(?P<month>[a-z]{3,9})\.?|(?P<month2>[a-z]{3,9})\.?\s+(?P<day2>\d{1,2})(?:st|nd|rd|th)?)"
 _WORDED_TIME = re.compile(
     rf"(?:[a-z]{{3,9}},\s+)?(?:(?P<front>{_CLOCK})\s+(?:on\s+)?)?{_DAY},?\s+(?P<year>\d{{4}})(?:,?\s+(?:at\s+)?(?P<back>.+))?",
     re.IGNORECASE,
 )
+"""Date in English words, with the time of day before it (``front``) or behind it (``back``)."""
 _WORDED_CLOCK = re.compile(rf"{_CLOCK}(?:\s*(?P<zone>z|utc|gmt|[+-]\d\d:?\d\d))?", re.IGNORECASE)
-_NUMBER = re.compile(r"-?\d{9,17}(\.\d+)?")
+_EPOCH_NUMBER = re.compile(r"-?\d{9,17}(\.\d+)?")
 _ROLES: Mapping[str, Role] = {
     "user": "user",
     "human": "user",
@@ -41,25 +46,27 @@ _ROLES: Mapping[str, Role] = {
 
 
 def first_filled(data: Mapping[str, Any], *names: str) -> Json:
-    """Return the first non-empty field (0 and False count)."""
-    return next((data[name] for name in names if data.get(name) not in (None, "", [], {})), None)
+    """Return the value of the first field that is not empty; 0 and False count as filled."""
+    for name in names:
+        if data.get(name) not in (None, "", [], {}):
+            return data[name]
+    return None
 
 
 def clean_label(value: Json) -> str:
-    """Return a name or id as text; empty otherwise."""
+    """Return a name or id as text; empty for anything but text and numbers."""
     if isinstance(value, str):
         return " ".join(value.replace("\0", "").split())
     if isinstance(value, bool) or not isinstance(value, int | float):
         return ""
-    return (
-        str(int(value))
-        if value == value and abs(value) < 1e15 and value == int(value)
-        else str(value)
-    )
+    # An id that a table made a float of (12.0) is the whole number; above 1e15 a float is inexact.
+    if abs(value) < 1e15 and value == int(value):
+        return str(int(value))
+    return str(value)
 
 
 def scope_label(value: Json) -> str:
-    """Return a conversation name of at most 200 characters, none control."""
+    """Return a name for a scope label: at most 200 characters, no control characters."""
     name = "".join(
         char for char in clean_label(value) if unicodedata.category(char) not in ("Cc", "Cs")
     )
@@ -67,7 +74,7 @@ def scope_label(value: Json) -> str:
 
 
 def message_text(value: Json) -> str:
-    """Return a message's text: a string, parts, or an object."""
+    """Return a message's text, which may be a string, a list of parts, or an object."""
     if isinstance(value, str):
         return value.strip("\0 \t\r\n")
     if isinstance(value, list):
@@ -75,16 +82,16 @@ def message_text(value: Json) -> str:
     return _part_text(value)
 
 
-def _part_text(value: Json) -> str:
-    if isinstance(value, str):
-        return value.strip()
-    if isinstance(value, dict):
-        inner = first_filled(value, "text", "content", "parts")
-        if isinstance(inner, str):
-            return inner.strip()
-        if isinstance(inner, list):
-            return "\n".join(map(_inner_text, inner))
+def _part_text(part: Json) -> str:
+    if isinstance(part, str):
+        return part.strip()
+    if not isinstance(part, dict):
         return ""
+    inner = first_filled(part, "text", "content", "parts")
+    if isinstance(inner, str):
+        return inner.strip()
+    if isinstance(inner, list):
+        return "\n".join(map(_inner_text, inner))
     return ""
 
 
@@ -94,21 +101,25 @@ def _inner_text(part: Json) -> str:
 
 
 def role_and_speaker(role: Json, speaker: Json = None) -> tuple[Role, str]:
-    """Split role and speaker; an unknown role is a speaker's name."""
+    """Split who said something into role and speaker's name.
+
+    A role that is not known is a speaker's name; a speaker who is called like a role is that role.
+    """
     name = clean_label(speaker)
-    known = _ROLES.get(clean_label(role).casefold())
-    if known:
-        return known, "" if _ROLES.get(name.casefold()) == known else name
-    named = name or clean_label(role)
-    spoken = _ROLES.get(named.casefold())
-    return (spoken, "") if spoken else ("user", named)
+    known_role = _ROLES.get(clean_label(role).casefold())
+    if known_role:
+        is_role_name = _ROLES.get(name.casefold()) == known_role
+        return known_role, "" if is_role_name else name
+    name = name or clean_label(role)
+    named_role = _ROLES.get(name.casefold())
+    return (named_role, "") if named_role else ("user", name)
 
 
 def parse_moment(value: Json) -> datetime | None:
-    """Parse a time to UTC; None for no time at all.
+    """Parse a time to UTC; None for an empty value.
 
-    Accepts ISO 8601, seconds, milliseconds or microseconds since 1970, and "1:56 pm on 8 May,
-    2023". ValueError: it cannot be understood.
+    Accepts ISO 8601, seconds, milliseconds or microseconds since 1970 (told apart by their size),
+    and "1:56 pm on 8 May, 2023". A time without a zone is UTC. ValueError: it cannot be understood.
     """
     if value in (None, "", 0) or isinstance(value, bool):
         return None
@@ -117,7 +128,7 @@ def parse_moment(value: Json) -> datetime | None:
     if not isinstance(value, str):
         raise ValueError(f"a time was expected, not {type(value).__name__}")
     text = " ".join(value[:100].split())
-    if _NUMBER.fullmatch(text):
+    if _EPOCH_NUMBER.fullmatch(text):
         return _from_epoch(float(text))
     try:
         return _to_utc(datetime.fromisoformat(re.sub(r"\s?(?:UTC|GMT)$", "+00:00", text)))
@@ -140,31 +151,29 @@ def _from_epoch(number: float) -> datetime:
 
 
 def _from_words(text: str) -> datetime:
-    found = _WORDED_TIME.fullmatch(text)
-    month = _MONTHS.get((found["month"] or found["month2"])[:3].casefold()) if found else None
-    if not found or not month:
+    date = _WORDED_TIME.fullmatch(text)
+    month = _MONTHS.get((date["month"] or date["month2"])[:3].casefold()) if date else None
+    if not date or not month:
         raise ValueError(f"the time {text[:40]!r} is not understood; write 2024-05-31T14:30")
-    back = _WORDED_CLOCK.fullmatch(found["back"]) if found["back"] else None
-    if found["back"] and not back:
+    clock_behind = _WORDED_CLOCK.fullmatch(date["back"]) if date["back"] else None
+    if date["back"] and not clock_behind:
         raise ValueError(f"the time of day in {text[:40]!r} is not understood")
-    clock = back or found
+    clock = clock_behind or date  # the groups of a clock before the date are groups of the date
     hour = int(clock["hour"] or 0)
     if clock["half"]:
         hour = hour % 12 + (12 if clock["half"] in "pP" else 0)
     try:
-        day = datetime(
-            int(found["year"]),
+        zone = _parse_zone(clock_behind["zone"] if clock_behind else None)
+        minute = datetime(
+            int(date["year"]),
             month,
-            int(found["day"] or found["day2"]),
+            int(date["day"] or date["day2"]),
             hour,
             int(clock["minute"] or 0),
             tzinfo=UTC,
         )
-        return _to_utc(
-            (day + timedelta(seconds=int(clock["second"] or 0))).replace(
-                tzinfo=_parse_zone(back["zone"] if back else None)
-            )
-        )
+        moment = minute + timedelta(seconds=int(clock["second"] or 0))
+        return _to_utc(moment.replace(tzinfo=zone))
     except (ValueError, OverflowError):
         raise ValueError(f"there is no such time as {text[:40]!r}") from None
 
@@ -173,8 +182,8 @@ def _parse_zone(name: str | None) -> Any:
     return datetime.strptime(name, "%z").tzinfo if name and name[0] in "+-" else UTC
 
 
-def _to_utc(time: datetime) -> datetime:
-    return time.astimezone(UTC) if time.tzinfo else time.replace(tzinfo=UTC)
+def _to_utc(moment: datetime) -> datetime:
+    return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def derive_id(*parts: object) -> str:

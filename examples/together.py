@@ -3,7 +3,7 @@
 import asyncio
 
 import engrams
-from engrams.engine.async_engine import AsyncMemoryEngine
+from engrams import AsyncMemoryEngine
 
 TEAM = ("team", "kitchen")
 

@@ -11,17 +11,17 @@ import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
+from functools import cached_property
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
-from types import ModuleType
 from typing import Any, get_args, get_type_hints
+
+from engine_parts import find_maker, find_type
 
 import engrams
 from engrams import adapters, core, errors, ports, settings, types
 from engrams.engine import MemoryEngine, async_engine
-from engrams.engine.engine_part import EnginePart
-from engrams.engine.lazy_part import LazyPart
 from engrams.store.sql import row_conversion, where_clauses
 from engrams.transfer.imports.importer import ImportCounts
 
@@ -90,6 +90,7 @@ def python_page() -> str:
         "engine": lambda: _prose(MemoryEngine),
         "methods": _methods,
         "components": _components,
+        "async_parts": _async_parts,
         "async": lambda: _prose(async_engine.AsyncMemoryEngine),
         "operators": _operators,
         "fields": _fields,
@@ -158,22 +159,14 @@ def _components() -> str:
     return "\n\n".join(section for section in sections if section)
 
 
-def find_maker(attribute: object) -> Callable[..., Any] | None:
-    """The function that returns a property or part of the engine; None for a method."""
-    if isinstance(attribute, property):
-        return attribute.fget
-    if isinstance(attribute, EnginePart):
-        attribute = attribute.part
-    return attribute.make if isinstance(attribute, LazyPart) else None
-
-
-def find_type(maker: Callable[..., Any]) -> type:
-    """The class that a function returns, by its annotation and the imports of its module."""
-    annotation = str(inspect.signature(maker).return_annotation).removesuffix(" | None")
-    module = import_module(maker.__module__)
-    source = _imports(module)[annotation]
-    found: type = getattr(import_module(source), annotation)
-    return found
+def _async_parts() -> str:
+    """Name the components that have coroutines."""
+    names = [
+        name
+        for name, value in vars(async_engine.AsyncMemoryEngine).items()
+        if isinstance(value, cached_property)
+    ]
+    return ", ".join(f"`{name}`" for name in names)
 
 
 def _operators() -> str:
@@ -393,16 +386,6 @@ def _groups(item: type) -> Iterator[tuple[str, list[str]]]:
         elif method := re.match(r"    (?:async )?def ([a-z]\w*)\(", line):
             names.append(method[1])
     yield title, names
-
-
-def _imports(module: ModuleType) -> dict[str, str]:
-    """Where a module imports its names from, also for type checkers only."""
-    return {
-        alias.name: str(node.module)
-        for node in ast.walk(ast.parse(inspect.getsource(module)))
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-    }
 
 
 def _prose(item: Any) -> str:

@@ -1,5 +1,5 @@
-"""Write the generated reference pages (cli.md, settings.md, python.md), the man page, completions
-and types for TypeScript.
+"""Write the generated reference pages (cli.md, settings.md, python.md), the man page, completions,
+types for TypeScript and the engine for asyncio.
 
 `python scripts/reference.py` writes them; with `--check` it only says, by its exit code, whether
 they are up to date.
@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any, get_args
 
+import async_engine
 from python_page import python_page
 from shell_files import completion, man_page
 from tstypes import client_types
@@ -118,10 +119,11 @@ def main(arguments: list[str]) -> int:
         for path, text in pages.items()
         if not path.is_file() or path.read_text("utf-8") != text
     ]
+    is_engine_stale = async_engine.main(arguments)
     if "--check" in arguments:
         for path in stale:
             print(f"{path.name} is out of date: run scripts/reference.py", file=sys.stderr)
-        return int(bool(stale))
+        return int(bool(stale) or is_engine_stale)
     for path in stale:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(pages[path], "utf-8")

@@ -1,4 +1,7 @@
-"""engrams: durable, layered, explainable memory for LLM agents."""
+"""engrams: durable, layered, explainable memory for LLM agents.
+
+Public names are loaded when first used, so that ``import engrams`` loads nothing else.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,15 @@ if TYPE_CHECKING:
     from engrams.composition import open  # noqa: A004
     from engrams.core import Record, Scope, Turn
     from engrams.engine import MemoryEngine
+    from engrams.engine.async_engine import AsyncMemoryEngine
     from engrams.errors import EngramsError
     from engrams.ports import AsOf, Condition, Where
     from engrams.settings import Settings
 
 __version__ = "0.1.0"
 
-_PLACES = {
+_MODULES = {
+    "AsyncMemoryEngine": "engine.async_engine",
     "open": "composition",
     "MemoryEngine": "engine",
     "EngramsError": "errors",
@@ -29,6 +34,7 @@ _PLACES = {
 
 __all__ = [
     "AsOf",
+    "AsyncMemoryEngine",
     "Condition",
     "EngramsError",
     "MemoryEngine",
@@ -44,8 +50,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Load a public name when first used."""
-    if name not in _PLACES:
+    if name not in _MODULES:
         raise AttributeError(f"module 'engrams' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(f"engrams.{_PLACES[name]}"), name)
+    return getattr(import_module(f"engrams.{_MODULES[name]}"), name)

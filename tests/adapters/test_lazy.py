@@ -10,7 +10,7 @@ import pytest
 
 import engrams
 import engrams.adapters as adapters
-from engrams.engine.async_engine import AsyncMemoryEngine
+from engrams import AsyncMemoryEngine
 from engrams.errors import EngramsError, ExtraError, InputError, SettingsError
 from engrams.testing import temp_engine
 

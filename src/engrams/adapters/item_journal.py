@@ -6,6 +6,7 @@ import asyncio
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from hashlib import blake2b
+from inspect import iscoroutinefunction
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
@@ -150,8 +151,9 @@ class FrameworkItemJournal:
 
 
 def check_engine(engine: MemoryEngine) -> MemoryEngine:
-    """Return the engine. InputError: it is no plain one."""
-    if not hasattr(type(engine), "observe"):
+    """Return the engine. InputError: it is none, or one for asyncio."""
+    observe = getattr(type(engine), "observe", None)
+    if observe is None or iscoroutinefunction(observe):
         hint = "Give the engine that engrams.open returns: adapters run it on threads themselves."
         raise InputError(
             f"An adapter takes a MemoryEngine, not {type(engine).__name__}.", hint=hint

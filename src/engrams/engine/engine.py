@@ -1,4 +1,7 @@
-"""MemoryEngine: the one door to memory."""
+"""``MemoryEngine``: the one door to memory.
+
+Its methods check arguments and hand them on; ``components`` has the parts that do the work.
+"""
 
 from __future__ import annotations
 
@@ -56,10 +59,12 @@ Progress: TypeAlias = Callable[[int, int], None]
 class MemoryEngine:
     """Durable, layered, explainable memory for LLM agents.
 
-    Thread safe; several processes may work on one home. A ``scope`` is a Scope, a tuple such as
-    ``("user", "alice", "project", "x")``, or one string: an owner's reads everything of that owner,
-    a deeper one itself and those above it. ``as_of`` on any read is a time, its text
-    (``"2025-01-31"``), or an ``AsOf(valid=…, known=…)``.
+    Thread safe; several processes may work on one home.
+
+    ``scope`` on any method is a Scope, a tuple such as ``("user", "alice", "project", "x")``, or one
+    string. An owner's scope reads everything of that owner; a deeper scope reads itself and those
+    above it. ``as_of`` on any read is a time, its text (``"2025-01-31"``), or an ``AsOf(valid=…,
+    known=…)``.
     """
 
     def __init__(self, deps: EngineDeps) -> None:
@@ -75,24 +80,24 @@ class MemoryEngine:
         self._closed = False
 
     def add(
-        self, what: str | Turn, *, scope: Place, kind: Kind | None = None, settle: bool = True
+        self, content: str | Turn, *, scope: Place, kind: Kind | None = None, settle: bool = True
     ) -> Receipt:
-        """Remember a statement. It is durable and searchable when this returns.
+        """Remember a text or a message. It is durable and searchable when this returns.
 
-        With ``settle`` what rules can tell from it (facts, what they replace) is in the receipt
-        too; a model's part is always a job. InputError: empty, or over ``limits.text_bytes``.
-        RefusedError: it holds a secret and ``write.secrets`` is ``refuse``.
+        ``settle``: extract facts by rules before this returns, so that the receipt has them too. A
+        chat model always extracts in a job. InputError: the content is empty, or larger than
+        ``limits.text_bytes``. RefusedError: it holds a secret and ``write.secrets`` is ``refuse``.
         """
         from engrams.write import ingest  # loaded by the first write, not by a read
         from engrams.write.ingest_request import IngestRequest
 
         components = self._require_open()
-        turn = Turn.of(what)
+        turn = Turn.of(content)
         settles = settle and components.write_deps.learns_at_once
         request = IngestRequest(
             (turn,),
             Scope.of(scope),
-            kind or (Kind.NOTE if isinstance(what, str) else Kind.TURN),
+            kind or (Kind.NOTE if isinstance(content, str) else Kind.TURN),
             lease=components.runner.make_lease() if settles else None,
         )
         ingested = ingest.add(request, components.ingest_deps)
@@ -109,14 +114,14 @@ class MemoryEngine:
         return receipt if digest is None else digest.complete(receipt, own.job.kind)
 
     def observe(self, turns: Turn | Sequence[Turn], *, scope: Place) -> tuple[Receipt, ...]:
-        """Journal turns in one durable write, without waiting for extraction."""
+        """Store messages in one durable write, without waiting for extraction."""
         new_turns = Turn.list_of(turns)
         return self.write_turns(new_turns, Scope.of(scope), Kind.TURN) if new_turns else ()
 
     def write_turns(
         self, turns: Sequence[Turn], scope: Scope, kind: Kind, channel: str = ""
     ) -> tuple[Receipt, ...]:
-        """Journal turns of another kind or channel, for imports and adapters."""
+        """Store messages of another kind or channel, for imports and adapters."""
         return self._require_open().write_turns(turns, scope, kind, channel)
 
     def edit(
@@ -131,9 +136,9 @@ class MemoryEngine:
     ) -> Record:
         """Change a memory's text or other fields.
 
-        Facts that a message no longer says end, and what it says now is learned, at once by rules.
-        InputError: a field that cannot be changed, or a value that does not fit it. ConflictError:
-        its version is no longer ``expect``.
+        Facts that an edited message no longer says end, and new ones are extracted; rules do this
+        before the method returns. InputError: a field that cannot be changed, or a value that does
+        not fit it. ConflictError: the memory's version is no longer ``expect``.
         """
         record = self.inspect.get_editable(id, scope)
         components = self._require_open()
@@ -149,9 +154,10 @@ class MemoryEngine:
         return self.get(record.id, scope=scope)
 
     def forget(self, id: str, *, scope: Place, reason: str = "") -> Record:
-        """Put a memory away: no read finds it until ``restore``.
+        """Forget a memory: no read finds it until ``restore``.
 
-        Memories derived from it alone go with it. RefusedError: it is purged already.
+        Memories that were derived from it alone are forgotten too. RefusedError: it is purged
+        already.
         """
         record = self.inspect.get_editable(id, scope)
         if record.status is Status.PURGED:
@@ -160,7 +166,10 @@ class MemoryEngine:
         return self.get(record.id, scope=scope)
 
     def restore(self, id: str, *, scope: Place) -> Record:
-        """Undo ``forget``, archiving or, for good, the mark of being outdated."""
+        """Undo forgetting or archiving of a memory, or remove its mark of being outdated.
+
+        A mark that was removed does not come back. RefusedError: it is none of these.
+        """
         record = self.inspect.get_editable(id, scope)
         self._require_open().forgetter.restore(record)
         return self.get(record.id, scope=scope)
@@ -170,9 +179,10 @@ class MemoryEngine:
     ) -> PurgeReport:
         """Erase memories for good, with their words wherever they stand.
 
-        What was derived from them alone goes too; a message that says more loses the quoted words.
-        ``git``: also from the files' history. ``proven``: a second look at every file found
-        nothing. ``later``: forgotten at once, purged by a job, without a report or git.
+        Memories that were derived from them alone are erased too; a message that says more loses
+        the quoted words only. ``git``: also from the history of the files. ``later``: forget them
+        now and let a job erase them, without a report and not from git. The report is ``proven``
+        where a second look at every file found nothing.
         """
         components = self._require_open()
         owner = Scope.of(scope).owner
@@ -188,9 +198,9 @@ class MemoryEngine:
         return PurgeReport({}, {})
 
     def find_about(self, about: str, *, scope: Place) -> tuple[PurgeCandidate, ...]:
-        """Find memories about somebody or something, to choose what to purge.
+        """Find memories about somebody or something, to choose which to purge.
 
-        First those that mention it or are stated of it (``certain``), then what a search finds.
+        First come those that mention it or are stated of it (``certain``), then hits of a search.
         """
         from engrams.forget.purge_candidates import find_candidates
 
@@ -200,7 +210,7 @@ class MemoryEngine:
         )
 
     def preview(self, ids: Sequence[str], action: ChangeAction, scope: Place) -> SourceChangeReport:
-        """Report what edit, forget or purge reaches; nothing is changed."""
+        """Report which memories an edit, forget or purge would change; change nothing."""
         records = self.inspect.list_editable(ids, scope)
         return self._require_open().forgetter.preview(records, action)
 
@@ -217,8 +227,8 @@ class MemoryEngine:
     ) -> SearchResult:
         """Find the memories that answer ``query``, best first.
 
-        ``kinds`` and ``where`` (``{"speaker": "Ann"}``) filter; ``history`` includes superseded and
-        archived ones. The trace explains.
+        ``kinds`` and ``where`` (``{"speaker": "Ann"}``) filter the hits. ``history``: include
+        superseded and archived memories. The result's trace explains each hit and each drop.
         """
         result = self.explain(
             query, scope=scope, limit=limit, as_of=as_of, kinds=kinds, where=where, history=history
@@ -258,7 +268,7 @@ class MemoryEngine:
         )
 
     def used(self, ids: str | Sequence[str], *, scope: Place, helpful: bool = True) -> None:
-        """Report the memories an answer used: confidence and strength follow.
+        """Report the memories that an answer used, which changes their confidence and strength.
 
         ``helpful``: they helped; False lowers their confidence.
         """
@@ -279,8 +289,9 @@ class MemoryEngine:
         """Render memory as text for a prompt, within ``tokens`` of ``read.tokenizer``.
 
         ``cut_ratio``: 0..1, share of the best score below which hits are cut (None:
-        ``read.cut_ratio``). Thanks and assent recall nothing. With ``summary.enabled`` the summary
-        of the conversation comes first: of ``scope``, if it is one, or of this session of it.
+        ``read.cut_ratio``). A query that only thanks or agrees recalls nothing. With
+        ``summary.enabled`` the summary of the conversation comes first; the conversation is
+        ``scope`` if that names one, else ``session`` in it.
         """
         reads = self._require_open().reads
         read_scope = Scope.of(scope)
@@ -311,9 +322,10 @@ class MemoryEngine:
     ) -> Context:
         """Render the context of one turn of a conversation.
 
-        ``query``: its text, or the messages so far. With ``delivery.mode`` ``sync`` at once, with
-        ``pending`` what was found during the turn before. Leaves out what this conversation was
-        shown lately or said itself (``delivery.shown_minutes``).
+        ``query``: the turn's text, or the messages so far. With ``delivery.mode`` ``sync`` the
+        context is found now; with ``pending`` it is the one that was found during the turn before.
+        Memories that the conversation was shown lately, or said itself, are left out
+        (``delivery.shown_minutes``).
         """
         components = self._require_open()
         reads = components.reads
@@ -354,17 +366,17 @@ class MemoryEngine:
         session: str = "",
         limit: int | None = None,
     ) -> AnsweredChat:
-        """Answer by the chat model with what is recalled; store both messages.
+        """Answer by the chat model with recalled memories, and store both messages.
 
-        ``messages``: a person's words, or the conversation so far. ``limit``: most memories; 0:
-        none. SettingsError: no chat model.
+        ``messages``: a person's words, or the conversation so far. ``limit``: largest number of
+        memories; 0: none. SettingsError: no chat model is configured.
         """
         return answer_chat(self, messages, Scope.of(scope), session, limit)
 
     def get(self, id: str, *, scope: Place) -> Record:
-        """Get one memory of this owner by its id.
+        """Get one memory of this owner by its id, or by its first six characters or more.
 
-        The first characters of an id (six at least) will do where only one memory has them.
+        InputError: several memories begin so. NotFoundError: none does.
         """
         return self.inspect.get(id, scope=scope)
 
@@ -393,9 +405,8 @@ class MemoryEngine:
     ) -> ImportCounts:
         """Import a file, folder or zip; ``-`` is standard input.
 
-        ``user``: whose memories, of a file of several users (``*``: all). ``skip_bad``: import what
-        can be read of broken files, too; ``ignored``: those that an ignore file names. A repeated
-        import stores nothing twice; ``imports.undo`` takes the report's id.
+        The options are fields of ``ImportOptions``. A repeated import stores nothing twice, and
+        ``imports.undo`` takes back an import by the id in its report.
         """
         return self.imports.load(
             source,
@@ -412,7 +423,10 @@ class MemoryEngine:
         format: ExportFormat = "jsonl",
         progress: Progress | None = None,
     ) -> int:
-        """Export the scope; returns the number of memories. InputError: unwritable place."""
+        """Export the memories of a scope into a file or folder; return their number.
+
+        InputError: ``path`` cannot be written.
+        """
         from engrams.transfer.exports import dump
 
         return dump(path, visible_scopes(Scope.of(scope)), self.store, format, progress)
@@ -426,23 +440,23 @@ class MemoryEngine:
         return self.inspect.stats(scope)
 
     def status(self) -> dict[str, Any]:
-        """Count jobs by kind and state, and list dead ones.
+        """Count jobs by kind and state, list dead ones, and report today's model use.
 
-        ``lag_seconds``: of the oldest due job. ``active``: what running and failing jobs do.
-        ``pace``: seconds of the model's answers, ``queue_seconds``: of the work that waits for it.
-        ``upkeep``: what waits for its hours or budget. Also today's model use.
+        ``lag_seconds``: age of the oldest due job. ``active``: description of running and failing
+        jobs. ``pace``: seconds of the model's answers; ``queue_seconds``: time that the waiting work
+        will take it. ``upkeep``: jobs that wait for their hours or budget.
         """
         return self.inspect.status()
 
     def retry(self, ids: Sequence[str] = ()) -> int:
-        """Queue dead jobs again, all of them without ids; returns how many."""
+        """Queue dead jobs again (without ids: all of them); return how many."""
         components = self._require_open()
         count = self._store.retry(ids, self._clock())
         components.runner.wake()
         return count
 
     def drain(self, timeout: float = 30, progress: Progress | None = None) -> bool:
-        """Run due jobs here and now. True: none is left."""
+        """Run due jobs in this thread, for ``timeout`` seconds at most. True: none is left."""
         components = self._require_open()
         components.usage.flush()
         is_done = components.runner.drain(timeout, progress)
@@ -451,7 +465,7 @@ class MemoryEngine:
         return is_done
 
     def check(self, repair: bool = False) -> Meta:
-        """Check the store's files; ``repair`` rebuilds what can be rebuilt."""
+        """Check the store's files. ``repair``: rebuild what can be derived from the rest."""
         return self.store.check(repair)
 
     def manage(
@@ -465,9 +479,9 @@ class MemoryEngine:
     ) -> str:
         """Create, change or forget a memory; return its id.
 
-        ``metadata``: kept as ``meta``, which filters see; an update adds to it. InputError:
-        ``create`` with an id, the others without one, no content, no such action; else as ``add``,
-        ``edit``, ``forget``.
+        ``metadata``: stored as ``meta``, which filters see; an update adds to it. InputError: there
+        is no such action, ``create`` has an id, another action has none, or there is no content.
+        Other errors are those of ``add``, ``edit`` and ``forget``.
         """
         check_action(content, action, id, metadata)
         if action == "create":
@@ -489,7 +503,7 @@ class MemoryEngine:
     ) -> bool:
         """Store messages that leave the context; False: they hold nothing.
 
-        They are journaled, and written into the day's note if ``vault.enabled``.
+        They are also written into the day's note if ``vault.enabled``.
         """
         return self.summaries.flush(messages, scope=scope, session=session, reason=reason)
 
@@ -510,10 +524,10 @@ class MemoryEngine:
         return self.context(query, scope=scope, tokens=max_tokens).text
 
     def close(self) -> None:
-        """Let running jobs finish, end sessions, close the store. Idempotent.
+        """Let running jobs finish, end sessions and close the store. Idempotent.
 
-        ``sessions.end_on_close`` says which. Waiting jobs go on in the next process. A model that
-        takes longer than ``sessions.shutdown_seconds`` is cut off; its job waits.
+        ``sessions.end_on_close`` says which sessions end. Waiting jobs go on in the next process. A
+        model that takes longer than ``sessions.shutdown_seconds`` is cut off, and its job waits.
         """
         if self._closed:
             return

@@ -10,10 +10,9 @@ import pytest
 from tests.acceptance.process import run
 
 import engrams
-from engrams import MemoryEngine, Turn
+from engrams import AsyncMemoryEngine, MemoryEngine, Turn
 from engrams.adapters import MemoryClient
 from engrams.core import Kind, Status
-from engrams.engine.async_engine import AsyncMemoryEngine
 from engrams.errors import EngramsError
 from engrams.ports import Condition, Where
 from engrams.testing import ScriptedModel, SettableClock, temp_engine

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import Literal, TypeAlias
 
 from engrams.core import Kind, Receipt, Scope, Turn, is_blank
 from engrams.errors import InputError, RefusedError
-from engrams.ports import DAILY, JobSpec
+from engrams.ports import DAILY, JobSpec, NoteReason
 from engrams.session.summaries.dependencies import SummaryDeps
 from engrams.session.summaries.message_window import Message, text_of
-
-FlushReason: TypeAlias = Literal["trim", "overflow", "session end", "daily summary", "note"]
 
 _log = logging.getLogger(__name__)
 _ROLES = frozenset({"user", "assistant", "system", "tool"})
@@ -25,7 +22,7 @@ class MessageFlusher:
         self._deps = deps
 
     def flush(
-        self, messages: Sequence[Message], scope: Scope, session: str, reason: FlushReason
+        self, messages: Sequence[Message], scope: Scope, session: str, reason: NoteReason
     ) -> bool:
         """Store messages and enqueue the daily note. False: there is nothing to write."""
         turns = [

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from engrams.core import Scope, ScopeInput, conversation
 from engrams.errors import ConflictError, InputError
-from engrams.ports import Job
+from engrams.ports import Job, NoteReason
 from engrams.session.summaries.dependencies import SummaryDeps
-from engrams.session.summaries.message_flush import FlushReason, MessageFlusher
+from engrams.session.summaries.message_flush import MessageFlusher
 from engrams.session.summaries.message_window import Message, check_ids
 from engrams.session.summaries.prompt_window import PromptMessageWindow, PromptWindowFitter
 from engrams.session.summaries.rolling_summary import RollingSummaryUpdater
@@ -69,7 +69,7 @@ class ConversationSummariser:
         *,
         scope: ScopeInput,
         session: str = "",
-        reason: FlushReason = "trim",
+        reason: NoteReason = "trim",
     ) -> bool:
         """Store messages, once by id, and enqueue the daily note.
 

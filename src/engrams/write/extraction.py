@@ -158,7 +158,7 @@ def _extract_by_model(
     section = deps.settings.write
     assert deps.chat is not None
     context = by_model.ExtractionContext(
-        known=find_known_statements(records[0], deps),
+        known_statements=find_known_statements(records[0], deps),
         gaps=options.gaps,
         context=find_context(records, deps),
         addition=ASK_TAGS if section.infer_tags else "",

@@ -196,10 +196,10 @@ def _ask_rows(
 
 
 def _format_candidate(number: int, candidate: CandidateStatement) -> str:
-    said = f" (said {candidate.said_at:%Y-%m-%d}" if candidate.said_at else " (said"
+    said_on = f" (said {candidate.said_at:%Y-%m-%d}" if candidate.said_at else " (said"
     begins = f", so from {candidate.valid_from:%Y-%m-%d}" if candidate.valid_from else ""
     words = f": {quote(candidate.evidence[0].quote)}" if candidate.evidence else ""
-    return f"{number}. {quote(candidate.text)}{said}{begins}{words})"
+    return f"{number}. {quote(candidate.text)}{said_on}{begins}{words})"
 
 
 def _parse_rows(

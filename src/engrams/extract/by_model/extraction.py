@@ -134,7 +134,7 @@ class ExtractedStatement(BaseModel):
 class ExtractionContext:
     """Material that a model is shown beside the messages to extract from."""
 
-    known: Sequence[Record] = ()
+    known_statements: Sequence[Record] = ()
     """Stored statements, which it should not repeat."""
     gaps: Sequence[str] = ()
     """Questions that memory could not answer."""
@@ -235,13 +235,14 @@ def _ask_statements(
 
     The model is told what is wrong with an answer that cannot be used, and asked again twice.
     """
-    known = context.known[:_MAX_KNOWN]
+    known_statements = context.known_statements[:_MAX_KNOWN]
     text = load(context.prompt).render(
-        turns=_format_messages(group, context.context), known=_format_known(known, context.gaps)
+        turns=_format_messages(group, context.context),
+        known=_format_known(known_statements, context.gaps),
     )
     messages = [ChatMessage("user", text + context.addition)]
     key = " ".join(record.id for record in group)
-    shown_ids = tuple(record.id for record in (*group, *known, *context.context))
+    shown_ids = tuple(record.id for record in (*group, *known_statements, *context.context))
     cost = ModelCost()
     problems: list[str] = []
     for attempt in range(1 + _RETRIES):
@@ -333,18 +334,18 @@ def _to_candidate(
         begins = source.recorded_at
     predicate = canonical_predicate(statement.predicate)
     subject = _find_subject(statement, source)
-    thing = statement.object.strip()
+    object_text = statement.object.strip()
     return CandidateStatement(
         text=text,
         kind=kind,
         subject=subject,
         predicate=predicate,
-        object=thing,
+        object=object_text,
         category=normalize_category(statement.category, kind),
         avoid=" ".join(statement.avoid.split()),
         polarity=not (statement.negative or is_contrary(statement.predicate)),
         effect=statement.effect,
-        single=is_single(predicate, subject, thing),
+        single=is_single(predicate, subject, object_text),
         evidence=(Evidence(literal, source.id, source.speaker),),
         confidence=_to_share(statement.confidence),
         importance=_to_share(statement.importance),
@@ -352,10 +353,10 @@ def _to_candidate(
         said_at=source.recorded_at,
         valid_from=begins,
         effective_at=source.recorded_at,
-        triggers=_clean_texts(statement.triggers, most=8, length=200),
-        steps=_clean_texts(statement.steps, most=30, length=400),
-        prerequisites=_clean_texts(statement.prerequisites, most=12, length=300),
-        warnings=_clean_texts(statement.warnings, most=12, length=300),
+        triggers=_clean_texts(statement.triggers, count=8, length=200),
+        steps=_clean_texts(statement.steps, count=30, length=400),
+        prerequisites=_clean_texts(statement.prerequisites, count=12, length=300),
+        warnings=_clean_texts(statement.warnings, count=12, length=300),
         tags=tuple(
             dict.fromkeys(
                 " ".join(tag.split()).lower()[:40] for tag in statement.tags if tag.strip()
@@ -374,9 +375,9 @@ def _find_subject(statement: ExtractedStatement, source: Record) -> str:
     return canonical_subject(speaker, source.scope) if fold(subject) == fold(speaker) else subject
 
 
-def _clean_texts(texts: Sequence[str], *, most: int, length: int) -> tuple[str, ...]:
-    """Strip and shorten texts, without blank ones; ``most`` of them."""
-    return tuple(text.strip()[:length] for text in texts if text.strip())[:most]
+def _clean_texts(texts: Sequence[str], *, count: int, length: int) -> tuple[str, ...]:
+    """Strip and shorten texts, without blank ones; ``count`` of them."""
+    return tuple(text.strip()[:length] for text in texts if text.strip())[:count]
 
 
 def _find_fault(statement: ExtractedStatement, kind: Kind, literal: str, text: str) -> str | None:
@@ -452,8 +453,8 @@ def _format_messages(group: Sequence[Record], context: Sequence[Record]) -> str:
     return "\n".join(lines)
 
 
-def _format_known(known: Sequence[Record], gaps: Sequence[str]) -> str:
-    listing = "\n".join(f"- {quote(record.text)}" for record in known) or "(nothing)"
+def _format_known(statements: Sequence[Record], gaps: Sequence[str]) -> str:
+    listing = "\n".join(f"- {quote(record.text)}" for record in statements) or "(nothing)"
     if not gaps:
         return listing
     questions = "\n".join(f"- {quote(gap)}" for gap in gaps[:_MAX_GAPS])

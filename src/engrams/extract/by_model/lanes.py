@@ -99,13 +99,13 @@ def _drop_repeated_facts(candidates: list[CandidateStatement]) -> list[Candidate
         if _is_procedural(candidate)
         for item in candidate.evidence
     }
-    kept = [
+    unrepeated = [
         candidate
         for candidate in candidates
         if _is_procedural(candidate)
         or rule_quotes.isdisjoint(item.quote for item in candidate.evidence)
     ]
-    return list(dict.fromkeys(kept))
+    return list(dict.fromkeys(unrepeated))
 
 
 def _is_procedural(candidate: CandidateStatement) -> bool:

@@ -67,12 +67,12 @@ def decide_by_model(
         cost = ModelCost(answer.calls, answer.tokens)
         decisions = _parse_decisions(answer.data)
     except (ModelError, BudgetError) as problem:
-        held = policy.StoragePolicyDecision(
+        undecided = policy.StoragePolicyDecision(
             "commit_at_session_end",
             f"awaits review: {problem.message}"[:_MAX_REASON],
             awaits_review=True,
         )
-        return [policy.clamp_decision(candidate, held) for candidate in candidates], cost
+        return [policy.clamp_decision(candidate, undecided) for candidate in candidates], cost
     return [
         policy.clamp_decision(candidate, decisions.get(number, _UNDECIDED), floor)
         for number, candidate in enumerate(candidates, 1)

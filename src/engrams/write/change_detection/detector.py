@@ -279,9 +279,9 @@ class ChangeDetector:
                 if record_id in near_by_id and _is_earlier(near_by_id[record_id], record)
             ][:_NEAREST]
             latest = [
-                other
-                for other in of_sessions.get(session_key, ())
-                if _is_earlier(other, record) and other not in nearest
+                turn
+                for turn in of_sessions.get(session_key, ())
+                if _is_earlier(turn, record) and turn not in nearest
             ][:_LATEST]
             earlier_lists.append([*nearest, *latest])
         return earlier_lists

@@ -21,10 +21,10 @@ from engrams.models.embed.null import NullEmbedder
 from engrams.ports import NewRecord, RecordQuery, ScopeReach, WriteBatch
 from engrams.settings import Settings, StoreSettings
 from engrams.store.sqlite import SqliteStore
-from engrams.write.dependencies import WriteDeps
 from engrams.write.extraction import extract_candidates
 from engrams.write.reconcile import reconcile_extraction
 from engrams.write.turn_conversion import TurnConverter
+from engrams.write.write_deps import WriteDeps
 
 HERE = Path(__file__).parent
 OUT = HERE.parent / "out" / "supersession.json"

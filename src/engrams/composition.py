@@ -233,7 +233,7 @@ def _open_vault(
     from engrams.forget.edits import MemoryEditor
     from engrams.forget.forgetting import ForgetRequest, forget_records
     from engrams.vault import Vault, VaultDeps, VaultEditCallbacks, VaultStore
-    from engrams.write.dependencies import WriteDeps
+    from engrams.write.write_deps import WriteDeps
 
     def find_jobs(records: Sequence[Record]) -> tuple[JobSpec, ...]:
         """Build the extraction jobs for texts that were written into files."""

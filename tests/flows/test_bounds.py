@@ -24,7 +24,7 @@ from engrams.models.embed.query_cache import QueryCachingEmbedder
 from engrams.models.rerank.listwise import ListwiseReranker, RelevanceJudgementRequest
 from engrams.testing import HashEmbedder, SettableClock
 from engrams.text.text_caches import registered_caches, text_cache
-from engrams.write.fingerprints import InjectedContextFingerprints
+from engrams.write.prompt_fingerprints import InjectedContextFingerprints
 
 SOURCE = Path(engrams.__file__).parent
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
@@ -40,8 +40,8 @@ BOUNDS = {
     "read.entities.entity_index._OWNERS": 8,
     "read.profile_cache._MOST": 64,
     "session.delivery._MAX_CONVERSATIONS": 10_000,
-    "write.fingerprints._MAX_OF_OWNER": 2_000,
-    "write.fingerprints._MAX_OWNERS": 1_000,
+    "write.prompt_fingerprints._MAX_OF_OWNER": 2_000,
+    "write.prompt_fingerprints._MAX_OWNERS": 1_000,
     "session.prefetch._MAX_RESULTS": 10_000,
     "write.session_rows.MAX_OPEN_SESSIONS": 10_000,
     "session.registry.MAX_OPEN_SESSIONS": 10_000,
@@ -72,7 +72,7 @@ REMEMBERED = {
     "models.embed.static.WordPieceTokenizer._spell": 1 << 15,
     "models.tokens.factory._estimate_cached": 512,
     "read.cues.name_mentions._index_names": 64,
-    "write.fingerprints._fingerprint_line": 2_048,
+    "write.prompt_fingerprints._fingerprint_line": 2_048,
     "read.cues.cue_scores._find_spans": 8_192,
     "read.diversity._cached_words": 2_048,
     "text.name_order._cached_names": 512,
@@ -334,12 +334,12 @@ def test_marks_of_what_was_shown_are_bounded() -> None:
         echoes.add_context(
             Scope(("user", f"owner{number}")), Context("", line.format(number, number), 0, "")
         )
-    assert len(echoes._owners) == BOUNDS["write.fingerprints._MAX_OWNERS"]
+    assert len(echoes._owners) == BOUNDS["write.prompt_fingerprints._MAX_OWNERS"]
     echoes.add_context(
         Scope(("user", "ann")),
         Context("", "\n".join(line.format(n, n) for n in range(3_000)), 0, ""),
     )
-    assert len(echoes._owners["user/ann"]) == BOUNDS["write.fingerprints._MAX_OF_OWNER"]
+    assert len(echoes._owners["user/ann"]) == BOUNDS["write.prompt_fingerprints._MAX_OF_OWNER"]
 
 
 @pytest.mark.covers("S3.70")

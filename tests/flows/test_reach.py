@@ -12,7 +12,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from tests.surfaces.cli.test_serve import served
+from tests.program.test_serve import served
 from tests.surfaces.mcp.conftest import call
 
 from engrams import MemoryEngine, Turn

@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx2
 import pytest
 from mcp import Client, StdioServerParameters
-from tests.surfaces.cli.test_serve import served
+from tests.program.test_serve import served
 from tests.surfaces.mcp.conftest import call
 
 import engrams

@@ -15,15 +15,15 @@ from engrams.models.embed.null import NullEmbedder
 from engrams.ports import ChatModel, Embedder, RecordQuery, ScopeReach, WriteBatch
 from engrams.settings import Settings, StoreSettings
 from engrams.store.sqlite import SqliteStore
-from engrams.write.dependencies import WriteDeps
 from engrams.write.extraction import extract_candidates
-from engrams.write.fingerprints import InjectedContextFingerprints
 from engrams.write.guards import NoSaveRequestLog, WriteGuards
 from engrams.write.ingest_request import IngestDeps, IngestRequest
 from engrams.write.journal import JournalEntry, journal
 from engrams.write.privacy_modes import IncognitoSessions
+from engrams.write.prompt_fingerprints import InjectedContextFingerprints
 from engrams.write.reconcile import DigestResult, reconcile_extraction
 from engrams.write.session_rows import SpokenSessionLog
+from engrams.write.write_deps import WriteDeps
 
 ALICE = Scope.of(("user", "alice"))
 

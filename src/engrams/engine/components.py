@@ -64,13 +64,13 @@ if TYPE_CHECKING:
     from engrams.upkeep.garden.garden import MemoryGarden
     from engrams.upkeep.tiers.memory_tiers import MemoryTiers
     from engrams.upkeep.topics import MemoryTopics
-    from engrams.write.dependencies import WriteDeps
     from engrams.write.extraction_jobs import OwnExtraction
-    from engrams.write.fingerprints import InjectedContextFingerprints
     from engrams.write.ingest_request import IngestDeps
     from engrams.write.privacy_modes import IncognitoSessions
+    from engrams.write.prompt_fingerprints import InjectedContextFingerprints
     from engrams.write.reconcile import DigestResult
     from engrams.write.working_tier import WorkingTier
+    from engrams.write.write_deps import WriteDeps
 
 _WEBHOOK_SECONDS = 2.0
 """Seconds between two looks for changed memories that web hooks ask for."""
@@ -155,7 +155,7 @@ class EngineComponents:
     @LazyPart
     def write_deps(self) -> WriteDeps:
         """Dependencies of every step of the write flow."""
-        from engrams.write.dependencies import WriteDeps
+        from engrams.write.write_deps import WriteDeps
 
         deps = self.deps
         return WriteDeps(deps.store, deps.embedder, deps.clock, deps.settings, deps.chat)
@@ -317,7 +317,7 @@ class EngineComponents:
     @LazyPart
     def injected(self) -> InjectedContextFingerprints:
         """Fingerprints of memory that was put into prompts, so that its echo is not learned."""
-        from engrams.write.fingerprints import InjectedContextFingerprints
+        from engrams.write.prompt_fingerprints import InjectedContextFingerprints
 
         return InjectedContextFingerprints(self.deps.peers)
 

@@ -20,8 +20,8 @@ from engrams.read.search import search
 from engrams.upkeep.usage.usage_tracker import MemoryUsageTracker
 
 if TYPE_CHECKING:
-    from engrams.write.fingerprints import InjectedContextFingerprints
     from engrams.write.privacy_modes import IncognitoSessions
+    from engrams.write.prompt_fingerprints import InjectedContextFingerprints
     from engrams.write.working_tier import WorkingTier
 
 _GARDEN_HITS = 20

@@ -33,12 +33,12 @@ from engrams.ports import (
     WriteBatch,
 )
 from engrams.text.prose import strip_code
-from engrams.write.dependencies import WriteDeps
 from engrams.write.extraction_jobs import (
     OwnExtraction,
     find_own_extraction,
     plan_extraction,
 )
+from engrams.write.write_deps import WriteDeps
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from engrams.ports import CHANGES, Embedder, Job
 from engrams.upkeep.helper_processes import HelperProcesses
 from engrams.write.change_detection.detector import ChangeDetector
 from engrams.write.change_set import DigestChangeSet
-from engrams.write.dependencies import WriteDeps
+from engrams.write.write_deps import WriteDeps
 
 _PART = 50
 """Messages per transaction."""

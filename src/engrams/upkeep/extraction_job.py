@@ -19,9 +19,9 @@ from engrams.ports import EXTRACT, KEPT, Job, JobSpec, WriteBatch
 from engrams.upkeep.helper_processes import HelperProcesses
 from engrams.write import digest
 from engrams.write.conversation_context import find_speaker_names
-from engrams.write.dependencies import WriteDeps
 from engrams.write.extraction_jobs import NEVER, OwnExtraction, due_reason, last_cosine
 from engrams.write.reconcile import DigestResult
+from engrams.write.write_deps import WriteDeps
 
 _PART = 50
 """Records per transaction: an interrupted import repeats at most this many."""

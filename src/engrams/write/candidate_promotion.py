@@ -15,7 +15,7 @@ from engrams.text.normalize import fold
 from engrams.text.terms import terms
 from engrams.write.candidate_reconciler import CandidateReconciler
 from engrams.write.change_set import DigestChangeSet
-from engrams.write.dependencies import WriteDeps
+from engrams.write.write_deps import WriteDeps
 
 if TYPE_CHECKING:
     from engrams.ports.candidate_search import Floats

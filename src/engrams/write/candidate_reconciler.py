@@ -13,7 +13,6 @@ from engrams.core import STATEMENT_KINDS, Kind, Record
 from engrams.errors import ModelError
 from engrams.extract.candidate import CandidateStatement
 from engrams.write.change_set import DigestChangeSet
-from engrams.write.dependencies import WriteDeps
 from engrams.write.given_statements import fill_slots
 from engrams.write.reconcile_rules import (
     ReconciliationResult,
@@ -23,6 +22,7 @@ from engrams.write.reconcile_rules import (
 from engrams.write.related import OPEN, RelatedStatementFinder
 from engrams.write.retracted_events import find_denied, retract_denied
 from engrams.write.slot_synonyms import find_synonyms, has_comparable_slot
+from engrams.write.write_deps import WriteDeps
 
 
 class CandidateReconciler:

@@ -10,8 +10,8 @@ from itertools import pairwise
 from engrams.core import STATEMENT_KINDS, Kind, Record, Status
 from engrams.extract.gate import BRIEF, gate_text
 from engrams.ports import RecordQuery, ScopeReach
-from engrams.write.dependencies import WriteDeps
 from engrams.write.related import scopes_in_reach
+from engrams.write.write_deps import WriteDeps
 
 _TURNS_BEFORE = 4
 _TURNS_AMONG = 100

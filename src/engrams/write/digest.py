@@ -28,11 +28,11 @@ from engrams.ports import (
     RecordQuery,
     ScopeReach,
 )
-from engrams.write.dependencies import WriteDeps
 from engrams.write.extraction import ExtractionOptions, ExtractionResult, extract_candidates
 from engrams.write.follow_ups import plan_change_detection, plan_follow_ups
 from engrams.write.reconcile import DigestResult, make_empty_result, reconcile_extraction
 from engrams.write.source_checks import find_changed
+from engrams.write.write_deps import WriteDeps
 
 _log = logging.getLogger(__name__)
 
@@ -186,7 +186,7 @@ def _commit(
 
 
 def _with_saved_answers(task: LearningTask, deps: WriteDeps) -> WriteDeps:
-    """Return the dependencies with a model whose answers the job keeps until they are stored."""
+    """Return the write_deps with a model whose answers the job keeps until they are stored."""
     if deps.chat is None:
         return deps
     record_ids = [record.id for record in task.records]

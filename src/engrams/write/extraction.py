@@ -27,8 +27,8 @@ from engrams.write.conversation_context import (
     find_reply_ids,
     find_speaker_names,
 )
-from engrams.write.dependencies import WriteDeps
 from engrams.write.given_statements import select_given, to_candidate
+from engrams.write.write_deps import WriteDeps
 
 _GIVEN = policy.StoragePolicyDecision("commit_now", "given as a statement")
 

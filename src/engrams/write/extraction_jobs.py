@@ -17,7 +17,7 @@ from engrams.extract.feedback_signals import detect_signals
 from engrams.frozen_data import dataclass
 from engrams.ports import EXTRACT, Job, JobLease, JobSpec
 from engrams.settings import SessionSettings
-from engrams.write.dependencies import WriteDeps
+from engrams.write.write_deps import WriteDeps
 
 if TYPE_CHECKING:
     from engrams.ports.candidate_search import Floats

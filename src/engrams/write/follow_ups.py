@@ -8,9 +8,9 @@ from datetime import timedelta
 from engrams.core import Record, Scope, conversation
 from engrams.ports import CHANGES, EXTRACT, FINALISE, POLICY, REVIEW, ROLL, Job, JobSpec
 from engrams.write.change_detection.features import may_change
-from engrams.write.dependencies import WriteDeps
 from engrams.write.extraction import ExtractionResult
 from engrams.write.reconcile import DigestResult
+from engrams.write.write_deps import WriteDeps
 
 _NEWS = frozenset({"add", "replace", "refine", "conflict"})
 """Verdicts on statements that a summary does not tell yet."""

@@ -15,8 +15,8 @@ from engrams.errors import ConflictError
 from engrams.extract.memory_requests import is_bare_request, mark_unsaved
 from engrams.frozen_data import dataclass
 from engrams.ports import UNSAVED, OwnerStateStore
-from engrams.write.dependencies import WriteDeps
 from engrams.write.privacy_modes import IncognitoSessions
+from engrams.write.write_deps import WriteDeps
 
 _OFF = StageDecision("switch", "refused", "memory is off: the setting `enabled` is false")
 _UNSAVED = StageDecision("privacy", "skip", "not saved, as the message asks")

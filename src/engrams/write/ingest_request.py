@@ -1,4 +1,4 @@
-"""Arguments of ``ingest.add``: the turns to store, and its dependencies."""
+"""Arguments of ``ingest.add``: the turns to store, and its write_deps."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from engrams.core import Kind, Scope, Turn
 from engrams.frozen_data import dataclass
 from engrams.ports import JobLease
 from engrams.write.channels import OFFLINE_CHANNELS
-from engrams.write.dependencies import WriteDeps
-from engrams.write.fingerprints import InjectedContextFingerprints
 from engrams.write.guards import WriteGuards
+from engrams.write.prompt_fingerprints import InjectedContextFingerprints
 from engrams.write.session_rows import SpokenSessionLog
+from engrams.write.write_deps import WriteDeps
 
 if TYPE_CHECKING:
     from engrams.write.working_tier import WorkingTier

@@ -25,13 +25,13 @@ from engrams.extract.command_parser import asks_to_forget
 from engrams.extract.inferred_tags import infer_tags
 from engrams.frozen_data import dataclass
 from engrams.ports import EMBED, JobSpec, NewRecord, SessionRow
-from engrams.write.dependencies import WriteDeps
 from engrams.write.extraction_jobs import plan_extraction
 from engrams.write.ignored_files import read_rooted_rules
 from engrams.write.ingest_request import IngestDeps, IngestRequest
 from engrams.write.record_vectors import embed_records
 from engrams.write.session_rows import build_session_rows
 from engrams.write.turn_conversion import TurnConversionResult, TurnConverter
+from engrams.write.write_deps import WriteDeps
 
 _QUESTION = StageDecision("recall", "skip", "only asks the assistant; kept in the log")
 

@@ -21,11 +21,11 @@ from engrams.frozen_data import dataclass
 from engrams.ports import Store, WriteBatch
 from engrams.write.candidate_reconciler import CandidateReconciler
 from engrams.write.change_set import DigestChangeSet
-from engrams.write.dependencies import WriteDeps
 from engrams.write.extraction import ExtractionResult
 from engrams.write.given_statements import hide_given, select_given, settle_given
 from engrams.write.reconcile_by_model import ModelReconciler
 from engrams.write.record_vectors import embed_records
+from engrams.write.write_deps import WriteDeps
 
 _ACTOR = "digest"
 

@@ -14,7 +14,6 @@ from engrams.extract.candidate import CandidateStatement
 from engrams.extract.predicate_slots import canonical_predicate
 from engrams.write.candidate_reconciler import CandidateReconciler
 from engrams.write.change_set import DigestChangeSet
-from engrams.write.dependencies import WriteDeps
 from engrams.write.extraction import ExtractionResult
 from engrams.write.model_verdicts import (
     NumberedReconcileDecisions,
@@ -28,6 +27,7 @@ from engrams.write.reconcile_rules import (
     reconcile_by_rules,
 )
 from engrams.write.related import NEAREST, OPEN
+from engrams.write.write_deps import WriteDeps
 
 _MAX_KNOWN = 60
 """Stored statements that a model is shown at most."""

@@ -18,7 +18,7 @@ from engrams.extract.candidate import CandidateStatement
 from engrams.extract.predicate_slots import canonical_predicate, closed_slots, is_single
 from engrams.ports import CandidateSearchQuery, Condition, RecordQuery, ScopeReach, Where
 from engrams.text.terms import terms
-from engrams.write.dependencies import WriteDeps
+from engrams.write.write_deps import WriteDeps
 
 if TYPE_CHECKING:
     from engrams.ports.candidate_search import Floats

@@ -37,10 +37,10 @@ from engrams.ports.hot_memories import HotMemories
 from engrams.text.measures import word_count
 from engrams.text.terms import is_unspaced
 from engrams.write.channels import OFFLINE_CHANNELS
-from engrams.write.dependencies import WriteDeps
 from engrams.write.reconcile_rules import has_distinct_detail
 from engrams.write.ring_buffer import HotMemoryCache, RingBuffer, WorkingTierItem
 from engrams.write.turn_eviction import evict_turn
+from engrams.write.write_deps import WriteDeps
 
 _EVICTION_TRIES = 4
 """Attempts to evict rows that somebody else changes meanwhile."""

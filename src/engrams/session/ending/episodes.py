@@ -14,7 +14,7 @@ from engrams.session.ending.account_by_model import tell_by_model
 from engrams.session.ending.account_by_rules import find_substantive, tell_by_rules
 from engrams.session.ending.session_account import SessionAccount
 from engrams.session.ending.session_end import ScopeAccount, SessionEnd
-from engrams.write.dependencies import WriteDeps
+from engrams.write.write_deps import WriteDeps
 
 _log = logging.getLogger(__name__)
 

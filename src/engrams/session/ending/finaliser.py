@@ -30,9 +30,9 @@ from engrams.session.ending.knowledge_gaps import close_gaps
 from engrams.session.ending.session_end import SessionEnd
 from engrams.session.extraction_queue import JobRunner
 from engrams.session.lifecycle import is_lapsed
-from engrams.write.dependencies import WriteDeps
 from engrams.write.guards import change_noted, find_noted
 from engrams.write.source_checks import check_sources
+from engrams.write.write_deps import WriteDeps
 
 ACTOR = "session"
 """Actor of these changes, in the history of memories."""

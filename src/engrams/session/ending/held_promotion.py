@@ -18,7 +18,7 @@ from engrams.write.candidate_promotion import (
     promote_clusters,
     promotion_reason,
 )
-from engrams.write.dependencies import WriteDeps
+from engrams.write.write_deps import WriteDeps
 
 if TYPE_CHECKING:
     from engrams.ports.candidate_search import Floats

@@ -26,7 +26,7 @@ from engrams.ports import (
     WriteBatch,
 )
 from engrams.write.candidate_promotion import HeldCandidateCluster, promote_clusters, to_candidate
-from engrams.write.dependencies import WriteDeps
+from engrams.write.write_deps import WriteDeps
 
 _MAX_HELD = 1000
 _MAX_ASKED = 20

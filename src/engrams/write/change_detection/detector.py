@@ -26,9 +26,9 @@ from engrams.write.change_detection.message_judge import (
     judge_messages,
 )
 from engrams.write.change_set import DigestChangeSet
-from engrams.write.dependencies import WriteDeps
 from engrams.write.related import find_highest, scopes_in_reach
 from engrams.write.retracted_events import is_denial
+from engrams.write.write_deps import WriteDeps
 
 _FactsBySource: TypeAlias = dict[str, list[Record]]
 """Facts by the id of the message that they came from."""

@@ -14,7 +14,7 @@ from engrams.core import Kind
 from engrams.core.process_peers import ProcessPeers
 from engrams.errors import RefusedError
 from engrams.extract.echo_removal import find_echoes, fingerprint_pieces, remove_echoes
-from engrams.write.fingerprints import InjectedContextFingerprints
+from engrams.write.prompt_fingerprints import InjectedContextFingerprints
 
 
 @pytest.fixture

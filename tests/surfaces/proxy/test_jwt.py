@@ -13,8 +13,8 @@ from starlette.datastructures import Headers
 
 from engrams.core import clock
 from engrams.settings import ServeSettings, Settings
-from engrams.surfaces.proxy.caller_identity import verify_subject
 from engrams.surfaces.proxy.chat_request import ParsedProxyRequest, parse_request
+from engrams.surfaces.proxy.user_tokens import verify_subject
 
 NOW = 1_790_000_000.0
 SECRET = "a secret of thirty-two bytes, more"

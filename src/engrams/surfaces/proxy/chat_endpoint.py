@@ -1,4 +1,8 @@
-"""Chat endpoints: add memory, relay the answer, store both turns."""
+"""Chat routes with an upstream: add memory, relay the answer, store both turns.
+
+`ProxyChatEndpoint` serves one protocol. Memory never fails a chat: where it is late, broken or
+refused by the model server, the request goes upstream without it.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +19,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from engrams.core import Hit, Json, is_blank
+from engrams.frozen_data import dataclass
 from engrams.settings import Settings
 from engrams.surfaces.proxy.api_errors import error_response
 from engrams.surfaces.proxy.chat_protocols import UNSAVED, ChatDialect
@@ -40,10 +45,12 @@ from engrams.surfaces.proxy.upstream_servers import (
 )
 
 BODY_BYTES = 256_000_000
+"""Size of a request at most."""
 
 _LARGE_BYTES = 1_000_000
 """Bodies above this are parsed in a thread, so that streams go on meanwhile."""
 _REFUSED = (400, 413, 422)
+"""Statuses of a model server that may mean: there is too much, or too unusual, in this request."""
 
 _log = logging.getLogger("engrams.proxy")
 T = TypeVar("T")
@@ -84,16 +91,16 @@ class ProxyChatEndpoint:
         if chat_request.caller is not None:
             self._memory.follow(chat_request.model)
         memory = await self._memory.find_memory(chat_request)
-        with ExitStack() as held:
+        with ExitStack() as during_answer:
             if self._settings.chat.provider != "none" and upstream.is_at(self._settings.chat.url):
-                held.enter_context(self._memory.serve_person())
-            answer = await run_call(
+                during_answer.enter_context(self._memory.serve_person())
+            response = await run_call(
                 wait_disconnect(request.receive),
-                lambda gone: self._answer(request, chat_request, memory, upstream, gone),
+                lambda departure: self._answer(request, chat_request, memory, upstream, departure),
             )
-            if isinstance(answer, RelayResponse):
-                answer.release_after(held.pop_all())
-        return answer
+            if isinstance(response, RelayResponse):
+                response.release_after(during_answer.pop_all())
+        return response
 
     async def _answer(
         self,
@@ -101,14 +108,15 @@ class ProxyChatEndpoint:
         chat_request: ParsedProxyRequest,
         memory: RequestMemoryContext,
         upstream: UpstreamServer,
-        gone: asyncio.Task[None],
+        departure: asyncio.Task[None],
     ) -> Response:
+        """Ask the upstream; ``departure`` ends when the client has left."""
         unsaved = self._memory.describe_excess(chat_request.question)
         unsaved_note = {UNSAVED: unsaved} if unsaved else {}
         note = {**memory.headers, **unsaved_note}
-        # Before the upstream is asked: what was said outlives an outage, a client that leaves and a
-        # kill.
-        said = self._memory.store_question(chat_request)
+        # Before the upstream is asked: the person's words outlive an outage, a client that leaves
+        # and a kill.
+        storing = self._memory.store_question(chat_request)
         try:
             answer = await self._send(request, chat_request, upstream, memory.text)
             if answer.status_code in _REFUSED and memory.text:
@@ -121,23 +129,21 @@ class ProxyChatEndpoint:
                 memory = RequestMemoryContext("", (), "skipped:refused")
                 note = {**memory.headers, **unsaved_note}
                 answer = await self._send(request, chat_request, upstream)
-            await self._memory.wait_stored(said)
+            await self._memory.wait_stored(storing)
             if answer.status_code != 200 or chat_request.caller is None:
-                return RelayResponse(
-                    answer, _with_note(response_headers(answer, decoded=False), note), gone
-                )
+                headers = _with_note(response_headers(answer, decoded=False), note)
+                return RelayResponse(answer, headers, departure)
             if _is_stream(answer, chat_request):
-                observer = StreamedAnswerRecorder(
-                    self._memory, chat_request, self._settings.limits.text_bytes // 4, said
-                )
-                return RelayResponse(
-                    answer, _with_note(response_headers(answer, decoded=True), note), gone, observer
-                )
+                max_chars = self._settings.limits.text_bytes // 4  # of four bytes at most each
+                recorder = StreamedAnswerRecorder(self._memory, chat_request, max_chars, storing)
+                headers = _with_note(response_headers(answer, decoded=True), note)
+                return RelayResponse(answer, headers, departure, recorder)
             body = await answer.aread()
-        except httpx2.HTTPError as fault:
-            await self._memory.wait_stored(said)
-            return upstream.unreachable_error(self._dialect.path, fault, note)
-        return await self._answer_whole((answer, body), chat_request, memory, note, said)
+        except httpx2.HTTPError as error:
+            await self._memory.wait_stored(storing)
+            return upstream.unreachable_error(self._dialect.path, error, note)
+        whole = WholeAnswer(answer, body, memory, note)
+        return await self._answer_whole(whole, chat_request, storing)
 
     async def _send(
         self,
@@ -158,30 +164,42 @@ class ProxyChatEndpoint:
 
     async def _answer_whole(
         self,
-        read: tuple[httpx2.Response, bytes],
+        answer: WholeAnswer,
         chat_request: ParsedProxyRequest,
-        memory: RequestMemoryContext,
-        note: dict[str, str],
-        said: asyncio.Task[bool] | None,
+        storing: asyncio.Task[bool] | None,
     ) -> Response:
-        """Store the turn of a whole answer and name the memories used."""
-        answer, body = read
-        headers = _with_note(response_headers(answer, decoded=True), note)
+        """Store the turn of a whole answer and name the memories used.
+
+        ``storing``: the task that stores the question, which comes first.
+        """
+        headers = _with_note(response_headers(answer.response, decoded=True), answer.note)
+        body = answer.body
         parsed = parse_json(body)
         text = self._dialect.read_answer(parsed)
         if text is not None and chat_request.caller is not None:
             await self._memory.note_answer(chat_request, str(parsed.get("id") or ""))
             if not is_blank(text):
+                turn = chat_request.answer_turn(text)
                 await self._memory.wait_stored(
-                    self._memory.store(
-                        [chat_request.answer_turn(text)], chat_request.caller.scope, said
-                    )
+                    self._memory.store([turn], chat_request.caller.scope, storing)
                 )
             if chat_request.skip_reason != "top_k" and self._dialect.hits:
-                body = append_member(body, "memory_hits", [hit_to_dict(hit) for hit in memory.hits])
-        response = Response(body, answer.status_code)
+                hits = [hit_to_dict(hit) for hit in answer.memory.hits]
+                body = append_member(body, "memory_hits", hits)
+        response = Response(body, answer.response.status_code)
         response.raw_headers = [*headers, (b"content-length", str(len(body)).encode())]
         return response
+
+
+@dataclass(frozen=True, slots=True)
+class WholeAnswer:
+    """Answer of an upstream that is no stream, with what goes with it."""
+
+    response: httpx2.Response
+    body: bytes
+    memory: RequestMemoryContext
+    note: dict[str, str]
+    """Headers that tell what became of memory."""
 
 
 async def run_beside(size: int, work: Callable[[], T]) -> T:
@@ -222,9 +240,8 @@ def _is_stream(answer: httpx2.Response, chat_request: ParsedProxyRequest) -> boo
     """Detect a stream by the answer: servers may ignore `stream`."""
     kind = answer.headers.get("content-type", "")
     if chat_request.dialect.lines:
-        return "ndjson" in kind or (
-            chat_request.wants_stream and kind.partition(";")[0] != "application/json"
-        )
+        is_plain_json = kind.partition(";")[0] == "application/json"
+        return "ndjson" in kind or (chat_request.wants_stream and not is_plain_json)
     return "text/event-stream" in kind or (chat_request.wants_stream and "json" not in kind)
 
 

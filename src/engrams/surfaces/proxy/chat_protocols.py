@@ -1,4 +1,8 @@
-"""Chat protocols: paths, request shapes, readers of answers."""
+"""Chat protocols: OpenAI's two, Anthropic's and Ollama's two.
+
+A `ChatDialect` holds the path of a protocol, the layout of its requests and the readers of its
+answers; `DIALECTS` lists them.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +21,11 @@ from engrams.surfaces.proxy.json_splice import (
     text_of,
 )
 
-_BROKEN = "upstream_disconnected"
-
+_DISCONNECTED = "upstream_disconnected"
+"""Code of the error event of a stream that broke off."""
 
 NOTE = "x-engrams-memory"
+"""Header that says what became of memory: used, none or skipped, with a count or a reason."""
 PROFILE = "x-engrams-profile"
 """Header with the ids of the memories in the profile of a prompt."""
 UNSAVED = "x-engrams-unsaved"
@@ -29,33 +34,39 @@ UNSAVED = "x-engrams-unsaved"
 
 @dataclass(frozen=True, slots=True)
 class ChatStreamChunk:
-    """Text, id and end mark read from one piece of a stream.
-
-    ``id``: that of the whole answer. ``finished``: the model said that it is done.
-    """
+    """Text, id and end mark read from one piece of a stream."""
 
     text: str = ""
     finished: bool = False
+    """The model said that its answer ends here."""
+
     failed: bool = False
+    """The piece is an error."""
+
     id: str = ""
+    """Id of the whole answer, where the piece has it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChatDialect:
-    """Chat API: paths, request fields, readers of its answers and errors.
-
-    ``lines``: a stream is one JSON value a line, not server-sent events. ``hits``: whole answers
-    name the memories used. ``parse_answer`` gives the text of a whole answer; None: it is not one.
-    ``format_break`` formats the error of a broken stream.
-    """
+    """Chat API: path, layout of requests, readers of its answers and errors."""
 
     path: str
     shape: ChatRequestLayout
     parse_piece: Callable[[Mapping[str, Json]], ChatStreamChunk]
+    """Reads one piece of a stream."""
+
     parse_answer: Callable[[Json], str | None]
+    """Reads the text of a whole answer; None: it is not one."""
+
     format_break: Callable[[str], bytes]
+    """Formats the error of a stream that broke off."""
+
     lines: bool = False
+    """A stream is one JSON value a line, not server-sent events."""
+
     hits: bool = True
+    """Whole answers name the memories used."""
 
     def wants_stream(self, fields: Mapping[str, Json]) -> bool:
         """Return True if the request asks for a stream."""
@@ -94,14 +105,14 @@ def parse_chat_answer(body: Json) -> str | None:
 def parse_response_piece(body: Mapping[str, Json]) -> ChatStreamChunk:
     """Parse a typed event of the Responses protocol."""
     kind = body.get("type")
-    held = body.get("response")
-    name = held.get("id") if isinstance(held, dict) else ""
+    response = body.get("response")
+    response_id = response.get("id") if isinstance(response, dict) else ""
     delta = body.get("delta") if kind == "response.output_text.delta" else ""
     return ChatStreamChunk(
-        delta if isinstance(delta, str) else "",
-        kind in ("response.completed", "response.incomplete"),
-        kind in ("error", "response.failed") or bool(body.get("error")),
-        name if isinstance(name, str) else "",
+        text=delta if isinstance(delta, str) else "",
+        finished=kind in ("response.completed", "response.incomplete"),
+        failed=kind in ("error", "response.failed") or bool(body.get("error")),
+        id=response_id if isinstance(response_id, str) else "",
     )
 
 
@@ -120,22 +131,18 @@ def parse_message_piece(body: Mapping[str, Json]) -> ChatStreamChunk:
     match kind:
         case "message_start":
             message = body.get("message")
-            name = message.get("id") if isinstance(message, dict) else ""
-            return ChatStreamChunk(id=name if isinstance(name, str) else "")
+            message_id = message.get("id") if isinstance(message, dict) else ""
+            return ChatStreamChunk(id=message_id if isinstance(message_id, str) else "")
         case "content_block_start":
             block = body.get("content_block")
-            # Text behind something else begins a line, as in a whole answer.
-            parted = (
-                isinstance(block, dict) and block.get("type") == "text" and body.get("index") != 0
-            )
-            return ChatStreamChunk("\n" if parted else "")
+            is_text = isinstance(block, dict) and block.get("type") == "text"
+            # A text block behind another block begins a line, as in a whole answer.
+            return ChatStreamChunk("\n" if is_text and body.get("index") != 0 else "")
         case "content_block_delta":
             delta = body.get("delta")
-            text = (
-                delta.get("text")
-                if isinstance(delta, dict) and delta.get("type") == "text_delta"
-                else ""
-            )
+            if not isinstance(delta, dict) or delta.get("type") != "text_delta":
+                return ChatStreamChunk()
+            text = delta.get("text")
             return ChatStreamChunk(text if isinstance(text, str) else "")
         case _:
             return ChatStreamChunk(
@@ -157,12 +164,10 @@ def parse_ollama_piece(body: Mapping[str, Json]) -> ChatStreamChunk:
 
 
 def parse_ollama_answer(body: Json) -> str | None:
-    known = (
-        isinstance(body, dict)
-        and not body.get("error")
-        and ("message" in body or "response" in body)
-    )
-    return _ollama_text(body) if known else None
+    """Extract the text of an answer of Ollama's protocol."""
+    if not isinstance(body, dict) or body.get("error"):
+        return None
+    return _ollama_text(body) if "message" in body or "response" in body else None
 
 
 def _ollama_text(body: Mapping[str, Json]) -> str:
@@ -171,17 +176,23 @@ def _ollama_text(body: Mapping[str, Json]) -> str:
 
 
 def _format_chat_break(text: str) -> bytes:
-    return sse_event(error_body(CHAT.path, 502, text, _BROKEN))
+    return sse_event(error_body(CHAT.path, 502, text, _DISCONNECTED))
 
 
 def _format_response_break(text: str) -> bytes:
     return b"event: error\n" + sse_event(
-        {"type": "error", "code": _BROKEN, "message": text, "param": None, "sequence_number": 0}
+        {
+            "type": "error",
+            "code": _DISCONNECTED,
+            "message": text,
+            "param": None,
+            "sequence_number": 0,
+        }
     )
 
 
 def _format_message_break(text: str) -> bytes:
-    return b"event: error\n" + sse_event(error_body(ANTHROPIC.path, 502, text, _BROKEN))
+    return b"event: error\n" + sse_event(error_body(ANTHROPIC.path, 502, text, _DISCONNECTED))
 
 
 def _format_ollama_break(text: str) -> bytes:

@@ -1,4 +1,8 @@
-"""Parse a request for memory: conversation, session or client task."""
+"""Parse a chat request: whose it is, which question it asks, or that it is no conversation at all.
+
+`parse_request` never raises. Clients also send tasks of their own (make a title, suggest a follow-up)
+and checks of health: these are relayed, and memory is left out.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +26,10 @@ from engrams.surfaces.proxy.json_splice import (
     text_of,
 )
 
-_HEADERS = ("x-engrams-task", "x-openwebui-task", "x-task")
+_TASK_HEADERS = ("x-engrams-task", "x-openwebui-task", "x-task")
 # An answer of one token is a check of health or quota. A coding agent's helpers are told what to do
 # by it, by no person.
-_LENGTHS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+_LENGTH_FIELDS = ("max_tokens", "max_completion_tokens", "max_output_tokens")
 _CHAT_NAMES = frozenset({"", "chat", "default", "none", "null", "{{task}}"})
 
 # Open WebUI sends its tasks as a user message made of these sections.
@@ -43,27 +47,33 @@ _ORDER = re.compile(
     re.IGNORECASE,
 )
 _JSON = re.compile(r"\bjson\b|\{\s*\"(title|tags|emoji|follow_ups)\"", re.IGNORECASE)
-_HEAD = 600
+_HEAD_CHARS = 600
+"""Characters of a prompt in which a task says what it wants."""
 
-
-_MOST = 10_000
+_MAX_RESPONSES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedProxyRequest:
-    """Parsed chat request with its caller, question and dialect.
-
-    ``skip_reason`` says why; with a caller its turns are stored.
-    """
+    """Parsed chat request with its caller, question and dialect."""
 
     raw: bytes
     envelope: ParsedChatRequest | None
+    """The request as JSON; None: it is none that a chat API knows."""
+
     caller: ChatCaller | None
+    """Sender; None: neither the question nor the answer is stored."""
+
     skip_reason: str
+    """Reason why no memory is put into it; empty: it gets memory."""
+
     question: Turn | None = None
+    """Last message of the user; None: it brings no new one."""
+
     dialect: ChatDialect = CHAT
     threads: ResponseSessionMap | None = None
     refusal: str = ""
+    """Error that the request is answered with; empty: it is not refused."""
 
     @property
     def fields(self) -> Mapping[str, Json]:
@@ -83,22 +93,20 @@ class ParsedProxyRequest:
         return self.envelope.render(memory) if self.envelope else self.raw
 
     def contains_all(self, texts: Sequence[str]) -> bool:
-        """Return True if messages of this request hold every text."""
+        """Return True if each text is part of a message of this request."""
         messages = self.envelope.messages if texts and self.envelope else ()
-        said = [
+        contents = [
             text_of(message.get("content")) for message in messages if isinstance(message, dict)
         ]
-        return all(any(text in each for each in said) for text in texts)
+        return all(any(text in content for content in contents) for text in texts)
 
     @property
     def unknown_thread(self) -> str:
         """Response that the request goes on from, if nothing here knows it."""
-        named = self.envelope.thread_id if self.envelope and self.caller else ""
-        return (
-            named
-            if self.caller and self.caller.session == named and self.threads is not None
-            else ""
-        )
+        if self.envelope is None or self.caller is None or self.threads is None:
+            return ""
+        thread_id = self.envelope.thread_id
+        return thread_id if self.caller.session == thread_id else ""
 
     def note_answer(self, id: str) -> bool:
         """Remember the answer's id; True: the next request may name it."""
@@ -116,14 +124,18 @@ class ParsedProxyRequest:
         """Build the turn of the answer; ``partial``: it broke off."""
         assert self.envelope is not None
         assert self.caller is not None
-        meta: dict[str, Json] = {"model": self.model} if self.model else {}
-        place = len(self.envelope.messages)
+        meta: dict[str, Json] = {}
+        if self.model:
+            meta["model"] = self.model
+        if partial:
+            meta["partial"] = True
+        index = len(self.envelope.messages)
         return Turn(
             text=text,
             role="assistant",
             session=self.caller.session,
-            external_id=turn_id(self.caller, self.envelope, place, text),
-            meta={**meta, "partial": True} if partial else meta,
+            external_id=turn_id(self.caller, self.envelope, index, text),
+            meta=meta,
         )
 
 
@@ -143,7 +155,7 @@ def parse_request(
         return ParsedProxyRequest(raw, None, None, "request", dialect=dialect)
     try:
         caller = identify(headers, envelope, settings)
-    except UnnamedCallerError as problem:
+    except UnnamedCallerError as error:
         if is_client_task(headers, envelope) or _is_completion(envelope):
             return ParsedProxyRequest(raw, envelope, None, "task", dialect=dialect)
         return ParsedProxyRequest(
@@ -152,7 +164,7 @@ def parse_request(
             None,
             "identity",
             dialect=dialect,
-            refusal=f"{problem.message} {problem.hint}",
+            refusal=f"{error.message} {error.hint}",
         )
     except ScopeError:
         return ParsedProxyRequest(raw, envelope, None, "identity", dialect=dialect)
@@ -163,14 +175,17 @@ def parse_request(
     if threads is not None and envelope.thread_id and caller.session == envelope.thread_id:
         session = threads.session(envelope.thread_id)
         caller = replace(caller, session=session, message=caller.message or threads.latest(session))
-    said = _question_turn(caller, envelope)
-    skip = "" if said else "no_question"
+    question = _question_turn(caller, envelope)
+    if not caller.top_k:
+        skip_reason = "top_k"
+    else:
+        skip_reason = "" if question else "no_question"
     return ParsedProxyRequest(
         raw=raw,
         envelope=envelope,
         caller=caller,
-        skip_reason=skip if caller.top_k else "top_k",
-        question=said,
+        skip_reason=skip_reason,
+        question=question,
         dialect=dialect,
         threads=threads,
     )
@@ -185,10 +200,10 @@ def _is_completion(envelope: ParsedChatRequest) -> bool:
 
 def _question_turn(caller: ChatCaller, envelope: ParsedChatRequest) -> Turn | None:
     """Build the turn of the last user message, the only new one."""
-    place = envelope.last_user_index
-    if place < 0:
+    index = envelope.last_user_index
+    if index < 0:
         return None
-    message = envelope.messages[place]
+    message = envelope.messages[index]
     text = text_of(message.get("content"))
     if is_blank(text):
         return None
@@ -198,41 +213,42 @@ def _question_turn(caller: ChatCaller, envelope: ParsedChatRequest) -> Turn | No
         text=text,
         speaker=name if isinstance(name, str) else "",
         session=caller.session,
-        external_id=turn_id(caller, envelope, place, text),
+        external_id=turn_id(caller, envelope, index, text),
         meta={"attachments": list(kinds)} if kinds else {},
     )
 
 
 def is_client_task(headers: Mapping[str, str], envelope: ParsedChatRequest) -> bool:
     """Detect a client task by header, metadata, length or prompt."""
-    if "x-claude-code-agent-id" in headers or any(
-        envelope.fields.get(name) == 1 for name in _LENGTHS
-    ):
+    if "x-claude-code-agent-id" in headers:
+        return True
+    if any(envelope.fields.get(name) == 1 for name in _LENGTH_FIELDS):
         return True
     metadata = envelope.fields.get("metadata")
-    named = [
-        *(headers.get(name) for name in _HEADERS),
+    task_names = [
+        *(headers.get(name) for name in _TASK_HEADERS),
         metadata.get("task") if isinstance(metadata, dict) else None,
     ]
-    if any(isinstance(name, str) and name.strip().casefold() not in _CHAT_NAMES for name in named):
-        return True
-    orders = [
+    for task_name in task_names:
+        if isinstance(task_name, str) and task_name.strip().casefold() not in _CHAT_NAMES:
+            return True
+    instructions = [
         {"role": "system", "content": envelope.fields.get(name)}
         for name in ("instructions", "system")
     ]
-    said = [*envelope.messages, *orders]
     return any(
-        _is_task_prompt(message, place == envelope.last_user_index)
-        for place, message in enumerate(said)
+        _is_task_prompt(message, is_last=index == envelope.last_user_index)
+        for index, message in enumerate([*envelope.messages, *instructions])
     )
 
 
-def _is_task_prompt(message: Json, last: bool) -> bool:
+def _is_task_prompt(message: Json, *, is_last: bool) -> bool:
+    """Detect the order of a task in a system message, or in the last user message."""
     role = message.get("role") if isinstance(message, dict) else None
-    if role not in ("system", "developer") and not (role == "user" and last):
+    if role not in ("system", "developer") and not (role == "user" and is_last):
         return False
     text = text_of(message.get("content"))
-    head = text[:_HEAD]
+    head = text[:_HEAD_CHARS]
     match role:
         case "user":
             task = _SECTIONED.match(head)
@@ -242,15 +258,15 @@ def _is_task_prompt(message: Json, last: bool) -> bool:
 
 
 class ResponseSessionMap:
-    """Sessions by response id; the latest ten thousand."""
+    """Sessions by response id, the latest ten thousand; shared by the processes of a server."""
 
     def __init__(self, peers: ProcessPeers, path: str) -> None:
-        self._sessions = peers.table(f"threads {path}", _MOST)
-        self._latest = peers.table(f"latest {path}", _MOST)
+        self._sessions = peers.table(f"threads {path}", _MAX_RESPONSES)
+        self._latest = peers.table(f"latest {path}", _MAX_RESPONSES)
 
-    def session(self, name: str) -> str:
-        """Return the session of a conversation or response, else ``name``."""
-        return str(self._sessions.get(name, name))
+    def session(self, thread_id: str) -> str:
+        """Return the session of a conversation or response, else its own id."""
+        return str(self._sessions.get(thread_id, thread_id))
 
     def latest(self, session: str) -> str:
         """Return the latest response of a session.
@@ -259,7 +275,7 @@ class ResponseSessionMap:
         """
         return str(self._latest.get(session, ""))
 
-    def note(self, response: str, session: str) -> None:
+    def note(self, response_id: str, session: str) -> None:
         """Remember a new response of a session."""
-        self._sessions.put(response, session)
-        self._latest.put(session, response)
+        self._sessions.put(response_id, session)
+        self._latest.put(session, response_id)

@@ -22,7 +22,7 @@ from engrams.surfaces.proxy.quote_answers import HOW
 if TYPE_CHECKING:
     from engrams.ports.models import Floats
 
-_MOST = 2048
+_MAX_TEXTS = 2048
 """Texts in one request, as many as OpenAI takes."""
 
 
@@ -37,14 +37,16 @@ class LocalModelEndpoint:
         body, vectors = await self._embed(request)
         if isinstance(vectors, Response):
             return vectors
-        packed = body.get("encoding_format") == "base64"
+        is_packed = body.get("encoding_format") == "base64"
         rows = [
             {
                 "object": "embedding",
-                "index": place,
-                "embedding": base64.b64encode(row.tobytes()).decode() if packed else row.tolist(),
+                "index": index,
+                "embedding": (
+                    base64.b64encode(vector.tobytes()).decode() if is_packed else vector.tolist()
+                ),
             }
-            for place, row in enumerate(vectors)
+            for index, vector in enumerate(vectors)
         ]
         usage = {"prompt_tokens": 0, "total_tokens": 0}
         return _to_response(
@@ -75,19 +77,21 @@ class LocalModelEndpoint:
         name = request.path_params.get("name")
         if name is None:
             return _to_response({"object": "list", "data": models})
-        found = next((model for model in models if model["id"] == name), None)
-        return _to_response(found) if found else self._refuse_model(request)
+        for model in models:
+            if model["id"] == name:
+                return _to_response(model)
+        return self._refuse_model(request)
 
     async def tags(self, _request: Request) -> Response:
         """List the models as Ollama does."""
-        fixed = {
+        details = {
             "modified_at": clock.now().isoformat(),
             "size": 0,
             "digest": "",
             "details": {"family": "engrams", "families": ["engrams"]},
         }
         return _to_response(
-            {"models": [{"name": name, "model": name, **fixed} for name in self._names()]}
+            {"models": [{"name": name, "model": name, **details} for name in self._names()]}
         )
 
     async def version(self, _request: Request) -> Response:
@@ -110,17 +114,20 @@ class LocalModelEndpoint:
             )
         body = await run_beside(len(raw), partial(parse_json, raw))
         fields: Mapping[str, Json] = body if isinstance(body, dict) else {}
-        given = fields.get("input", fields.get("prompt"))
-        texts = [given] if isinstance(given, str) else given
+        texts = fields.get("input", fields.get("prompt"))
+        if isinstance(texts, str):
+            texts = [texts]
         card = self._memory.embedder
         if not card.dimension or fields.get("model", card.id) not in (card.id, f"{card.id}:latest"):
             return {}, self._refuse_model(request)
         if (
             not isinstance(texts, list)
-            or not 0 < len(texts) <= _MOST
+            or not 0 < len(texts) <= _MAX_TEXTS
             or not all(isinstance(text, str) for text in texts)
         ):
-            text = f"`input` must be a text or 1 to {_MOST} texts; this embedder reads no tokens."
+            text = (
+                f"`input` must be a text or 1 to {_MAX_TEXTS} texts; this embedder reads no tokens."
+            )
             return {}, error_response(request.url.path, 400, text, "invalid_request")
         if fields.get("dimensions") not in (None, card.dimension):
             text = f"Vectors of {card.id} have {card.dimension} dimensions. Leave `dimensions` out."
@@ -136,9 +143,9 @@ class LocalModelEndpoint:
         return fields, vectors
 
     def _refuse_model(self, request: Request) -> Response:
-        there = " and ".join(self._names())
+        names = " and ".join(self._names())
         return error_response(
-            request.url.path, 404, f"There is only {there}. {HOW}", "model_not_found"
+            request.url.path, 404, f"There is only {names}. {HOW}", "model_not_found"
         )
 
 

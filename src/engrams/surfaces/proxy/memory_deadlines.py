@@ -1,4 +1,9 @@
-"""Memory behind deadlines, so that it never delays or fails a turn."""
+"""Memory behind deadlines, so that it never delays or fails a turn.
+
+`TimeLimitedEngine` is what the chat routes know of memory. Lookups run in threads of their own; one
+that takes too long goes on there, while its request goes upstream without memory. Turns are stored in
+the background, and a request waits for them only for a moment.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +16,7 @@ from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from engrams.core import Context, Hit, Json, Kind, Scope, Turn
+from engrams.core import Context, Hit, Json, Kind, Scope, SearchResult, Turn
 from engrams.engine import MemoryEngine
 from engrams.frozen_data import dataclass
 from engrams.ports import EmbedderCard, ModelFollower
@@ -24,15 +29,19 @@ if TYPE_CHECKING:
     from engrams.ports.models import Floats
 
 DRAIN_SECONDS = 10.0
+"""Wait for turns that are being stored at shutdown, and for lookups that nobody hurries."""
 
-_QUERY_END = 2000
+_QUERY_END_CHARS = 2000
+"""Characters at each end of a long message that a lookup uses."""
 _COLD_LOOKUPS = 3
+"""Lookups of an owner that may take longer, while the index is loaded."""
 _MAX_WAITING = 64
-_PROFILE_IDS = 100
+"""Lookups that run or wait; more are not begun."""
+_MAX_PROFILE_IDS = 100
 """Ids in a header at most."""
 _READERS = 2
 _WRITERS = 2
-_OWNERS = 10_000
+_MAX_WARM_OWNERS = 10_000
 """Owners known to be warm; the oldest is dropped and may take longer once more."""
 
 _log = logging.getLogger("engrams.proxy")
@@ -40,15 +49,14 @@ _log = logging.getLogger("engrams.proxy")
 
 @dataclass(frozen=True, slots=True)
 class MemoryDeadlines:
-    """Seconds that a request waits for memory.
-
-    ``lookup``: for a lookup; ``cold``: for the first lookups of an owner, while its index is
-    loaded; ``journal``: for turns to be stored.
-    """
+    """Seconds that a request waits for memory."""
 
     lookup: float = 0.15
     cold: float = 0.6
+    """For the first lookups of an owner, while its index is loaded."""
+
     journal: float = 0.5
+    """For turns to be stored."""
 
 
 DEFAULT_DEADLINES = MemoryDeadlines()
@@ -56,23 +64,25 @@ DEFAULT_DEADLINES = MemoryDeadlines()
 
 @dataclass(frozen=True, slots=True)
 class RequestMemoryContext:
-    """Memory for a request: prompt text, its hits, and the header note.
-
-    ``profile``: ids of the memories in the profile.
-    """
+    """Memory for a request."""
 
     text: str
+    """Text for the prompt; empty: there is none."""
+
     hits: tuple[Hit, ...]
     note: str
+    """Value of the header NOTE."""
+
     profile: tuple[str, ...] = ()
+    """Ids of the memories in the profile."""
 
     @property
     def headers(self) -> dict[str, str]:
         """Headers of the answer that tell what went into the prompt."""
-        return {
-            NOTE: self.note,
-            **({PROFILE: ",".join(self.profile[:_PROFILE_IDS])} if self.profile else {}),
-        }
+        headers = {NOTE: self.note}
+        if self.profile:
+            headers[PROFILE] = ",".join(self.profile[:_MAX_PROFILE_IDS])
+        return headers
 
 
 class TimeLimitedEngine:
@@ -91,7 +101,7 @@ class TimeLimitedEngine:
         self._lookups: Counter[Scope] = Counter()
         self._storing: set[asyncio.Task[bool]] = set()
         self._counts: Counter[str] = Counter()
-        self._tell = self.peers.share("chat model", self._follow)
+        self._follow_at_peers = self.peers.share("chat model", self._follow)
 
     def counts(self) -> Mapping[str, Json]:
         """Count lookups by outcome, and turns stored and lost."""
@@ -102,23 +112,21 @@ class TimeLimitedEngine:
         if chat_request.skip_reason or chat_request.caller is None or chat_request.question is None:
             return self._skip_memory(chat_request.skip_reason)
         owner = chat_request.caller.scope.owner
-        seconds = (
-            self._deadlines.lookup
-            if self._lookups[owner] >= _COLD_LOOKUPS
-            else max(self._deadlines.lookup, self._deadlines.cold)
-        )
-        said = chat_request.envelope.messages if chat_request.envelope else ()
+        seconds = self._deadlines.lookup
+        if self._lookups[owner] < _COLD_LOOKUPS:
+            seconds = max(seconds, self._deadlines.cold)
+        messages = chat_request.envelope.messages if chat_request.envelope else ()
         work = partial(
             self._build_context,
             chat_request.question.text,
             chat_request.caller,
-            [one for one in said if isinstance(one, dict)],
+            [message for message in messages if isinstance(message, dict)],
         )
         context, reason = await self._run(work, seconds)
         if context is None:
             return self._skip_memory(reason)
         self._lookups[owner] += 1
-        while len(self._lookups) > _OWNERS:
+        while len(self._lookups) > _MAX_WARM_OWNERS:
             del self._lookups[next(iter(self._lookups))]
         return self._use_context(chat_request, context)
 
@@ -126,7 +134,7 @@ class TimeLimitedEngine:
         """Use the client's chat model for memory that has none."""
         if isinstance(self._engine.chat_model, ModelFollower):
             self._follow(model)
-            self._tell(model)
+            self._follow_at_peers(model)
 
     def _follow(self, model: str) -> None:
         if isinstance(self._engine.chat_model, ModelFollower):
@@ -134,13 +142,13 @@ class TimeLimitedEngine:
 
     async def search(self, query: str, scope: Scope, limit: int) -> tuple[Hit, ...] | None:
         """Search for an offline answer; None: memory failed."""
-        found, _ = await self._run(
+        result: SearchResult | None
+        result, _ = await self._run(
             partial(self._engine.search, _shorten(query), scope=scope, limit=limit), DRAIN_SECONDS
         )
-        if found is None:
+        if result is None:
             return None
-        hits: tuple[Hit, ...] = found.hits
-        return () if found.abstain else hits
+        return () if result.abstain else result.hits
 
     @property
     def embedder(self) -> EmbedderCard:
@@ -152,30 +160,34 @@ class TimeLimitedEngine:
 
         In a thread of its own: many texts hold up no lookup.
         """
-        found: Floats | None = (
-            await self._run(
-                partial(self._engine.embedder.embed, texts), DRAIN_SECONDS, self._embedders
-            )
-        )[0]
-        return found
+        vectors: Floats | None
+        vectors, _ = await self._run(
+            partial(self._engine.embedder.embed, texts), DRAIN_SECONDS, self._embedders
+        )
+        return vectors
 
     async def learn_thread(self, chat_request: ParsedProxyRequest) -> bool:
         """Look up the session of a response that another process gave."""
-        if not (thread := chat_request.unknown_thread) or chat_request.caller is None:
+        thread_id = chat_request.unknown_thread
+        if not thread_id or chat_request.caller is None:
             return False
         find = partial(
-            self._engine.sessions.responses.find, thread, chat_request.caller.scope.owner
+            self._engine.sessions.responses.find, thread_id, chat_request.caller.scope.owner
         )
-        session = (await self._run(find, self._deadlines.lookup))[0]
+        session, _ = await self._run(find, self._deadlines.lookup)
         if session:
             chat_request.learn_thread(session)
         return bool(session)
 
-    async def note_answer(self, chat_request: ParsedProxyRequest, id: str) -> None:
-        """Keep an answer's id, which the next request may name anywhere."""
-        if chat_request.note_answer(id) and (caller := chat_request.caller) is not None:
+    async def note_answer(self, chat_request: ParsedProxyRequest, response_id: str) -> None:
+        """Store an answer's id, which the next request may name at any process."""
+        caller = chat_request.caller
+        if chat_request.note_answer(response_id) and caller is not None:
             note = partial(
-                self._engine.sessions.responses.note, id, caller.session, caller.scope.owner
+                self._engine.sessions.responses.note,
+                response_id,
+                caller.session,
+                caller.scope.owner,
             )
             await self.wait_stored(self._track(self._write(note)))
 
@@ -198,10 +210,12 @@ class TimeLimitedEngine:
         return task
 
     def describe_excess(self, turn: Turn | None) -> str:
-        """Say that a turn is too long to be stored, else nothing."""
-        size = len(turn.text.strip().encode("utf-8", "replace")) if turn else 0
-        most = self._engine.settings.limits.text_bytes
-        return f"{size} bytes; limits.text_bytes is {most}" if size > most else ""
+        """Return the reason why a turn is too long to be stored; empty: it is not."""
+        if turn is None:
+            return ""
+        size = len(turn.text.strip().encode("utf-8", "replace"))
+        max_bytes = self._engine.settings.limits.text_bytes
+        return f"{size} bytes; limits.text_bytes is {max_bytes}" if size > max_bytes else ""
 
     async def wait_stored(self, task: asyncio.Task[bool] | None) -> None:
         """Wait until the turns are stored, up to the deadline."""
@@ -209,7 +223,7 @@ class TimeLimitedEngine:
             await asyncio.wait({task}, timeout=self._deadlines.journal)
 
     def serve_person(self) -> AbstractContextManager[None]:
-        """Hold upkeep by the same model off meanwhile."""
+        """Let upkeep leave the model to a person while the block runs."""
         return self._engine.work.serve_person()
 
     async def warm(self, scope: Scope) -> None:
@@ -220,38 +234,38 @@ class TimeLimitedEngine:
     async def close(self) -> None:
         """Wait for turns being stored."""
         if self._storing:
-            _, left = await asyncio.wait(set(self._storing), timeout=DRAIN_SECONDS)
-            if left:
-                _log.error("%d turns were not stored before shutdown", len(left))
+            _, unfinished = await asyncio.wait(set(self._storing), timeout=DRAIN_SECONDS)
+            if unfinished:
+                _log.error("%d turns were not stored before shutdown", len(unfinished))
         for threads in (self._readers, self._embedders):
             threads.shutdown(wait=False, cancel_futures=True)
         self._writers.shutdown(wait=False)
 
     def _build_context(
-        self, query: str, caller: ChatCaller, said: Sequence[Mapping[str, Json]]
+        self, query: str, caller: ChatCaller, messages: Sequence[Mapping[str, Json]]
     ) -> Context:
+        """Build the text of memory; blocking."""
         if self._engine.settings.delivery.by_turn:
             return self._engine.deliver(
-                said, scope=caller.scope, session=caller.session, limit=caller.top_k
+                messages, scope=caller.scope, session=caller.session, limit=caller.top_k
             )
-        ask = partial(
+        build = partial(
             self._engine.context, _shorten(query), scope=caller.scope, session=caller.session
         )
-        context = ask(limit=caller.top_k)
-        above = sum(hit.score >= caller.threshold for hit in context.hits)
-        return context if above == len(context.hits) else ask(limit=above)
+        context = build(limit=caller.top_k)
+        above_threshold = sum(hit.score >= caller.threshold for hit in context.hits)
+        return context if above_threshold == len(context.hits) else build(limit=above_threshold)
 
     def _use_context(
         self, chat_request: ParsedProxyRequest, context: Context
     ) -> RequestMemoryContext:
-        """Drop irrelevant memories and those the conversation already holds."""
-        known = chat_request.contains_all([hit.record.text for hit in context.hits])
-        hits = () if context.abstain or known else context.hits
-        text = (
-            context.text
-            if hits
-            else "\n\n".join(part for part in (context.prefix, context.summary) if part)
-        )
+        """Leave out irrelevant memories, and those that the conversation itself contains."""
+        is_repeated = chat_request.contains_all([hit.record.text for hit in context.hits])
+        hits = () if context.abstain or is_repeated else context.hits
+        if hits:
+            text = context.text
+        else:
+            text = "\n\n".join(part for part in (context.prefix, context.summary) if part)
         note = f"used:{len(hits)}" if text else "none"
         self._counts["used" if text else "none"] += 1
         return RequestMemoryContext(text, hits, note, context.standing if context.prefix else ())
@@ -279,45 +293,50 @@ class TimeLimitedEngine:
 
     def _end_lookup(self, future: asyncio.Future[Any]) -> None:
         self._waiting -= 1
-        if not future.cancelled() and (fault := future.exception()):
-            _log_fault("memory lookup failed", fault)
+        error = None if future.cancelled() else future.exception()
+        if error is not None:
+            _log_error("memory lookup failed", error)
 
     async def _store(
         self, turns: tuple[Turn, ...], scope: Scope, after: asyncio.Task[bool] | None
     ) -> bool:
         if after is not None:
             await asyncio.wait({after})
-        kept = [turn for turn in turns if not self.describe_excess(turn)]
-        if len(kept) < len(turns):
-            _log.warning(
-                "a message was passed on and not stored: %s",
-                next(filter(None, map(self.describe_excess, turns))),
-            )
-            self._counts["too_long"] += len(turns) - len(kept)
-        if not kept:
+        storable = []
+        for turn in turns:
+            excess = self.describe_excess(turn)
+            if excess:
+                _log.warning("a message was passed on and not stored: %s", excess)
+                self._counts["too_long"] += 1
+            else:
+                storable.append(turn)
+        if not storable:
             return True
-        done = await self._write(partial(self._engine.observe, kept, scope=scope))
-        self._counts["kept" if done else "lost"] += len(kept)
-        return done
+        is_stored = await self._write(partial(self._engine.observe, storable, scope=scope))
+        self._counts["kept" if is_stored else "lost"] += len(storable)
+        return is_stored
 
     async def _write(self, work: Callable[[], object]) -> bool:
         future = asyncio.get_running_loop().run_in_executor(self._writers, work)
         await asyncio.wait({future})
-        if fault := future.exception():
-            _log_fault("turns were not stored", fault)
-        return fault is None
+        error = future.exception()
+        if error is not None:
+            _log_error("turns were not stored", error)
+        return error is None
 
 
 def _shorten(query: str) -> str:
     """Keep a person's own words; of a pasted text beginning and end."""
     query = remove_system_texts(query) or query
-    return query if len(query) <= 2 * _QUERY_END else f"{query[:_QUERY_END]}\n{query[-_QUERY_END:]}"
+    if len(query) <= 2 * _QUERY_END_CHARS:
+        return query
+    return f"{query[:_QUERY_END_CHARS]}\n{query[-_QUERY_END_CHARS:]}"
 
 
-def _log_fault(what: str, fault: BaseException) -> None:
-    """Log a fault's class and place; its message may quote a turn."""
-    place = fault.__traceback__
-    while place is not None and place.tb_next is not None:
-        place = place.tb_next
-    where = f"{place.tb_frame.f_code.co_filename}:{place.tb_lineno}" if place else "?"
-    _log.error("%s: %s at %s. %s", what, type(fault).__name__, where, getattr(fault, "hint", ""))
+def _log_error(text: str, error: BaseException) -> None:
+    """Log an error's class and line of code; its message may quote a turn."""
+    frame = error.__traceback__
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
+    line = f"{frame.tb_frame.f_code.co_filename}:{frame.tb_lineno}" if frame else "?"
+    _log.error("%s: %s at %s. %s", text, type(error).__name__, line, getattr(error, "hint", ""))

@@ -1,16 +1,17 @@
-"""Mount of the proxy."""
+"""Mount of the proxy: chats with memory in them; every other path goes to the upstream as it is."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from difflib import get_close_matches
 from functools import partial
 
 import httpx2
 from fastapi import FastAPI
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
@@ -37,23 +38,25 @@ from engrams.surfaces.proxy.upstream_servers import (
     response_headers,
 )
 
-_PARTS = (
-    "chat",
-    "completions",
-    "messages",
-    "embeddings",
-    "models",
-    "responses",
-    "audio",
-    "images",
-    "files",
+_OPENAI_PATHS = (
+    "/v1/chat",
+    "/v1/completions",
+    "/v1/messages",
+    "/v1/embeddings",
+    "/v1/models",
+    "/v1/responses",
+    "/v1/audio",
+    "/v1/images",
+    "/v1/files",
 )
-_OPENAI = tuple(f"/v1/{part}" for part in _PARTS)
-_SWITCH = 0.0005
-"""Thread switch interval in seconds; Python's 0.005 would delay every piece of a stream."""
+_SWITCH_SECONDS = 0.0005
+"""Thread switch interval; Python's 0.005 would delay every piece of a stream."""
 
-_PEEK = 16_000_000
+_PEEK_BYTES = 16_000_000
 """Bytes of a body searched for its model."""
+
+
+Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 class ProxyMount:
@@ -77,46 +80,52 @@ class ProxyMount:
         self._interval = sys.getswitchinterval()
 
     def install(self, app: FastAPI) -> None:
-        if not self._upstreams:
-            local = LocalModelEndpoint(self._memory)
-            quotes = {
-                each.path: QuoteAnswerEndpoint(self._memory, self._settings, each).__call__
-                for each in DIALECTS
-            }
-            posts = {
-                **quotes,
-                "/v1/embeddings": local.embeddings,
-                "/api/embed": local.embed,
-                "/api/embeddings": local.embed,
-            }
-            named = {"/v1/models/{name:path}": local.models, "/api/version": local.version}
-            gets = {"/v1/models": local.models, "/api/tags": local.tags, **named}
-        else:
-            posts = {
-                each.path: (
-                    ProxyChatEndpoint(self._upstreams, self._memory, self._settings, each).__call__
-                )
-                for each in DIALECTS
-            }
-            lister = UpstreamModelLister(self._upstreams)
-            gets = (
-                {"/v1/models": lister.models, "/api/tags": lister.tags}
-                if self._upstreams.routes
-                else {}
-            )
+        posts, gets = self._proxy_routes() if self._upstreams else self._local_routes()
         # A base URL without /v1 is the most common mistake of clients; memory would be left out in
         # silence.
-        posts |= {each.path.removeprefix("/v1"): posts[each.path] for each in DIALECTS}
+        for dialect in DIALECTS:
+            posts[dialect.path.removeprefix("/v1")] = posts[dialect.path]
         for method, routes in (("POST", posts), ("GET", gets)):
             app.router.routes += [
-                Route(path, answer, methods=[method]) for path, answer in routes.items()
+                Route(path, endpoint, methods=[method]) for path, endpoint in routes.items()
             ]
         app.mount("/", self._relay_any)
+
+    def _proxy_routes(self) -> tuple[dict[str, Endpoint], dict[str, Endpoint]]:
+        """List the routes by POST and by GET where there is an upstream."""
+        posts: dict[str, Endpoint] = {}
+        for dialect in DIALECTS:
+            endpoint = ProxyChatEndpoint(self._upstreams, self._memory, self._settings, dialect)
+            posts[dialect.path] = endpoint.__call__
+        if not self._upstreams.routes:
+            return posts, {}
+        lister = UpstreamModelLister(self._upstreams)
+        return posts, {"/v1/models": lister.models, "/api/tags": lister.tags}
+
+    def _local_routes(self) -> tuple[dict[str, Endpoint], dict[str, Endpoint]]:
+        """List the routes by POST and by GET that memory answers itself."""
+        local = LocalModelEndpoint(self._memory)
+        posts: dict[str, Endpoint] = {}
+        for dialect in DIALECTS:
+            endpoint = QuoteAnswerEndpoint(self._memory, self._settings, dialect)
+            posts[dialect.path] = endpoint.__call__
+        posts |= {
+            "/v1/embeddings": local.embeddings,
+            "/api/embed": local.embed,
+            "/api/embeddings": local.embed,
+        }
+        gets: dict[str, Endpoint] = {
+            "/v1/models": local.models,
+            "/api/tags": local.tags,
+            "/v1/models/{name:path}": local.models,
+            "/api/version": local.version,
+        }
+        return posts, gets
 
     async def start(self) -> None:
         """Warm memory, and switch threads faster for streams."""
         self._interval = sys.getswitchinterval()
-        sys.setswitchinterval(_SWITCH)
+        sys.setswitchinterval(_SWITCH_SECONDS)
         if self._settings.enabled:
             owner = core.Scope(self._settings.owner_labels("any"))
             self._warming = asyncio.create_task(self._memory.warm(owner))
@@ -174,16 +183,15 @@ class ProxyMount:
         url = upstream.url_for(scope["raw_path"], scope["query_string"])
         headers = upstream.request_headers(scope["headers"])
 
-        async def answer(gone: asyncio.Task[None]) -> Response:
+        async def ask_upstream(departure: asyncio.Task[None]) -> Response:
+            body = inbound.body() if inbound.has_body else None
             try:
-                found = await upstream.send(
-                    scope["method"], url, headers, inbound.body() if inbound.has_body else None
-                )
-            except httpx2.HTTPError as fault:
-                return upstream.unreachable_error(scope["path"], fault)
-            return RelayResponse(found, response_headers(found, decoded=False), gone)
+                answer = await upstream.send(scope["method"], url, headers, body)
+            except httpx2.HTTPError as error:
+                return upstream.unreachable_error(scope["path"], error)
+            return RelayResponse(answer, response_headers(answer, decoded=False), departure)
 
-        return await run_call(inbound.wait_departure(), answer)
+        return await run_call(inbound.wait_departure(), ask_upstream)
 
     async def _find_model(self, scope: Scope, inbound: InboundRequest) -> str:
         """Find the model in the path or JSON body, for several upstreams."""
@@ -200,22 +208,16 @@ class ProxyMount:
 def _explain_nothing(scope: Scope) -> str:
     """Write the 404 message, with the nearest known path."""
     path = scope["path"]
-    ours = {
-        getattr(route, "path", "")
-        for route in scope["app"].routes
-        if "{" not in getattr(route, "path", "{")
-    }
-    near = (
-        get_close_matches(path, ours - set(_OPENAI), 1, 0.8)
-        if not path.startswith((*_OPENAI, "/api/"))
-        else []
-    )
-    if near:
-        return (
-            f"There is nothing at {path}. Did you mean {near[0]}? GET /openapi.json lists all"
-            " paths."
-        )
-    if path.startswith(_OPENAI):
+    if not path.startswith((*_OPENAI_PATHS, "/api/")):
+        paths = {getattr(route, "path", "{") for route in scope["app"].routes}
+        fixed_paths = {route_path for route_path in paths if "{" not in route_path}
+        near = get_close_matches(path, fixed_paths - set(_OPENAI_PATHS), 1, 0.8)
+        if near:
+            return (
+                f"There is nothing at {path}. Did you mean {near[0]}? GET /openapi.json lists all"
+                " paths."
+            )
+    if path.startswith(_OPENAI_PATHS):
         return f"There is nothing at {path} without an upstream. {HOW}"
     return (
         f"There is nothing at {path}. GET /openapi.json lists all paths; what a model server has"
@@ -226,48 +228,52 @@ def _explain_nothing(scope: Scope) -> str:
 class InboundRequest:
     """Client's request: its body, then its disconnect."""
 
-    def __init__(self, receive: Receive, open: bool) -> None:
-        self.has_body = open
-        self.open = open
+    def __init__(self, receive: Receive, has_body: bool) -> None:
+        self.has_body = has_body
+        self.is_open = has_body
+        """True while more of the body may come."""
         self._receive = receive
-        self._seen: list[bytes] = []
-        self._over = asyncio.Event()
-        if not open:
-            self._over.set()
+        self._peeked: list[bytes] = []
+        self._body_read = asyncio.Event()
+        if not has_body:
+            self._body_read.set()
 
     async def peek(self) -> bytes:
-        """Read up to ``_PEEK`` bytes of the body; ``body`` repeats them."""
+        """Read up to ``_PEEK_BYTES`` of the body; ``body`` repeats them."""
         size = 0
-        while self.open and size < _PEEK:
+        while self.is_open and size < _PEEK_BYTES:
             piece = await self._next_piece()
             if piece is None:
                 break
-            self._seen.append(piece)
+            self._peeked.append(piece)
             size += len(piece)
-        return b"".join(self._seen)
+        return b"".join(self._peeked)
 
     async def body(self) -> AsyncIterator[bytes]:
+        """Yield the body. httpx2.WriteError: the client left in the middle."""
         try:
-            for piece in self._seen:
+            for piece in self._peeked:
                 yield piece
-            while self.open:
-                more = await self._next_piece()
-                if more is None:
+            while self.is_open:
+                received = await self._next_piece()
+                if received is None:
                     raise httpx2.WriteError("the client left")
-                yield more
+                yield received
         finally:
-            self._over.set()
+            self._body_read.set()
 
     async def _next_piece(self) -> bytes | None:
+        """Receive a piece of the body; None: the client left."""
         message = await self._receive()
         if message["type"] == "http.disconnect":
-            self.open = False
+            self.is_open = False
             return None
-        self.open = bool(message.get("more_body"))
+        self.is_open = bool(message.get("more_body"))
         return bytes(message.get("body", b""))
 
     async def wait_departure(self) -> None:
-        await self._over.wait()
+        """Wait until the client has left, once its body was read."""
+        await self._body_read.wait()
         await wait_disconnect(self._receive)
 
 

@@ -1,4 +1,7 @@
-"""Format answers of this program's own in every chat protocol."""
+"""Formats of answers that this program gives itself, in every chat protocol.
+
+`FORMATS` has a writer of whole answers and one of streams for each protocol's path.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +28,15 @@ _CHAT_USAGE = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
 
 @dataclass(frozen=True, slots=True)
 class OfflineAnswer:
-    """Text to answer with, a unique id, and the request's fields."""
+    """Text to answer with, and what every protocol says beside it."""
 
     text: str
     id: str
+    """Unique; each protocol puts its own prefix before it."""
+
     now: datetime
     fields: Mapping[str, Json]
+    """Fields of the request."""
 
     @property
     def pieces(self) -> list[str]:
@@ -58,8 +64,8 @@ def _chat_whole(answer: OfflineAnswer) -> dict[str, Json]:
 
 def _chat_stream(answer: OfflineAnswer) -> Iterator[bytes]:
     head = _chat_head(answer, "chat.completion.chunk")
-    for place, piece in enumerate(answer.pieces):
-        delta = {"role": "assistant", "content": piece} if place == 0 else {"content": piece}
+    for index, piece in enumerate(answer.pieces):
+        delta = {"role": "assistant", "content": piece} if index == 0 else {"content": piece}
         yield sse_event({**head, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]})
     yield sse_event({**head, "choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]})
     options = answer.fields.get("stream_options")
@@ -96,29 +102,35 @@ def _response_stream(answer: OfflineAnswer) -> Iterator[bytes]:
 
 
 def _response_events(answer: OfflineAnswer) -> Iterator[dict[str, Json]]:
-    begun = {**_response_head(answer, "in_progress"), "output": [], "usage": None}
+    started = {**_response_head(answer, "in_progress"), "output": [], "usage": None}
     item = _response_item(answer, "completed")
     (part,) = item["content"]
-    place = {"output_index": 0, "item_id": item["id"], "content_index": 0}
-    yield {"type": "response.created", "response": begun}
-    yield {"type": "response.in_progress", "response": begun}
+    position = {"output_index": 0, "item_id": item["id"], "content_index": 0}
+    yield {"type": "response.created", "response": started}
+    yield {"type": "response.in_progress", "response": started}
     yield {
         "type": "response.output_item.added",
         "output_index": 0,
         "item": {**item, "status": "in_progress", "content": []},
     }
-    yield {"type": "response.content_part.added", **place, "part": {**part, "text": ""}}
+    yield {"type": "response.content_part.added", **position, "part": {**part, "text": ""}}
     for piece in answer.pieces:
-        yield {"type": "response.output_text.delta", **place, "delta": piece, "logprobs": []}
-    yield {"type": "response.output_text.done", **place, "text": answer.text, "logprobs": []}
-    yield {"type": "response.content_part.done", **place, "part": part}
+        yield {"type": "response.output_text.delta", **position, "delta": piece, "logprobs": []}
+    yield {"type": "response.output_text.done", **position, "text": answer.text, "logprobs": []}
+    yield {"type": "response.content_part.done", **position, "part": part}
     yield {"type": "response.output_item.done", "output_index": 0, "item": item}
     yield {"type": "response.completed", "response": _response_whole(answer)}
 
 
 def _response_head(answer: OfflineAnswer, status: str) -> dict[str, Json]:
-    given = {name: answer.fields.get(name) for name in ("instructions", "previous_response_id")}
-    fixed: dict[str, Json] = {
+    return {
+        "id": f"resp_{answer.id}",
+        "object": "response",
+        "created_at": int(answer.now.timestamp()),
+        "status": status,
+        "model": MODEL,
+        "instructions": answer.fields.get("instructions"),
+        "previous_response_id": answer.fields.get("previous_response_id"),
         "error": None,
         "incomplete_details": None,
         "parallel_tool_calls": True,
@@ -126,14 +138,6 @@ def _response_head(answer: OfflineAnswer, status: str) -> dict[str, Json]:
         "tools": [],
         "metadata": {},
     }
-    head = {
-        "id": f"resp_{answer.id}",
-        "object": "response",
-        "created_at": int(answer.now.timestamp()),
-        "status": status,
-        "model": MODEL,
-    }
-    return {**head, **given, **fixed}
 
 
 def _response_item(answer: OfflineAnswer, status: str) -> dict[str, Json]:
@@ -188,26 +192,28 @@ def _message_head(answer: OfflineAnswer) -> dict[str, Json]:
 def _ollama_format(write: Callable[[str], dict[str, Json]]) -> OfflineFormat:
     """Build Ollama's format; ``write`` puts a text in its member."""
 
-    def line(answer: OfflineAnswer, text: str, *, done: bool) -> dict[str, Json]:
-        end = (
-            {"done_reason": "stop", "total_duration": 0, "prompt_eval_count": 0, "eval_count": 0}
-            if done
-            else {}
-        )
-        return {
+    def make_line(answer: OfflineAnswer, text: str, *, is_last: bool) -> dict[str, Json]:
+        line: dict[str, Json] = {
             "model": MODEL,
             "created_at": answer.now.isoformat(),
             **write(text),
-            "done": done,
-            **end,
+            "done": is_last,
         }
+        if is_last:
+            line |= {
+                "done_reason": "stop",
+                "total_duration": 0,
+                "prompt_eval_count": 0,
+                "eval_count": 0,
+            }
+        return line
 
     def stream(answer: OfflineAnswer) -> Iterator[bytes]:
         for piece in answer.pieces:
-            yield json_line(line(answer, piece, done=False))
-        yield json_line(line(answer, "", done=True))
+            yield json_line(make_line(answer, piece, is_last=False))
+        yield json_line(make_line(answer, "", is_last=True))
 
-    return OfflineFormat(lambda answer: line(answer, answer.text, done=True), stream)
+    return OfflineFormat(lambda answer: make_line(answer, answer.text, is_last=True), stream)
 
 
 def _named_event(body: dict[str, Json]) -> bytes:

@@ -1,4 +1,4 @@
-"""Answer chats by quoting memory where there is no upstream."""
+"""Chat routes where there is no upstream: they answer by quoting memory."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ _LABEL = (
 )
 _NOTHING = "[engrams, offline] No language model is connected, and nothing in memory matches this."
 _SILENT = "[engrams, offline] No language model is connected, and this request leaves memory out."
-_QUOTE = 300
+_QUOTE_CHARS = 300
+_ROLE_NAMES = {"user": "you", "assistant": "the assistant"}
 
 
 class QuoteAnswerEndpoint:
@@ -49,12 +50,6 @@ class QuoteAnswerEndpoint:
     async def __call__(self, request: Request) -> Response:
         path = self._dialect.path
         raw = await read_body(request)
-        parse = partial(
-            parse_request, request.headers, raw or b"", self._settings, self._dialect, self._threads
-        )
-        chat_request = await run_beside(len(raw or b""), parse)
-        if await self._memory.learn_thread(chat_request):
-            chat_request = await run_beside(len(raw or b""), parse)
         if raw is None:
             return error_response(
                 path,
@@ -62,6 +57,12 @@ class QuoteAnswerEndpoint:
                 f"The request is over {BODY_BYTES:,} bytes. Send less of the history.",
                 "request_too_large",
             )
+        parse = partial(
+            parse_request, request.headers, raw, self._settings, self._dialect, self._threads
+        )
+        chat_request = await run_beside(len(raw), parse)
+        if await self._memory.learn_thread(chat_request):
+            chat_request = await run_beside(len(raw), parse)
         if chat_request.envelope is None:
             text = (
                 f"The request is not a JSON object with `{self._dialect.shape.key}`. Send a request"
@@ -79,7 +80,7 @@ class QuoteAnswerEndpoint:
                 "memory_unavailable",
             )
         if chat_request.caller is not None and chat_request.question is not None:
-            # The answer quotes memory: it is none itself.
+            # The answer is not stored: it only quotes memory.
             await self._memory.wait_stored(
                 self._memory.store([chat_request.question], chat_request.caller.scope)
             )
@@ -89,40 +90,39 @@ class QuoteAnswerEndpoint:
         """Find memories to quote; None: memory failed."""
         if not (chat_request.caller and chat_request.question and chat_request.caller.top_k):
             return ()
-        said = chat_request.question.text.strip()
-        found = await self._memory.search(
-            said, chat_request.caller.scope, chat_request.caller.top_k + 1
-        )
-        others = (
-            None if found is None else [hit for hit in found if hit.record.text.strip() != said]
-        )
-        return None if others is None else tuple(others[: chat_request.caller.top_k])
+        question = chat_request.question.text.strip()
+        top_k = chat_request.caller.top_k
+        # One more: the question itself may be in memory, and is no answer.
+        hits = await self._memory.search(question, chat_request.caller.scope, top_k + 1)
+        if hits is None:
+            return None
+        return tuple(hit for hit in hits if hit.record.text.strip() != question)[:top_k]
 
     async def _respond(self, chat_request: ParsedProxyRequest, hits: tuple[Hit, ...]) -> Response:
-        note = {
-            NOTE: (
-                f"used:{len(hits)}"
-                if hits
-                else f"skipped:{chat_request.skip_reason}"
-                if chat_request.skip_reason
-                else "none"
-            )
-        }
-        if unsaved := self._memory.describe_excess(chat_request.question):
-            note[UNSAVED] = unsaved
+        headers = {NOTE: _describe_use(chat_request, hits)}
+        unsaved = self._memory.describe_excess(chat_request.question)
+        if unsaved:
+            headers[UNSAVED] = unsaved
         now = clock.now()
-        answer = OfflineAnswer(
-            quote_hits(chat_request, hits), new_id(now), now, chat_request.fields
-        )
-        form = FORMATS[self._dialect.path]
-        body = form.whole(answer)
+        text = quote_hits(chat_request, hits)
+        answer = OfflineAnswer(text, new_id(now), now, chat_request.fields)
+        answer_format = FORMATS[self._dialect.path]
+        body = answer_format.whole(answer)
         await self._memory.note_answer(chat_request, str(body.get("id") or ""))
         if chat_request.wants_stream:
-            kind = "application/x-ndjson" if self._dialect.lines else "text/event-stream"
-            return StreamingResponse(form.stream(answer), headers=note, media_type=kind)
+            media = "application/x-ndjson" if self._dialect.lines else "text/event-stream"
+            stream = answer_format.stream(answer)
+            return StreamingResponse(stream, headers=headers, media_type=media)
         if self._dialect.hits:
             body["memory_hits"] = [hit_to_dict(hit) for hit in hits]
-        return Response(json.dumps(body), headers=note, media_type="application/json")
+        return Response(json.dumps(body), headers=headers, media_type="application/json")
+
+
+def _describe_use(chat_request: ParsedProxyRequest, hits: Sequence[Hit]) -> str:
+    """Say for the header what became of memory."""
+    if hits:
+        return f"used:{len(hits)}"
+    return f"skipped:{chat_request.skip_reason}" if chat_request.skip_reason else "none"
 
 
 def quote_hits(chat_request: ParsedProxyRequest, hits: Sequence[Hit]) -> str:
@@ -137,18 +137,16 @@ def quote_hits(chat_request: ParsedProxyRequest, hits: Sequence[Hit]) -> str:
 def _format_quote(hit: Hit) -> str:
     record = hit.record
     text = " ".join(record.text.split())
-    text = text if len(text) <= _QUOTE else text[: _QUOTE - 1].rstrip() + "…"
+    if len(text) > _QUOTE_CHARS:
+        text = text[: _QUOTE_CHARS - 1].rstrip() + "…"
     day = (record.valid_from or record.recorded_at).strftime("%Y-%m-%d")
-    who = (
-        {"user": "you", "assistant": "the assistant"}.get(record.role, record.role)
-        if record.kind is Kind.TURN
-        else ""
-    )
-    who = record.speaker or who
+    speaker = record.speaker
+    if not speaker and record.kind is Kind.TURN:
+        speaker = _ROLE_NAMES.get(record.role, record.role)
     if hit.status.value == "superseded":
-        over = " (outdated)"
+        mark = " (outdated)"
     elif hit.outdated:
-        over = " (may be outdated)"
+        mark = " (may be outdated)"
     else:
-        over = ""
-    return f"- {day}{', ' + who if who else ''}: “{text}”{over}"
+        mark = ""
+    return f"- {day}{', ' + speaker if speaker else ''}: “{text}”{mark}"

@@ -1,4 +1,4 @@
-"""Upstream model servers: URLs, headers, failures and their models."""
+"""Upstream model servers: URLs, headers, failures, routes by model and lists of models."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ _HOP_HEADERS = frozenset(
     }
 )
 _KEY_HEADERS = (b"authorization", b"x-api-key")
-_HERE = ("localhost", "127.0.0.1", "::1")
+_LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 _CONNECT_SECONDS = 10.0
-_AWAY = (502, 503, 504)
+_UNAVAILABLE = (502, 503, 504)
 """Statuses of a server that cannot answer now."""
 
+_LIST_SECONDS = 10.0
+"""Time for a server to list its models."""
+
 _log = logging.getLogger("engrams.proxy")
-
-
-_SECONDS = 10.0
 
 
 class UpstreamServer:
@@ -59,9 +59,9 @@ class UpstreamServer:
     def __init__(self, url: str, key: str, timeout: float, setting: str = "serve.upstream") -> None:
         try:
             self._base = httpx2.URL(url)
-        except httpx2.InvalidURL as fault:
+        except httpx2.InvalidURL as error:
             raise SettingsError(
-                f"{setting} is not a URL: {fault}.", hint="For example http://localhost:11434/v1."
+                f"{setting} is not a URL: {error}.", hint="For example http://localhost:11434/v1."
             ) from None
         if self._base.scheme not in ("http", "https") or not self._base.host:
             raise SettingsError(
@@ -70,14 +70,14 @@ class UpstreamServer:
             )
         self._key = key
         self._setting = setting
-        self._fails = False
-        near = self._base.host in _HERE
+        self._is_failing = False
+        is_local = self._base.host in _LOCAL_HOSTS
         self._client = httpx2.AsyncClient(
-            transport=UpstreamTransport() if near and self._base.scheme == "http" else None,
+            transport=UpstreamTransport() if is_local and self._base.scheme == "http" else None,
             timeout=httpx2.Timeout(timeout, connect=min(_CONNECT_SECONDS, timeout)),
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=100),
             # A company's proxy (HTTP_PROXY) does not lead to a model server on this machine.
-            trust_env=not near,
+            trust_env=not is_local,
         )
 
     @property
@@ -87,11 +87,13 @@ class UpstreamServer:
 
     def is_at(self, url: str) -> bool:
         """True where a URL leads to this server."""
-        other = httpx2.URL(url)
-        near = self._base.host in _HERE and other.host in _HERE
-        return self._base.port == other.port and (near or self._base.host == other.host)
+        address = httpx2.URL(url)
+        hosts = {self._base.host, address.host}
+        is_same_host = len(hosts) == 1 or hosts.issubset(_LOCAL_HOSTS)
+        return is_same_host and self._base.port == address.port
 
     async def close(self) -> None:
+        """Close the connections."""
         await self._client.aclose()
 
     def url_for(self, path: bytes, query: bytes = b"") -> httpx2.URL:
@@ -107,26 +109,28 @@ class UpstreamServer:
             path = prefix.removesuffix(b"/v1") + path
         return self._base.copy_with(raw_path=path + (b"?" + query if query else b""))
 
-    def request_headers(self, given: Iterable[tuple[bytes, bytes]], *drop: bytes) -> RawHeaders:
-        """Build request headers; the client's own key wins over ours."""
-        pairs = [(name.lower(), value) for name, value in given]
-        gone = _HOP_HEADERS | _hop_headers(pairs) | {b"host", b"expect", *drop}
-        kept = [
+    def request_headers(self, sent: Iterable[tuple[bytes, bytes]], *drop: bytes) -> RawHeaders:
+        """Build request headers of those that a client sent; its own key wins over ours."""
+        pairs = [(name.lower(), value) for name, value in sent]
+        dropped = _HOP_HEADERS | _hop_headers(pairs) | {b"host", b"expect", *drop}
+        headers = [
             (name, value)
             for name, value in pairs
-            if name not in gone and not name.startswith(b"x-engrams-")
+            if name not in dropped and not name.startswith(b"x-engrams-")
         ]
-        if not self._key or any(
-            name in _KEY_HEADERS and not _is_placeholder(value) for name, value in kept
-        ):
-            return kept
-        anthropic = any(name in (b"anthropic-version", b"x-api-key") for name, _ in kept)
-        ours = (
-            (b"x-api-key", self._key.encode())
-            if anthropic
-            else (b"authorization", f"Bearer {self._key}".encode())
+        has_own_key = any(
+            name in _KEY_HEADERS and not _is_placeholder(value) for name, value in headers
         )
-        return [*((name, value) for name, value in kept if name not in _KEY_HEADERS), ours]
+        if not self._key or has_own_key:
+            return headers
+        if any(name in (b"anthropic-version", b"x-api-key") for name, _ in headers):
+            key_header = (b"x-api-key", self._key.encode())
+        else:
+            key_header = (b"authorization", f"Bearer {self._key}".encode())
+        return [
+            *((name, value) for name, value in headers if name not in _KEY_HEADERS),
+            key_header,
+        ]
 
     async def send(
         self,
@@ -143,37 +147,38 @@ class UpstreamServer:
         try:
             answer = await self._client.send(request, stream=True)
         except httpx2.WriteError:
-            raise  # a client that leaves while it sends says nothing of the server
-        except httpx2.HTTPError as fault:
-            self._note_state(type(fault).__name__)
+            raise  # the client left while it sent: the server has no part in that
+        except httpx2.HTTPError as error:
+            self._log_change(type(error).__name__)
             raise
-        self._note_state(f"status {answer.status_code}" if answer.status_code in _AWAY else "")
+        is_unavailable = answer.status_code in _UNAVAILABLE
+        self._log_change(f"status {answer.status_code}" if is_unavailable else "")
         return answer
 
-    def _note_state(self, problem: str) -> None:
-        """Log when the server begins to fail, and when it answers again."""
-        if self._fails != bool(problem):
-            self._fails = bool(problem)
-            _log.warning(
-                "the upstream %s %s",
-                self.address,
-                f"fails ({problem})" if problem else "answers again",
-            )
+    def _log_change(self, problem: str) -> None:
+        """Log when the server begins to fail, and when it answers again.
+
+        ``problem``: how it failed now; empty: it answered.
+        """
+        if self._is_failing == bool(problem):
+            return
+        self._is_failing = bool(problem)
+        state = f"fails ({problem})" if problem else "answers again"
+        _log.warning("the upstream %s %s", self.address, state)
 
     def unreachable_error(
-        self, path: str, fault: httpx2.HTTPError, note: dict[str, str] | None = None
+        self, path: str, error: httpx2.HTTPError, note: dict[str, str] | None = None
     ) -> Response:
         """Build the answer for an upstream that does not answer."""
-        if isinstance(fault, httpx2.TimeoutException) and not isinstance(
-            fault, httpx2.ConnectTimeout
-        ):
+        is_late = isinstance(error, httpx2.TimeoutException)
+        if is_late and not isinstance(error, httpx2.ConnectTimeout):
             text = (
                 f"The upstream {self.address} did not answer in time. Try again, or raise"
                 " `serve.timeout_seconds`."
             )
             return error_response(path, 504, text, "upstream_timeout", note)
         text = (
-            f"The upstream {self.address} cannot be reached ({type(fault).__name__}). Is it"
+            f"The upstream {self.address} cannot be reached ({type(error).__name__}). Is it"
             f" running? `{self._setting}` names it."
         )
         return error_response(path, 502, text, "upstream_unreachable", note)
@@ -188,37 +193,35 @@ class UpstreamRouter:
     """Upstream servers by model: first matching route, else the main one."""
 
     def __init__(self, settings: ServeSettings) -> None:
-        self.main = (
-            UpstreamServer(settings.upstream, settings.upstream_key, settings.timeout_seconds)
-            if settings.upstream
-            else None
-        )
+        timeout = settings.timeout_seconds
+        self.main: UpstreamServer | None = None
+        if settings.upstream:
+            self.main = UpstreamServer(settings.upstream, settings.upstream_key, timeout)
         self.routes = tuple(
-            (
-                route.models,
-                UpstreamServer(route.url, route.key, settings.timeout_seconds, "serve.routes"),
-            )
+            (route.models, UpstreamServer(route.url, route.key, timeout, "serve.routes"))
             for route in settings.routes
         )
+        """Patterns of models, with the server that has them."""
 
     def __bool__(self) -> bool:
         return self.main is not None or bool(self.routes)
 
     def find(self, model: str) -> UpstreamServer | None:
         """Find the server of a model; None: there is none."""
-        return next(
-            (
-                server
-                for models, server in self.routes
-                if any(fnmatchcase(model, one) for one in models)
-            ),
-            self.main,
-        )
+        for patterns, server in self.routes:
+            if _matches(model, patterns):
+                return server
+        return self.main
 
     async def close(self) -> None:
+        """Close all connections."""
         for server in (self.main, *(server for _, server in self.routes)):
             if server is not None:
                 await server.close()
+
+
+def _matches(model: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(model, pattern) for pattern in patterns)
 
 
 def no_upstream_error(path: str, model: str) -> Response:
@@ -230,18 +233,16 @@ def no_upstream_error(path: str, model: str) -> Response:
 def response_headers(answer: httpx2.Response, *, decoded: bool) -> RawHeaders:
     """Filter response headers; ``decoded`` drops length and coding."""
     pairs = [(name.lower(), value) for name, value in answer.headers.raw]
-    gone = (
-        _HOP_HEADERS
-        | _hop_headers(pairs)
-        | ({b"content-length", b"content-encoding"} if decoded else set())
-    )
-    return [(name, value) for name, value in pairs if name not in gone]
+    dropped = _HOP_HEADERS | _hop_headers(pairs)
+    if decoded:
+        dropped |= {b"content-length", b"content-encoding"}
+    return [(name, value) for name, value in pairs if name not in dropped]
 
 
 def _hop_headers(pairs: RawHeaders) -> frozenset[bytes]:
     """Collect the headers that ``Connection`` limits to this hop."""
     values = (value for name, value in pairs if name == b"connection")
-    return frozenset(part.strip().lower() for value in values for part in value.split(b","))
+    return frozenset(name.strip().lower() for value in values for name in value.split(b","))
 
 
 class UpstreamModelLister:
@@ -259,26 +260,29 @@ class UpstreamModelLister:
         return await self._merge_lists(request, "models", "name", {})
 
     async def _merge_lists(
-        self, request: Request, key: str, name: str, head: dict[str, Json]
+        self, request: Request, key: str, id_field: str, head: dict[str, Json]
     ) -> Response:
-        """Merge the main server's models with those routed to the others."""
+        """Merge the main server's models with those routed to the others.
+
+        ``key``: the member that holds the list; ``id_field``: the member that names a model.
+        """
         servers: list[tuple[tuple[str, ...], UpstreamServer]] = [*self._upstreams.routes]
         if self._upstreams.main is not None:
             servers.append((("*",), self._upstreams.main))
         lists = await asyncio.gather(
             *(self._list_models(server, request, key) for _, server in servers)
         )
-        found: dict[str, Json] = {}
-        for (models, _), items in zip(servers, lists, strict=True):
+        models: dict[str, Json] = {}
+        for (patterns, _), items in zip(servers, lists, strict=True):
             for item in items or ():
-                known = item.get(name) if isinstance(item, dict) else None
-                if isinstance(known, str) and any(fnmatchcase(known, one) for one in models):
-                    found.setdefault(known, item)
+                model = item.get(id_field) if isinstance(item, dict) else None
+                if isinstance(model, str) and _matches(model, patterns):
+                    models.setdefault(model, item)
         if all(items is None for items in lists):
             text = "No upstream answered. Are they running? `serve.routes` names them."
             return error_response(request.url.path, 502, text, "upstream_unreachable")
         return Response(
-            json.dumps({**head, key: list(found.values())}), media_type="application/json"
+            json.dumps({**head, key: list(models.values())}), media_type="application/json"
         )
 
     async def _list_models(
@@ -287,7 +291,7 @@ class UpstreamModelLister:
         """List the models of one server; None: it does not answer."""
         headers = server.request_headers(request.headers.raw, b"accept-encoding", b"content-length")
         try:
-            async with asyncio.timeout(_SECONDS):
+            async with asyncio.timeout(_LIST_SECONDS):
                 answer = await server.send(
                     "GET", server.url_for(request.url.path.encode()), headers, None
                 )

@@ -1,4 +1,7 @@
-"""Mount of the web page: ``GET /`` and its files, compressed once."""
+"""Mount of the web page: ``GET /`` and its files, compressed once.
+
+Each file has an address with a digest of all of them in it, and so may be cached for ever.
+"""
 
 from __future__ import annotations
 
@@ -117,10 +120,12 @@ ROOT = Path(__file__).parent / "static"
 
 @dataclass(frozen=True, slots=True)
 class ServedPageFile:
-    """File as served; ``packed``: gzipped body, empty where that gains nothing."""
+    """File as served."""
 
     body: bytes
     packed: bytes
+    """Body by gzip; empty where that gains nothing."""
+
     media: str
     etag: str
 
@@ -144,12 +149,13 @@ class PageFileCollection:
 
     @cached_property
     def _bodies(self) -> Mapping[str, bytes]:
-        found = {
+        """Contents by path, with the one module that is generated."""
+        bodies = {
             path.relative_to(ROOT).as_posix(): path.read_bytes()
             for path in ROOT.rglob("*")
             if path.suffix in _TYPES
         }
-        return {**found, "js/words.js": vocabulary_module(languages(found))}
+        return {**bodies, "js/words.js": vocabulary_module(language_names(bodies))}
 
     @cached_property
     def _files(self) -> Mapping[str, ServedPageFile]:
@@ -160,20 +166,20 @@ class PageFileCollection:
         }
 
 
-def languages(bodies: Mapping[str, bytes]) -> dict[str, str]:
+def language_names(bodies: Mapping[str, bytes]) -> dict[str, str]:
     """Map the languages that have a file (``lang/de.json``) to their own names."""
-    found = {
+    translations = {
         path.removeprefix("lang/").removesuffix(".json"): body
         for path, body in bodies.items()
         if path.startswith("lang/")
     }
-    return {code: json.loads(body)["language"] for code, body in sorted(found.items())}
+    return {code: json.loads(body)["language"] for code, body in sorted(translations.items())}
 
 
-def vocabulary_module(spoken: Mapping[str, str]) -> bytes:
+def vocabulary_module(languages: Mapping[str, str]) -> bytes:
     """Build a JavaScript module of languages and the product's names."""
     tables = {
-        "LANGUAGES": spoken,
+        "LANGUAGES": languages,
         "LAYERS": {layer.value: name for layer, name in PRODUCT.items()},
         "LAYER_OF": {kind.value: layer.value for kind, layer in LAYER_OF.items()},
         "KINDS": [kind.value for kind in Kind],

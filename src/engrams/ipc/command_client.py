@@ -29,38 +29,41 @@ SOCKET_FOLDER = "run"
 """Folder of a home with the sockets of the processes that serve it."""
 
 SOCKET_SUFFIX = ".sock"
-_SILENCE = 4 * HEARTBEAT_SECONDS
-MOST_SECONDS = 60.0
+_SILENCE_SECONDS = 4 * HEARTBEAT_SECONDS
+"""Time without a heartbeat after which a server counts as hung."""
+MAX_SECONDS = 60.0
 """Time for an answer, while there are heartbeats."""
 
 
 class CommandClient:
     """Send one command to a process that has the home open.
 
-    ``reason``: why nobody answered it, for people. ``key`` and ``at`` name this call: who runs it
-    again after a broken link gives its writes the same ids, so that nothing is stored twice.
+    ``key`` and ``at`` name this call: a process that runs the command again after a broken link
+    gives its writes the same ids, so that nothing is stored twice.
     """
 
     def __init__(
-        self, arguments: Sequence[str], home: str, stdin: str = "", seconds: float = MOST_SECONDS
+        self, arguments: Sequence[str], home: str, stdin: str = "", seconds: float = MAX_SECONDS
     ) -> None:
         self.key = os.urandom(10).hex()
         self.at = time.time()
         self.reason = "no server runs for this home"
+        """Reason why no server answered; for people."""
         self.pid = 0
+        """Process that answered."""
         self._arguments = list(arguments)
         self._stdin = stdin
         self._seconds = seconds
-        self._patience = min(_SILENCE, seconds)
-        self._named = home
+        self._patience = min(_SILENCE_SECONDS, seconds)
+        self._named_home = home
         self._home = os.path.abspath(
             os.path.expanduser(home or os.environ.get("ENGRAMS_HOME") or "~/.engrams")
         )
 
     def ask(self) -> dict[str, Any] | None:
-        """Return code, out and err of the command; None: nobody ran it.
+        """Return code, out and err of the command; None: no server ran it.
 
-        It is safe to run the command here then, with the same ``key``.
+        Then it is safe to run the command here, with the same ``key``.
         """
         if not is_supported():
             self.reason = "this system has no Unix sockets"
@@ -75,8 +78,11 @@ class CommandClient:
                 self.reason = f"{path} is open to others"
                 return None
             names = sorted(name for name in os.listdir(folder) if name.endswith(SOCKET_SUFFIX))
-            answers = (self._ask_one(folder, os.path.join(path, name)) for name in names)
-            return next((answer for answer in answers if answer is not None), None)
+            for name in names:
+                answer = self._ask_server(folder, os.path.join(path, name))
+                if answer is not None:
+                    return answer
+            return None
         finally:
             os.close(folder)
 
@@ -88,24 +94,24 @@ class CommandClient:
             else describe_opening(self.reason)
         )
 
-    def _ask_one(self, folder: int, path: str) -> dict[str, Any] | None:
+    def _ask_server(self, folder: int, path: str) -> dict[str, Any] | None:
         if self._patience <= 0:
-            return None  # another server hung for as long as is waited for one
+            return None  # another server hung, and took all the time there was
         link = open_socket(self._patience)
         try:
             link.connect(socket_address(folder, path))
             if not is_own_peer(link):
                 self.reason = "the server belongs to another user"
                 return None
-            send_frame(link, self._describe())
+            send_frame(link, self._describe_call())
             answer = self._await_answer(link)
         except ConnectionRefusedError:
             _remove_stale(path)
             return None
-        except (OSError, ValueError) as problem:
-            if isinstance(problem, TimeoutError):
+        except (OSError, ValueError) as error:
+            if isinstance(error, TimeoutError):
                 self._patience = 0.0
-            self.reason = f"the server gave no answer ({str(problem) or type(problem).__name__})"
+            self.reason = f"the server gave no answer ({str(error) or type(error).__name__})"
             return None
         finally:
             link.close()
@@ -116,28 +122,28 @@ class CommandClient:
 
     def _await_answer(self, link: Any) -> dict[str, Any]:
         """Wait for the answer, as long as there are heartbeats."""
-        end = time.monotonic() + self._seconds
+        deadline = time.monotonic() + self._seconds
         while (answer := receive_frame(link)) is None:
-            if time.monotonic() > end:
+            if time.monotonic() > deadline:
                 raise TimeoutError("it takes too long")
         if not isinstance(answer, dict):
             raise ValueError("it is no answer")
         self.pid = int(answer.get("pid", 0))
         return answer
 
-    def _describe(self) -> dict[str, Any]:
-        terminal = sys.stdout.isatty()
+    def _describe_call(self) -> dict[str, Any]:
+        has_terminal = sys.stdout.isatty()
         return {
             "protocol": PROTOCOL,
             "version": __version__,
             "arguments": self._arguments,
             "home": self._home,
-            "named": self._named,
+            "named": self._named_home,
             "folder": os.getcwd(),
             "environ": dict(os.environ),
             "stdin": self._stdin,
             "encoding": sys.stdout.encoding or "",
-            "columns": os.get_terminal_size(sys.stdout.fileno()).columns if terminal else 0,
+            "columns": os.get_terminal_size(sys.stdout.fileno()).columns if has_terminal else 0,
             "key": self.key,
             "at": self.at,
         }
@@ -154,11 +160,11 @@ def find_option(arguments: Sequence[str], name: str) -> str:
     Read without the command's parser; a server reads the arguments itself, and declines where it
     finds another home.
     """
-    for place, word in enumerate(arguments):
+    for index, word in enumerate(arguments):
         if word == "--":
             break
         if word == name:
-            return arguments[place + 1] if place + 1 < len(arguments) else ""
+            return arguments[index + 1] if index + 1 < len(arguments) else ""
         if word.startswith(f"{name}="):
             return word.partition("=")[2]
     return ""

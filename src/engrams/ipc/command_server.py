@@ -1,4 +1,7 @@
-"""Run commands that this user's other processes ask for."""
+"""Run commands that this user's other processes ask for.
+
+`serve_commands` listens on a socket in the home's folder while its block runs.
+"""
 
 from __future__ import annotations
 
@@ -29,34 +32,41 @@ from engrams.ipc.framed_link import (
     socket_address,
 )
 
-_FRESH = ".new"
-_FRESH_SECONDS = 60.0
-"""Age of a socket without its name from which it is a killed process's."""
+_UNNAMED_SUFFIX = ".new"
+"""Suffix of a socket on which nobody listens yet."""
+_UNNAMED_SECONDS = 60.0
+"""Age of such a socket after which its process was killed before it listened."""
 _BACKLOG = 64
-_MOST_CALLS = 32
+_MAX_CALLS = 32
 _REQUEST_SECONDS = 5.0
 _CLOSE_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
 class CommandCall:
-    """Command that another process asks for.
-
-    ``home``: absolute; ``named``: as the caller read it from the arguments. ``folder``: the one it
-    was called in. ``columns``: of its terminal; 0: it has none. ``key`` and ``at`` are the same
-    when the caller runs the command itself after a broken link.
-    """
+    """Command that another process asks for."""
 
     arguments: tuple[str, ...]
     home: Path
-    named: str
+    """Home as an absolute path."""
+
+    named_home: str
+    """Home as the caller read it from the arguments; empty: it named none."""
+
     folder: Path
+    """Working folder of the caller."""
+
     environ: Mapping[str, str]
     stdin: str
     encoding: str
     columns: int
+    """Columns of the caller's terminal; 0: it has none."""
+
     key: str
+    """Key of the call; the same when the caller runs the command itself after a broken link."""
+
     at: datetime
+    """Time of the call, the same in both processes too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +79,7 @@ class CommandReply:
 
 
 class DeclinedCallError(Exception):
-    """Refusal of a call; its caller does it itself."""
+    """Refusal of a call; its caller runs the command itself."""
 
 
 CommandRunner = Callable[[CommandCall], CommandReply]
@@ -77,20 +87,20 @@ CommandRunner = Callable[[CommandCall], CommandReply]
 
 @contextmanager
 def serve_commands(home: Path, run: CommandRunner) -> Iterator[None]:
-    """Answer commands for this home meanwhile.
+    """Answer commands for this home while the block runs.
 
-    Where the system or the folder has no sockets, commands open the home themselves. ``run``:
-    raises DeclinedCallError before it does anything; called in threads.
+    Where the system or the folder has no sockets, commands open the home themselves. ``run`` is
+    called in threads; it raises DeclinedCallError before it changes anything.
     """
     if not is_supported() or not home.is_dir():
         yield
         return
     try:
         listener, folder, path = _listen(home)
-    except OSError as problem:
+    except OSError as error:
         sys.stderr.write(
             "engrams: commands open this home themselves, because no socket can be made in it:"
-            f" {problem}\n"
+            f" {error}\n"
         )
         yield
         return
@@ -111,19 +121,20 @@ class _CommandServer:
     def __init__(self, listener: socket.socket, run: CommandRunner) -> None:
         self._listener = listener
         self._run = run
-        self._free = threading.BoundedSemaphore(_MOST_CALLS)
+        self._slots = threading.BoundedSemaphore(_MAX_CALLS)
 
     def start(self) -> None:
+        """Accept calls in a thread."""
         threading.Thread(target=self._accept, name="commands", daemon=True).start()
 
     def stop(self) -> None:
-        """Accept no more, and let what runs finish."""
+        """Accept no more calls, and wait for those that run."""
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
-        end = time.monotonic() + _CLOSE_SECONDS
-        for _ in range(_MOST_CALLS):
-            self._free.acquire(timeout=max(0.0, end - time.monotonic()))
+        deadline = time.monotonic() + _CLOSE_SECONDS
+        for _ in range(_MAX_CALLS):
+            self._slots.acquire(timeout=max(0.0, deadline - time.monotonic()))
 
     def _accept(self) -> None:
         while True:
@@ -131,7 +142,7 @@ class _CommandServer:
                 link, _ = self._listener.accept()
             except OSError:
                 return
-            if self._free.acquire(blocking=False):
+            if self._slots.acquire(blocking=False):
                 threading.Thread(
                     target=self._serve_link, args=(link,), name="command", daemon=True
                 ).start()
@@ -142,19 +153,19 @@ class _CommandServer:
         try:
             link.settimeout(_REQUEST_SECONDS)
             if is_own_peer(link):
-                self._answer(link, receive_frame(link))
+                self._answer_call(link, receive_frame(link))
         except (OSError, ValueError, KeyError, TypeError):
-            pass  # who asked has gone, or is none of ours; it does its command itself
+            pass  # the caller has gone, or is none of ours; it runs its command itself
         finally:
             link.close()
-            self._free.release()
+            self._slots.release()
 
-    def _answer(self, link: socket.socket, asked: Any) -> None:
+    def _answer_call(self, link: socket.socket, fields: Any) -> None:
         """Run a command in a thread of its own, with heartbeats meanwhile."""
-        if (asked["protocol"], asked["version"]) != (PROTOCOL, __version__):
+        if (fields["protocol"], fields["version"]) != (PROTOCOL, __version__):
             send_frame(link, {"declined": f"the server has version {__version__}"})
             return
-        call = parse_call(asked)
+        call = parse_call(fields)
         answers: list[dict[str, Any]] = []
         worker = threading.Thread(
             target=lambda: answers.append(self._run_call(call)), name="command", daemon=True
@@ -169,48 +180,51 @@ class _CommandServer:
     def _run_call(self, call: CommandCall) -> dict[str, Any]:
         try:
             reply = self._run(call)
-        except DeclinedCallError as reason:
-            return {"declined": str(reason)}
-        except Exception as fault:  # noqa: BLE001 - the caller does it itself, and shows what goes wrong
-            return {"declined": f"the server failed ({type(fault).__name__})"}
+        except DeclinedCallError as refusal:
+            return {"declined": str(refusal)}
+        except Exception as error:  # noqa: BLE001 - the caller runs it itself, and shows the error
+            return {"declined": f"the server failed ({type(error).__name__})"}
         return {"code": reply.code, "out": reply.out, "err": reply.err, "pid": os.getpid()}
 
 
-def parse_call(asked: Mapping[str, Any]) -> CommandCall:
+def parse_call(fields: Mapping[str, Any]) -> CommandCall:
     """Read a call from JSON. KeyError, TypeError, ValueError: it is none."""
     return CommandCall(
-        arguments=tuple(str(word) for word in asked["arguments"]),
-        home=Path(asked["home"]),
-        named=str(asked["named"]),
-        folder=Path(asked["folder"]),
-        environ={str(name): str(value) for name, value in asked["environ"].items()},
-        stdin=str(asked["stdin"]),
-        encoding=str(asked["encoding"]),
-        columns=int(asked["columns"]),
-        key=str(asked["key"]),
-        at=datetime.fromtimestamp(float(asked["at"]), UTC),
+        arguments=tuple(str(word) for word in fields["arguments"]),
+        home=Path(fields["home"]),
+        named_home=str(fields["named"]),
+        folder=Path(fields["folder"]),
+        environ={str(name): str(value) for name, value in fields["environ"].items()},
+        stdin=str(fields["stdin"]),
+        encoding=str(fields["encoding"]),
+        columns=int(fields["columns"]),
+        key=str(fields["key"]),
+        at=datetime.fromtimestamp(float(fields["at"]), UTC),
     )
 
 
 def _listen(home: Path) -> tuple[socket.socket, int, Path]:
-    """Open a socket in the home's folder for sockets; (it, folder, path)."""
-    place = home / SOCKET_FOLDER
-    place.mkdir(mode=0o700, exist_ok=True)
-    folder = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    """Open a socket in the home's folder for sockets.
+
+    Returns the socket, a descriptor of the folder, and the socket's path.
+    """
+    sockets = home / SOCKET_FOLDER
+    sockets.mkdir(mode=0o700, exist_ok=True)
+    folder = os.open(sockets, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     listener = open_socket()
     try:
         if os.fstat(folder).st_uid == os.geteuid():
             os.fchmod(folder, 0o700)
         if not is_own_folder(folder):
-            raise PermissionError(f"{place} is not this user's alone")
-        _remove_leftovers(folder, place)
-        path = place / f"{secrets.token_hex(4)}{SOCKET_SUFFIX}"
-        fresh = path.with_suffix(_FRESH)
-        listener.bind(socket_address(folder, str(fresh)))
-        os.chmod(fresh.name, 0o600, dir_fd=folder)
+            raise PermissionError(f"{sockets} is not this user's alone")
+        _remove_leftovers(folder, sockets)
+        path = sockets / f"{secrets.token_hex(4)}{SOCKET_SUFFIX}"
+        unnamed = path.with_suffix(_UNNAMED_SUFFIX)
+        listener.bind(socket_address(folder, str(unnamed)))
+        os.chmod(unnamed.name, 0o600, dir_fd=folder)
         listener.listen(_BACKLOG)
         # Named when it listens, so that nobody takes it for the socket of a process that is gone.
-        os.rename(fresh.name, path.name, src_dir_fd=folder, dst_dir_fd=folder)
+        os.rename(unnamed.name, path.name, src_dir_fd=folder, dst_dir_fd=folder)
     except OSError:
         listener.close()
         os.close(folder)
@@ -218,17 +232,16 @@ def _listen(home: Path) -> tuple[socket.socket, int, Path]:
     return listener, folder, path
 
 
-def _remove_leftovers(folder: int, place: Path) -> None:
+def _remove_leftovers(folder: int, sockets: Path) -> None:
     """Remove sockets of processes that were killed."""
     for name in os.listdir(folder):
         with suppress(OSError), open_socket(_REQUEST_SECONDS) as link:
-            if (
-                name.endswith(_FRESH)
-                and time.time() - os.stat(name, dir_fd=folder).st_mtime > _FRESH_SECONDS
-            ):
-                os.unlink(name, dir_fd=folder)
+            if name.endswith(_UNNAMED_SUFFIX):
+                age = time.time() - os.stat(name, dir_fd=folder).st_mtime
+                if age > _UNNAMED_SECONDS:
+                    os.unlink(name, dir_fd=folder)
             elif name.endswith(SOCKET_SUFFIX):
                 try:
-                    link.connect(socket_address(folder, str(place / name)))
+                    link.connect(socket_address(folder, str(sockets / name)))
                 except ConnectionRefusedError:
                     os.unlink(name, dir_fd=folder)

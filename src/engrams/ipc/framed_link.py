@@ -17,10 +17,12 @@ PROTOCOL = 1
 HEARTBEAT_SECONDS = 0.5
 """Seconds between the empty frames of a process that is still at work."""
 
-MOST_BYTES = 64 << 20
-_HEAD = struct.Struct(">I")
-_PEER = struct.Struct("3i")
-_LONGEST_ADDRESS = 100
+MAX_BYTES = 64 << 20
+"""Size of a frame."""
+_LENGTH = struct.Struct(">I")
+_PEER_CREDENTIALS = struct.Struct("3i")
+"""Process, user and group at the other end (``struct ucred``)."""
+_MAX_ADDRESS_BYTES = 100
 """Bytes of a path that fit a socket's address on every system."""
 
 
@@ -41,7 +43,7 @@ def socket_address(folder: int, path: str) -> str:
 
     ``folder``: descriptor of its folder. OSError: the path is too long for this system.
     """
-    if len(os.fsencode(path)) <= _LONGEST_ADDRESS:
+    if len(os.fsencode(path)) <= _MAX_ADDRESS_BYTES:
         return path
     if not os.path.isdir("/proc/self/fd"):
         raise OSError(f"the path {path} is too long for a socket")
@@ -51,7 +53,7 @@ def socket_address(folder: int, path: str) -> str:
 def send_frame(link: socket.socket, value: Any) -> None:
     """Send one JSON value; None: a heartbeat."""
     body = b"" if value is None else json.dumps(value).encode()
-    link.sendall(_HEAD.pack(len(body)) + body)
+    link.sendall(_LENGTH.pack(len(body)) + body)
 
 
 def receive_frame(link: socket.socket) -> Any:
@@ -59,8 +61,8 @@ def receive_frame(link: socket.socket) -> Any:
 
     OSError: the link ended or timed out. ValueError: it is no frame.
     """
-    size = _HEAD.unpack(_receive_bytes(link, _HEAD.size))[0]
-    if size > MOST_BYTES:
+    size = _LENGTH.unpack(_receive_bytes(link, _LENGTH.size))[0]
+    if size > MAX_BYTES:
         raise ValueError("the frame is too large")
     return json.loads(_receive_bytes(link, size)) if size else None
 
@@ -69,23 +71,22 @@ def is_own_peer(link: socket.socket) -> bool:
     """Check the user at the other end, where the system tells."""
     if not hasattr(socket, "SO_PEERCRED"):
         return True  # the folder is this user's alone
-    return bool(
-        _PEER.unpack(link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER.size))[1]
-        == os.geteuid()
-    )
+    credentials = link.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _PEER_CREDENTIALS.size)
+    _, user, _ = _PEER_CREDENTIALS.unpack(credentials)
+    return bool(user == os.geteuid())
 
 
 def is_own_folder(folder: int) -> bool:
     """Check that an open folder is this user's and closed to others."""
-    held = os.fstat(folder)
-    return held.st_uid == os.geteuid() and held.st_mode & 0o077 == 0
+    status = os.fstat(folder)
+    return status.st_uid == os.geteuid() and status.st_mode & 0o077 == 0
 
 
 def _receive_bytes(link: socket.socket, size: int) -> bytes:
-    pieces = bytearray()
-    while len(pieces) < size:
-        piece = link.recv(min(size - len(pieces), 1 << 20))
+    received = bytearray()
+    while len(received) < size:
+        piece = link.recv(min(size - len(received), 1 << 20))
         if not piece:
             raise ConnectionError("the other end closed the link")
-        pieces += piece
-    return bytes(pieces)
+        received += piece
+    return bytes(received)

@@ -1,4 +1,8 @@
-"""Sockets between the worker processes of one server."""
+"""Sockets between the worker processes of one server.
+
+A process has a socket in a private folder, and connects to those of the others when it has news for
+them. Each piece of news is a frame: its length, then a name and values, pickled.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +20,13 @@ from typing import Any
 from engrams.core.process_peers import ProcessPeers
 from engrams.ipc.framed_link import is_own_peer, open_socket
 
-_HEAD = struct.Struct(">I")
-_PIECE = 1 << 16
-_MOST_LATER = 32
+_LENGTH = struct.Struct(">I")
+_PIECE_BYTES = 1 << 16
+_MAX_WAITING = 32
 """Messages that wait to be sent together, at most."""
 _LATER_SECONDS = 0.2
 _SEND_SECONDS = 0.5
-"""Longest wait for a process that reads nothing; then it is told no more, until it reads again."""
+"""Longest wait for a process that reads nothing; then it gets no more news, until it reads again."""
 
 _log = logging.getLogger(__name__)
 
@@ -30,10 +34,10 @@ _log = logging.getLogger(__name__)
 class WorkerLinks:
     """Links of worker ``number`` of ``count``, over sockets in a private folder.
 
-    What ``send`` was given is in the others' buffers when it returns, and ``hear`` takes in all
-    that is in this one's: a request that follows the answer to another one finds what that one
-    left, whichever process has it; but for what ``send_later`` was given, while this process is
-    busy. Objects are pickled: only this user's processes can reach the sockets.
+    When ``send`` returns, its news is in the buffers of the other processes; ``hear`` takes in all
+    news from this one's. So a request that follows the answer to another one finds what that one
+    left, whichever process has it; except for news of ``send_later``, which may wait while this
+    process is busy. Objects are pickled: only this user's processes can reach the sockets.
     """
 
     def __init__(self, folder: Path, number: int, count: int, peers: ProcessPeers) -> None:
@@ -41,8 +45,10 @@ class WorkerLinks:
         self._peers = peers
         self._others = [other for other in range(count) if other != number]
         self._links: dict[int, socket.socket] = {}
-        self._heard: dict[socket.socket, bytearray] = {}
-        self._later: list[bytes] = []
+        """Number of a worker -> link on which it gets news."""
+        self._buffers: dict[socket.socket, bytearray] = {}
+        """Link of another worker -> its news that are not complete yet."""
+        self._waiting: list[bytes] = []
         self._lock = Lock()
         self._loop: asyncio.AbstractEventLoop | None = None
         path = self._path(number)
@@ -61,64 +67,64 @@ class WorkerLinks:
     def stop(self) -> None:
         """Close all links."""
         assert self._loop is not None
-        for link in (self._listener, *self._heard):
+        for link in (self._listener, *self._buffers):
             self._loop.remove_reader(link)
         with self._lock:
-            for link in (self._listener, *self._heard, *self._links.values()):
+            for link in (self._listener, *self._buffers, *self._links.values()):
                 link.close()
             self._others = []
 
     def send(self, name: str, values: tuple[Any, ...]) -> None:
-        """Tell the other processes; one that is gone misses it."""
+        """Send news to the other processes; one that has ended misses them."""
         with self._lock:
-            self._later.append(_make_frame(name, values))
+            self._waiting.append(_make_frame(name, values))
             self._send_waiting()
 
     def send_later(self, name: str, values: tuple[Any, ...]) -> None:
-        """Tell the other processes at the next ``flush``, or soon.
-
-        To be called in the event loop.
-        """
+        """Send news at the next ``flush``, or soon. To be called in the event loop."""
         assert self._loop is not None
         with self._lock:
-            self._later.append(_make_frame(name, values))
-            if len(self._later) >= _MOST_LATER:
+            self._waiting.append(_make_frame(name, values))
+            if len(self._waiting) >= _MAX_WAITING:
                 self._send_waiting()
-            elif len(self._later) == 1:
+            elif len(self._waiting) == 1:
                 self._loop.call_later(_LATER_SECONDS, self.flush)
 
     def flush(self) -> None:
-        """Send what waits."""
+        """Send the news that wait."""
         with self._lock:
             self._send_waiting()
 
     def _send_waiting(self) -> None:
-        frames = b"".join(self._later)
-        count = len(self._later)
-        self._later = []
+        frames = b"".join(self._waiting)
+        count = len(self._waiting)
+        self._waiting = []
         for other in self._others if frames else ():
             try:
                 self._find_link(other).sendall(frames)
-            except OSError as problem:
+            except OSError as error:
                 if other in self._links:
                     self._links.pop(other).close()
                     _log.warning(
-                        "worker %d was not told of %d messages: %s", other + 1, count, problem
+                        "worker %d was not told of %d messages: %s", other + 1, count, error
                     )
 
     def hear(self) -> None:
-        """Take in all that the others have told so far."""
-        for link in list(self._heard):
+        """Take in all news that the others have sent so far."""
+        for link in list(self._buffers):
             self._read(link)
-        while len(self._heard) < len(self._others) and (fresh := self._accept()):
-            self._read(fresh)
+        while len(self._buffers) < len(self._others):
+            accepted = self._accept()
+            if accepted is None:
+                return
+            self._read(accepted)
 
     def _read(self, link: socket.socket) -> None:
-        held = self._heard[link]
-        more = True
-        while more:
+        buffer = self._buffers[link]
+        has_more = True
+        while has_more:
             try:
-                piece = link.recv(_PIECE)
+                piece = link.recv(_PIECE_BYTES)
             except BlockingIOError:
                 return
             except OSError:
@@ -126,16 +132,18 @@ class WorkerLinks:
             if not piece:
                 self._drop(link)
                 return
-            held += piece
-            self._take_frames(held)
-            more = len(piece) == _PIECE
+            buffer += piece
+            self._receive_frames(buffer)
+            has_more = len(piece) == _PIECE_BYTES
 
-    def _take_frames(self, held: bytearray) -> None:
-        while len(held) >= _HEAD.size and len(held) >= (
-            end := _HEAD.size + _HEAD.unpack_from(held)[0]
-        ):
-            name, values = pickle.loads(bytes(held[_HEAD.size : end]))  # noqa: S301 - from a process of this server
-            del held[:end]
+    def _receive_frames(self, buffer: bytearray) -> None:
+        """Take complete frames off the buffer, and pass their news on."""
+        while len(buffer) >= _LENGTH.size:
+            end = _LENGTH.size + _LENGTH.unpack_from(buffer)[0]
+            if len(buffer) < end:
+                return
+            name, values = pickle.loads(bytes(buffer[_LENGTH.size : end]))  # noqa: S301 - from a process of this server
+            del buffer[:end]
             self._peers.receive(name, values)
 
     def _accept(self) -> socket.socket | None:
@@ -148,14 +156,14 @@ class WorkerLinks:
             link.close()
             return None
         link.setblocking(False)
-        self._heard[link] = bytearray()
+        self._buffers[link] = bytearray()
         self._loop.add_reader(link, self.hear)
         return link
 
     def _drop(self, link: socket.socket) -> None:
         assert self._loop is not None
         self._loop.remove_reader(link)
-        del self._heard[link]
+        del self._buffers[link]
         link.close()
 
     def _find_link(self, other: int) -> socket.socket:
@@ -175,4 +183,4 @@ class WorkerLinks:
 
 def _make_frame(name: str, values: tuple[Any, ...]) -> bytes:
     body = pickle.dumps((name, values), pickle.HIGHEST_PROTOCOL)
-    return _HEAD.pack(len(body)) + body
+    return _LENGTH.pack(len(body)) + body

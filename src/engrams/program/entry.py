@@ -60,9 +60,9 @@ def ask_server(arguments: Sequence[str]) -> int | None:
     """
     if any(word in _FILE_ARGUMENTS or word.startswith(("--file=", "-f")) for word in arguments):
         return None  # a server cannot read this process's input
-    from engrams.ipc.command_client import MOST_SECONDS, CommandClient, find_option
+    from engrams.ipc.command_client import MAX_SECONDS, CommandClient, find_option
 
-    seconds = _WAIT_SECONDS if "--wait" in arguments else MOST_SECONDS
+    seconds = _WAIT_SECONDS if "--wait" in arguments else MAX_SECONDS
     client = CommandClient(arguments, find_option(arguments, "--home"), seconds=seconds)
     answer = client.ask()
     if answer is None:

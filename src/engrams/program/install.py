@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from engrams.surfaces.cli.confirmation import confirm_change
+from engrams.surfaces.cli.confirm import confirm_change
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.output import clean, report, say
 from engrams.surfaces.cli.program_path import find_program

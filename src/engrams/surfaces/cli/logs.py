@@ -12,7 +12,7 @@ import typer
 from engrams.core.log_enums import LogWriteOutcome
 from engrams.errors import StoreError
 from engrams.frozen_data import dataclass
-from engrams.surfaces.cli.confirmation import confirm_erase
+from engrams.surfaces.cli.confirm import confirm_erase
 from engrams.surfaces.cli.filter_options import parse_when
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.output import (

@@ -16,7 +16,7 @@ from engrams.frozen_data import dataclass
 from engrams.ipc.call_identity import IDENTITY
 from engrams.ipc.command_server import DeclinedCallError
 from engrams.ipc.served_command import CURRENT
-from engrams.surfaces.cli.confirmation import confirm_erase
+from engrams.surfaces.cli.confirm import confirm_erase
 from engrams.surfaces.cli.filter_options import parse_name, parse_value, parse_when
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.output import emit, fit_line, note, paint, say, to_json

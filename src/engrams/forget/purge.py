@@ -196,8 +196,8 @@ class MemoryPurger:
                 order, lambda words: find_words_in_use(words, order.words, self._deps.store)
             )
         places = (
-            _check_ids("also said", plan.also, _ALSO),
-            _check_ids("sources", plan.unsure, _UNSURE),
+            _check_ids("also said", plan.repeating_ids, _ALSO),
+            _check_ids("sources", plan.unsure_ids, _UNSURE),
             *files,
         )
         remaining = {

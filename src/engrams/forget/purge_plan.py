@@ -59,9 +59,9 @@ class PurgePlan:
     """An order that any process can carry out, and doubts about it to report."""
 
     order: PurgeOrder
-    unsure: tuple[str, ...]
+    unsure_ids: tuple[str, ...]
     """Ids of messages in which the words to remove were not found."""
-    also: tuple[str, ...]
+    repeating_ids: tuple[str, ...]
     """Ids of memories that say the same and stay."""
 
 

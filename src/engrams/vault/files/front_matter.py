@@ -82,9 +82,9 @@ def load(front: str) -> dict[str, Json]:
         value = yaml.load(front, Loader=_loader())  # noqa: S506 - a safe loader, with fewer types still
     except yaml.YAMLError as problem:
         mark = getattr(problem, "problem_mark", None)
-        where = f" in line {mark.line + 2}" if mark else ""
+        location = f" in line {mark.line + 2}" if mark else ""
         raise FrontMatterError(
-            f"the front matter is not YAML{where}:"
+            f"the front matter is not YAML{location}:"
             f" {getattr(problem, 'problem', None) or 'malformed'}"
         ) from None
     except (ValueError, RecursionError) as problem:

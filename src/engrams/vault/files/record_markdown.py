@@ -203,12 +203,16 @@ def _to_json(value: Any) -> Json:
             return value.key
         case Provenance():
             return {
-                name: _to_json(part)
+                name: _to_json(field_value)
                 for name in Provenance.__slots__
-                if (part := getattr(value, name)) != getattr(Provenance(), name)
+                if (field_value := getattr(value, name)) != getattr(Provenance(), name)
             }
         case Evidence():
-            return {name: part for name in Evidence.__slots__ if (part := getattr(value, name))}
+            return {
+                name: field_value
+                for name in Evidence.__slots__
+                if (field_value := getattr(value, name))
+            }
         case tuple():
             return [_to_json(item) for item in value]
         case Mapping():

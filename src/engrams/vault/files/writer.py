@@ -250,7 +250,7 @@ class VaultFileWriter:
             )
             deps.state.touch(touched)
         is_watched = deps.truth == "files"
-        late = deps.disk.write(
+        late_edits = deps.disk.write(
             [
                 PlannedFileWrite(
                     plan.path,
@@ -262,9 +262,9 @@ class VaultFileWriter:
         )
         late_ids: set[str] = set()
         for plan in plans:
-            if plan.path in late:
+            if plan.path in late_edits:
                 # Somebody wrote it in the moment in which we did: theirs goes back into place.
-                deps.disk.write([PlannedFileWrite(plan.path, late[plan.path])])
+                deps.disk.write([PlannedFileWrite(plan.path, late_edits[plan.path])])
                 late_ids.add(plan.record.id)
             elif plan.is_moved:
                 taken_data = deps.disk.take(plan.old_path)

@@ -261,7 +261,7 @@ class GitHistoryRepository:
                 "The vault has no history yet.",
                 hint="It begins with the first commit, a few seconds after a change.",
             )
-        busy = self._disk.root / _BUSY
+        busy_file = self._disk.root / _BUSY
         problems = (
             CommitError,
             GitProtocolError,
@@ -280,10 +280,10 @@ class GitHistoryRepository:
             with contextlib.closing(Repo(str(self._disk.root))) as repo:
                 if create:
                     self._remove_stale_locks(repo)
-                    busy.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                    busy.write_text("")
+                    busy_file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                    busy_file.write_text("")
                 yield repo, is_made or not _find_head(repo)
-                busy.unlink(missing_ok=True)
+                busy_file.unlink(missing_ok=True)
         except EngramsError:
             raise
         except problems as problem:
@@ -310,9 +310,9 @@ class GitHistoryRepository:
 
     def _remove_stale_locks(self, repo: Any) -> None:
         """Remove the locks of a commit of ours that was cut short."""
-        busy = self._disk.root / _BUSY
+        busy_file = self._disk.root / _BUSY
         try:
-            begun_at = busy.stat().st_mtime
+            begun_at = busy_file.stat().st_mtime
         except FileNotFoundError:
             return
         for lock in Path(repo.controldir()).rglob("*.lock"):

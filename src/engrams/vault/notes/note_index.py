@@ -101,14 +101,14 @@ class NoteSearchIndexer:
             note = notes.get(path)
             if note is not None and note.get("hash") == hash_bytes(data) and BEGUN not in note:
                 continue
-            earlier = note or {"hash": None, "ids": {}, "owner": owner.key}
+            indexed = note or {"hash": None, "ids": {}, "owner": owner.key}
             try:
                 pieces = self._index_note(notes, path, owner, data)
             except EngramsError as problem:
                 deps.state.report_problems({path: problem.message}, (path,))
                 continue
             deps.state.report_problems({}, (path,))
-            if path not in touched and earlier["hash"] != "":
+            if path not in touched and indexed["hash"] != "":
                 change = {"does": "edit", "actor": "hand", "why": "edited by hand"}
                 deps.state.touch([(path, {**change, "scope": owner.key})])
             notes[path] = {"hash": hash_bytes(data), "ids": pieces.ids, "owner": owner.key}
@@ -152,15 +152,15 @@ class NoteSearchIndexer:
         self, notes: dict[str, Any], path: str, owner: Scope, data: bytes
     ) -> NotePieces:
         """Store the chunks of one note, and erase those that it no longer has."""
-        earlier = notes.get(path, {"hash": None, "ids": {}, "owner": owner.key})
-        stored_ids = earlier["ids"]
-        if BEGUN in earlier:
-            stored_ids = self._drop_begun(owner, earlier)
+        indexed = notes.get(path, {"hash": None, "ids": {}, "owner": owner.key})
+        stored_ids = indexed["ids"]
+        if BEGUN in indexed:
+            stored_ids = self._drop_begun(owner, indexed)
         pieces = self._make_pieces(path, owner, data.decode("utf-8", "replace"), stored_ids)
         if pieces.puts:
             # Noted before: chunks that a kill leaves unnoted would tell for ever what they hold.
             begun = [put.record.id for put in pieces.puts]
-            notes[path] = {**earlier, "ids": stored_ids, BEGUN: begun}
+            notes[path] = {**indexed, "ids": stored_ids, BEGUN: begun}
             self._save_notes(notes)
         self._store_pieces(path, owner, pieces)
         return pieces

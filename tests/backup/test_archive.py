@@ -28,8 +28,8 @@ def filled(desk: Desk) -> None:
     desk.add("I live in Berlin.")
     changed = desk.add("I like green tea.")
     desk.engine.edit(changed.id, scope=ALICE, text="I like black tea.")
-    gone = desk.add("My car is red.")
-    desk.engine.forget(gone.id, scope=ALICE)
+    gone_record = desk.add("My car is red.")
+    desk.engine.forget(gone_record.id, scope=ALICE)
     desk.edit(changed, "kind: note\n", "kind: note\nmood: calm\n")
     desk.sync()
 
@@ -43,42 +43,42 @@ def test_restored_into_a_fresh_home_it_is_equal(
     """
     desk = desks("one", vault__git=True)
     filled(desk)
-    done = backup(desk.engine, tmp_path / "b.engrams", passphrase)
+    result = backup(desk.engine, tmp_path / "b.engrams", passphrase)
     before = everything(desk)
     files = {
         path.relative_to(desk.root): path.read_bytes()
         for path in desk.root.rglob("*")
         if path.is_file() and "tmp" not in path.parts
     }
-    assert done.sealed is bool(passphrase) and done.path.stat().st_mode & 0o077 == 0
-    assert (b"Berlin" in done.path.read_bytes()) is False
+    assert result.sealed is bool(passphrase) and result.path.stat().st_mode & 0o077 == 0
+    assert (b"Berlin" in result.path.read_bytes()) is False
     settings = desk.engine.settings.model_copy(update={"home": tmp_path / "two"})
-    assert recover(settings, done.path, passphrase) == done.files
-    other = desks("two", vault__git=True)
-    assert everything(other) == before
+    assert recover(settings, result.path, passphrase) == result.files
+    other_desk = desks("two", vault__git=True)
+    assert everything(other_desk) == before
     now = {
-        path.relative_to(other.root): path.read_bytes()
-        for path in other.root.rglob("*")
+        path.relative_to(other_desk.root): path.read_bytes()
+        for path in other_desk.root.rglob("*")
         if path.is_file()
     }
     assert {path: now.get(path) for path in files if ".git" not in path.parts} == {
         path: data for path, data in files.items() if ".git" not in path.parts
     }
-    assert [entry.id for entry in other.vault.git.log()] == [
+    assert [entry.id for entry in other_desk.vault.git.log()] == [
         entry.id for entry in desk.vault.git.log()
     ]
-    assert other.sync().total == 0
+    assert other_desk.sync().total == 0
 
 
-def flipped(data: bytes, place: int) -> bytes:
+def flipped(data: bytes, offset: int) -> bytes:
     """With all bits of one byte changed, so many from the end."""
-    return data[:-place] + bytes([data[-place] ^ 255]) + data[len(data) - place + 1 :]
+    return data[:-offset] + bytes([data[-offset] ^ 255]) + data[len(data) - offset + 1 :]
 
 
-def same(one: bytes, other: bytes) -> bool:
+def same(first: bytes, second: bytes) -> bool:
     """Whether both hold the same: a few bits of a packed file may be anything."""
     try:
-        return gzip.decompress(one) == gzip.decompress(other)
+        return gzip.decompress(first) == gzip.decompress(second)
     except (OSError, EOFError, zlib.error):
         return False
 
@@ -105,9 +105,9 @@ def test_a_wrong_passphrase_and_damage_are_clear_errors(desk: Desk, tmp_path: Pa
     data = plain.read_bytes()
     for name, bad in (
         *(
-            (f"flip{place}", changed)
-            for place in (1, 5, 9, 100, len(data) // 2)
-            if not same(changed := flipped(data, place), data)
+            (f"flip{offset}", changed)
+            for offset in (1, 5, 9, 100, len(data) // 2)
+            if not same(changed := flipped(data, offset), data)
         ),
         ("half", data[: len(data) // 2]),
         ("text", b"hello"),

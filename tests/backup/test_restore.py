@@ -60,17 +60,17 @@ def kill(source: Path, home: Path, step: str, count: int) -> None:
         "SOURCE": str(source),
         "TARGET": str(home),
     }
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", KILLED], env=env, timeout=60, check=False, capture_output=True
     )
-    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert result.returncode == -signal.SIGKILL, result.stderr
     assert [path.name for path in home.iterdir() if path.name.startswith("engrams-restore-")]
 
 
 def texts(home: Path) -> set[str]:
     with open_home(home) as memory:
         assert not memory.vault.sync().problems  # type: ignore[union-attr]
-        return {one.text for one in memory.list(scope=ANN, limit=100).records}
+        return {record.text for record in memory.list(scope=ANN, limit=100).records}
 
 
 def left(home: Path) -> list[str]:

@@ -22,7 +22,11 @@ BOTH = "I'm allergic to cashews and I live in Berlin."
 
 def derived(engine: MemoryEngine, word: str) -> Record:
     """The fact with this word."""
-    return next(one for one in engine.list(scope=ANN).records if one.evidence and word in one.text)
+    return next(
+        record
+        for record in engine.list(scope=ANN).records
+        if record.evidence and word in record.text
+    )
 
 
 def shown(engine: MemoryEngine, query: str = "What am I allergic to?") -> str:
@@ -67,10 +71,12 @@ def test_a_message_of_the_past_goes_with_its_statement(kind: Kind) -> None:
     is as it was after a restore.
     """
     with temp_engine(jobs__workers=0) as engine:
-        said = engine.add(Turn("I live in Berlin", "user", "", JANUARY), scope=ANN, kind=kind).id
+        message_id = engine.add(
+            Turn("I live in Berlin", "user", "", JANUARY), scope=ANN, kind=kind
+        ).id
         fact = derived(engine, "Berlin")
         engine.add(Turn("I moved to Munich", "user", "", MAY), scope=ANN, kind=kind)
-        before = [engine.get(one, scope=ANN) for one in (said, fact.id)]
+        before = [engine.get(record_id, scope=ANN) for record_id in (message_id, fact.id)]
         assert before[1].status is Status.SUPERSEDED
         assert engine.preview([fact.id], "forget", ANN).sources[0].effect == "forgotten"
         engine.forget(fact.id, scope=ANN)
@@ -81,9 +87,9 @@ def test_a_message_of_the_past_goes_with_its_statement(kind: Kind) -> None:
             engine, "Where do I live?"
         )
         engine.restore(fact.id, scope=ANN)
-        after = [engine.get(one, scope=ANN) for one in (said, fact.id)]
-        assert [replace(one, version=0) for one in after] == [
-            replace(one, version=0) for one in before
+        after = [engine.get(record_id, scope=ANN) for record_id in (message_id, fact.id)]
+        assert [replace(record, version=0) for record in after] == [
+            replace(record, version=0) for record in before
         ]
         assert engine.search("Where do I live?", scope=ANN, as_of=JANUARY + timedelta(days=9)).hits
 
@@ -91,7 +97,7 @@ def test_a_message_of_the_past_goes_with_its_statement(kind: Kind) -> None:
 def test_a_message_of_the_past_that_says_more_keeps_the_rest() -> None:
     """Of a note that another statement keeps, only the words of the forgotten one are left out."""
     with temp_engine(jobs__workers=0) as engine:
-        said = engine.add(
+        message_id = engine.add(
             Turn("I live in Berlin. My dog is called Bruno.", "user", "", JANUARY),
             scope=ANN,
             kind=Kind.NOTE,
@@ -99,12 +105,12 @@ def test_a_message_of_the_past_that_says_more_keeps_the_rest() -> None:
         fact = derived(engine, "Berlin")
         engine.add(Turn("I moved to Munich", "user", "", MAY), scope=ANN)
         engine.forget(fact.id, scope=ANN)
-        assert engine.get(said, scope=ANN).status is Status.ACTIVE
+        assert engine.get(message_id, scope=ANN).status is Status.ACTIVE
         hits = engine.search(
             "Where do I live? What is my dog called?", scope=ANN, as_of=JANUARY + timedelta(days=9)
         ).hits
-        told = " ".join(hit.record.text + hit.snippet for hit in hits)
-        assert "Bruno" in told and "Berlin" not in told
+        shown = " ".join(hit.record.text + hit.snippet for hit in hits)
+        assert "Bruno" in shown and "Berlin" not in shown
 
 
 @pytest.mark.parametrize("preset", ["default", "proxy"])
@@ -115,8 +121,8 @@ def test_the_corrected_fact_stands_beside_the_shortened_message(preset: str) -> 
     with temp_engine(preset=preset) as engine:
         engine.add(Turn("I work at Acme and my boss is called Frida."), scope=ANN)
         engine.edit(derived(engine, "Frida").id, scope=ANN, text="The user's boss is called Greta")
-        told = engine.context("Who is my boss at Acme?", scope=ANN).text
-        assert "Greta" in told and "Frida" not in told and told.count("Greta") == 1
+        shown = engine.context("Who is my boss at Acme?", scope=ANN).text
+        assert "Greta" in shown and "Frida" not in shown and shown.count("Greta") == 1
 
 
 @pytest.mark.parametrize(
@@ -186,27 +192,27 @@ def test_a_preview_counts_other_messages_and_changes_nothing() -> None:
     """Messages that say the same are named, and everything stays."""
     with temp_engine() as engine:
         engine.add(ALONE, scope=ANN)
-        other = engine.add(
+        other_id = engine.add(
             "The caterer wrote: I'm allergic to cashews, says your guest, so no nuts.", scope=ANN
         ).id
         fact = next(
-            one
-            for one in engine.list(scope=ANN).records
-            if one.text == "The user is allergic to cashews"
+            record
+            for record in engine.list(scope=ANN).records
+            if record.text == "The user is allergic to cashews"
         )
-        assert other in engine.preview([fact.id], "forget", ANN).also_said_in or other in {
+        assert other_id in engine.preview([fact.id], "forget", ANN).also_said_in or other_id in {
             item.source for item in fact.evidence
         }
         assert engine.get(fact.id, scope=ANN).status is Status.ACTIVE
 
 
-@pytest.mark.parametrize("said", ["Forget that.", "Don't save that."])
-def test_forget_that_offers_what_was_told_not_the_question(said: str) -> None:
+@pytest.mark.parametrize("request_text", ["Forget that.", "Don't save that."])
+def test_forget_that_offers_what_was_told_not_the_question(request_text: str) -> None:
     """The last question of a conversation is nothing to forget."""
     with temp_engine() as engine:
         engine.add(Turn(ALONE, session="s1"), scope=ANN)
         engine.add(Turn("What am I allergic to?", session="s1"), scope=ANN)
-        outcome = engine.control.turn(said, scope=ANN, session="s1")
+        outcome = engine.control.turn(request_text, scope=ANN, session="s1")
         assert outcome is not None
         assert "cashews" in outcome.reply
 
@@ -240,13 +246,15 @@ def test_a_purge_counts_the_messages_that_say_the_same() -> None:
     """What another message says stays, and the report is no proof."""
     with temp_engine() as engine:
         first = engine.add("The code of the cellar is four four one.", scope=ANN).id
-        other = engine.add(
+        other_id = engine.add(
             "She wrote: The code of the cellar is four four one. Keep it.", scope=ANN
         ).id
         report = engine.purge(first, scope=ANN)
         assert not report.proven and report.remaining["also said"] == 1
-        assert other in next(place.advice for place in report.places if place.name == "also said")
-        assert engine.purge(other, scope=ANN).proven
+        assert other_id in next(
+            check.advice for check in report.places if check.name == "also said"
+        )
+        assert engine.purge(other_id, scope=ANN).proven
 
 
 def test_history_of_a_new_fact_says_how_it_came() -> None:
@@ -274,24 +282,24 @@ SESSION = (
 
 def account(engine: MemoryEngine) -> Record:
     """The account of the session, as it is shown."""
-    (found,) = engine.list(scope=ANN, kinds=(Kind.EPISODE,)).records
-    return engine.get(found.id, scope=ANN)
+    (episode,) = engine.list(scope=ANN, kinds=(Kind.EPISODE,)).records
+    return engine.get(episode.id, scope=ANN)
 
 
 def told(engine: MemoryEngine, query: str) -> str:
     """Everything that a search returns, facts of its hits and their quotes too."""
     records = [
-        one
+        record
         for hit in engine.search(query, scope=ANN, limit=50).hits
-        for one in (hit.record, *hit.facts)
+        for record in (hit.record, *hit.facts)
     ]
     return " ".join(
         [
             shown(engine, query),
             *(
                 text
-                for one in records
-                for text in (one.text, *(item.quote for item in one.evidence))
+                for record in records
+                for text in (record.text, *(item.quote for item in record.evidence))
             ),
         ]
     )
@@ -306,9 +314,9 @@ def test_an_edited_message_is_corrected_in_the_account_of_its_session() -> None:
         engine.drain()
         assert SESSION[0] in account(engine).text
         message = next(
-            one
-            for one in engine.list(scope=ANN, kinds=(Kind.TURN,)).records
-            if one.text == SESSION[0]
+            record
+            for record in engine.list(scope=ANN, kinds=(Kind.TURN,)).records
+            if record.text == SESSION[0]
         )
         engine.edit(message.id, scope=ANN, text="The parcel ZK-9920 is in the cellar.")
         corrected = account(engine)
@@ -341,9 +349,9 @@ def test_an_edited_message_ends_what_a_model_told_of_it() -> None:
             engine.drain()
             assert account(engine).text == summary
             message = next(
-                one
-                for one in engine.list(scope=ANN, kinds=(Kind.TURN,)).records
-                if one.text == SESSION[3]
+                record
+                for record in engine.list(scope=ANN, kinds=(Kind.TURN,)).records
+                if record.text == SESSION[3]
             )
             engine.edit(message.id, scope=ANN, text="My sister lives in Bergen.")
             corrected = account(engine)

@@ -27,7 +27,7 @@ ANN = ("user", "ann")
 KEPT = "I live in Zanzibar"
 
 
-def open_home(home: Path, **more: object) -> MemoryEngine:
+def open_home(home: Path, **settings: object) -> MemoryEngine:
     """The home, with files and git."""
     return engrams.open(
         home=str(home),
@@ -35,7 +35,7 @@ def open_home(home: Path, **more: object) -> MemoryEngine:
         vault__git=True,
         vault__watch="off",
         jobs__workers=0,
-        **more,
+        **settings,
     )
 
 
@@ -99,9 +99,9 @@ def test_a_purge_leaves_no_byte_and_proves_it(home: Path) -> None:
         words = [secret(n) for n in range(8)]
         source = engine.add(f"I'm allergic to {secret(8)} and {KEPT}.", scope=ANN).id
         (fact,) = (
-            one.id
-            for one in engine.list(scope=ANN).records
-            if one.evidence and secret(8) in one.text
+            record.id
+            for record in engine.list(scope=ANN).records
+            if record.evidence and secret(8) in record.text
         )
         admin.backup(engine, home / "mine.backup")
         copies(home)
@@ -113,11 +113,13 @@ def test_a_purge_leaves_no_byte_and_proves_it(home: Path) -> None:
             "memory.db.v3.bak",
             "memory.db.old",
         } <= before.keys()
-        kept = engine.purge([*ids[:2], fact], scope=ANN)
-        assert not kept.proven and kept.remaining["git history"] > 0
-        assert next(place.advice for place in kept.places if place.name == "git history")
-        done = engine.purge([*ids, fact], scope=ANN, git=True)
-        assert done.proven, [place for place in done.places if place.left]
+        report_without_git = engine.purge([*ids[:2], fact], scope=ANN)
+        assert not report_without_git.proven and report_without_git.remaining["git history"] > 0
+        assert next(
+            check.advice for check in report_without_git.places if check.name == "git history"
+        )
+        report = engine.purge([*ids, fact], scope=ANN, git=True)
+        assert report.proven, [check for check in report.places if check.left]
         assert engine.get(source, scope=ANN).text == f"[removed] and {KEPT}."
     assert holders(home, [*words, secret(8)]) == {}
     assert "memory.db.corrupt-20260101T000000000000Z" in {path.name for path in home.iterdir()}
@@ -139,7 +141,7 @@ def test_a_note_that_was_purged_before_goes_from_git_too(home: Path) -> None:
         note.write_text(f"# Day\n\n- The vault code of room 1 is {secret(1)} indeed.\n")
         admin.get_vault(engine).sync()
         admin.get_vault(engine).commit()
-        ids = [one.id for one in engine.list(scope=ANN).records if secret(1) in one.text]
+        ids = [record.id for record in engine.list(scope=ANN).records if secret(1) in record.text]
         assert ids and not engine.purge(ids, scope=ANN).proven
         assert holders(home, [secret(1)]).keys() == {
             "git objects",
@@ -165,10 +167,10 @@ def test_a_killed_purge_goes_on(home: Path, step: str) -> None:
         f" = lambda *given: os.kill(os.getpid(), signal.SIGKILL)\nengine.purge(ids, scope={ANN!r},"
         " git=True)\n"
     )
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", code], timeout=60, check=False, capture_output=True
     )
-    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert result.returncode == -signal.SIGKILL, result.stderr
     later = time.time() + 60
     with open_home(home, clock=lambda: datetime.fromtimestamp(later, UTC)) as engine:
         assert engine.drain(20)
@@ -201,14 +203,14 @@ def test_a_server_forgets_what_the_command_purged(home: Path) -> None:
                     break
                 except httpx2.TransportError:
                     time.sleep(0.2)
-            made = [
+            responses = [
                 api.post(
                     "/v1/memories",
                     json={"text": f"The vault code of room {n} is {secret(n)} indeed."},
                 ).json()
                 for n in range(30)
             ]
-            ids = [one["results"][0]["id"] for one in made]
+            ids = [response["results"][0]["id"] for response in responses]
             for query in ("vault code of room 3", secret(4)):
                 assert "quuxword" in api.post("/v1/search", json={"query": query}).text
                 api.post("/v1/context", json={"query": query})
@@ -223,15 +225,18 @@ def test_a_server_forgets_what_the_command_purged(home: Path) -> None:
                 "purge",
                 "--json",
             ]
-            done = subprocess.run(
+            result = subprocess.run(
                 command, env=env, capture_output=True, text=True, timeout=120, check=False
             )
-            assert json.loads(done.stdout)["proven"], done.stdout + done.stderr
-            told = "".join(
+            assert json.loads(result.stdout)["proven"], result.stdout + result.stderr
+            objects_text = "".join(
                 api.post(f"/v1/{door}", json={"query": "vault code of room 3"}).text
                 for door in ("search", "context", "explain")
             )
-            assert not [n for n in range(15) if secret(n) in told] and "quuxword" in told
+            assert (
+                not [n for n in range(15) if secret(n) in objects_text]
+                and "quuxword" in objects_text
+            )
             proof = api.post("/v1/purge", json={"ids": ids[15:], "git": True}).json()
             assert proof["proven"], proof
         assert holders(home, [secret(n) for n in range(30)]) == {}
@@ -249,7 +254,7 @@ def test_a_short_secret_goes_from_git_too(home: Path) -> None:
         "Below the blue flower pot is written the vault code of the old house by the sea, and"
         " nowhere else at all."
     )
-    other = (
+    other_text = (
         "Nobody should ask Marple for the vault code of the old house by the sea, as she has long"
         " forgotten it."
     )
@@ -258,8 +263,8 @@ def test_a_short_secret_goes_from_git_too(home: Path) -> None:
             engine.add(text, scope=ANN, kind="note").id
             for text in ("PIN 42", "4821", "PIN 4821", "tango")
         ]
-        gone = engine.add(long, scope=ANN).id
-        kept = engine.add(other, scope=ANN).id
+        gone_id = engine.add(long, scope=ANN).id
+        kept_id = engine.add(other_text, scope=ANN).id
         note = home / "vault/memory/users/ann/2026-01-02.md"
         note.parent.mkdir(parents=True)
         note.write_text(
@@ -270,37 +275,41 @@ def test_a_short_secret_goes_from_git_too(home: Path) -> None:
         dream.write_text("# Dream\n\nWe danced a tango.\n")
         admin.get_vault(engine).sync()
         admin.get_vault(engine).commit()
-        engine.edit(kept, scope=ANN, text="Something else altogether.")
+        engine.edit(kept_id, scope=ANN, text="Something else altogether.")
         admin.get_vault(engine).commit()
-        done = engine.purge([*short[:3], gone], scope=ANN, git=True)
-        assert done.proven, [place for place in done.places if place.left]
+        report = engine.purge([*short[:3], gone_id], scope=ANN, git=True)
+        assert report.proven, [check for check in report.places if check.left]
         assert holders(home, ["pin 4821", "4821", "pin 42", long.lower()]) == {}
         history = git_texts(home)
-        assert other in history and "We danced a tango." in history
-        told = engine.purge(short[3:], scope=ANN, git=True)
-        (place,) = (one for one in told.places if one.name == "git history")
-        assert not told.proven and place.left and "under 8 characters" in place.advice
+        assert other_text in history and "We danced a tango." in history
+        short_report = engine.purge(short[3:], scope=ANN, git=True)
+        (git_check,) = (
+            place_check for place_check in short_report.places if place_check.name == "git history"
+        )
+        assert (
+            not short_report.proven and git_check.left and "under 8 characters" in git_check.advice
+        )
         assert "We danced a tango." in git_texts(home)
 
 
 def git_texts(home: Path) -> str:
     """All objects of the vault's repository."""
-    told = ["git", "cat-file", "--batch-all-objects", "--unordered", "--batch"]
-    return subprocess.run(told, cwd=home / "vault", capture_output=True, check=True).stdout.decode(
-        "utf-8", "replace"
-    )
+    command = ["git", "cat-file", "--batch-all-objects", "--unordered", "--batch"]
+    return subprocess.run(
+        command, cwd=home / "vault", capture_output=True, check=True
+    ).stdout.decode("utf-8", "replace")
 
 
 def test_a_long_text_goes_from_the_note_of_the_day(home: Path) -> None:
     """The end of a conversation notes its messages by day, long ones cut;
     a purge takes the cut lines too.
     """
-    said = [
+    texts = [
         f"Parcel q{n}x waits in the hall. " + " ".join(f"shelf{n}{k}" for k in range(60))
         for n in range(3)
     ]
     with open_home(home) as engine:
-        ids = [engine.add(Turn(text, session="s1"), scope=ANN).id for text in said]
+        ids = [engine.add(Turn(text, session="s1"), scope=ANN).id for text in texts]
         engine.sessions.end("s1", scope=ANN)
         engine.drain()
         (note,) = (home / "vault/memory").rglob("*.md")

@@ -64,7 +64,7 @@ class Doors:
         )
 
     def command(self, *words: str) -> Any:
-        done = subprocess.run(
+        result = subprocess.run(
             [*ENGRAMS, *words, "--json"],
             env=self.env,
             capture_output=True,
@@ -72,8 +72,8 @@ class Doors:
             timeout=300,
             check=False,
         )
-        assert done.stdout, done.stderr
-        return json.loads(done.stdout)
+        assert result.stdout, result.stderr
+        return json.loads(result.stdout)
 
     def post(self, path: str, **body: Any) -> Any:
         answer = self.api.post(path, json=body)
@@ -81,11 +81,11 @@ class Doors:
         return answer.json()
 
 
-def answer(asked: ReceivedModelRequest) -> Any:
+def answer(request: ReceivedModelRequest) -> Any:
     """Say the question's number again, as a model would; learn nothing."""
-    found = WORD.findall(asked.text)
-    if found and asked.text == said(int(found[0])):
-        return f"Noted: {secret(int(found[0]))} belongs to that door."
+    words_asked = WORD.findall(request.text)
+    if words_asked and request.text == said(int(words_asked[0])):
+        return f"Noted: {secret(int(words_asked[0]))} belongs to that door."
     return {"statements": [], "decisions": []}
 
 
@@ -130,10 +130,10 @@ def up(api: httpx2.Client) -> bool:
         return False
 
 
-def until(done: Any, seconds: float = 120) -> None:
+def until(is_done: Any, seconds: float = 120) -> None:
     """Wait until something holds."""
     limit = time.monotonic() + seconds
-    while not done():
+    while not is_done():
         assert time.monotonic() < limit, "It took too long."
         time.sleep(0.3)
 
@@ -204,10 +204,10 @@ async def tell_tools(doors: Doors) -> None:
     start = StdioServerParameters(command=ENGRAMS[0], args=[*ENGRAMS[1:], "mcp"], env=doors.env)
     async with Client(start, read_timeout_seconds=120) as tools:
         for n in range(65, 75):
-            done = await tools.call_tool(
+            answer = await tools.call_tool(
                 "memory_add", {"text": said(n), "kind": KINDS[n % 5].value}
             )
-            assert not done.is_error
+            assert not answer.is_error
 
 
 def write_files(vault: Path) -> None:
@@ -233,18 +233,18 @@ def write_files(vault: Path) -> None:
 def missing(doors: Doors) -> set[int]:
     """Numbers that no memory says yet."""
     with doors.open() as engine:
-        return set(range(100)) - {n for one in everything(engine) for n in numbers_of(one)}
+        return set(range(100)) - {n for record in everything(engine) for n in numbers_of(record)}
 
 
 def everything(engine: MemoryEngine) -> list[Record]:
     """Memories of every status and kind, pieces of notes among them."""
-    found = list[Record]()
+    records = list[Record]()
     after = ""
     while True:
         page = engine.list(scope=ANN, statuses=LIVE, kinds=tuple(Kind), limit=200, after=after)
-        found += page.records
+        records += page.records
         if not (after := page.next):
-            return found
+            return records
 
 
 def numbers_of(record: Record) -> set[int]:
@@ -274,12 +274,12 @@ def purge(doors: Doors, door: str, ids: list[str], git: bool) -> Any:
     """Purge by one door; its report as data."""
     if door == "python":
         with doors.open() as engine:
-            done = engine.purge(ids, scope=ANN, git=git)
+            report = engine.purge(ids, scope=ANN, git=git)
             return {
-                "proven": done.proven,
+                "proven": report.proven,
                 "places": [
-                    {"name": one.name, "left": one.left, "advice": one.advice}
-                    for one in done.places
+                    {"name": check.name, "left": check.left, "advice": check.advice}
+                    for check in report.places
                 ],
             }
     if door == "command":
@@ -295,17 +295,17 @@ async def purge_by_tools(doors: Doors, ids: list[str], git: bool) -> Any:
         command=ENGRAMS[0], args=[*ENGRAMS[1:], "mcp", "--profile", "erase"], env=doors.env
     )
     async with Client(start, read_timeout_seconds=300) as tools:
-        seen = await tools.call_tool("preview_purge", {"ids": ids})
-        assert not seen.is_error, seen
-        done = await tools.call_tool(
-            "purge", {"token": seen.structured_content["token"], "git": git}
+        preview = await tools.call_tool("preview_purge", {"ids": ids})
+        assert not preview.is_error, preview
+        answer = await tools.call_tool(
+            "purge", {"token": preview.structured_content["token"], "git": git}
         )
-        assert not done.is_error, done
-        return done.structured_content
+        assert not answer.is_error, answer
+        return answer.structured_content
 
 
 def left_of(report: Any) -> dict[str, str]:
-    return {place["name"]: place["advice"] for place in report["places"] if place["left"]}
+    return {check["name"]: check["advice"] for check in report["places"] if check["left"]}
 
 
 @pytest.mark.slow
@@ -325,31 +325,35 @@ def test_a_hundred_memories_leave_no_byte(doors: Doors, tmp_path: Path) -> None:
         "git objects",
     } <= before.keys()
     assert any(name.startswith("uploads/") for name in before)
-    assert {word for some in before.values() for word in some} == set(words)
+    assert {word for door_words in before.values() for word in door_words} == set(words)
     with doors.open() as engine:
-        held = everything(engine)
-    assert len(held) >= 100
-    for place, door in enumerate(DOORS):
+        records = everything(engine)
+    assert len(records) >= 100
+    for door_index, door in enumerate(DOORS):
         mine = {
-            one.id for one in held if numbers_of(one) and min(numbers_of(one)) % len(DOORS) == place
+            record.id
+            for record in records
+            if numbers_of(record) and min(numbers_of(record)) % len(DOORS) == door_index
         }
         with doors.open() as engine:
-            ids = [one.id for one in everything(engine) if one.id in mine]
-        if not place:
-            kept = purge(doors, door, ids, git=False)
-            assert not kept["proven"] and "git history" in left_of(kept), left_of(kept)
-        done = purge(doors, door, ids, git=True)
-        assert done["proven"], (door, left_of(done))
-        gone = [secret(n) for n in range(place, 100, len(DOORS))]
-        assert holders(doors.home, gone) == {}, door
-        for n in range(place, 100, len(DOORS) * 6):
-            told = "".join(
+            ids = [record.id for record in everything(engine) if record.id in mine]
+        if not door_index:
+            first_advice = purge(doors, door, ids, git=False)
+            assert not first_advice["proven"] and "git history" in left_of(first_advice), left_of(
+                first_advice
+            )
+        second_advice = purge(doors, door, ids, git=True)
+        assert second_advice["proven"], (door, left_of(second_advice))
+        gone_words = [secret(n) for n in range(door_index, 100, len(DOORS))]
+        assert holders(doors.home, gone_words) == {}, door
+        for n in range(door_index, 100, len(DOORS) * 6):
+            objects_text = "".join(
                 doors.api.post(f"/v1/{read}", json={"query": said(n)}).text
                 for read in ("search", "context")
             )
-            assert secret(n) not in told.replace(json.dumps(said(n))[1:-1], ""), door
+            assert secret(n) not in objects_text.replace(json.dumps(said(n))[1:-1], ""), door
     assert holders(doors.home, words) == {}
     with doors.open() as engine:
         engine.vault.sync()
-        assert not [one for one in everything(engine) if numbers_of(one)]
+        assert not [record for record in everything(engine) if numbers_of(record)]
     assert holders(doors.home, words) == {}

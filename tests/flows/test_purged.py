@@ -32,25 +32,29 @@ def holders(needle: str) -> Iterator[str]:
     everything that the collector knows of, and what is reachable from there.
     """
     gc.collect()
-    seen: set[int] = set()
+    seen_ids: set[int] = set()
     queue: list[object] = gc.get_objects()
-    mine = {id(queue), id(seen)}
+    mine = {id(queue), id(seen_ids)}
     while queue:
-        some = [one for one in queue if id(one) not in seen and id(one) not in mine]
-        seen.update(map(id, some))
+        unseen = [item for item in queue if id(item) not in seen_ids and id(item) not in mine]
+        seen_ids.update(map(id, unseen))
         queue = []
         mine.add(id(queue))
-        for one in some:
-            for held in gc.get_referents(one):
-                if isinstance(held, str | bytes | bytearray):
-                    text = held if isinstance(held, str) else bytes(held).decode("utf-8", "replace")
-                    if needle in text.lower() and held is not needle:
+        for one in unseen:
+            for referent in gc.get_referents(one):
+                if isinstance(referent, str | bytes | bytearray):
+                    text = (
+                        referent
+                        if isinstance(referent, str)
+                        else bytes(referent).decode("utf-8", "replace")
+                    )
+                    if needle in text.lower() and referent is not needle:
                         yield (
                             f"{type(one).__module__}.{type(one).__qualname__}:"
                             f" {text[:80].lower().replace(needle, '***')!r}"
                         )
-                elif not gc.is_tracked(held) and isinstance(held, tuple | dict | list):
-                    queue.append(held)
+                elif not gc.is_tracked(referent) and isinstance(referent, tuple | dict | list):
+                    queue.append(referent)
 
 
 def live(engine: MemoryEngine) -> list[str]:
@@ -58,14 +62,14 @@ def live(engine: MemoryEngine) -> list[str]:
     the ids of what holds the secret.
     """
     secret = word()
-    said = [
+    texts = [
         f"The password of my boat's {secret} locker is {secret}, and my sister is called Ada.",
         f"My favourite colour is {secret}.",
         f"No, actually my favourite colour is {secret} blue.",
         "I live in Porto and work at the harbour.",
         "I work at the brewery now.",
     ]
-    for number, text in enumerate(said):
+    for number, text in enumerate(texts):
         engine.add(Turn(text, session="s1"), scope=ANN)
         engine.deliver(
             f"What do you know of {secret} and my favourite colour?", scope=ANN, session="s1"
@@ -84,17 +88,20 @@ def live(engine: MemoryEngine) -> list[str]:
         scope=ANN,
     )
     engine.drain()
-    found = engine.list(scope=ANN, limit=500, statuses=()).records
+    records = engine.list(scope=ANN, limit=500, statuses=()).records
     return [
         record.id
-        for record in found
+        for record in records
         if secret in f"{record.text}{record.summary}{record.meta}{record.object}".lower()
     ]
 
 
 @pytest.mark.parametrize(
     "preset",
-    [each if each in FAST else pytest.param(each, marks=pytest.mark.slow) for each in presets()],
+    [
+        preset if preset in FAST else pytest.param(preset, marks=pytest.mark.slow)
+        for preset in presets()
+    ],
 )
 def test_after_a_purge_no_memory_of_this_process_holds_the_text(home: Path, preset: str) -> None:
     """Whatever was said, found, rendered and counted before:
@@ -145,17 +152,17 @@ def test_a_purge_elsewhere_is_noticed(home: Path) -> None:
 def test_purging_one_message_leaves_the_others_of_its_session_whole() -> None:
     """The account of the session quotes all of them: it goes, and what else it quotes stays."""
     owner = ("user", "ada")
-    said = [
+    texts = [
         f"Parcel {name} waits in the hall of house {number}."
         for number, name in enumerate(("one", "two", "three"))
     ]
     with temp_engine(jobs__workers=0) as memory:
-        receipts = memory.observe([Turn(text, session="s") for text in said], scope=owner)
+        receipts = memory.observe([Turn(text, session="s") for text in texts], scope=owner)
         memory.sessions.end("s", scope=owner)
         memory.drain()
         assert any(
-            said[0] in record.text
+            texts[0] in record.text
             for record in memory.list(scope=owner, kinds=(Kind.EPISODE,)).records
         )
         assert memory.purge(receipts[0].id, scope=owner).proven
-        assert {record.text for record in memory.list(scope=owner).records} == set(said[1:])
+        assert {record.text for record in memory.list(scope=owner).records} == set(texts[1:])

@@ -37,8 +37,8 @@ class Teller:
     name = "teller"
 
     def ask(self, request: ChatRequest) -> ChatAnswer:
-        told: Any = ACCOUNT if request.purpose == "arc" else {"statements": []}
-        return ChatAnswer(str(told), told)
+        answer: Any = ACCOUNT if request.purpose == "arc" else {"statements": []}
+        return ChatAnswer(str(answer), answer)
 
 
 @pytest.fixture(params=["rules", "model"])
@@ -48,12 +48,12 @@ def engines(
     """Two engines on one memory with a conversation in it."""
     chat = {"chat": Teller()} if request.param == "model" else {}
     with (
-        engrams.open(home=str(home), jobs__workers=0, **chat) as one,
-        engrams.open(home=str(home), jobs__workers=0, **chat) as other,
+        engrams.open(home=str(home), jobs__workers=0, **chat) as engine,
+        engrams.open(home=str(home), jobs__workers=0, **chat) as other_engine,
     ):
-        one.observe([Turn(text, session="s") for text in SAID], scope=ANN)
-        one.drain()
-        yield one, other
+        engine.observe([Turn(text, session="s") for text in SAID], scope=ANN)
+        engine.drain()
+        yield engine, other_engine
 
 
 def after(
@@ -61,12 +61,12 @@ def after(
 ) -> None:
     """Take a step once, right after a function has read or planned."""
     real = getattr(module, name)
-    done = []
+    calls = []
 
-    def held(*args: Any, **named: Any) -> Any:
-        result = real(*args, **named)
-        if not done:
-            done.append(True)
+    def held(*args: Any, **keywords: Any) -> Any:
+        result = real(*args, **keywords)
+        if not calls:
+            calls.append(True)
             step()
         return result
 
@@ -76,10 +76,10 @@ def after(
 def holding(engine: MemoryEngine) -> list[str]:
     """Memories of any kind that hold the secret, in whatever field or history."""
     every = engine.list(scope=ANN, statuses=LIVE, limit=500).records
-    told = {
+    texts = {
         record.id: f"{record}{engine.history(record.id, scope=ANN)}".lower() for record in every
     }
-    return [f"{name}: {text}" for name, text in told.items() if SECRET in text]
+    return [f"{name}: {text}" for name, text in texts.items() if SECRET in text]
 
 
 def find(engine: MemoryEngine, *kinds: Kind) -> str:
@@ -97,16 +97,16 @@ def test_an_account_written_between_plan_and_erasure_goes_too(
     """The session ends in another engine when the purge has found what to erase:
     its account goes with the message.
     """
-    one, other = engines
+    engine, other_engine = engines
     after(
         monkeypatch,
         purge,
         "plan_purge",
-        lambda: other.sessions.end("s", scope=ANN, wait=True),
+        lambda: other_engine.sessions.end("s", scope=ANN, wait=True),
     )
-    report = one.purge(find(one, Kind.TURN), scope=ANN)
+    report = engine.purge(find(engine, Kind.TURN), scope=ANN)
     assert report.removed["records"] > 1 and report.proven
-    assert holding(one) == [] and not one.list(scope=ANN, kinds=(Kind.EPISODE,)).records
+    assert holding(engine) == [] and not engine.list(scope=ANN, kinds=(Kind.EPISODE,)).records
 
 
 @pytest.mark.parametrize("kind", [Kind.TURN, Kind.FACT])
@@ -116,24 +116,24 @@ def test_an_account_of_what_was_purged_meanwhile_is_not_stored(
     """The purge runs when the other engine has read the session:
     the account is made anew of what is left.
     """
-    one, other = engines
-    if kind is Kind.FACT and not one.list(scope=ANN, kinds=(kind,)).records:
+    engine, other_engine = engines
+    if kind is Kind.FACT and not engine.list(scope=ANN, kinds=(kind,)).records:
         pytest.skip("this model learns no facts")
     reports = []
     after(
         monkeypatch,
         episodes,
         "tell_session",
-        lambda: reports.append(one.purge(find(one, kind), scope=ANN)),
+        lambda: reports.append(engine.purge(find(engine, kind), scope=ANN)),
     )
     monkeypatch.setattr(Teller, "ask", forgetful(Teller.ask, reports))
-    other.sessions.end("s", scope=ANN, wait=True)
+    other_engine.sessions.end("s", scope=ANN, wait=True)
     end = time.monotonic() + 20
-    while not one.list(scope=ANN, kinds=(Kind.EPISODE,)).records and time.monotonic() < end:
+    while not engine.list(scope=ANN, kinds=(Kind.EPISODE,)).records and time.monotonic() < end:
         time.sleep(0.06)
-        other.drain()
+        other_engine.drain()
     assert [report.proven for report in reports] == [True]
-    assert holding(one) == [] and one.list(scope=ANN, kinds=(Kind.EPISODE,)).records
+    assert holding(engine) == [] and engine.list(scope=ANN, kinds=(Kind.EPISODE,)).records
 
 
 def forgetful(ask: Callable[..., ChatAnswer], reports: list[Any]) -> Callable[..., ChatAnswer]:
@@ -156,10 +156,10 @@ def test_a_proof_fails_while_others_go_on_deriving(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where each look finds something new, the report says so and proves nothing."""
-    with engrams.open(home=str(home), jobs__workers=0) as one:
-        id = one.add("I live in Zanzibar", scope=ANN).id
+    with engrams.open(home=str(home), jobs__workers=0) as engine:
+        id = engine.add("I live in Zanzibar", scope=ANN).id
         real = purge_plan.plan_late
-        found = PurgeOrder(engrams.Scope(ANN), ("unknown",), {})
-        monkeypatch.setattr(purge, "plan_late", lambda *some: real(*some) or found)
-        report = one.purge(id, scope=ANN)
+        late_order = PurgeOrder(engrams.Scope(ANN), ("unknown",), {})
+        monkeypatch.setattr(purge, "plan_late", lambda *arguments: real(*arguments) or late_order)
+        report = engine.purge(id, scope=ANN)
         assert report.remaining["derived"] == 1 and not report.proven

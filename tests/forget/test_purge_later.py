@@ -32,15 +32,15 @@ def test_it_is_gone_at_once_and_purged_by_one_job() -> None:
             engine.add(text, scope=ANN).id
             for text in ("I live in Zanzibar", "I work at Acme", "My sister Lou plays the cello")
         ]
-        kept = engine.add("My kettle is green", scope=ANN).id
+        kept_id = engine.add("My kettle is green", scope=ANN).id
         engine.drain()
         assert not engine.purge(ids[:2], scope=ANN, later=True).proven
         engine.purge(ids[2:], scope=ANN, later=True)
         assert {
             record.text for record in engine.list(scope=ANN).records if record.kind == "note"
         } == {"My kettle is green"}
-        left = str(engine.search("Zanzibar Acme cello", scope=ANN, history=True).hits)
-        assert not any(word in left for word in ("Zanzibar", "Acme", "cello"))
+        hits_text = str(engine.search("Zanzibar Acme cello", scope=ANN, history=True).hits)
+        assert not any(word in hits_text for word in ("Zanzibar", "Acme", "cello"))
         assert [
             len(job.payload["items"])
             for job in engine.inspect.jobs(("waiting",))
@@ -48,7 +48,7 @@ def test_it_is_gone_at_once_and_purged_by_one_job() -> None:
         ] == [3]
         engine.drain()
         assert {engine.get(id, scope=ANN).status for id in ids} == {Status.PURGED} and engine.get(
-            kept, scope=ANN
+            kept_id, scope=ANN
         ).status is Status.ACTIVE
         engine.purge(ids, scope=ANN, later=True)
         engine.drain()
@@ -62,8 +62,8 @@ def test_a_process_that_dies_leaves_the_purge_to_the_next(home: Path) -> None:
     with engrams.open(home=str(home), jobs__workers=0) as engine:
         assert "Zanzibar" not in str(engine.search("Zanzibar", scope=ANN).hits)
         engine.drain()
-    left = b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file())
-    assert b"Zanzibar" not in left and b"kettle" in left
+    home_bytes = b"".join(path.read_bytes() for path in home.rglob("*") if path.is_file())
+    assert b"Zanzibar" not in home_bytes and b"kettle" in home_bytes
 
 
 def test_facts_of_one_message_leave_it_together() -> None:
@@ -71,7 +71,7 @@ def test_facts_of_one_message_leave_it_together() -> None:
     good.
     """
     with temp_engine(jobs__workers=0) as engine:
-        said = engine.observe(
+        receipts = engine.observe(
             Turn("I live in Zanzibar. I work at Acme. My sister Lou plays the cello every Sunday."),
             scope=ANN,
         )[0].id
@@ -84,7 +84,7 @@ def test_facts_of_one_message_leave_it_together() -> None:
         assert len(facts) == 2
         engine.purge([fact.id for fact in facts], scope=ANN, later=True)
         for _ in range(2):
-            text = engine.get(said, scope=ANN).text
+            text = engine.get(receipts, scope=ANN).text
             assert "Zanzibar" not in text and "Acme" not in text and "cello" in text
             engine.drain()
 

@@ -18,10 +18,10 @@ from engrams.vault.files.vault_paths import is_away
 ALICE = ("user", "alice")
 
 
-def says_same(one: Record, other: Record) -> bool:
+def says_same(record: Record, other_record: Record) -> bool:
     """Compare records without counts of use and version."""
-    return replace(one, access_count=0, last_accessed=None, version=1) == replace(
-        other, access_count=0, last_accessed=None, version=1
+    return replace(record, access_count=0, last_accessed=None, version=1) == replace(
+        other_record, access_count=0, last_accessed=None, version=1
     )
 
 
@@ -68,13 +68,13 @@ class Desk:
     def file(self, record: Record | str) -> Path:
         """The memory's file."""
         id = record if isinstance(record, str) else record.id
-        found = [
+        paths = [
             path
             for path in self.files()
-            if any(f"\nid: {held}\n" in path.read_text("utf-8") for held in (id, f'"{id}"'))
+            if any(f"\nid: {spelling}\n" in path.read_text("utf-8") for spelling in (id, f'"{id}"'))
         ]
-        assert len(found) == 1, found
-        return found[0]
+        assert len(paths) == 1, paths
+        return paths[0]
 
     def files(self) -> list[Path]:
         return sorted(
@@ -109,24 +109,24 @@ def desk(home: Path) -> Iterator[Desk]:
 @pytest.fixture
 def desks(tmp_path: Path) -> Iterator[Callable[..., Desk]]:
     """More than one, or with other settings."""
-    made: list[Desk] = []
+    open_desks: list[Desk] = []
 
     def make(name: str = "home", **settings: Any) -> Desk:
-        made.append(Desk(tmp_path / name, **settings))
-        return made[-1]
+        open_desks.append(Desk(tmp_path / name, **settings))
+        return open_desks[-1]
 
     yield make
-    for one in made:
-        one.engine.close()
+    for desk in open_desks:
+        desk.engine.close()
 
 
 @contextmanager
 def opened(home: Path, **settings: Any) -> Iterator[Desk]:
-    made = Desk(home, **settings)
+    desk = Desk(home, **settings)
     try:
-        yield made
+        yield desk
     finally:
-        made.engine.close()
+        desk.engine.close()
 
 
 def converged(desk: Desk) -> None:
@@ -138,19 +138,19 @@ def converged(desk: Desk) -> None:
     desk.engine.drain(60)
     assert desk.engine.store.outbox(1) == ()
     records = {record.id: record for record in desk.everything()}
-    held = {}
+    files = {}
     for path in desk.files():
-        found = record_markdown.parse_entry(path.read_text("utf-8"))
-        record = found.to_record({})
-        assert record.id not in held
+        content = record_markdown.parse_entry(path.read_text("utf-8"))
+        record = content.to_record({})
+        assert record.id not in files
         assert says_same(record, records[record.id])
         assert record.version == records[record.id].version
         assert (path.relative_to(desk.root).parts[0] == "deleted") == is_away(record)
-        held[record.id] = path
+        files[record.id] = path
     missing = [
         record
         for record in records.values()
-        if record.id not in held and record.status is not Status.FORGOTTEN
+        if record.id not in files and record.status is not Status.FORGOTTEN
     ]
     assert missing == []
 
@@ -162,5 +162,5 @@ def nothing_lost(desk: Desk, words: list[str]) -> None:
         for change in desk.engine.history(record.id, scope=("user", "alice")):
             texts += [str(change.before.get("text", "")), str(change.after.get("text", ""))]
     texts += [path.read_text("utf-8") for path in (desk.root / "conflicts").rglob("*.md")]
-    found = set("\n".join(texts).split())
-    assert [word for word in words if word not in found] == []
+    present = set("\n".join(texts).split())
+    assert [word for word in words if word not in present] == []

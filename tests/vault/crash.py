@@ -29,19 +29,19 @@ OWNER = ("user", "alice")
 STEPS = ("replace", "link", "unlink", "fsync", "sync", "open", "rmdir", "mkdir", "rename")
 
 
-def armed(left: int, acks: int) -> list[int]:
-    """Die just before the step number ``left`` from now (0:
+def armed(steps_left: int, acks: int) -> list[int]:
+    """Die just before the step number ``steps_left`` from now (0:
     never); its name goes to ``acks``. The result's number may be set anew.
     """
-    count = [left]
+    count = [steps_left]
 
     def before(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-        def step(*given: Any, **named: Any) -> Any:
+        def step(*arguments: Any, **keywords: Any) -> Any:
             count[0] -= 1
             if count[0] == 0:
                 os.write(acks, (json.dumps({"died": name}) + "\n").encode())
                 os.kill(os.getpid(), signal.SIGKILL)
-            return function(*given, **named)
+            return function(*arguments, **keywords)
 
         return step
 
@@ -110,7 +110,7 @@ class Child:
             )
         )
         records = [*memory.list(scope=OWNER, limit=30).records]
-        gone = [*memory.list(scope=OWNER, statuses=(Status.FORGOTTEN,), limit=10).records]
+        forgotten = [*memory.list(scope=OWNER, statuses=(Status.FORGOTTEN,), limit=10).records]
         files = sorted((self.home / "vault" / "entries").rglob("*.md"))
         token = self.token()
         if does == "add" and len(records) < 25:
@@ -124,8 +124,8 @@ class Child:
             self.hand(self.dice.choice(files), token)
         elif does == "forget" and records:
             memory.forget(self.dice.choice(records).id, scope=OWNER)
-        elif does == "restore" and gone:
-            memory.restore(self.dice.choice(gone).id, scope=OWNER)
+        elif does == "restore" and forgotten:
+            memory.restore(self.dice.choice(forgotten).id, scope=OWNER)
         elif does == "remove" and len(files) > 10:
             file = self.dice.choice(files)
             # Words that nobody but the hand that removes them may have seen.
@@ -208,10 +208,10 @@ def day(home: Path, names: list[str], step: int, acks: int, git: bool) -> None:
     each kind of write of memory and of a hand, and what brings the two together.
     """
     facts = home / "vault/entries/user/alice/facts"
-    left = armed(0, acks)
+    steps_left = armed(0, acks)
     with engrams.open(home=home, **quiet(git)) as memory:
         files = [home / "vault" / memory.vault.file(Scope(OWNER), name) for name in names]
-        left[0] = step
+        steps_left[0] = step
         memory.add("Line of w6", scope=OWNER)
         memory.edit(names[0], scope=OWNER, text="Line of w1\nw7")
         for number, text in ((0, "w8\nLine of w1\n"), (1, "Line of w2\nw9\n")):

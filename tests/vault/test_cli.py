@@ -26,10 +26,10 @@ def run(
     monkeypatch.setenv("ENGRAMS_WRITE__EXTRACT", "off")
     monkeypatch.setenv("HOME", str(home.parent))
 
-    def once(*given: str) -> tuple[int, str, str]:
-        code = main([*given, "--home", str(home)])
-        told = capsys.readouterr()
-        return code, told.out, told.err
+    def once(*command: str) -> tuple[int, str, str]:
+        code = main([*command, "--home", str(home)])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
 
     return once
 
@@ -50,8 +50,8 @@ def test_edit_ask_log_and_revert(run: Callable[..., tuple[int, str, str]], home:
     log = json.loads(out)["commits"]
     assert code == 0 and len(log) == 2 and "edited by hand" in log[0]["message"]
     assert "by hand" in run("log")[1]
-    told = run("diff", log[0]["id"][:8])[1]
-    assert "-My dentist is Doctor Brown." in told and "+My dentist is Doctor Green." in told
+    diff = run("diff", log[0]["id"][:8])[1]
+    assert "-My dentist is Doctor Brown." in diff and "+My dentist is Doctor Green." in diff
     id = json.loads(run("list", "--json")[1])["records"][0]["id"]
     assert "Doctor Green" in run("blame", id[:20])[1]
     assert json.loads(run("log", id, "--json")[1])["commits"]
@@ -162,20 +162,24 @@ def test_a_purge_says_that_the_history_of_the_files_still_holds_it(
     run("add", "My dentist is Doctor Brown.")
     run("add", "I like tea with milk.")
     (first,) = (
-        one["id"]
-        for one in json.loads(run("list", "--json")[1])["records"]
-        if "dentist" in one["text"]
+        record["id"]
+        for record in json.loads(run("list", "--json")[1])["records"]
+        if "dentist" in record["text"]
     )
     code, out, _ = run("purge", first, "--confirm", "purge")
     assert code == 0 and "--git" in out and "not proven" in out
     report = json.loads(run("purge", first, "--confirm", "purge", "--git", "--json")[1])
     assert (
         report["proven"]
-        and {place["name"]: place["left"] for place in report["places"]}["git history"] == 0
+        and {check["name"]: check["left"] for check in report["places"]}["git history"] == 0
     )
     git = partial(subprocess.run, cwd=home / "vault", capture_output=True, check=True)
-    told = git(["git", "log", "-p", "--all", "--stat=300"]).stdout
-    assert b"Brown" not in told and b"doctor-brown" not in told and b"tea with milk" in told
+    log_text = git(["git", "log", "-p", "--all", "--stat=300"]).stdout
+    assert (
+        b"Brown" not in log_text
+        and b"doctor-brown" not in log_text
+        and b"tea with milk" in log_text
+    )
     assert not git(["git", "status", "--short"]).stdout
 
 

@@ -28,19 +28,19 @@ SETTINGS: dict[str, Any] = {
 }
 
 
-def crash(*given: object, home: Path, seconds: float) -> tuple[list[str], list[str]]:
+def crash(*arguments: object, home: Path, seconds: float) -> tuple[list[str], list[str]]:
     """The words that were written before each death, and the step before which each came."""
     acks = home.parent / "acks.jsonl"
-    command = [sys.executable, str(CRASH), *map(str, given)]
+    command = [sys.executable, str(CRASH), *map(str, arguments)]
     subprocess.run(
         [word.replace("ACKS", str(acks)) for word in command], check=True, timeout=seconds
     )
-    told: list[Any] = [json.loads(line) for line in acks.read_text("utf-8").splitlines()]
-    failed = [row for row in told if isinstance(row, dict) and "failed" in row]
+    acknowledged: list[Any] = [json.loads(line) for line in acks.read_text("utf-8").splitlines()]
+    failed = [row for row in acknowledged if isinstance(row, dict) and "failed" in row]
     assert not failed, failed[0]["where"]
-    removed = {word for row in told if isinstance(row, list) for word in row}
-    died = [row["died"] for row in told if isinstance(row, dict)]
-    return [word for word in told if isinstance(word, str) and word not in removed], died
+    removed = {word for row in acknowledged if isinstance(row, list) for word in row}
+    died = [row["died"] for row in acknowledged if isinstance(row, dict)]
+    return [word for word in acknowledged if isinstance(word, str) and word not in removed], died
 
 
 def settled(desk: Desk, words: list[str], git: str) -> None:
@@ -80,12 +80,12 @@ def stepwise(home: Path, every: int, git: str) -> list[str]:
     the next start; the steps.
     """
     _, died = crash("each", home, "ACKS", every, git, home=home, seconds=300)
-    said = [f"w{number}" for number in range(1, 5)]
+    tokens = [f"w{number}" for number in range(1, 5)]
     for number in range(len(died)):
         with opened(
             home.with_name(f"home-{1 + number * every}"), **SETTINGS, vault__git=bool(git)
         ) as desk:
-            settled(desk, said, git)
+            settled(desk, tokens, git)
     return died
 
 

@@ -126,7 +126,7 @@ def test_scopes_and_ids_of_one_slug_stay_apart() -> None:
     ]
     folders = [paths.scope_folder(Scope(("user", label))) for label in labels if label]
     assert len({paths.path_key(folder) for folder in folders}) == len(folders)
-    taken: set[str] = set()
+    taken_keys: set[str] = set()
     for id in [
         "01m7ysysbd7jvgsnhg0bs0gykp",
         "01m7ysysbd7jvgsnhg0bs1gykp",
@@ -138,13 +138,13 @@ def test_scopes_and_ids_of_one_slug_stay_apart() -> None:
         "e\u0301",
         "x" * 500,
     ]:
-        path = paths.new_path(made(id), taken)
+        path = paths.new_path(made(id), taken_keys)
         assert (
-            paths.path_key(path) not in taken
+            paths.path_key(path) not in taken_keys
             and path.startswith("entries/user/alice/facts/")
             and ".." not in path
         )
-        taken.add(paths.path_key(path))
+        taken_keys.add(paths.path_key(path))
 
 
 def test_places_are_read_back() -> None:
@@ -162,8 +162,8 @@ def test_places_are_read_back() -> None:
     assert paths.parse_location("memory/2026-01-01.md") is None
     for scope in [Scope(("user", "Ärger")), Scope(("turns", "user", "facts", "x"))]:
         path = paths.new_path(made("a", scope=scope.labels), ())
-        place = paths.parse_location(path)
-        assert place is not None and paths.find_scope(place.scope, [scope]) == scope
+        location = paths.parse_location(path)
+        assert location is not None and paths.find_scope(location.scope, [scope]) == scope
     assert paths.find_scope("user/bob", []) == Scope(("user", "bob"))
     assert paths.find_scope("user/_~12345678", []) is None
 
@@ -261,12 +261,12 @@ def test_purging_removes_files_and_quotes(desk: Desk) -> None:
     turn = next(record for record in desk.everything() if record.kind is Kind.NOTE)
     erased = desk.engine.purge(turn.id, scope=ALICE)
     assert erased.removed["files"] == 2 and not any(erased.remaining.values())
-    held = b"".join(
+    contents = b"".join(
         path.read_bytes()
         for path in desk.home.rglob("*")
         if path.is_file() and "vault" in path.parts
     )
-    assert b"Xanadu" not in held
+    assert b"Xanadu" not in contents
     assert desk.sync().total == 0
     with pytest.raises(NotFoundError):
         desk.engine.get("nothing-here", scope=ALICE)
@@ -304,8 +304,8 @@ def test_the_files_show_only_where_the_database_is_the_truth(desks: Callable[...
     desk.engine.edit(record.id, scope=ALICE, text="I like black tea.")
     desk.sync()
     assert "black tea" in desk.file(record).read_text()
-    (kept,) = (desk.root / "conflicts").rglob("*.md")
-    assert "red tea" in kept.read_text()
+    (conflict,) = (desk.root / "conflicts").rglob("*.md")
+    assert "red tea" in conflict.read_text()
 
 
 def test_a_folder_that_is_not_mounted_is_not_an_empty_one(desk: Desk) -> None:

@@ -17,9 +17,9 @@ BOB = Scope(("user", "bob"))
 
 def test_a_new_file_stays_its_folders_owners(desk: Desk) -> None:
     """A line `scope:` that names another owner is reported, and nothing is written there."""
-    place = desk.root / "entries/user/alice/facts/made.md"
-    place.parent.mkdir(parents=True)
-    place.write_text("---\nscope: user/bob\n---\nBob owes Alice a thousand.\n")
+    path = desk.root / "entries/user/alice/facts/made.md"
+    path.parent.mkdir(parents=True)
+    path.write_text("---\nscope: user/bob\n---\nBob owes Alice a thousand.\n")
     assert "another owner" in desk.sync().problems["entries/user/alice/facts/made.md"]
     assert not desk.engine.list(scope=BOB).records
     assert desk.engine.list(scope=("user", "alice")).records
@@ -29,23 +29,26 @@ def test_a_model_s_memory_tool_writes_to_nobody_else(desk: Desk) -> None:
     """What the tool of one owner creates or edits with another's name in its front matter never
     becomes the other's memory.
     """
-    kept = desk.add("My dentist is Doctor Brown.")
+    kept_record = desk.add("My dentist is Doctor Brown.")
     tool = desk.vault.tool(Scope(("user", "alice")))
     tool.create(
         "/memories/entries/facts/owed.md", "---\nscope: user/bob\n---\nBob owes Alice a thousand.\n"
     )
-    path = f"/memories/entries/facts/{desk.file(kept).name}"
+    path = f"/memories/entries/facts/{desk.file(kept_record).name}"
     tool.str_replace(path, "scope: user/alice", "scope: user/bob")
     desk.vault.sync()
     assert not desk.engine.list(scope=BOB).records
-    assert desk.engine.get(kept.id, scope=("user", "alice")).text == "My dentist is Doctor Brown."
+    assert (
+        desk.engine.get(kept_record.id, scope=("user", "alice")).text
+        == "My dentist is Doctor Brown."
+    )
 
 
 def test_a_pipe_is_reported_and_never_opened(desk: Desk) -> None:
     """Syncing neither waits for it nor for its lock."""
-    place = desk.root / "entries/user/alice/facts/x.md"
-    place.parent.mkdir(parents=True)
-    os.mkfifo(place)
+    path = desk.root / "entries/user/alice/facts/x.md"
+    path.parent.mkdir(parents=True)
+    os.mkfifo(path)
     assert "no plain file" in desk.sync().problems["entries/user/alice/facts/x.md"]
 
 

@@ -30,14 +30,14 @@ def test_the_recording_in_the_guide_is_true(tmp_path: Path) -> None:
     page = (ROOT / "docs/guides/vault.md").read_text("utf-8")
     shown = page.partition("```console\n")[2].partition("```")[0]
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    done = subprocess.run(
+    result = subprocess.run(
         [str(ROOT / "scripts/vault.sh")],
         cwd=tmp_path,
         env={**os.environ, "PATH": path},
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 0, done.stderr
-    assert masked(done.stdout) == masked(shown)
-    answers = [line.strip() for line in done.stdout.splitlines() if re.match(r" {4}[A-Z]", line)]
+    assert result.returncode == 0, result.stderr
+    assert masked(result.stdout) == masked(shown)
+    answers = [line.strip() for line in result.stdout.splitlines() if re.match(r" {4}[A-Z]", line)]
     assert answers == ["I live in Paris.", "The user lives in Rome", "I live in Paris."]

@@ -155,14 +155,14 @@ def test_moving_a_file_moves_its_memory(desk: Desk) -> None:
     desk.file(record).rename(new)
     assert desk.sync().moved == 1 and desk.file(record) == new
     assert len(desk.engine.history(record.id, scope=ALICE)) == 1
-    there = desk.root / "entries/user/alice/project/teeth/facts/dentist.md"
-    there.parent.mkdir(parents=True)
-    new.rename(there)
+    target = desk.root / "entries/user/alice/project/teeth/facts/dentist.md"
+    target.parent.mkdir(parents=True)
+    new.rename(target)
     assert desk.sync().changed == 1
-    assert desk.get(record).scope.key == "user/alice/project/teeth" and desk.file(record) == there
+    assert desk.get(record).scope.key == "user/alice/project/teeth" and desk.file(record) == target
     bob = desk.root / "entries/user/bob/facts/dentist.md"
     bob.parent.mkdir(parents=True)
-    there.rename(bob)
+    target.rename(bob)
     assert "another owner" in "".join(desk.sync().problems.values())
     assert desk.get(record).status is Status.ACTIVE
 
@@ -187,24 +187,24 @@ def test_links_can_be_written_and_taken_away_by_hand(desk: Desk) -> None:
     """A link typed as editors complete it becomes an edge;
     removed it goes; one that leads nowhere stays in the file.
     """
-    one = desk.add("Anna is my sister.", settle=False)
+    sister = desk.add("Anna is my sister.", settle=False)
     two = desk.add("Anna lives in Oslo.", settle=False)
     name = desk.file(two).stem
     desk.edit(
-        one,
+        sister,
         "kind: note\n",
         f'kind: note\nrelates_to:\n  - "[[{name}]]"\n  - "[[somewhere else]]"\n',
     )
     desk.sync()
-    (edge,) = desk.engine.store.edges(one.scope, [one.id])
-    assert (edge.source, edge.target, edge.type) == (one.id, two.id, EdgeType.RELATES_TO)
-    desk.engine.edit(one.id, scope=ALICE, text="Anna is my older sister.")
+    (edge,) = desk.engine.store.edges(sister.scope, [sister.id])
+    assert (edge.source, edge.target, edge.type) == (sister.id, two.id, EdgeType.RELATES_TO)
+    desk.engine.edit(sister.id, scope=ALICE, text="Anna is my older sister.")
     desk.sync()
-    text = desk.file(one).read_text()
+    text = desk.file(sister).read_text()
     assert f"|{two.id}]]" in text and "[[somewhere else]]" in text
-    desk.edit(one, f'  - "[[{name}|{two.id}]]"\n', "")
+    desk.edit(sister, f'  - "[[{name}|{two.id}]]"\n', "")
     desk.sync()
-    assert desk.engine.store.edges(one.scope, [one.id], (EdgeType.RELATES_TO,)) == ()
+    assert desk.engine.store.edges(sister.scope, [sister.id], (EdgeType.RELATES_TO,)) == ()
 
 
 def test_one_id_in_two_files_is_a_problem_and_no_change(desk: Desk) -> None:
@@ -252,16 +252,18 @@ def test_what_cannot_be_joined_is_kept_in_sight(desk: Desk) -> None:
     desk.edit(record, "Brown", "Hand")
     assert desk.sync().conflicts == 1
     assert desk.get(record).text == "My dentist is Doctor Hand."
-    (kept,) = (desk.root / "conflicts").rglob("*.md")
-    assert "Doctor Engine" in kept.read_text()
+    (conflict,) = (desk.root / "conflicts").rglob("*.md")
+    assert "Doctor Engine" in conflict.read_text()
     assert any(
         entry.after.get("text") == "My dentist is Doctor Engine."
         for entry in desk.engine.history(record.id, scope=ALICE)
     )
-    assert any("conflicts/" in told for told in desk.engine.check()["problems"])
-    kept.unlink()
+    assert any("conflicts/" in problem for problem in desk.engine.check()["problems"])
+    conflict.unlink()
     assert desk.engine.check()["ok"] is True
-    assert sum(one.kind is record.kind and not one.evidence for one in desk.everything()) == 1
+    assert (
+        sum(stored.kind is record.kind and not stored.evidence for stored in desk.everything()) == 1
+    )
 
 
 def test_forgetting_and_editing_at_once_keeps_the_words(desk: Desk) -> None:
@@ -271,12 +273,13 @@ def test_forgetting_and_editing_at_once_keeps_the_words(desk: Desk) -> None:
     desk.edit(record, "Brown", "Hand")
     desk.sync()
     assert desk.get(record).status is Status.FORGOTTEN and "Hand" in desk.file(record).read_text()
-    other = desk.add("I like tea.", settle=False)
-    desk.engine.edit(other.id, scope=ALICE, text="I like green tea.")
-    desk.file(other).unlink()
+    other_record = desk.add("I like tea.", settle=False)
+    desk.engine.edit(other_record.id, scope=ALICE, text="I like green tea.")
+    desk.file(other_record).unlink()
     desk.sync()
     assert (
-        desk.get(other).status is Status.FORGOTTEN and "green tea" in desk.file(other).read_text()
+        desk.get(other_record).status is Status.FORGOTTEN
+        and "green tea" in desk.file(other_record).read_text()
     )
 
 
@@ -411,16 +414,16 @@ def test_a_file_removed_while_it_is_written_is_forgotten(
             Path(target).unlink()
 
     monkeypatch.setattr(os, "replace", removed_at_once)
-    gone = desk.add("My dentist is Doctor Brown.", settle=False)
+    gone_record = desk.add("My dentist is Doctor Brown.", settle=False)
     monkeypatch.undo()
-    kept = desk.add("The meeting is on Monday.", settle=False)
+    kept_record = desk.add("The meeting is on Monday.", settle=False)
     desk.sync()
     assert (
         quick
-        and desk.get(gone).status is Status.FORGOTTEN
-        and desk.get(kept).status is Status.ACTIVE
+        and desk.get(gone_record).status is Status.FORGOTTEN
+        and desk.get(kept_record).status is Status.ACTIVE
     )
-    assert gone.text not in found(desk, "Who is my dentist?")
+    assert gone_record.text not in found(desk, "Who is my dentist?")
     assert desk.engine.check()["ok"]
 
 
@@ -455,14 +458,14 @@ def test_a_fact_changed_by_hand_reaches_what_was_said(desk: Desk, does: str, num
     """A message loses the corrected words, one by one or both in one look;
     nothing of it is left, and it goes; a move back restores it.
     """
-    said = desk.engine.observe(Turn(BOTH, session="s"), scope=ALICE)[0].id
+    message_id = desk.engine.observe(Turn(BOTH, session="s"), scope=ALICE)[0].id
     desk.engine.drain()
     desk.sync()
-    one, two = sorted(
+    first, two = sorted(
         (record for record in desk.everything() if record.evidence),
         key=lambda record: "Berlin" in record.text,
     )
-    for fact, old, new in ((one, "cashews", "pecans"), (two, "Berlin", "Bonn"))[:number]:
+    for fact, old, new in ((first, "cashews", "pecans"), (two, "Berlin", "Bonn"))[:number]:
         where = desk.file(fact)
         if does == "edit":
             desk.edit(fact, old, new)
@@ -480,9 +483,9 @@ def test_a_fact_changed_by_hand_reaches_what_was_said(desk: Desk, does: str, num
     assert "cashews" not in shown
     assert ("Berlin" in shown) is (number == 1)
     assert ("pecans" in shown) is (does == "edit")
-    assert (desk.get(said).status is Status.FORGOTTEN) is (does != "edit" and number == 2)
+    assert (desk.get(message_id).status is Status.FORGOTTEN) is (does != "edit" and number == 2)
     if does == "move away":
-        for fact in (one, two)[:number]:
+        for fact in (first, two)[:number]:
             tomb = desk.file(fact)
             tomb.rename(desk.root / "entries" / tomb.relative_to(desk.root / "deleted"))
             desk.sync()
@@ -495,9 +498,9 @@ def test_a_fact_changed_by_hand_reaches_what_was_said(desk: Desk, does: str, num
 
 def test_what_follows_from_a_removed_file_has_its_own_reason(desk: Desk) -> None:
     """Only the memory whose file went says so in its history; what rested on it says that."""
-    said = desk.add("I live in Berlin.", settle=True)
+    message = desk.add("I live in Berlin.", settle=True)
     (fact,) = [record for record in desk.everything() if record.evidence]
     desk.file(fact).unlink()
     desk.sync()
-    reasons = [desk.engine.history(id, scope=ALICE)[-1].reason for id in (fact.id, said.id)]
+    reasons = [desk.engine.history(id, scope=ALICE)[-1].reason for id in (fact.id, message.id)]
     assert reasons == ["its file was removed by hand", "what it said was forgotten"]

@@ -30,14 +30,14 @@ class CrashError(BaseException):
 def crashing(after: int) -> Iterator[None]:
     """The operating system's calls on files end with the process, ``after`` of them from now."""
     patch = pytest.MonkeyPatch()
-    left = [after]
+    steps_left = [after]
 
     def before(function: Callable[..., Any]) -> Callable[..., Any]:
-        def step(*given: Any, **named: Any) -> Any:
-            left[0] -= 1
-            if left[0] < 0:
+        def step(*arguments: Any, **keywords: Any) -> Any:
+            steps_left[0] -= 1
+            if steps_left[0] < 0:
                 raise CrashError
-            return function(*given, **named)
+            return function(*arguments, **keywords)
 
         return step
 
@@ -82,9 +82,9 @@ class World:
     def memory(self, does: str, pick: int, word: str) -> None:
         """What programs do."""
         engine = self.desk.engine
-        held = self.desk.everything()
-        active = [record for record in held if record.status is not Status.FORGOTTEN]
-        gone = [record for record in held if record.status is Status.FORGOTTEN]
+        records = self.desk.everything()
+        active = [record for record in records if record.status is not Status.FORGOTTEN]
+        forgotten = [record for record in records if record.status is Status.FORGOTTEN]
         match does:
             case "add":
                 engine.add(f"Begins with {word}", scope=ALICE)
@@ -95,8 +95,8 @@ class World:
                 self.words.append(word)
             case "forget" if active:
                 engine.forget(active[pick % len(active)].id, scope=ALICE)
-            case "restore" if gone:
-                engine.restore(gone[pick % len(gone)].id, scope=ALICE)
+            case "restore" if forgotten:
+                engine.restore(forgotten[pick % len(forgotten)].id, scope=ALICE)
 
     def hand(self, does: str, pick: int, word: str) -> None:
         """What people do to the files."""
@@ -120,15 +120,17 @@ class World:
                 self.words.append(word)
             case "remove":
                 unread = set(path.read_text("utf-8").split())
-                self.words = [one for one in self.words if one not in unread]
+                self.words = [word for word in self.words if word not in unread]
                 path.unlink()
             case "rename":
                 path.rename(path.with_name(f"{word}.md"))
             case "move":
-                there = self.desk.root / f"entries/user/alice/project/p{pick % 2}/facts" / path.name
-                there.parent.mkdir(parents=True, exist_ok=True)
-                if not there.exists():
-                    path.rename(there)
+                target = (
+                    self.desk.root / f"entries/user/alice/project/p{pick % 2}/facts" / path.name
+                )
+                target.parent.mkdir(parents=True, exist_ok=True)
+                if not target.exists():
+                    path.rename(target)
 
     def cut(self, after: int) -> None:
         """Another process syncs and ends midway; this one goes on."""
@@ -248,14 +250,14 @@ def test_a_hand_that_saves_in_the_very_moment_loses_nothing(
     replace = os.replace
     saved = []
 
-    def late(source: Any, target: Any, **named: Any) -> None:
+    def late(source: Any, target: Any, **keywords: Any) -> None:
         if path in (Path(source), Path(target)) and not saved:
             saved.append(
                 path.write_text(
                     path.read_text("utf-8").replace("last line", "last line\nbyhand"), "utf-8"
                 )
             )
-        replace(source, target, **named)
+        replace(source, target, **keywords)
 
     if does == "edit":
         desk.engine.edit(record.id, scope=ALICE, text="bymemory\nFirst line\nlast line")

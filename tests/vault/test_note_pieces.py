@@ -44,9 +44,9 @@ def open_home(home: object) -> MemoryEngine:
 def find_pieces(memory: MemoryEngine, key: str) -> list[str]:
     """Ids of the pieces that hold a key; searches drop those that repeat a message."""
     return [
-        one.id
-        for one in memory.list(scope=ANN, kinds=("summary",), limit=50).records
-        if key in one.text
+        record.id
+        for record in memory.list(scope=ANN, kinds=("summary",), limit=50).records
+        if key in record.text
     ]
 
 
@@ -61,10 +61,10 @@ def test_a_kill_leaves_no_piece_that_nobody_removes(tmp_path: Path, step: str) -
             for n in range(3)
         ]
     line = [sys.executable, "-c", _KILLED, str(tmp_path), step]
-    done = subprocess.run(
+    result = subprocess.run(
         line, cwd=Path(__file__).parents[2], timeout=120, env={**os.environ, "PYTHONPATH": "."}
     )
-    assert done.returncode == 9
+    assert result.returncode == 9
     with open_home(tmp_path) as memory:
         memory.drain()
         memory.vault.sync()
@@ -106,8 +106,8 @@ def test_a_repair_removes_pieces_of_no_file(tmp_path: Path) -> None:
         line, env={**os.environ, "ENGRAMS_VAULT__ENABLED": "true"}, timeout=120, capture_output=True
     )
     with open_home(tmp_path) as memory:
-        (left,) = find_pieces(memory, "q1x")
-        assert left != old
+        (piece,) = find_pieces(memory, "q1x")
+        assert piece != old
 
 
 def test_what_was_forgotten_before_the_note_was_written_is_not_in_it(tmp_path: Path) -> None:

@@ -33,8 +33,8 @@ def resolved(root: Path, source: Path, link: str) -> Path | None:
         path = (base / f"{link}.md").resolve()
         if path.exists():
             return path
-    named = [path for path in root.rglob("*.md") if path.stem == link]
-    return named[0] if len(named) == 1 else None
+    linked = [path for path in root.rglob("*.md") if path.stem == link]
+    return linked[0] if len(linked) == 1 else None
 
 
 def test_properties_are_yaml_and_links_lead_to_notes(desk: Desk) -> None:
@@ -48,9 +48,9 @@ def test_properties_are_yaml_and_links_lead_to_notes(desk: Desk) -> None:
     count = 0
     for path in desk.files():
         head = path.read_text("utf-8").split("---\n")[1]
-        told = yaml.safe_load(head)
-        assert isinstance(told, dict) and told["aliases"] == [told["id"]]
-        for name, value in told.items():
+        values = yaml.safe_load(head)
+        assert isinstance(values, dict) and values["aliases"] == [values["id"]]
+        for name, value in values.items():
             for link in links(value):
                 target = resolved(desk.root, path, link)
                 assert target is not None, (path, name, link)
@@ -80,7 +80,7 @@ def test_what_obsidian_adds_stays_and_is_no_memory(desk: Desk) -> None:
     assert (desk.root / "Home.md").read_text() == "# My start page\n" and (
         desk.root / ".obsidian/app.json"
     ).read_text() == "{}"
-    assert [one.kind for one in desk.everything()] == [Kind.NOTE]
+    assert [record.kind for record in desk.everything()] == [Kind.NOTE]
 
 
 def test_its_trash_is_a_way_to_forget(desk: Desk) -> None:

@@ -32,14 +32,14 @@ def test_names_that_other_file_systems_cannot_tell_apart(
         if not together:
             desk.sync()
     desk.sync()
-    (told,) = desk.problems().items()
-    left = desk.root / told[0]
-    assert "only in case or Unicode form" in told[1] and left.read_text("utf-8") in (
+    (problem,) = desk.problems().items()
+    file = desk.root / problem[0]
+    assert "only in case or Unicode form" in problem[1] and file.read_text("utf-8") in (
         "Text number 0.\n",
         "Text number 1.\n",
     )
     assert len(desk.everything()) == 2
-    left.rename(left.with_name("other.md"))
+    file.rename(file.with_name("other.md"))
     desk.sync()
     assert {record.text for record in desk.everything()} == {
         "Begun.",
@@ -74,7 +74,7 @@ def test_a_name_that_is_no_text_is_told_and_stops_nothing(desk: Desk) -> None:
     assert (
         report.added == 1
         and len(report.problems) == 2
-        and all("UTF-8" in told for told in report.problems.values())
+        and all("UTF-8" in problem for problem in report.problems.values())
     )
     assert (
         not desk.engine.check()["ok"]

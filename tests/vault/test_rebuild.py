@@ -23,8 +23,8 @@ def lived(desk: Desk) -> None:
     desk.add("My dentist is Doctor Brown.")
     tea = desk.add("I like tea.")
     desk.engine.edit(tea.id, scope=ALICE, text="I like green tea.", reason="more exactly")
-    gone = desk.add("My car is red.")
-    desk.engine.forget(gone.id, scope=ALICE, reason="sold")
+    gone_record = desk.add("My car is red.")
+    desk.engine.forget(gone_record.id, scope=ALICE, reason="sold")
     deep = desk.add("The project ships in June.", scope=(*ALICE, "project", "apollo"))
     desk.edit(deep, "June", "July")
     from engrams.ports import WriteBatch
@@ -74,14 +74,16 @@ def test_a_conversation_comes_back_in_its_order(desk: Desk) -> None:
         desk.add(f"I moved to {city}.")
     desk.sync()
     before = desk.everything()
-    said = [hit.record.id for hit in desk.engine.search("thing 21 in the talk", scope=ALICE).hits]
+    hit_ids = [
+        hit.record.id for hit in desk.engine.search("thing 21 in the talk", scope=ALICE).hits
+    ]
     desk.engine.close()
     without(desk.home, "memory.db")
     desk.again()
     assert desk.everything() == before
     assert [
         hit.record.id for hit in desk.engine.search("thing 21 in the talk", scope=ALICE).hits
-    ] == said
+    ] == hit_ids
 
 
 @pytest.mark.covers("S2.19", "S2.21")
@@ -132,8 +134,8 @@ def test_reindex_builds_the_same_beside_the_old_one(desk: Desk) -> None:
     before = told(desk)
     settings = desk.engine.settings
     desk.engine.close()
-    made = reindex(settings)
-    assert made == {"memories": len(before[0]), "files": len(before[0]), "problems": 0}
+    counts = reindex(settings)
+    assert counts == {"memories": len(before[0]), "files": len(before[0]), "problems": 0}
     assert (desk.home / "memory.db.old").exists()
     desk.again()
     assert told(desk) == before

@@ -47,14 +47,14 @@ def opened(home: Path, folder: Path) -> Iterator[Callable[..., MemoryEngine]]:
     engines: list[MemoryEngine] = []
 
     def open_engine(**settings: Any) -> MemoryEngine:
-        given = {
+        defaults = {
             "home": str(home),
             "skills__folder": str(folder),
             "jobs__workers": 0,
             "clock": SettableClock(START),
             **settings,
         }
-        engines.append(engrams.open(**given))
+        engines.append(engrams.open(**defaults))
         return engines[-1]
 
     yield open_engine
@@ -70,11 +70,11 @@ def write(folder: Path, name: str, text: str | bytes) -> Path:
     return path
 
 
-def found(engine: MemoryEngine, query: str = ASKED, **more: Any) -> dict[str, float]:
+def found(engine: MemoryEngine, query: str = ASKED, **options: Any) -> dict[str, float]:
     """Ids and scores of the skills that a search finds."""
     return {
         hit.record.id: hit.score
-        for hit in engine.search(query, scope=ANN, **more).hits
+        for hit in engine.search(query, scope=ANN, **options).hits
         if hit.record.id.startswith("skill:")
     }
 
@@ -87,8 +87,8 @@ def test_a_skill_is_found_beside_memories(opened: Callable[..., MemoryEngine], p
     """
     engine = opened(preset=preset)
     engine.add("The web shop is written in Rust.", scope=ANN)
-    found = engine.search(ASKED, scope=ANN)
-    best = found.hits[0]
+    result = engine.search(ASKED, scope=ANN)
+    best = result.hits[0]
     assert (best.record.id, best.record.kind, best.record.role) == (
         "skill:deploy",
         Kind.PROCEDURE,
@@ -115,10 +115,10 @@ def test_the_same_scorers_judge_skills_and_memories(opened: Callable[..., Memory
     memory = max(rows.values(), key=lambda parts: parts.get("cos", 0))
     assert skill["cos"] == pytest.approx(memory["cos"], abs=0.002)
     assert skill["bm"] > 0 and memory["bm"] > 0
-    told = engine.explain("web shop production", scope=BOB, limit=1).trace.notes
+    notes = engine.explain("web shop production", scope=BOB, limit=1).trace.notes
     assert any(
         note.startswith("skill:deploy is no memory: it stands in ") and note.endswith("SKILL.md")
-        for note in told
+        for note in notes
     )
 
 
@@ -177,22 +177,22 @@ def test_a_skill_cannot_be_changed_from_here(
     what was asked for together with it is not half done.
     """
     engine = opened()
-    kept = engine.add("I live in Porto.", scope=ANN).id
+    kept_id = engine.add("I live in Porto.", scope=ANN).id
     before = (folder / "deploy" / "SKILL.md").read_bytes()
     acts: list[Callable[[], object]] = [
         lambda: engine.edit("skill:deploy", text="x", scope=ANN),
         lambda: engine.forget("skill:deploy", scope=ANN),
         lambda: engine.restore("skill:deploy", scope=ANN),
-        lambda: engine.purge([kept, "skill:deploy"], scope=ANN),
-        lambda: engine.used([kept, "skill:deploy"], scope=ANN),
+        lambda: engine.purge([kept_id, "skill:deploy"], scope=ANN),
+        lambda: engine.used([kept_id, "skill:deploy"], scope=ANN),
         lambda: engine.links.tag("skill:deploy", "x", scope=ANN),
-        lambda: engine.links.link(kept, "skill:deploy", scope=ANN),
+        lambda: engine.links.link(kept_id, "skill:deploy", scope=ANN),
     ]
     for act in acts:
         with pytest.raises(RefusedError) as refusal:
             act()
         assert "deploy" in refusal.value.hint and "SKILL.md" in refusal.value.hint
-    assert engine.get(kept, scope=ANN).status is Status.ACTIVE
+    assert engine.get(kept_id, scope=ANN).status is Status.ACTIVE
     assert (folder / "deploy" / "SKILL.md").read_bytes() == before
     assert "skill:deploy" in found(engine)
 
@@ -270,10 +270,12 @@ def test_hostile_files_are_left_out(
     os.mkfifo(folder / "pipe" / "SKILL.md")
     (folder / "SKILL.md").write_text(DEPLOY.replace("web shop", "moon base"))
     engine = opened()
-    told = engine.skills.describe()  # type: ignore[union-attr]
-    assert told["skills"] == ["bytes", "deploy", "escape", "taxes"]
-    left = {str(problem).partition(":")[0].strip("'") for problem in told["problems"]}
-    assert left == {"broken", "endless", "bare", "listed", "bomb", "huge", "two words"}
+    description = engine.skills.describe()  # type: ignore[union-attr]
+    assert description["skills"] == ["bytes", "deploy", "escape", "taxes"]
+    problem_names = {
+        str(problem).partition(":")[0].strip("'") for problem in description["problems"]
+    }
+    assert problem_names == {"broken", "endless", "bare", "listed", "bomb", "huge", "two words"}
     assert not any(
         "moon" in hit.record.text
         for hit in engine.search("roll out the moon base", scope=ANN, limit=50).hits

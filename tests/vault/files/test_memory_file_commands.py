@@ -19,9 +19,9 @@ def tool(tmp_path: Path) -> MemoryFileCommandTool:
     return MemoryFileCommandTool(tmp_path / "m")
 
 
-def refused(call: Callable[..., str], *given: object) -> str:
+def refused(call: Callable[..., str], *arguments: object) -> str:
     with pytest.raises(EngramsError) as caught:
-        call(*given)
+        call(*arguments)
     assert caught.value.hint
     return caught.value.message
 
@@ -105,7 +105,7 @@ def test_wrong_calls_are_told_what_is_wrong(tool: MemoryFileCommandTool) -> None
 )
 def test_nothing_outside_is_reached(tool: MemoryFileCommandTool, path: str) -> None:
     """Paths that lead out, or to hidden files, are refused by every command."""
-    for call, more in (
+    for call, parameters in (
         (tool.view, ()),
         (tool.create, ("x",)),
         (tool.str_replace, ("a", "b")),
@@ -113,7 +113,7 @@ def test_nothing_outside_is_reached(tool: MemoryFileCommandTool, path: str) -> N
         (tool.delete, ()),
         (tool.rename, ("/memories/y",)),
     ):
-        refused(call, path, *more)
+        refused(call, path, *parameters)
     assert list(tool.root.parent.iterdir()) == [tool.root]
 
 
@@ -121,8 +121,8 @@ def test_a_model_s_call_is_carried_out_as_it_comes(tool: MemoryFileCommandTool) 
     """A call is one object;
     unknown commands, missing, extra and mistyped parameters are errors for the model.
     """
-    made = tool.run({"command": "create", "path": "/memories/a.txt", "file_text": "one\ntwo\n"})
-    assert made == "File created successfully at: /memories/a.txt"
+    answer = tool.run({"command": "create", "path": "/memories/a.txt", "file_text": "one\ntwo\n"})
+    assert answer == "File created successfully at: /memories/a.txt"
     assert tool.run({"command": "view", "path": "/memories/a.txt", "view_range": None}).endswith(
         "     2\ttwo\n     3\t"
     )

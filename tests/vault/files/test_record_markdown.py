@@ -156,7 +156,7 @@ links = st.lists(
 
 
 def plain(**fields: Any) -> Record:
-    given: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         "id": "01jq0000000000000000000001",
         "kind": Kind.FACT,
         "text": "Lives in Berlin.",
@@ -164,14 +164,14 @@ def plain(**fields: Any) -> Record:
         **fields,
     }
     return Record(
-        scope=given.pop("scope", Scope(("user", "alice"))),
-        layer=given.pop("layer", LAYER_OF[given["kind"]]),
-        **given,
+        scope=defaults.pop("scope", Scope(("user", "alice"))),
+        layer=defaults.pop("layer", LAYER_OF[defaults["kind"]]),
+        **defaults,
     )
 
 
-def edges(found: record_markdown.RecordFileContent) -> set[tuple[str, str, float, int]]:
-    return {(link.type, link.target, link.weight, link.count) for link in found.links}
+def edges(content: record_markdown.RecordFileContent) -> set[tuple[str, str, float, int]]:
+    return {(link.type, link.target, link.weight, link.count) for link in content.links}
 
 
 @pytest.mark.covers("S2.15")
@@ -187,9 +187,9 @@ def test_any_record_comes_back_exactly(
     and nothing else.
     """
     text = record_markdown.render_entry(record, told)
-    found = record_markdown.parse_entry(text.encode().decode())
-    assert found.to_record({}) == record
-    assert edges(found) == {(link.type, link.target, link.weight, link.count) for link in told}
+    content = record_markdown.parse_entry(text.encode().decode())
+    assert content.to_record({}) == record
+    assert edges(content) == {(link.type, link.target, link.weight, link.count) for link in told}
     assert text.endswith(f"---\n{record.text}\n")
     assert record_markdown.render_entry(record, told, text) == text
 
@@ -197,18 +197,18 @@ def test_any_record_comes_back_exactly(
 @settings(max_examples=150, deadline=None)
 @given(records, records)
 @pytest.mark.slow
-def test_an_old_file_never_spoils_the_new_one(record: Record, other: Record) -> None:
+def test_an_old_file_never_spoils_the_new_one(record: Record, other_record: Record) -> None:
     """Rendered over the file of anything else, a record still comes back exactly, and what its
     owner added stays.
     """
-    old = record_markdown.render_entry(other, ())
+    old = record_markdown.render_entry(other_record, ())
     head, body = front_matter.split(old)
     assert head is not None
     old = front_matter.join("# mine\n" + head + "mood: happy  # still\nlist:\n- a\n- b\n", body)
     text = record_markdown.render_entry(record, (), old)
     assert record_markdown.parse_entry(text).to_record({}) == record
-    held = front_matter.load(front_matter.split(text)[0] or "")
-    assert (held["mood"], held["list"]) == ("happy", ["a", "b"])
+    values = front_matter.load(front_matter.split(text)[0] or "")
+    assert (values["mood"], values["list"]) == ("happy", ["a", "b"])
 
 
 @pytest.mark.covers("S2.15")
@@ -229,17 +229,21 @@ def test_front_matter_reads_well() -> None:
     ]
     head, body = front_matter.split(record_markdown.render_entry(fact, links))
     assert body == "Lives in Berlin."
-    held = yaml.safe_load(head or "")
-    told = (
+    values = yaml.safe_load(head or "")
+    expected = (
         "id kind scope created_at role conversation_id source_id tags valid_from evidence"
         " derived_from aliases"
     )
-    assert list(held) == told.split()
-    assert held["role"] == "memory"
-    assert held["derived_from"] == ["[[../turns/user/x__t1|t1]]"]
-    gone = plain(status=Status.FORGOTTEN, superseded_by="x2", kind=Kind.SUMMARY, category="daily")
-    held = yaml.safe_load(front_matter.split(record_markdown.render_entry(gone, ()))[0] or "")
-    assert (held["replaced_by"], held["status"], held["summary_kind"]) == (
+    assert list(values) == expected.split()
+    assert values["role"] == "memory"
+    assert values["derived_from"] == ["[[../turns/user/x__t1|t1]]"]
+    tombstone = plain(
+        status=Status.FORGOTTEN, superseded_by="x2", kind=Kind.SUMMARY, category="daily"
+    )
+    values = yaml.safe_load(
+        front_matter.split(record_markdown.render_entry(tombstone, ()))[0] or ""
+    )
+    assert (values["replaced_by"], values["status"], values["summary_kind"]) == (
         "x2",
         "forgotten",
         "daily",
@@ -303,11 +307,11 @@ def test_files_of_other_editors_are_read() -> None:
     """A byte order mark, Windows line ends, dates, numbers as tags and words like yes are read as
     what was meant.
     """
-    found = record_markdown.parse_entry(
+    content = record_markdown.parse_entry(
         "\ufeff---\r\nid: x\r\ntags: [2024, yes]\r\ncreated_at: 2026-03-02\r\n---\r\none\r\ntwo\r\n"
     )
-    assert found.fields["text"] == "one\ntwo"
-    assert found.fields["tags"] == ("2024", "yes")
-    assert found.fields["recorded_at"] == datetime(2026, 3, 2, tzinfo=UTC)
+    assert content.fields["text"] == "one\ntwo"
+    assert content.fields["tags"] == ("2024", "yes")
+    assert content.fields["recorded_at"] == datetime(2026, 3, 2, tzinfo=UTC)
     assert record_markdown.parse_entry("Just a note.\n").fields == {"text": "Just a note."}
     assert record_markdown.parse_entry("---\n---\n\n").fields == {"text": ""}

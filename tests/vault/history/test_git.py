@@ -37,11 +37,11 @@ def desk(desks: Callable[..., Desk]) -> Desk:
     return desks(vault__git=True, vault__git_seconds=0, write__extract="off")
 
 
-def git(desk: Desk, *given: str) -> str:
-    done = subprocess.run(
-        ["git", *given], cwd=desk.root, capture_output=True, text=True, check=True
+def git(desk: Desk, *arguments: str) -> str:
+    result = subprocess.run(
+        ["git", *arguments], cwd=desk.root, capture_output=True, text=True, check=True
     )
-    return done.stdout
+    return result.stdout
 
 
 def remember(desk: Desk, text: str, **fields: object) -> str:
@@ -159,7 +159,7 @@ def test_a_broken_git_is_a_visible_job_and_no_error(desk: Desk) -> None:
 def test_log_diff_and_blame(desk: Desk) -> None:
     """The log of one memory, what a commit did, what is not committed yet, and who wrote each line."""
     id = remember(desk, "First line.\nSecond line.")
-    other = remember(desk, "Another thing.")
+    other_id = remember(desk, "Another thing.")
     desk.engine.edit(id, scope=ALICE, text="First line.\nChanged line.")
     desk.sync()
     desk.engine.drain(10)
@@ -176,7 +176,7 @@ def test_log_diff_and_blame(desk: Desk) -> None:
     lines = {line.text: line.commit for line in desk.vault.git.blame(path)}
     assert (lines["First line."], lines["Changed line."]) == (log[2].id, log[0].id)
     assert desk.vault.git.diff() == ""
-    desk.edit(other, "Another", "Some other")
+    desk.edit(other_id, "Another", "Some other")
     assert "+Some other thing." in desk.vault.git.diff()
     for wrong, error in (
         ("zzzz", InputError),
@@ -202,8 +202,8 @@ def test_a_commit_can_be_taken_back(desk: Desk) -> None:
     desk.engine.edit(id, scope=ALICE, text="Line 1.\nLine two.\nLine 3.")
     desk.sync()
     desk.engine.drain(10)
-    done = desk.vault.revert(change)
-    assert (done.changed, done.kept) == ([id], {})
+    result = desk.vault.revert(change)
+    assert (result.changed, result.kept) == ([id], {})
     assert (
         desk.get(id).text == "Line one.\nLine two.\nLine 3."
         and desk.get(id).text in desk.file(id).read_text()
@@ -220,25 +220,26 @@ def test_taking_back_adding_forgetting_and_purging(desk: Desk) -> None:
     a forgotten one comes back; a purged one does not, and that is told.
     """
     id = remember(desk, "I live in Berlin.")
-    other = remember(desk, "I like tea.")
-    desk.engine.forget(other, scope=ALICE)
+    other_id = remember(desk, "I like tea.")
+    desk.engine.forget(other_id, scope=ALICE)
     desk.sync()
     desk.engine.drain(10)
     log = desk.vault.git.log()
     assert (
-        desk.vault.revert(log[0].id).changed == [other] and desk.get(other).status is Status.ACTIVE
+        desk.vault.revert(log[0].id).changed == [other_id]
+        and desk.get(other_id).status is Status.ACTIVE
     )
     assert desk.vault.revert(log[2].id).changed == [id] and desk.get(id).status is Status.FORGOTTEN
-    desk.engine.edit(other, scope=ALICE, text="I like black tea.")
+    desk.engine.edit(other_id, scope=ALICE, text="I like black tea.")
     desk.sync()
     desk.engine.drain(10)
     edit = desk.vault.git.log()[0].id
-    desk.engine.edit(other, scope=ALICE, text="I like coffee.")
+    desk.engine.edit(other_id, scope=ALICE, text="I like coffee.")
     desk.sync()
-    assert desk.vault.revert(edit).kept == {other: "it has changed since"}
-    assert desk.get(other).text == "I like coffee."
-    desk.engine.purge(other, scope=ALICE)
-    assert desk.vault.revert(edit).kept == {other: "it was purged"}
+    assert desk.vault.revert(edit).kept == {other_id: "it has changed since"}
+    assert desk.get(other_id).text == "I like coffee."
+    desk.engine.purge(other_id, scope=ALICE)
+    assert desk.vault.revert(edit).kept == {other_id: "it was purged"}
 
 
 def test_no_history_yet_is_said(desks: Callable[..., Desk]) -> None:

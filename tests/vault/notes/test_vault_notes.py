@@ -87,18 +87,18 @@ def test_what_was_said_is_written_down_by_rules(make: Callable[..., Desk]) -> No
     with the day as title.
     """
     desk = make()
-    said = say(
+    turns = say(
         desk,
         *[f"We decided to use plan number {number} for the house." for number in range(14)],
         "What is that?",
     )
-    assert desk.vault.notes.daily.flush(NoteFlushRequest(OWNER, said, "trim")) is True
+    assert desk.vault.notes.daily.flush(NoteFlushRequest(OWNER, turns, "trim")) is True
     text = note(desk)
     assert text.startswith("# 2026-03-02\n\n## 10:00 trim\n\n- We decided")
     assert text.count("\n- ") == 10 and "What is that" not in text
     assert desk.vault.notes.daily.flush(NoteFlushRequest(OWNER, [])) is False
-    more = say(desk, "My sister Anna visits us in May this year.")
-    assert desk.vault.notes.daily.flush(NoteFlushRequest(OWNER, more, "overflow"))
+    more_turns = say(desk, "My sister Anna visits us in May this year.")
+    assert desk.vault.notes.daily.flush(NoteFlushRequest(OWNER, more_turns, "overflow"))
     assert note(desk).count(
         "# 2026-03-02\n"
     ) == 1 and "## 10:00 overflow\n\n- My sister Anna" in note(desk)
@@ -133,13 +133,13 @@ def test_nothing_is_written_down_twice(make: Callable[..., Desk]) -> None:
     what a timer said is left out; a day that did not change has one summary.
     """
     desk = make("- A.\n- B.", "- Summary.", "- More.")
-    said = say(desk, "The new office is in Turin, near the river.")
+    turns = say(desk, "The new office is in Turin, near the river.")
     timer = say(desk, "Run the nightly report for everyone.", meta={"scheduled": True}) + say(
         desk, "The report is done.", role="assistant"
     )
     daily = desk.vault.notes.daily
-    assert daily.flush(NoteFlushRequest(OWNER, said + timer)) and not daily.flush(
-        NoteFlushRequest(OWNER, said + timer)
+    assert daily.flush(NoteFlushRequest(OWNER, turns + timer)) and not daily.flush(
+        NoteFlushRequest(OWNER, turns + timer)
     )
     assert "nightly" not in str(desk.model.asked[0].messages)  # type: ignore[attr-defined]
     assert not daily.flush(NoteFlushRequest(OWNER, timer))
@@ -158,12 +158,14 @@ def test_owners_have_files_of_their_own(make: Callable[..., Desk]) -> None:
     desk = make()
     for owner in (OWNER, Scope(("user", "../bob")), Scope(("shared",)), Scope(("team", "x"))):
         desk.vault.notes.daily.append(owner, date(2026, 3, 2), "note", ["- of " + owner.key])
-    found = {str(path.relative_to(desk.root)) for path in (desk.root / "memory").rglob("*.md")}
+    paths_found = {
+        str(path.relative_to(desk.root)) for path in (desk.root / "memory").rglob("*.md")
+    }
     assert {
         "memory/users/alice/2026-03-02.md",
         "memory/2026-03-02.md",
         "memory/team/x/2026-03-02.md",
-    } < found and len(found) == 4
+    } < paths_found and len(paths_found) == 4
     assert all(
         path.resolve().is_relative_to(desk.root.resolve())
         for path in (desk.root / "memory").rglob("*.md")
@@ -246,8 +248,8 @@ def test_a_dream_by_model(make: Callable[..., Desk]) -> None:
     assert desk.vault.notes.dreams.dream(OWNER), (
         "a dream that failed leaves the notes to the next one"
     )
-    found = memory_md.parse(memory.read_text())
-    assert len(found) == 50 and any(item.is_correction and "Anna" in item.text for item in found)
+    items = memory_md.parse(memory.read_text())
+    assert len(items) == 50 and any(item.is_correction and "Anna" in item.text for item in items)
 
 
 @pytest.mark.covers("S1.43")
@@ -378,18 +380,18 @@ def test_texts_are_cut_into_overlapping_pieces() -> None:
         + "\n"
         + "word " * 3000
     )
-    found = list(split_chunks(text))
-    assert all(estimate_tokens(piece.text) <= 500 + 60 for piece in found)
-    for before, after in pairwise(found):
+    chunks = list(split_chunks(text))
+    assert all(estimate_tokens(piece.text) <= 500 + 60 for piece in chunks)
+    for before, after in pairwise(chunks):
         assert after.first <= before.last + 1
     overlaps = [
-        before.last - after.first + 1 for before, after in pairwise(found) if after.last < 400
+        before.last - after.first + 1 for before, after in pairwise(chunks) if after.last < 400
     ]
     assert all(overlap >= 1 for overlap in overlaps)
-    assert {number for piece in found for number in range(piece.first, piece.last + 1)} == set(
+    assert {number for piece in chunks for number in range(piece.first, piece.last + 1)} == set(
         range(1, 402)
     )
-    assert "".join(piece.text for piece in found if piece.first == 401).count("word") >= 2900
+    assert "".join(piece.text for piece in chunks if piece.first == 401).count("word") >= 2900
     assert list(split_chunks("")) == []
 
 
@@ -431,8 +433,8 @@ def test_a_job_writes_what_it_is_told_to(make: Callable[..., Desk]) -> None:
     desk.sync()
     erased = desk.engine.purge(turn.id, scope=ALICE)
     assert not any(erased.remaining.values())
-    held = "".join(path.read_text() for path in desk.root.rglob("*.md"))
-    assert "secret garden" not in held
+    files_text = "".join(path.read_text() for path in desk.root.rglob("*.md"))
+    assert "secret garden" not in files_text
     assert not [
         hit
         for hit in desk.engine.search("secret garden", scope=ALICE).hits

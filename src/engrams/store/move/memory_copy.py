@@ -89,9 +89,9 @@ def move_store(source: SqlStore, target: SqlStore, report: Report) -> dict[str, 
     with source.reading(None) as connection:
         owners = [Scope.parse(key) for (key,) in fetch_all(connection, "every_owner")]
     counts = {"owners": len(owners), "records": 0, "jobs": 0}
-    for done, owner in enumerate(owners, 1):
+    for owner_count, owner in enumerate(owners, 1):
         counts["records"] += _move_owner(source, target, owner)
-        report(done, len(owners))
+        report(owner_count, len(owners))
     shared = _read_shared(source)
     target.write(None, _write_shared, shared)
     return counts | {"jobs": len(shared.jobs)}
@@ -282,8 +282,8 @@ def _write_shared(connection: SqlConnection, rows: _SharedRows) -> None:
     paces = [row for row in rows.paces if row[0] not in state_names]
     for row in paces:
         execute(connection, "save_state", "", *row)
-    written = _fetch_shared(connection)
-    if not (set(jobs) <= set(written.jobs) and set(paces) <= set(written.paces)):
+    stored = _fetch_shared(connection)
+    if not (set(jobs) <= set(stored.jobs) and set(paces) <= set(stored.paces)):
         raise StoreError("The jobs did not arrive as they were.", hint="Move again.")
 
 

@@ -76,10 +76,10 @@ class OwnerConnection:
         self._stream_count += 1
         name = f"rows{self._stream_count}"
         declaration = f"DECLARE {name} NO SCROLL CURSOR FOR {statement}"
-        self._raw.send(declaration, parameters, named=False)
+        self._raw.send(declaration, parameters, may_prepare=False)
         is_full = True
         while is_full:
-            rows = self._raw.send(f"FETCH {_BATCH_ROWS} FROM {name}", named=False).fetchall()
+            rows = self._raw.send(f"FETCH {_BATCH_ROWS} FROM {name}", may_prepare=False).fetchall()
             yield from rows
             is_full = len(rows) == _BATCH_ROWS
 

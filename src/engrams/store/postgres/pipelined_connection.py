@@ -98,11 +98,11 @@ class PipelinedConnection(psycopg.Connection[Row]):
         self._names: dict[_Key, bytes] = {}
 
     def send(
-        self, text: str, parameters: Sequence[Any] = (), *, named: bool = True
+        self, text: str, parameters: Sequence[Any] = (), *, may_prepare: bool = True
     ) -> SentStatement:
         """Put a statement into the driver's buffer, which sends large ones itself.
 
-        ``named``: the server may know it by a name from its sixth use on.
+        ``may_prepare``: the server may know it by a name from its sixth use on.
         """
         encoded = None
         types: tuple[int, ...] = ()
@@ -112,7 +112,7 @@ class PipelinedConnection(psycopg.Connection[Row]):
             encoded = self._values.dump_sequence(escaped, [PyFormat.AUTO] * len(escaped))
             types = self._values.types or ()
             formats = self._values.formats
-        name = self._find_name((text, types)) if named else b""
+        name = self._find_name((text, types)) if may_prepare else b""
         if name:
             self.pgconn.send_query_prepared(name, encoded, formats, Format.BINARY)
         else:

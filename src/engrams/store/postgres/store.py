@@ -135,9 +135,9 @@ class PostgresStore(SqlStore):
 
         Nothing is asked where a survey told that they hold, and there is no rest.
         """
-        kept = self._reads.get(owner.key)
-        found = self._look_around(owner, ids, types, kept, commit)
-        return found or self._look_around(owner, ids, types, MarkedReads()) or ((), ())
+        reads = self._reads.get(owner.key)
+        around = self._look_around(owner, ids, types, reads, commit)
+        return around or self._look_around(owner, ids, types, MarkedReads()) or ((), ())
 
     def _look_around(
         self,

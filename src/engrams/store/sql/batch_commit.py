@@ -149,13 +149,13 @@ class _BatchCommit:
 
     def _number_terms(self) -> None:
         """Number the terms of all that is sure to be inserted, at once."""
-        taken = set(self._external_ids)
+        external_keys = set(self._external_ids)
         for put in self._batch.puts:
             record = put.record
             external_key = (record.scope.key, record.external_id)
-            if put.dedup or (record.external_id and external_key in taken):
+            if put.dedup or (record.external_id and external_key in external_keys):
                 continue
-            taken.add(external_key)
+            external_keys.add(external_key)
             self._terms[record.id] = index_terms(record.search_text)
         if len(self._terms) > 1:
             terms = dict.fromkeys(term for terms in self._terms.values() for term in terms)

@@ -283,10 +283,10 @@ def _remove_quotes(
     for number, evidence, version, citing_id in rows:
         quotes = decode_json(evidence)
         # A quote is a list: its text, its source, its speaker.
-        others = [quote for quote in quotes if quote[1] != record_id]
-        if len(others) < len(quotes):
+        remaining_quotes = [quote for quote in quotes if quote[1] != record_id]
+        if len(remaining_quotes) < len(quotes):
             citing_ids.append(citing_id)
-        execute(connection, "set_evidence", encode_json(others), number)
+        execute(connection, "set_evidence", encode_json(remaining_quotes), number)
         execute(connection, "unquote_history", number)
         execute(connection, "drop_quote", owner.key, record_id, number)
         _log_change(connection, (number, version + 1), "unquote", at)

@@ -209,12 +209,12 @@ def _list_clause(name: str, op: str, value: Any) -> SqlClause:
             return SqlClause(f"{name} {'=' if op == 'eq' else '<>'} ?", (values,))
         case "contains" | "in" | "nin":
             items = [value] if isinstance(value, str) else _require_list(value)
-            given = encode_json([_require_text(item) for item in items])
+            listed = encode_json([_require_text(item) for item in items])
             stored = _STORED.format(name)
             if op == "contains":
-                return SqlClause(f"NOT EXISTS ({_GIVEN} EXCEPT {stored})", (given,))
+                return SqlClause(f"NOT EXISTS ({_GIVEN} EXCEPT {stored})", (listed,))
             has_any = f"EXISTS ({_GIVEN} INTERSECT {stored})"
-            return SqlClause(has_any if op == "in" else f"NOT {has_any}", (given,))
+            return SqlClause(has_any if op == "in" else f"NOT {has_any}", (listed,))
         case _:
             raise InputError(
                 f"{name} is a list and has no order.",
@@ -404,8 +404,8 @@ def _compares(stored: _JsonValue, op: str, value: Any) -> SqlClause:
     )
 
 
-def _negate(part: SqlClause) -> SqlClause:
-    return SqlClause(f"NOT {part.text}", part.values)
+def _negate(clause: SqlClause) -> SqlClause:
+    return SqlClause(f"NOT {clause.text}", clause.values)
 
 
 def _json_path(name: str) -> str:

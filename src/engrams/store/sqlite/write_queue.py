@@ -86,30 +86,30 @@ class WriteQueue:
             raise ticket.error
         return cast("T", ticket.value)
 
-    def _run_queued(self, own: WriteTicket[Any]) -> None:
+    def _run_queued(self, own_ticket: WriteTicket[Any]) -> None:
         """Run this thread's own write, and what others have queued."""
-        group = self._take_group(own)
+        group = self._take_group(own_ticket)
         try:
             with self._database.use_file():
                 if len(group) > 1:
                     self._run_group(group)
-                if not own.settled:
-                    self._run_alone(own)
+                if not own_ticket.settled:
+                    self._run_alone(own_ticket)
         finally:
             # The rest of a group whose transaction failed is retried, one by one.
             for ticket in group:
-                if not ticket.settled and ticket is not own:
+                if not ticket.settled and ticket is not own_ticket:
                     ticket.alone = True
                     self._waiting.append(ticket)
 
-    def _take_group(self, own: WriteTicket[Any]) -> list[WriteTicket[Any]]:
+    def _take_group(self, own_ticket: WriteTicket[Any]) -> list[WriteTicket[Any]]:
         """Take the own write from the queue, and others that may join it, in their order."""
-        self._waiting.remove(own)
-        taken: list[WriteTicket[Any]] = []
-        while not own.alone and self._waiting and len(taken) + 1 < _MAX_GROUP:
-            taken.append(self._waiting.popleft())
-        self._waiting.extendleft(ticket for ticket in reversed(taken) if ticket.alone)
-        return [own, *(ticket for ticket in taken if not ticket.alone)]
+        self._waiting.remove(own_ticket)
+        candidates: list[WriteTicket[Any]] = []
+        while not own_ticket.alone and self._waiting and len(candidates) + 1 < _MAX_GROUP:
+            candidates.append(self._waiting.popleft())
+        self._waiting.extendleft(ticket for ticket in reversed(candidates) if ticket.alone)
+        return [own_ticket, *(ticket for ticket in candidates if not ticket.alone)]
 
     def _run_group(self, group: list[WriteTicket[Any]]) -> None:
         """Run all writes in one transaction; on failure each is retried alone."""

@@ -105,14 +105,14 @@ class RawDatabasePages:
 
     def rows(self) -> Iterator[RawRow]:
         """Yield the rows that are in order, page by page; each once."""
-        seen = set[tuple[int | None, bytes]]()
+        yielded_keys = set[tuple[int | None, bytes]]()
         for number in range(1, self.count + 1):
             page = self.page(number)
             for cell in list_cells(page, number == 1):
                 key = cell.number, page[cell.start : cell.start + cell.bytes]
-                if key in seen:
+                if key in yielded_keys:
                     continue
-                seen.add(key)
+                yielded_keys.add(key)
                 with suppress(UnreadableCellError):
                     yield number, cell.number, decode_values(self.payload(page, cell))
 

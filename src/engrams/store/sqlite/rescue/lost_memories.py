@@ -46,9 +46,9 @@ class MemoryVersion(NamedTuple):
 class MemoryRescueLoss:
     """Loss of one rescue."""
 
-    named: tuple[tuple[str, str], ...] = ()
+    identified: tuple[tuple[str, str], ...] = ()
     """Ids and owners of lost memories, as far as an index still told them."""
-    unnamed: int = 0
+    unidentified: int = 0
     """Number of lost memories that no index told."""
     damaged: tuple[MemoryVersion, ...] = ()
     """Memories whose text came back, but is not what was written."""
@@ -58,13 +58,15 @@ class MemoryRescueLoss:
     """Numbers of rows of other tables whose values could not be read, by table."""
 
     def __bool__(self) -> bool:
-        return bool(self.named or self.unnamed or self.damaged or self.defaulted or self.rows)
+        return bool(
+            self.identified or self.unidentified or self.damaged or self.defaulted or self.rows
+        )
 
     def __str__(self) -> str:
         sentences = []
-        if self.named or self.unnamed:
-            count = len(self.named) + self.unnamed
-            names = _shorten([record_id for record_id, _ in self.named])
+        if self.identified or self.unidentified:
+            count = len(self.identified) + self.unidentified
+            names = _shorten([record_id for record_id, _ in self.identified])
             sentences.append(
                 f"{count:,} memories could not be read" + (f": {names}" if names else "")
             )
@@ -96,9 +98,9 @@ def remember(path: Path, damaged_name: str, loss: MemoryRescueLoss | str) -> Non
         # The list is plain text: of an encrypted home it names no owners.
         is_encrypted = encryption.find_keys(encryption.home_of(path)) is not None
         entry["named"] = [
-            (record_id, "" if is_encrypted else owner) for record_id, owner in loss.named
+            (record_id, "" if is_encrypted else owner) for record_id, owner in loss.identified
         ]
-        entry["unnamed"] = loss.unnamed
+        entry["unnamed"] = loss.unidentified
         for key, memories in (("damaged", loss.damaged), ("defaulted", loss.defaulted)):
             entry[key] = [
                 memory._replace(owner="") if is_encrypted else memory for memory in memories

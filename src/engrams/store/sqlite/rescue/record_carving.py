@@ -186,13 +186,13 @@ def _read_payloads(
 
     Then those with a damaged pointer to another page, where the header is as it should be.
     """
-    written = next(guesses)
-    for guess in chain((written,), guesses):
+    first_guess = next(guesses)
+    for guess in chain((first_guess,), guesses):
         with suppress(UnreadableCellError):
             yield guess, pages.payload(page, replace(cell, size=guess.size))
-    if 0 < written.body_start == page[cell.start] and written.size == cell.size:
+    if 0 < first_guess.body_start == page[cell.start] and first_guess.size == cell.size:
         for payload in pages.mended_payloads(page, cell):
-            yield written, payload
+            yield first_guess, payload
 
 
 def _guess_headers(record: bytes, size: int, shape: TableShape) -> Iterator[_HeaderGuess]:

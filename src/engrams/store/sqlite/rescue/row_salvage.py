@@ -102,10 +102,10 @@ def copy_readable(
             connection.execute("ROLLBACK")
         connection.close()
     expected = _count_expected(source, settings)
-    unnamed = max(0, expected - len(rescued.rows["records"]) - len(rescued.lost))
+    unidentified = max(0, expected - len(rescued.rows["records"]) - len(rescued.lost))
     loss = MemoryRescueLoss(
-        named=rescued.lost,
-        unnamed=unnamed,
+        identified=rescued.lost,
+        unidentified=unidentified,
         damaged=damaged,
         defaulted=tuple(sorted(insertion.defaulted)),
         rows=insertion.unreadable,
@@ -198,8 +198,12 @@ def _read_pages(pages: RawDatabasePages, shapes: list[TableShape]) -> RescuedRow
     mending = _RecordMending(records, indexed, rows["history"])
     rows["records"] = mending.mend_all(carved + rows["records"])
     rows["records"] += _find_older(pages, records, rows)
-    known = _list_names(rows["records"])
-    lost = [name for number, name in indexed.items() if not known.intersection((number, name[0]))]
+    rescued_names = _list_names(rows["records"])
+    lost = [
+        name
+        for number, name in indexed.items()
+        if not rescued_names.intersection((number, name[0]))
+    ]
     return RescuedRows(rows, tuple(sorted(lost)), frozenset(mending.defaulted))
 
 
@@ -242,13 +246,13 @@ def _find_older(
     """
     version = shape.columns.index("version")
     status = shape.columns.index("status")
-    known = _list_names(rows["records"])
+    rescued_names = _list_names(rows["records"])
     newest: dict[str, Row] = {}
     for page in pages.older_pages():
         for row in carve_records(pages, page, shape):
             earlier = newest.get(row[1])
             if (
-                not known.intersection(row[:2])
+                not rescued_names.intersection(row[:2])
                 and is_whole(shape, row)
                 and (earlier is None or row[version] > earlier[version])
             ):
@@ -307,7 +311,7 @@ class _RecordMending:
         statuses = _find_statuses(self._history, {row[self._number] for row in rows})
         mended: dict[int, Row] = {}
         unnumbered = list[Row]()
-        seen = set[str]()
+        mended_ids = set[str]()
         for row in sorted(rows, key=self._rank):
             values = list(row)
             if row[self._version] < newest[row[self._id]] or row[self._status] not in tuple(Status):
@@ -316,11 +320,11 @@ class _RecordMending:
             best = mend_record(self._shape, values)
             if (
                 best is None
-                or best[self._id] in seen
+                or best[self._id] in mended_ids
                 or (_is_rubbish(values[self._text]) and not is_whole(self._shape, best))
             ):
                 continue
-            seen.add(best[self._id])
+            mended_ids.add(best[self._id])
             if best != tuple(values):
                 self.defaulted.add(best[self._id])
             number = best[self._number]

@@ -99,12 +99,12 @@ def reach(*scopes: Scope, tree: bool = False) -> ScopeReach:
     return ScopeReach((scopes or (ALICE,))[0].owner, scopes or (ALICE,), tree)
 
 
-def texts(store: Store, **asked: Any) -> list[str]:
+def texts(store: Store, **filters: Any) -> list[str]:
     """The texts that a listing finds, in its order."""
     return [
         found.text
         for found in store.find(
-            RecordQuery(**{"reach": reach(), "order": "oldest", **asked})
+            RecordQuery(**{"reach": reach(), "order": "oldest", **filters})
         ).records
     ]
 
@@ -117,7 +117,7 @@ def vector(target: Record, *values: float, model: str = MODEL) -> Vector:
 
 
 def seek(
-    store: Store, query: str, direction: Sequence[float] | None = None, **asked: Any
+    store: Store, query: str, direction: Sequence[float] | None = None, **options: Any
 ) -> dict[str, float]:
     """Ids that a search finds in Alice's scope, with the sum of what the sources say."""
     wanted = CandidateSearchQuery(
@@ -127,15 +127,15 @@ def seek(
             "terms": tuple((term, 1.0) for term in terms(query)),
             "vector": None if direction is None else np.array(direction, np.float32),
             "model": MODEL,
-            **asked,
+            **options,
         }
     )
     pool = store.seek(wanted)
-    return {name: float(pool.cos[place] + pool.bm[place]) for place, name in enumerate(pool.ids)}
+    return {name: float(pool.cos[index] + pool.bm[index]) for index, name in enumerate(pool.ids)}
 
 
 def found(
-    store: Store, query: str, direction: Sequence[float] | None = None, **asked: Any
+    store: Store, query: str, direction: Sequence[float] | None = None, **options: Any
 ) -> set[str]:
     """Ids for which a source has something to say."""
-    return {name for name, score in seek(store, query, direction, **asked).items() if score > 0}
+    return {name for name, score in seek(store, query, direction, **options).items() if score > 0}

@@ -53,7 +53,7 @@ class Backend:
         return pack(b"P", name + b"\0" + rest)
 
     def has(self, name: bytes) -> bool:
-        return name in self.known or any(name == each for some in self.parses for each, _ in some)
+        return name in self.known or any(name == each for rows in self.parses for each, _ in rows)
 
 
 @dataclass(eq=False)
@@ -69,7 +69,7 @@ class Session:
     prefix: bytes
     writer: asyncio.StreamWriter
     prepared: dict[bytes, bytes] = field(default_factory=dict)
-    held: Backend | None = None
+    backend: Backend | None = None
     asked: int = 0
     open: bool = False
 
@@ -120,15 +120,15 @@ class TransactionPooler:
                     continue
                 if session.held is None:
                     await self._free.acquire()
-                    session.held = held = self._idle.popleft()
-                    task = asyncio.create_task(self._relay(session, held))
+                    session.held = backend = self._idle.popleft()
+                    task = asyncio.create_task(self._relay(session, backend))
                     self._relays.add(task)
                     task.add_done_callback(self._relays.discard)
-                held.writer.write(translate(held, session, kind, body))
+                backend.writer.write(translate(backend, session, kind, body))
                 session.open = kind not in (b"Q", b"S")
                 session.asked += not session.open
                 if not session.open:
-                    held.parses.append(deque())
+                    backend.parses.append(deque())
         except (OSError, asyncio.IncompleteReadError):
             pass
         finally:
@@ -138,26 +138,26 @@ class TransactionPooler:
                 await self._connect()
             writer.close()
 
-    async def _relay(self, session: Session, held: Backend) -> None:
+    async def _relay(self, session: Session, backend: Backend) -> None:
         """Pass on what the server says until the transaction is over."""
         with suppress(OSError, asyncio.IncompleteReadError):
-            while session.held is held:
-                kind, body = await read_message(held.reader)
+            while session.held is backend:
+                kind, body = await read_message(backend.reader)
                 if kind == b"1":
-                    name, own = held.parses[0].popleft()
-                    held.known.add(name)
+                    name, own = backend.parses[0].popleft()
+                    backend.known.add(name)
                     if own:
                         continue
                 session.writer.write(pack(kind, body))
                 if kind == b"Z":
-                    held.parses.popleft()
+                    backend.parses.popleft()
                     session.asked -= 1
                     if body == b"I" and not session.asked and not session.open:
                         session.held = None
-                        self._give_back(held)
+                        self._give_back(backend)
 
-    def _give_back(self, held: Backend) -> None:
-        self._idle.append(held)
+    def _give_back(self, backend: Backend) -> None:
+        self._idle.append(backend)
         self._free.release()
 
 
@@ -186,34 +186,34 @@ def pack(kind: bytes, body: bytes) -> bytes:
     return kind + struct.pack("!I", len(body) + 4) + body
 
 
-def translate(held: Backend, session: Session, kind: bytes, body: bytes) -> bytes:
+def translate(backend: Backend, session: Session, kind: bytes, body: bytes) -> bytes:
     """A client's message for this connection, on which its statements have names of their own."""
     prefix = session.prefix
     if kind == b"P":
         name, _, rest = body.partition(b"\0")
         if name and prefix:
             session.prepared[name] = rest
-        return held.parse(prefix + name if name else b"", rest, own=False)
+        return backend.parse(prefix + name if name else b"", rest, own=False)
     if kind == b"B":
         portal, _, rest = body.partition(b"\0")
         name, _, values = rest.partition(b"\0")
         if name:
-            return prepare(held, session, name) + pack(
+            return prepare(backend, session, name) + pack(
                 kind, portal + b"\0" + prefix + name + b"\0" + values
             )
     elif kind == b"D" and body[:1] == b"S" and len(body) > 2:
-        return prepare(held, session, body[1:-1]) + pack(kind, b"S" + prefix + body[1:])
+        return prepare(backend, session, body[1:-1]) + pack(kind, b"S" + prefix + body[1:])
     elif kind == b"C" and body[:1] == b"S" and len(body) > 2:
-        held.known.discard(prefix + body[1:-1])
+        backend.known.discard(prefix + body[1:-1])
         return pack(kind, b"S" + prefix + body[1:])
     return pack(kind, body)
 
 
-def prepare(held: Backend, session: Session, name: bytes) -> bytes:
+def prepare(backend: Backend, session: Session, name: bytes) -> bytes:
     """Prepare a client's statement on a connection that does not know it."""
     full = session.prefix + name
     return (
         b""
-        if held.has(full) or name not in session.prepared
-        else held.parse(full, session.prepared[name], own=True)
+        if backend.has(full) or name not in session.prepared
+        else backend.parse(full, session.prepared[name], own=True)
     )

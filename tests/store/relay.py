@@ -29,10 +29,10 @@ class ServerRelay:
 
     def cut(self) -> None:
         """End all connections, and take none."""
-        for one in (self._listener, *self._open):
+        for stream in (self._listener, *self._open):
             with suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
-            one.close()
+                stream.shutdown(socket.SHUT_RDWR)
+            stream.close()
         self._open.clear()
 
     def _accept(self, listener: socket.socket) -> None:
@@ -50,6 +50,6 @@ def _pump(source: socket.socket, target: socket.socket) -> None:
     with suppress(OSError):
         while data := source.recv(1 << 16):
             target.sendall(data)
-    for one in (source, target):
+    for stream in (source, target):
         with suppress(OSError):
-            one.shutdown(socket.SHUT_RDWR)
+            stream.shutdown(socket.SHUT_RDWR)

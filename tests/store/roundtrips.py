@@ -40,13 +40,13 @@ class RoundTripCounter:
             other = {client: server, server: client}
             answered = True
             while True:
-                for one in select.select([client, server], [], [])[0]:
-                    data = one.recv(1 << 16)
+                for ready in select.select([client, server], [], [])[0]:
+                    data = ready.recv(1 << 16)
                     if not data:
                         return
-                    self.count += answered and one is client
-                    answered = one is server
-                    other[one].sendall(data)
+                    self.count += answered and ready is client
+                    answered = ready is server
+                    other[ready].sendall(data)
 
     def __enter__(self) -> RoundTripCounter:
         return self

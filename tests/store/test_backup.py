@@ -78,14 +78,14 @@ def test_the_guides_commands_back_up_and_restore(home: Path, tmp_path: Path, ser
         program, *words = command.split()
         for told, meant in places.items():
             words = [word.replace(told, meant) for word in words]
-        done = subprocess.run(
+        completed = subprocess.run(
             [find_program(program), *words],
             cwd=tmp_path,
             capture_output=True,
             text=True,
             timeout=120,
         )
-        assert (done.returncode, done.stderr) == (0, "")
+        assert (completed.returncode, completed.stderr) == (0, "")
     with engrams.open(home=home, store={"url": fresh}, jobs__workers=0) as memory:
         for owner in ("ann", "bob"):
             found = [
@@ -109,9 +109,9 @@ def test_migrate_says_who_cannot_back_up(home: Path, server: str) -> None:
         url = server.replace("//postgres:@", f"//{name}@")
         command = [sys.executable, "-m", "engrams.program.entry", "migrate", "--url", url]
         env = {**os.environ, "ENGRAMS_HOME": str(home)}
-        told = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
-        assert told.returncode == 0, told.stderr
-        assert ("pg_dump" in told.stderr and "BYPASSRLS" in told.stderr) is not can
+        output = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
+        assert output.returncode == 0, output.stderr
+        assert ("pg_dump" in output.stderr and "BYPASSRLS" in output.stderr) is not can
         dumped = subprocess.run(
             [find_program("pg_dump"), "--schema=engrams", url],
             capture_output=True,

@@ -29,11 +29,11 @@ from engrams.ports import NewRecord, RecordChange, RecordQuery, RecordUse, Store
 
 def test_a_change_is_one_version_up(store: Store) -> None:
     """Changed fields are read back and the version grows by one a change."""
-    one = record("Alice likes tea")
-    add(store, one)
+    tea = record("Alice likes tea")
+    add(store, tea)
     after = change(
         store,
-        one,
+        tea,
         importance=0.9,
         tags=["x"],
         tier="longterm",
@@ -50,66 +50,66 @@ def test_a_change_is_one_version_up(store: Store) -> None:
         datetime.fromisoformat("2025-05-01T00:00:00+00:00"),
         {"a": 1},
     )
-    assert change(store, one, text="Alice loves tea").version == 3
+    assert change(store, tea, text="Alice loves tea").version == 3
 
 
 def test_a_change_to_the_same_value_is_none(store: Store) -> None:
     """Setting what is already so adds no version and no history."""
-    one = record("Alice likes tea")
-    add(store, one)
-    assert change(store, one, text="Alice likes tea", tags=[]).version == 1
-    assert len(store.history(ALICE, one.id)) == 1
+    tea = record("Alice likes tea")
+    add(store, tea)
+    assert change(store, tea, text="Alice likes tea", tags=[]).version == 1
+    assert len(store.history(ALICE, tea.id)) == 1
 
 
 def test_reading_leaves_no_history(store: Store) -> None:
     """Access counts are kept without a new version, so that a read in between spoils no edit."""
-    one = record("Alice likes tea")
-    add(store, one)
-    after = change(store, one, "access", access_count=3, last_accessed=at(days=1))
+    tea = record("Alice likes tea")
+    add(store, tea)
+    after = change(store, tea, "access", access_count=3, last_accessed=at(days=1))
     assert (after.access_count, after.last_accessed, after.version) == (3, at(days=1), 1)
-    assert len(store.history(ALICE, one.id)) == 1
-    assert change(store, one, expect=1, text="Alice loves tea").version == 2
+    assert len(store.history(ALICE, tea.id)) == 1
+    assert change(store, tea, expect=1, text="Alice loves tea").version == 2
 
 
 def test_uses_add_up(store: Store) -> None:
     """Whoever counts them, in whatever order;
     what is purged or unknown counts nothing, and spoils nothing of the batch.
     """
-    one = record("Alice likes tea")
-    gone = record("Alice likes mud")
-    add(store, one, gone)
-    store.purge(ALICE, [gone.id], START)
+    tea = record("Alice likes tea")
+    purged = record("Alice likes mud")
+    add(store, tea, purged)
+    store.purge(ALICE, [purged.id], START)
     for times, day in ((2, 3), (5, 1)):
         store.commit(
             batch(
                 uses=[
                     RecordUse(ALICE, id, times, at(days=day))
-                    for id in (gone.id, "01unknown", one.id)
+                    for id in (purged.id, "01unknown", tea.id)
                 ]
             )
         )
-    after = get(store, one)
+    after = get(store, tea)
     assert (after.access_count, after.last_accessed, after.version) == (7, at(days=3), 1)
-    assert (get(store, gone).access_count, get(store, gone).last_accessed) == (0, None)
-    assert len(store.history(ALICE, one.id)) == 1
-    store.commit(batch(uses=(RecordUse(BOB, one.id, 1, START),)))
-    assert get(store, one).access_count == 7
+    assert (get(store, purged).access_count, get(store, purged).last_accessed) == (0, None)
+    assert len(store.history(ALICE, tea.id)) == 1
+    store.commit(batch(uses=(RecordUse(BOB, tea.id, 1, START),)))
+    assert get(store, tea).access_count == 7
 
 
 def test_the_expected_version_must_be_there(store: Store) -> None:
     """A change that expects another version is a conflict and leaves the record alone, with all of
     its batch.
     """
-    one = record("one")
-    two = record("two")
-    add(store, one, two)
-    change(store, one, text="one, changed")
+    first = record("one")
+    second = record("two")
+    add(store, first, second)
+    change(store, first, text="one, changed")
     with pytest.raises(ConflictError) as caught:
         store.commit(
             batch(
                 changes=(
-                    RecordChange(ALICE, two.id, {"text": "no"}, "edit"),
-                    RecordChange(ALICE, one.id, {"text": "late"}, "edit", expect=1),
+                    RecordChange(ALICE, second.id, {"text": "no"}, "edit"),
+                    RecordChange(ALICE, first.id, {"text": "late"}, "edit", expect=1),
                 )
             )
         )
@@ -119,17 +119,17 @@ def test_the_expected_version_must_be_there(store: Store) -> None:
 
 def test_two_changes_of_one_batch_expect_the_same_version(store: Store) -> None:
     """Both changes of one record in one write may name the version it had when it was read."""
-    one = record("one")
-    add(store, one)
+    first = record("one")
+    add(store, first)
     store.commit(
         batch(
             changes=tuple(
-                RecordChange(ALICE, one.id, fields, "edit", expect=1)
+                RecordChange(ALICE, first.id, fields, "edit", expect=1)
                 for fields in ({"text": "two"}, {"importance": 1.0})
             )
         )
     )
-    assert (get(store, one).text, get(store, one).importance, get(store, one).version) == (
+    assert (get(store, first).text, get(store, first).importance, get(store, first).version) == (
         "two",
         1.0,
         3,
@@ -139,12 +139,12 @@ def test_two_changes_of_one_batch_expect_the_same_version(store: Store) -> None:
 @pytest.mark.covers("S1.62")
 def test_a_change_needs_the_owner(store: Store) -> None:
     """A record that does not exist, or is another owner's, cannot be changed."""
-    one = record("Alice likes tea")
-    add(store, one)
-    for owner, name in ((BOB, one.id), (ALICE, "nobody"), (ALICE, "")):
+    tea = record("Alice likes tea")
+    add(store, tea)
+    for owner, name in ((BOB, tea.id), (ALICE, "nobody"), (ALICE, "")):
         with pytest.raises(NotFoundError):
             store.commit(batch(changes=(RecordChange(owner, name, {"text": "mine"}, "edit"),)))
-    assert get(store, one) == one
+    assert get(store, tea) == tea
 
 
 @pytest.mark.parametrize(
@@ -172,59 +172,59 @@ def test_a_change_needs_the_owner(store: Store) -> None:
 )
 def test_what_cannot_be_changed_is_refused(store: Store, fields: dict[str, Any]) -> None:
     """Unknown and fixed fields, values of the wrong sort, and another owner's scope are bad input."""
-    one = record("Alice likes tea")
-    add(store, one)
+    tea = record("Alice likes tea")
+    add(store, tea)
     with pytest.raises(InputError):
-        store.commit(batch(changes=(RecordChange(ALICE, one.id, fields, "edit"),)))
-    assert get(store, one) == one
+        store.commit(batch(changes=(RecordChange(ALICE, tea.id, fields, "edit"),)))
+    assert get(store, tea) == tea
 
 
 def test_a_record_can_move_within_its_owner(store: Store) -> None:
     """The scope of a record may change as long as its owner does not."""
-    one = record("Alice likes tea")
-    add(store, one)
+    tea = record("Alice likes tea")
+    add(store, tea)
     project = ALICE.within("project", "x")
-    assert change(store, one, scope=project).scope == project
+    assert change(store, tea, scope=project).scope == project
     assert store.scopes(ALICE) == (project,)
 
 
 def test_a_new_text_is_found_and_the_old_one_is_not(store: Store) -> None:
     """After an edit the search finds the new words only, and the vector of the old text is gone."""
-    one = record("Alice likes tea")
-    add(store, NewRecord(one, vector=vector(one, 1, 0)))
-    assert found(store, "tea") == found(store, "", [1, 0]) == {one.id}
-    change(store, one, text="Alice prefers coffee")
+    tea = record("Alice likes tea")
+    add(store, NewRecord(tea, vector=vector(tea, 1, 0)))
+    assert found(store, "tea") == found(store, "", [1, 0]) == {tea.id}
+    change(store, tea, text="Alice prefers coffee")
     assert found(store, "tea") == set()
-    assert found(store, "coffee") == {one.id}
+    assert found(store, "coffee") == {tea.id}
     assert found(store, "", [1, 0]) == set()
-    assert [missing.id for missing in store.missing("tiny", "", 10)] == [one.id]
-    assert texts(store, hash=get(store, one).hash) == ["Alice prefers coffee"]
-    assert texts(store, hash=one.hash) == []
+    assert [missing.id for missing in store.missing("tiny", "", 10)] == [tea.id]
+    assert texts(store, hash=get(store, tea).hash) == ["Alice prefers coffee"]
+    assert texts(store, hash=tea.hash) == []
 
 
 def test_an_edit_with_a_new_vector_keeps_it(store: Store) -> None:
     """A vector that comes with the new text in the same write stays."""
-    one = record("Alice likes tea")
-    add(store, NewRecord(one, vector=vector(one, 1, 0)))
+    tea = record("Alice likes tea")
+    add(store, NewRecord(tea, vector=vector(tea, 1, 0)))
     store.commit(
         batch(
-            changes=(RecordChange(ALICE, one.id, {"text": "coffee"}, "edit"),),
-            vectors=((ALICE, vector(one, 0, 1)),),
+            changes=(RecordChange(ALICE, tea.id, {"text": "coffee"}, "edit"),),
+            vectors=((ALICE, vector(tea, 0, 1)),),
         )
     )
-    assert found(store, "", [0, 1]) == {one.id}
+    assert found(store, "", [0, 1]) == {tea.id}
 
 
 def test_history_tells_everything(store: Store) -> None:
     """Each change is told with its time, actor, reason, and the values before and after, oldest
     first.
     """
-    one = record("Alice likes tea", valid_from=START)
-    add(store, one)
-    change(store, one, "edit", text="Alice likes coffee", when=at(hours=1))
-    change(store, one, "forget", status=Status.FORGOTTEN, when=at(hours=2))
-    change(store, one, "restore", status=Status.ACTIVE, valid_from=at(days=-1), when=at(hours=3))
-    first, edit, forget, restore = store.history(ALICE, one.id)
+    tea = record("Alice likes tea", valid_from=START)
+    add(store, tea)
+    change(store, tea, "edit", text="Alice likes coffee", when=at(hours=1))
+    change(store, tea, "forget", status=Status.FORGOTTEN, when=at(hours=2))
+    change(store, tea, "restore", status=Status.ACTIVE, valid_from=at(days=-1), when=at(hours=3))
+    first, edit, forget, restore = store.history(ALICE, tea.id)
     assert (first.action, first.before, first.after) == (
         "add",
         {},
@@ -242,9 +242,9 @@ def test_history_tells_everything(store: Store) -> None:
 @pytest.mark.covers("S1.62")
 def test_history_needs_the_owner(store: Store) -> None:
     """Another owner, or an unknown id, has no history."""
-    one = record("Alice likes tea")
-    add(store, one)
-    assert store.history(BOB, one.id) == store.history(ALICE, "nobody") == ()
+    tea = record("Alice likes tea")
+    add(store, tea)
+    assert store.history(BOB, tea.id) == store.history(ALICE, "nobody") == ()
 
 
 @pytest.mark.parametrize(
@@ -267,27 +267,27 @@ def test_history_needs_the_owner(store: Store) -> None:
 )
 def test_a_life_has_an_order(store: Store, begin: str, end: str, allowed: bool) -> None:
     """A status follows only where a record's life leads."""
-    one = record("Alice likes tea", status=Status(begin))
-    add(store, one)
+    tea = record("Alice likes tea", status=Status(begin))
+    add(store, tea)
     if allowed:
-        assert change(store, one, status=end).status == end
+        assert change(store, tea, status=end).status == end
     else:
         with pytest.raises(InputError):
-            change(store, one, status=end)
+            change(store, tea, status=end)
 
 
 def test_a_superseded_record_has_an_end(store: Store) -> None:
     """Superseding without saying when it ended retires the record at the time of the write;
     activating undoes that.
     """
-    one = record("one")
-    two = record("two")
-    add(store, one, two)
-    assert change(store, one, status=Status.SUPERSEDED, when=at(days=2)).retired_at == at(days=2)
-    assert change(store, one, status=Status.ACTIVE).retired_at is None
+    first = record("one")
+    second = record("two")
+    add(store, first, second)
+    assert change(store, first, status=Status.SUPERSEDED, when=at(days=2)).retired_at == at(days=2)
+    assert change(store, first, status=Status.ACTIVE).retired_at is None
     ended = change(
         store,
-        two,
+        second,
         status=Status.SUPERSEDED,
         valid_to=at(days=1),
         ended_at=at(days=2),
@@ -298,9 +298,9 @@ def test_a_superseded_record_has_an_end(store: Store) -> None:
 
 def test_a_new_kind_and_evidence_are_found(store: Store) -> None:
     """What a change sets is what a listing finds."""
-    one = record("Alice likes tea", evidence=(Evidence("tea", "t1"),))
-    add(store, one)
-    change(store, one, kind=Kind.PREFERENCE, evidence=[Evidence("likes tea", "t2")])
+    tea = record("Alice likes tea", evidence=(Evidence("tea", "t1"),))
+    add(store, tea)
+    change(store, tea, kind=Kind.PREFERENCE, evidence=[Evidence("likes tea", "t2")])
     assert (
         texts(store, kinds=(Kind.PREFERENCE,))
         == texts(store, sources=("t2",))
@@ -332,11 +332,11 @@ def test_a_vector_comes_later(store: Store) -> None:
     """
     many = [record(f"fact {number}", id=f"01{number:03}") for number in range(5)]
     held = record("held", status=Status.CANDIDATE)
-    others = record("Bob's", BOB, id="01002x")
-    add(store, *many, held, others)
+    bobs = record("Bob's", BOB, id="01002x")
+    add(store, *many, held, bobs)
     first = store.missing("tiny", "", 3)
-    assert [one.id for one in first] == ["01000", "01001", "01002"]
-    assert [one.id for one in store.missing("tiny", first[-1].id, 10)] == [
+    assert [stored.id for stored in first] == ["01000", "01001", "01002"]
+    assert [stored.id for stored in store.missing("tiny", first[-1].id, 10)] == [
         "01002x",
         "01003",
         "01004",
@@ -345,13 +345,13 @@ def test_a_vector_comes_later(store: Store) -> None:
         store,
         vectors=(
             (ALICE, vector(many[0], 1, 0)),
-            (BOB, vector(others, 1, 0)),
+            (BOB, vector(bobs, 1, 0)),
             (ALICE, vector(many[1], 1, 0, 0, model="wide")),
         ),
     )
     assert found(store, "", [1, 0]) == {many[0].id}
-    assert [one.id for one in store.missing("tiny", "", 2)] == ["01001", "01002"]
-    assert "01001" not in [one.id for one in store.missing("wide", "", 10)]
+    assert [stored.id for stored in store.missing("tiny", "", 2)] == ["01001", "01002"]
+    assert "01001" not in [stored.id for stored in store.missing("wide", "", 10)]
     assert store.counts(None)["model"] == {"tiny": 2, "wide": 1}
 
 
@@ -359,15 +359,15 @@ def test_a_vector_needs_its_record(store: Store) -> None:
     """A vector for a record that never was is an error;
     for one that was purged meanwhile it is dropped.
     """
-    one = record("secret")
+    secret = record("secret")
     with pytest.raises(NotFoundError):
-        add(store, vectors=((ALICE, vector(one, 1, 0)),))
-    add(store, one)
+        add(store, vectors=((ALICE, vector(secret, 1, 0)),))
+    add(store, secret)
     with pytest.raises(NotFoundError):
-        add(store, vectors=((BOB, vector(one, 1, 0)),))
-    store.purge(ALICE, [one.id], START)
-    add(store, vectors=((ALICE, vector(one, 1, 0)),))
-    assert not store.vectors(ALICE, [one.id], "tiny").any()
+        add(store, vectors=((BOB, vector(secret, 1, 0)),))
+    store.purge(ALICE, [secret.id], START)
+    add(store, vectors=((ALICE, vector(secret, 1, 0)),))
+    assert not store.vectors(ALICE, [secret.id], "tiny").any()
 
 
 def test_find_pages_do_not_skip_what_changes(store: Store) -> None:
@@ -376,31 +376,33 @@ def test_find_pages_do_not_skip_what_changes(store: Store) -> None:
     add(store, *many)
     page = store.find(RecordQuery(reach=reach(), order="oldest", limit=3))
     change(store, many[1], text="changed")
-    rest = store.find(RecordQuery(reach=reach(), order="oldest", limit=3, after=page.next))
-    assert [one.id for one in (*page.records, *rest.records)] == [one.id for one in many]
+    second_page = store.find(RecordQuery(reach=reach(), order="oldest", limit=3, after=page.next))
+    assert [stored.id for stored in (*page.records, *second_page.records)] == [
+        stored.id for stored in many
+    ]
 
 
 def test_changes_are_read_in_their_order(store: Store) -> None:
     """What changed after a change, of one owner, in pages; what was erased comes as a tombstone."""
     one = record("one")
-    two = record("two")
-    three = record("three")
-    other = record("of Bob", BOB)
-    add(store, one, two, three, other)
+    second = record("two")
+    third = record("three")
+    bobs = record("of Bob", BOB)
+    add(store, one, second, third, bobs)
     first = store.changes(ALICE, 0, 2)
-    assert [each.text for each in first.records] == ["one", "two"]
-    rest = store.changes(ALICE, first.last, 2)
-    assert [each.text for each in rest.records] == ["three"]
+    assert [changed.text for changed in first.records] == ["one", "two"]
+    second_page = store.changes(ALICE, first.last, 2)
+    assert [changed.text for changed in second_page.records] == ["three"]
     assert (
-        store.changes(ALICE, rest.last, 2).records == ()
-        and store.changes(ALICE, rest.last, 2).last == rest.last
+        store.changes(ALICE, second_page.last, 2).records == ()
+        and store.changes(ALICE, second_page.last, 2).last == second_page.last
     )
     change(store, one, text="one, changed")
-    store.purge(ALICE, [two.id], at(days=1))
-    later = store.changes(ALICE, rest.last, 10)
-    assert [(each.id, each.text, each.status) for each in later.records] == [
+    store.purge(ALICE, [second.id], at(days=1))
+    later = store.changes(ALICE, second_page.last, 10)
+    assert [(changed.id, changed.text, changed.status) for changed in later.records] == [
         (one.id, "one, changed", Status.ACTIVE),
-        (two.id, "", Status.PURGED),
+        (second.id, "", Status.PURGED),
     ]
     assert (
         store.find_change(ALICE, 0)

@@ -111,9 +111,9 @@ def test_defaults_come_back(store: Store) -> None:
 )
 def test_any_text_comes_back(store: Store, text: str, meta: dict[str, Any]) -> None:
     """Whatever characters and numbers a text or its metadata holds, they are read as written."""
-    one = record(text, meta=meta)
-    add(store, one)
-    assert get(store, one) == one
+    stored = record(text, meta=meta)
+    add(store, stored)
+    assert get(store, stored) == stored
 
 
 def test_long_and_odd_texts_come_back(store: Store) -> None:
@@ -126,7 +126,7 @@ def test_long_and_odd_texts_come_back(store: Store) -> None:
         record("   "),
     ]
     add(store, *odd)
-    assert [get(store, one).text for one in odd] == [one.text for one in odd]
+    assert [get(store, stored).text for stored in odd] == [stored.text for stored in odd]
 
 
 @pytest.mark.parametrize(
@@ -222,11 +222,11 @@ def test_an_external_id_is_stored_once(store: Store) -> None:
     first = turn("hello", external_id="m1")
     again = turn("hello again", external_id="m1")
     elsewhere = turn("hello", ALICE.within("conversation", "c2"), external_id="m1")
-    others = turn("hello", BOB, external_id="m1")
+    bobs = turn("hello", BOB, external_id="m1")
     add(store, first)
-    assert add(store, again, elsewhere, others).existing == {again.id: first.id}
+    assert add(store, again, elsewhere, bobs).existing == {again.id: first.id}
     assert texts(store) == ["hello"]
-    assert get(store, elsewhere).external_id == get(store, others).external_id == "m1"
+    assert get(store, elsewhere).external_id == get(store, bobs).external_id == "m1"
 
 
 def test_the_same_record_twice_is_stored_once(store: Store) -> None:
@@ -236,8 +236,8 @@ def test_the_same_record_twice_is_stored_once(store: Store) -> None:
     first = turn("hello")
     add(store, first)
     for dedup in (False, True):
-        done = store.commit(batch(NewRecord(first, dedup=dedup)))
-        assert done.existing == {first.id: first.id}
+        result = store.commit(batch(NewRecord(first, dedup=dedup)))
+        assert result.existing == {first.id: first.id}
     assert get(store, first).strength == first.strength
     with pytest.raises(ConflictError):
         add(store, replace(turn("another"), id=first.id))
@@ -271,20 +271,20 @@ def test_what_is_no_duplicate_is_stored(store: Store, difference: str) -> None:
     """Another scope, kind, owner or text, or a twin that is not active any more, is no duplicate."""
     first = record("Alice likes green tea")
     add(store, first)
-    other = record("Alice likes green tea")
+    differing = record("Alice likes green tea")
     match difference:
         case "scope":
-            other = replace(other, scope=ALICE.within("project", "x"))
+            differing = replace(differing, scope=ALICE.within("project", "x"))
         case "kind":
-            other = replace(other, kind=Kind.PREFERENCE)
+            differing = replace(differing, kind=Kind.PREFERENCE)
         case "owner":
-            other = replace(other, scope=BOB)
+            differing = replace(differing, scope=BOB)
         case "text":
-            other = replace(other, text="Alice likes black tea")
+            differing = replace(differing, text="Alice likes black tea")
         case _:
             change(store, first, status=Status.FORGOTTEN)
-    assert add(store, NewRecord(other, dedup=True)).existing == {}
-    assert get(store, other) == other
+    assert add(store, NewRecord(differing, dedup=True)).existing == {}
+    assert get(store, differing) == differing
 
 
 def test_what_refers_to_a_duplicate_refers_to_the_first(store: Store) -> None:
@@ -331,15 +331,15 @@ def test_what_follows_is_written_with_it(store: Store) -> None:
     """What follows from a write is in its transaction, with an actor of its own:
     with a new message only, and both or none.
     """
-    said = turn("I live in Porto", external_id="m1")
+    message = turn("I live in Porto", external_id="m1")
     fact = record("Alice lives in Porto")
     later = record("Alice has a cat")
-    done = add(store, said, then=batch(fact, actor="digest", jobs=(JobSpec("changes", "k"),)))
-    assert done.followed and [
-        entry.actor for one in (said, fact) for entry in store.history(ALICE, one.id)
+    result = add(store, message, then=batch(fact, actor="digest", jobs=(JobSpec("changes", "k"),)))
+    assert result.followed and [
+        entry.actor for stored in (message, fact) for entry in store.history(ALICE, stored.id)
     ] == ["test", "digest"]
     assert [job.kind for job in store.queue(("waiting",))] == ["changes"]
-    again = add(store, replace(said, id=new_id(START)), then=batch(later))
+    again = add(store, replace(message, id=new_id(START)), then=batch(later))
     assert (
         not again.followed
         and again.existing
@@ -426,14 +426,14 @@ def test_one_writer_cannot_spoil_another(store: Store) -> None:
 
 def test_a_vector_must_fit_its_model(store: Store) -> None:
     """A vector of the wrong size, for its own claim or for its model, is refused."""
-    one = record("one")
-    two = record("two")
-    add(store, NewRecord(one, vector=vector(one, 1, 0, 0)))
+    first = record("one")
+    second = record("two")
+    add(store, NewRecord(first, vector=vector(first, 1, 0, 0)))
     with pytest.raises(InputError):
-        add(store, NewRecord(two, vector=vector(two, 1, 0)))
+        add(store, NewRecord(second, vector=vector(second, 1, 0)))
     with pytest.raises(InputError):
-        add(store, NewRecord(two, vector=Vector(two.id, "other", 3, b"1234")))
-    assert store.get(ALICE, [two.id]) == ()
+        add(store, NewRecord(second, vector=Vector(second.id, "other", 3, b"1234")))
+    assert store.get(ALICE, [second.id]) == ()
 
 
 def test_a_purged_record_cannot_be_added(store: Store) -> None:

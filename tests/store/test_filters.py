@@ -272,11 +272,11 @@ def test_metadata_compares_as_python_does(
     add(
         store,
         *(
-            record(f"{place}", ALICE, session=session, meta={} if value is None else {"v": value})
-            for place, value in enumerate(have)
+            record(f"{index}", ALICE, session=session, meta={} if value is None else {"v": value})
+            for index, value in enumerate(have)
         ),
     )
     condition = only("meta.v", op, want)
-    expected = [str(place) for place, value in enumerate(have) if _holds(value, op, want) != negate]
+    expected = [str(index) for index, value in enumerate(have) if _holds(value, op, want) != negate]
     seen = texts(store, session=session, where=Where("not", (condition,)) if negate else condition)
     assert sorted(set(seen)) == sorted(expected)

@@ -93,14 +93,14 @@ def tables(url: str) -> list[str]:
 
 def fill(store: Any, owner: Any) -> None:
     """Rows of an owner in every table."""
-    said = turn(f"secret of {owner.key}", owner)
-    fact = record("a fact", owner, evidence=(Evidence("secret", said.id),))
+    message = turn(f"secret of {owner.key}", owner)
+    fact = record("a fact", owner, evidence=(Evidence("secret", message.id),))
     parts: dict[str, Any] = {
-        "outbox": (("file", owner, said.id, {}),),
+        "outbox": (("file", owner, message.id, {}),),
         "states": (OwnerStateRow(owner, "garden", data={"n": 1}),),
     }
     parts |= {
-        "edges": (Edge(owner, fact.id, said.id, EdgeType.DERIVED_FROM),),
+        "edges": (Edge(owner, fact.id, message.id, EdgeType.DERIVED_FROM),),
         "topics": (
             Topic(
                 id="topic:1",
@@ -115,9 +115,9 @@ def fill(store: Any, owner: Any) -> None:
     }
     add(
         store,
-        NewRecord(said, vector=vector(said, 1, 0)),
+        NewRecord(message, vector=vector(message, 1, 0)),
         fact,
-        jobs=(JobSpec("extract", owner.key, {"items": [said.id]}),),
+        jobs=(JobSpec("extract", owner.key, {"items": [message.id]}),),
         **parts,
     )
     store.save(
@@ -165,18 +165,18 @@ def test_raw_sql_sees_one_owner(two: tuple[Any, Any], url: str) -> None:
         if table in SHARED:
             continue
         assert count(url, table, "engrams_service", "") == 0, table
-        for owner, other in ((ALICE, BOB), (BOB, ALICE)):
+        for owner, stranger in ((ALICE, BOB), (BOB, ALICE)):
             assert count(url, table, "engrams_service", owner.key) == held / 2, table
-            assert count(url, table, "engrams_service", owner.key, f"owner = '{other.key}'") == 0, (
-                table
-            )
+            assert (
+                count(url, table, "engrams_service", owner.key, f"owner = '{stranger.key}'") == 0
+            ), table
             for act in (
                 "UPDATE {0} SET owner = owner WHERE owner = '{1}'",
                 "DELETE FROM {0} WHERE owner = '{1}'",
                 "UPDATE {0} SET owner = '{1}'",
             ):
                 assert (
-                    change_rows(url, act.format(f"engrams.{table}", other.key), owner.key) == 0
+                    change_rows(url, act.format(f"engrams.{table}", stranger.key), owner.key) == 0
                 ), (table, act)
     for table in ("jobs", "counters", "api_keys", "log_keys"):
         with pytest.raises(psycopg.errors.InsufficientPrivilege):
@@ -245,21 +245,21 @@ def test_what_one_process_writes_the_other_finds(two: tuple[Any, Any]) -> None:
     writer, reader = two
     assert found(reader, "tea") == set()
     for number in range(20):
-        one = record(f"tea number{number}")
-        add(writer, one)
-        assert found(reader, f"number{number}") == {one.id}
+        tea = record(f"tea number{number}")
+        add(writer, tea)
+        assert found(reader, f"number{number}") == {tea.id}
         writer, reader = reader, writer
     writer.commit(
         WriteBatch(
             "test",
             "",
             START,
-            changes=(RecordChange(ALICE, one.id, {"text": "coffee instead"}, "edit"),),
+            changes=(RecordChange(ALICE, tea.id, {"text": "coffee instead"}, "edit"),),
         )
     )
-    assert found(reader, "coffee") == {one.id} and found(reader, "number19") == set()
-    assert writer.purge(ALICE, [one.id], START).removed["records"] == 1
-    assert found(reader, "coffee") == set() and get(reader, one).text == ""
+    assert found(reader, "coffee") == {tea.id} and found(reader, "number19") == set()
+    assert writer.purge(ALICE, [tea.id], START).removed["records"] == 1
+    assert found(reader, "coffee") == set() and get(reader, tea).text == ""
 
 
 def search_between(two: tuple[Any, Any], seconds: float) -> tuple[set[str], set[str]]:

@@ -54,8 +54,8 @@ def fill(store: SqliteStore, owner: Scope, size: int, seed: int = 1) -> list[Rec
         add(
             store,
             *(
-                NewRecord(one, vector=vector(one, *(pick.gauss(0, 1) for _ in range(8))))
-                for one in some
+                NewRecord(hits, vector=vector(hits, *(pick.gauss(0, 1) for _ in range(8))))
+                for hits in some
             ),
         )
     return records
@@ -168,22 +168,22 @@ def test_later_writes_are_seen(home: Path) -> None:
     change(store, held[9], status=Status.SUPERSEDED)
     fill(store, ALICE, 40, seed=5)
     store.close()
-    for one, other in zip(answers(home), answers(plain(home)), strict=True):
-        assert one.keys() == other.keys()
+    for one, expected_hits in zip(answers(home), answers(plain(home)), strict=True):
+        assert one.keys() == expected_hits.keys()
         for name, scores in one.items():
-            assert scores == pytest.approx(other[name], abs=1e-5)
+            assert scores == pytest.approx(expected_hits[name], abs=1e-5)
 
 
 def cut(path: Path) -> None:
     os.truncate(path, path.stat().st_size // 2)
 
 
-def flip(place: float) -> Callable[[Path], None]:
+def flip(offset: float) -> Callable[[Path], None]:
     """Change the first byte from a place on that is not one of a hole."""
 
     def damage(path: Path) -> None:
         data = bytearray(path.read_bytes())
-        start = int(place * (len(data) - 1))
+        start = int(offset * (len(data) - 1))
         data[next(number for number in range(start, len(data)) if data[number])] ^= 0x10
         path.write_bytes(data)
 
@@ -200,11 +200,11 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
     "zeros": lambda path: path.write_bytes(bytes(path.stat().st_size)),
     "another file": lambda path: path.write_text("not an index\n" * 1000),
     "another owner's": lambda path: shutil.copyfile(
-        next(one for one in files(path.parent.parent) if one != path), path
+        next(hits for hits in files(path.parent.parent) if hits != path), path
     ),
     **{
-        f"a byte at {place:.0%}": flip(place)
-        for place in (0, 0.0003, 0.001, 0.01, 0.2, 0.5, 0.9, 0.97)
+        f"a byte at {offset:.0%}": flip(offset)
+        for offset in (0, 0.0003, 0.001, 0.01, 0.2, 0.5, 0.9, 0.97)
     },
 }
 
@@ -263,7 +263,9 @@ def test_sums_are_checked_once(home: Path, monkeypatch: pytest.MonkeyPatch) -> N
     looked: list[object] = []
     check = segment_file._check_sums
     monkeypatch.setattr(
-        segment_file, "_check_sums", lambda *given: (looked.append(given), check(*given))
+        segment_file,
+        "_check_sums",
+        lambda *arguments: (looked.append(arguments), check(*arguments)),
     )
     assert answers(home) == bare
     try:
@@ -285,9 +287,9 @@ def test_room_behind_the_rows_is_not_trusted(home: Path) -> None:
     for path in files(home):
         data = bytearray(path.read_bytes())
         holes = [
-            place
-            for place in range(8192, len(data) - 4096, 4096)
-            if not any(data[place : place + 4096])
+            offset
+            for offset in range(8192, len(data) - 4096, 4096)
+            if not any(data[offset : offset + 4096])
         ]
         assert holes
         for place in holes:
@@ -319,9 +321,9 @@ def test_a_purge_takes_the_file(home: Path) -> None:
     """
     before = {path: path.read_bytes() for path in files(home)}
     store = opened(home)
-    other = opened(home)
+    second_store = opened(home)
     gone = next(iter(ask(store, ALICE, 0)))
-    ask(other, ALICE, 0)
+    ask(second_store, ALICE, 0)
     report = store.purge(ALICE, [gone], START)
     assert report.remaining["index"] == 0
     assert len(files(home)) == 1 and not any(
@@ -329,10 +331,10 @@ def test_a_purge_takes_the_file(home: Path) -> None:
     )
     for path, data in before.items():
         path.write_bytes(data)
-    assert gone not in ask(store, ALICE, 0) and gone not in ask(other, ALICE, 0)
+    assert gone not in ask(store, ALICE, 0) and gone not in ask(second_store, ALICE, 0)
     store.close()
-    other.close()
-    assert answers(home) == answers(plain(home)) and not any(gone in one for one in answers(home))
+    second_store.close()
+    assert answers(home) == answers(plain(home)) and not any(gone in hits for hits in answers(home))
     assert not any(gone.encode() in path.read_bytes() for path in files(home)), (
         "the old copy was written anew"
     )

@@ -23,9 +23,9 @@ from engrams.ports import (
 )
 
 
-def enqueue(store: Store, key: str = "k", when: datetime = START, **given: Any) -> str:
-    (made,) = store.enqueue([JobSpec(**{"kind": "extract", "key": key, **given})], when)
-    return made
+def enqueue(store: Store, key: str = "k", when: datetime = START, **arguments: Any) -> str:
+    (job_id,) = store.enqueue([JobSpec(**{"kind": "extract", "key": key, **arguments})], when)
+    return job_id
 
 
 def claim(store: Store, when: datetime = START, *kinds: str) -> Job | None:
@@ -77,10 +77,10 @@ def test_a_job_is_claimed_once_and_finished(store: Store) -> None:
     """A due job goes to one worker with its payload and a lease, and is done when that is handed
     back.
     """
-    made = enqueue(store, payload={"items": ["a"], "n": {"deep": 1}})
+    job_id = enqueue(store, payload={"items": ["a"], "n": {"deep": 1}})
     job = must(store)
     assert (job.id, job.kind, job.key, job.payload) == (
-        made,
+        job_id,
         "extract",
         "k",
         {"items": ["a"], "n": {"deep": 1}},
@@ -103,13 +103,17 @@ def test_a_job_may_begin_leased(store: Store) -> None:
     nobody claims it before the lease ends, anybody does after that.
     """
     lease = JobLease("writer", "token", at(seconds=60))
-    one = record("Alice likes tea")
-    done = add(store, one, jobs=(JobSpec("extract", "k", {"items": [one.id]}, lease=lease),))
+    tea = record("Alice likes tea")
+    result = add(store, tea, jobs=(JobSpec("extract", "k", {"items": [tea.id]}, lease=lease),))
     (job,) = store.queue()
-    assert done.jobs == (job.id,) and (job.state, job.attempt, job.lease) == ("running", 1, "token")
+    assert result.jobs == (job.id,) and (job.state, job.attempt, job.lease) == (
+        "running",
+        1,
+        "token",
+    )
     assert claim(store, at(seconds=59)) is None and store.next_due() == at(seconds=60)
     again = must(store, at(seconds=61))
-    assert (again.id, again.attempt, again.payload) == (job.id, 2, {"items": [one.id]})
+    assert (again.id, again.attempt, again.payload) == (job.id, 2, {"items": [tea.id]})
     assert not store.finish("token", at(seconds=62)) and store.finish(again.lease, at(seconds=62))
 
 
@@ -118,8 +122,12 @@ def test_a_write_of_what_is_known_leases_nothing(store: Store) -> None:
     spec = JobSpec("extract", "k", lease=JobLease("writer", "token", at(seconds=60)))
     puts = [NewRecord(record("Alice likes tea"), dedup=True) for _ in range(2)]
     assert add(store, puts[0]).existing == {}
-    done = add(store, puts[1], jobs=(spec, JobSpec("embed", "k")))
-    assert done.existing and done.jobs[0] == "" and [job.kind for job in store.queue()] == ["embed"]
+    result = add(store, puts[1], jobs=(spec, JobSpec("embed", "k")))
+    assert (
+        result.existing
+        and result.jobs[0] == ""
+        and [job.kind for job in store.queue()] == ["embed"]
+    )
 
 
 def test_waiting_jobs_of_one_key_are_one(store: Store) -> None:
@@ -342,11 +350,11 @@ def test_workers_share_without_overlap(store: Store) -> None:
     """Many workers at once do each job exactly once."""
     for number in range(40):
         enqueue(store, f"k{number}")
-    done: list[str] = []
+    outcomes: list[str] = []
 
     def work() -> None:
         while (job := claim(store)) is not None:
-            done.append(job.key)
+            outcomes.append(job.key)
             assert store.finish(job.lease, START)
 
     threads = [threading.Thread(target=work) for _ in range(6)]
@@ -354,7 +362,7 @@ def test_workers_share_without_overlap(store: Store) -> None:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(done) == sorted(f"k{number}" for number in range(40))
+    assert sorted(outcomes) == sorted(f"k{number}" for number in range(40))
 
 
 def test_a_job_is_in_the_same_write_as_its_cause(store: Store) -> None:

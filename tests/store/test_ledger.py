@@ -28,17 +28,17 @@ def test_old_days_go(store: Store) -> None:
 
 def test_nothing_is_counted_twice_or_lost(store: Store) -> None:
     """Threads that spend at once see every total exactly once."""
-    seen: list[int] = []
+    numbers: list[int] = []
 
     def spend() -> None:
-        seen.extend(store.spend("2026-03-01", 1, 10)[0] for _ in range(20))
+        numbers.extend(store.spend("2026-03-01", 1, 10)[0] for _ in range(20))
 
     threads = [threading.Thread(target=spend) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(seen) == list(range(1, 81))
+    assert sorted(numbers) == list(range(1, 81))
     assert store.spend("2026-03-01", 0, 0) == (80, 800)
 
 
@@ -49,10 +49,10 @@ def test_waiting_jobs_can_be_cancelled(store: Store) -> None:
     from engrams.ports import JobClaim, JobSpec
 
     now = datetime(2026, 3, 1, tzinfo=UTC)
-    one, two = store.enqueue([JobSpec("extract", "a"), JobSpec("extract", "b")], now)
-    claimed = store.claim(JobClaim("w", now, id=one))
+    first_job, second_job = store.enqueue([JobSpec("extract", "a"), JobSpec("extract", "b")], now)
+    claimed = store.claim(JobClaim("w", now, id=first_job))
     assert claimed is not None
-    assert store.cancel([one, two, "nobody"]) == 1
-    assert [job.id for job in store.queue()] == [one]
+    assert store.cancel([first_job, second_job, "nobody"]) == 1
+    assert [job.id for job in store.queue()] == [first_job]
     assert store.cancel([]) == 0
     assert store.finish(claimed.lease, now)

@@ -50,10 +50,12 @@ def test_an_empty_store_answers_empty(store: Store) -> None:
 @pytest.mark.covers("S4.58")
 def test_get_keeps_the_order_asked_for(store: Store) -> None:
     """Records come in the order of the ids; unknown ones are left out, repeated ones come again."""
-    one = record("one")
-    two = record("two")
-    add(store, one, two)
-    assert [found.text for found in store.get(ALICE, [two.id, "nobody", one.id, two.id])] == [
+    first = record("one")
+    second = record("two")
+    add(store, first, second)
+    assert [
+        found.text for found in store.get(ALICE, [second.id, "nobody", first.id, second.id])
+    ] == [
         "two",
         "one",
         "two",
@@ -73,11 +75,11 @@ def test_order_and_pages(store: Store) -> None:
         after = ""
         while True:
             page = store.find(RecordQuery(reach(), order=order, limit=7, after=after))
-            seen += [one.text for one in page.records]
+            seen += [stored.text for stored in page.records]
             after = page.next
             if not after:
                 break
-        assert seen == [one.text for one in expected]
+        assert seen == [stored.text for stored in expected]
 
 
 def test_a_last_full_page_says_so(store: Store) -> None:
@@ -149,7 +151,7 @@ def test_a_foreign_cursor_finds_nothing(store: Store) -> None:
     ids=str,
 )
 def test_each_part_of_a_query_narrows(
-    store: Store, asked: dict[str, Any], expected: list[str]
+    store: Store, filters: dict[str, Any], expected: list[str]
 ) -> None:
     """Kinds, statuses, session, triple, hash, sender's id, sources and a folded substring each keep
     what matches.
@@ -170,7 +172,7 @@ def test_each_part_of_a_query_narrows(
         purged,
     )
     store.purge(ALICE, [purged.id], START)
-    assert texts(store, reach=ScopeReach(ALICE, (ALICE,), tree=True), **asked) == expected
+    assert texts(store, reach=ScopeReach(ALICE, (ALICE,), tree=True), **filters) == expected
 
 
 @pytest.mark.covers("S1.62", "S4.58")
@@ -241,14 +243,14 @@ def test_scopes_counts_and_speakers_of_an_owner(store: Store) -> None:
 
 def test_counts_follow_changes(store: Store) -> None:
     """Counts, scopes and speakers follow edits, moves, forgetting and purging."""
-    one = turn("a", speaker="Ann")
-    add(store, one)
-    change(store, one, speaker="Bea", scope=PROJECT, tier="longterm")
+    first = turn("a", speaker="Ann")
+    add(store, first)
+    change(store, first, speaker="Bea", scope=PROJECT, tier="longterm")
     assert store.scopes(ALICE) == (PROJECT,)
     assert store.survey(ScopeReach(ALICE, (PROJECT,))).speakers == {"Bea": 1}
-    change(store, one, status=Status.FORGOTTEN)
+    change(store, first, status=Status.FORGOTTEN)
     assert store.survey(ScopeReach(ALICE, (PROJECT,))).speakers == {}
-    store.purge(ALICE, [one.id], START)
+    store.purge(ALICE, [first.id], START)
     assert store.counts(None) == {
         "status": {"purged": 1},
         "kind": {},
@@ -295,9 +297,9 @@ def test_as_of_sees_what_was_true_as_known(
     """A record counts while it was true, as far as that was known;
     an end is unknown until it is learned.
     """
-    one = record("Paris", **PARIS)
-    add(store, one)
-    change(store, one, status=Status.SUPERSEDED)
+    paris = record("Paris", **PARIS)
+    add(store, paris)
+    change(store, paris, status=Status.SUPERSEDED)
     clock.now = at(days=365)
     point = AsOf(
         None if valid is None else at(days=valid), None if known is None else at(days=known)
@@ -324,8 +326,8 @@ def test_as_of_never_sees_what_was_withdrawn(store: Store, status: str) -> None:
     archived ones are.
     """
     hidden = record("hidden", status=Status(status))
-    kept = record("kept", status=Status.ARCHIVED)
-    add(store, hidden, kept)
+    archived = record("kept", status=Status.ARCHIVED)
+    add(store, hidden, archived)
     assert texts(store, as_of=AsOf(at(days=1), at(days=1))) == ["kept"]
     assert get(store, hidden).status == status
 
@@ -343,7 +345,7 @@ def test_what_a_record_says_is_found_letter_by_letter(store: Store) -> None:
     """In every text of it, within longer words and lines, in other letters not, and in its history
     where asked for.
     """
-    said = [
+    messages = [
         record(f"before{ODD}after"),
         record("a", caption=ODD),
         record("b", summary=f"x {ODD}"),
@@ -359,19 +361,22 @@ def test_what_a_record_says_is_found_letter_by_letter(store: Store) -> None:
         record("100% _ ' ?"),
     ]
     late = record(f"once: {ODD}")
-    add(store, *said, *others, late)
+    add(store, *messages, *others, late)
     change(store, late, text="something else")
-    asked: dict[str, Any] = {"statuses": tuple(Status), "saying": ("not there", ODD)}
-    assert texts(store, **asked) == [one.text for one in said]
-    assert texts(store, **asked, formerly=True) == [*(one.text for one in said), "something else"]
+    filters: dict[str, Any] = {"statuses": tuple(Status), "saying": ("not there", ODD)}
+    assert texts(store, **filters) == [stored.text for stored in messages]
+    assert texts(store, **filters, formerly=True) == [
+        *(stored.text for stored in messages),
+        "something else",
+    ]
     assert texts(store, saying=("100% _ ' ?",)) == ["100% _ ' ?"]
     assert (
         len(
             texts(
                 store,
-                **{**asked, "saying": (*(f"no such text {n}" for n in range(99)), ODD)},
+                **{**filters, "saying": (*(f"no such text {n}" for n in range(99)), ODD)},
                 formerly=True,
             )
         )
-        == len(said) + 1
+        == len(messages) + 1
     )

@@ -55,15 +55,15 @@ def test_nobody_waits_behind_a_migration_that_waits(monkeypatch: pytest.MonkeyPa
     with psycopg.connect(url) as backup:
         backup.execute("SELECT count(*) FROM engrams.tallies")
         thread.start()
-        with psycopg.connect(url, autocommit=True) as other:
-            other.execute("SET lock_timeout = '5s'")
+        with psycopg.connect(url, autocommit=True) as connection2:
+            connection2.execute("SET lock_timeout = '5s'")
             waiting = (
                 "SELECT 1 FROM pg_locks WHERE NOT granted AND relation ="
                 " 'engrams.tallies'::regclass"
             )
-            while not other.execute(waiting).fetchall():
+            while not connection2.execute(waiting).fetchall():
                 assert thread.is_alive()
-            assert other.execute("SELECT count(*) FROM engrams.tallies").fetchall() == [(0,)]
+            assert connection2.execute("SELECT count(*) FROM engrams.tallies").fetchall() == [(0,)]
             assert taken == []
     thread.join(30)
     assert taken == [steps[2:]] and admin.migrate_store(url) == ()
@@ -85,29 +85,29 @@ def test_a_release_that_splits_words_otherwise(home: Path) -> None:
 
     url = postgres.make_database()
     admin.migrate_store(url)
-    given: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "home": home,
         "store": {"url": url},
         "jobs__workers": 0,
         "embed__provider": "null",
     }
-    with engrams.open(**given) as memory:
+    with engrams.open(**fields) as memory:
         for owner in ("ann", "bob"):
             memory.add(f"The lantern of {owner} is green.", scope=("user", owner))
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("UPDATE engrams.records SET lexemes = '\\x01000000'")
         connection.execute("UPDATE engrams.migrations SET terms = terms - 1 WHERE number < 3")
     with pytest.raises(StoreError, match="older") as refused:
-        engrams.open(**given)
+        engrams.open(**fields)
     assert "engrams migrate" in refused.value.hint
     assert admin.migrate_store(url) == ("terms",) and admin.migrate_store(url) == ()
-    with engrams.open(**given) as memory, psycopg.connect(url, autocommit=True) as connection:
+    with engrams.open(**fields) as memory, psycopg.connect(url, autocommit=True) as connection:
         for owner in ("ann", "bob"):
             assert [
                 hit.record.text for hit in memory.search("lantern", scope=("user", owner)).hits
             ] == [f"The lantern of {owner} is green."]
         connection.execute("UPDATE engrams.migrations SET terms = terms + 1")
-        for start in (memory.inspect.require_ready, lambda: engrams.open(**given)):
+        for start in (memory.inspect.require_ready, lambda: engrams.open(**fields)):
             with pytest.raises(StoreError, match="newer"):
                 start()
 
@@ -144,27 +144,27 @@ def test_older_processes_store_nothing_while_words_are_split_anew(
 
     url = postgres.make_database()
     admin.migrate_store(url)
-    given: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "home": home,
         "store": {"url": url},
         "jobs__workers": 0,
         "embed__provider": "null",
     }
     scope = ("user", "ann")
-    with engrams.open(**given) as older:
+    with engrams.open(**fields) as older:
         older.add("The lantern is green.", scope=scope)
         split = schema_setup.update_terms
         met = []
 
-        def update(place: str) -> None:
+        def update(database: str) -> None:
             with pytest.raises(StoreError, match="other words") as refused:
                 older.add("The lantern is red.", scope=scope)
             assert "Upgrade" in refused.value.hint
             with pytest.raises(StoreError, match="older") as waits:
-                engrams.open(**given)
+                engrams.open(**fields)
             assert "engrams migrate" in waits.value.hint
-            split(place)
-            met.append(place)
+            split(database)
+            met.append(database)
 
         # What migrates now is of a release with newer words.
         monkeypatch.setattr(schema_setup, "TERM_SCHEME", TERM_SCHEME + 1)
@@ -187,8 +187,8 @@ def run(home: Path, url: str, *words: str) -> tuple[int, str]:
         "ENGRAMS_USER": "ann",
     }
     command = [sys.executable, "-m", "engrams.program.entry", *words]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
-    return done.returncode, done.stdout + done.stderr
+    completed = subprocess.run(command, env=env, capture_output=True, text=True, timeout=120)
+    return completed.returncode, completed.stdout + completed.stderr
 
 
 def test_an_older_program_does_not_migrate_a_newer_database(home: Path) -> None:
@@ -203,9 +203,9 @@ def test_an_older_program_does_not_migrate_a_newer_database(home: Path) -> None:
             " engrams.migrations WHERE number = 1"
         )
     for command in ("migrate", "stats"):
-        code, told = run(home, url, command)
+        code, output = run(home, url, command)
         assert code == 5
-        assert "migrated by a newer engrams" in told
+        assert "migrated by a newer engrams" in output
 
 
 @pytest.mark.parametrize("table", ["records (id text)", "migrations (id text)"])
@@ -219,10 +219,10 @@ def test_a_schema_of_another_program_is_told(home: Path, table: str) -> None:
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute(f"CREATE SCHEMA engrams; CREATE TABLE engrams.{table}".encode())
         for command in ("migrate", "stats", "doctor"):
-            code, told = run(home, url, command)
+            code, output = run(home, url, command)
             assert code != 0
-            assert "has a schema engrams that is another program's" in told
-            assert "CREATE DATABASE" in told
+            assert "has a schema engrams that is another program's" in output
+            assert "CREATE DATABASE" in output
         found = connection.execute(
             "SELECT tablename FROM pg_tables WHERE schemaname = 'engrams'"
         ).fetchall()

@@ -37,25 +37,25 @@ pytestmark = [
 def fill(store: Store) -> list[str]:
     ids = []
     for owner in (ALICE, BOB):
-        said = turn(f"I like green tea, says {owner.key}", owner, external_id="m1")
+        message = turn(f"I like green tea, says {owner.key}", owner, external_id="m1")
         fact = record(
             "likes tea \0 and coffee",
             owner,
-            evidence=(Evidence("green tea", said.id),),
+            evidence=(Evidence("green tea", message.id),),
             meta={"x": ["\0", 1.5]},
         )
-        gone = record("Zanzibarquux", owner)
+        purged = record("Zanzibarquux", owner)
         add(
             store,
-            NewRecord(said, vector=vector(said, 1, 0)),
+            NewRecord(message, vector=vector(message, 1, 0)),
             fact,
-            gone,
-            edges=(Edge(owner, fact.id, said.id, EdgeType.DERIVED_FROM),),
+            purged,
+            edges=(Edge(owner, fact.id, message.id, EdgeType.DERIVED_FROM),),
         )
         change(store, fact, text="likes tea and milk", when=at(days=1))
         store.save_state(OwnerStateRow(owner, "garden", data={"n": 1}))
-        store.purge(owner, [gone.id], START)
-        ids += [said.id, fact.id, gone.id]
+        store.purge(owner, [purged.id], START)
+        ids += [message.id, fact.id, purged.id]
     store.enqueue([JobSpec("extract", "k", {"items": ids})], START)
     store.spend("2026-03-01", 2, 30)
     return ids
@@ -92,13 +92,13 @@ def test_there_and_back(home: Path, tmp_path: Path) -> None:
     """
     url = postgres.empty_database()
     back = tmp_path / "back.db"
-    here = engrams.settings.load({"home": str(home)}).settings
-    there = engrams.settings.load({"home": str(home), "store.url": url}).settings
-    store = choose_store(here, clock.now)
+    home_settings = engrams.settings.load({"home": str(home)}).settings
+    served_settings = engrams.settings.load({"home": str(home), "store.url": url}).settings
+    store = choose_store(home_settings, clock.now)
     ids = fill(store)
     expected = tell(store, ids)
     for _ in range(2):
-        counted = admin.move_memory(here, url, clock.now, lambda *_: None)
+        counted = admin.move_memory(home_settings, url, clock.now, lambda *_: None)
         assert counted == {
             "owners": 2,
             "records": 6,
@@ -107,10 +107,10 @@ def test_there_and_back(home: Path, tmp_path: Path) -> None:
             "events": 0,
             "log_records": 0,
         }
-    served = choose_store(there, clock.now)
+    served = choose_store(served_settings, clock.now)
     assert tell(served, ids) == expected
     assert found(served, "milk") == {ids[1]} and found(served, "zanzibarquux") == set()
-    admin.move_memory(there, str(back), clock.now, lambda *_: None)
+    admin.move_memory(served_settings, str(back), clock.now, lambda *_: None)
     again = choose_store(
         engrams.settings.load({"home": str(home), "store.url": str(back)}).settings, clock.now
     )
@@ -118,9 +118,9 @@ def test_there_and_back(home: Path, tmp_path: Path) -> None:
     assert found(again, "milk") == {ids[1]}
     change(served, get(served, get(store, record("", id=ids[1]))), text="something else")
     with pytest.raises(ConflictError, match=f"1 memories differ .{ids[1]}"):
-        admin.move_memory(here, url, clock.now, lambda *_: None)
-    for one in (store, served, again):
-        one.close()
+        admin.move_memory(home_settings, url, clock.now, lambda *_: None)
+    for opened_store in (store, served, again):
+        opened_store.close()
 
 
 def test_keys_and_events_go_along(home: Path) -> None:
@@ -130,9 +130,12 @@ def test_keys_and_events_go_along(home: Path) -> None:
     url = postgres.empty_database()
     owner = ALICE
     rights = ("read", "write")
-    here = engrams.settings.load({"home": str(home)}).settings
-    there = engrams.settings.load({"home": str(home), "store.url": url}).settings
-    with closing(admin.open_keys(here)) as keys, closing(admin.open_audit_log(here)) as log:
+    home_settings = engrams.settings.load({"home": str(home)}).settings
+    served_settings = engrams.settings.load({"home": str(home), "store.url": url}).settings
+    with (
+        closing(admin.open_keys(home_settings)) as keys,
+        closing(admin.open_audit_log(home_settings)) as log,
+    ):
         (kept, secret), (ended, old), (gone, late) = (
             keys.add(name, owner, rights, clock.now(), 0, (5, 9)) for name in "abc"
         )
@@ -147,10 +150,13 @@ def test_keys_and_events_go_along(home: Path) -> None:
         expected = keys.list()
     for _ in range(2):
         assert (
-            admin.move_memory(here, url, clock.now, lambda *_: None).items()
+            admin.move_memory(home_settings, url, clock.now, lambda *_: None).items()
             >= {"keys": 3, "events": 3}.items()
         )
-    with closing(admin.open_keys(there)) as keys, closing(admin.open_audit_log(there)) as log:
+    with (
+        closing(admin.open_keys(served_settings)) as keys,
+        closing(admin.open_audit_log(served_settings)) as log,
+    ):
         assert keys.list() == expected
         assert keys.find(secret, clock.now()) == kept and keys.find(old, clock.now()) is None
         assert sorted((entry.target, entry.number) for entry in log.entries()) == [
@@ -161,9 +167,9 @@ def test_keys_and_events_go_along(home: Path) -> None:
         revoked = keys.revoke(gone.id, clock.now())
         log.note("key.revoke", target=gone.id)
     for _ in range(2):
-        admin.move_memory(there, str(home / "memory.db"), clock.now, lambda *_: None)
-        admin.move_memory(here, url, clock.now, lambda *_: None)
-    for settings in (here, there):
+        admin.move_memory(served_settings, str(home / "memory.db"), clock.now, lambda *_: None)
+        admin.move_memory(home_settings, url, clock.now, lambda *_: None)
+    for settings in (home_settings, served_settings):
         with (
             closing(admin.open_keys(settings)) as keys,
             closing(admin.open_audit_log(settings)) as log,
@@ -176,16 +182,16 @@ def test_keys_and_events_go_along(home: Path) -> None:
 def test_a_move_that_was_cut_goes_on(home: Path) -> None:
     """Killed after any owner, a move has whole owners there, and the next one brings the rest."""
     url = postgres.empty_database()
-    here = engrams.settings.load({"home": str(home)}).settings
-    store = choose_store(here, clock.now)
+    home_settings = engrams.settings.load({"home": str(home)}).settings
+    store = choose_store(home_settings, clock.now)
     ids = fill(store)
 
     def cut(_done: int, _total: int) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        admin.move_memory(here, url, clock.now, cut)
-    assert admin.move_memory(here, url, clock.now, lambda *_: None)["owners"] == 2
+        admin.move_memory(home_settings, url, clock.now, cut)
+    assert admin.move_memory(home_settings, url, clock.now, lambda *_: None)["owners"] == 2
     served = choose_store(
         engrams.settings.load({"home": str(home), "store.url": url}).settings, clock.now
     )
@@ -199,8 +205,8 @@ def test_a_move_to_where_others_have_jobs(home: Path) -> None:
     and a second move adds nothing.
     """
     url = postgres.empty_database()
-    here = engrams.settings.load({"home": str(home)}).settings
-    store = choose_store(here, clock.now)
+    home_settings = engrams.settings.load({"home": str(home)}).settings
+    store = choose_store(home_settings, clock.now)
     fill(store)
     store.enqueue([JobSpec("topics", "shared", {"items": ["mine"]})], START)
     served = choose_store(
@@ -216,15 +222,15 @@ def test_a_move_to_where_others_have_jobs(home: Path) -> None:
     served.spend("2026-03-01", 7, 5)
     theirs = served.queue()
     for _ in range(2):
-        assert admin.move_memory(here, url, clock.now, lambda *_: None)["jobs"] == 2
+        assert admin.move_memory(home_settings, url, clock.now, lambda *_: None)["jobs"] == 2
         held = {job.key: job for job in served.queue()}
         assert held.keys() == {"k", "shared", "others"}
         assert held["others"] in theirs
         assert held["k"] in store.queue()
         assert set(held["shared"].payload["items"]) == {"mine", "theirs"}
         assert served.spend("2026-03-01", 0, 0) == (7, 30)
-    for one in (store, served):
-        one.close()
+    for opened_store in (store, served):
+        opened_store.close()
 
 
 def test_logs_move_with_their_key(home: Path, tmp_path: Path) -> None:
@@ -232,11 +238,14 @@ def test_logs_move_with_their_key(home: Path, tmp_path: Path) -> None:
     once each, however often they move; into a place whose records have another key nothing moves.
     """
     url = postgres.empty_database()
-    here = {"home": str(home)}
-    there = {"home": str(home), "store.url": url}
+    home_settings = {"home": str(home)}
+    served_settings = {"home": str(home), "store.url": url}
     again = {"home": str(tmp_path / "again")}
-    other = {"home": str(tmp_path / "other")}
-    loaded = [engrams.settings.load(one).settings for one in (here, there, again, other)]
+    other_home = {"home": str(tmp_path / "other")}
+    loaded = [
+        engrams.settings.load(options).settings
+        for options in (home_settings, served_settings, again, other_home)
+    ]
 
     def note(settings: Settings) -> tuple[str, str | None]:
         with (
@@ -257,7 +266,7 @@ def test_logs_move_with_their_key(home: Path, tmp_path: Path) -> None:
 
     assert note(loaded[0]) == ("stored", "stored")
     expected = tell(loaded[0])
-    assert [len(each) for each in expected] == [1, 1]
+    assert [len(rows) for rows in expected] == [1, 1]
     for _ in range(2):
         assert admin.move_memory(loaded[0], url, clock.now, lambda *_: None)["log_records"] == 2
     assert tell(loaded[1]) == expected and note(loaded[1]) == ("known", "known")

@@ -78,7 +78,9 @@ def scans(plan: Any) -> Iterator[tuple[str, str]]:
         if (name := plan.get("Relation Name")) and plan.get("Node Type", "").endswith("Scan"):
             conditions = ("Index Cond", "Recheck Cond", "Filter")
             told = " ".join(str(plan.get(part, "")) for part in conditions)
-            inner = " ".join(str(each.get("Index Cond", "")) for each in plan.get("Plans", ()))
+            inner = " ".join(
+                str(subplan.get("Index Cond", "")) for subplan in plan.get("Plans", ())
+            )
             yield name, f"{told} {inner}"
         for value in plan.values():
             yield from scans(value)

@@ -38,11 +38,11 @@ def test_a_batch_with_an_outdated_state_does_nothing(store: Store) -> None:
     """States are saved in the batch's transaction;
     where one was changed meanwhile, nothing of the batch is stored.
     """
-    one = record("Alice likes tea")
-    other = record("Alice likes milk")
+    tea = record("Alice likes tea")
+    milk = record("Alice likes milk")
     unknown = OwnerStateRow(ALICE, "learned")
-    add(store, one, states=(unknown,))
+    add(store, tea, states=(unknown,))
     with pytest.raises(ConflictError):
-        store.commit(WriteBatch("user", "late", START, puts=(NewRecord(other),), states=(unknown,)))
-    assert get(store, one).text == one.text and store.get(ALICE, [other.id]) == ()
+        store.commit(WriteBatch("user", "late", START, puts=(NewRecord(milk),), states=(unknown,)))
+    assert get(store, tea).text == tea.text and store.get(ALICE, [milk.id]) == ()
     assert store.load_state(ALICE, "learned") == OwnerStateRow(ALICE, "learned", 1)

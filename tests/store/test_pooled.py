@@ -43,8 +43,8 @@ def test_memory_behind_a_pooler(home: Path, url: str) -> None:
                     Turn(f"I bought a lantern called {name}q{number}.", session=f"s{number}"),
                     scope=scope,
                 )
-                found = memory.search(f"lantern {name}q{number}", scope=scope, limit=5)
-                texts = [hit.record.text for hit in found.hits]
+                result = memory.search(f"lantern {name}q{number}", scope=scope, limit=5)
+                texts = [hit.record.text for hit in result.hits]
                 if not any(f"{name}q{number}" in text for text in texts) or any(
                     f"{name}q" not in text for text in texts
                 ):
@@ -62,7 +62,7 @@ def test_memory_behind_a_pooler(home: Path, url: str) -> None:
             for name in ("ann", "bob", "cleo")
         ]
     assert problems == []
-    assert [len(some) for some in facts] == [12, 12, 12]
+    assert [len(rows) for rows in facts] == [12, 12, 12]
     with psycopg.connect(url, autocommit=True) as connection:
         for _ in range(2 * CONNECTIONS):
             left = connection.execute(

@@ -32,7 +32,7 @@ def test_every_trace_goes(store: Store) -> None:
     """Text, vectors, index terms, words, edges, history, jobs and outbox entries of a purged record
     are gone, with proof.
     """
-    one = record(
+    secret = record(
         SECRET,
         caption="captionword",
         tags=("t",),
@@ -42,21 +42,30 @@ def test_every_trace_goes(store: Store) -> None:
     )
     add(
         store,
-        NewRecord(one, vector=vector(one, 1, 0)),
+        NewRecord(secret, vector=vector(secret, 1, 0)),
         edges=(
-            Edge(ALICE, one.id, "tag:t", EdgeType.HAS_TAG),
-            Edge(ALICE, "01x", one.id, EdgeType.RELATES_TO),
+            Edge(ALICE, secret.id, "tag:t", EdgeType.HAS_TAG),
+            Edge(ALICE, "01x", secret.id, EdgeType.RELATES_TO),
         ),
-        jobs=(JobSpec("extract", "s1", {"items": [one.id]}),),
-        outbox=(("file", ALICE, one.id, {"text": SECRET}),),
+        jobs=(JobSpec("extract", "s1", {"items": [secret.id]}),),
+        outbox=(("file", ALICE, secret.id, {"text": SECRET}),),
     )
-    change(store, one, text=SECRET + " still")
-    add(store, vectors=((ALICE, vector(one, 1, 0)),))
-    erased = store.purge(ALICE, [one.id], at(days=1))
+    change(store, secret, text=SECRET + " still")
+    add(store, vectors=((ALICE, vector(secret, 1, 0)),))
+    erased = store.purge(ALICE, [secret.id], at(days=1))
     assert set(erased.remaining.values()) == {0}
-    for place in ("records", "vectors", "terms", "words", "edges", "history", "jobs", "outbox"):
-        assert erased.removed[place] > 0, place
-    tomb = get(store, one)
+    for purge_place in (
+        "records",
+        "vectors",
+        "terms",
+        "words",
+        "edges",
+        "history",
+        "jobs",
+        "outbox",
+    ):
+        assert erased.removed[purge_place] > 0, purge_place
+    tomb = get(store, secret)
     assert (
         tomb.status,
         tomb.text,
@@ -76,16 +85,16 @@ def test_every_trace_goes(store: Store) -> None:
     )
     assert [
         (entry.action, entry.before, entry.after, entry.reason)
-        for entry in store.history(ALICE, one.id)
+        for entry in store.history(ALICE, secret.id)
     ] == [
         ("add", {}, {}, ""),
         ("edit", {}, {}, ""),
         ("purge", {}, {}, ""),
     ]
     assert seek(store, "zanzibarquux", [1, 0]) == {}
-    assert store.edges(ALICE, [one.id, "tag:t", "01x"]) == ()
+    assert store.edges(ALICE, [secret.id, "tag:t", "01x"]) == ()
     assert store.queue() == store.outbox(10) == ()
-    assert not store.vectors(ALICE, [one.id], "tiny").any()
+    assert not store.vectors(ALICE, [secret.id], "tiny").any()
     assert texts(store, statuses=()) == texts(store, sources=("01src",)) == []
     assert store.check(False)["ok"]
 
@@ -94,24 +103,24 @@ def test_a_tombstone_remembers_what_was_said(store: Store) -> None:
     """The empty tombstone keeps its id and the hash of the text, so that the same text can be
     recognised and refused.
     """
-    one = record(SECRET)
-    add(store, one)
-    store.purge(ALICE, [one.id], START)
-    (tomb,) = store.find(RecordQuery(reach(), hash=one.hash, statuses=(Status.PURGED,))).records
-    assert (tomb.id, tomb.status) == (one.id, Status.PURGED)
+    secret = record(SECRET)
+    add(store, secret)
+    store.purge(ALICE, [secret.id], START)
+    (tomb,) = store.find(RecordQuery(reach(), hash=secret.hash, statuses=(Status.PURGED,))).records
+    assert (tomb.id, tomb.status) == (secret.id, Status.PURGED)
 
 
 def test_a_purge_is_final(store: Store) -> None:
     """A purged record can be neither changed nor restored nor purged again, and its words can be
     used anew.
     """
-    one = record(SECRET)
-    add(store, one)
-    store.purge(ALICE, [one.id], START)
+    secret = record(SECRET)
+    add(store, secret)
+    store.purge(ALICE, [secret.id], START)
     with pytest.raises((NotFoundError, InputError)):
-        change(store, one, status=Status.ACTIVE)
-    assert set(store.purge(ALICE, [one.id], START).removed.values()) <= {0, 1}
-    assert store.purge(ALICE, [one.id], START).removed["records"] == 0
+        change(store, secret, status=Status.ACTIVE)
+    assert set(store.purge(ALICE, [secret.id], START).removed.values()) <= {0, 1}
+    assert store.purge(ALICE, [secret.id], START).removed["records"] == 0
     again = record(SECRET)
     add(store, again)
     assert found(store, "zanzibarquux") == {again.id}
@@ -120,19 +129,19 @@ def test_a_purge_is_final(store: Store) -> None:
 @pytest.mark.covers("S1.62")
 def test_only_the_owner_purges(store: Store) -> None:
     """Another owner's purge of the same id touches nothing."""
-    one = record(SECRET)
-    add(store, one)
-    erased = store.purge(BOB, [one.id, "nobody"], START)
+    secret = record(SECRET)
+    add(store, secret)
+    erased = store.purge(BOB, [secret.id, "nobody"], START)
     assert erased.removed["records"] == 0
-    assert get(store, one) == one
+    assert get(store, secret) == secret
 
 
 def test_others_keep_their_words(store: Store) -> None:
     """Words that another record uses stay findable there."""
-    one = record("Zanzibarquux and tea")
+    tea = record("Zanzibarquux and tea")
     two = record("tea without sugar")
-    add(store, one, two)
-    erased = store.purge(ALICE, [one.id], START)
+    add(store, tea, two)
+    erased = store.purge(ALICE, [tea.id], START)
     assert (erased.removed["terms"], erased.removed["words"]) == (2, 1)
     assert found(store, "tea") == {two.id}
     assert found(store, "zanzibarquux") == set()
@@ -143,22 +152,22 @@ def test_quotes_of_it_go_from_others(store: Store) -> None:
     """What another record quotes of it, now or before, leaves that record's evidence and history,
     one version up.
     """
-    said = turn(SECRET)
+    message = turn(SECRET)
     kept = turn("other")
     fact = record(
-        "Alice has a password", evidence=(Evidence(SECRET, said.id), Evidence("other", kept.id))
+        "Alice has a password", evidence=(Evidence(SECRET, message.id), Evidence("other", kept.id))
     )
-    former = record("Alice once had one", evidence=(Evidence(SECRET, said.id),))
-    add(store, said, kept, fact, former)
+    former = record("Alice once had one", evidence=(Evidence(SECRET, message.id),))
+    add(store, message, kept, fact, former)
     change(store, former, evidence=())
-    erased = store.purge(ALICE, [said.id], START)
+    erased = store.purge(ALICE, [message.id], START)
     assert (erased.removed["quotes"], erased.remaining["quotes"]) == (2, 0)
     assert get(store, fact).evidence == (Evidence("other", kept.id),)
     assert get(store, fact).version == 2
     told = [
         (entry.before, entry.after)
-        for one in (fact, former)
-        for entry in store.history(ALICE, one.id)
+        for stored in (fact, former)
+        for entry in store.history(ALICE, stored.id)
     ]
     assert SECRET not in str(told)
     assert texts(store, sources=(kept.id,)) == ["Alice has a password"]
@@ -168,27 +177,29 @@ def test_jobs_that_name_it(store: Store) -> None:
     """A purged record leaves shared jobs;
     a job that is about it alone goes; other jobs are untouched.
     """
-    one = record("one")
-    two = record("two")
+    first = record("one")
+    second = record("two")
     add(
         store,
-        one,
-        two,
+        first,
+        second,
         jobs=(
-            JobSpec("extract", "shared", {"items": [one.id, two.id, {"deep": [one.id]}], "n": 1}),
-            JobSpec("extract", "alone", {"items": [one.id]}),
-            JobSpec("embed", f"alice/{one.id}", {}),
-            JobSpec("embed", "note", {"record": one.id}),
-            JobSpec("embed", "near", {"items": [one.id + "0"]}),
+            JobSpec(
+                "extract", "shared", {"items": [first.id, second.id, {"deep": [first.id]}], "n": 1}
+            ),
+            JobSpec("extract", "alone", {"items": [first.id]}),
+            JobSpec("embed", f"alice/{first.id}", {}),
+            JobSpec("embed", "note", {"record": first.id}),
+            JobSpec("embed", "near", {"items": [first.id + "0"]}),
             JobSpec("sweep", "all", {}),
         ),
     )
-    erased = store.purge(ALICE, [one.id], START)
+    erased = store.purge(ALICE, [first.id], START)
     assert (erased.removed["jobs"], erased.remaining["jobs"]) == (4, 0)
     left = {job.key: job.payload for job in store.queue()}
     assert left == {
-        "shared": {"items": [two.id], "n": 1},
-        "near": {"items": [one.id + "0"]},
+        "shared": {"items": [second.id], "n": 1},
+        "near": {"items": [first.id + "0"]},
         "all": {},
     }
 
@@ -197,12 +208,12 @@ def test_a_running_job_cannot_bring_it_back(store: Store) -> None:
     """A worker that was busy with a purged record loses its lease, so that what it learned is not
     stored.
     """
-    one = turn(SECRET)
+    secret = turn(SECRET)
     two = turn("two")
-    add(store, one, two, jobs=(JobSpec("extract", "s1", {"items": [one.id, two.id]}),))
+    add(store, secret, two, jobs=(JobSpec("extract", "s1", {"items": [secret.id, two.id]}),))
     job = store.claim(JobClaim("w", START))
     assert job is not None
-    store.purge(ALICE, [one.id], START)
+    store.purge(ALICE, [secret.id], START)
     learned = record("Alice's password is Zanzibarquux")
     with pytest.raises(ConflictError):
         store.commit(batch(learned, finish=(job.lease,)))
@@ -222,8 +233,8 @@ def test_purging_nothing(store: Store) -> None:
 def test_many_at_once(store: Store) -> None:
     """A whole scope is purged in one go, and the same id named twice counts once."""
     many = [record(f"fact {number} shared words") for number in range(50)]
-    add(store, *(NewRecord(one, vector=vector(one, 1, 0)) for one in many))
-    erased = store.purge(ALICE, [one.id for one in many] * 2, START)
+    add(store, *(NewRecord(stored, vector=vector(stored, 1, 0)) for stored in many))
+    erased = store.purge(ALICE, [stored.id for stored in many] * 2, START)
     assert (erased.removed["records"], erased.removed["vectors"]) == (50, 50)
     assert set(erased.remaining.values()) == {0}
     assert store.counts(None)["status"] == {"purged": 50}

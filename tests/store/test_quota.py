@@ -34,14 +34,14 @@ def test_storage_follows_every_change(store: Store) -> None:
     purge.
     """
     assert store.storage(ALICE) == StorageUse(0, 0)
-    one = record("Grüße")
-    add(store, one)
+    german = record("Grüße")
+    add(store, german)
     assert store.storage(ALICE) == StorageUse(1, 7 + 2)
-    change(store, one, text="Hi", meta={"a": 1})
-    change(store, one, status=Status.FORGOTTEN)
+    change(store, german, text="Hi", meta={"a": 1})
+    change(store, german, status=Status.FORGOTTEN)
     assert store.storage(ALICE) == StorageUse(1, 2 + len(encode_json({"a": 1})))
     assert store.storage(BOB) == StorageUse(0, 0)
-    store.purge(ALICE, [one.id], START)
+    store.purge(ALICE, [german.id], START)
     assert store.storage(ALICE) == StorageUse(0, 0)
     assert store.check(False)["ok"]
 
@@ -66,17 +66,17 @@ def test_a_full_memory_takes_nothing_more(store: Store) -> None:
 
 def test_requests_are_counted_by_window(store: Store) -> None:
     """Counts of a minute and a day are apart, threads see each total once, and old windows go."""
-    seen: list[int] = []
+    numbers: list[int] = []
 
     def ask() -> None:
-        seen.extend(store.count_requests("minute", START, "a", 1) for _ in range(10))
+        numbers.extend(store.count_requests("minute", START, "a", 1) for _ in range(10))
 
     threads = [threading.Thread(target=ask) for _ in range(3)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert sorted(seen) == list(range(1, 31))
+    assert sorted(numbers) == list(range(1, 31))
     assert (
         store.count_requests("day", START, "a", 0)
         == store.count_requests("minute", START, "b", 0)
@@ -87,7 +87,7 @@ def test_requests_are_counted_by_window(store: Store) -> None:
 
 
 @pytest.mark.parametrize("most", [3, 200])
-def test_counters_of_two_processes_share_a_quota(store: Store, clock: Time, most: int) -> None:
+def test_counters_of_two_processes_share_a_quota(store: Store, clock: Time, limit: int) -> None:
     """Two counters on one store let the quota through, and no request more, in parcels too;
     the next minute begins anew.
     """
@@ -95,14 +95,14 @@ def test_counters_of_two_processes_share_a_quota(store: Store, clock: Time, most
 
     def is_let_in(number: int) -> bool:
         with suppress(BudgetError):
-            counters[number % 2].acquire("key", (most, 0), "a setting")
+            counters[number % 2].acquire("key", (limit, 0), "a setting")
             return True
         return False
 
     clock.now = START.replace(second=50)
-    assert sum(map(is_let_in, range(2 * most))) == most
-    with pytest.raises(BudgetError, match=f"All {most:,} requests a minute") as refused:
-        counters[0].acquire("key", (most, 0), "a setting")
+    assert sum(map(is_let_in, range(2 * limit))) == limit
+    with pytest.raises(BudgetError, match=f"All {limit:,} requests a minute") as refused:
+        counters[0].acquire("key", (limit, 0), "a setting")
     assert refused.value.retry_after == 10
     clock.now += timedelta(seconds=20)
     assert is_let_in(0)

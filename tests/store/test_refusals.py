@@ -40,9 +40,9 @@ def test_a_statement_that_takes_too_long_names_its_limit(home: Path) -> None:
         engrams.open(
             home=home, store={"url": f"{url}&options=-cstatement_timeout%3D500"}, jobs__workers=0
         ) as memory,
-        psycopg.connect(url) as other,
+        psycopg.connect(url) as connection2,
     ):
-        other.execute("LOCK TABLE engrams.records")
+        connection2.execute("LOCK TABLE engrams.records")
         with pytest.raises(StoreError) as refused:
             memory.list(scope=ANN)
         assert "statement_timeout" in refused.value.hint

@@ -20,7 +20,7 @@ pytestmark = [
     pytest.mark.skipif(not postgres.INSTALLED, reason=postgres.MISSING),
 ]
 OWNER = ("user", "ann")
-NAMES = tuple(f"Zo{one}{other}" for one in "abdefgik" for other in "lmnrt")
+NAMES = tuple(f"Zo{start}{other}" for start in "abdefgik" for other in "lmnrt")
 TEXTS = (
     "I live in Ghent near the old mill.",
     "My sister Ruth works as a nurse.",
@@ -87,7 +87,7 @@ def test_a_list_of_what_to_purge_waits_for_all_its_sources_together(
         before = counter.count
         found = memory.find_about(f"Zell{number}", scope=OWNER)
         waits.append(counter.count - before)
-        assert sum(bool(one.report.sources) for one in found) >= number
+        assert sum(bool(candidate.report.sources) for candidate in found) >= number
     assert waits[1] <= waits[0] + 2 * 20
 
 
@@ -130,5 +130,5 @@ with engrams.open(home=sys.argv[1], store={"url": sys.argv[2]}, jobs__workers=0)
 def test_a_child_that_ends_says_nothing_on_its_parents_connections(home: Path) -> None:
     """A forked child that ends without a word leaves its parent's connections as they were."""
     command = [sys.executable, "-c", FORKING, str(home), postgres.empty_database()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    completed = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert (completed.returncode, completed.stderr) == (0, "")

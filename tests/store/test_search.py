@@ -83,14 +83,14 @@ def test_a_search_stays_with_its_owner(store: Store) -> None:
 def test_scopes_and_kinds_narrow(store: Store) -> None:
     """A search sees the scopes and kinds asked for."""
     project = ALICE.within("project", "x")
-    one = turn("tea")
+    tea = turn("tea")
     two = record("tea")
     three = record("tea", project)
-    add(store, one, two, three)
-    assert found(store, "tea") == {one.id, two.id}
+    add(store, tea, two, three)
+    assert found(store, "tea") == {tea.id, two.id}
     assert found(store, "tea", kinds=(Kind.FACT,)) == {two.id}
     assert found(store, "tea", reach=ScopeReach(ALICE, project.chain())) == {
-        one.id,
+        tea.id,
         two.id,
         three.id,
     }
@@ -102,45 +102,45 @@ def test_a_status_decides(store: Store, status: str) -> None:
     """Only active records are found;
     superseded and archived ones with their history, withdrawn ones never.
     """
-    one = record("tea", status=Status(status), valid_to=at(days=9), ended_at=at(days=9))
-    add(store, one)
+    tea = record("tea", status=Status(status), valid_to=at(days=9), ended_at=at(days=9))
+    add(store, tea)
     past = status in ("superseded", "archived")
     assert found(store, "tea") == set()
-    assert found(store, "tea", history=True) == ({one.id} if past else set())
-    assert found(store, "tea", as_of=AsOf(at(days=1), at(days=1))) == ({one.id} if past else set())
+    assert found(store, "tea", history=True) == ({tea.id} if past else set())
+    assert found(store, "tea", as_of=AsOf(at(days=1), at(days=1))) == ({tea.id} if past else set())
 
 
 def test_a_status_that_changes_is_followed(store: Store) -> None:
     """A record that is forgotten leaves the next search, and one that is restored or promoted comes
     back into it.
     """
-    one = record("tea")
+    tea = record("tea")
     held = record("tea", status=Status.CANDIDATE)
-    add(store, one, held)
-    assert found(store, "tea") == {one.id}
-    change(store, one, status=Status.FORGOTTEN)
+    add(store, tea, held)
+    assert found(store, "tea") == {tea.id}
+    change(store, tea, status=Status.FORGOTTEN)
     assert found(store, "tea") == set()
-    change(store, one, status=Status.ACTIVE)
+    change(store, tea, status=Status.ACTIVE)
     change(store, held, status=Status.ACTIVE)
-    assert found(store, "tea") == {one.id, held.id}
+    assert found(store, "tea") == {tea.id, held.id}
 
 
 @pytest.mark.covers("S3.12")
 def test_models_are_kept_apart(store: Store) -> None:
     """A vector of another model is not compared; its record stays findable by its words."""
-    one = record("tea")
-    add(store, NewRecord(one, vector=vector(one, 1, 0, 0, model="wide")))
+    tea = record("tea")
+    add(store, NewRecord(tea, vector=vector(tea, 1, 0, 0, model="wide")))
     assert found(store, "", [1, 0]) == set()
-    assert found(store, "tea", [1, 0]) == {one.id}
-    assert found(store, "", [1, 0, 0], model="wide") == {one.id}
-    add(store, vectors=((ALICE, vector(one, 1, 0)),))
-    assert found(store, "", [1, 0]) == found(store, "", [1, 0, 0], model="wide") == {one.id}
+    assert found(store, "tea", [1, 0]) == {tea.id}
+    assert found(store, "", [1, 0, 0], model="wide") == {tea.id}
+    add(store, vectors=((ALICE, vector(tea, 1, 0)),))
+    assert found(store, "", [1, 0]) == found(store, "", [1, 0, 0], model="wide") == {tea.id}
 
 
 def test_a_query_of_the_wrong_size_is_refused(store: Store) -> None:
     """A query vector that does not fit the model's is bad input, not a wrong answer."""
-    one = record("tea")
-    add(store, NewRecord(one, vector=vector(one, 1, 0)))
+    tea = record("tea")
+    add(store, NewRecord(tea, vector=vector(tea, 1, 0)))
     with pytest.raises(InputError):
         seek(store, "tea", [1, 0, 0])
 
@@ -157,19 +157,19 @@ def test_a_search_of_nothing(store: Store) -> None:
 
 def test_vectors_are_read_back(store: Store) -> None:
     """Vectors come in the order of the ids, zeros for those without, and only the owner's."""
-    one = record("one")
-    two = record("two")
-    three = record("three", BOB)
+    first = record("one")
+    second = record("two")
+    third = record("three", BOB)
     add(
         store,
-        NewRecord(one, vector=vector(one, 3, 4)),
-        two,
-        NewRecord(three, vector=vector(three, 1, 0)),
+        NewRecord(first, vector=vector(first, 3, 4)),
+        second,
+        NewRecord(third, vector=vector(third, 1, 0)),
     )
-    read = store.vectors(ALICE, [two.id, one.id, three.id, "nobody"], "tiny")
+    read = store.vectors(ALICE, [second.id, first.id, third.id, "nobody"], "tiny")
     assert read.dtype == np.float32
     np.testing.assert_allclose(read, [[0, 0], [0.6, 0.8], [0, 0], [0, 0]])
-    assert store.vectors(ALICE, [one.id], "unknown").shape == (1, 0)
+    assert store.vectors(ALICE, [first.id], "unknown").shape == (1, 0)
     assert store.vectors(ALICE, [], "tiny").shape == (0, 2)
 
 
@@ -177,15 +177,17 @@ def test_a_session_keeps_its_order(store: Store) -> None:
     """Turns of a session stand in the order in which they were said, also in one whose first turn
     was edited since.
     """
-    said = [
-        turn(f"{word} word", recorded_at=at(minutes=place))
-        for place, word in enumerate(("first", "second", "third"))
+    messages = [
+        turn(f"{word} word", recorded_at=at(minutes=index))
+        for index, word in enumerate(("first", "second", "third"))
     ]
-    add(store, *said)
-    change(store, said[0], text="first word, edited")
+    add(store, *messages)
+    change(store, messages[0], text="first word, edited")
     # A window holds the two turns before, with less weight the further they are away.
     pool = store.seek(CandidateSearchQuery(reach(), at(days=1), (("first", 1.0),)))
-    assert [pool.ids[index] for index in np.argsort(-pool.bmctx)] == [one.id for one in said]
+    assert [pool.ids[index] for index in np.argsort(-pool.bmctx)] == [
+        stored.id for stored in messages
+    ]
     assert pool.bmctx.min() > 0
 
 
@@ -215,11 +217,13 @@ def test_several_queries_at_once_find_the_same(store: Store) -> None:
     """Pools of queries asked together are those asked one by one;
     a record scored alone has the same score, and no context's.
     """
-    said = [
-        turn(text, recorded_at=at(days=place), session="s")
-        for place, text in enumerate(["green tea", "black tea", "no coffee", "more tea please"])
+    messages = [
+        turn(text, recorded_at=at(days=index), session="s")
+        for index, text in enumerate(["green tea", "black tea", "no coffee", "more tea please"])
     ]
-    add(store, *(NewRecord(one, vector=vector(one, 1, place)) for place, one in enumerate(said)))
+    add(
+        store, *(NewRecord(one, vector=vector(one, 1, index)) for index, one in enumerate(messages))
+    )
     asked = [
         CandidateSearchQuery(
             reach=reach(),

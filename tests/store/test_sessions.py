@@ -16,7 +16,7 @@ from engrams.ports import ScopeReach, SessionRow, Store
 CONVERSATION = ALICE.within("conversation", "c1")
 
 
-def row(name: str, **given: Any) -> SessionRow:
+def row(name: str, **arguments: Any) -> SessionRow:
     return SessionRow(
         **{
             "id": name,
@@ -25,7 +25,7 @@ def row(name: str, **given: Any) -> SessionRow:
             "started_at": START,
             "last_active": START,
             "data": {"n": [1]},
-            **given,
+            **arguments,
         }
     )
 
@@ -89,8 +89,8 @@ def test_idle_sessions(store: Store) -> None:
     store.save(row("bobs", scope=BOB, last_active=at(minutes=3)))
     store.save(row("closed", state="closed", last_active=at(minutes=1)))
     store.save(row("busy", last_active=at(minutes=9)))
-    assert [one.id for one in store.idle(at(minutes=3))] == ["old", "closing", "bobs"]
-    assert [one.id for one in store.idle(at(minutes=3), limit=1)] == ["old"]
+    assert [stored.id for stored in store.idle(at(minutes=3))] == ["old", "closing", "bobs"]
+    assert [stored.id for stored in store.idle(at(minutes=3), limit=1)] == ["old"]
 
 
 @pytest.mark.covers("S1.62")
@@ -99,18 +99,25 @@ def test_sessions_of_a_reach(store: Store) -> None:
     store.save(row("a", last_active=at(minutes=1)))
     store.save(row("b", scope=CONVERSATION, last_active=at(minutes=2)))
     store.save(row("c", scope=BOB))
-    assert [one.id for one in store.sessions(ScopeReach(ALICE, (ALICE,), tree=True))] == ["b", "a"]
-    assert [one.id for one in store.sessions(reach())] == ["a"]
-    assert [one.id for one in store.sessions(ScopeReach(ALICE, (ALICE,), tree=True), limit=1)] == [
-        "b"
+    assert [stored.id for stored in store.sessions(ScopeReach(ALICE, (ALICE,), tree=True))] == [
+        "b",
+        "a",
     ]
+    assert [stored.id for stored in store.sessions(reach())] == ["a"]
+    assert [
+        stored.id for stored in store.sessions(ScopeReach(ALICE, (ALICE,), tree=True), limit=1)
+    ] == ["b"]
     assert store.sessions(ScopeReach(ALICE, (BOB,))) == ()
 
 
 def link(
-    source: str, target: str, kind: EdgeType = EdgeType.RELATES_TO, owner: Any = ALICE, **given: Any
+    source: str,
+    target: str,
+    kind: EdgeType = EdgeType.RELATES_TO,
+    owner: Any = ALICE,
+    **arguments: Any,
 ) -> Edge:
-    return Edge(owner, source, target, kind, **given)
+    return Edge(owner, source, target, kind, **arguments)
 
 
 def test_edges_at_either_end(store: Store) -> None:
@@ -125,16 +132,16 @@ def test_edges_at_either_end(store: Store) -> None:
             link("a", "b", owner=BOB),
         ),
     )
-    assert {(one.source, one.target) for one in store.edges(ALICE, ["b"])} == {
+    assert {(edge.source, edge.target) for edge in store.edges(ALICE, ["b"])} == {
         ("a", "b"),
         ("b", "c"),
     }
-    assert {(one.source, one.target) for one in store.edges(ALICE, ["a", "b"])} == {
+    assert {(edge.source, edge.target) for edge in store.edges(ALICE, ["a", "b"])} == {
         ("a", "b"),
         ("b", "c"),
         ("a", "a"),
     }
-    assert [one.type for one in store.edges(ALICE, ["b"], [EdgeType.SUPERSEDES])] == [
+    assert [edge.type for edge in store.edges(ALICE, ["b"], [EdgeType.SUPERSEDES])] == [
         EdgeType.SUPERSEDES
     ]
     assert store.edges(ALICE, []) == store.edges(ALICE, ["nobody"]) == ()
@@ -148,9 +155,9 @@ def test_an_edge_counts(store: Store) -> None:
     add(store, edges=(link("a", "b", weight=0.5),))
     add(store, edges=(link("a", "b", weight=0.75, count=2), link("a", "b", EdgeType.CO_OCCURS)))
     relates = store.edges(ALICE, ["a"], [EdgeType.RELATES_TO])
-    assert [(one.weight, one.count) for one in relates] == [(0.75, 3)]
+    assert [(edge.weight, edge.count) for edge in relates] == [(0.75, 3)]
     add(store, unlink=(link("a", "b"), link("x", "y")))
-    assert [one.type for one in store.edges(ALICE, ["a"])] == [EdgeType.CO_OCCURS]
+    assert [edge.type for edge in store.edges(ALICE, ["a"])] == [EdgeType.CO_OCCURS]
 
 
 def test_an_edge_is_replaced_in_one_write(store: Store) -> None:

@@ -13,7 +13,7 @@ from engrams.ports import RecordQuery, ScopeReach, SessionRow, Store
 CONVERSATION = ALICE.within("conversation", "c1")
 
 
-def spoken(name: str, minute: float = 0, **given: object) -> SessionRow:
+def spoken(name: str, minute: float = 0, **fields: object) -> SessionRow:
     return replace(
         SessionRow(
             id=name,
@@ -23,7 +23,7 @@ def spoken(name: str, minute: float = 0, **given: object) -> SessionRow:
             last_active=at(minutes=minute),
             data={"mode": "local"},
         ),
-        **given,
+        **fields,
     )  # type: ignore[arg-type]
 
 
@@ -95,5 +95,5 @@ def test_a_word_meanwhile_keeps_it_open(store: Store) -> None:
     add(store, sessions=(spoken("s1", 2),))
     add(store, sessions=(replace(row, state="closed", token=2, data={"start": "y"}),))
     assert stored(store) == spoken("s1", 2, token=3, data={"start": "y"})
-    assert [one.id for one in store.idle(START)] == []
-    assert [one.id for one in store.idle(at(minutes=2))] == ["s1"]
+    assert [stored.id for stored in store.idle(START)] == []
+    assert [stored.id for stored in store.idle(at(minutes=2))] == ["s1"]

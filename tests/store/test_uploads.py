@@ -56,7 +56,7 @@ def test_a_file_grows_in_pieces(uploads: UploadStorage) -> None:
         assert path.read_bytes() == b""
     uploads.write(ALICE, first, "[1]")
     uploads.erase(ALICE, first)
-    assert {one.about: one.has_file for one in uploads.iter_all()}["[1]"] is False
+    assert {upload.about: upload.has_file for upload in uploads.iter_all()}["[1]"] is False
     uploads.drop(ALICE, second)
     assert uploads.list(ALICE) == (uploads.read(ALICE, first),) == ("[1]",)
 

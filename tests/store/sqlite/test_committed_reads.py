@@ -26,17 +26,17 @@ def open_home(home: Path) -> MemoryEngine:
 
 def test_a_search_shows_links_and_facts_of_another_process(home: Path) -> None:
     """Where there were none of them when this one looked first."""
-    with open_home(home) as one, open_home(home) as other:
-        one.add("The weather is fine.", scope=ANN)
+    with open_home(home) as first, open_home(home) as second:
+        first.add("The weather is fine.", scope=ANN)
         assert not any(
-            "slot" in hit.parts for hit in one.search("Where do I live?", scope=ANN).hits
+            "slot" in hit.parts for hit in first.search("Where do I live?", scope=ANN).hits
         )
-        other.add("I live in Paris.", scope=ANN)
-        found = one.search("Where do I live?", scope=ANN).hits[0]
-        assert found.status is Status.ACTIVE
-        assert [fact.predicate for fact in found.facts] == ["lives_in"]
-        other.add("I moved to Berlin, I live in Berlin now.", scope=ANN)
-        hits = one.search("Where do I live?", scope=ANN, history=True).hits
+        second.add("I live in Paris.", scope=ANN)
+        result = first.search("Where do I live?", scope=ANN).hits[0]
+        assert result.status is Status.ACTIVE
+        assert [fact.predicate for fact in result.facts] == ["lives_in"]
+        second.add("I moved to Berlin, I live in Berlin now.", scope=ANN)
+        hits = first.search("Where do I live?", scope=ANN, history=True).hits
         assert {hit.record.text: hit.status for hit in hits}[
             "I live in Paris."
         ] is Status.SUPERSEDED
@@ -66,9 +66,11 @@ def test_a_store_in_memory_shows_its_own_writes() -> None:
 
 def seen(memory: MemoryEngine) -> list[Any]:
     """Hits and their facts by id, all records as they are, and who spoke how often."""
-    found = [memory.search(question, scope=ANN, limit=200).hits for question in QUESTIONS]
-    ids = sorted({hit.record.id for hits in found for hit in hits})
-    told = [{hit.record.id: (hit.record, hit.status, hit.facts) for hit in hits} for hits in found]
+    answers = [memory.search(question, scope=ANN, limit=200).hits for question in QUESTIONS]
+    ids = sorted({hit.record.id for hits in answers for hit in hits})
+    told = [
+        {hit.record.id: (hit.record, hit.status, hit.facts) for hit in hits} for hits in answers
+    ]
     return [
         *told,
         memory.store.get(ANN, ids),
@@ -82,19 +84,19 @@ def test_each_sees_at_once_what_either_changed(home: Path, seed: int) -> None:
     so do records that nobody searched for.
     """
     chance = random.Random(seed)
-    with open_home(home) as one, open_home(home) as other:
+    with open_home(home) as memory, open_home(home) as second:
         for word in WORDS:
-            one.add(
+            memory.add(
                 Turn(
                     f"The {word} is near the {chance.choice(WORDS)}.",
                     speaker=chance.choice(("Ann", "Bo")),
                 ),
                 scope=ANN,
             )
-        known = [record.id for record in one.list(scope=ANN, limit=200).records]
+        known = [record.id for record in memory.list(scope=ANN, limit=200).records]
         for _ in range(25):
-            seen(one), seen(other)
-            writing = chance.choice((one, other))
+            seen(memory), seen(second)
+            writing = chance.choice((memory, second))
             if chance.random() < 0.2:
                 writing.store.commit(
                     WriteBatch(
@@ -108,32 +110,32 @@ def test_each_sees_at_once_what_either_changed(home: Path, seed: int) -> None:
                 change(writing, chance)
             with open_home(home) as fresh:
                 kept = fresh.store.get(ANN, known)
-                assert other.store.get(ANN, known) == kept
-                assert one.store.get(ANN, known) == kept
-                assert seen(one) == seen(other) == seen(fresh)
+                assert second.store.get(ANN, known) == kept
+                assert memory.store.get(ANN, known) == kept
+                assert seen(memory) == seen(second) == seen(fresh)
 
 
 def test_a_write_voids_only_what_it_changed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Records that were read before are read again neither after an addition nor after work on
     something else.
     """
-    with open_home(home) as one, open_home(home) as other:
+    with open_home(home) as memory, open_home(home) as other:
         first, second = (
-            one.add(f"The boat lies in {place}.", scope=ANN).id for place in ("Bergen", "Porto")
+            memory.add(f"The boat lies in {town}.", scope=ANN).id for town in ("Bergen", "Porto")
         )
-        one.store.get(ANN, [first, second])
+        memory.store.get(ANN, [first, second])
         other.add("The barn is red.", scope=ANN)
         read: list[str] = []
-        look = one.store._reads._decoded.get_records  # type: ignore[attr-defined]
+        look = memory.store._reads._decoded.get_records  # type: ignore[attr-defined]
         monkeypatch.setattr(
-            one.store._reads._decoded,
+            memory.store._reads._decoded,
             "get_records",
-            lambda *given: read.extend(given[3]) or look(*given),
+            lambda *arguments: read.extend(arguments[3]) or look(*arguments),
         )  # type: ignore[attr-defined]
-        one.store.get(ANN, [first, second])
+        memory.store.get(ANN, [first, second])
         assert read == []
         other.edit(first, scope=ANN, text="The boat lies in Oslo.")
-        assert [record.text for record in one.store.get(ANN, [first, second])] == [
+        assert [record.text for record in memory.store.get(ANN, [first, second])] == [
             "The boat lies in Oslo.",
             "The boat lies in Porto.",
         ]

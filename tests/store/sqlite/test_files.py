@@ -80,11 +80,11 @@ def test_an_existing_folder_keeps_its_rights(home: Path, clock: Time) -> None:
 def test_any_file_name_works(home: Path, clock: Time, name: str) -> None:
     """Blanks, percent signs, question marks and other scripts in a path are just letters."""
     store = opened(home / name, clock)
-    one = record("Alice likes tea")
-    add(store, one)
+    tea = record("Alice likes tea")
+    add(store, tea)
     store.close()
     again = opened(home / name, clock)
-    assert get(again, one) == one
+    assert get(again, tea) == tea
     again.close()
     assert {path.name for path in home.iterdir()} == {".lock", name}
 
@@ -96,12 +96,12 @@ def test_what_another_store_writes_is_seen(home: Path, clock: Time) -> None:
     early = opened(home / "memory.db", clock)
     late = opened(home / "memory.db", clock)
     assert found(early, "tea") == set()
-    one = record("Alice likes tea")
-    add(late, one)
-    assert found(early, "tea") == found(late, "tea") == {one.id}
+    tea = record("Alice likes tea")
+    add(late, tea)
+    assert found(early, "tea") == found(late, "tea") == {tea.id}
     two = record("Alice grows tea")
     add(early, two)
-    assert found(early, "tea") == found(late, "tea") == {one.id, two.id}
+    assert found(early, "tea") == found(late, "tea") == {tea.id, two.id}
     early.close()
     assert get(late, two) == two
     late.close()
@@ -128,9 +128,9 @@ def test_a_deleted_home_is_noticed(home: Path, clock: Time) -> None:
 
 def test_a_replaced_file_is_noticed(home: Path, clock: Time, tmp_path: Path) -> None:
     """A backup that was put in the file's place is what the store reads and writes from then on."""
-    other = opened(tmp_path / "other.db", clock)
-    add(other, record("from the backup"))
-    other.close()
+    second_store = opened(tmp_path / "other.db", clock)
+    add(second_store, record("from the backup"))
+    second_store.close()
     store = opened(home / "memory.db", clock)
     add(store, record("before"))
     assert texts(store) == ["before"]
@@ -236,7 +236,7 @@ def test_a_read_only_home_can_be_read(request: pytest.FixtureRequest, clock: Tim
     (home / "memory.db").chmod(0o444)
     home.chmod(0o555)
     try:
-        done = subprocess.run(
+        completed = subprocess.run(
             [sys.executable, "-c", READ_ONLY, str(home / "memory.db")],
             capture_output=True,
             text=True,
@@ -244,7 +244,7 @@ def test_a_read_only_home_can_be_read(request: pytest.FixtureRequest, clock: Tim
         )
     finally:
         home.chmod(0o755)
-    assert done.stdout == "refused\n", done.stderr
+    assert completed.stdout == "refused\n", completed.stderr
     assert {path.name for path in home.iterdir()} == {".lock", "memory.db"}
 
 
@@ -253,8 +253,8 @@ def test_a_full_disk(home: Path, clock: Time) -> None:
     next one works.
     """
     store = opened(home / "memory.db", clock)
-    kept = record("Alice likes tea")
-    add(store, kept)
+    archived = record("Alice likes tea")
+    add(store, archived)
     pages = store._database.run_exclusive(lambda connection: connection.pragma("page_count"))
     store._database.run_exclusive(lambda connection: connection.pragma("max_page_count", pages + 2))
     with pytest.raises(StoreError, match="full") as caught:
@@ -295,13 +295,13 @@ def together(store: SqliteStore, calls: list[Callable[[], object]]) -> list[Base
     """Let all calls queue up before the first may write. What each of them raised."""
     outcomes: list[BaseException | None] = [None] * len(calls)
 
-    def run(place: int) -> None:
+    def run(index: int) -> None:
         try:
-            calls[place]()
+            calls[index]()
         except BaseException as problem:
-            outcomes[place] = problem
+            outcomes[index] = problem
 
-    threads = [threading.Thread(target=run, args=(place,)) for place in range(len(calls))]
+    threads = [threading.Thread(target=run, args=(index,)) for index in range(len(calls))]
     with store._database._writes.lock:
         for number, thread in enumerate(threads):
             thread.start()
@@ -358,16 +358,16 @@ def test_a_busy_database(home: Path, clock: Time) -> None:
     """
     store = opened(home / "memory.db", clock, busy_seconds=0.1)
     add(store, record("x"))
-    other = apsw.Connection(str(home / "memory.db"))
-    other.execute("BEGIN IMMEDIATE")
+    connection = apsw.Connection(str(home / "memory.db"))
+    connection.execute("BEGIN IMMEDIATE")
     with pytest.raises(StoreError, match="busy") as caught:
         add(store, record("y"))
     assert "busy_seconds" in caught.value.hint
     assert texts(store) == ["x"]
-    other.execute("ROLLBACK")
+    connection.execute("ROLLBACK")
     add(store, record("y"))
     assert sorted(texts(store)) == ["x", "y"]
-    other.close()
+    connection.close()
     store.close()
 
 

@@ -114,16 +114,16 @@ def test_lists(connection: apsw.Connection, name: str) -> None:
     """Each sort of listing searches its index, in the order it is asked for where that can be, and
     never scans.
     """
-    asked, index, ordered = LISTS[name]
-    if asked.after:
+    record_query, index, ordered = LISTS[name]
+    if record_query.after:
         first = connection.execute("SELECT id FROM records LIMIT 1").fetchall()[0][0]
-        asked = RecordQuery(asked.reach, after=str(first))
-    statement = record_listing.build_statement(connection, asked, START)
+        record_query = RecordQuery(record_query.reach, after=str(first))
+    statement = record_listing.build_statement(connection, record_query, START)
     assert statement is not None
-    found = plan(connection, statement.text, statement.values)
-    assert index in found, found
-    assert "SCAN records" not in found, found
-    assert ("TEMP B-TREE" in found) != ordered, found
+    steps = plan(connection, statement.text, statement.values)
+    assert index in steps, steps
+    assert "SCAN records" not in steps, steps
+    assert ("TEMP B-TREE" in steps) != ordered, steps
 
 
 QUERIES = {
@@ -156,33 +156,33 @@ def test_named_queries(connection: apsw.Connection, name: str) -> None:
     """Each query on the path of a write, a read or a worker searches the index made for it."""
     text = named_queries.query(name)
     marks = set(re.findall(r"\?\d", text)) or re.findall(r"\?", text)
-    found = plan(connection, text, [None] * len(marks))
-    assert QUERIES[name] in found, found
-    assert "SCAN records" not in found, found
+    steps = plan(connection, text, [None] * len(marks))
+    assert QUERIES[name] in steps, steps
+    assert "SCAN records" not in steps, steps
 
 
 def test_edges_use_both_indexes(connection: apsw.Connection) -> None:
     """Links are looked up by their source and by their target."""
-    found = plan(connection, named_queries.query("edges"), [None, "[]"])
-    assert "PRIMARY KEY (owner=? AND source=?)" in found, found
-    assert "edges_target (owner=? AND target=?)" in found, found
+    steps = plan(connection, named_queries.query("edges"), [None, "[]"])
+    assert "PRIMARY KEY (owner=? AND source=?)" in steps, steps
+    assert "edges_target (owner=? AND target=?)" in steps, steps
 
 
 def test_backfill_walks_the_ids(connection: apsw.Connection) -> None:
     """The records without a vector are read in the order of their ids, not sorted."""
-    found = plan(
+    steps = plan(
         connection,
         f"{named_queries.query('select_records')} {named_queries.query('missing_tail')}",
         ["", "m", 10],
     )
-    assert "records_id (id>?)" in found, found
-    assert "TEMP B-TREE" not in found, found
+    assert "records_id (id>?)" in steps, steps
+    assert "TEMP B-TREE" not in steps, steps
 
 
 def test_loading_does_not_sort_what_it_loads(connection: apsw.Connection) -> None:
     """Only numbers are sorted when an owner's rows are loaded, never texts and vectors."""
     lines = plan(connection, named_queries.query("load_rows"), [1, "user/alice"]).splitlines()
-    sorting = [place for place, line in enumerate(lines) if "TEMP B-TREE" in line]
-    loading = [place for place, line in enumerate(lines) if "SEARCH r " in line]
+    sorting = [index for index, line in enumerate(lines) if "TEMP B-TREE" in line]
+    loading = [index for index, line in enumerate(lines) if "SEARCH r " in line]
     assert sorting
     assert max(sorting) < min(loading), lines

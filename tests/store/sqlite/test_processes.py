@@ -96,12 +96,12 @@ def test_processes_share_jobs(home: Path, clock: Time) -> None:
     store = opened(home, clock)
     store.enqueue([JobSpec("extract", f"k{number}") for number in range(60)], clock())
     running = [start(WORKER, home, name) for name in ("one", "two", "three")]
-    done: list[str] = []
+    outcomes: list[str] = []
     for process in running:
         output, problem = process.communicate(timeout=120)
         assert process.returncode == 0, problem
-        done += output.split()
-    assert sorted(done) == sorted(f"k{number}" for number in range(60))
+        outcomes += output.split()
+    assert sorted(outcomes) == sorted(f"k{number}" for number in range(60))
     store.close()
 
 
@@ -123,7 +123,7 @@ def test_a_killed_writer_loses_nothing(home: Path, clock: Time) -> None:
         assert len(store.get(ALICE, acknowledged)) == len(acknowledged)
         kept = store.find(RecordQuery(reach(), limit=1000)).records
         (job,) = store.queue()
-        assert set(job.payload["items"]) == {one.id for one in kept}
+        assert set(job.payload["items"]) == {stored.id for stored in kept}
         assert len(found(store, f"run{attempt}")) > 0
         report = store.check(False)
         assert report["ok"], report
@@ -137,14 +137,14 @@ def test_a_killed_writer_loses_nothing(home: Path, clock: Time) -> None:
 def test_a_fork_is_safe(home: Path, clock: Time, memory: bool) -> None:
     """After a fork parent and child both read and write: the same file, or each its own memory."""
     store = SqliteStore.open(":memory:" if memory else home / "memory.db", StoreSettings(), clock)
-    one = record("before the fork")
-    add(store, one)
+    early = record("before the fork")
+    add(store, early)
     assert len(found(store, "fork")) == 1
     child = os.fork()
     if child == 0:
         code = 1
         try:
-            assert get(store, one) == one
+            assert get(store, early) == early
             add(store, record("from the child of the fork", id="01child"))
             assert len(found(store, "child")) == 1
             store.close()

@@ -133,8 +133,8 @@ def test_an_older_file_is_brought_up_with_a_backup(home: Path, clock: Time) -> N
     beside it.
     """
     store = SqliteStore.open(home / "memory.db", StoreSettings(), clock)
-    one = record("Alice likes tea")
-    add(store, one)
+    tea = record("Alice likes tea")
+    add(store, tea)
     store.close()
     steps = (
         *migration_files.load_migrations("engrams.store.sqlite"),
@@ -153,14 +153,14 @@ def test_an_older_file_is_brought_up_with_a_backup(home: Path, clock: Time) -> N
     ]
     assert connection.execute("SELECT number, name FROM migrations").fetchall() == [
         *(
-            (one.number, one.name)
-            for one in migration_files.load_migrations("engrams.store.sqlite")
+            (step.number, step.name)
+            for step in migration_files.load_migrations("engrams.store.sqlite")
         ),
         (schema_setup.newest_version() + 1, "colour"),
     ]
     connection.close()
     older = SqliteStore.open(home / "backup", StoreSettings(), clock)
-    assert get(older, one) == one
+    assert get(older, tea) == tea
     older.close()
 
 

@@ -228,7 +228,7 @@ def test_what_is_readable_is_rescued(home: Path, clock: Time, table: str) -> Non
     mended = store.check(True)
     assert mended["ok"], mended
     assert "was damaged" in mended["repaired"][0]
-    kept = len(store.get(ALICE, [one.id for one in many]))
+    kept = len(store.get(ALICE, [stored.id for stored in many]))
     assert kept == 400 if table != "records" else 350 < kept < 400
     assert mended["rows"]["jobs"] == mended["rows"]["edges"] == 1
     assert mended["aside"] == []

@@ -112,15 +112,16 @@ def cropped(tmp_path_factory: pytest.TempPathFactory) -> Cropped:
     for page, _ in kept:
         found[(page - 1) * PAGE : page * PAGE] = data[(page - 1) * PAGE : page * PAGE]
     places = [
-        place
+        offset
         for page, kind in kept
-        for place in range((page - 1) * PAGE, page * PAGE)
-        if found[place]
+        for offset in range((page - 1) * PAGE, page * PAGE)
+        if found[offset]
     ]
     lines = [
-        place
-        for place in places
-        if found[place : place + 12].isascii() and found[place : place + 12].decode().isprintable()
+        offset
+        for offset in places
+        if found[offset : offset + 12].isascii()
+        and found[offset : offset + 12].decode().isprintable()
     ]
     return Cropped(bytes(found), shapes, places, sorted({*places} - {*lines}))
 
@@ -130,7 +131,7 @@ def rescued(path: Path, cropped: Cropped) -> dict[str, tuple[str, str, str]]:
     columns = cropped.shapes[1].columns
     wanted = [columns.index(name) for name in ("id", "owner", "scope", "text")]
     rows = read_rows(path, cropped.shapes).rows["records"]
-    found = {row[wanted[3]]: tuple(row[place] for place in wanted[:3]) for row in rows}
+    found = {row[wanted[3]]: tuple(row[offset] for offset in wanted[:3]) for row in rows}
     assert len(found) == len(rows), "a memory came back twice"
     return found
 
@@ -143,10 +144,10 @@ def search(
     whole = rescued(path, cropped)
     assert len(whole) == 14
     lost = []
-    for turns, place in enumerate(places):
+    for turns, offset in enumerate(places):
         for mask in masks if len(masks) < 3 else (masks[turns % len(masks)],):
             spoilt = bytearray(cropped.data)
-            spoilt[place] ^= mask
+            spoilt[offset] ^= mask
             path.write_bytes(spoilt)
             found = rescued(path, cropped)
             for text, told in whole.items():
@@ -154,19 +155,19 @@ def search(
                     (text[:60].encode() in spoilt and len(found) < len(whole))
                     or text.encode() in spoilt
                 ):
-                    lost.append((place, mask, text[:60]))
+                    lost.append((offset, mask, text[:60]))
                 elif text in found and (
                     found[text][1] != told[1]
-                    or (found[text][2] != told[2] and not is_in(cropped.data, told[2], place))
+                    or (found[text][2] != told[2] and not is_in(cropped.data, told[2], offset))
                 ):
-                    lost.append((place, mask, f"{text[:60]} is of {found[text][1:]}"))
+                    lost.append((offset, mask, f"{text[:60]} is of {found[text][1:]}"))
     return lost
 
 
-def is_in(data: bytes, scope: str, place: int) -> bool:
+def is_in(data: bytes, scope: str, offset: int) -> bool:
     """Whether a byte belongs to a scope that a row holds: nothing else tells what it was."""
-    start = data.find(scope.encode(), max(0, place - len(scope)), place + len(scope))
-    return 0 <= start <= place < start + len(scope)
+    start = data.find(scope.encode(), max(0, offset - len(scope)), offset + len(scope))
+    return 0 <= start <= offset < start + len(scope)
 
 
 @pytest.mark.covers("S1.54")
@@ -202,7 +203,7 @@ def test_bytes_that_are_no_record_never_take_its_place(cropped: Cropped, tmp_pat
     """
     path = tmp_path / "memory.db"
     path.write_bytes(cropped.data)
-    shape = next(one for one in cropped.shapes if one.name == "records")
+    shape = next(table_shape for table_shape in cropped.shapes if table_shape.name == "records")
     rows = read_rows(path, cropped.shapes).rows["records"]
     true = dict(zip(shape.columns, rows[0], strict=True))
     rubbish = {

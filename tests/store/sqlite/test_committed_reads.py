@@ -84,19 +84,19 @@ def test_each_sees_at_once_what_either_changed(home: Path, seed: int) -> None:
     so do records that nobody searched for.
     """
     chance = random.Random(seed)
-    with open_home(home) as memory, open_home(home) as second:
+    with open_home(home) as first, open_home(home) as second:
         for word in WORDS:
-            memory.add(
+            first.add(
                 Turn(
                     f"The {word} is near the {chance.choice(WORDS)}.",
                     speaker=chance.choice(("Ann", "Bo")),
                 ),
                 scope=ANN,
             )
-        known = [record.id for record in memory.list(scope=ANN, limit=200).records]
+        known = [record.id for record in first.list(scope=ANN, limit=200).records]
         for _ in range(25):
-            seen(memory), seen(second)
-            writing = chance.choice((memory, second))
+            seen(first), seen(second)
+            writing = chance.choice((first, second))
             if chance.random() < 0.2:
                 writing.store.commit(
                     WriteBatch(
@@ -111,8 +111,8 @@ def test_each_sees_at_once_what_either_changed(home: Path, seed: int) -> None:
             with open_home(home) as fresh:
                 kept = fresh.store.get(ANN, known)
                 assert second.store.get(ANN, known) == kept
-                assert memory.store.get(ANN, known) == kept
-                assert seen(memory) == seen(second) == seen(fresh)
+                assert first.store.get(ANN, known) == kept
+                assert seen(first) == seen(second) == seen(fresh)
 
 
 def test_a_write_voids_only_what_it_changed(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -81,8 +81,8 @@ def test_a_subjects_statements_are_decoded_once(
 
 def test_a_list_is_of_one_moment(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is put away while a list is read is not in it."""
-    with open_home(home) as memory, open_home(home) as second:
-        memory.add("My sister has a house in Porto.", scope=ANN)
+    with open_home(home) as first, open_home(home) as second:
+        first.add("My sister has a house in Porto.", scope=ANN)
         record_query = RecordQuery(
             ScopeReach(ANN, (ANN,)), statuses=(Status.ACTIVE,), subject="user's sister"
         )
@@ -94,7 +94,7 @@ def test_a_list_is_of_one_moment(home: Path, monkeypatch: pytest.MonkeyPatch) ->
             return marks
 
         monkeypatch.setattr(record_listing, "find_marks", forget_meanwhile)
-        assert memory.store.find(record_query).records == ()
+        assert first.store.find(record_query).records == ()
 
 
 def test_a_purge_leaves_nothing_decoded(home: Path) -> None:

@@ -131,7 +131,7 @@ def rescued(path: Path, cropped: Cropped) -> dict[str, tuple[str, str, str]]:
     columns = cropped.shapes[1].columns
     wanted = [columns.index(name) for name in ("id", "owner", "scope", "text")]
     rows = read_rows(path, cropped.shapes).rows["records"]
-    found = {row[wanted[3]]: tuple(row[offset] for offset in wanted[:3]) for row in rows}
+    found = {row[wanted[3]]: tuple(row[column] for column in wanted[:3]) for row in rows}
     assert len(found) == len(rows), "a memory came back twice"
     return found
 

@@ -119,7 +119,7 @@ def test_a_foreign_cursor_finds_nothing(store: Store) -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "expected"),
+    ("filters", "expected"),
     [
         ({}, ["turn", "fact", "project"]),
         ({"kinds": (Kind.TURN,)}, ["turn"]),

@@ -86,7 +86,7 @@ def test_requests_are_counted_by_window(store: Store) -> None:
     assert store.count_requests("minute", START, "a", 0) == 0
 
 
-@pytest.mark.parametrize("most", [3, 200])
+@pytest.mark.parametrize("limit", [3, 200])
 def test_counters_of_two_processes_share_a_quota(store: Store, clock: Time, limit: int) -> None:
     """Two counters on one store let the quota through, and no request more, in parcels too;
     the next minute begins anew.

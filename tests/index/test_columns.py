@@ -23,10 +23,10 @@ def test_vectors_of_eight_bits_keep_their_products() -> None:
     columns.set_vectors(slice(400, 500), whole[400:])
     columns.set_vectors(np.array([7]), -whole[7:8])
     whole[7] *= -1
-    some = np.arange(500)
+    slots = np.arange(500)
     for query in (whole[3], common, dice.standard_normal(64).astype(np.float32) / 8):
-        off = np.abs(columns.dots(some, query) - whole @ query)
+        off = np.abs(columns.dots(slots, query) - whole @ query)
         assert off[7] < 0.01
         assert np.delete(off, 7).max() < 0.001
-    assert np.abs(columns.get_vectors(some) - whole).max() < 0.01
+    assert np.abs(columns.get_vectors(slots) - whole).max() < 0.01
     assert columns.bytes < 500 * 64 * 4 + columns.size * 400

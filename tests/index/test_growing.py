@@ -25,19 +25,21 @@ SEEKS = (
 )
 
 
-def same(one: CandidatePool, other: CandidatePool) -> None:
+def same(pool: CandidatePool, expected: CandidatePool) -> None:
     """Two pools tell the same of the same candidates."""
-    assert list(one.ids) == list(other.ids) and dict(one.ids.positions) == dict(other.ids.positions)
-    for each in fields(CandidatePool):
-        left = getattr(one, each.name)
-        right = getattr(other, each.name)
-        if isinstance(left, np.ndarray) and each.name != "voice":
-            np.testing.assert_allclose(left, right, atol=1e-5, err_msg=each.name)
+    assert list(pool.ids) == list(expected.ids) and dict(pool.ids.positions) == dict(
+        expected.ids.positions
+    )
+    for column in fields(CandidatePool):
+        values = getattr(pool, column.name)
+        right = getattr(expected, column.name)
+        if isinstance(values, np.ndarray) and column.name != "voice":
+            np.testing.assert_allclose(values, right, atol=1e-5, err_msg=column.name)
 
 
 def copied(pool: CandidatePool) -> CandidatePool:
     """A pool with ids and arrays of its own."""
-    values = {each.name: getattr(pool, each.name) for each in fields(CandidatePool)}
+    values = {column.name: getattr(pool, column.name) for column in fields(CandidatePool)}
     arrays = {name: value.copy() for name, value in values.items() if isinstance(value, np.ndarray)}
     return replace(pool, ids=PositionedIds(list(pool.ids)), **arrays)
 
@@ -49,30 +51,30 @@ def test_a_view_that_grew_tells_what_a_fresh_one_does(seed: int) -> None:
     """
     dice = random.Random(seed)
     rows: dict[int, IndexRow] = {each.rowid: each for each in corpus(60, seed)}
-    one = OwnerSearchIndex(DIMENSION)
-    one.updates.apply(list(rows.values()))
+    index = OwnerSearchIndex(DIMENSION)
+    index.updates.apply(list(rows.values()))
     change = 1000
-    held: list[tuple[CandidatePool, CandidatePool]] = []
+    earlier: list[tuple[CandidatePool, CandidatePool]] = []
     for _ in range(25):
         for request in dice.sample(SEEKS, 2):
-            pool = one.pool(request, WORDS, None, 10**6)
-            held.append((pool, copied(pool)))
+            pool = index.pool(request, WORDS, None, 10**6)
+            earlier.append((pool, copied(pool)))
         number = max(rows) + 1
         change = change + 10
         match dice.randrange(6):
             case 0:
                 old = dice.choice(list(rows))
                 rows[old] = rows[old]._replace(changed=change, status="superseded")
-                one.updates.apply([rows[old]])
+                index.updates.apply([rows[old]])
             case 1:
                 old = dice.choice(list(rows))
                 rows[old] = rows[old]._replace(
                     changed=change, lexemes=np.array([3, 9], np.uint32).tobytes()
                 )
-                one.updates.apply([rows[old]])
+                index.updates.apply([rows[old]])
             case 2:
                 old = dice.choice(list(rows))
-                one.updates.apply([rows[old]._replace(changed=change, status="forgotten")])
+                index.updates.apply([rows[old]._replace(changed=change, status="forgotten")])
                 del rows[old]
             case _:
                 sessions = ("s", "t", "")
@@ -86,13 +88,13 @@ def test_a_view_that_grew_tells_what_a_fresh_one_does(seed: int) -> None:
                     for more in range(dice.randrange(1, 4))
                 ]
                 rows.update({each.rowid: each for each in fresh})
-                one.updates.apply(fresh)
-    for pool, before in held:
+                index.updates.apply(fresh)
+    for pool, before in earlier:
         same(pool, before)
     for request in SEEKS:
-        grown = one.pool(request, WORDS, None, 10**6)
-        one._views.clear()
-        same(grown, one.pool(request, WORDS, None, 10**6))
+        grown = index.pool(request, WORDS, None, 10**6)
+        index._views.clear()
+        same(grown, index.pool(request, WORDS, None, 10**6))
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -102,10 +104,10 @@ def test_a_view_that_lost_some_keeps_the_rest(seed: int, monkeypatch: pytest.Mon
     """
     dice = random.Random(seed)
     rows: dict[int, IndexRow] = {each.rowid: each for each in corpus(80, seed)}
-    one = OwnerSearchIndex(DIMENSION)
-    one.updates.apply(list(rows.values()))
+    index = OwnerSearchIndex(DIMENSION)
+    index.updates.apply(list(rows.values()))
     for request in SEEKS:
-        one.pool(request, WORDS, None, 10**6)
+        index.pool(request, WORDS, None, 10**6)
     looked: list[int] = []
     gather = candidate_view.gather
     monkeypatch.setattr(
@@ -127,22 +129,22 @@ def test_a_view_that_lost_some_keeps_the_rest(seed: int, monkeypatch: pytest.Mon
         ]
         changed = [ended, doubted, *fresh[: dice.randrange(2)]]
         rows |= {each.rowid: each for each in changed}
-        one.updates.apply(changed)
+        index.updates.apply(changed)
         looked.clear()
-        pools = [one.pool(request, WORDS, None, 10**6) for request in SEEKS]
+        pools = [index.pool(request, WORDS, None, 10**6) for request in SEEKS]
         assert max(looked, default=0) <= 2
-        kept = one._views
-        one._views = {}
+        views = index._views
+        index._views = {}
         for request, pool in zip(SEEKS, pools, strict=True):
-            same(pool, one.pool(request, WORDS, None, 10**6))
-        one._views = kept
+            same(pool, index.pool(request, WORDS, None, 10**6))
+        index._views = views
 
 
 def test_what_runs_out_meanwhile_is_gathered_anew() -> None:
     """A statement whose time ends between two reads leaves the view, additions or not."""
     ends = row(1, [3], valid_to=int(NOW.timestamp() * 1e6) + 5_000_000)
-    one = filled([ends, row(2, [3])])
-    assert len(one.pool(seek(), WORDS, None, 100).ids) == 2
-    one.updates.apply([row(3, [3])])
+    index = filled([ends, row(2, [3])])
+    assert len(index.pool(seek(), WORDS, None, 100).ids) == 2
+    index.updates.apply([row(3, [3])])
     later = replace(seek(), now=NOW.replace(second=10))
-    assert list(one.pool(later, WORDS, None, 100).ids) == ["m2", "m3"]
+    assert list(index.pool(later, WORDS, None, 100).ids) == ["m2", "m3"]

@@ -97,14 +97,17 @@ def test_row_by_row_equals_all_at_once(size: int) -> None:
     a file.
     """
     rows = corpus(size)
-    one = OwnerSearchIndex(DIMENSION)
-    for each in rows:
-        one.updates.apply([each])
+    index = OwnerSearchIndex(DIMENSION)
+    for row in rows:
+        index.updates.apply([row])
     expected = scores(filled(rows), [(3, 1.0), (7, 1.0)])
-    read = scores(one, [(3, 1.0), (7, 1.0)])
-    for found in (read, scores(OwnerSearchIndex.restore(one.state.dump()), [(3, 1.0), (7, 1.0)])):
-        assert found.keys() == expected.keys()
-        for name, values in found.items():
+    read = scores(index, [(3, 1.0), (7, 1.0)])
+    for pool_scores in (
+        read,
+        scores(OwnerSearchIndex.restore(index.state.dump()), [(3, 1.0), (7, 1.0)]),
+    ):
+        assert pool_scores.keys() == expected.keys()
+        for name, values in pool_scores.items():
             assert values == pytest.approx(expected[name], abs=1e-5)
 
 
@@ -116,10 +119,12 @@ def test_cosines_are_those_of_the_vectors() -> None:
     vectors = [np.frombuffer(each.vector or b"", np.float32) for each in rows]
     query = seek().vector
     assert query is not None
-    found = scores(filled(rows), [])
-    assert found["m3"][0] == pytest.approx(float(vectors[2] @ query), abs=1e-6)
+    pool_scores = scores(filled(rows), [])
+    assert pool_scores["m3"][0] == pytest.approx(float(vectors[2] @ query), abs=1e-6)
     window = vectors[2] + 0.7 * vectors[1] + 0.5 * vectors[0]
-    assert found["m3"][1] == pytest.approx(float(window @ query / np.linalg.norm(window)), abs=1e-6)
+    assert pool_scores["m3"][1] == pytest.approx(
+        float(window @ query / np.linalg.norm(window)), abs=1e-6
+    )
 
 
 def test_bm25_is_the_formula_over_what_is_in_reach() -> None:
@@ -129,8 +134,8 @@ def test_bm25_is_the_formula_over_what_is_in_reach() -> None:
     index = filled(
         [each if each.rowid % 3 else each._replace(scope=f"{OWNER.key}/project/x") for each in rows]
     )
-    found = scores(index, [(5, 1.0), (9, 1.0)], seek(reach=ScopeReach(OWNER, (OWNER,))))
-    assert set(found) == {each.id for each in mine}
+    pool_scores = scores(index, [(5, 1.0), (9, 1.0)], seek(reach=ScopeReach(OWNER, (OWNER,))))
+    assert set(pool_scores) == {each.id for each in mine}
     texts = {each.id: np.frombuffer(each.lexemes, np.uint32).tolist() for each in mine}
     lengths = {name: len(words) for name, words in texts.items()}
     average = sum(lengths.values()) / len(lengths)
@@ -145,18 +150,18 @@ def test_bm25_is_the_formula_over_what_is_in_reach() -> None:
         want = sum(
             idf[term] * words.count(term) / (words.count(term) + scale) for term in idf
         ) / sum(idf.values())
-        assert found[name][2] == pytest.approx(want, abs=1e-5)
+        assert pool_scores[name][2] == pytest.approx(want, abs=1e-5)
 
 
 def test_large_scopes_keep_the_best_of_each_source() -> None:
     """Above the exact limit the pool is small, and what it holds has the scores of the exact one."""
     index = filled(corpus(500))
     exact = scores(index, [(3, 1.0), (7, 1.0)])
-    some = scores(index, [(3, 1.0), (7, 1.0)], seek(width=20), limit=100)
-    assert 20 <= len(some) < 200
-    assert max(exact, key=lambda name: exact[name][0]) in some
-    assert max(exact, key=lambda name: exact[name][2]) in some
-    for name, values in some.items():
+    best = scores(index, [(3, 1.0), (7, 1.0)], seek(width=20), limit=100)
+    assert 20 <= len(best) < 200
+    assert max(exact, key=lambda name: exact[name][0]) in best
+    assert max(exact, key=lambda name: exact[name][2]) in best
+    for name, values in best.items():
         assert values == pytest.approx(exact[name], abs=1e-5)
 
 
@@ -167,14 +172,16 @@ def test_a_removed_record_is_gone_and_lends_nothing() -> None:
     rows = [row(number, [number]) for number in (1, 2, 3)]
     index = filled(rows)
     index.updates.apply([row(2, [2], changed=4, status="forgotten")])
-    found = scores(index, [(2, 1.0)])
-    assert set(found) == {"m1", "m3"}
-    first, third = (np.frombuffer(rows[place].vector or b"", np.float32) for place in (0, 2))
+    pool_scores = scores(index, [(2, 1.0)])
+    assert set(pool_scores) == {"m1", "m3"}
+    first, third = (np.frombuffer(rows[number].vector or b"", np.float32) for number in (0, 2))
     window = third + 0.7 * first
     query = seek().vector
-    assert found["m3"][1] == pytest.approx(float(window @ query / np.linalg.norm(window)), abs=1e-6)
-    assert found["m3"][3] == 0
-    assert found == scores(filled([rows[0], rows[2]]), [(2, 1.0)])
+    assert pool_scores["m3"][1] == pytest.approx(
+        float(window @ query / np.linalg.norm(window)), abs=1e-6
+    )
+    assert pool_scores["m3"][3] == 0
+    assert pool_scores == scores(filled([rows[0], rows[2]]), [(2, 1.0)])
     index.updates.apply([row(2, [2], changed=5)])
     back = scores(index, [(2, 1.0)])
     anew = scores(filled(rows), [(2, 1.0)])
@@ -186,9 +193,9 @@ def test_an_edited_record_takes_its_old_place() -> None:
     index = filled([row(number, [number]) for number in (1, 2, 3)])
     index.updates.apply([row(2, [9], changed=4)])
     assert scores(index, [(2, 1.0)])["m2"][2] == 0
-    found = scores(index, [(9, 1.0)])
-    assert found["m2"][2] > 0
-    assert found["m3"][3] > 0, "the turn after it sees the new words in its window"
+    pool_scores = scores(index, [(9, 1.0)])
+    assert pool_scores["m2"][2] > 0
+    assert pool_scores["m3"][3] > 0, "the turn after it sees the new words in its window"
     assert len(index) == 3
 
 
@@ -213,8 +220,8 @@ def test_status_and_times_decide_what_is_seen() -> None:
         ]
     )
 
-    def at(valid: int, known: int) -> set[str]:
-        moment = AsOf(datetime.fromtimestamp(valid, UTC), datetime.fromtimestamp(known, UTC))
+    def at(valid: int, known_at: int) -> set[str]:
+        moment = AsOf(datetime.fromtimestamp(valid, UTC), datetime.fromtimestamp(known_at, UTC))
         return set(scores(index, [(1, 1.0)], seek(as_of=moment)))
 
     assert set(scores(index, [(1, 1.0)])) == {"m200"}

@@ -19,16 +19,16 @@ def test_a_place_is_the_last_one_said_however_many_there_are(
     """
     monkeypatch.setattr(number_maps, "_MOST_RECENT", 50)
     dice = random.Random(seed)
-    told = dict[int, int]()
-    found = RowSlotMap()
+    expected = dict[int, int]()
+    slots = RowSlotMap()
     for slot in range(3000):
         row = slot * 3 if dice.random() < 0.8 else dice.randrange(9000)
         if dice.random() < 0.2:
-            told.pop(row, None)
-            found.drop(row)
+            expected.pop(row, None)
+            slots.drop(row)
         else:
-            told[row] = slot
-            found.extend((row,), slot)
-    assert {row: found.get(row) for row in range(-1, 9001) if row in found} == told
-    assert all((row in found) == (row in told) for row in range(9001))
-    assert found.bytes > 0
+            expected[row] = slot
+            slots.extend((row,), slot)
+    assert {row: slots.get(row) for row in range(-1, 9001) if row in slots} == expected
+    assert all((row in slots) == (row in expected) for row in range(9001))
+    assert slots.bytes > 0

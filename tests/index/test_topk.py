@@ -24,10 +24,10 @@ def test_the_highest_of_many_are_found_however_they_are_spread(share: float, lev
         np.float32
     )
     for width in (1, 10, 400):
-        found = top_slots(scores, width)
+        slots = top_slots(scores, width)
         wanted = np.sort(scores[scores > 0])[::-1][:width]
-        assert len(set(found.tolist())) == len(found) == len(wanted)
-        assert np.array_equal(np.sort(scores[found])[::-1], wanted)
+        assert len(set(slots.tolist())) == len(slots) == len(wanted)
+        assert np.array_equal(np.sort(scores[slots])[::-1], wanted)
 
 
 def test_distinct_keeps_each_once_in_order() -> None:
@@ -55,11 +55,11 @@ def test_codes_have_as_many_bits_as_tell_the_nearest(rank: int, bits: int) -> No
     searcher = NearestVectorSearcher(codes)
     mask = np.ones(len(vectors), np.bool_)
     shares = []
-    for asked in vectors[::1_000]:
-        scores = vectors @ asked
+    for vector in vectors[::1_000]:
+        scores = vectors @ vector
         bound = np.sort(scores)[-100] - 0.001
         shares.append(
-            np.count_nonzero(scores[searcher.find(columns, asked, mask, 400)] >= bound) / 100
+            np.count_nonzero(scores[searcher.find(columns, vector, mask, 400)] >= bound) / 100
         )
     assert np.mean(np.minimum(shares, 1)) >= 0.98
 
@@ -75,14 +75,14 @@ def test_codes_are_used_as_soon_as_they_are_unpacked() -> None:
     columns.quantize()
     searcher = NearestVectorSearcher(packed=(np.frombuffer(codes.encode(), np.uint8), 3_000))
     mask = np.ones(3_000, np.bool_)
-    asked = columns.get_vectors(np.array([17]))[0]
+    vector = columns.get_vectors(np.array([17]))[0]
     for _ in range(2):
-        searcher.find(columns, asked, mask, 40)
+        searcher.find(columns, vector, mask, 40)
         assert searcher.codes is None
     for thread in enumerate_threads():
         if isinstance(thread, CodeUnpacker):
             thread.join()
-    assert set((searcher.find(columns, asked, mask, 40) % 64).tolist()) == {17}
+    assert set((searcher.find(columns, vector, mask, 40) % 64).tolist()) == {17}
     assert searcher.codes is not None
 
 
@@ -102,16 +102,16 @@ def test_the_first_searches_scan_and_later_ones_use_codes(monkeypatch: pytest.Mo
     decoded: list[int] = []
     decode = AnnIndex.decode
     monkeypatch.setattr(AnnIndex, "decode", lambda data: decoded.append(len(data)) or decode(data))
-    asked = columns.get_vectors(np.array([17]))[0]
+    vector = columns.get_vectors(np.array([17]))[0]
     mask = np.ones(3_000, np.bool_)
     packed = np.frombuffer(codes.encode(), np.uint8)
-    for held, times in ((packed, 1), (packed[:100], 2)):
-        searcher = NearestVectorSearcher(packed=(held, 3_000))
-        first = searcher.find(columns, asked, mask, 40)
+    for codes_of_file, times in ((packed, 1), (packed[:100], 2)):
+        searcher = NearestVectorSearcher(packed=(codes_of_file, 3_000))
+        first = searcher.find(columns, vector, mask, 40)
         assert len(decoded) == times - 1
         assert searcher.codes is None
         for _ in range(9):
-            later = searcher.find(columns, asked, mask, 40)
+            later = searcher.find(columns, vector, mask, 40)
         assert len(decoded) == times and searcher.codes is not None
         assert len(set(first.tolist()) & set(later.tolist())) >= 36
         assert 17 in first

@@ -39,7 +39,7 @@ def test_near_duplicates_count_by_words() -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "second"),
     [
         ("Tilda lent Ruth her red bicycle.", "Ruth lent Tilda her red bicycle."),
         ("Mark reports to Lena.", "Lena reports to Mark."),
@@ -49,13 +49,13 @@ def test_near_duplicates_count_by_words() -> None:
         ("Will owes Ruth's sister 20 francs.", "Ruth's sister owes Will 20 francs."),
     ],
 )
-def test_the_same_words_can_say_the_opposite(one: str, other: str) -> None:
+def test_the_same_words_can_say_the_opposite(first: str, second: str) -> None:
     """Names and numbers in another order are another statement."""
-    assert find_repeats([hit("a", one), hit("b", other)], 0.97, 10) == {}
+    assert find_repeats([hit("a", first), hit("b", second)], 0.97, 10) == {}
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("first", "second"),
     [
         ("Now I live in Bergen.", "I live in Bergen now."),
         ("Yesterday Ruth called.", "Ruth called yesterday."),
@@ -64,9 +64,9 @@ def test_the_same_words_can_say_the_opposite(one: str, other: str) -> None:
         ("Ruth’s bicycle is with Tilda.", "Ruth's bicycle: with Tilda, Ruth's!"),
     ],
 )
-def test_other_words_may_change_places(one: str, other: str) -> None:
+def test_other_words_may_change_places(first: str, second: str) -> None:
     """The first word of a sentence is no name for that; a name may be said twice."""
-    assert find_repeats([hit("a", one), hit("b", other)], 0.97, 10) == {"b": "a"}
+    assert find_repeats([hit("a", first), hit("b", second)], 0.97, 10) == {"b": "a"}
 
 
 def test_only_as_many_as_wanted_are_compared() -> None:
@@ -78,8 +78,8 @@ def test_only_as_many_as_wanted_are_compared() -> None:
 @pytest.mark.covers("S2.29")
 def test_of_five_near_identical_facts_one_comes_before_distinct_ones() -> None:
     """MMR at 0.7 takes one of the twins, then the distinct ones."""
-    twin, other, third = np.eye(3, dtype=np.float32)
-    vectors = np.stack([twin] * 5 + [other, third])
+    twin, second, third = np.eye(3, dtype=np.float32)
+    vectors = np.stack([twin] * 5 + [second, third])
     chosen = select_mmr([0.9, 0.89, 0.88, 0.87, 0.86, 0.6, 0.55], vectors, 0.7, 3)
     assert chosen == [0, 5, 6]
 
@@ -109,7 +109,7 @@ def test_hits_are_spread_over_the_time_they_were_said_in() -> None:
     hits = [
         replace(hit(name, name, scores[name]), record=said(name, day)) for name, day in days.items()
     ]
-    assert [one.record.id for one in spread_over_time(hits)] == ["a", "d", "b", "e", "c", "f"]
+    assert [hit.record.id for hit in spread_over_time(hits)] == ["a", "d", "b", "e", "c", "f"]
     assert spread_over_time(hits[:3]) == hits[:3]
     assert spread_over_time([]) == []
 

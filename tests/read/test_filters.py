@@ -44,14 +44,18 @@ def memory() -> Iterator[MemoryEngine]:
 )
 def test_a_filter_may_be_a_dict(memory: MemoryEngine, where: Any, number: int) -> None:
     """Search, explain and list take a dict, in which every entry must hold, or one condition."""
-    said = {"The boat leaks at the bow.", "The boat has a red sail.", "The boat is moored in Kiel."}
-    for found in (
+    texts = {
+        "The boat leaks at the bow.",
+        "The boat has a red sail.",
+        "The boat is moored in Kiel.",
+    }
+    for page in (
         memory.search("boat", scope=ANN, where=where).hits,
         memory.explain("boat", scope=ANN, where=where).hits,
     ):
-        assert len({hit.record.text for hit in found} & said) == number
+        assert len({hit.record.text for hit in page} & texts) == number
     assert (
-        len({record.text for record in memory.list(scope=ANN, where=where).records} & said)
+        len({record.text for record in memory.list(scope=ANN, where=where).records} & texts)
         == number
     )
 

@@ -36,9 +36,9 @@ def memory(
     """Memory of tickets, whose records are all scored or only those that a source proposes."""
     with engrams.open(
         home=tmp_path_factory.mktemp("home"), write__extract="off", store__exact_limit=request.param
-    ) as made:
-        tickets(made, 300)
-        yield made
+    ) as opened:
+        tickets(opened, 300)
+        yield opened
 
 
 @pytest.mark.parametrize(
@@ -52,19 +52,19 @@ def memory(
 )
 def test_a_long_note_with_the_code_is_first(memory: MemoryEngine, question: str) -> None:
     """Other tickets' codes look like it, and their notes are short."""
-    found = memory.search(question, scope=ANN, limit=5)
-    assert found.hits[0].record.text == LONG
-    assert found.hits[0].parts["identifier"] > 0
-    assert "INC-48213" in found.hits[0].snippet
-    assert not found.abstain
-    assert sum(found.hits[0].parts.values()) == pytest.approx(found.hits[0].score, abs=2e-3)
+    result = memory.search(question, scope=ANN, limit=5)
+    assert result.hits[0].record.text == LONG
+    assert result.hits[0].parts["identifier"] > 0
+    assert "INC-48213" in result.hits[0].snippet
+    assert not result.abstain
+    assert sum(result.hits[0].parts.values()) == pytest.approx(result.hits[0].score, abs=2e-3)
 
 
 def test_codes_that_nobody_told_raise_nothing(memory: MemoryEngine) -> None:
     """A question about an unknown ticket finds by words and meaning, as before."""
-    found = memory.search("What was INC-99999 about?", scope=ANN, limit=50)
-    assert len(found.hits) == 50
-    assert not [hit for hit in found.hits if "identifier" in hit.parts]
+    result = memory.search("What was INC-99999 about?", scope=ANN, limit=50)
+    assert len(result.hits) == 50
+    assert not [hit for hit in result.hits if "identifier" in hit.parts]
 
 
 def test_a_speaker_is_no_code(tmp_path: Path) -> None:
@@ -72,8 +72,8 @@ def test_a_speaker_is_no_code(tmp_path: Path) -> None:
     with engrams.open(home=tmp_path, write__extract="off") as memory:
         memory.add(Turn("I like the sea.", speaker="alice99"), scope=ANN)
         memory.add(Turn("I saw alice99 in town.", speaker="bob"), scope=ANN)
-        found = memory.search("What does alice99 like?", scope=ANN)
-    assert not [hit for hit in found.hits if "identifier" in hit.parts]
+        result = memory.search("What does alice99 like?", scope=ANN)
+    assert not [hit for hit in result.hits if "identifier" in hit.parts]
 
 
 def test_no_preset_with_a_formula_of_its_own_is_changed(tmp_path: Path) -> None:

@@ -50,34 +50,34 @@ def test_another_form_of_a_word_finds_its_sentence() -> None:
     among other sentences.
     """
     with temp_engine(jobs__workers=0, write__extract="off", embed__provider="null") as engine:
-        ids = [engine.add(said, scope=ANN).id for said, _, _ in PAIRS]
+        ids = [engine.add(text, scope=ANN).id for text, _, _ in PAIRS]
         for texts in OTHERS:
             for text in texts:
                 engine.add(text, scope=ANN)
         missed = [
-            asked
-            for (_, asked, _), id in zip(PAIRS, ids, strict=True)
-            if [hit.record.id for hit in engine.search(asked, scope=ANN).hits[:1]] != [id]
+            question
+            for (_, question, _), id in zip(PAIRS, ids, strict=True)
+            if [hit.record.id for hit in engine.search(question, scope=ANN).hits[:1]] != [id]
         ]
         assert len(missed) <= 2, missed
 
 
 @pytest.mark.parametrize(
-    ("said", "asked"),
+    ("text", "question"),
     [
         ("Meine Katze schläft viel", "Katzen"),
         ("Eu tenho dois cavalos", "cavalo"),
         ("J'aime les pommes", "pomme"),
     ],
 )
-def test_a_single_word_finds_its_other_form(said: str, asked: str) -> None:
+def test_a_single_word_finds_its_other_form(text: str, question: str) -> None:
     """A query of one word, which shows no language, is looked for under the stems of all of them
     where it is not known as it stands.
     """
     with temp_engine(jobs__workers=0, write__extract="off", embed__provider="null") as engine:
-        id = engine.add(said, scope=ANN).id
+        id = engine.add(text, scope=ANN).id
         engine.add("The weather was lovely in the park", scope=ANN)
-        assert engine.search(asked, scope=ANN).hits[0].record.id == id
+        assert engine.search(question, scope=ANN).hits[0].record.id == id
 
 
 def test_terms_of_an_older_version_are_made_anew_on_opening(tmp_path: Path) -> None:

@@ -200,9 +200,9 @@ class _Polyglot:
         rows = np.zeros((len(texts), 8), np.float32)
         for row, text in zip(rows, texts, strict=True):
             about = [
-                place
-                for some in (*SAID.values(), *ASKED.values())
-                for place, one in enumerate(some)
+                position
+                for texts in (*SAID.values(), *ASKED.values())
+                for position, one in enumerate(texts)
                 if one == text
             ]
             row[about] = 1

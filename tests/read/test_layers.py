@@ -63,10 +63,10 @@ def test_five_are_found_of_which_two_episodes_at_most(engine: MemoryEngine) -> N
         put(engine, f"n{n}", f"A harbour note number {n}", Kind.NOTE)
     few = engine.search("harbour", scope=ANN).hits
     assert len(few) == 5
-    found = engine.search("harbour", scope=ANN, limit=20)
-    kinds = [hit.record.kind for hit in found.hits]
+    result = engine.search("harbour", scope=ANN, limit=20)
+    kinds = [hit.record.kind for hit in result.hits]
     assert (kinds.count(Kind.EPISODE), kinds.count(Kind.NOTE)) == (2, 9)
-    reasons = [row.dropped for row in found.trace.rows if row.dropped]
+    reasons = [row.dropped for row in result.trace.rows if row.dropped]
     assert reasons.count("more than 2 episodes") == 4
 
 
@@ -85,8 +85,8 @@ def test_episodes_of_more_than_thirty_days_are_no_candidates(engine: MemoryEngin
             30 * DAY + timedelta(seconds=1),
         )
     put(engine, "note", "Something about a harbour", Kind.NOTE, 300 * DAY)
-    found = engine.search("harbour walk", scope=ANN, limit=3)
-    assert {hit.record.id for hit in found.hits} == {"edge", "note"}
+    result = engine.search("harbour walk", scope=ANN, limit=3)
+    assert {hit.record.id for hit in result.hits} == {"edge", "note"}
     assert engine.search("harbour", scope=ANN, kinds=(Kind.NOTE,)).hits[0].record.id == "note"
 
 
@@ -169,10 +169,10 @@ def test_a_read_goes_on_by_words_where_the_embedder_fails(problem: Exception) ->
         jobs__workers=0, embedder=Broken(problem), preset="layers", sessions__recall=True
     ) as engine:
         key = engine.add("The spare key is under the blue pot", scope=ANN)
-        found = engine.search("Where is the spare key?", scope=ANN)
-        assert [hit.record.id for hit in found.hits] == [key.id]
-        assert found.trace.path == "token_recall_after_embed_error"
-        assert any(note.startswith("the embedder failed: ") for note in found.trace.notes)
+        result = engine.search("Where is the spare key?", scope=ANN)
+        assert [hit.record.id for hit in result.hits] == [key.id]
+        assert result.trace.path == "token_recall_after_embed_error"
+        assert any(note.startswith("the embedder failed: ") for note in result.trace.notes)
         assert "spare key" in engine.context("Where is the spare key?", scope=ANN).text
 
 

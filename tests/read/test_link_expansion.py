@@ -40,9 +40,9 @@ def test_each_link_keeps_its_share() -> None:
     assert FACTORS[EdgeType.DERIVED_FROM] == 0.7
     assert FACTORS[EdgeType.CONTRADICTS] == 0.3
     links = Links(("a", "b", EdgeType.RELATES_TO, 0.4), ("a", "c", EdgeType.CO_OCCURS, 7.0))
-    found = cascade_scores({"a": 1.0}, links.near, 1, 1.0)
-    assert found["b"] == pytest.approx(0.4)
-    assert found["c"] == pytest.approx(1.0)
+    scores = cascade_scores({"a": 1.0}, links.near, 1, 1.0)
+    assert scores["b"] == pytest.approx(0.4)
+    assert scores["c"] == pytest.approx(1.0)
 
 
 @pytest.mark.covers("S3.6", "S3.7")
@@ -56,10 +56,10 @@ def test_a_step_multiplies_the_score_it_starts_from() -> None:
         ("b", "tag:x", EdgeType.HAS_TAG, 1),
         ("a", "b", EdgeType.RELATES_TO, 0.01),
     )
-    found = cascade_scores({"a": 0.9}, links.near, 2, 0.7)
-    assert found["tag:x"] == pytest.approx(0.9 * 0.8 * 0.7)
-    assert found["b"] == pytest.approx(0.9 * 0.8 * 0.7 * 0.8 * 0.7**2)
-    assert found["a"] == 0.9
+    scores = cascade_scores({"a": 0.9}, links.near, 2, 0.7)
+    assert scores["tag:x"] == pytest.approx(0.9 * 0.8 * 0.7)
+    assert scores["b"] == pytest.approx(0.9 * 0.8 * 0.7 * 0.8 * 0.7**2)
+    assert scores["a"] == 0.9
 
 
 @pytest.mark.covers("S3.6")
@@ -109,26 +109,26 @@ def test_a_circle_ends() -> None:
         ("b", "c", EdgeType.RELATES_TO, 1),
         ("c", "a", EdgeType.RELATES_TO, 1),
     )
-    found = cascade_scores({"a": 1.0}, links.near, 3, 0.7)
-    assert found["a"] == 1.0
-    assert 0 < found["c"] < 1
+    scores = cascade_scores({"a": 1.0}, links.near, 3, 0.7)
+    assert scores["a"] == 1.0
+    assert 0 < scores["c"] < 1
 
 
 def test_bonuses_are_a_share_from_better_seeds() -> None:
     """A linked memory gets a share of what the better one reaches it with."""
     links = Links(("a", "b", EdgeType.RELATES_TO, 1))
-    found = link_bonuses(
+    bonuses = link_bonuses(
         {"a": 1.0},
         LinkCache(OWNER, links),
         LinkExpansionSettings(depth=1, decay=0.7, bonus=0.1),
     )
-    assert found == {"b": LinkBonus(pytest.approx(0.07), "a")}
-    both = link_bonuses(
+    assert bonuses == {"b": LinkBonus(pytest.approx(0.07), "a")}
+    bonuses_of_both = link_bonuses(
         {"a": 1.0, "b": 0.5},
         LinkCache(OWNER, links),
         LinkExpansionSettings(depth=1, decay=0.7, bonus=0.1),
     )
-    assert both == {"b": LinkBonus(pytest.approx(0.07), "a")}, (
+    assert bonuses_of_both == {"b": LinkBonus(pytest.approx(0.07), "a")}, (
         "the better one lends, the lesser one does not lend back"
     )
     assert link_bonuses({"a": 1.0}, LinkCache(OWNER, links), LinkExpansionSettings(depth=0)) == {}
@@ -138,23 +138,29 @@ def test_bonuses_are_a_share_from_better_seeds() -> None:
 def test_superseded_and_forgotten_memories_are_not_reached() -> None:
     """A link to something that no longer counts lends it nothing: it is not found."""
     with temp_engine(jobs__workers=0, write__extract="off") as engine:
-        kept = engine.add("The lighthouse keeper feeds the gulls", scope=OWNER)
-        gone = engine.add("Unrelated words entirely", scope=OWNER)
+        active = engine.add("The lighthouse keeper feeds the gulls", scope=OWNER)
+        forgotten = engine.add("Unrelated words entirely", scope=OWNER)
         past = engine.add("More words of no relation", scope=OWNER)
         ends = tuple(
-            Edge(owner=OWNER, source=kept.id, target=one.id, type=EdgeType.RELATES_TO, weight=1.0)
-            for one in (gone, past)
+            Edge(
+                owner=OWNER,
+                source=active.id,
+                target=receipt.id,
+                type=EdgeType.RELATES_TO,
+                weight=1.0,
+            )
+            for receipt in (forgotten, past)
         )
         engine.store.commit(WriteBatch("test", "link", engine.now(), edges=ends))
         assert len(engine.search("Who feeds the gulls?", scope=OWNER).hits) == 3
-        engine.forget(gone.id, scope=OWNER)
+        engine.forget(forgotten.id, scope=OWNER)
         replaced = RecordChange(
-            OWNER, past.id, {"status": Status.SUPERSEDED, "superseded_by": kept.id}, "replace"
+            OWNER, past.id, {"status": Status.SUPERSEDED, "superseded_by": active.id}, "replace"
         )
         engine.store.commit(WriteBatch("test", "replace", engine.now(), changes=(replaced,)))
-        found = engine.search("Who feeds the gulls?", scope=OWNER)
-        assert [hit.record.id for hit in found.hits] == [kept.id]
-        assert {row.id for row in found.trace.rows} == {kept.id}
+        result = engine.search("Who feeds the gulls?", scope=OWNER)
+        assert [hit.record.id for hit in result.hits] == [active.id]
+        assert {row.id for row in result.trace.rows} == {active.id}
 
 
 def test_a_linked_memory_rises() -> None:
@@ -169,10 +175,10 @@ def test_a_linked_memory_rises() -> None:
             owner=OWNER, source=first.id, target=linked.id, type=EdgeType.RELATES_TO, weight=1.0
         )
         engine.store.commit(WriteBatch("test", "link", engine.now(), edges=(edge,)))
-        found = engine.search("Who feeds the gulls?", scope=OWNER)
-        order = [hit.record.id for hit in found.hits]
+        result = engine.search("Who feeds the gulls?", scope=OWNER)
+        order = [hit.record.id for hit in result.hits]
         assert order.index(linked.id) < order.index(plain.id)
-        assert found.hits[order.index(linked.id)].parts["linked"] > 0
+        assert result.hits[order.index(linked.id)].parts["linked"] > 0
 
 
 def test_the_parts_of_a_raised_score_add_up() -> None:
@@ -186,11 +192,11 @@ def test_the_parts_of_a_raised_score_add_up() -> None:
             "I moved to Berlin in March, after all these years and a long search.", scope=OWNER
         )
         engine.drain(10)
-        found = engine.search("Where in Paris do I live?", scope=OWNER)
-        raised = [hit for hit in found.hits if "current" in hit.parts]
+        result = engine.search("Where in Paris do I live?", scope=OWNER)
+        raised = [hit for hit in result.hits if "current" in hit.parts]
         assert raised
         assert raised[0].parts["current"] > 0
-        for parts, score in [(hit.parts, hit.score) for hit in found.hits] + [
-            (row.parts, row.score) for row in found.trace.rows
+        for parts, score in [(hit.parts, hit.score) for hit in result.hits] + [
+            (row.parts, row.score) for row in result.trace.rows
         ]:
             assert sum(parts.values()) == pytest.approx(score, abs=0.001)

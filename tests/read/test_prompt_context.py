@@ -45,9 +45,9 @@ def test_the_budget_holds_for_any_text(texts: list[str], tokens: int) -> None:
             if "".join(char for char in text if char.isprintable()).strip():
                 engine.add(text, scope=SCOPE)
                 stored += 1
-        found = engine.context(texts[0], scope=SCOPE, tokens=tokens)
-        assert counted(engine, found.text) <= tokens
-        assert found.tokens == counted(engine, found.text)
+        context = engine.context(texts[0], scope=SCOPE, tokens=tokens)
+        assert counted(engine, context.text) <= tokens
+        assert context.tokens == counted(engine, context.text)
 
 
 @pytest.mark.covers("S1.59")
@@ -215,7 +215,7 @@ def test_a_turn_beside_a_hit_counts() -> None:
     """No context holds more than its limit;
     a question's answer takes the last hit's place, an unrelated turn before only a free one.
     """
-    said = (
+    texts = (
         ("user", "I bought a second-hand kiln for the garage."),
         ("assistant", "A kiln that size usually needs a 32 amp circuit."),
         ("user", "My favourite glaze is copper green."),
@@ -226,27 +226,27 @@ def test_a_turn_beside_a_hit_counts() -> None:
     with temp_engine(
         preset="proxy", jobs__workers=0, write__extract="off", clock=SettableClock(START)
     ) as engine:
-        for who, text in said:
+        for who, text in texts:
             engine.observe(Turn(text, who, session="a"), scope=SCOPE)
         ask = "My favourite copper green glaze, the second-hand kiln bought for the garage"
         for limit in range(1, 6):
             best = [hit.record.id for hit in engine.search(ask, scope=SCOPE, limit=limit).hits]
-            made = engine.context(ask, scope=SCOPE, limit=limit)
-            assert len(made.hits) <= limit
-            assert made.tail.count("\n[") == len(made.hits)
-            assert made.hits[0].record.id == best[0]
-            assert limit == 1 or len(made.hits) > 1
+            context = engine.context(ask, scope=SCOPE, limit=limit)
+            assert len(context.hits) <= limit
+            assert context.tail.count("\n[") == len(context.hits)
+            assert context.hits[0].record.id == best[0]
+            assert limit == 1 or len(context.hits) > 1
             if limit < 3:
-                assert "32 amp" not in made.tail
+                assert "32 amp" not in context.tail
 
 
 def test_where_nothing_is_near_nothing_is_said() -> None:
     """No text tells the model to refuse; that nothing was near is a field."""
     with temp_engine(jobs__workers=0, clock=SettableClock(START)) as engine:
         engine.add("The spare key is under the blue flowerpot", scope=SCOPE)
-        made = engine.context("What is 2+2?", scope=SCOPE)
-        assert made.abstain
-        assert made.text == ""
+        context = engine.context("What is 2+2?", scope=SCOPE)
+        assert context.abstain
+        assert context.text == ""
         assert not engine.context("Where is the spare key?", scope=SCOPE).abstain
 
 
@@ -283,9 +283,9 @@ def test_a_profile_takes_a_fifth_of_the_budget_and_dates_its_facts() -> None:
                 f"I'm allergic to {'abcdefghijklmnopqrstuvwxyz'[number % 26]}o{number}nuts",
                 scope=SCOPE,
             )
-        made = engine.context("Where do I live?", scope=SCOPE, tokens=1000)
-        assert engine.counter.count(made.prefix) <= 200
-        assert "(said 2026-03-01)" in made.prefix
+        context = engine.context("Where do I live?", scope=SCOPE, tokens=1000)
+        assert engine.counter.count(context.prefix) <= 200
+        assert "(said 2026-03-01)" in context.prefix
         alone = engine.context("Where do I live?", scope=SCOPE, tokens=4000)
         assert alone.text.count("Bergen") == 1
 

@@ -70,12 +70,12 @@ def pool(
     )
 
 
-def scores(found: CandidatePool, settings: ReadSettings) -> list[float]:
+def scores(candidates: CandidatePool, settings: ReadSettings) -> list[float]:
     """The fused scores of a query without cues."""
     return [
-        round(float(each), 5)
-        for each in score_pool(
-            found, parse_query("blue pot", NOW, {}), {}, settings, NOW.timestamp()
+        round(float(score), 5)
+        for score in score_pool(
+            candidates, parse_query("blue pot", NOW, {}), {}, settings, NOW.timestamp()
         ).scores
     ]
 
@@ -134,9 +134,9 @@ def test_shared_words_count_from_three_tenths_on() -> None:
 
 def test_words_stand_in_for_meaning_where_there_is_no_vector() -> None:
     """What is not embedded yet is found by its words, by sources that look at meaning only too."""
-    found = pool([0.9, 0.0], [0.0, 1.0], embedded=[True, False])
-    assert passes_floors(found, preset("cache"), True).tolist() == [True, True]
-    assert scores(found, preset("cache"))[1] == pytest.approx(0.6 + 0.3 + 0.05)
+    candidates = pool([0.9, 0.0], [0.0, 1.0], embedded=[True, False])
+    assert passes_floors(candidates, preset("cache"), True).tolist() == [True, True]
+    assert scores(candidates, preset("cache"))[1] == pytest.approx(0.6 + 0.3 + 0.05)
 
 
 @pytest.mark.covers("S4.32", "S3.11")
@@ -168,13 +168,13 @@ def test_what_is_known_does_not_fade() -> None:
     """Thirty days halve what was said on a day;
     facts and rules, which stand in MEMORY.md, have no half-life.
     """
-    said = [Hit(record(30, Kind.TURN, layer=Layer.EPISODIC), 0.8)]
-    known = [
+    hits = [Hit(record(30, Kind.TURN, layer=Layer.EPISODIC), 0.8)]
+    records = [
         Hit(record(30, kind, layer=LAYER_OF[kind]), 0.8)
         for kind in (Kind.FACT, Kind.PREFERENCE, Kind.CORRECTION, Kind.RULE)
     ]
     assert [
-        hit.score for hit in apply_decay([*said, *known], preset("engine"), NOW)
+        hit.score for hit in apply_decay([*hits, *records], preset("engine"), NOW)
     ] == pytest.approx([0.8] * 4 + [0.4])
 
 
@@ -240,7 +240,7 @@ def test_where_nothing_is_asked_the_new_the_used_and_the_corrected_come_first() 
 
 @pytest.mark.covers("S3.13")
 @pytest.mark.parametrize(
-    ("given", "stay"),
+    ("scores_given", "count"),
     [
         ([], 0),
         ([0.3], 1),
@@ -251,10 +251,10 @@ def test_where_nothing_is_asked_the_new_the_used_and_the_corrected_come_first() 
         ([0.0, 0.0], 2),
     ],
 )
-def test_what_is_behind_a_gap_is_dropped(given: list[float], stay: int) -> None:
+def test_what_is_behind_a_gap_is_dropped(scores_given: list[float], count: int) -> None:
     """Below 0.90 of the best, or 0.95 of the one before, the list ends; one always stays."""
-    assert count_before_gap(given, 0.9, 0.95) == stay
-    assert count_before_gap(given, 0.0, 0.0) == len(given)
+    assert count_before_gap(scores_given, 0.9, 0.95) == count
+    assert count_before_gap(scores_given, 0.0, 0.0) == len(scores_given)
 
 
 @pytest.mark.covers("S4.33")
@@ -282,15 +282,15 @@ def test_words_alone_must_be_enough_of_them(query: str, text: str, passes: bool)
 @pytest.mark.covers("S4.33", "S0.44")
 def test_a_floor_lets_pass_what_is_equal_to_it() -> None:
     """By meaning, or by words where they count; without a floor all pass."""
-    found = pool([0.6, 0.59, 0.9], [0.0, 1.0, 0.0])
-    assert passes_floors(found, preset("cache"), True).tolist() == [
+    candidates = pool([0.6, 0.59, 0.9], [0.0, 1.0, 0.0])
+    assert passes_floors(candidates, preset("cache"), True).tolist() == [
         True,
         False,
         True,
     ]
-    assert passes_floors(found, preset("graph"), True).tolist() == [
+    assert passes_floors(candidates, preset("graph"), True).tolist() == [
         True,
         True,
         True,
     ]
-    assert passes_floors(found, ReadSettings(), True).all()
+    assert passes_floors(candidates, ReadSettings(), True).all()

@@ -62,8 +62,8 @@ def test_a_conversation_reads_itself_and_what_is_global_each_once(engine: Memory
     rows = [row.id for row in engine.explain("harbour", scope=TALK).trace.rows]
     assert len(rows) == len(set(rows))
     assert len(GLOBAL.chain()) == 1
-    found = [hit.record.id for hit in engine.search("harbour", scope=GLOBAL).hits]
-    assert len(found) == len(set(found))
+    ids = [hit.record.id for hit in engine.search("harbour", scope=GLOBAL).hits]
+    assert len(ids) == len(set(ids))
 
 
 @pytest.mark.covers("S2.26")
@@ -75,10 +75,10 @@ def test_three_candidates_for_each_hit_wanted_in_each_scope(engine: MemoryEngine
     assert len(engine.explain("harbour", scope=TALK, limit=2).trace.rows) == 12
     with temp_engine(
         preset="proxy", vault__enabled=False, jobs__workers=0, write__extract="off"
-    ) as other:
+    ) as second:
         for n in range(30):
-            put(other, f"g{n:02}", f"The harbour, note {n}", GLOBAL)
-        assert len(other.explain("harbour", scope=GLOBAL, limit=2).trace.rows) == 6
+            put(second, f"g{n:02}", f"The harbour, note {n}", GLOBAL)
+        assert len(second.explain("harbour", scope=GLOBAL, limit=2).trace.rows) == 6
 
 
 @pytest.mark.covers("S2.26")
@@ -134,8 +134,8 @@ def test_what_the_index_can_be_filtered_by(
         )
         engine.store.commit(WriteBatch("test", "add", START, puts=(NewRecord(later),)))
         where = Where("and", (Condition(field, op, value),))  # type: ignore[arg-type]
-        found = engine.search("harbour", scope=GLOBAL, where=where, history=True)
-        assert {hit.record.id for hit in found.hits} == expected
+        result = engine.search("harbour", scope=GLOBAL, where=where, history=True)
+        assert {hit.record.id for hit in result.hits} == expected
         explained = engine.explain("harbour", scope=GLOBAL, where=where, history=True)
         assert {hit.record.id for hit in explained.hits} == expected
 
@@ -146,15 +146,15 @@ def test_explain_takes_the_filters_of_search_and_finds_the_same() -> None:
         engine.add("A harbour note", scope=ANN)
         engine.observe(Turn("A harbour turn", speaker="Zoe"), scope=ANN)
         where = Where("and", (Condition("speaker", "eq", "Zoe"),))
-        for asked in (
+        for query in (
             {"kinds": (Kind.TURN,)},
             {"where": where},
             {"kinds": (Kind.NOTE,), "history": True},
         ):
-            shown = [hit.record.id for hit in engine.explain("harbour", scope=ANN, **asked).hits]  # type: ignore[arg-type]
+            shown = [hit.record.id for hit in engine.explain("harbour", scope=ANN, **query).hits]  # type: ignore[arg-type]
             assert len(shown) == 1
             assert shown == [
-                hit.record.id for hit in engine.search("harbour", scope=ANN, **asked).hits
+                hit.record.id for hit in engine.search("harbour", scope=ANN, **query).hits
             ]  # type: ignore[arg-type]
 
 

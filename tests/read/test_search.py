@@ -33,11 +33,11 @@ def test_code_in_a_message_does_not_outweigh_its_prose() -> None:
         listed = engine.observe(Turn(f"{prose}:\n```python\n{code}\n```", session="b"), scope=ANN)[
             0
         ]
-        asked = "When do the bakery's bills get exported?"
-        near = {hit.record.id: hit.parts["cos"] for hit in engine.search(asked, scope=ANN).hits}
+        question = "When do the bakery's bills get exported?"
+        near = {hit.record.id: hit.parts["cos"] for hit in engine.search(question, scope=ANN).hits}
         assert near[listed.id] == pytest.approx(near[plain.id], abs=0.01)
-        said = engine.search(f"{asked}\n```python\n{code}\n```", scope=ANN).hits
-        assert max(hit.parts["cos"] for hit in said) == pytest.approx(near[plain.id], abs=0.01)
+        hits = engine.search(f"{question}\n```python\n{code}\n```", scope=ANN).hits
+        assert max(hit.parts["cos"] for hit in hits) == pytest.approx(near[plain.id], abs=0.01)
 
 
 def test_a_question_about_a_course_gets_hits_from_the_whole_time() -> None:
@@ -60,13 +60,13 @@ def test_a_question_about_a_course_gets_hits_from_the_whole_time() -> None:
                 ("The garden shed is all that we still have to work on", 120),
             )
         ]
-        found = [
+        ids = [
             hit.record.id
             for hit in engine.search(
                 "In which order did I plan the work in the garden?", scope=ANN
             ).hits
         ]
-        assert set(late) <= set(found[:6])
+        assert set(late) <= set(ids[:6])
         assert not set(late) <= {
             hit.record.id
             for hit in engine.search("What did I plan as work in the garden?", scope=ANN).hits[:6]
@@ -320,9 +320,9 @@ def test_kinds_choose() -> None:
     """A search for facts gives facts, not turns."""
     with temp_engine(jobs__workers=0) as engine:
         engine.add("I live in Oslo", scope=ANN)
-        found = engine.search("Where do I live?", scope=ANN, kinds=[Kind.FACT])
-        assert [hit.record.kind for hit in found.hits] == [Kind.FACT]
-        assert found.hits[0].record.scope == Scope(ANN)
+        result = engine.search("Where do I live?", scope=ANN, kinds=[Kind.FACT])
+        assert [hit.record.kind for hit in result.hits] == [Kind.FACT]
+        assert result.hits[0].record.scope == Scope(ANN)
 
 
 def test_a_chain_of_changes_puts_the_last_first() -> None:

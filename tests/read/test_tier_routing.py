@@ -24,9 +24,9 @@ ASKED = "what is asked"
 
 @pytest.fixture
 def angles() -> Angles:
-    made = Angles()
-    made.put(ASKED)
-    return made
+    embedder = Angles()
+    embedder.put(ASKED)
+    return embedder
 
 
 @pytest.fixture
@@ -53,8 +53,8 @@ def old(engine: MemoryEngine, *ids: str, **fields: object) -> None:
     engine.store.commit(WriteBatch("test", "sweep", engine.now(), changes=changes))
 
 
-def found(engine: MemoryEngine, **asked: object) -> list[str]:
-    return [hit.record.text for hit in engine.search(ASKED, scope=ANN, **asked).hits]  # type: ignore[arg-type]
+def found(engine: MemoryEngine, **options: object) -> list[str]:
+    return [hit.record.text for hit in engine.search(ASKED, scope=ANN, **options).hits]  # type: ignore[arg-type]
 
 
 @pytest.mark.covers("S0.19")
@@ -249,7 +249,7 @@ def test_two_members_of_a_topic_stand_for_it(engine: MemoryEngine, angles: Angle
     """By 0.5 likeness + 0.3 recency + 0.2 importance:
     an important one goes before a likelier one.
     """
-    kept = Record(
+    record = Record(
         id="r",
         scope=OWNER,
         kind=Kind.NOTE,
@@ -257,7 +257,7 @@ def test_two_members_of_a_topic_stand_for_it(engine: MemoryEngine, angles: Angle
         recorded_at=START - timedelta(days=30),
         importance=0.25,
     )
-    assert member_score(0.8, kept, START) == pytest.approx(
+    assert member_score(0.8, record, START) == pytest.approx(
         0.5 * 0.8 + 0.3 * exponential_decay(30, 30) + 0.2 * 0.25
     )
     same = [add(engine, angles, f"same {n}", 1 - n / 1000) for n in range(4)]

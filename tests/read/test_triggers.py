@@ -31,7 +31,7 @@ def rule(
 
 
 @pytest.mark.parametrize(
-    ("trigger", "query", "found"),
+    ("trigger", "query", "count"),
     [
         ("deploy", "We are deploying on Friday", 1),
         ("force push", "may I force-push this?", 2),
@@ -46,9 +46,9 @@ def rule(
         ("🚀", "launch now", 0),
     ],
 )
-def test_a_trigger_occurs_as_words_in_a_row(trigger: str, query: str, found: int) -> None:
+def test_a_trigger_occurs_as_words_in_a_row(trigger: str, query: str, count: int) -> None:
     """Whatever their endings, accents and script; never as part of another word."""
-    assert match_trigger(trigger, terms(query), tokens(query)) == found
+    assert match_trigger(trigger, terms(query), tokens(query)) == count
 
 
 @pytest.mark.covers("S3.35")
@@ -58,10 +58,10 @@ def test_a_negative_memory_surfaces_on_its_trigger_whatever_its_likeness() -> No
         for number in range(12):
             engine.add(f"The deploy script number {number} lives in the tools folder", scope=ANN)
         name = rule(engine, "Never touch Karl's terrarium", "deploy")
-        found = engine.search("Which deploy script is the right one?", scope=ANN, limit=3)
-        assert found.hits[0].record.id == name
-        assert found.hits[0].parts["trigger"] == 1
-        assert not found.abstain
+        result = engine.search("Which deploy script is the right one?", scope=ANN, limit=3)
+        assert result.hits[0].record.id == name
+        assert result.hits[0].parts["trigger"] == 1
+        assert not result.abstain
         assert len(engine.search("deploy", scope=ANN, limit=1).hits) == 1
         assert name in [
             hit.record.id for hit in engine.context("deploy today", scope=ANN).hits
@@ -143,15 +143,15 @@ def test_a_seasonal_memory_counts_only_in_its_season() -> None:
             engine.edit(note.id, scope=ANN, fields={"tags": ("season:release-week", "rooms")})
             rule(engine, "Ask before you deploy", "deploy", tags=("season:release-week",))
             engine.add("The deploy room has a window", scope=ANN)
-            found = engine.search("deploy room", scope=ANN)
-            texts = {hit.record.text for hit in found.hits}
+            result = engine.search("deploy room", scope=ANN)
+            texts = {hit.record.text for hit in result.hits}
             assert "The deploy room has a window" in texts
             assert ("The deploy room is booked all day" in texts) is there
             assert ("Ask before you deploy" in texts) is there
             assert (
                 "Ask before you deploy" in engine.context("anything", scope=ANN).prefix
             ) is there
-            assert any("only in season" in row.dropped for row in found.trace.rows) is not there
+            assert any("only in season" in row.dropped for row in result.trace.rows) is not there
 
 
 @pytest.mark.covers("S0.44")
@@ -162,9 +162,9 @@ def test_what_is_below_the_dense_floor_is_never_found_and_says_so() -> None:
     ) as engine:
         near = engine.add("spare key under the blue pot", scope=ANN)
         engine.add("Felix hates thunder", scope=ANN)
-        found = engine.explain("spare key under the pot", scope=ANN)
-        assert [hit.record.id for hit in found.hits] == [near.id]
-        reasons = {row.text: row.dropped for row in found.trace.rows}
+        result = engine.explain("spare key under the pot", scope=ANN)
+        assert [hit.record.id for hit in result.hits] == [near.id]
+        reasons = {row.text: row.dropped for row in result.trace.rows}
         assert "floor" in reasons["Felix hates thunder"]
         assert reasons["spare key under the blue pot"] == ""
 
@@ -177,9 +177,9 @@ def test_hits_behind_a_gap_are_dropped_with_the_reason() -> None:
     ) as engine:
         engine.add("spare key under the blue pot", scope=ANN)
         engine.add("A key is a thing of metal that opens and closes doors", scope=ANN)
-        found = engine.explain("spare key under the pot", scope=ANN)
-        assert [hit.record.text for hit in found.hits] == ["spare key under the blue pot"]
-        assert [row.dropped for row in found.trace.rows] == ["", "behind a gap in the scores"]
+        result = engine.explain("spare key under the pot", scope=ANN)
+        assert [hit.record.text for hit in result.hits] == ["spare key under the blue pot"]
+        assert [row.dropped for row in result.trace.rows] == ["", "behind a gap in the scores"]
 
 
 @pytest.mark.covers("S3.10")
@@ -190,9 +190,9 @@ def test_the_graph_finds_what_words_or_meaning_vouch_for() -> None:
     ) as engine:
         engine.add("spare key under the blue pot", scope=ANN)
         engine.add("Felix hates thunder", scope=ANN)
-        found = engine.explain("spare key under the pot", scope=ANN)
-        assert [hit.record.text for hit in found.hits] == ["spare key under the blue pot"]
-        assert "floor" in found.trace.rows[1].dropped
+        result = engine.explain("spare key under the pot", scope=ANN)
+        assert [hit.record.text for hit in result.hits] == ["spare key under the blue pot"]
+        assert "floor" in result.trace.rows[1].dropped
 
 
 class _Same:
@@ -225,11 +225,11 @@ def test_a_rare_word_wins_without_help_from_the_embedder() -> None:
         for number in range(30):
             engine.add(f"Notes on the garden, part {number}", scope=ANN)
         rare = engine.add("The serial number of the pump is QX7731", scope=ANN)
-        gone = engine.add("The serial number was QX7731, they said", scope=ANN)
+        forgotten = engine.add("The serial number was QX7731, they said", scope=ANN)
         change = RecordChange(
-            OWNER, gone.id, {"status": Status.SUPERSEDED, "superseded_by": rare.id}, "replace"
+            OWNER, forgotten.id, {"status": Status.SUPERSEDED, "superseded_by": rare.id}, "replace"
         )
         engine.store.commit(WriteBatch("test", "replace", engine.now(), changes=(change,)))
-        found = engine.explain("QX7731", scope=ANN)
-        assert found.hits[0].record.id == rare.id
-        assert gone.id not in {row.id for row in found.trace.rows}
+        result = engine.explain("QX7731", scope=ANN)
+        assert result.hits[0].record.id == rare.id
+        assert forgotten.id not in {row.id for row in result.trace.rows}

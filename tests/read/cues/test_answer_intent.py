@@ -61,9 +61,9 @@ KINDS = [
 @pytest.mark.parametrize(("query", "kind"), KINDS)
 def test_kind(query: str, kind: str) -> None:
     """A question's first telling word says what it wants."""
-    found = parse_query(query, NOW, TWO)
-    assert found.kind == kind
-    assert found.wants_time or kind != "when"
+    cues = parse_query(query, NOW, TWO)
+    assert cues.kind == kind
+    assert cues.wants_time or kind != "when"
 
 
 @pytest.mark.parametrize(
@@ -81,8 +81,8 @@ def test_kind(query: str, kind: str) -> None:
 )
 def test_latest(query: str) -> None:
     """Some queries want what holds now."""
-    found = parse_query(query, NOW, TWO)
-    assert (found.wants_current, found.wants_past) == (True, False)
+    cues = parse_query(query, NOW, TWO)
+    assert (cues.wants_current, cues.wants_past) == (True, False)
 
 
 @pytest.mark.parametrize(
@@ -101,8 +101,8 @@ def test_latest(query: str) -> None:
 )
 def test_past(query: str) -> None:
     """Some queries want what held once."""
-    found = parse_query(query, NOW, TWO)
-    assert (found.wants_current, found.wants_past) == (False, True)
+    cues = parse_query(query, NOW, TWO)
+    assert (cues.wants_current, cues.wants_past) == (False, True)
 
 
 @pytest.mark.parametrize(
@@ -136,8 +136,8 @@ def test_no_course(query: str) -> None:
 @pytest.mark.parametrize("query", ["What did Melanie paint?", "妹の名前は?", "午前は何をしますか"])
 def test_neither(query: str) -> None:
     """Most queries want neither: a name (名前) or a morning (午前) is not the past (前)."""
-    found = parse_query(query, NOW, TWO)
-    assert (found.wants_current, found.wants_past, found.wants_time, found.spans) == (
+    cues = parse_query(query, NOW, TWO)
+    assert (cues.wants_current, cues.wants_past, cues.wants_time, cues.spans) == (
         False,
         False,
         False,
@@ -183,9 +183,9 @@ def test_spans(query: str, start: str, end: str) -> None:
 
 def test_as_json_leaves_out_what_is_empty() -> None:
     """A trace shows what was understood and nothing else."""
-    found = parse_query("When did Melanie swim in March 2022?", NOW, TWO).to_json()
-    assert found["about"] == ["Melanie"]
-    assert found["times"] == [
+    understood = parse_query("When did Melanie swim in March 2022?", NOW, TWO).to_json()
+    assert understood["about"] == ["Melanie"]
+    assert understood["times"] == [
         {
             "text": "March 2022",
             "from": "2022-03-01T00:00:00+00:00",
@@ -193,5 +193,5 @@ def test_as_json_leaves_out_what_is_empty() -> None:
             "grain": "month",
         }
     ]
-    assert "role" not in found
-    assert "parts" not in found
+    assert "role" not in understood
+    assert "parts" not in understood

@@ -98,9 +98,9 @@ def test_the_tail_counts() -> None:
     history = [{"role": "assistant", "content": "b" * 3000}] * 5 + [
         {"role": "user", "content": "short"}
     ]
-    told = extract_query(history, context=5)
-    assert told.startswith("short\n" + "b" * 1200 + "\n")
-    assert len(told) <= 4000
+    query = extract_query(history, context=5)
+    assert query.startswith("short\n" + "b" * 1200 + "\n")
+    assert len(query) <= 4000
     assert extract_query("abcdef", tail=3) == "def"
 
 

@@ -76,21 +76,23 @@ def test_longer_spans_are_told_of_longer() -> None:
 
 def test_a_span_without_a_year_counts_in_other_years() -> None:
     """March may be any March, rather the last one."""
-    this, last, never = scores(
+    same, last, never = scores(
         MARCH,
         datetime(2023, 3, 10, tzinfo=UTC),
         datetime(2021, 3, 10, tzinfo=UTC),
         datetime(2021, 9, 10, tzinfo=UTC),
     )
-    assert this == 1.0
+    assert same == 1.0
     assert last == pytest.approx(0.7)
     assert never < 0.1
 
 
 def test_the_best_span_counts() -> None:
     """Of several times meant, the nearest one counts."""
-    both = score_dates((DAY, MARCH), np.array([DAY.start.timestamp(), MARCH.start.timestamp()]))
-    assert both.tolist() == [1.0, 1.0]
+    scores_of_both = score_dates(
+        (DAY, MARCH), np.array([DAY.start.timestamp(), MARCH.start.timestamp()])
+    )
+    assert scores_of_both.tolist() == [1.0, 1.0]
 
 
 def test_open_sides() -> None:

@@ -89,7 +89,7 @@ def test_lexical(query: str, lexical: str) -> None:
 
 def test_long_query_is_read_from_its_end() -> None:
     """The last 4000 characters count."""
-    found = parse_query("x" * 10_000 + " What did Melanie paint?", NOW, TWO)
-    assert len(found.dense_text) <= 4000
-    assert found.dense_text.endswith("What did I paint?")
-    assert found.asked_about == ("Melanie",)
+    cues = parse_query("x" * 10_000 + " What did Melanie paint?", NOW, TWO)
+    assert len(cues.dense_text) <= 4000
+    assert cues.dense_text.endswith("What did I paint?")
+    assert cues.asked_about == ("Melanie",)

@@ -92,9 +92,9 @@ def test_people_and_about(
     query: str, speakers: dict[str, int], people: tuple[str, ...], about: tuple[str, ...]
 ) -> None:
     """A query names known speakers, by any form of their name, and asks about its subject."""
-    found = parse_query(query, NOW, speakers)
-    assert found.people == people
-    assert found.asked_about == about
+    cues = parse_query(query, NOW, speakers)
+    assert cues.people == people
+    assert cues.asked_about == about
 
 
 @pytest.mark.parametrize(
@@ -163,10 +163,10 @@ def test_role(query: str, role: str) -> None:
 )
 def test_hostile(query: str, speakers: dict[str, int]) -> None:
     """Any query and any speakers are understood somehow, without an error."""
-    found = parse_query(query, NOW, speakers)
-    assert found.query == query
-    assert set(found.asked_about) <= set(found.people) <= set(speakers)
-    assert isinstance(found.to_json(), dict)
+    cues = parse_query(query, NOW, speakers)
+    assert cues.query == query
+    assert set(cues.asked_about) <= set(cues.people) <= set(speakers)
+    assert isinstance(cues.to_json(), dict)
 
 
 @settings(max_examples=300, deadline=None)
@@ -178,11 +178,11 @@ def test_any_query(query: str, speakers: dict[str, int]) -> None:
     """Whatever the query:
     the people asked about are among those named, and the rewritten texts are never lost or long.
     """
-    found = parse_query(query, NOW, speakers)
-    assert set(found.asked_about) <= set(found.people) <= set(speakers)
-    assert bool(found.dense_text.strip()) == bool(found.lexical_text.strip()) == bool(query.strip())
-    assert "\1" not in found.dense_text or "\1" in query
-    assert not (found.asked_about and found.role)
+    cues = parse_query(query, NOW, speakers)
+    assert set(cues.asked_about) <= set(cues.people) <= set(speakers)
+    assert bool(cues.dense_text.strip()) == bool(cues.lexical_text.strip()) == bool(query.strip())
+    assert "\1" not in cues.dense_text or "\1" in query
+    assert not (cues.asked_about and cues.role)
 
 
 def test_nicknames_must_be_unambiguous() -> None:
@@ -192,5 +192,5 @@ def test_nicknames_must_be_unambiguous() -> None:
 
 def test_another_surname_is_somebody_else() -> None:
     """A speaker's first name with another surname is not the speaker."""
-    found = parse_query("What does Jane Austen write?", NOW, {"Jane Miller": 5})
-    assert (found.asked_about, found.other_names) == ((), ("Jane Austen",))
+    cues = parse_query("What does Jane Austen write?", NOW, {"Jane Miller": 5})
+    assert (cues.asked_about, cues.other_names) == ((), ("Jane Austen",))

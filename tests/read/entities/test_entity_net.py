@@ -15,21 +15,22 @@ ANN = Scope(("user", "ann"))
 DAY = datetime(2026, 3, 1, tzinfo=UTC)
 
 
-def net(*said: str | Record) -> EntityNet:
+def net(*statements: str | Record) -> EntityNet:
     """The net of some messages and facts; a message may begin with its speaker: "Ann: …"."""
     records = [
-        one if isinstance(one, Record) else _turn(number, one) for number, one in enumerate(said)
+        statement if isinstance(statement, Record) else _turn(number, statement)
+        for number, statement in enumerate(statements)
     ]
     return build_net({record.id: read_names(record) for record in records})
 
 
 def _turn(number: int, text: str) -> Record:
-    speaker, mark, rest = text.partition(": ")
+    speaker, mark, words = text.partition(": ")
     return Record(
         id=f"t{number}",
         scope=ANN,
         kind=Kind.TURN,
-        text=rest if mark else text,
+        text=words if mark else text,
         recorded_at=DAY,
         role="user",
         speaker=speaker if mark else "",
@@ -40,8 +41,8 @@ def fact(id: str, text: str, **slots: Any) -> Record:
     return Record(id, ANN, Kind.FACT, text, DAY, **slots)
 
 
-def kinds(found: EntityNet) -> dict[str, str]:
-    return {entity.name: entity.kind.value for entity in found.entities}
+def kinds(entities: EntityNet) -> dict[str, str]:
+    return {entity.name: entity.kind.value for entity in entities.entities}
 
 
 @pytest.mark.parametrize(
@@ -112,18 +113,18 @@ def test_speakers_are_people_and_short_names_are_theirs() -> None:
     """A speaker is a person;
     a short form or what somebody wants to be called is the same one, if nobody else may be meant.
     """
-    found = net(
+    entities = net(
         "Melanie: Hi Caro!",
         "Caroline: Thanks, Mel! I moved to Sweden.",
         "Melanie: Call me Lanie.",
         "Caroline: Hey Lanie!",
     )
-    assert {entity.name: set(entity.aliases) for entity in found.entities} == {
+    assert {entity.name: set(entity.aliases) for entity in entities.entities} == {
         "Caroline": {"Caro"},
         "Melanie": {"Mel", "Lanie"},
         "Sweden": set(),
     }
-    assert {(link.source, link.target) for link in found.links} >= {
+    assert {(link.source, link.target) for link in entities.links} >= {
         ("entity:caroline", "entity:sweden")
     }
     two = net("Samuel: Hello!", "Samantha: Hello!", "Samuel: Thanks, Sam!")
@@ -132,8 +133,8 @@ def test_speakers_are_people_and_short_names_are_theirs() -> None:
 
 def test_a_first_name_is_the_full_name_of_one_person_only() -> None:
     """Tom is Tom Becker while there is no other Tom."""
-    one = net("My boss Tom Becker is kind.", "I like Tom.")
-    assert [(entity.name, entity.aliases, entity.memories) for entity in one.entities] == [
+    entities = net("My boss Tom Becker is kind.", "I like Tom.")
+    assert [(entity.name, entity.aliases, entity.memories) for entity in entities.entities] == [
         ("Tom Becker", ("Tom",), ("t1", "t0"))
     ]
     assert {
@@ -165,12 +166,12 @@ def test_facts_name_kinds_in_any_language() -> None:
 
 def test_the_user_is_known_by_their_names() -> None:
     """Names that the user gave are one person, with the facts about them."""
-    found = net(
+    entities = net(
         fact("f1", "The user is Lena", subject="user", predicate="is_named", object="Lena"),
         fact("f2", "The user lives in Porto", subject="user", predicate="lives_in", object="Porto"),
         "Call me Leni.",
     )
-    (user,) = [entity for entity in found.entities if entity.kind == "person"]
+    (user,) = [entity for entity in entities.entities if entity.kind == "person"]
     assert {user.name, *user.aliases} == {"Lena", "Leni"}
     assert set(user.memories) == {"f1", "f2", "t2"}
 
@@ -179,7 +180,7 @@ def test_what_several_facts_are_about_is_a_theme() -> None:
     """One word that is liked and comes up again, or two words that two facts share;
     the messages with the word are on it.
     """
-    said = "I signed up for a pottery class."
+    message = "I signed up for a pottery class."
     facts = (
         fact("f1", "Ann likes pottery", subject="Ann", predicate="likes", object="pottery"),
         fact(
@@ -188,13 +189,15 @@ def test_what_several_facts_are_about_is_a_theme() -> None:
             subject="Ann",
             predicate="signed_up_for",
             object="pottery class",
-            evidence=(Evidence(said, "t2"),),
+            evidence=(Evidence(message, "t2"),),
         ),
         fact("f3", "Ann wants to go", subject="Ann", predicate="wants_to", object="go"),
         fact("f4", "Ann has time", subject="Ann", predicate="has", object="time"),
     )
-    found = net(facts[0], facts[1], said, facts[2], facts[3], "Nothing calms me like pottery.")
-    (theme,) = [entity for entity in found.entities if entity.kind == "theme"]
+    entities = net(
+        facts[0], facts[1], message, facts[2], facts[3], "Nothing calms me like pottery."
+    )
+    (theme,) = [entity for entity in entities.entities if entity.kind == "theme"]
     assert (theme.id, set(theme.memories)) == ("entity:pottery", {"f1", "f2", "t2", "t5"})
 
 

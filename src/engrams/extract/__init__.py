@@ -1,6 +1,6 @@
 """Statements read out of texts, without a store: gate, secrets, rules, models, policy.
 
-Enter at ``by_rules.extract_by_rules`` for what rules read in one message, at
-``by_model.extract_by_model`` for what a chat model reads in several, and at ``gate.gate_text`` for
-what nothing is read from. ``candidate.CandidateStatement`` is what all of them return.
+Enter at ``by_rules.extract_by_rules`` to read one message by rules, at
+``by_model.extract_by_model`` to read several by a chat model, and at ``gate.gate_text`` to ask if a
+text is worth reading. All extractors return ``candidate.CandidateStatement``.
 """

@@ -1,5 +1,5 @@
-"""Write flow: gate, extract, policy, dedup, reconcile, persist.
+"""Write flow: messages on their way into memory, and the facts that are learned from them.
 
-Each step is a pure function over frozen candidates; ``flow`` runs them in order and is the only one
-that talks to stores and models, through ``engrams.ports``.
+Enter at ``ingest.add``, which stores messages, and at ``digest.learn``, which learns from stored
+ones. Texts are read by ``engrams.extract``; stores and models are reached through ``engrams.ports``.
 """

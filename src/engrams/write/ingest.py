@@ -67,8 +67,8 @@ def commit(
 ) -> IngestResult:
     """Store messages with what was learned from them, in one transaction.
 
-    Without it, where it is not known yet, or where somebody changed meanwhile what it was compared
-    with: then a job learns from the stored messages.
+    They are stored alone if nothing is learned yet, or if somebody changed meanwhile the memory
+    that they were compared with. Then a job learns from them.
     """
     quota = deps.write.settings.quota
     batch = WriteBatch(
@@ -85,16 +85,11 @@ def commit(
     if outcome is None:
         digest = None
         outcome = _store(batch, request.scope, deps)
-    jobs = entry.jobs if digest is None else _without_own(entry.jobs)
     deps.spoken_sessions.note(entry.session_rows)
+    jobs = entry.jobs if digest is None else _without_own(entry.jobs)
     # Behind these jobs the store lists those that the working tier and the digest added.
     job_ids = outcome.result.jobs[: len(jobs)]
-    pending = dict.fromkeys(spec.kind for spec, job_id in zip(jobs, job_ids, strict=True) if job_id)
-    is_incognito = deps.write.settings.incognito
-    receipts = tuple(
-        _complete_receipt(receipt, outcome, tuple(pending), is_incognito=is_incognito)
-        for receipt in entry.receipts
-    )
+    receipts = _complete_receipts(entry.receipts, outcome, jobs, deps)
     is_new = len(outcome.result.existing) < len(entry.puts)
     if digest is not None and is_new and not outcome.result.crisis:
         receipts = tuple(digest.complete(receipt, EXTRACT) for receipt in receipts)
@@ -121,7 +116,7 @@ def _choose_digest(learned: LearnedAhead | None, deps: IngestDeps) -> DigestResu
 def _store_learned(
     batch: WriteBatch, digest: DigestResult, scope: Scope, deps: IngestDeps
 ) -> TierWriteResult | None:
-    """Store messages and what follows from them; None: others changed what it was compared with."""
+    """Store messages with what follows from them; None: the memory changed meanwhile."""
     jobs = _without_own(batch.jobs)
     if digest.is_empty:
         follow_ups = tuple(replace(spec, fresh=True, calm=True) for spec in digest.batch.jobs)
@@ -145,10 +140,26 @@ def _without_own(jobs: Sequence[JobSpec]) -> tuple[JobSpec, ...]:
     return tuple(spec for spec in jobs if spec.lease is None)
 
 
+def _complete_receipts(
+    receipts: Sequence[Receipt],
+    outcome: TierWriteResult,
+    jobs: Sequence[JobSpec],
+    deps: IngestDeps,
+) -> tuple[Receipt, ...]:
+    """Say in each receipt what became of its turn. ``jobs``: those that were to be stored."""
+    job_ids = outcome.result.jobs[: len(jobs)]
+    pending = dict.fromkeys(spec.kind for spec, job_id in zip(jobs, job_ids, strict=True) if job_id)
+    is_incognito = deps.write.settings.incognito
+    return tuple(
+        _complete_receipt(receipt, outcome, tuple(pending), is_incognito=is_incognito)
+        for receipt in receipts
+    )
+
+
 def _complete_receipt(
     receipt: Receipt, outcome: TierWriteResult, pending: tuple[str, ...], *, is_incognito: bool
 ) -> Receipt:
-    """Say in a receipt what became of its turn. ``pending``: kinds of the jobs that wait."""
+    """Complete the receipt of one turn. ``pending``: kinds of the jobs that wait."""
     if receipt.outcome == "refused":
         return receipt
     skipped = outcome.skipped.get(receipt.id)

@@ -14,7 +14,7 @@ from typing import Any
 from bench.model.data import RECORDINGS, Conversation, conversation_ids, read_conversation
 from bench.model.recorded import read_list, read_messages, split_prompt
 from engrams.extract.by_model.extraction import find_literal
-from engrams.models.chat.usage_meter import estimate_tokens
+from engrams.models.chat.usage import estimate_tokens
 from engrams.settings import WriteSettings
 from engrams.testing import ReceivedModelRequest, ScriptedModel, SettableClock, temp_engine
 from engrams.text.normalize import fold

@@ -18,7 +18,7 @@ from typing import Any
 from bench.model.data import RECORDINGS
 from engrams.errors import EngramsError
 from engrams.extract.by_model.extraction import find_literal
-from engrams.models.chat.usage_meter import estimate_tokens
+from engrams.models.chat.usage import estimate_tokens
 from engrams.prompts import load
 from engrams.testing import ReceivedModelRequest
 from engrams.text.normalize import fold

@@ -8,10 +8,10 @@ from typing import Any, Protocol
 
 import pytest
 
+from engrams.models.chat.budget import DailyModelBudget
 from engrams.models.chat.ollama import OllamaChatServer
 from engrams.models.chat.openai import OpenAIChatServer
 from engrams.models.chat.retrying import ChatAnswerLimits, RetryingServerChat
-from engrams.models.chat.usage_meter import DailyModelBudget
 from engrams.models.retry import RetryPolicy
 from engrams.ports import ChatMessage, ChatRequest, Clock
 from engrams.testing import ScriptedModel, SettableClock

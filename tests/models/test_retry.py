@@ -7,7 +7,8 @@ import logging
 import pytest
 
 from engrams.errors import ModelError
-from engrams.models.retry import RetryPolicy, error_code, parse_retry_after, status_error
+from engrams.models.http_errors import error_code, parse_retry_after, status_error
+from engrams.models.retry import RetryPolicy
 from engrams.testing import SettableClock
 
 CLOCK = SettableClock("2026-11-21T12:00:00")

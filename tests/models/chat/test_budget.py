@@ -9,13 +9,9 @@ import pytest
 from tests.models.conftest import spent_today
 
 from engrams.errors import BudgetError, ModelError
-from engrams.models.chat.usage_meter import (
-    DailyModelBudget,
-    InMemoryModelUsageLedger,
-    ModelUsageMeter,
-    PurposeModelUsage,
-    estimate_tokens,
-)
+from engrams.models.chat.budget import DailyModelBudget
+from engrams.models.chat.memory_ledger import InMemoryModelUsageLedger
+from engrams.models.chat.usage import ModelUsageMeter, PurposeModelUsage, estimate_tokens
 from engrams.testing import ScriptedReply, SettableClock
 
 NOON = "2026-11-21T12:00:00"

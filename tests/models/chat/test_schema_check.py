@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field
 
-from engrams.models.chat.schema_check import check, is_strict
+from engrams.models.chat.openai import is_strict
+from engrams.models.chat.schema_check import check
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from engrams.models.chat.budget import DailyModelBudget
 from engrams.models.chat.openai import OpenAIChatServer
 from engrams.models.chat.retrying import ChatAnswerLimits, RetryingServerChat
-from engrams.models.chat.usage_meter import DailyModelBudget
 from engrams.models.rerank.listwise import (
     ListwiseReranker,
     RelevanceJudgementRequest,

@@ -1,4 +1,4 @@
-"""Wrap a user's function or OpenAI client as a chat server."""
+"""A user's function or OpenAI client as a chat server; ``wrap_model`` is the entry."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 from engrams.core import Json
 from engrams.errors import BudgetError, ModelError, SettingsError
 from engrams.models.chat.openai import (
+    REFUSING_STATUSES,
     ServerParameterSupport,
     build_request,
     parse_refusal,
@@ -21,17 +22,17 @@ from engrams.models.chat.port import (
     ChatServerReply,
     ChatServerRequest,
     ServerResult,
-    to_messages,
 )
-from engrams.models.retry import status_error
+from engrams.models.chat.wire import to_messages
+from engrams.models.http_errors import status_error
 from engrams.ports import Clock
 
-_REFUSALS = {400, 415, 422, 501}
-_LONGEST = 86_400.0
+_MAX_SECONDS = 86_400.0
+"""Time that a thread can be told to wait; infinity is too much."""
 
 
 class CallableChatServer:
-    """Chat server over a user's function.
+    """Chat server over a user's function (the port ``ChatServer``).
 
     It is called as ``function(messages: list[dict]) -> str`` with messages ``{"role": …, "content":
     …}``. JSON is asked for in the prompt.
@@ -42,21 +43,25 @@ class CallableChatServer:
 
     @property
     def name(self) -> str:
+        """Name of the function."""
         return str(getattr(self._function, "__name__", type(self._function).__name__))
 
-    def send(self, call: ChatServerRequest) -> ServerResult:
-        messages = to_messages(call)
-        text, problem = run_with_deadline(lambda: self._function(messages), call.seconds, self.name)
+    def send(self, request: ChatServerRequest) -> ServerResult:
+        """Call the function. ModelError: it failed, took too long, or returned no text."""
+        messages = to_messages(request)
+        result, problem = run_with_deadline(
+            lambda: self._function(messages), request.seconds, self.name
+        )
         if isinstance(problem, ModelError | BudgetError):
             raise problem
         if problem is not None:
             raise ModelError(f"The function {self.name} failed ({type(problem).__name__}).")
-        if isinstance(text, str):
-            return ChatServerReply(text, model=self.name)
-        if inspect.iscoroutine(text):
-            text.close()
+        if isinstance(result, str):
+            return ChatServerReply(result, model=self.name)
+        if inspect.iscoroutine(result):
+            result.close()  # never awaited: Python would warn of it
         raise ModelError(
-            f"The function {self.name} returned {type(text).__name__} instead of text.",
+            f"The function {self.name} returned {type(result).__name__} instead of text.",
             hint="It must return the answer.",
             retryable=False,
         )
@@ -70,26 +75,31 @@ class CallableChatServer:
 
 
 class OpenAIClientChatServer:
-    """Chat server over a client with ``chat.completions.create``, such as ``openai.OpenAI()``."""
+    """Chat server over a client with ``chat.completions.create``, such as ``openai.OpenAI()``.
+
+    The port ``ChatServer``.
+    """
 
     def __init__(self, client: Any, model: str, clock: Clock) -> None:
         self._create = client.chat.completions.create
         self._model = model
         self._clock = clock
-        self._dialect = ServerParameterSupport()
+        self._support = ServerParameterSupport()
 
     @property
     def name(self) -> str:
+        """Name of the model."""
         return self._model
 
-    def send(self, call: ChatServerRequest) -> ServerResult:
-        body = build_request(call, self._model, self._dialect)
-        answer, problem = run_with_deadline(
-            lambda: self._create(**body, timeout=call.seconds), call.seconds, self.name
+    def send(self, request: ChatServerRequest) -> ServerResult:
+        """Ask through the client; see ``ChatServer.send``."""
+        body = build_request(request, self._model, self._support)
+        response, problem = run_with_deadline(
+            lambda: self._create(**body, timeout=request.seconds), request.seconds, self.name
         )
         if problem is not None:
-            return self._handle_error(call, problem)
-        return parse_reply(self.name, _to_json(answer), self._clock)
+            return self._handle_error(request, problem)
+        return parse_reply(self.name, _to_json(response), self._clock)
 
     def probe(self, seconds: float) -> ChatServerProbe:  # noqa: ARG002 - the client's own server is not known
         """Tell nothing: the client belongs to the user."""
@@ -98,16 +108,18 @@ class OpenAIClientChatServer:
     def close(self) -> None:
         """Do nothing: the client belongs to the user."""
 
-    def _handle_error(self, call: ChatServerRequest, problem: Exception) -> ServerResult:
+    def _handle_error(self, request: ChatServerRequest, problem: Exception) -> ServerResult:
+        """Return the refusal in a client's error, or raise it as a ModelError."""
         status = getattr(problem, "status_code", None)
         if not isinstance(status, int):
             raise ModelError(f"The client for {self.name} failed ({type(problem).__name__}).")
         response = getattr(problem, "response", None)
         content = getattr(response, "content", b"")
         body = content if isinstance(content, bytes) else b""
-        refused = parse_refusal(call, body, self._dialect) if status in _REFUSALS else None
-        if refused is not None:
-            return refused
+        if status in REFUSING_STATUSES:
+            refusal = parse_refusal(request, body, self._support)
+            if refusal is not None:
+                return refusal
         headers = {
             str(name).lower(): str(value)
             for name, value in dict(getattr(response, "headers", {}) or {}).items()
@@ -125,9 +137,9 @@ class OpenAIClientChatServer:
 def run_with_deadline(
     work: Callable[[], Any], seconds: float, name: str
 ) -> tuple[Any, Exception | None]:
-    """Run a user's function in a thread with a time limit.
+    """Run a user's code in a thread with a time limit; return its result and its exception.
 
-    After ``seconds`` a ModelError is raised and the code runs on, because a thread cannot be
+    ModelError: it took longer than ``seconds``. The code runs on, because a thread cannot be
     stopped.
     """
     results: list[tuple[Any, Exception | None]] = []
@@ -142,7 +154,7 @@ def run_with_deadline(
         target=contextvars.copy_context().run, args=(run,), name="engrams-injected", daemon=True
     )
     thread.start()
-    thread.join(min(seconds, _LONGEST))
+    thread.join(min(seconds, _MAX_SECONDS))
     if not results:
         raise ModelError(
             f"{name} gave no answer within {seconds:.3g} seconds.",
@@ -152,18 +164,18 @@ def run_with_deadline(
 
 
 def wrap_model(
-    thing: Any, clock: Clock, model: str = ""
+    chat: Any, clock: Clock, model: str = ""
 ) -> CallableChatServer | OpenAIClientChatServer:
     """Wrap a user's function or OpenAI client as a chat server.
 
-    SettingsError: it is neither a function nor a synchronous OpenAI client, or a client without a
-    model's name.
+    ``model``: name of the model to ask a client for. SettingsError: it is neither a function nor a
+    synchronous OpenAI client, or a client without a model's name.
     """
-    create = getattr(getattr(getattr(thing, "chat", None), "completions", None), "create", None)
+    create = getattr(getattr(getattr(chat, "chat", None), "completions", None), "create", None)
     if any(
-        inspect.iscoroutinefunction(inspect.unwrap(call))
-        for call in (create, thing)
-        if callable(call)
+        inspect.iscoroutinefunction(inspect.unwrap(function))
+        for function in (create, chat)
+        if callable(function)
     ):
         raise SettingsError(
             "The chat model is asynchronous.",
@@ -172,15 +184,16 @@ def wrap_model(
     if callable(create):
         if not model:
             raise SettingsError("A client needs the name of a model.", hint="Set `chat.model`.")
-        return OpenAIClientChatServer(thing, model, clock)
-    if callable(thing):
-        return CallableChatServer(thing)
+        return OpenAIClientChatServer(chat, model, clock)
+    if callable(chat):
+        return CallableChatServer(chat)
     raise SettingsError(
-        f"{type(thing).__name__} cannot be used as a chat model.",
+        f"{type(chat).__name__} cannot be used as a chat model.",
         hint="Give a function, an OpenAI client, or an object with ask().",
     )
 
 
-def _to_json(answer: Any) -> Json:
-    dump = getattr(answer, "model_dump", None)
-    return dump() if callable(dump) else answer
+def _to_json(response: Any) -> Json:
+    """Return a client's response, a pydantic model, as JSON values."""
+    dump = getattr(response, "model_dump", None)
+    return dump() if callable(dump) else response

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from engrams.errors import SettingsError
-from engrams.frozen_data import dataclass
 from engrams.ports import ChatModel, Clock, ModelUsageLedger
 from engrams.settings import ChatSettings, Settings
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def adopt_upstream(settings: Settings) -> Settings:
-    """Use the proxy's upstream as memory's chat model, without another one."""
+    """Use the proxy's upstream as memory's chat model, where there is no other one."""
     serve = settings.serve
     chat = settings.chat
     host = urlsplit(serve.upstream).hostname or ""
@@ -25,12 +24,13 @@ def adopt_upstream(settings: Settings) -> Settings:
         return settings
     from engrams.models.http_client import is_local
 
+    # Without a key of its own the upstream is asked with that of each client, which memory has not.
     if not (serve.upstream_key or is_local(f"{host}:0")):
         return settings
-    own = chat.model_copy(
+    adopted = chat.model_copy(
         update={"provider": "openai", "url": serve.upstream, "api_key": serve.upstream_key}
     )
-    return settings.model_copy(update={"chat": own})
+    return settings.model_copy(update={"chat": adopted})
 
 
 def choose_chat(
@@ -44,29 +44,30 @@ def choose_chat(
     ``ledger``: keeps the day's spending (default: in memory, so a restart begins a new budget).
     SettingsError: an address or name is missing or wrong.
     """
-    server: ChatServer
     if settings.provider == "none":
         return None
     if not settings.model and (settings.provider == "ollama" or not settings.url):
         raise SettingsError(
             "`chat.model` is not set.", hint="Name the model that the server should use."
         )
+    from engrams.models.chat.port import JsonMode
     from engrams.models.http_client import HttpTimeouts
 
-    waits = HttpTimeouts(settings.connect_seconds, settings.silence_seconds)
+    timeouts = HttpTimeouts(settings.connect_seconds, settings.silence_seconds)
+    server: ChatServer
     if settings.provider == "ollama":
         from engrams.models.chat.ollama import OllamaChatServer
 
-        server = OllamaChatServer(settings.model, clock, settings.url, settings.api_key, waits)
+        server = OllamaChatServer(settings.model, clock, settings.url, settings.api_key, timeouts)
     else:
         from engrams.models.chat.openai import OpenAIChatServer
 
-        server = OpenAIChatServer(settings.model, clock, settings.url, settings.api_key, waits)
-    return _make_model(server, settings, clock, _ModelParts(ledger, None, upkeep))
+        server = OpenAIChatServer(settings.model, clock, settings.url, settings.api_key, timeouts)
+    return _build_model(server, settings, clock, ledger, upkeep, JsonMode.SCHEMA)
 
 
 def inject(
-    thing: Any,
+    chat: Any,
     settings: ChatSettings,
     clock: Clock,
     ledger: ModelUsageLedger | None = None,
@@ -78,44 +79,42 @@ def inject(
     ``openai.OpenAI`` client, gets the retries, checks, meter and budget of a configured model.
     SettingsError: it is none of these.
     """
-    if callable(getattr(thing, "ask", None)):
-        chat: ChatModel = thing
-        return chat
-    from engrams.models.chat.custom import CallableChatServer
-    from engrams.models.chat.custom import wrap_model as wrap
+    if callable(getattr(chat, "ask", None)):
+        model: ChatModel = chat
+        return model
+    from engrams.models.chat.custom import CallableChatServer, wrap_model
     from engrams.models.chat.port import JsonMode
 
-    server = wrap(thing, clock, settings.model)
-    mode = JsonMode.PROMPT if isinstance(server, CallableChatServer) else JsonMode.SCHEMA
-    return _make_model(server, settings, clock, _ModelParts(ledger, mode, upkeep))
+    server = wrap_model(chat, clock, settings.model)
+    # A function takes messages and nothing else: the schema must stand in them.
+    first_mode = JsonMode.PROMPT if isinstance(server, CallableChatServer) else JsonMode.SCHEMA
+    return _build_model(server, settings, clock, ledger, upkeep, first_mode)
 
 
-@dataclass(frozen=True, slots=True)
-class _ModelParts:
-    """Parts of a model besides its server; ``mode`` None: asked."""
-
-    ledger: ModelUsageLedger | None
-    mode: JsonMode | None
-    upkeep: UpkeepSchedule | None
-
-
-def _make_model(
-    server: ChatServer, settings: ChatSettings, clock: Clock, parts: _ModelParts
+def _build_model(
+    server: ChatServer,
+    settings: ChatSettings,
+    clock: Clock,
+    ledger: ModelUsageLedger | None,
+    upkeep: UpkeepSchedule | None,
+    first_mode: JsonMode,
 ) -> RetryingServerChat:
     # Most processes ask no model, and need none of this.
     from engrams.models.chat.adaptive_timeout import ModelLatencyTracker
+    from engrams.models.chat.budget import DailyModelBudget
+    from engrams.models.chat.memory_ledger import InMemoryModelUsageLedger
     from engrams.models.chat.retrying import ChatAnswerLimits, RetryingServerChat
     from engrams.models.chat.structured_output import JsonModeFallback
-    from engrams.models.chat.usage_meter import DailyModelBudget, InMemoryModelUsageLedger
     from engrams.models.retry import RetryPolicy
 
-    modes = JsonModeFallback() if parts.mode is None else JsonModeFallback(parts.mode)
-    kept = parts.ledger or InMemoryModelUsageLedger()
-    budget = DailyModelBudget(clock, settings.daily_calls, settings.daily_tokens, kept)
-    pace = ModelLatencyTracker(kept, server.name, settings.timeout_seconds)
-    limits = ChatAnswerLimits(
-        timeout=settings.timeout_seconds, retry=RetryPolicy(retries=settings.retries)
-    )
+    ledger = ledger or InMemoryModelUsageLedger()
     return RetryingServerChat(
-        server, budget, limits=limits, modes=modes, pace=pace, upkeep=parts.upkeep
+        server,
+        DailyModelBudget(clock, settings.daily_calls, settings.daily_tokens, ledger),
+        limits=ChatAnswerLimits(
+            timeout=settings.timeout_seconds, retry=RetryPolicy(retries=settings.retries)
+        ),
+        modes=JsonModeFallback(first_mode),
+        pace=ModelLatencyTracker(ledger, server.name, settings.timeout_seconds),
+        upkeep=upkeep,
     )

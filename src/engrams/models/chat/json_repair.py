@@ -1,40 +1,52 @@
-"""Find the JSON in a model's answer, among prose or cut off."""
+"""Find the JSON in a model's answer, among prose, broken or cut off; ``parse`` is the entry."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from engrams.core import Json
 from engrams.frozen_data import dataclass
 from engrams.models.chat.schema_check import check
 
-_LONGEST = 200_000
-_STARTS = 40
-_DEEPEST = 64
+_READ_CHARS = 200_000
+"""Characters of an answer that are read."""
+_MAX_STARTS = 40
+"""Brackets of a text at which JSON is tried."""
+_MAX_DEPTH = 64
 _THOUGHT = re.compile(
     r"\A\s*<(think|thinking|thought|reasoning)>(.*?)(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE
 )
-_STRAY = re.compile(r"\A.*?</(?:think|thinking|thought|reasoning)>", re.DOTALL | re.IGNORECASE)
+_STRAY_END_OF_THOUGHT = re.compile(
+    r"\A.*?</(?:think|thinking|thought|reasoning)>", re.DOTALL | re.IGNORECASE
+)
+"""Thoughts whose opening tag stood in the prompt."""
 _FENCE = re.compile(r"```[ \t]*[\w+-]*[ \t]*\n?(.*?)(?:```|\Z)", re.DOTALL)
 _OPENING = re.compile(r"[{\[]")
-_BROKEN = re.compile(r"\{\s*[\"'}]|\[\s*[\"'{\[\d\]-]")
-_CLOSER = {"{": "}", "[": "]"}
+_JSON_OPENING = re.compile(r"\{\s*[\"'}]|\[\s*[\"'{\[\d\]-]")
+"""Opening that was meant as JSON, also with single quotes."""
+_CLOSING = {"{": "}", "[": "]"}
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedJson:
-    """JSON found in an answer.
-
-    ``how``: exact (the whole answer), inside (a part of it), repaired (its syntax was mended) or
-    cut (it ended early: ``data`` holds what was complete before the end, None where nothing was).
-    """
+    """JSON found in an answer."""
 
     data: Json
     how: Literal["exact", "inside", "repaired", "cut"]
+    """exact: the whole answer; inside: a part of it; repaired: its syntax was mended; cut: it ended
+    early, and ``data`` holds what was complete before the end, None where nothing was.
+    """
+
+
+class _Span(NamedTuple):
+    """Sound JSON within a text."""
+
+    length: int
+    data: Json
 
 
 def parse(text: str, schema: Mapping[str, Json] | None = None) -> ParsedJson | None:
@@ -46,42 +58,36 @@ def parse(text: str, schema: Mapping[str, Json] | None = None) -> ParsedJson | N
     only list items that were complete before the cut are returned, as ``cut``. An answer is read up
     to its 200,000th character.
     """
-    whole = text[:_LONGEST].strip().removeprefix("\ufeff")
-    found, data = _loads(whole)
-    if found and isinstance(data, str):
+    whole = text[:_READ_CHARS].strip().removeprefix("\ufeff")
+    is_json, data = _loads(whole)
+    if is_json and isinstance(data, str):
         # Some servers answer with the JSON as a JSON string.
-        found, data = _loads(data)
-    if found and isinstance(data, dict | list):
+        is_json, data = _loads(data)
+    if is_json and isinstance(data, dict | list):
         return ParsedJson(data, "exact")
-    rest = strip_thoughts(whole)
-    parts = [*(match[1].strip() for match in _FENCE.finditer(rest)), rest]
-    longest: tuple[int, Json] | None = None
+    answer = strip_thoughts(whole)
+    parts = [*(match[1].strip() for match in _FENCE.finditer(answer)), answer]
+    fitting, longest = _find_sound(parts, schema)
+    if fitting is not None:
+        return ParsedJson(fitting.data, "inside")
     for part in parts:
-        spans = list(_find_spans(part))
-        fitting = [span for span in spans if schema is not None and not check(span[1], schema)]
-        if fitting:
-            return ParsedJson(fitting[-1][1], "inside")
-        longest = max(
-            [*spans, *([longest] if longest else [])], key=lambda span: span[0], default=None
-        )
-    for part in parts:
-        cut, data = _parse_before_cut(part)
-        if cut:
+        is_cut, data = _parse_before_cut(part)
+        if is_cut:
             return ParsedJson(data, "cut")
         data = _repair(part)
         if data is not None and (
             longest is None or (schema is not None and not check(data, schema))
         ):
             return ParsedJson(data, "repaired")
-    return ParsedJson(longest[1], "inside") if longest is not None else None
+    return ParsedJson(longest.data, "inside") if longest is not None else None
 
 
 def strip_thoughts(text: str) -> str:
     """Remove a model's reasoning text before its answer."""
     if _THOUGHT.match(text):
         return _THOUGHT.sub("", text, count=1).strip()
-    if "<think" not in text.lower() and _STRAY.match(text):
-        return _STRAY.sub("", text, count=1).strip()
+    if "<think" not in text.lower() and _STRAY_END_OF_THOUGHT.match(text):
+        return _STRAY_END_OF_THOUGHT.sub("", text, count=1).strip()
     return text.strip()
 
 
@@ -92,62 +98,92 @@ def _loads(text: str) -> tuple[bool, Json]:
         return False, None
 
 
-def _find_spans(text: str) -> Iterator[tuple[int, Json]]:
+def _find_sound(
+    parts: Sequence[str], schema: Mapping[str, Json] | None
+) -> tuple[_Span | None, _Span | None]:
+    """Find the last sound JSON of the first part that satisfies the schema, and the longest."""
+    longest: _Span | None = None
+    for part in parts:
+        spans = list(_find_spans(part))
+        if schema is not None:
+            fitting = [span for span in spans if not check(span.data, schema)]
+            if fitting:
+                return fitting[-1], longest
+        best = max(spans, key=_span_length, default=None)
+        if best is not None and (longest is None or best.length >= longest.length):
+            longest = best
+    return None, longest
+
+
+def _span_length(span: _Span) -> int:
+    return span.length
+
+
+def _find_spans(text: str) -> Iterator[_Span]:
+    """Yield the sound JSON values of a text, up to the first broken one."""
     decoder = json.JSONDecoder()
-    at = 0
-    for _ in range(_STARTS):
-        opening = _OPENING.search(text, at)
+    position = 0
+    for _ in range(_MAX_STARTS):
+        opening = _OPENING.search(text, position)
         if opening is None:
             return
         try:
             value, end = decoder.raw_decode(text, opening.start())
         except (ValueError, RecursionError):
-            if _BROKEN.match(text, opening.start()):
+            if _JSON_OPENING.match(text, opening.start()):
                 # Meant as JSON: what is well formed inside it is only a part of the answer.
                 return
-            at = opening.start() + 1
+            position = opening.start() + 1
             continue
-        yield end - opening.start(), value
-        at = end
+        yield _Span(end - opening.start(), value)
+        position = end
 
 
 def _parse_before_cut(text: str) -> tuple[bool, Json]:
-    """Detect JSON that ends early; return its outermost list's complete items."""
-    first = _BROKEN.search(text)
-    stack: list[str] = []
-    kept: tuple[int, str] | None = None
-    quoted = escaped = False
-    for place in range(first.start() if first else len(text), len(text)):
-        char = text[place]
-        if quoted:
-            quoted = escaped or char != '"'
-            escaped = char == "\\" and not escaped
+    """Detect JSON that ends early; return its outermost list's complete items.
+
+    The first value: the JSON ends early. The second: what is complete; None: nothing is.
+    """
+    opening = _JSON_OPENING.search(text)
+    if opening is None:
+        return False, None
+    start = opening.start()
+    closings: list[str] = []  # brackets that are to be closed, outermost first
+    complete: tuple[int, str] | None = None  # end of the last complete item, and what closes it
+    is_quoted = is_escaped = False
+    for position in range(start, len(text)):
+        char = text[position]
+        if is_quoted:
+            is_quoted = is_escaped or char != '"'
+            is_escaped = char == "\\" and not is_escaped
             continue
         if char == '"':
-            quoted = True
-        elif char in _CLOSER:
-            stack.append(_CLOSER[char])
-            if len(stack) > _DEEPEST:
+            is_quoted = True
+        elif char in _CLOSING:
+            closings.append(_CLOSING[char])
+            if len(closings) > _MAX_DEPTH:
                 return True, None
-        elif char in "}]" and (not stack or stack.pop() != char or not stack):
-            return False, None
-        if char in "}]," and "]" not in stack[:-1]:
-            kept = (place + (char != ","), "".join(reversed(stack)))
-    if not stack:
+        elif char in "}]" and (not closings or closings.pop() != char or not closings):
+            return False, None  # it is closed, or its brackets are confused
+        if char in "}]," and "]" not in closings[:-1]:
+            complete = (position + (char != ","), "".join(reversed(closings)))
+    if not closings:
         return False, None
-    if kept is None or first is None:
+    if complete is None:
         return True, None
-    return True, _loads(text[first.start() : kept[0]] + kept[1])[1]
+    end, closing_text = complete
+    return True, _loads(text[start:end] + closing_text)[1]
 
 
 def _repair(text: str) -> Json | None:
-    start = _OPENING.search(text)
-    if start is None or _nesting_depth(text) > _DEEPEST:
+    """Mend broken JSON; None: there is none, or it is nested too deeply to be tried."""
+    opening = _OPENING.search(text)
+    if opening is None or _nesting_depth(text) > _MAX_DEPTH:
         return None
     import json_repair
 
     try:
-        data = json_repair.loads(text[start.start() :])
+        data = json_repair.loads(text[opening.start() :])
     except (ValueError, RecursionError):
         return None
     return data if isinstance(data, dict | list) else None

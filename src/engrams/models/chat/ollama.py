@@ -1,4 +1,4 @@
-"""Ask Ollama's /api/chat, which takes a JSON schema as ``format``."""
+"""Chat through Ollama's /api/chat, which takes a JSON schema as ``format``."""
 
 from __future__ import annotations
 
@@ -9,29 +9,27 @@ from typing import Any
 from engrams.core import Json
 from engrams.errors import ModelError
 from engrams.models.chat.port import (
-    PROBE,
     ChatServerProbe,
     ChatServerRefusal,
     ChatServerReply,
     ChatServerRequest,
     JsonMode,
     ServerResult,
-    find_context,
-    mentions,
-    to_messages,
 )
-from engrams.models.chat.usage_meter import estimate_tokens
-from engrams.models.http_client import HttpClient, HttpTimeouts, parse_address
-from engrams.models.retry import status_error
+from engrams.models.chat.usage import estimate_tokens
+from engrams.models.chat.wire import PROBE, find_context_tokens, to_messages
+from engrams.models.http_client import HttpClient, HttpResponse, HttpTimeouts, parse_address
+from engrams.models.http_errors import mentions, status_error
 from engrams.ports import Clock
 
 DEFAULT_URL = "http://localhost:11434"
-_WINDOW = 4096
-_LARGEST_WINDOW = 131_072
+_DEFAULT_CONTEXT = 4096
+"""Tokens of a prompt and its answer that every Ollama takes."""
+_MAX_CONTEXT = 131_072
 
 
 class OllamaChatServer:
-    """One model on one Ollama server."""
+    """One model on one Ollama server (the port ``ChatServer``)."""
 
     def __init__(
         self,
@@ -39,85 +37,93 @@ class OllamaChatServer:
         clock: Clock,
         url: str = "",
         key: str = "",
-        waits: HttpTimeouts | None = None,
+        timeouts: HttpTimeouts | None = None,
     ) -> None:
         """Connect to the root of a server; calls nothing.
 
         SettingsError: ``url`` is no http(s) address.
         """
         base = parse_address(url or DEFAULT_URL).removesuffix("/v1").removesuffix("/api")
-        self._client = HttpClient(
-            base, {"authorization": f"Bearer {key.strip()}"} if key.strip() else {}, waits
-        )
+        headers = {"authorization": f"Bearer {key.strip()}"} if key.strip() else {}
+        self._client = HttpClient(base, headers, timeouts)
         self._model = model
         self._clock = clock
-        self._thinks = True
+        self._takes_think = True
 
     @property
     def name(self) -> str:
+        """Name of the model."""
         return self._model
 
-    def send(self, call: ChatServerRequest) -> ServerResult:
-        response = self._client.post("/api/chat", self._request(call), call.seconds)
+    def send(self, request: ChatServerRequest) -> ServerResult:
+        """Send one request; see ``ChatServer.send``."""
+        response = self._client.post("/api/chat", self._build_body(request), request.seconds)
         if response.status == 200:
             return _parse_reply(self._model, response.json())
-        if response.status in (400, 501):
-            if (
-                call.schema is not None
-                and call.mode is JsonMode.SCHEMA
-                and mentions(response.body, "format", "schema", "grammar")
-            ):
-                return ChatServerRefusal(JsonMode.SCHEMA)
-            if (
-                call.schema is not None
-                and call.mode is JsonMode.TOOL
-                and mentions(response.body, "tool")
-            ):
-                return ChatServerRefusal(JsonMode.TOOL)
-            if self._thinks and mentions(response.body, "think"):
-                self._thinks = False
-                return ChatServerRefusal(None)
+        refusal = self._parse_refusal(request, response)
+        if refusal is not None:
+            return refusal
         raise status_error(
             self._model, response.status, response.headers, response.json(), self._clock
         )
 
     def probe(self, seconds: float) -> ChatServerProbe:
-        response = self._client.post("/api/chat", self._request(PROBE) | {"stream": True}, seconds)
-        told = self._client.post("/api/show", {"model": self._model}, seconds).json()
-        facts = told.get("model_info") if isinstance(told, Mapping) else None
+        """Measure the model; see ``ChatServer.probe``."""
+        body = self._build_body(PROBE) | {"stream": True}
+        response = self._client.post("/api/chat", body, seconds)
+        description = self._client.post("/api/show", {"model": self._model}, seconds).json()
+        facts = description.get("model_info") if isinstance(description, Mapping) else None
         return ChatServerProbe(
-            response.first_seconds if response.status == 200 else 0.0, find_context(facts)
+            response.first_seconds if response.status == 200 else 0.0, find_context_tokens(facts)
         )
 
     def close(self) -> None:
+        """End running requests and close connections."""
         self._client.close()
 
-    def _request(self, call: ChatServerRequest) -> dict[str, Any]:
-        options: dict[str, Any] = {"num_predict": call.max_tokens}
-        if call.temperature is not None:
-            options["temperature"] = call.temperature
-        window = (
-            sum(estimate_tokens(message.content) for message in call.messages) + call.max_tokens
-        )
-        if window > _WINDOW:
+    def _parse_refusal(
+        self, request: ChatServerRequest, response: HttpResponse
+    ) -> ChatServerRefusal | None:
+        """Find the JSON mode or parameter that an error refuses; None: it speaks of neither."""
+        if response.status not in (400, 501):
+            return None
+        if request.schema is not None:
+            if request.mode is JsonMode.SCHEMA and mentions(
+                response.body, "format", "schema", "grammar"
+            ):
+                return ChatServerRefusal(JsonMode.SCHEMA)
+            if request.mode is JsonMode.TOOL and mentions(response.body, "tool"):
+                return ChatServerRefusal(JsonMode.TOOL)
+        if self._takes_think and mentions(response.body, "think"):
+            self._takes_think = False
+            return ChatServerRefusal(None)
+        return None
+
+    def _build_body(self, request: ChatServerRequest) -> dict[str, Any]:
+        options: dict[str, Any] = {"num_predict": request.max_tokens}
+        if request.temperature is not None:
+            options["temperature"] = request.temperature
+        prompt_tokens = sum(estimate_tokens(message.content) for message in request.messages)
+        needed_tokens = prompt_tokens + request.max_tokens
+        if needed_tokens > _DEFAULT_CONTEXT:
             # The server cuts a longer prompt without a word. Powers of two, because it reloads the
             # model at each change.
-            options["num_ctx"] = min(1 << (window - 1).bit_length(), _LARGEST_WINDOW)
+            options["num_ctx"] = min(1 << (needed_tokens - 1).bit_length(), _MAX_CONTEXT)
         body: dict[str, Any] = {
             "model": self._model,
-            "messages": to_messages(call),
+            "messages": to_messages(request),
             "stream": False,
             "options": options,
         }
-        if self._thinks:
+        if self._takes_think:
             body["think"] = False
-        if call.schema is not None and call.mode is JsonMode.SCHEMA:
-            body["format"] = call.schema
-        elif call.schema is not None and call.mode is JsonMode.TOOL:
+        if request.schema is not None and request.mode is JsonMode.SCHEMA:
+            body["format"] = request.schema
+        elif request.schema is not None and request.mode is JsonMode.TOOL:
             function = {
                 "name": "answer",
                 "description": "Give the answer.",
-                "parameters": call.schema,
+                "parameters": request.schema,
             }
             body["tools"] = [{"type": "function", "function": function}]
         return body
@@ -134,11 +140,13 @@ def _parse_reply(name: str, body: Json) -> ChatServerReply:
     call = calls[0] if isinstance(calls, list) and calls else None
     function = call.get("function") if isinstance(call, Mapping) else None
     arguments = function.get("arguments") if isinstance(function, Mapping) else None
-    counts = [body.get(part) for part in ("prompt_eval_count", "eval_count")]
+    if isinstance(arguments, Mapping):
+        text = json.dumps(arguments)
+    else:
+        text = str(message.get("content") or "")
+    counts = [body.get(field) for field in ("prompt_eval_count", "eval_count")]
     return ChatServerReply(
-        text=json.dumps(arguments)
-        if isinstance(arguments, Mapping)
-        else str(message.get("content") or ""),
+        text=text,
         tokens=sum(count for count in counts if isinstance(count, int)),
         model=str(body.get("model") or name),
         cut=body.get("done_reason") == "length",

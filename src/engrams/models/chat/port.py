@@ -1,4 +1,10 @@
-"""Port of a chat server: one request, one answer."""
+"""Port of a chat server: one request, one answer.
+
+To add a provider, write a class with the members of ``ChatServer`` and choose it in ``factory``. It
+only speaks the server's protocol: retries, corrections, JSON checks, budgets and time-outs are the
+business of ``retrying.RetryingServerChat``, which is the same for all. ``ollama`` is an example;
+``wire`` has what most protocols share.
+"""
 
 from __future__ import annotations
 
@@ -10,118 +16,98 @@ from engrams.core import Json
 from engrams.frozen_data import dataclass
 from engrams.ports import ChatMessage
 
-_CONTEXT_NAMES = frozenset(
-    (
-        "max_model_len",
-        "context_length",
-        "max_context_length",
-        "n_ctx",
-        "n_ctx_train",
-        "context_window",
-    )
-)
-
 
 class JsonMode(StrEnum):
-    """Ways to ask for JSON, best first: enforced, by tool, in words."""
+    """Ways to ask a server for JSON, best first."""
 
     SCHEMA = "schema"
+    """The server takes the schema and lets the model write nothing else."""
     TOOL = "tool"
+    """The schema is that of the arguments of a tool, which the model must call."""
     PROMPT = "prompt"
+    """The schema stands in the prompt; nothing enforces it."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChatServerRequest:
-    """One request.
-
-    ``schema``: an object schema (None: free text). ``mode``: how it is asked for; in ``prompt`` the
-    messages hold it already. ``seconds``: until there must be a complete answer.
-    """
+    """One request to a server."""
 
     messages: tuple[ChatMessage, ...]
+    """Messages to send; in the mode ``PROMPT`` they hold the schema already."""
     seconds: float
+    """Time until the answer must be complete."""
     schema: Mapping[str, Json] | None = None
+    """Schema of an object that the answer must be. None: free text."""
     mode: JsonMode = JsonMode.PROMPT
+    """How to ask for the schema; of no meaning without one."""
     max_tokens: int = 1024
+    """Largest number of tokens of the answer."""
     temperature: float | None = 0.0
+    """None: the server's default."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChatServerReply:
-    """Answer; ``tokens`` 0: unknown; ``cut``: it stopped at the token limit."""
+    """Answer of a server."""
 
     text: str
+    """The answer, with whatever stands around the JSON that was asked for."""
     tokens: int = 0
+    """Tokens of prompt and answer, as the server counts them. 0: it does not tell."""
     model: str = ""
+    """Name by which the server calls the model. Empty: it does not tell."""
     cut: bool = False
+    """True: it stopped at the token limit."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChatServerRefusal:
-    """Refusal of a ``mode``, or (None) of a parameter, dropped henceforth."""
+    """Refusal of the form of a request, which may be sent again in another form."""
 
     mode: JsonMode | None
-
-
-@dataclass(frozen=True, slots=True)
-class ChatServerProbe:
-    """Seconds until the first word, and the context in tokens; 0: unknown."""
-
-    first_seconds: float = 0.0
-    context_tokens: int = 0
+    """Mode that the server does not take. None: a parameter, which is left out from now on."""
 
 
 ServerResult: TypeAlias = ChatServerReply | ChatServerRefusal
 
 
+@dataclass(frozen=True, slots=True)
+class ChatServerProbe:
+    """Facts about a model, measured by one short request."""
+
+    first_seconds: float = 0.0
+    """Seconds until the first word. 0: unknown."""
+    context_tokens: int = 0
+    """Size of its context. 0: the server does not tell."""
+
+
 class ChatServer(Protocol):
-    """Port of anything that answers a ServerCall; threads share it."""
+    """Port of anything that answers a ``ChatServerRequest``; threads share it.
+
+    A server that can be told later which model to ask is a ``ports.ModelFollower`` too.
+    """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Name of the model, for receipts and errors; calls nothing."""
+        ...
 
-    def send(self, call: ChatServerRequest) -> ServerResult:
-        """Send one request. ModelError: there is no answer."""
+    def send(self, request: ChatServerRequest) -> ServerResult:
+        """Send one request and wait for the whole answer.
+
+        A refusal is returned where the server does not know a mode or parameter, but would answer
+        without it. ModelError: there is no answer; ``retryable`` says whether the same request may
+        be answered later, ``retry_after`` how long the server wants to be left alone.
+        """
         ...
 
     def probe(self, seconds: float) -> ChatServerProbe:
-        """Ask for one word and for the model's context, within ``seconds`` each."""
+        """Ask for one word and for the size of the model's context, within ``seconds`` each.
+
+        ModelError: there is no answer.
+        """
         ...
 
-    def close(self) -> None: ...
-
-
-def mentions(body: bytes, *words: str) -> bool:
-    """Return True where a refusal holds one of the words."""
-    text = body[:20_000].decode("utf-8", "replace").lower()
-    return any(word in text for word in words)
-
-
-PROBE = ChatServerRequest((ChatMessage("user", "Answer with the word ok."),), 0.0, max_tokens=8)
-"""Call that measures a model."""
-
-
-def find_context(facts: Json) -> int:
-    """Find the context's length in facts about a model.
-
-    0: it is not told.
-    """
-    if isinstance(facts, Mapping):
-        for name, value in facts.items():
-            if name.rpartition(".")[2] in _CONTEXT_NAMES and isinstance(value, int):
-                return value
-        return max((find_context(value) for value in facts.values()), default=0)
-    return (
-        max((find_context(value) for value in facts), default=0) if isinstance(facts, list) else 0
-    )
-
-
-def to_messages(call: ChatServerRequest) -> list[dict[str, str]]:
-    """Convert messages to JSON, without lone surrogates, which cannot be sent."""
-    return [
-        {
-            "role": message.role,
-            "content": message.content.encode("utf-8", "replace").decode("utf-8"),
-        }
-        for message in call.messages
-    ]
+    def close(self) -> None:
+        """End running requests, which then raise ModelError, and close connections."""
+        ...

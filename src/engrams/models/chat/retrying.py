@@ -1,4 +1,10 @@
-"""Ask a chat server with retries, corrections, meter and budget."""
+"""Chat model over one server: retries, corrections, time-outs, budgets and a meter.
+
+``RetryingServerChat.ask`` is the entry. It judges each answer and asks again where one is unusable
+(``_ask``); each of these asks once more after a failure that may pass (``_exchange``), in the best
+JSON mode that the server takes (``_send_accepted``); each single request is paid for and measured
+(``_send``).
+"""
 
 from __future__ import annotations
 
@@ -14,6 +20,8 @@ from engrams.core import Json
 from engrams.errors import ModelError
 from engrams.frozen_data import dataclass
 from engrams.models.chat.adaptive_timeout import ModelLatencyTracker
+from engrams.models.chat.budget import DailyModelBudget, reserve_all
+from engrams.models.chat.memory_ledger import InMemoryModelUsageLedger
 from engrams.models.chat.port import (
     ChatServer,
     ChatServerRefusal,
@@ -35,59 +43,65 @@ from engrams.models.chat.structured_output import (
     wrap_schema,
 )
 from engrams.models.chat.upkeep_schedule import UpkeepSchedule
-from engrams.models.chat.usage_meter import (
-    DailyModelBudget,
-    InMemoryModelUsageLedger,
-    ModelUsageMeter,
-    estimate_tokens,
-    reserve_all,
-)
+from engrams.models.chat.usage import ModelUsageMeter, estimate_tokens
 from engrams.models.retry import RetryPolicy, with_retries
 from engrams.ports import ChatAnswer, ChatMessage, ChatModelMeasurement, ChatRequest, ModelFollower
 
 _LOG = logging.getLogger(__name__)
 _CORRECTIONS = 3
-_REFUSALS = 4
+_MAX_REFUSALS = 4
+"""Refused forms of one request: two modes and the parameters that servers are known to refuse."""
+_MOST_LIMIT_GROWTH = 4
+"""Times the tokens asked for that an answer may get which was cut off."""
 _CLOSED = "The model was closed."
-_CITY: dict[str, Json] = {
+_CITY_SCHEMA: dict[str, Json] = {
     "type": "object",
     "properties": {"city": {"type": "string"}},
     "required": ["city"],
 }
-_MEASURED = 32
-_FOR_PEOPLE = frozenset({"chat", "rerank"})
+"""Schema of the question by which a model's JSON is tried."""
+_PROBE_TOKENS = 32
+_PEOPLES_PURPOSES = frozenset({"chat", "rerank"})
+"""Purposes of questions whose answer somebody waits for."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChatAnswerLimits:
-    """Limits: ``timeout`` seconds for one answer, ``corrections`` of an unusable one."""
+    """Limits of one answer."""
 
     timeout: float = 300.0
+    """Seconds for one answer, retries included."""
     corrections: int = _CORRECTIONS
+    """How often an unusable answer is asked for again."""
     retry: RetryPolicy = field(default_factory=RetryPolicy)
 
 
 @dataclass(slots=True)
-class _AskRun:
-    """State of one question: attempts, deadline, best partial answer."""
+class _QuestionRun:
+    """State of one question."""
 
-    ask: ChatRequest
+    request: ChatRequest
     deadline: float
+    """Time (monotonic) when all of it must be over; infinite where the question sets none."""
+    messages: tuple[ChatMessage, ...]
+    """Messages to send next: those of the question, or a correction."""
+    max_tokens: int
+    """Tokens of the next answer; more after one that was cut off."""
     calls: int = 0
     tokens: int = 0
-    limit: int = 0
-    messages: tuple[ChatMessage, ...] = ()
     partial: Json = field(default=None)
+    """Best complete part of an answer that was cut off. None: there is none."""
     mode: JsonMode = JsonMode.SCHEMA
     refusals: int = 0
     notes: list[str] = field(default_factory=list)
 
     def seconds_left(self) -> float:
+        """Return the seconds until the deadline."""
         return self.deadline - time.monotonic()
 
 
 class RetryingServerChat:
-    """Chat model over one server, with retries, JSON checks and budget.
+    """Chat model over one server; threads share it.
 
     An answer, retries included, has ``limits.timeout`` seconds, or more where ``pace`` says so; a
     correction has them anew. One ``ask`` lasts at most its own ``timeout``, if it has one.
@@ -100,24 +114,28 @@ class RetryingServerChat:
         *,
         limits: ChatAnswerLimits | None = None,
         modes: JsonModeFallback | None = None,
-        meter: ModelUsageMeter | None = None,
         pace: ModelLatencyTracker | None = None,
         upkeep: UpkeepSchedule | None = None,
     ) -> None:
+        """Set up the model; calls nothing.
+
+        ``upkeep``: gives way to people, and has a budget of its own; None: nothing is upkeep.
+        """
         self._server = server
         self._limits = limits or ChatAnswerLimits()
+        self._modes = modes or JsonModeFallback()
+        self._upkeep = upkeep
+        self._closed = threading.Event()
+        self._logged_problem = ""
+        self.budget = budget
+        self.meter = ModelUsageMeter()
         self.pace = pace or ModelLatencyTracker(
             InMemoryModelUsageLedger(), server.name, self._limits.timeout
         )
-        self._modes = modes or JsonModeFallback()
-        self._closed = threading.Event()
-        self._upkeep = upkeep
-        self._reported = ""
-        self.budget = budget
-        self.meter = meter or ModelUsageMeter()
 
     @property
     def name(self) -> str:
+        """Name of the model."""
         return self._server.name
 
     def ask(self, request: ChatRequest) -> ChatAnswer:
@@ -126,80 +144,41 @@ class RetryingServerChat:
         ModelError: no answer came (``retryable``: one may come later), or none that could be used.
         BudgetError: the day's calls or tokens are used up.
         """
-        if self._upkeep is None or request.purpose not in _FOR_PEOPLE:
+        if self._upkeep is None or request.purpose not in _PEOPLES_PURPOSES:
             return self._ask(request)
         with self._upkeep.serve_person():
             return self._ask(request)
-
-    def _ask(self, ask: ChatRequest) -> ChatAnswer:
-        run = _AskRun(
-            ask,
-            math.inf if ask.timeout is None else time.monotonic() + ask.timeout,
-            limit=ask.max_tokens,
-            messages=ask.messages,
-        )
-        problem = ""
-        for _ in range(1 + self._limits.corrections):
-            reply = self._exchange(run)
-            verdict = judge_reply(reply, ask.schema)
-            match verdict:
-                case ValidModelAnswer(text, data, note):
-                    if ask.schema is not None:
-                        self._modes.record_answer(run.mode, json=True)
-                    notes = (*run.notes, note) if note else tuple(run.notes)
-                    return ChatAnswer(
-                        text=text,
-                        data=data,
-                        calls=run.calls,
-                        tokens=run.tokens,
-                        model=reply.model or self.name,
-                        notes=notes,
-                    )
-                case InvalidModelAnswer():
-                    problem = verdict.problem
-                    self._prepare_correction(run, verdict, reply)
-                case _:
-                    assert_never(verdict)
-        if run.partial is not None:
-            text = json.dumps(run.partial, ensure_ascii=False)
-            return ChatAnswer(
-                text=text,
-                data=run.partial,
-                calls=run.calls,
-                tokens=run.tokens,
-                model=self.name,
-                notes=tuple(run.notes),
-                cut=True,
-            )
-        raise unusable_error(self.name, 1 + self._limits.corrections, ask.purpose, problem)
 
     def measure(self) -> ChatModelMeasurement:
         """Measure the model by two short questions.
 
         ModelError, BudgetError: it does not answer. An answer that is no JSON is no error.
         """
-        day = self.budget.reserve(_MEASURED)
+        day = self.budget.reserve(_PROBE_TOKENS)
         try:
-            found = self._server.probe(self.pace.allowed_seconds())
+            probe = self._server.probe(self.pace.allowed_seconds())
         finally:
-            self.budget.settle_reservation(day, _MEASURED, _MEASURED)
+            self.budget.settle_reservation(day, _PROBE_TOKENS, _PROBE_TOKENS)
         start = time.monotonic()
         try:
             self.ask(
                 ChatRequest(
                     (ChatMessage("user", "Give the name of any city as JSON."),),
                     "doctor",
-                    _CITY,
+                    _CITY_SCHEMA,
                     max_tokens=64,
                 )
             )
-            way = str(self._modes.current())
+            json_mode = str(self._modes.current())
         except ModelError as problem:
             if not is_unusable(problem):
                 raise
-            way = ""
+            json_mode = ""
         return ChatModelMeasurement(
-            found.first_seconds, time.monotonic() - start, way, found.context_tokens
+            first_seconds=probe.first_seconds,
+            seconds=time.monotonic() - start,
+            json=json_mode,
+            context_tokens=probe.context_tokens,
         )
 
     def follow(self, model: str) -> None:
@@ -212,31 +191,73 @@ class RetryingServerChat:
         self._closed.set()
         self._server.close()
 
+    def _ask(self, request: ChatRequest) -> ChatAnswer:
+        """Ask, and ask again while the answer is unusable."""
+        deadline = math.inf if request.timeout is None else time.monotonic() + request.timeout
+        run = _QuestionRun(request, deadline, request.messages, request.max_tokens)
+        problem = ""
+        tries = 1 + self._limits.corrections
+        for _ in range(tries):
+            reply = self._exchange(run)
+            verdict = judge_reply(reply, request.schema)
+            match verdict:
+                case ValidModelAnswer():
+                    if request.schema is not None:
+                        self._modes.record_answer(run.mode, json=True)
+                    if verdict.note:
+                        run.notes.append(verdict.note)
+                    return ChatAnswer(
+                        text=verdict.text,
+                        data=verdict.data,
+                        calls=run.calls,
+                        tokens=run.tokens,
+                        model=reply.model or self.name,
+                        notes=tuple(run.notes),
+                    )
+                case InvalidModelAnswer():
+                    problem = verdict.problem
+                    self._prepare_correction(run, verdict, reply)
+                case _:
+                    assert_never(verdict)
+        if run.partial is None:
+            raise unusable_error(self.name, tries, request.purpose, problem)
+        return ChatAnswer(
+            text=json.dumps(run.partial, ensure_ascii=False),
+            data=run.partial,
+            calls=run.calls,
+            tokens=run.tokens,
+            model=self.name,
+            notes=tuple(run.notes),
+            cut=True,
+        )
+
     def _prepare_correction(
-        self, run: _AskRun, verdict: InvalidModelAnswer, reply: ChatServerReply
+        self, run: _QuestionRun, verdict: InvalidModelAnswer, reply: ChatServerReply
     ) -> None:
-        ask = run.ask
-        self.meter.add(ask.purpose, corrections=1)
+        """Note what was wrong with an answer, and compose the messages that ask again."""
+        request = run.request
+        self.meter.add(request.purpose, corrections=1)
         run.notes.append(f"asked again: {verdict.problem}"[:200])
-        if ask.schema is not None:
+        if request.schema is not None:
             self._modes.record_answer(run.mode, json=verdict.json)
         if verdict.cut:
-            run.limit = min(run.limit * 2, ask.max_tokens * 4)
-        run.partial = verdict.partial if verdict.partial is not None else run.partial
-        run.messages = compose_correction(ask.messages, reply.text, verdict.problem, ask.schema)
+            run.max_tokens = min(run.max_tokens * 2, request.max_tokens * _MOST_LIMIT_GROWTH)
+        if verdict.partial is not None:
+            run.partial = verdict.partial
+        run.messages = compose_correction(
+            request.messages, reply.text, verdict.problem, request.schema
+        )
 
-    def _exchange(self, run: _AskRun) -> ChatServerReply:
+    def _exchange(self, run: _QuestionRun) -> ChatServerReply:
         """Get one reply, with retries, in the best mode the server takes."""
         if self._upkeep is not None:
             self._upkeep.wait_turn(self._closed)
         run.mode = self._modes.current()
         run.refusals = 0
         # A model that did not answer in time is not asked again at once: it may still be at work.
-        deadline = (
-            time.monotonic() + self.pace.allowed_seconds()
-            if run.ask.timeout is None
-            else run.deadline
-        )
+        deadline = run.deadline
+        if run.request.timeout is None:
+            deadline = time.monotonic() + self.pace.allowed_seconds()
         try:
             reply = with_retries(
                 lambda: self._send_accepted(run), self._limits.retry, deadline, self._closed
@@ -244,67 +265,73 @@ class RetryingServerChat:
         except ModelError as problem:
             self._log_once(problem)
             raise
-        self._reported = ""
+        self._logged_problem = ""
         return reply
 
-    def _send_accepted(self, run: _AskRun) -> ChatServerReply:
-        while run.refusals <= _REFUSALS:
-            sent = self._send(run)
-            match sent:
+    def _send_accepted(self, run: _QuestionRun) -> ChatServerReply:
+        """Send a request in other forms while the server refuses its form."""
+        while run.refusals <= _MAX_REFUSALS:
+            result = self._send(run)
+            match result:
                 case ChatServerReply():
-                    return sent
+                    return result
                 case ChatServerRefusal():
                     run.refusals += 1
-                    run.mode = run.mode if sent.mode is None else next_mode(run.mode)
+                    if result.mode is not None:
+                        run.mode = next_mode(run.mode)
                 case _:
-                    assert_never(sent)
+                    assert_never(result)
         raise ModelError(f"{self.name} refuses every form of request.", retryable=False)
 
-    def _send(self, run: _AskRun) -> ServerResult:
-        ask = run.ask
-        mode = run.mode
+    def _send(self, run: _QuestionRun) -> ServerResult:
+        """Send one request, within its time and the budgets."""
+        request = run.request
         if self._closed.is_set():
             raise ModelError(_CLOSED, hint="Open a new engine.")
-        allowed = self.pace.allowed_seconds()
-        seconds = min(allowed, run.seconds_left())
+        allowed_seconds = self.pace.allowed_seconds()
+        seconds = min(allowed_seconds, run.seconds_left())
         if seconds <= 0:
             raise ModelError(
-                f"{self.name} took longer than {ask.timeout:.3g} seconds.",
+                f"{self.name} took longer than {request.timeout:.3g} seconds.",
                 hint="Allow more time, or choose a smaller model.",
             )
-        messages = compose_messages(run.messages, ask.schema, mode)
-        schema = None if ask.schema is None else wrap_schema(ask.schema)
-        call = ChatServerRequest(
-            messages=messages,
-            seconds=seconds,
-            schema=schema,
-            mode=mode,
-            max_tokens=run.limit,
-            temperature=ask.temperature,
-        )
-        prompt = sum(estimate_tokens(message.content) for message in messages)
+        messages = compose_messages(run.messages, request.schema, run.mode)
+        prompt_tokens = sum(estimate_tokens(message.content) for message in messages)
+        reserved_tokens = prompt_tokens + run.max_tokens
         budgets = (*(self._upkeep.budgets() if self._upkeep else ()), self.budget)
-        days = reserve_all(budgets, prompt + run.limit)
-        used = 0
+        days = reserve_all(budgets, reserved_tokens)
+        used_tokens = 0
         failures = 1
         start = time.monotonic()
         try:
-            sent = self._server.send(call)
+            result = self._server.send(
+                ChatServerRequest(
+                    messages=messages,
+                    seconds=seconds,
+                    schema=None if request.schema is None else wrap_schema(request.schema),
+                    mode=run.mode,
+                    max_tokens=run.max_tokens,
+                    temperature=request.temperature,
+                )
+            )
             failures = 0
-            if isinstance(sent, ChatServerReply):
-                used = sent.tokens or prompt + estimate_tokens(sent.text)
-            return sent
+            if isinstance(result, ChatServerReply):
+                used_tokens = result.tokens or prompt_tokens + estimate_tokens(result.text)
+            return result
         finally:
             run.calls += 1
-            run.tokens += used
+            run.tokens += used_tokens
             for budget, day in zip(budgets, days, strict=True):
-                budget.settle_reservation(day, prompt + run.limit, used)
-            self.meter.add(ask.purpose, calls=1, failures=failures, tokens=used)
-            if ask.timeout is None:
-                self.pace.record(time.monotonic() - start, allowed, answered=bool(used))
+                budget.settle_reservation(day, reserved_tokens, used_tokens)
+            self.meter.add(request.purpose, calls=1, failures=failures, tokens=used_tokens)
+            # A question with a time of its own may have had too little of it to tell anything.
+            if request.timeout is None:
+                self.pace.record(
+                    time.monotonic() - start, allowed_seconds, answered=bool(used_tokens)
+                )
 
     def _log_once(self, problem: ModelError) -> None:
         """Log a permanent failure once, until a call succeeds."""
-        if not problem.retryable and self._reported != problem.message:
-            self._reported = problem.message
+        if not problem.retryable and self._logged_problem != problem.message:
+            self._logged_problem = problem.message
             _LOG.warning("%s %s", problem.message, problem.hint)

@@ -1,4 +1,9 @@
-"""Get answers that satisfy a schema, by the best JSON mode."""
+"""Answers that satisfy a JSON schema: how to ask for one, and whether one is usable.
+
+``compose_messages`` puts the schema into the prompt where the server does not take it,
+``judge_reply`` checks an answer, ``compose_correction`` asks again, and ``JsonModeFallback``
+remembers the best way of asking that works with a server.
+"""
 
 from __future__ import annotations
 
@@ -15,76 +20,83 @@ from engrams.models.chat.port import ChatServerReply, JsonMode
 from engrams.models.chat.schema_check import check
 from engrams.ports import ChatMessage
 
-_ORDER = (JsonMode.SCHEMA, JsonMode.TOOL, JsonMode.PROMPT)
-_SILENT = 2
-_QUOTED = 4000
+_MODES = tuple(JsonMode)
+_ANSWERS_WITHOUT_JSON = 2
+"""Answers in a row without any JSON that count as a refusal of the mode."""
+_QUOTED_CHARS = 4000
+"""Characters of an unusable answer that a correction quotes."""
 _NOTES = {"inside": "the JSON stood among other text", "repaired": "the JSON was repaired"}
-_UNPARSEABLE = "the answers did not satisfy the schema"
+_UNUSABLE = "the answers did not satisfy the schema"
+"""Note on the error of a model that answers, but never usably."""
 
 
 class JsonModeFallback:
-    """Best JSON mode that works with one server, found by falling back."""
+    """Best JSON mode that works with one server, found by falling back; threads share it."""
 
     def __init__(self, first: JsonMode = JsonMode.SCHEMA) -> None:
+        """Set the mode to try first; better ones are never tried."""
         self._lock = threading.Lock()
-        self._place = _ORDER.index(first)
-        self._silent = 0
+        self._index = _MODES.index(first)
+        self._answers_without_json = 0
 
     def current(self) -> JsonMode:
-        return _ORDER[self._place]
+        """Return the mode to ask in."""
+        return _MODES[self._index]
 
     def record_answer(self, mode: JsonMode, *, json: bool) -> None:
         """Keep the mode that an answer came by; drop those above it.
 
-        A refusal alone proves nothing, because it may speak of a schema only in quoting the prompt.
-        Some servers accept a schema and ignore it: two answers in a row without any JSON count as a
-        refusal.
+        ``json``: the answer held some. A refusal alone proves nothing, because it may speak of a
+        schema only in quoting the prompt. Some servers accept a schema and ignore it: two answers
+        in a row without any JSON count as a refusal.
         """
         with self._lock:
-            place = max(self._place, _ORDER.index(mode))
-            self._silent = 0 if json or place != self._place else self._silent + 1
-            if self._silent >= _SILENT and place + 1 < len(_ORDER):
-                place = place + 1
-                self._silent = 0
-            self._place = place
+            index = max(self._index, _MODES.index(mode))
+            if json or index != self._index:
+                self._answers_without_json = 0
+            else:
+                self._answers_without_json += 1
+            if self._answers_without_json >= _ANSWERS_WITHOUT_JSON and index + 1 < len(_MODES):
+                index += 1
+                self._answers_without_json = 0
+            self._index = index
 
 
 def next_mode(mode: JsonMode) -> JsonMode:
-    """Return the next mode to try."""
-    return _ORDER[min(_ORDER.index(mode) + 1, len(_ORDER) - 1)]
+    """Return the mode to try after a refusal; the last one stays."""
+    return _MODES[min(_MODES.index(mode) + 1, len(_MODES) - 1)]
 
 
 @dataclass(frozen=True, slots=True)
 class ValidModelAnswer:
-    """Usable answer; ``data`` is None where no schema was asked for.
-
-    ``note``: what was wrong with its form.
-    """
+    """Usable answer."""
 
     text: str
     data: Json = None
+    """Data that satisfies the schema. None: no schema was asked for."""
     note: str = ""
+    """Fault of its form that was mended. Empty: none."""
 
 
 @dataclass(frozen=True, slots=True)
 class InvalidModelAnswer:
-    """Answer that must be given again.
-
-    ``problem`` quotes nothing of it. ``json``: it held some. ``partial``: what was complete and
-    valid in an answer that was cut off, None where nothing was.
-    """
+    """Answer that must be given again."""
 
     problem: str
+    """Sentence for the model that says what is wrong; quotes nothing of the answer."""
     json: bool = True
+    """The answer held JSON."""
     cut: bool = False
+    """The answer was cut off, so that it may need more tokens."""
     partial: Json = None
+    """Complete and valid part of an answer that was cut off. None: there is none."""
 
 
 Verdict: TypeAlias = ValidModelAnswer | InvalidModelAnswer
 
 
 def judge_reply(reply: ChatServerReply, schema: Mapping[str, Json] | None) -> Verdict:
-    """Check a reply against a schema."""
+    """Check a reply against a schema; without one, any text is usable."""
     text = strip_thoughts(reply.text.encode("utf-8", "replace").decode("utf-8"))
     if not text:
         return InvalidModelAnswer("It is empty.", json=False, cut=reply.cut)
@@ -92,13 +104,14 @@ def judge_reply(reply: ChatServerReply, schema: Mapping[str, Json] | None) -> Ve
         return ValidModelAnswer(text)
     parsed = parse(reply.text, wrap_schema(schema))
     if parsed is None or not isinstance(parsed.data, dict | list):
+        is_cut = parsed is not None or reply.cut
         return InvalidModelAnswer(
-            "It was cut off." if parsed or reply.cut else "It holds no JSON.",
-            json=bool(parsed),
-            cut=bool(parsed) or reply.cut,
+            "It was cut off." if is_cut else "It holds no JSON.",
+            json=parsed is not None,
+            cut=is_cut,
         )
     data = _replace_surrogates(parsed.data)
-    if "value" in data and _needs_wrapping(schema) and isinstance(data, dict):
+    if _needs_wrapping(schema) and isinstance(data, dict) and "value" in data:
         data = data["value"]
     problems = check(data, schema)
     if parsed.how == "cut":
@@ -107,55 +120,50 @@ def judge_reply(reply: ChatServerReply, schema: Mapping[str, Json] | None) -> Ve
         )
     if problems:
         return InvalidModelAnswer("; ".join(problems) + ".", cut=reply.cut)
-    note = _NOTES.get(parsed.how, "") or (
-        "reasoning stood before the answer" if text != reply.text.strip() else ""
-    )
+    note = _NOTES.get(parsed.how, "")
+    if not note and text != reply.text.strip():
+        note = "reasoning stood before the answer"
     return ValidModelAnswer(text, data, note)
 
 
 def wrap_schema(schema: Mapping[str, Json]) -> Mapping[str, Json]:
-    """Wrap a schema into an object's: lists travel as ``{"value": …}``."""
+    """Return the schema of an object: servers take no other, so lists travel as ``{"value": …}``."""
     if not _needs_wrapping(schema):
         return schema
-    inner = {key: value for key, value in schema.items() if key not in ("$defs", "definitions")}
+    definitions = {key: schema[key] for key in ("$defs", "definitions") if key in schema}
+    inner = {key: value for key, value in schema.items() if key not in definitions}
     outer: dict[str, Any] = {
         "type": "object",
         "properties": {"value": inner},
         "required": ["value"],
         "additionalProperties": False,
     }
-    return outer | {key: schema[key] for key in ("$defs", "definitions") if key in schema}
+    return outer | definitions
 
 
 def compose_messages(
     messages: tuple[ChatMessage, ...], schema: Mapping[str, Json] | None, mode: JsonMode
 ) -> tuple[ChatMessage, ...]:
-    """Add the wanted JSON to the messages, in the mode ``prompt``."""
+    """Return the messages, in the mode ``PROMPT`` with the schema in the system message."""
     if schema is None or mode is not JsonMode.PROMPT:
         return messages
-    wanted = (
-        "Answer with one JSON object and nothing else. It must satisfy this JSON"
-        f" schema:\n{_dump(wrap_schema(schema))}"
-    )
+    demand = f"Answer with {_describe_schema(schema)}"
     if messages and messages[0].role == "system":
-        return (ChatMessage("system", f"{messages[0].content}\n\n{wanted}"), *messages[1:])
-    return (ChatMessage("system", wanted), *messages)
+        return (ChatMessage("system", f"{messages[0].content}\n\n{demand}"), *messages[1:])
+    return (ChatMessage("system", demand), *messages)
 
 
 def compose_correction(
     messages: tuple[ChatMessage, ...], answer: str, problem: str, schema: Mapping[str, Json] | None
 ) -> tuple[ChatMessage, ...]:
-    """Ask again, with the unusable answer and its problem."""
-    again = f"That answer cannot be used. {problem}\nGive the whole answer again"
-    if schema is not None:
-        # Stated here whatever the mode: a server that ignored the schema has not shown it to the
-        # model.
-        again += (
-            ", as one JSON object and nothing else. It must satisfy this JSON"
-            f" schema:\n{_dump(wrap_schema(schema))}"
-        )
-    quoted = (ChatMessage("assistant", answer[:_QUOTED]),) if answer.strip() else ()
-    return (*messages, *quoted, ChatMessage("user", again if schema is not None else again + "."))
+    """Return the messages that ask again, with the unusable answer and its problem.
+
+    The schema is stated whatever the mode: a server that ignored it has not shown it to the model.
+    """
+    demand = f"That answer cannot be used. {problem}\nGive the whole answer again"
+    demand += "." if schema is None else f", as {_describe_schema(schema)}"
+    quoted = (ChatMessage("assistant", answer[:_QUOTED_CHARS]),) if answer.strip() else ()
+    return (*messages, *quoted, ChatMessage("user", demand))
 
 
 def unusable_error(name: str, tries: int, step: str, problem: str) -> ModelError:
@@ -168,25 +176,28 @@ def unusable_error(name: str, tries: int, step: str, problem: str) -> ModelError
         f" {problem}",
         hint="A larger model, or one that supports JSON schemas, follows instructions better.",
     )
-    error.add_note(_UNPARSEABLE)
+    error.add_note(_UNUSABLE)
     return error
 
 
 def is_unusable(error: ModelError) -> bool:
     """Return True where the model answered, but never usably."""
-    return _UNPARSEABLE in getattr(error, "__notes__", ())
+    return _UNUSABLE in getattr(error, "__notes__", ())
 
 
 def _needs_wrapping(schema: Mapping[str, Json]) -> bool:
     return "$ref" not in schema and schema.get("type") != "object" and "properties" not in schema
 
 
-def _dump(schema: Mapping[str, Json]) -> str:
-    return json.dumps(schema, ensure_ascii=False)
+def _describe_schema(schema: Mapping[str, Json]) -> str:
+    return (
+        "one JSON object and nothing else. It must satisfy this JSON schema:\n"
+        f"{json.dumps(wrap_schema(schema), ensure_ascii=False)}"
+    )
 
 
 def _replace_surrogates(data: Json) -> Json:
-    """Replace the lone surrogates that an escape can smuggle in."""
+    """Replace the lone surrogates that an escape can smuggle in; they cannot be stored."""
     text = json.dumps(data, ensure_ascii=False)
-    kept = text.encode("utf-8", "replace")
-    return data if kept.decode("utf-8") == text else json.loads(kept)
+    encoded = text.encode("utf-8", "replace")
+    return data if encoded.decode("utf-8") == text else json.loads(encoded)

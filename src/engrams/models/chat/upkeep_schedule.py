@@ -1,4 +1,8 @@
-"""Hours, budgets and waiting people that upkeep gives way to."""
+"""When upkeep may use the model: its hours, its budget, and people that wait for the model.
+
+``UpkeepSchedule`` is the entry. Upkeep asks ``find_obstacle`` before it begins and waits in
+``wait_turn`` before each call; whoever answers a person does so within ``serve_person``.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from pathlib import Path
 
 from engrams.core.usage_accounts import CHARGED_OWNER, name_account
 from engrams.errors import BudgetError
-from engrams.models.chat.usage_meter import DailyModelBudget
+from engrams.models.chat.budget import DailyModelBudget
 from engrams.ports import (
     CONDENSE,
     DREAM,
@@ -26,16 +30,24 @@ from engrams.ports import (
 )
 from engrams.settings import QuotaSettings, UpkeepSettings
 
-_KINDS = {"dream": (DREAM,), "garden": (GARDEN,), "review": (REVIEW,), "summary": (ROLL, CONDENSE)}
-_STEP = 0.2
+_JOB_KINDS = {
+    "dream": (DREAM,),
+    "garden": (GARDEN,),
+    "review": (REVIEW,),
+    "summary": (ROLL, CONDENSE),
+}
+"""Name in ``upkeep.jobs`` to the kinds of jobs that it stands for."""
+_POLL_SECONDS = 0.2
+_MINUTES_OF_DAY = 1440
 _IN_UPKEEP: ContextVar[bool] = ContextVar("in_upkeep", default=False)
+"""The code that runs is upkeep."""
 
 
 class UpkeepSchedule:
     """Times at which upkeep may run, and its share of the model.
 
-    People are seen across processes: each holds a shared lock on ``mark`` while it waits for the
-    model.
+    People are seen across processes: whoever waits for the model holds a shared lock on the file
+    ``mark``, and its modification time says when the last of them had an answer.
     """
 
     def __init__(
@@ -51,9 +63,10 @@ class UpkeepSchedule:
         ``mark``: a file in the home (None: people of this home are not seen). ``quota``: of each
         owner.
         """
+        self.kinds = frozenset(kind for job in settings.jobs for kind in _JOB_KINDS[job])
+        """Kinds of jobs that are upkeep."""
         self._quota = quota or QuotaSettings()
         self._ledger = ledger
-        self.kinds = frozenset(kind for job in settings.jobs for kind in _KINDS[job])
         self._settings = settings
         self._clock = clock
         self._mark = mark
@@ -65,16 +78,18 @@ class UpkeepSchedule:
         """Return the reason for which upkeep waits now, if any."""
         now = self._clock()
         hours = self._settings.hours
-        opens = find_opening(hours, now)
-        if opens is not None:
-            return UpkeepObstacle(f"upkeep.hours is {hours} UTC", opens)
-        spent = self._budget.find_limit()
-        if spent:
+        opens_at = find_opening(hours, now)
+        if opens_at is not None:
+            return UpkeepObstacle(f"upkeep.hours is {hours} UTC", opens_at)
+        used_up = self._budget.find_limit()
+        if used_up:
+            tomorrow = now.date() + timedelta(days=1)
             return UpkeepObstacle(
-                spent,
-                datetime.combine(now.date() + timedelta(days=1), datetime.min.time(), now.tzinfo),
+                used_up, datetime.combine(tomorrow, datetime.min.time(), now.tzinfo)
             )
-        return UpkeepObstacle("somebody waits for the model") if self._is_person_waiting() else None
+        if self._is_person_waiting():
+            return UpkeepObstacle("somebody waits for the model")
+        return None
 
     @contextmanager
     def enter(self, kind: str) -> Iterator[None]:
@@ -97,25 +112,24 @@ class UpkeepSchedule:
                 os.close(handle)
 
     def budgets(self) -> tuple[DailyModelBudget, ...]:
-        """Budgets of a call made here besides that of all calls."""
-        return (*((self._budget,) if _IN_UPKEEP.get() else ()), *self._find_owner_budget())
-
-    def _find_owner_budget(self) -> tuple[DailyModelBudget, ...]:
+        """Return the budgets of a call made here besides that of all calls."""
+        budgets = []
+        if _IN_UPKEEP.get():
+            budgets.append(self._budget)
         owner = CHARGED_OWNER.get()
         quota = self._quota
-        if not owner or not (quota.daily_calls or quota.daily_tokens):
-            return ()
-        account = f" {name_account(owner)}"
-        return (
-            DailyModelBudget(
-                self._clock,
-                quota.daily_calls,
-                quota.daily_tokens,
-                self._ledger,
-                "quota",
-                account=account,
-            ),
-        )
+        if owner and (quota.daily_calls or quota.daily_tokens):
+            budgets.append(
+                DailyModelBudget(
+                    self._clock,
+                    quota.daily_calls,
+                    quota.daily_tokens,
+                    self._ledger,
+                    "quota",
+                    account=f" {name_account(owner)}",
+                )
+            )
+        return tuple(budgets)
 
     def wait_turn(self, closed: threading.Event) -> None:
         """Wait, within upkeep, until nobody else waits for the model.
@@ -132,9 +146,10 @@ class UpkeepSchedule:
                     f"Upkeep waits: {obstacle.reason}.",
                     hint=f"It goes on at {obstacle.until:%Y-%m-%d %H:%M} UTC.",
                 )
-            closed.wait(_STEP)
+            closed.wait(_POLL_SECONDS)
 
     def _open_mark(self) -> int | None:
+        """Open the mark with a shared lock, which ends as it is closed; None: there is no mark."""
         if self._mark is None or not self._mark.parent.is_dir():
             return None
         try:
@@ -167,15 +182,15 @@ def find_opening(hours: str, now: datetime) -> datetime | None:
 
     ``hours``: spans such as ``22:00-06:00``, with commas between; empty: the whole day.
     """
+    if not hours:
+        return None
     minute = now.hour * 60 + now.minute
-    openings = []
-    for span in hours.split(",") if hours else ():
-        start, end = (int(part[:2]) * 60 + int(part[3:]) for part in span.strip().split("-"))
-        if (minute - start) % 1440 < ((end - start) % 1440 or 1440):
+    waits = []
+    for span in hours.split(","):
+        start, end = (int(time[:2]) * 60 + int(time[3:]) for time in span.strip().split("-"))
+        # All modulo a day: a span may go over midnight, and one without length is a whole day.
+        length = (end - start) % _MINUTES_OF_DAY or _MINUTES_OF_DAY
+        if (minute - start) % _MINUTES_OF_DAY < length:
             return None
-        openings.append((start - minute) % 1440)
-    return (
-        now.replace(second=0, microsecond=0) + timedelta(minutes=min(openings))
-        if openings
-        else None
-    )
+        waits.append((start - minute) % _MINUTES_OF_DAY)
+    return now.replace(second=0, microsecond=0) + timedelta(minutes=min(waits))

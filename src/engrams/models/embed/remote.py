@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Protocol
 
 from engrams.core import Json
 from engrams.errors import ModelError
-from engrams.models.chat.port import mentions
 from engrams.models.embed.families import UNKNOWN, Purpose, add_prefixes, with_dimension
 from engrams.models.http_client import HttpClient, HttpResponse
-from engrams.models.retry import RetryPolicy, status_error, with_retries
+from engrams.models.http_errors import mentions, status_error
+from engrams.models.retry import RetryPolicy, with_retries
 from engrams.ports import Clock, EmbedderCard
 from engrams.settings import EmbedSettings
 

@@ -9,8 +9,8 @@ from typing import Any
 from engrams.core import Json
 from engrams.errors import ModelError
 from engrams.models.http_client import HttpClient, parse_address
+from engrams.models.http_errors import status_error
 from engrams.models.rerank.score import CANDIDATE, QUERY_TAIL, sigmoid
-from engrams.models.retry import status_error
 from engrams.ports import Clock, RerankRequest
 
 

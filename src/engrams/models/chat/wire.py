@@ -1,0 +1,47 @@
+"""Parts of the wire protocols that most chat servers share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from engrams.core import Json
+from engrams.models.chat.port import ChatServerRequest
+from engrams.ports import ChatMessage
+
+PROBE = ChatServerRequest((ChatMessage("user", "Answer with the word ok."),), 0.0, max_tokens=8)
+"""Request that measures a model."""
+_CONTEXT_NAMES = frozenset(
+    (
+        "max_model_len",
+        "context_length",
+        "max_context_length",
+        "n_ctx",
+        "n_ctx_train",
+        "context_window",
+    )
+)
+"""Names under which servers tell the size of a model's context."""
+
+
+def to_messages(request: ChatServerRequest) -> list[dict[str, str]]:
+    """Convert messages to JSON, without lone surrogates, which cannot be sent."""
+    return [
+        {
+            "role": message.role,
+            "content": message.content.encode("utf-8", "replace").decode("utf-8"),
+        }
+        for message in request.messages
+    ]
+
+
+def find_context_tokens(facts: Json) -> int:
+    """Find the size of the context in whatever a server tells about a model; 0: it is not told."""
+    if isinstance(facts, Mapping):
+        for name, value in facts.items():
+            # Ollama puts the architecture before the name: "llama.context_length".
+            if name.rpartition(".")[2] in _CONTEXT_NAMES and isinstance(value, int):
+                return value
+        return max(map(find_context_tokens, facts.values()), default=0)
+    if isinstance(facts, list):
+        return max(map(find_context_tokens, facts), default=0)
+    return 0

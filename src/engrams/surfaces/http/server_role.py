@@ -34,7 +34,7 @@ class PeerMiddleware:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        self._links.receive_all()
+        self._links.hear()
         self._under_way += 1
         try:
             await self._app(scope, receive, send)

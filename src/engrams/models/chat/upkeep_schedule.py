@@ -1,4 +1,4 @@
-"""When upkeep may use the model: its hours, its budget, and people that wait for the model.
+"""Decides whether upkeep may use the model: hours, budget, and people that wait for it.
 
 ``UpkeepSchedule`` is the entry. Upkeep asks ``find_obstacle`` before it begins and waits in
 ``wait_turn`` before each call; whoever answers a person does so within ``serve_person``.

@@ -139,7 +139,7 @@ def test_places_that_are_wrong_say_so(engrams: Any, tmp_path: Path) -> None:
 
 def test_extras_are_installed_from_the_checkout(monkeypatch: pytest.MonkeyPatch) -> None:
     """In a checkout the hint names its folder, since nothing is published."""
-    monkeypatch.setattr("engrams.errors.find_spec", lambda name: name)
+    monkeypatch.setattr("engrams.installation.find_spec", lambda name: name)
     assert install_hint("server") == f"pip install '.[server]' in {ROOT}"
 
 
@@ -149,7 +149,7 @@ def test_extras_are_installed_into_an_environment_without_pip(
     """The environment of `make run` has no pip:
     the line names its interpreter, and any Python's pip takes it.
     """
-    monkeypatch.setattr("engrams.errors.find_spec", lambda name: None)
+    monkeypatch.setattr("engrams.installation.find_spec", lambda name: None)
     monkeypatch.setattr(sys, "base_prefix", str(ROOT))
     assert (
         install_hint("postgres")

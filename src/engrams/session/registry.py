@@ -156,7 +156,7 @@ class SessionRegistry:
             self._begun_here.pop((owner.key, session_id), None)
         if row.state != "closed":
             if wait or (wait is None and not self._has_model):
-                self._ends.run_end(owner, session_id, "end", until_done=bool(wait))
+                self._ends.run_end(owner, session_id, "end", until_done=True)
             else:
                 self._ends.request_end(owner, session_id, "end")
         return self.get(session_id, scope=session_scope)

@@ -22,7 +22,7 @@ class StrandsMemoryStore(MemoryStore):
     Conversations are given to it as they are: engrams extracts what lasts.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the arguments of Strands' stores
         self,
         engine: MemoryEngine,
         scope: ScopeInput,

@@ -214,7 +214,7 @@ class MemoryEngine:
         records = self.inspect.list_editable(ids, scope)
         return self._require_open().forgetter.preview(records, action)
 
-    def search(
+    def search(  # noqa: PLR0913 - keyword options of one search
         self,
         query: str,
         *,
@@ -237,7 +237,7 @@ class MemoryEngine:
             self._components.usage.note_search(result, Scope.of(scope))
         return result
 
-    def explain(
+    def explain(  # noqa: PLR0913 - the options of search
         self,
         query: str,
         *,
@@ -275,7 +275,7 @@ class MemoryEngine:
         records = self.inspect.list_editable(ids, scope)
         self._require_open().usage.record_feedback(records, Scope.of(scope).owner, helpful)
 
-    def context(
+    def context(  # noqa: PLR0913 - keyword options of one context
         self,
         query: str,
         *,
@@ -392,7 +392,7 @@ class MemoryEngine:
         """List every change of one memory, oldest first."""
         return self.inspect.history(id, scope=scope)
 
-    def load(
+    def load(  # noqa: PLR0913 - the fields of ImportOptions
         self,
         source: Path | str | Iterable[Any],
         *,

@@ -61,7 +61,7 @@ class AuditLog:
         self._ending = threading.Event()
         self.lost = 0
 
-    def note(
+    def note(  # noqa: PLR0913 - the fields of an event
         self,
         action: str,
         *,

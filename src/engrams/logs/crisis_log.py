@@ -36,7 +36,7 @@ class CrisisLog(SessionLogStore[CrisisLogRecord]):
             severity=CrisisSeverity,
         )
 
-    def append_once(
+    def append_once(  # noqa: PLR0913 - keyword options of a public log
         self,
         session: str,
         *,

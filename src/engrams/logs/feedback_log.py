@@ -34,7 +34,7 @@ class FeedbackLog(SessionLogStore[FeedbackLogRecord]):
             modality=SessionMedium,
         )
 
-    def add(
+    def add(  # noqa: PLR0913 - keyword options of a public log
         self,
         session: str,
         label: str | None,

@@ -415,7 +415,7 @@ def drinks(request: ReceivedModelRequest) -> Any:
         ("require_repetition", ("drink",), (), True, True),
     ],
 )
-def test_what_is_held_is_promoted_by_support(
+def test_what_is_held_is_promoted_by_support(  # noqa: PLR0913 - fixtures and the columns of a case
     home: Path,
     clock: SettableClock,
     model: ScriptedModel,

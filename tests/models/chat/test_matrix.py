@@ -80,7 +80,7 @@ def test_free_text_is_taken_as_it_comes(connect, ask, server, provider, fault) -
 @pytest.mark.parametrize("wants_json", [True, False], ids=["schema", "free"])
 @pytest.mark.parametrize("provider", PROVIDERS)
 @pytest.mark.parametrize("fault", TRANSPORT)
-def test_a_passing_failure_is_tried_again(
+def test_a_passing_failure_is_tried_again(  # noqa: PLR0913 - fixtures and the columns of a case
     connect, ask, facts, server, provider, fault, wants_json
 ) -> None:
     """After two failures that waiting may cure the answer is right, and every request was counted."""
@@ -116,7 +116,7 @@ def test_a_lasting_failure_is_a_model_error_that_waiting_may_cure(
 @pytest.mark.parametrize("wants_json", [True, False], ids=["schema", "free"])
 @pytest.mark.parametrize("provider", PROVIDERS)
 @pytest.mark.parametrize("fault", PERMANENT)
-def test_a_permanent_refusal_is_not_repeated(
+def test_a_permanent_refusal_is_not_repeated(  # noqa: PLR0913 - fixtures and the columns of a case
     connect, ask, facts, server, provider, fault, wants_json
 ) -> None:
     """A refusal that waiting cannot cure raises at once, says what to do, and does not stop the

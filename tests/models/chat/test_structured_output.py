@@ -33,7 +33,7 @@ def way_of(request) -> str:
         (("schema", "tools"), ["schema", "tool", "prompt"]),
     ],
 )
-def test_the_best_way_that_works_is_found_and_remembered(
+def test_the_best_way_that_works_is_found_and_remembered(  # noqa: PLR0913 - fixtures and the columns of a case
     connect, ask, facts, server, provider, lacks, ways
 ) -> None:
     """A refused way moves one step down; the next question starts with what worked."""

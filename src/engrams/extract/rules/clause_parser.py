@@ -207,7 +207,7 @@ def _is_parallel(
             return False
 
 
-def _parse_verb_phrase(
+def _parse_verb_phrase(  # noqa: PLR0913 - the state of the parser
     words: Sequence[ClauseToken],
     at: int,
     person: Person,

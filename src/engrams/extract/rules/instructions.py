@@ -367,7 +367,7 @@ def _split_items(parts: list[str], at: re.Pattern[str]) -> tuple[str, ...]:
     return tuple(item for one in found if (item := " ".join(one.split()).strip(" ,;."))[:300])
 
 
-def _build_candidate(
+def _build_candidate(  # noqa: PLR0913 - the main fields of a candidate
     quote: str,
     speech: UtteranceContext,
     kind: Kind,

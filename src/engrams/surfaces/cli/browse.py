@@ -32,7 +32,7 @@ Id = Annotated[str, typer.Argument(help="The memory's id, or its first six chara
 
 @app.command(name="list")
 @flatten_options
-def list_(
+def list_(  # noqa: PLR0913 - options of a command
     options: GlobalOptions,
     sift: RecordFilterOptions,
     times: AsOfTimeOptions,

@@ -35,7 +35,7 @@ _LEARN = (
 
 @app.command()
 @flatten_options
-def init(
+def init(  # noqa: PLR0913 - options of a command
     options: GlobalOptions,
     url: Annotated[
         str | None, typer.Option(help="The model server's base URL.", show_default=False)

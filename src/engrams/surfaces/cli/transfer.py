@@ -32,7 +32,7 @@ _EMPTY: dict[str, Any] = {
 
 @app.command(name="import")
 @flatten_options
-def import_(
+def import_(  # noqa: PLR0913 - options of a command
     options: GlobalOptions,
     files: Annotated[
         list[str] | None,

@@ -156,7 +156,7 @@ class TurnOptions:
 
 @app.command()
 @flatten_options
-def add(
+def add(  # noqa: PLR0913 - options of a command
     options: GlobalOptions,
     said: TurnOptions,
     texts: Annotated[
@@ -291,7 +291,7 @@ def _add_triggers(engine: MemoryEngine, receipt: Receipt, triggers: Sequence[str
 
 @app.command()
 @flatten_options
-def edit(
+def edit(  # noqa: PLR0913 - options of a command
     id: Annotated[
         str, typer.Argument(help="The memory's id, or its first six characters or more.")
     ],
@@ -433,7 +433,7 @@ def restore(
 
 @app.command()
 @flatten_options
-def purge(
+def purge(  # noqa: PLR0913 - options of a command
     options: GlobalOptions,
     ids: Annotated[
         list[str] | None, typer.Argument(help="Ids of memories.", show_default=False)

@@ -19,7 +19,7 @@ from engrams.engine import MemoryEngine
 from engrams.errors import EngramsError
 from engrams.settings import Settings
 from engrams.surfaces.http import health_checks
-from engrams.surfaces.http.auth import ApiKeyMiddleware
+from engrams.surfaces.http.auth import ApiKeyMiddleware, AuthenticationDeps
 from engrams.surfaces.http.method_not_allowed import MethodNotAllowedRoutes
 from engrams.surfaces.http.mounts import ServerMount
 from engrams.surfaces.http.observers.activity_chart import OwnerActivityChart, chart_observer
@@ -131,12 +131,14 @@ def _add_middleware(
     quotas = RequestQuotaCounter(engine.store, engine.now)
     app.add_middleware(
         ApiKeyMiddleware,
-        keys=app.state.keys,
-        permissions=permissions,
-        needed=needs_keys(settings),
-        rates=RequestRates(serve.rate_limit, engine.peers, quotas, settings.quota),
-        clock=engine.now,
-        audit=app.state.audit,
+        AuthenticationDeps(
+            keys=app.state.keys,
+            permissions=permissions,
+            is_key_needed=needs_keys(settings),
+            rates=RequestRates(serve.rate_limit, engine.peers, quotas, settings.quota),
+            clock=engine.now,
+            audit=app.state.audit,
+        ),
     )
     app.add_middleware(
         OriginGuardMiddleware,

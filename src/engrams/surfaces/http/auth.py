@@ -16,6 +16,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from engrams.api_keys import PREFIX, ApiKey, ApiKeyStore
 from engrams.errors import BudgetError, StoreError
+from engrams.frozen_data import dataclass
 from engrams.ports import Clock
 from engrams.surfaces.http.caller import KEY, OWNER, REFUSED_KEY, RELAY
 from engrams.surfaces.http.permissions import OPEN, PROXY, OperationPermission, PermissionTable
@@ -30,6 +31,19 @@ _OWNER_HEADER = b"x-engrams-owner"
 _HINT = "Send `Authorization: Bearer engrams_…`; `engrams keys add` makes a key."
 
 
+@dataclass(frozen=True, slots=True)
+class AuthenticationDeps:
+    """Parts of the server that decide whether a request may go on."""
+
+    keys: ApiKeyStore
+    permissions: PermissionTable
+    is_key_needed: bool
+    """False: whoever reaches the port may call, as on this machine alone."""
+    rates: RequestRates
+    clock: Clock
+    audit: AuditLog
+
+
 class ApiKeyMiddleware:
     """Authenticate requests by API key and check the key's rights.
 
@@ -37,24 +51,14 @@ class ApiKeyMiddleware:
     proxy gets it in a header that no client can send. The key itself goes no further.
     """
 
-    def __init__(
-        self,
-        app: ASGIApp,
-        *,
-        keys: ApiKeyStore,
-        permissions: PermissionTable,
-        needed: bool,
-        rates: RequestRates,
-        clock: Clock,
-        audit: AuditLog,
-    ) -> None:
+    def __init__(self, app: ASGIApp, deps: AuthenticationDeps) -> None:
         self._app = app
-        self._keys = keys
-        self._permissions = permissions
-        self._is_key_needed = needed
-        self._rates = rates
-        self._clock = clock
-        self._audit = audit
+        self._keys = deps.keys
+        self._permissions = deps.permissions
+        self._is_key_needed = deps.is_key_needed
+        self._rates = deps.rates
+        self._clock = deps.clock
+        self._audit = deps.audit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":

@@ -68,7 +68,7 @@ class MemoryTools:
         self._scoped = scoped
         self._engine = scoped.engine
 
-    def memory_add(
+    def memory_add(  # noqa: PLR0913 - arguments of a tool
         self,
         text: Annotated[
             str,
@@ -108,7 +108,7 @@ class MemoryTools:
             self._add_tags(receipt, tags or [])
         return outputs.MemoryAddOutput([outputs.to_write(receipt) for receipt in receipts])
 
-    def memory_search(
+    def memory_search(  # noqa: PLR0913 - arguments of a tool
         self,
         query: Annotated[str, Field(description="What to look for, in your own words.")] = "",
         related_to: Annotated[
@@ -186,7 +186,7 @@ class MemoryTools:
         """Get one memory by its id, also a superseded or forgotten one."""
         return outputs.to_memory(self._scoped.get(id))
 
-    def memory_update(
+    def memory_update(  # noqa: PLR0913 - arguments of a tool
         self,
         id: Id,
         text: Annotated[str | None, Field(description="The new text.")] = None,
@@ -251,7 +251,7 @@ class MemoryTools:
             ]
         )
 
-    def memory_list(
+    def memory_list(  # noqa: PLR0913 - arguments of a tool
         self,
         kind: Annotated[Kind | None, Field(description="Only this kind.")] = None,
         tag: Annotated[str, Field(description="Only with this label.")] = "",

@@ -143,7 +143,7 @@ class TimeGrammar:
     past: re.Pattern[str]
 
 
-def compile_grammar(  # each argument is one pattern of the language
+def compile_grammar(  # noqa: PLR0913 - each argument is one pattern of the language
     rules: Sequence[Rule],
     *,
     join: str,

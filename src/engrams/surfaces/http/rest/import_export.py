@@ -9,11 +9,11 @@ import asyncio
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Request
+from fastapi import APIRouter, Depends, Query, Request
 from pydantic import BaseModel, Field
 from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
@@ -35,7 +35,6 @@ _CHUNK_BYTES = 64 * 1024
 _MAX_BAD_LINES = 1000
 """Unreadable lines that a report lists."""
 
-FormatParam = Annotated[Literal["auto", Format], Query(description="What the file is; auto looks.")]
 ExportParam = Annotated[ExportFormat, Query(description="For whom; jsonl is complete.")]
 _SUFFIXES = {"markdown": "zip", "obsidian": "zip", "csv": "csv", "mem0": "json", "letta": "af"}
 _MEDIA = {
@@ -45,24 +44,40 @@ _MEDIA = {
     "csv": "text/csv",
     "zip": "application/zip",
 }
-NameParam = Annotated[
-    str,
-    Query(
-        description="The file's name: lists the import by it, and tells a table by .csv.",
-        max_length=200,
-    ),
-]
-UserParam = Annotated[
-    str,
-    Query(description="Of a file of several users, whose memories; * takes all.", max_length=200),
-]
-SkipParam = Annotated[bool, Query(description="Import what can be read of a broken file, too.")]
 FILE_BODY: dict[str, Any] = {
     "requestBody": {
         "required": False,
         "content": {"application/octet-stream": {"schema": {"type": "string"}}},
     }
 }
+
+
+async def read_import_options(
+    format: Annotated[
+        Literal["auto", Format], Query(description="What the file is; auto looks.")
+    ] = "auto",
+    name: Annotated[
+        str,
+        Query(
+            description="The file's name: lists the import by it, and tells a table by .csv.",
+            max_length=200,
+        ),
+    ] = "",
+    skip_bad: Annotated[
+        bool, Query(description="Import what can be read of a broken file, too.")
+    ] = False,
+    from_user: Annotated[
+        str,
+        Query(
+            description="Of a file of several users, whose memories; * takes all.", max_length=200
+        ),
+    ] = "",
+) -> ImportOptions:
+    """Read the options of an import from the query."""
+    return ImportOptions(format, skip_bad, name, user=from_user)
+
+
+ImportQuery = Annotated[ImportOptions, Depends(read_import_options)]
 
 
 class UnreadableLineResponse(BaseModel):
@@ -148,10 +163,7 @@ def router(settings: Settings) -> APIRouter:
     async def load(
         request: Request,
         caller: ScopedCaller,
-        format: FormatParam = "auto",
-        name: NameParam = "",
-        skip_bad: SkipParam = False,
-        from_user: UserParam = "",
+        options: ImportQuery,
         dry_run: Annotated[bool, Query(description="Only count what is in it.")] = False,
     ) -> ImportPreviewResponse | ImportCountsResponse:
         """Import a file, sent as the body, and wait for it.
@@ -165,11 +177,13 @@ def router(settings: Settings) -> APIRouter:
                 await asyncio.to_thread(file.write, chunk)
             await asyncio.to_thread(file.flush)
             if dry_run:
-                preview = await asyncio.to_thread(preview_import, path, format, now(), name)
+                preview = await asyncio.to_thread(
+                    preview_import, path, options.format, now(), options.name
+                )
                 return ImportPreviewResponse.model_validate(_to_counts(asdict(preview)))
-            options = ImportOptions(format, skip_bad, name or "uploaded file", user=from_user)
+            named_options = replace(options, name=options.name or "uploaded file")
             report = await asyncio.to_thread(
-                caller.engine.imports.load, path, caller.scope, options, None
+                caller.engine.imports.load, path, caller.scope, named_options, None
             )
         return to_report(asdict(report))
 

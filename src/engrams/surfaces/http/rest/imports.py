@@ -13,18 +13,15 @@ from typing import TYPE_CHECKING, Annotated
 from fastapi import APIRouter, Header, Request, Response
 from pydantic import BaseModel, Field
 
-from engrams.core import ImportOptions, Scope
+from engrams.core import Scope
 from engrams.errors import NotFoundError
 from engrams.settings import Settings
 from engrams.surfaces.http.caller import GitParam, IdentifiedCaller, ScopedCaller
 from engrams.surfaces.http.problems import error_responses
 from engrams.surfaces.http.rest.import_export import (
     FILE_BODY,
-    FormatParam,
     ImportCountsResponse,
-    NameParam,
-    SkipParam,
-    UserParam,
+    ImportQuery,
     incognito_error,
     read_limited,
     to_report,
@@ -81,10 +78,7 @@ def _add_upload_routes(routes: APIRouter, settings: Settings) -> None:
         request: Request,
         response: Response,
         caller: ScopedCaller,
-        format: FormatParam = "auto",
-        name: NameParam = "",
-        skip_bad: SkipParam = False,
-        from_user: UserParam = "",
+        options: ImportQuery,
         upload_length: Annotated[
             int | None,
             Header(ge=0, description="The file's bytes; without it the body is all of it."),
@@ -98,12 +92,7 @@ def _add_upload_routes(routes: APIRouter, settings: Settings) -> None:
         length = -1 if upload_length is None else upload_length
         if length > settings.serve.upload_bytes:
             raise too_large(settings.serve.upload_bytes)
-        upload = await asyncio.to_thread(
-            uploads.begin,
-            caller.scope,
-            ImportOptions(format, skip_bad, name, user=from_user),
-            length,
-        )
+        upload = await asyncio.to_thread(uploads.begin, caller.scope, options, length)
         response.headers["location"] = f"/v1/imports/{upload.id}"
         return await _receive_piece(request, caller, upload.id, 0, settings)
 

@@ -117,7 +117,7 @@ class Filter:
         )
         return bool(_user_id(user)) and bool(wanted) and not (metadata or {}).get("task")
 
-    async def _keep(
+    async def _keep(  # noqa: PLR0913 - the arguments of Open WebUI's own calls
         self,
         message: dict[str, Any],
         role: str,

@@ -42,23 +42,26 @@ class AgentFrameworkContextProvider(ContextProvider):
         self, *, agent: Any, session: AgentSession, context: SessionContext, state: dict[str, Any]
     ) -> None:
         """Recall for the new messages."""
-        asked = "\n".join(
+        query = "\n".join(
             text for role, text in _read_messages(context.input_messages) if role == "user"
         )
-        made = await asyncio.to_thread(
-            self._engine.context, asked, scope=self._scope, tokens=self._tokens
+        recalled = await asyncio.to_thread(
+            self._engine.context, query, scope=self._scope, tokens=self._tokens
         )
-        if made.text:
-            context.extend_messages(self, [Message("user", [made.text])])
+        if recalled.text:
+            context.extend_messages(self, [Message("user", [recalled.text])])
 
     async def after_run(
         self, *, agent: Any, session: AgentSession, context: SessionContext, state: dict[str, Any]
     ) -> None:
         """Store the new messages and the answer."""
-        told = [*context.input_messages, *(context.response.messages if context.response else ())]
+        messages = [
+            *context.input_messages,
+            *(context.response.messages if context.response else ()),
+        ]
         turns = [
             Turn(text, "user" if role == "user" else "assistant", session=session.session_id)
-            for role, text in _read_messages(told)
+            for role, text in _read_messages(messages)
         ]
         if turns:
             await asyncio.to_thread(self._engine.observe, turns, scope=self._scope)

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 SNIPPET = 500
-"""Characters of a found memory that `search` returns at most."""
-_MOST = 100
+"""Characters of a memory that `search` returns at most."""
+_MAX_RESULTS = 100
 
 
 _TYPES: Mapping[str, Mapping[str, type]] = {
@@ -30,10 +30,14 @@ _TYPES: Mapping[str, Mapping[str, type]] = {
 class AgentMemory:
     """Manage one scope's memory for one agent.
 
-    Needs no model, embedder or framework; nothing outside the scope is read or changed.
+    It needs no model, embedder or framework; nothing outside the scope is read or changed.
 
-    memory = AgentMemory(engine, ("user", "alice")) agent.tools = [memory.manage_memory,
-    memory.search_memory]  # or memory.schemas() and memory.call(name, arguments)
+    ::
+
+        memory = AgentMemory(engine, ("user", "alice"))
+        agent.tools = [memory.manage_memory, memory.search_memory]
+
+    A framework without tools from functions takes ``memory.schemas()`` and ``memory.call(…)``.
     """
 
     def __init__(
@@ -49,9 +53,9 @@ class AgentMemory:
         ``scope``: labels, or templates (``("memories", "{user_id}")``) for ``variables``.
         ``permitted``: the actions of ``manage``. ScopeError: a variable is missing.
         """
-        if wrong := set(permitted) - set(ACTIONS):
+        if unknown := set(permitted) - set(ACTIONS):
             raise InputError(
-                f"There is no action {min(wrong)!r}.",
+                f"There is no action {min(unknown)!r}.",
                 hint=f"The actions are: {', '.join(ACTIONS)}.",
             )
         self.engine = check_engine(engine)
@@ -64,7 +68,7 @@ class AgentMemory:
         """Create, change or forget a memory; return its id.
 
         ``metadata``: kept as ``meta``, which filters see; of an update, added to what it has.
-        InputError: creating with an id, changing or putting away without one, no content, no such
+        InputError: creating with an id, changing or deleting without one, no content, no such
         action. RefusedError: not permitted, or the content holds a secret and ``write.secrets`` is
         ``refuse``. NotFoundError: no such memory in this scope.
         """
@@ -73,8 +77,8 @@ class AgentMemory:
                 f"This agent may not {action} memories.",
                 hint=f"It may: {', '.join(self.permitted) or 'nothing'}.",
             )
-        known = self._get_visible(id).id if id and action in ("update", "delete") else id
-        return self.engine.manage(content, action, known, scope=self.scope, metadata=metadata)
+        record_id = self._get_visible(id).id if id and action in ("update", "delete") else id
+        return self.engine.manage(content, action, record_id, scope=self.scope, metadata=metadata)
 
     def search(self, query: str, limit: int = 10) -> list[dict[str, Json]]:
         """Find memories that answer a query, best first.
@@ -82,10 +86,10 @@ class AgentMemory:
         Each has id, score (0 to 1), a snippet of at most 500 characters, kind, time and speaker,
         and the facts learned from it (``facts``: id and text), where there are any.
         """
-        found = self.engine.search(query, scope=self.scope, limit=max(limit, 0))
+        result = self.engine.search(query, scope=self.scope, limit=max(limit, 0))
         return [
             {**_snippet_to_dict(hit.record), "score": round(hit.score, 4), **_facts_to_dict(hit)}
-            for hit in found.hits
+            for hit in result.hits
         ]
 
     def flush(
@@ -146,7 +150,7 @@ class AgentMemory:
         Use it before saying that something is not known.
         """
         try:
-            return self.search(query, min(limit, _MOST))
+            return self.search(query, min(limit, _MAX_RESULTS))
         except EngramsError as problem:
             return _error_to_dict(problem)
 
@@ -166,7 +170,7 @@ class AgentMemory:
             "description": "Of the memory to update or delete; never for create.",
         }
         query = {"type": "string", "description": "What to look for, in plain words."}
-        limit = {"type": "integer", "minimum": 1, "maximum": _MOST, "default": 10}
+        limit = {"type": "integer", "minimum": 1, "maximum": _MAX_RESULTS, "default": 10}
         manage = _tool_schema(
             self.manage_memory, {"content": content, "action": action, "id": id}, []
         )
@@ -242,10 +246,10 @@ def _tool_schema(
     }
 
 
-def _check_arguments(name: str, given: str | Mapping[str, Any]) -> dict[str, Any]:
+def _check_arguments(name: str, arguments: str | Mapping[str, Any]) -> dict[str, Any]:
     """Parse and check a model's arguments; nulls are dropped."""
     try:
-        data = json.loads(given or "{}") if isinstance(given, str) else dict(given)
+        data = json.loads(arguments or "{}") if isinstance(arguments, str) else dict(arguments)
     except (TypeError, ValueError):
         raise InputError("The arguments are no JSON.", hint="Give one JSON object.") from None
     if not isinstance(data, dict):

@@ -34,16 +34,18 @@ class MemoryFileCommands:
 
         ToolError: it cannot be done; the model reads why.
         """
-        given: Mapping[str, Any] = command.to_dict() if hasattr(command, "to_dict") else command
+        parameters: Mapping[str, Any] = (
+            command.to_dict() if hasattr(command, "to_dict") else command
+        )
         try:
-            return self.files.run(given)
+            return self.files.run(parameters)
         except EngramsError as problem:
             raise ToolError(f"{problem.message} {problem.hint}".strip()) from None
 
     def clear(self) -> str:
         """Erase every document and every memory of the scope, for good."""
-        for place in list(self.files.root.iterdir()):
-            self.files.run({"command": "delete", "path": f"{_ROOT}/{place.name}"})
+        for path in list(self.files.root.iterdir()):
+            self.files.run({"command": "delete", "path": f"{_ROOT}/{path.name}"})
         statuses = tuple(status for status in Status if status is not Status.PURGED)
         size = len(self._scope.labels)
         page = self._engine.list(scope=self._scope, statuses=statuses)

@@ -31,9 +31,11 @@ class MemoryClient:
 
     Each conversation has its own memory, and all see that of ``global``.
 
-    async with MemoryClient.open("http://localhost:11434/v1", model="llama3") as client:
-        reply = await client.chat([{"role": "user", "content": "Where do I live?"}],
-        conversation_id="work")
+    ::
+
+        async with MemoryClient.open("http://localhost:11434/v1", model="llama3") as client:
+            messages = [{"role": "user", "content": "Where do I live?"}]
+            reply = await client.chat(messages, conversation_id="work")
     """
 
     def __init__(self, engine: MemoryEngine, *, user: str = "", top_k: int | None = None) -> None:
@@ -89,8 +91,8 @@ class MemoryClient:
 
         The messages are remembered.
 
-        SettingsError: no chat model. ModelError, BudgetError: it failed; then nothing is remembered
-        but what the user said.
+        SettingsError: no chat model. ModelError, BudgetError: the model failed; then only the
+        user's messages are remembered.
         """
         return await asyncio.to_thread(
             self._answer,
@@ -104,10 +106,10 @@ class MemoryClient:
     ) -> list[dict[str, Json]]:
         """Find memories of the conversation and the global one, best first."""
         limit = self._top_k if top_k is None else top_k
-        found = await asyncio.to_thread(
+        result = await asyncio.to_thread(
             self.engine.search, query, scope=self._scope(conversation_id), limit=limit
         )
-        return [_hit_to_dict(hit) for hit in found.hits]
+        return [_hit_to_dict(hit) for hit in result.hits]
 
     async def add(self, text: str, conversation_id: str = "default") -> Receipt:
         """Remember a statement and return its receipt."""
@@ -186,9 +188,14 @@ class MemoryClient:
 
 
 def _record_to_dict(record: Record) -> dict[str, Json]:
-    told = {"id": record.id, "content": record.text, "role": record.role, "kind": record.kind.value}
+    fields = {
+        "id": record.id,
+        "content": record.text,
+        "role": record.role,
+        "kind": record.kind.value,
+    }
     return {
-        **told,
+        **fields,
         "created_at": record.recorded_at.isoformat(),
         "conversation_id": _conversation_name(record.scope),
     }

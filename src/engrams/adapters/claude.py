@@ -28,8 +28,8 @@ _ADAPTER = "claude"
 class ClaudeSessionStore:
     """Transcripts of Claude's sessions in memory, for ``ClaudeAgentOptions(session_store=…)``.
 
-    What the user and the agent said becomes turns of memory; everything else (calls of tools,
-    results, side conversations, marks) is kept for the transcript alone.
+    The user's and the agent's words become turns of memory; everything else (calls of tools,
+    results, side conversations, marks) is stored for the transcript alone.
     """
 
     def __init__(self, engine: MemoryEngine, scope: ScopeInput) -> None:
@@ -40,7 +40,7 @@ class ClaudeSessionStore:
     async def append(self, key: Mapping[str, str], entries: Sequence[Any]) -> None:
         """Store entries in one durable write.
 
-        One with a known ``uuid`` is skipped.
+        An entry with a known ``uuid`` is skipped.
         """
         side = bool(key.get("subpath"))
         await run_to_end(
@@ -50,7 +50,7 @@ class ClaudeSessionStore:
     async def load(self, key: Mapping[str, str]) -> list[Any] | None:
         """Return a transcript's entries in order; None if there are none.
 
-        One whose parent was forgotten or purged follows the entry that is left before it.
+        An entry whose parent was forgotten or purged follows the last entry before it.
         """
         return _link_parents(await asyncio.to_thread(self._open(key).read)) or None
 
@@ -85,28 +85,30 @@ class ClaudeSessionStore:
         return sorted({path for record in records if (path := record.meta[ITEM]["subpath"])})
 
     def _open(self, key: Mapping[str, str]) -> FrameworkItemJournal:
-        place = {
+        conversation_key = {
             "project": key["project_key"],
             "session": key["session_id"],
             "subpath": key.get("subpath") or "",
         }
-        return FrameworkItemJournal(self._engine, self._scope, _ADAPTER, place, key["session_id"])
+        return FrameworkItemJournal(
+            self._engine, self._scope, _ADAPTER, conversation_key, key["session_id"]
+        )
 
-    def _list_records(self, place: Mapping[str, str]) -> list[Record]:
+    def _list_records(self, conversation_key: Mapping[str, str]) -> list[Record]:
         return list(
             list_items(
                 self._engine,
                 self._scope,
-                {"adapter": _ADAPTER, **place},
-                session=place.get("session", ""),
+                {"adapter": _ADAPTER, **conversation_key},
+                session=conversation_key.get("session", ""),
             )
         )
 
     def _read_transcripts(self, project: str) -> dict[str, list[Record]]:
-        found: dict[str, list[Record]] = {}
+        transcripts: dict[str, list[Record]] = {}
         for record in self._list_records({"project": project, "subpath": ""}):
-            found.setdefault(record.meta[ITEM]["session"], []).append(record)
-        return found
+            transcripts.setdefault(record.meta[ITEM]["session"], []).append(record)
+        return transcripts
 
     def _summarise(self, project: str, session: str, records: Sequence[Record]) -> Json:
         from claude_agent_sdk import fold_session_summary
@@ -118,23 +120,31 @@ class ClaudeSessionStore:
         }
 
     def _erase(self, key: Mapping[str, str]) -> None:
-        place = {"project": key["project_key"], "session": key["session_id"]}
+        session_key = {"project": key["project_key"], "session": key["session_id"]}
         records = self._list_records(
-            {**place, "subpath": key["subpath"]} if key.get("subpath") else place
+            {**session_key, "subpath": key["subpath"]} if key.get("subpath") else session_key
         )
         if records:
             self._engine.purge([record.id for record in records], scope=self._scope, later=True)
 
 
 def _link_parents(entries: Sequence[Any]) -> list[Any]:
-    """Link entries past those that are gone: a session follows parents."""
-    known = {entry.get("uuid") for entry in entries}
-    before = None
+    """Link each entry whose parent was removed to the entry before it.
+
+    The SDK rebuilds a session by following parents from its last entry.
+    """
+    entry_ids = {entry.get("uuid") for entry in entries}
+    previous_id = None
     linked = []
     for entry in entries:
-        lost = entry.get("parentUuid") is not None and entry["parentUuid"] not in known
-        linked.append({**entry, "parentUuid": before} if lost and before else entry)
-        before = entry.get("uuid") or before
+        has_lost_parent = (
+            entry.get("parentUuid") is not None and entry["parentUuid"] not in entry_ids
+        )
+        if has_lost_parent and previous_id:
+            linked.append({**entry, "parentUuid": previous_id})
+        else:
+            linked.append(entry)
+        previous_id = entry.get("uuid") or previous_id
     return linked
 
 
@@ -151,12 +161,12 @@ def _to_journal_item(entry: Mapping[str, Any], side: bool) -> FrameworkItem:
     key = str(entry.get("uuid") or "")
     message = entry.get("message")
     text = strip_blank(join_texts(message.get("content"))) if isinstance(message, Mapping) else ""
-    own = (
+    is_hidden = (
         side
         or entry.get("isSidechain")
         or entry.get("isMeta")
         or entry.get("type") not in ("user", "assistant")
     )
-    if own or not text:
+    if is_hidden or not text:
         return make_silent_item(data, key)
     return FrameworkItem(data, text, "user" if entry["type"] == "user" else "assistant", key=key)

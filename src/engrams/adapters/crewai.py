@@ -15,7 +15,7 @@ from crewai.memory.types import MemoryRecord, ScopeInfo
 
 from engrams.adapters.item_journal import (
     ITEM,
-    KEPT,
+    LISTED_STATUSES,
     FrameworkItem,
     FrameworkItemJournal,
     hash_key,
@@ -92,8 +92,10 @@ class CrewAIStorage:
             )
         fits = _make_filter(scope_prefix, categories, metadata_filter)
         where = Where("and", (Condition(f"meta.{ITEM}.adapter", "eq", _ADAPTER),))
-        found = self._engine.search(text, scope=self._scope, limit=limit * _OVERSAMPLE, where=where)
-        scored = ((_to_crew(hit.record), min(max(hit.score, 0.0), 1.0)) for hit in found.hits)
+        result = self._engine.search(
+            text, scope=self._scope, limit=limit * _OVERSAMPLE, where=where
+        )
+        scored = ((_to_crew(hit.record), min(max(hit.score, 0.0), 1.0)) for hit in result.hits)
         return [(record, score) for record, score in scored if score >= min_score and fits(record)][
             :limit
         ]
@@ -108,49 +110,55 @@ class CrewAIStorage:
     ) -> int:
         """Erase the records that fit every argument; return how many."""
         fits = _make_filter(scope_prefix, categories, metadata_filter)
-        lost = [
-            held.id
-            for held, record in self._read()
+        memory_ids = [
+            memory.id
+            for memory, record in self._read()
             if fits(record)
             and (record_ids is None or record.id in record_ids)
             and (older_than is None or record.created_at < older_than)
         ]
-        if lost:
-            self._engine.purge(lost, scope=self._scope)
-        return len(lost)
+        if memory_ids:
+            self._engine.purge(memory_ids, scope=self._scope)
+        return len(memory_ids)
 
     def update(self, record: MemoryRecord) -> None:
         """Replace a record; an unknown one is stored."""
-        held = self._find(record.id)
-        if held is None:
+        memory = self._find(record.id)
+        if memory is None:
             self.save([record])
             return
-        meta = {**held.meta, ITEM: {**held.meta[ITEM], "data": record.model_dump(mode="json")}}
-        text = record.content if record.content != held.text else None
+        meta = {**memory.meta, ITEM: {**memory.meta[ITEM], "data": record.model_dump(mode="json")}}
+        text = record.content if record.content != memory.text else None
         self._engine.edit(
-            held.id, scope=self._scope, text=text, fields={"meta": meta}, reason="CrewAI updated it"
+            memory.id,
+            scope=self._scope,
+            text=text,
+            fields={"meta": meta},
+            reason="CrewAI updated it",
         )
 
     def get_record(self, record_id: str) -> MemoryRecord | None:
         """Return a record, or None."""
-        held = self._find(record_id)
-        return None if held is None else _to_crew(held)
+        memory = self._find(record_id)
+        return None if memory is None else _to_crew(memory)
 
     def list_records(
         self, scope_prefix: str | None = None, limit: int = 200, offset: int = 0
     ) -> list[MemoryRecord]:
         """List records, newest first."""
-        found = sorted(self._list(scope_prefix), key=lambda record: record.created_at, reverse=True)
-        return found[offset : offset + limit]
+        records = sorted(
+            self._list(scope_prefix), key=lambda record: record.created_at, reverse=True
+        )
+        return records[offset : offset + limit]
 
     def get_scope_info(self, scope: str) -> ScopeInfo:
         """Describe a CrewAI scope with all that is below it."""
-        found = self._list(scope)
-        times = sorted(record.created_at for record in found)
+        records = self._list(scope)
+        times = sorted(record.created_at for record in records)
         return ScopeInfo(
             path=scope,
-            record_count=len(found),
-            categories=sorted({name for record in found for name in record.categories}),
+            record_count=len(records),
+            categories=sorted({name for record in records for name in record.categories}),
             oldest_record=times[0] if times else None,
             newest_record=times[-1] if times else None,
             child_scopes=self.list_scopes(scope),
@@ -159,12 +167,12 @@ class CrewAIStorage:
     def list_scopes(self, parent: str = "/") -> list[str]:
         """List the CrewAI scopes directly below one."""
         stem = parent.rstrip("/") + "/"
-        below = (
+        paths_below = (
             record.scope[len(stem) :]
             for record in self._list(parent)
             if record.scope.startswith(stem)
         )
-        return sorted({stem + rest.split("/")[0] for rest in below if rest})
+        return sorted({stem + path.split("/")[0] for path in paths_below if path})
 
     def list_categories(self, scope_prefix: str | None = None) -> dict[str, int]:
         """Count records by category."""
@@ -195,8 +203,8 @@ class CrewAIStorage:
         return await asyncio.to_thread(partial(self.delete, scope_prefix, **filters))
 
     def _read(self) -> Iterator[tuple[Record, MemoryRecord]]:
-        for held in list(list_items(self._engine, self._scope, {"adapter": _ADAPTER})):
-            yield held, _to_crew(held)
+        for memory in list(list_items(self._engine, self._scope, {"adapter": _ADAPTER})):
+            yield memory, _to_crew(memory)
 
     def _list(self, prefix: str | None) -> list[MemoryRecord]:
         fits = _make_filter(prefix, None, None)
@@ -211,14 +219,18 @@ class CrewAIStorage:
             ),
         )
         return next(
-            iter(self._engine.list(scope=self._scope, statuses=KEPT, where=where, limit=1).records),
+            iter(
+                self._engine.list(
+                    scope=self._scope, statuses=LISTED_STATUSES, where=where, limit=1
+                ).records
+            ),
             None,
         )
 
 
-def _to_crew(held: Record) -> MemoryRecord:
+def _to_crew(memory: Record) -> MemoryRecord:
     """Convert a memory, with its text of today."""
-    return MemoryRecord.model_validate({**held.meta[ITEM]["data"], "content": held.text})
+    return MemoryRecord.model_validate({**memory.meta[ITEM]["data"], "content": memory.text})
 
 
 def _make_filter(
@@ -228,11 +240,11 @@ def _make_filter(
     wanted = set(categories or ())
 
     def fits(record: MemoryRecord) -> bool:
-        inside = record.scope == stem or record.scope.startswith(stem + "/")
-        named = not wanted or bool(wanted & set(record.categories))
+        is_in_scope = record.scope == stem or record.scope.startswith(stem + "/")
+        has_category = not wanted or bool(wanted & set(record.categories))
         return (
-            inside
-            and named
+            is_in_scope
+            and has_category
             and all(record.metadata.get(name) == value for name, value in (metadata or {}).items())
         )
 

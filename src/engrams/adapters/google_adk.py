@@ -75,7 +75,7 @@ class GoogleADKMemoryService(BaseMemoryService):
         ]
         if turns:
             await asyncio.to_thread(
-                self._engine.observe, turns, scope=self._place(app_name, user_id)
+                self._engine.observe, turns, scope=self._user_scope(app_name, user_id)
             )
 
     async def add_memory(
@@ -94,17 +94,17 @@ class GoogleADKMemoryService(BaseMemoryService):
                     text, speaker=memory.author or "", external_id=memory.id or "", meta=meta
                 )
                 await asyncio.to_thread(
-                    self._engine.add, turn, scope=self._place(app_name, user_id)
+                    self._engine.add, turn, scope=self._user_scope(app_name, user_id)
                 )
 
     async def search_memory(
         self, *, app_name: str, user_id: str, query: str
     ) -> SearchMemoryResponse:
         """Find memories of a user, best first."""
-        found = await asyncio.to_thread(
-            self._engine.search, query, scope=self._place(app_name, user_id), limit=self._limit
+        result = await asyncio.to_thread(
+            self._engine.search, query, scope=self._user_scope(app_name, user_id), limit=self._limit
         )
-        return SearchMemoryResponse(memories=[_to_entry(hit) for hit in found.hits])
+        return SearchMemoryResponse(memories=[_to_entry(hit) for hit in result.hits])
 
     async def delete_memory(
         self, *, app_name: str, user_id: str, memory_id: str | None = None
@@ -114,18 +114,18 @@ class GoogleADKMemoryService(BaseMemoryService):
         Its event is not stored again. NotFoundError: there is none.
         """
         if memory_id:
-            await asyncio.to_thread(self._delete, memory_id, self._place(app_name, user_id))
+            await asyncio.to_thread(self._delete, memory_id, self._user_scope(app_name, user_id))
 
-    def _delete(self, id: str, place: Scope) -> None:
-        record = self._engine.get(id, scope=place)
-        self._engine.purge(id, scope=place)
+    def _delete(self, id: str, scope: Scope) -> None:
+        record = self._engine.get(id, scope=scope)
+        self._engine.purge(id, scope=scope)
         if record.external_id:
             mark = Turn(
                 "[deleted]", role="tool", external_id=record.external_id, meta={UNSEARCHED: True}
             )
-            self._engine.write_turns([mark], place, Kind.TURN)
+            self._engine.write_turns([mark], scope, Kind.TURN)
 
-    def _place(self, app: str, user: str) -> Scope:
+    def _user_scope(self, app: str, user: str) -> Scope:
         owner = Scope(("user", user)) if self._root is None else self._root.within("user", user)
         return owner.within("app", app)
 

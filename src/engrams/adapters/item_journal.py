@@ -22,36 +22,39 @@ if TYPE_CHECKING:
 ITEM = "item"
 """Metadata that holds an item of a framework, with the adapter's name."""
 
-KEPT = (Status.ACTIVE, Status.ARCHIVED, Status.SUPERSEDED)
-"""Statuses of what a framework gets back: all that was neither forgotten nor purged."""
+LISTED_STATUSES = (Status.ACTIVE, Status.ARCHIVED, Status.SUPERSEDED)
+"""Statuses of the items that a framework gets back: neither forgotten nor purged."""
 
 Order: TypeAlias = Literal["newest", "oldest"]
 
 T = TypeVar("T")
 
 _PAGE = 500
-_LONGEST = 200
+"""Records that one query lists."""
+_MAX_SESSION_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class FrameworkItem:
-    """Message or entry of an agent framework, with its text.
-
-    ``said``: somebody said it; anything else (calls of tools, results, marks) is stored, and no
-    search finds it. ``key``: the framework's own id of it; the same one is stored once.
-    """
+    """Message or entry of an agent framework, with its text."""
 
     data: Json
+    """The item as the framework wrote it."""
     text: str
     role: Role = "user"
-    said: bool = True
+    is_speech: bool = True
+    """A person or the agent said it.
+
+    Other items (calls of tools, results, marks) are stored, but no search returns them.
+    """
     key: str = ""
+    """The framework's id of the item; an item with a known key is not stored again."""
 
 
 def make_silent_item(data: Json, key: str = "") -> FrameworkItem:
     """Make an item that is stored but never found by search."""
     label = data.get("type") if isinstance(data, Mapping) else ""
-    return FrameworkItem(data, f"[{label or 'item'}]", "tool", said=False, key=key)
+    return FrameworkItem(data, f"[{label or 'item'}]", "tool", is_speech=False, key=key)
 
 
 class FrameworkItemJournal:
@@ -65,17 +68,17 @@ class FrameworkItemJournal:
         engine: MemoryEngine,
         scope: ScopeInput,
         adapter: str,
-        place: Mapping[str, str],
+        conversation_key: Mapping[str, str],
         session: str,
     ) -> None:
-        """Open the journal of one place.
+        """Open the journal of one conversation.
 
-        ``place``: what tells this conversation from others of the adapter. ``session``: the session
-        of memory that it belongs to.
+        ``conversation_key``: fields that distinguish it from the adapter's other conversations.
+        ``session``: the session of its turns.
         """
         self._engine = check_engine(engine)
         self.scope = Scope.of(scope)
-        self._mark = {"adapter": adapter, **place}
+        self._mark = {"adapter": adapter, **conversation_key}
         self._session = session
         self._lock = threading.Lock()
 
@@ -117,25 +120,29 @@ class FrameworkItemJournal:
 
     def _to_turn(self, item: FrameworkItem) -> Turn:
         data = {**self._mark, "data": item.data}
-        if item.said and not (own := remove_system_texts(item.text)):
+        if item.is_speech and not (own_text := remove_system_texts(item.text)):
             return self._to_turn(make_silent_item(item.data, item.key))
-        marked = {ITEM: {**data, "text": own}} if item.said else {ITEM: data, UNSEARCHED: True}
+        meta = (
+            {ITEM: {**data, "text": own_text}} if item.is_speech else {ITEM: data, UNSEARCHED: True}
+        )
         key = hash_key(*self._mark.values(), item.key) if item.key else ""
         return Turn(
             item.text,
             role=item.role,
             session=label_session(self._session),
             external_id=key,
-            meta=marked,
+            meta=meta,
         )
 
     def _finish_erasing(self, keys: Collection[str]) -> None:
-        """Purge what was only forgotten and holds one of these keys."""
-        away = self._list_records("oldest", (Status.FORGOTTEN,))
-        if ids := [record.id for record in away if record.external_id in keys]:
+        """Purge forgotten items with one of these keys, so that they can be stored again."""
+        forgotten = self._list_records("oldest", (Status.FORGOTTEN,))
+        if ids := [record.id for record in forgotten if record.external_id in keys]:
             self._engine.purge(ids, scope=self.scope)
 
-    def _list_records(self, order: Order, statuses: Sequence[Status] = KEPT) -> Iterator[Record]:
+    def _list_records(
+        self, order: Order, statuses: Sequence[Status] = LISTED_STATUSES
+    ) -> Iterator[Record]:
         return list_items(
             self._engine, self.scope, self._mark, order, session=self._session, statuses=statuses
         )
@@ -143,7 +150,7 @@ class FrameworkItemJournal:
     def _iter_items(self, order: Order) -> Iterator[tuple[str, Json]]:
         """Yield ids and items.
 
-        Data that was edited away by hand is no item.
+        A record whose data was removed by hand is skipped.
         """
         for record in self._list_records(order):
             if "data" in record.meta[ITEM]:
@@ -151,7 +158,10 @@ class FrameworkItemJournal:
 
 
 def check_engine(engine: MemoryEngine) -> MemoryEngine:
-    """Return the engine. InputError: it is none, or one for asyncio."""
+    """Return the engine.
+
+    InputError: it is no engine, or the engine for asyncio.
+    """
     observe = getattr(type(engine), "observe", None)
     if observe is None or iscoroutinefunction(observe):
         hint = "Give the engine that engrams.open returns: adapters run it on threads themselves."
@@ -161,12 +171,12 @@ def check_engine(engine: MemoryEngine) -> MemoryEngine:
     return engine
 
 
-async def run_to_end(function: Callable[..., T], *given: Any) -> T:
-    """Run a change in a thread; cancelling waits for its end.
+async def run_to_end(function: Callable[..., T], *arguments: Any) -> T:
+    """Run a change in a thread; a cancelled call waits for its end.
 
-    So whoever is told of the cancellation finds the change made whole, and not still under way.
+    The caller that sees ``CancelledError`` so knows that the change is complete.
     """
-    task = asyncio.ensure_future(asyncio.to_thread(function, *given))
+    task = asyncio.ensure_future(asyncio.to_thread(function, *arguments))
     cancelled = False
     while not task.done():
         try:
@@ -189,11 +199,13 @@ def list_items(
 ) -> Iterator[Record]:
     """Yield an adapter's records of exactly this scope, page by page.
 
-    ``mark``: the adapter, and fields of its items that must be equal. ``session``: the one they all
-    are in, which makes it quick.
+    ``mark``: the adapter, and fields of its items that must be equal. ``session``: that of all its
+    items; it makes the query quick.
     """
-    equal = tuple(Condition(f"meta.{ITEM}.{name}", "eq", value) for name, value in mark.items())
-    where = Where("and", (Condition("scope", "eq", scope.key), *equal))
+    equal_fields = tuple(
+        Condition(f"meta.{ITEM}.{name}", "eq", value) for name, value in mark.items()
+    )
+    where = Where("and", (Condition("scope", "eq", scope.key), *equal_fields))
     return list_matching(
         engine,
         scope,
@@ -209,10 +221,12 @@ def list_matching(
 ) -> Iterator[Record]:
     """Yield the matching records in reach of a scope, page by page."""
     after = ""
-    most = min(_PAGE, engine.settings.limits.results)
-    asked = {"statuses": KEPT, **fields}
+    page_size = min(_PAGE, engine.settings.limits.results)
+    filters = {"statuses": LISTED_STATUSES, **fields}
     while True:
-        page = engine.list(scope=scope, where=where, order=order, after=after, limit=most, **asked)
+        page = engine.list(
+            scope=scope, where=where, order=order, after=after, limit=page_size, **filters
+        )
         yield from page.records
         if not page.next:
             return
@@ -220,14 +234,15 @@ def list_matching(
 
 
 def read_item(record: Record) -> dict[str, Json]:
-    """Return an adapter's metadata of a record.
+    """Return the item in a record's metadata.
 
-    The text that it was put with is there as it is now, where it was edited since: in a file, on
-    the page.
+    Where the memory's text was edited since (in a file, on the page), the item has the new text.
     """
     item: dict[str, Json] = record.meta[ITEM]
-    put = item.get("text") or record.text
-    return item if put == record.text else dict(_replace_texts(item, put, record.text))
+    original_text = item.get("text") or record.text
+    if original_text == record.text:
+        return item
+    return dict(_replace_texts(item, original_text, record.text))
 
 
 def _replace_texts(value: Json, old: str, new: str) -> Json:
@@ -244,8 +259,8 @@ def _replace_texts(value: Json, old: str, new: str) -> Json:
 
 def label_session(name: str) -> str:
     """Make a valid session name of any text."""
-    plain = name.isprintable() and name.strip() == name and len(name) <= _LONGEST
-    return name if plain else hash_key(name)
+    is_valid = name.isprintable() and name.strip() == name and len(name) <= _MAX_SESSION_CHARS
+    return name if is_valid else hash_key(name)
 
 
 def hash_key(*parts: str) -> str:

@@ -33,19 +33,21 @@ def score_vectors(item: Mapping[str, Json], query: Sequence[float], distance: Di
     """
     import numpy as np
 
-    asked = np.asarray(query, np.float32)
+    query_vector = np.asarray(query, np.float32)
     unit = np.frombuffer(base64.b64decode(item["vectors"]), "<f2").astype(np.float32)
-    if unit.size % len(asked):
+    if unit.size % len(query_vector):
         raise InputError(
             "Items were embedded with another number of dimensions.",
             hint="Store them anew, or open the store with that model.",
         )
-    unit = unit.reshape(-1, len(asked))
+    unit = unit.reshape(-1, len(query_vector))
     rows: Any = unit * np.asarray(item.get("norms", 1.0), np.float32).reshape(-1, 1)
     match distance:
         case "cosine":
-            return float(np.max(unit @ asked)) / max(float(np.linalg.norm(asked)), 1e-12)
+            return float(np.max(unit @ query_vector)) / max(
+                float(np.linalg.norm(query_vector)), 1e-12
+            )
         case "inner_product":
-            return float(np.max(rows @ asked))
+            return float(np.max(rows @ query_vector))
         case "l2":
-            return -float(np.min(np.linalg.norm(rows - asked, axis=1)))
+            return -float(np.min(np.linalg.norm(rows - query_vector, axis=1)))

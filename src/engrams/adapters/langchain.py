@@ -37,8 +37,8 @@ class LangChainRetriever(BaseRetriever):
     def _get_relevant_documents(
         self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None
     ) -> list[Document]:
-        found = self.engine.search(query, scope=self.scope, limit=self.k if k is None else k)
-        return [_to_document(hit) for hit in found.hits]
+        result = self.engine.search(query, scope=self.scope, limit=self.k if k is None else k)
+        return [_to_document(hit) for hit in result.hits]
 
 
 class LangChainStore(BaseStore[str, Any]):
@@ -57,8 +57,10 @@ class LangChainStore(BaseStore[str, Any]):
 
     def mget(self, keys: Sequence[str]) -> list[Any]:
         """Return the value of each key; None where there is none."""
-        found = (self._items.get(self._namespace, key) for key in keys)
-        return [None if record is None else read_item(record)["value"]["value"] for record in found]
+        records = (self._items.get(self._namespace, key) for key in keys)
+        return [
+            None if record is None else read_item(record)["value"]["value"] for record in records
+        ]
 
     def mset(self, key_value_pairs: Sequence[tuple[str, Any]]) -> None:
         """Store JSON values.
@@ -69,7 +71,7 @@ class LangChainStore(BaseStore[str, Any]):
             (self._namespace, key, {"value": value}, describe_value(value))
             for key, value in key_value_pairs
         ]
-        self._items.write([NamespacedItemWrite(*each) for each in pairs])
+        self._items.write([NamespacedItemWrite(*pair) for pair in pairs])
 
     def mdelete(self, keys: Sequence[str]) -> None:
         """Erase values, with what was learned from them alone."""
@@ -83,12 +85,14 @@ class LangChainStore(BaseStore[str, Any]):
 
 def _to_document(hit: Hit) -> Document:
     record = hit.record
-    said = (record.valid_from or record.recorded_at).isoformat()
-    told = {
+    said_at = (record.valid_from or record.recorded_at).isoformat()
+    fields = {
         "score": hit.score,
         "kind": record.kind.value,
-        "at": said,
+        "at": said_at,
         "by": record.speaker or record.role,
         "session": record.session,
     }
-    return Document(id=record.id, page_content=record.search_text, metadata={**told, **record.meta})
+    return Document(
+        id=record.id, page_content=record.search_text, metadata={**fields, **record.meta}
+    )

@@ -119,7 +119,7 @@ class LangGraphStoreOperations:
             describe_value(dict(op.value)) if _WHOLE in fields else "\n".join(self._read_fields(op))
         )
         rows = (
-            [vectors[each] for each in dict.fromkeys(self._read_fields(op))]
+            [vectors[text] for text in dict.fromkeys(self._read_fields(op))]
             if self.embeddings is not None
             else []
         )
@@ -144,14 +144,14 @@ class LangGraphStoreOperations:
         prefix = tuple(op.namespace_prefix)
         where = to_conditions(op.filter or {})
         end = op.offset + op.limit
-        found: Iterable[tuple[Record, float | None]]
+        matches: Iterable[tuple[Record, float | None]]
         if not op.query:
-            found = ((record, None) for record in self.items.find(prefix, where))
+            matches = ((record, None) for record in self.items.find(prefix, where))
         elif self.embeddings is None:
-            found = self.items.search(prefix, where, op.query, end)
+            matches = self.items.search(prefix, where, op.query, end)
         else:
-            found = self.items.rank(prefix, where, queries[op.query], self.distance)
-        chosen = list(islice(found, op.offset, end))
+            matches = self.items.rank(prefix, where, queries[op.query], self.distance)
+        chosen = list(islice(matches, op.offset, end))
         if op.refresh_ttl:
             self.items.refresh([record for record, _ in chosen])
         return [SearchItem(**_to_fields(record), score=score) for record, score in chosen]
@@ -159,15 +159,15 @@ class LangGraphStoreOperations:
     def _list_namespaces(self, op: Any) -> list[Namespace]:
         conditions = op.match_conditions or ()
         plain = (
-            tuple(each.path)
-            for each in conditions
-            if each.match_type == "prefix" and "*" not in each.path
+            tuple(condition.path)
+            for condition in conditions
+            if condition.match_type == "prefix" and "*" not in condition.path
         )
-        known = self.items.list_namespaces(max(plain, key=len, default=()))
+        namespaces = self.items.list_namespaces(max(plain, key=len, default=()))
         chosen = {
-            name[: op.max_depth]
-            for name in known
-            if all(_matches(name, each) for each in conditions)
+            namespace[: op.max_depth]
+            for namespace in namespaces
+            if all(_matches(namespace, condition) for condition in conditions)
         }
         return sorted(chosen)[op.offset : op.offset + op.limit]
 
@@ -257,11 +257,11 @@ class LangGraphStore(BaseStore):
 
     def batch(self, ops: Iterable[Any]) -> list[Any]:
         """Carry out operations in order. InvalidNamespaceError: then none is."""
-        some = _check_ops(ops)
-        texts, queries = self._operations.list_texts(some)
+        checked_ops = _check_ops(ops)
+        texts, queries = self._operations.list_texts(checked_ops)
         rows = self.embeddings.embed_documents(texts) if texts else []
-        asked = {query: self.embeddings.embed_query(query) for query in queries}
-        return self._operations.run(some, dict(zip(texts, rows, strict=True)), asked)
+        query_vectors = {query: self.embeddings.embed_query(query) for query in queries}
+        return self._operations.run(checked_ops, dict(zip(texts, rows, strict=True)), query_vectors)
 
     async def abatch(self, ops: Iterable[Any]) -> list[Any]:
         """Carry out operations in a thread."""
@@ -332,12 +332,12 @@ class AsyncLangGraphStore(AsyncBatchedBaseStore):
 
     async def abatch(self, ops: Iterable[Any]) -> list[Any]:
         """Carry out operations in order. InvalidNamespaceError: then none is."""
-        some = _check_ops(ops)
-        texts, queries = self._operations.list_texts(some)
+        checked_ops = _check_ops(ops)
+        texts, queries = self._operations.list_texts(checked_ops)
         rows = await self.embeddings.aembed_documents(texts) if texts else []
-        asked = {query: await self.embeddings.aembed_query(query) for query in queries}
+        query_vectors = {query: await self.embeddings.aembed_query(query) for query in queries}
         return await asyncio.to_thread(
-            self._operations.run, some, dict(zip(texts, rows, strict=True)), asked
+            self._operations.run, checked_ops, dict(zip(texts, rows, strict=True)), query_vectors
         )
 
     def batch(self, ops: Iterable[Any]) -> list[Any]:
@@ -371,17 +371,17 @@ class AsyncLangGraphStore(AsyncBatchedBaseStore):
             )
 
 
-def _open_engine(place: str) -> MemoryEngine:
+def _open_engine(database: str) -> MemoryEngine:
     from engrams.composition import open as open_engine
 
-    return open_engine(store__url=place)
+    return open_engine(store__url=database)
 
 
 def _check_ops(ops: Iterable[Any]) -> list[Any]:
-    some = list(ops)
-    for op in some:
+    checked_ops = list(ops)
+    for op in checked_ops:
         validate_op_namespace(op)
-    return some
+    return checked_ops
 
 
 def _to_fields(record: Record) -> dict[str, Any]:

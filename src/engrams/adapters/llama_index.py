@@ -21,13 +21,15 @@ _ROLES = {"user": "user", "assistant": "assistant", "chatbot": "assistant"}
 class LlamaIndexMemoryBlock(BaseMemoryBlock[str]):
     """Long-term memory of a scope, for ``Memory.from_defaults(memory_blocks=[…])``.
 
-    What leaves the short-term memory is stored; what the last question needs is inserted.
+    Messages that leave the short-term memory are stored; memories that the last question needs are
+    inserted.
     """
 
     _engine: Any = PrivateAttr()
     _scope: Scope = PrivateAttr()
     _tokens: int | None = PrivateAttr()
-    _asked: tuple[str, int] = PrivateAttr(default=("", 0))
+    _last_recall: tuple[str, int] = PrivateAttr(default=("", 0))
+    """Query of the last recall and the tokens of its text."""
 
     def __init__(
         self,
@@ -49,7 +51,7 @@ class LlamaIndexMemoryBlock(BaseMemoryBlock[str]):
         self._tokens = tokens
 
     async def _aget(self, messages: Sequence[ChatMessage] | None = None, **_block: Any) -> str:
-        asked = next(
+        query = next(
             (
                 text
                 for role, text in map(_read_message, reversed(messages or ()))
@@ -57,25 +59,25 @@ class LlamaIndexMemoryBlock(BaseMemoryBlock[str]):
             ),
             "",
         )
-        return await asyncio.to_thread(self._recall, asked, self._tokens)
+        return await asyncio.to_thread(self._recall, query, self._tokens)
 
     async def _aput(self, messages: Sequence[ChatMessage]) -> None:
         await asyncio.to_thread(self._store, messages)
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
         """Recall for the last question again, with fewer tokens."""
-        asked, used = self._asked
-        left = used - tokens_to_truncate
+        query, used_tokens = self._last_recall
+        tokens = used_tokens - tokens_to_truncate
         return (
-            await asyncio.to_thread(self._recall, asked, left) or None
-            if content and left > 0
+            await asyncio.to_thread(self._recall, query, tokens) or None
+            if content and tokens > 0
             else None
         )
 
-    def _recall(self, asked: str, tokens: int | None) -> str:
-        made = self._engine.context(asked, scope=self._scope, tokens=tokens)
-        self._asked = asked, made.tokens
-        return str(made.text)
+    def _recall(self, query: str, tokens: int | None) -> str:
+        recalled = self._engine.context(query, scope=self._scope, tokens=tokens)
+        self._last_recall = query, recalled.tokens
+        return str(recalled.text)
 
     def _store(self, messages: Sequence[ChatMessage]) -> None:
         turns = []

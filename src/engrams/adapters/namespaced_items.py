@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from engrams.adapters.item_journal import ITEM, KEPT, hash_key, list_matching
+from engrams.adapters.item_journal import ITEM, LISTED_STATUSES, hash_key, list_matching
 from engrams.adapters.item_vectors import Distance, encode_vectors, score_vectors
 from engrams.core import UNSEARCHED, Json, Kind, Record, Role, Scope, ScopeInput, Status, Turn
 from engrams.errors import InputError, RefusedError
@@ -33,7 +33,7 @@ _OPERATORS: Mapping[str, Any] = {
     "$lte": "lte",
 }
 _FILTER_KEY = re.compile(r"[\w.-]+")
-_LONGEST = 150
+_MAX_LABEL_CHARS = 150
 _ANY = tuple(status for status in Status if status is not Status.PURGED)
 _REFRESH_SHARE = 0.05
 """Share of its time to live by which an item's end must move to be written again, if it lives for a
@@ -43,18 +43,18 @@ minute or longer.
 
 @dataclass(frozen=True, slots=True)
 class NamespacedItemWrite:
-    """A value to keep under a key; None removes it.
-
-    ``text``: what searches find it by; empty: they do not. ``vectors``: embeddings of its indexed
-    fields. ``ttl``: minutes to live.
-    """
+    """A value to store under a key."""
 
     namespace: Namespace
     key: str
     value: Mapping[str, Any] | None
+    """None: remove the item."""
     text: str = ""
+    """Text that searches match. Empty: no search finds the item."""
     vectors: Sequence[Sequence[float]] = ()
+    """Embeddings of its indexed fields."""
     ttl: float | None = None
+    """Minutes to live. None: no end."""
 
 
 class NamespacedItems:
@@ -71,10 +71,10 @@ class NamespacedItems:
         adapter: str,
         ttl: Mapping[str, Any] | None = None,
     ) -> None:
-        """Keep items of an adapter in a scope.
+        """Store items of an adapter in a scope.
 
-        ``ttl``: with ``omit_expired`` false in it, what outlived its time is listed until a sweep
-        purges it; searches never find it.
+        ``ttl``: with ``omit_expired`` false in it, expired items are listed until a sweep purges
+        them; searches never find them.
         """
         self._engine = engine
         self._scope = scope if callable(scope) else Scope.of(scope)
@@ -86,39 +86,41 @@ class NamespacedItems:
 
         None: there is none, or its time is over.
         """
-        found = next(iter(self._find_kept(namespace, key)), None)
-        over = (
-            found is not None
-            and found.valid_to is not None
-            and found.valid_to <= self._engine.now()
+        record = next(iter(self._find_current(namespace, key)), None)
+        is_expired = (
+            record is not None
+            and record.valid_to is not None
+            and record.valid_to <= self._engine.now()
         )
-        return None if over and self._omits_expired else found
+        return None if is_expired and self._omits_expired else record
 
     def write(self, writes: Sequence[NamespacedItemWrite]) -> None:
-        """Keep and remove items; a key's last write counts.
+        """Store and remove items; a key's last write counts.
 
-        What is removed is purged. RefusedError: an item holds a secret and ``write.secrets`` is
+        Removed items are purged. RefusedError: an item holds a secret and ``write.secrets`` is
         ``refuse``.
         """
-        gone: dict[Scope, list[str]] = {}
-        fresh: dict[tuple[Scope, Kind], list[tuple[NamespacedItemWrite, Turn]]] = {}
-        for write in {(each.namespace, each.key): each for each in writes}.values():
-            known = self._find_kept(write.namespace, write.key)
-            if write.value is not None and known and known[0].status is Status.ACTIVE:
-                self._edit(known.pop(0), write)
+        removed_ids: dict[Scope, list[str]] = {}
+        new_items: dict[tuple[Scope, Kind], list[tuple[NamespacedItemWrite, Turn]]] = {}
+        for write in {(write.namespace, write.key): write for write in writes}.values():
+            existing = self._find_current(write.namespace, write.key)
+            if write.value is not None and existing and existing[0].status is Status.ACTIVE:
+                self._edit(existing.pop(0), write)
             elif write.value is not None:
                 turn = self._make_turn(
                     write,
-                    known[0].meta[ITEM]["created"] if known else self._engine.now().isoformat(),
+                    existing[0].meta[ITEM]["created"]
+                    if existing
+                    else self._engine.now().isoformat(),
                 )
-                fresh.setdefault((self._locate(write.namespace), _get_kind(write)), []).append(
+                new_items.setdefault((self._locate(write.namespace), _get_kind(write)), []).append(
                     (write, turn)
                 )
-            for record in known:
-                gone.setdefault(record.scope.owner, []).append(record.id)
-        for (scope, kind), some in fresh.items():
-            self._write_fresh(scope, kind, some)
-        for owner, ids in gone.items():
+            for record in existing:
+                removed_ids.setdefault(record.scope.owner, []).append(record.id)
+        for (scope, kind), items in new_items.items():
+            self._write_fresh(scope, kind, items)
+        for owner, ids in removed_ids.items():
             self._engine.purge(ids, scope=owner, later=True)
 
     def find(self, prefix: Namespace, where: Sequence[Condition | Where] = ()) -> Iterator[Record]:
@@ -131,10 +133,10 @@ class NamespacedItems:
         self, prefix: Namespace, where: Sequence[Condition | Where], query: str, limit: int
     ) -> list[tuple[Record, float]]:
         """Find the items that answer a query by the engine's own ranking."""
-        found = self._engine.search(
+        result = self._engine.search(
             query, scope=self._get_owner(prefix), where=self._make_where(prefix, where), limit=limit
         )
-        return [(hit.record, hit.score) for hit in found.hits]
+        return [(hit.record, hit.score) for hit in result.hits]
 
     def rank(
         self,
@@ -145,8 +147,10 @@ class NamespacedItems:
     ) -> list[tuple[Record, float]]:
         """Rank the items that have vectors by their nearest one."""
         indexed = Condition(f"meta.{ITEM}.vectors", "exists", True)
-        found = self.find(prefix, [*where, indexed])
-        scored = [(record, score_vectors(record.meta[ITEM], vector, distance)) for record in found]
+        records = self.find(prefix, [*where, indexed])
+        scored = [
+            (record, score_vectors(record.meta[ITEM], vector, distance)) for record in records
+        ]
         return sorted(scored, key=lambda pair: -pair[1])
 
     def list_namespaces(self, prefix: Namespace) -> set[Namespace]:
@@ -189,15 +193,15 @@ class NamespacedItems:
                 number += len(ids)
         return number
 
-    def _edit(self, known: Record, write: NamespacedItemWrite) -> None:
+    def _edit(self, record: Record, write: NamespacedItemWrite) -> None:
         fields = {
             "kind": _get_kind(write),
             "valid_to": None if write.ttl is None else self._get_end(write.ttl),
-            "meta": self._build_meta(write, known.meta[ITEM]["created"]),
+            "meta": self._build_meta(write, record.meta[ITEM]["created"]),
         }
         self._engine.edit(
-            known.id,
-            scope=known.scope,
+            record.id,
+            scope=record.scope,
             text=_get_label(write),
             fields=fields,
             reason=f"{self._adapter} put",
@@ -221,16 +225,16 @@ class NamespacedItems:
         )
 
     def _write_fresh(
-        self, scope: Scope, kind: Kind, some: Sequence[tuple[NamespacedItemWrite, Turn]]
+        self, scope: Scope, kind: Kind, items: Sequence[tuple[NamespacedItemWrite, Turn]]
     ) -> None:
-        receipts = self._engine.write_turns([turn for _, turn in some], scope, kind)
-        for (write, _), receipt in zip(some, receipts, strict=True):
+        receipts = self._engine.write_turns([turn for _, turn in items], scope, kind)
+        for (write, _), receipt in zip(items, receipts, strict=True):
             if receipt.outcome == "refused" and self._engine.settings.enabled:
                 raise RefusedError(
                     f"Not stored: {write.key!r:.80} holds a secret.",
                     hint="Take it out, or set `write.secrets` to redact.",
                 )
-            if receipt.outcome == "duplicate":  # another process put it meanwhile
+            if receipt.outcome == "duplicate":  # another process stored it in the meantime
                 self._edit(self._engine.get(receipt.id, scope=scope), write)
             elif write.ttl is not None and receipt.id:
                 self._engine.edit(
@@ -243,41 +247,45 @@ class NamespacedItems:
     def _make_turn(self, write: NamespacedItemWrite, created: str) -> Turn:
         """Make a turn under a free one of a key's two ids.
 
-        A record that was forgotten, or that another statement ended, holds the other until it is
-        purged.
+        A forgotten or superseded record occupies its id until it is purged, so an item that is put
+        again takes the other id.
         """
-        taken = self._find_records(write.namespace, write.key, _ANY)
+        existing = self._find_records(write.namespace, write.key, _ANY)
         free = [
             id
             for id in self._make_ids(write.namespace, write.key)
-            if id not in {record.external_id for record in taken}
+            if id not in {record.external_id for record in existing}
         ]
         if not free:
-            over = [record for record in taken if record.status is Status.FORGOTTEN] or taken[1:]
-            self._engine.purge([record.id for record in over], scope=over[0].scope.owner)
-            free = [over[0].external_id]
+            replaceable = [
+                record for record in existing if record.status is Status.FORGOTTEN
+            ] or existing[1:]
+            self._engine.purge(
+                [record.id for record in replaceable], scope=replaceable[0].scope.owner
+            )
+            free = [replaceable[0].external_id]
         role: Role = "user" if write.text else "tool"
         return Turn(
             _get_label(write), role=role, external_id=free[0], meta=self._build_meta(write, created)
         )
 
-    def _find_kept(self, namespace: Namespace, key: str) -> list[Record]:
-        """Find an item's records, newest first; the first one counts."""
-        return self._find_records(namespace, key, KEPT)
+    def _find_current(self, namespace: Namespace, key: str) -> list[Record]:
+        """Find an item's records, newest first; the first is the item."""
+        return self._find_records(namespace, key, LISTED_STATUSES)
 
     def _find_records(
         self, namespace: Namespace, key: str, statuses: Sequence[Status]
     ) -> list[Record]:
         scope = self._locate(namespace)
-        found = list[Record]()
+        records = list[Record]()
         for id in self._make_ids(namespace, key):
             page = self._engine.list(scope=scope, external_id=id, statuses=statuses)
-            found += [record for record in page.records if record.scope == scope]
-        return sorted(found, key=lambda record: record.id, reverse=True)
+            records += [record for record in page.records if record.scope == scope]
+        return sorted(records, key=lambda record: record.id, reverse=True)
 
     def _make_ids(self, namespace: Namespace, key: str) -> tuple[str, str]:
-        name = hash_key(self._adapter, ".".join(namespace), key)
-        return name, f"{name}-2"
+        external_id = hash_key(self._adapter, ".".join(namespace), key)
+        return external_id, f"{external_id}-2"
 
     def _locate(self, namespace: Namespace) -> Scope:
         """Return the scope of a namespace's items."""
@@ -291,7 +299,10 @@ class NamespacedItems:
         ).owner
 
     def _bound_scope(self) -> tuple[Condition, ...]:
-        """Conditions that hold below the one scope, where it is no owner's."""
+        """Conditions for records below the scope; none are needed for an owner's scope.
+
+        ``0`` is the character after ``/``: the range holds every key that begins with the scope's.
+        """
         if not isinstance(self._scope, Scope) or self._scope.is_owner:
             return ()
         return (
@@ -299,29 +310,29 @@ class NamespacedItems:
             Condition("scope", "lt", f"{self._scope.key}0"),
         )
 
-    def _make_where(self, prefix: Namespace, more: Sequence[Condition | Where]) -> Where:
+    def _make_where(self, prefix: Namespace, conditions: Sequence[Condition | Where]) -> Where:
         field = f"meta.{ITEM}.namespace"
         name = ".".join(prefix)
-        below = Where(
+        below_prefix = Where(
             "and", (Condition(field, "gte", f"{name}."), Condition(field, "lt", f"{name}/"))
         )
-        inside = (Where("or", (Condition(field, "eq", name), below)),) if prefix else ()
-        until = Where(
+        in_prefix = (Where("or", (Condition(field, "eq", name), below_prefix)),) if prefix else ()
+        unexpired = Where(
             "or",
             (
                 Condition("valid_to", "exists", False),
                 Condition("valid_to", "gt", self._engine.now()),
             ),
         )
-        alive = (until,) if self._omits_expired else ()
+        unexpired_only = (unexpired,) if self._omits_expired else ()
         return Where(
             "and",
             (
                 Condition(f"meta.{ITEM}.adapter", "eq", self._adapter),
                 *self._bound_scope(),
-                *inside,
-                *alive,
-                *more,
+                *in_prefix,
+                *unexpired_only,
+                *conditions,
             ),
         )
 
@@ -334,15 +345,15 @@ class NamespacedItems:
 
 
 def to_conditions(
-    given: Mapping[str, Any], path: str = f"meta.{ITEM}.value"
+    filter: Mapping[str, Any], path: str = f"meta.{ITEM}.value"
 ) -> list[Condition | Where]:
     """Convert a filter such as ``{"score": {"$gt": 3}, "user.name": "Ann"}``.
 
     InputError: an unknown operator, or a key with other signs than letters, digits, ``_``, ``.``
     and ``-``.
     """
-    found: list[Condition | Where] = []
-    for key, value in given.items():
+    conditions: list[Condition | Where] = []
+    for key, value in filter.items():
         if not isinstance(key, str) or not _FILTER_KEY.fullmatch(key):
             raise InputError(
                 f"Invalid filter key: {key!r:.100}",
@@ -350,36 +361,36 @@ def to_conditions(
             )
         field = f"{path}.{key}"
         if not isinstance(value, Mapping) or not value:
-            found.append(_make_condition(field, "$eq", value))
+            conditions.append(_make_condition(field, "$eq", value))
         elif any(isinstance(name, str) and name.startswith("$") for name in value):
-            found += [_make_condition(field, name, held) for name, held in value.items()]
+            conditions += [_make_condition(field, name, operand) for name, operand in value.items()]
         else:
-            found += to_conditions(value, field)
-    return found
+            conditions += to_conditions(value, field)
+    return conditions
 
 
 def describe_value(value: Json) -> str:
     """Write a value as people read it; empty without words."""
     lines = list(_iter_lines(value, ""))
-    if not any(isinstance(held, str) and any(map(str.isalpha, held)) for _, held in lines):
+    if not any(isinstance(text, str) and any(map(str.isalpha, text)) for _, text in lines):
         return ""
     return (
         str(lines[0][1])
         if len(lines) == 1
-        else "\n".join(f"{name}: {held}" for name, held in lines if name)
+        else "\n".join(f"{name}: {text}" for name, text in lines if name)
     )
 
 
 def _iter_lines(value: Json, name: str) -> Iterator[tuple[str, Json]]:
     match value:
         case Mapping():
-            for key, held in value.items():
-                yield from _iter_lines(held, f"{name} {key}".strip())
-        case list() | tuple() if all(isinstance(held, str) for held in value):
+            for key, item in value.items():
+                yield from _iter_lines(item, f"{name} {key}".strip())
+        case list() | tuple() if all(isinstance(item, str) for item in value):
             yield name or "list", ", ".join(value)
         case list() | tuple():
-            for held in value:
-                yield from _iter_lines(held, name)
+            for item in value:
+                yield from _iter_lines(item, name)
         case None:
             return
         case _:
@@ -393,8 +404,8 @@ def _make_condition(field: str, name: str, value: Json) -> Condition:
         )
     if isinstance(value, float) and math.isnan(value):
         return Condition(field, "nin" if name == "$ne" else "in", [])
-    big = isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 1 << 63
-    return Condition(field, _OPERATORS[name], float(value) if big else value)
+    exceeds_int64 = isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 1 << 63
+    return Condition(field, _OPERATORS[name], float(value) if exceeds_int64 else value)
 
 
 def _call_scope(scope_of: Callable[[Namespace], ScopeInput], namespace: Namespace) -> Scope:
@@ -409,9 +420,11 @@ def _call_scope(scope_of: Callable[[Namespace], ScopeInput], namespace: Namespac
 
 def _get_scope_label(namespace: Namespace) -> str:
     name = ".".join(namespace)
-    plain = name.strip() == name and name.isprintable() and len(name) <= _LONGEST
+    plain = name.strip() == name and name.isprintable() and len(name) <= _MAX_LABEL_CHARS
     return (
-        name if plain else "".join(filter(str.isprintable, name))[:_LONGEST] + "~" + hash_key(name)
+        name
+        if plain
+        else "".join(filter(str.isprintable, name))[:_MAX_LABEL_CHARS] + "~" + hash_key(name)
     )
 
 

@@ -61,9 +61,11 @@ class OpenAIAgentsSession:
 
     async def get_items(self, limit: int | None = None) -> list[Any]:
         """Return the latest ``limit`` items (all if negative), oldest first."""
-        most = getattr(self.session_settings, "limit", None) if limit is None else limit
+        max_items = getattr(self.session_settings, "limit", None) if limit is None else limit
         return _drop_lone_reasoning(
-            await asyncio.to_thread(self._journal.read, None if most is None or most < 0 else most)
+            await asyncio.to_thread(
+                self._journal.read, None if max_items is None or max_items < 0 else max_items
+            )
         )
 
     async def add_items(self, items: Sequence[Any]) -> None:
@@ -81,11 +83,11 @@ class OpenAIAgentsSession:
 
 def _drop_lone_reasoning(items: Sequence[Any]) -> list[Any]:
     """Drop reasoning whose answer was forgotten: the API refuses it alone."""
-    after = [*items[1:], {"role": "user"}]
+    next_items = [*items[1:], {"role": "user"}]
     return [
         item
-        for item, then in zip(items, after, strict=False)
-        if item.get("type") != "reasoning" or then.get("role") not in _PEOPLE
+        for item, next_item in zip(items, next_items, strict=False)
+        if item.get("type") != "reasoning" or next_item.get("role") not in _PEOPLE
     ]
 
 

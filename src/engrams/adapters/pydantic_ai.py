@@ -31,7 +31,7 @@ from pydantic_ai.run import AgentRunResult
 from engrams.adapters.agent_memory import AgentMemory
 from engrams.adapters.item_journal import (
     ITEM,
-    KEPT,
+    LISTED_STATUSES,
     FrameworkItem,
     FrameworkItemJournal,
     check_engine,
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from engrams.engine import MemoryEngine
 
 _ADAPTER = "pydantic-ai"
-_ONCE = (*KEPT, Status.FORGOTTEN)
+_EVER_STORED = (*LISTED_STATUSES, Status.FORGOTTEN)
 """Statuses of entries that are still there, shown or not."""
 _ENTRY: TypeAdapter[ConversationEntry] = TypeAdapter(ConversationEntry)
 _RECORD: TypeAdapter[ConversationRecord] = TypeAdapter(ConversationRecord)
@@ -100,8 +100,8 @@ class PydanticAIMemory(AbstractCapability[Any]):
         """Remember for one scope.
 
         ``tokens``: of the added text at most (None: ``read.context_tokens``). ``tools``: let the
-        model search and change memory. ``store``: keep what is said; off where a conversation store
-        keeps it. InputError: ``tokens`` is no number above 0.
+        model search and change memory. ``store``: store the messages; off where a conversation
+        store does. InputError: ``tokens`` is no number above 0.
         """
         if tokens is not None and (not isinstance(tokens, int) or tokens < 1):
             raise InputError(
@@ -114,10 +114,10 @@ class PydanticAIMemory(AbstractCapability[Any]):
         self._tools = tools
         self._store = store
         self._recalled: dict[str, str] = {}
-        self._kept: set[tuple[Role, str]] = set()
+        self._stored: set[tuple[Role, str]] = set()
 
     async def for_run(self, ctx: RunContext[Any]) -> PydanticAIMemory:
-        """Return one with a run's own state."""
+        """Return a copy with the state of one run."""
         return PydanticAIMemory(
             self._engine, self._scope, tokens=self._tokens, tools=self._tools, store=self._store
         )
@@ -131,91 +131,93 @@ class PydanticAIMemory(AbstractCapability[Any]):
     ) -> ModelRequestContext:
         """Put what the last prompt needs before it."""
         messages = request_context.messages
-        for at in range(len(messages) - 1, -1, -1):
-            message = messages[at]
-            if isinstance(message, ModelRequest) and (asked := _read_text([message], "user")):
-                if recalled := await self._recall(asked):
-                    told = replace(message, parts=[UserPromptPart(recalled), *message.parts])
+        for index in range(len(messages) - 1, -1, -1):
+            message = messages[index]
+            if isinstance(message, ModelRequest) and (prompt := _read_text([message], "user")):
+                if recalled := await self._recall(prompt):
+                    request = replace(message, parts=[UserPromptPart(recalled), *message.parts])
                     return replace(
-                        request_context, messages=[*messages[:at], told, *messages[at + 1 :]]
+                        request_context,
+                        messages=[*messages[:index], request, *messages[index + 1 :]],
                     )
                 break
         return request_context
 
     async def before_run(self, ctx: RunContext[Any]) -> None:
         """Recall for the prompt, then store it, however the run ends."""
-        if (
-            said := ""
-            if ctx.prompt is None
-            else _read_text([ModelRequest([UserPromptPart(ctx.prompt)])], "user")
-        ):
-            await self._recall(said)
-            await self._keep(ctx, [("user", said)])
+        if ctx.prompt is None:
+            return
+        prompt = _read_text([ModelRequest([UserPromptPart(ctx.prompt)])], "user")
+        if prompt:
+            await self._recall(prompt)
+            await self._store_new(ctx, [("user", prompt)])
 
     async def after_run(
         self, ctx: RunContext[Any], *, result: AgentRunResult[Any]
     ) -> AgentRunResult[Any]:
-        """Store what else was said in the run."""
+        """Store the messages of the run that are not stored yet."""
         roles: tuple[Role, ...] = ("user", "assistant")
-        said = [
+        speeches = [
             (role, text)
             for message in result.new_messages()
             for role in roles
             if (text := _read_text([message], role))
         ]
-        await self._keep(ctx, said)
+        await self._store_new(ctx, speeches)
         return result
 
-    async def _keep(self, ctx: RunContext[Any], said: Sequence[tuple[Role, str]]) -> None:
+    async def _store_new(self, ctx: RunContext[Any], speeches: Sequence[tuple[Role, str]]) -> None:
         turns = [
             Turn(text, role, session=ctx.conversation_id or "")
-            for role, text in said
-            if (role, text) not in self._kept
+            for role, text in speeches
+            if (role, text) not in self._stored
         ]
         if turns and self._store:
             await asyncio.to_thread(self._engine.observe, turns, scope=self._scope)
-        self._kept.update(said)
+        self._stored.update(speeches)
 
-    async def _recall(self, asked: str) -> str:
+    async def _recall(self, prompt: str) -> str:
         """Recall once for a prompt, so that a run's requests begin alike."""
-        if asked not in self._recalled:
-            made = await asyncio.to_thread(
-                self._engine.context, asked, scope=self._scope, tokens=self._tokens
+        if prompt not in self._recalled:
+            context = await asyncio.to_thread(
+                self._engine.context, prompt, scope=self._scope, tokens=self._tokens
             )
-            self._recalled[asked] = made.text
-        return self._recalled[asked]
+            self._recalled[prompt] = context.text
+        return self._recalled[prompt]
 
 
 class PydanticAIConversationStore(ConversationStore):
     """Conversations in memory, each message stored once.
 
-    What people and the model said becomes turns of memory, in the session of that name; calls of
-    tools, results and the records are kept for the conversation alone. A message that was forgotten
-    or purged is left out of the history, and the rest of it loads. Deleting a conversation erases
+    The words of people and of the model become turns of memory, in the session of that name; calls
+    of tools, results and the records are stored for the conversation alone. A message that was
+    forgotten or purged is left out of the history, and the rest of it loads. Deleting a conversation erases
     the messages that no other one reaches.
     """
 
     def __init__(self, engine: MemoryEngine, scope: ScopeInput) -> None:
         """Keep the conversations of one scope of memory."""
         self._engine = check_engine(engine)
-        self._place = Scope.of(scope)
+        self._memory_scope = Scope.of(scope)
 
     async def read_record(self, conversation_id: str) -> ConversationRecord | None:
         """Return a conversation's record, or None."""
-        held = await asyncio.to_thread(self._find_record, conversation_id)
-        return None if held is None else _load_record(held)
+        memory = await asyncio.to_thread(self._find_record, conversation_id)
+        return None if memory is None else _load_record(memory)
 
     async def read_records(
         self, *, scope: str | None = None, limit: int | None = None
     ) -> Sequence[ConversationRecord]:
         """Return records, those last saved first."""
-        held = await asyncio.to_thread(
-            lambda: list(list_items(self._engine, self._place, _mark("record")))
+        memories = await asyncio.to_thread(
+            lambda: list(list_items(self._engine, self._memory_scope, _mark("record")))
         )
-        found = [
-            record for record in map(_load_record, held) if scope is None or record.scope == scope
+        records = [
+            record
+            for record in map(_load_record, memories)
+            if scope is None or record.scope == scope
         ]
-        return sorted(found, key=lambda record: record.updated_at, reverse=True)[:limit]
+        return sorted(records, key=lambda record: record.updated_at, reverse=True)[:limit]
 
     async def write_record(
         self,
@@ -236,10 +238,10 @@ class PydanticAIConversationStore(ConversationStore):
 
     async def read_entry(self, entry_id: str) -> ConversationEntry:
         """Return an entry. KeyError: there is none."""
-        held = await asyncio.to_thread(self._find, "entry", entry_id)
-        if held is None:
+        memory = await asyncio.to_thread(self._find, "entry", entry_id)
+        if memory is None:
             raise KeyError(entry_id)
-        return _ENTRY.validate_python(held.meta[ITEM]["data"])
+        return _ENTRY.validate_python(memory.meta[ITEM]["data"])
 
     async def read_history(
         self, head_id: str | None, *, limit: int | None = None
@@ -252,55 +254,63 @@ class PydanticAIConversationStore(ConversationStore):
 
     def _read_history(self, head: str | None, limit: int | None) -> list[ConversationEntry]:
         """Follow a history back through pages of entries, newest first."""
-        pages = list_items(self._engine, self._place, _mark("entry"), "newest", statuses=_ONCE)
-        known: dict[str, Record] = {}
+        pages = list_items(
+            self._engine, self._memory_scope, _mark("entry"), "newest", statuses=_EVER_STORED
+        )
+        memories: dict[str, Record] = {}
         parents: dict[str, str | None] = {}
-        found: list[ConversationEntry] = []
-        at = head
-        whole = True
-        while at is not None and (limit is None or len(found) < limit):
-            if at not in known and self._find("entry", at, _ONCE) is None:
+        entries: list[ConversationEntry] = []
+        entry_id = head
+        is_complete = True
+        while entry_id is not None and (limit is None or len(entries) < limit):
+            if entry_id not in memories and self._find("entry", entry_id, _EVER_STORED) is None:
                 parents = parents or self._read_parents()
-                at = parents[at]
-                whole = False
+                entry_id = parents[entry_id]
+                is_complete = False
                 continue
-            while at not in known:
-                held = next(pages)
-                known[held.meta[ITEM]["data"]["id"]] = held
-            held = known.pop(at)
-            entry = _ENTRY.validate_python(read_item(held)["data"])
-            if held.status in KEPT:
-                found.append(entry)
-            at = entry.parent_id
-            whole = whole and held.status in KEPT
-        return found[::-1] if whole else _drop_lone_returns(found[::-1])
+            while entry_id not in memories:
+                memory = next(pages)
+                memories[memory.meta[ITEM]["data"]["id"]] = memory
+            memory = memories.pop(entry_id)
+            entry = _ENTRY.validate_python(read_item(memory)["data"])
+            if memory.status in LISTED_STATUSES:
+                entries.append(entry)
+            entry_id = entry.parent_id
+            is_complete = is_complete and memory.status in LISTED_STATUSES
+        return entries[::-1] if is_complete else _drop_lone_returns(entries[::-1])
 
     def _read_parents(self) -> dict[str, str | None]:
         """Map every entry that was ever stored to the one before it."""
-        chains = list_items(self._engine, self._place, _mark("chain"))
+        chains = list_items(self._engine, self._memory_scope, _mark("chain"))
         return {
-            name: before for chain in chains for name, before in chain.meta[ITEM]["data"].items()
+            entry_id: parent_id
+            for chain in chains
+            for entry_id, parent_id in chain.meta[ITEM]["data"].items()
         }
 
-    def _find(self, holds: str, key: str, statuses: Sequence[Status] = KEPT) -> Record | None:
+    def _find(
+        self, item_type: str, key: str, statuses: Sequence[Status] = LISTED_STATUSES
+    ) -> Record | None:
         where = Where(
             "and",
             (
-                Condition("external_id", "eq", hash_key(_ADAPTER, holds, key)),
-                Condition("scope", "eq", self._place.key),
+                Condition("external_id", "eq", hash_key(_ADAPTER, item_type, key)),
+                Condition("scope", "eq", self._memory_scope.key),
             ),
         )
         return next(
             iter(
                 self._engine.list(
-                    scope=self._place, statuses=statuses, where=where, limit=1
+                    scope=self._memory_scope, statuses=statuses, where=where, limit=1
                 ).records
             ),
             None,
         )
 
-    def _open(self, holds: str, session: str = "") -> FrameworkItemJournal:
-        return FrameworkItemJournal(self._engine, self._place, _ADAPTER, {"holds": holds}, session)
+    def _open(self, item_type: str, session: str = "") -> FrameworkItemJournal:
+        return FrameworkItemJournal(
+            self._engine, self._memory_scope, _ADAPTER, {"holds": item_type}, session
+        )
 
     def _find_record(self, conversation: str) -> Record | None:
         return self._find("record", conversation)
@@ -308,111 +318,122 @@ class PydanticAIConversationStore(ConversationStore):
     def _write(
         self, record: ConversationRecord, entries: Sequence[ConversationEntry], expected: str | None
     ) -> None:
-        held = self._find_record(record.conversation_id)
-        if (None if held is None else _load_record(held).revision) != expected:
+        memory = self._find_record(record.conversation_id)
+        if (None if memory is None else _load_record(memory).revision) != expected:
             raise ConversationConflict(record.conversation_id)
         head = record.head_id
-        known = {entry.id: entry.parent_id for entry in entries}
+        parents = {entry.id: entry.parent_id for entry in entries}
         if (
             head is not None
-            and head not in known
+            and head not in parents
             and self._find("entry", head) is None
             and head not in self._read_parents()
         ):
             raise ConversationConflict(record.conversation_id)
-        if known:  # the way past an entry outlives it
-            self._open("chain").append([make_silent_item(known)])
+        if parents:  # written before the entries: it leads past those that are forgotten later
+            self._open("chain").append([make_silent_item(parents)])
         self._open("entry", record.conversation_id).append(
             [_to_journal_item(entry) for entry in entries]
         )
         data = _RECORD.dump_python(record, mode="json")
-        if held is None:
+        if memory is None:
             self._open("record").append([make_silent_item(data, record.conversation_id)])
-            kept = self._find_record(record.conversation_id)
-            if kept is None or _load_record(kept).revision != record.revision:
+            stored = self._find_record(record.conversation_id)
+            if stored is None or _load_record(stored).revision != record.revision:
                 raise ConversationConflict(record.conversation_id)
             return
-        meta = {**held.meta, ITEM: {**held.meta[ITEM], "data": data}}
+        meta = {**memory.meta, ITEM: {**memory.meta[ITEM], "data": data}}
         try:
             self._engine.edit(
-                held.id,
-                scope=self._place,
+                memory.id,
+                scope=self._memory_scope,
                 fields={"meta": meta},
-                expect=held.version,
+                expect=memory.version,
                 reason="the conversation went on",
             )
         except (ConflictError, NotFoundError):
             raise ConversationConflict(record.conversation_id) from None
 
     def _delete(self, conversation: str, expected: str) -> None:
-        held = self._find_record(conversation)
-        if held is None or _load_record(held).revision != expected:
+        memory = self._find_record(conversation)
+        if memory is None or _load_record(memory).revision != expected:
             raise ConversationConflict(conversation)
-        others = [
-            _load_record(each)
-            for each in list_items(self._engine, self._place, _mark("record"))
-            if each.id != held.id
+        other_conversations = [
+            _load_record(other_memory)
+            for other_memory in list_items(self._engine, self._memory_scope, _mark("record"))
+            if other_memory.id != memory.id
         ]
         entries = {
-            each.meta[ITEM]["data"]["id"]: each
-            for each in list_items(self._engine, self._place, _mark("entry"), statuses=_ONCE)
+            entry_memory.meta[ITEM]["data"]["id"]: entry_memory
+            for entry_memory in list_items(
+                self._engine, self._memory_scope, _mark("entry"), statuses=_EVER_STORED
+            )
         }
         parents = self._read_parents()
         reached = _reach(
-            (tip for other in others for tip in (other.head_id, *other.branches)), parents
+            (
+                tip
+                for conversation in other_conversations
+                for tip in (conversation.head_id, *conversation.branches)
+            ),
+            parents,
         )
-        mine = _load_record(held)
-        lost = _reach((mine.head_id, *mine.branches), parents) - reached
-        chains = [
-            each.id
-            for each in list_items(self._engine, self._place, _mark("chain"))
-            if lost.issuperset(each.meta[ITEM]["data"])
+        deleted = _load_record(memory)
+        lost_entry_ids = _reach((deleted.head_id, *deleted.branches), parents) - reached
+        chain_ids = [
+            chain.id
+            for chain in list_items(self._engine, self._memory_scope, _mark("chain"))
+            if lost_entry_ids.issuperset(chain.meta[ITEM]["data"])
         ]
         self._engine.purge(
-            [held.id, *(entries[one].id for one in lost if one in entries), *chains],
-            scope=self._place,
+            [
+                memory.id,
+                *(entries[entry_id].id for entry_id in lost_entry_ids if entry_id in entries),
+                *chain_ids,
+            ],
+            scope=self._memory_scope,
         )
 
 
-def _mark(holds: str) -> dict[str, str]:
-    return {"adapter": _ADAPTER, "holds": holds}
+def _mark(item_type: str) -> dict[str, str]:
+    return {"adapter": _ADAPTER, "holds": item_type}
 
 
-def _load_record(held: Record) -> ConversationRecord:
-    return _RECORD.validate_python(held.meta[ITEM]["data"])
+def _load_record(memory: Record) -> ConversationRecord:
+    return _RECORD.validate_python(memory.meta[ITEM]["data"])
 
 
 def _reach(tips: Iterable[str | None], parents: Mapping[str, str | None]) -> set[str]:
     """Collect ids of entries on the histories that end in ``tips``."""
-    found: set[str] = set()
+    reached: set[str] = set()
     for tip in tips:
-        at = tip
-        while at is not None and at in parents and at not in found:
-            found.add(at)
-            at = parents[at]
-    return found
+        entry_id = tip
+        while entry_id is not None and entry_id in parents and entry_id not in reached:
+            reached.add(entry_id)
+            entry_id = parents[entry_id]
+    return reached
 
 
 def _drop_lone_returns(entries: Sequence[ConversationEntry]) -> list[ConversationEntry]:
     """Drop results of tools whose call was forgotten."""
-    called = {
+    call_ids = {
         part.tool_call_id
         for entry in entries
         for part in entry.message.parts
         if isinstance(part, ToolCallPart)
     }
-    kept = []
+    remaining = []
     for entry in entries:
         parts = [
             part
             for part in entry.message.parts
-            if not isinstance(part, ToolReturnPart) or part.tool_call_id in called
+            if not isinstance(part, ToolReturnPart) or part.tool_call_id in call_ids
         ]
         if len(parts) == len(entry.message.parts):
-            kept.append(entry)
+            remaining.append(entry)
         elif parts:
-            kept.append(replace(entry, message=replace(entry.message, parts=parts)))
-    return kept
+            remaining.append(replace(entry, message=replace(entry.message, parts=parts)))
+    return remaining
 
 
 def _to_journal_item(entry: ConversationEntry) -> FrameworkItem:
@@ -426,16 +447,16 @@ def _to_journal_item(entry: ConversationEntry) -> FrameworkItem:
 
 def _read_text(messages: Iterable[ModelMessage], role: Role) -> str:
     """Join what the user (or the assistant) said."""
-    found: list[str] = []
+    texts: list[str] = []
     for message in messages:
         if role == "user" and isinstance(message, ModelRequest):
             prompts = [part.content for part in message.parts if isinstance(part, UserPromptPart)]
-            found += [
+            texts += [
                 text
-                for one in prompts
-                for text in ([one] if isinstance(one, str) else one)
+                for prompt in prompts
+                for text in ([prompt] if isinstance(prompt, str) else prompt)
                 if isinstance(text, str)
             ]
         elif role == "assistant" and isinstance(message, ModelResponse):
-            found += [part.content for part in message.parts if isinstance(part, TextPart)]
-    return strip_blank("\n".join(found))
+            texts += [part.content for part in message.parts if isinstance(part, TextPart)]
+    return strip_blank("\n".join(texts))

@@ -50,8 +50,8 @@ class StrandsMemoryStore(MemoryStore):
     async def search(self, query: str, options: SearchOptions | None = None) -> list[MemoryEntry]:
         """Find memories, best first; nothing where nothing is near."""
         limit = (options or {}).get("max_search_results") or self.max_search_results
-        found = await asyncio.to_thread(self._engine.search, query, scope=self._scope, limit=limit)
-        return [] if found.abstain else [_to_entry(hit) for hit in found.hits]
+        result = await asyncio.to_thread(self._engine.search, query, scope=self._scope, limit=limit)
+        return [] if result.abstain else [_to_entry(hit) for hit in result.hits]
 
     async def add(self, content: str, metadata: Mapping[str, Any] | None = None) -> str:
         """Store a statement and return its id."""
@@ -91,6 +91,11 @@ class StrandsMemoryStore(MemoryStore):
 
 def _to_entry(hit: Hit) -> MemoryEntry:
     record = hit.record
-    said = (record.valid_from or record.recorded_at).isoformat()
-    told = {"id": record.id, "score": hit.score, "at": said, "by": record.speaker or record.role}
-    return MemoryEntry(content=record.search_text, metadata={**record.meta, **told})
+    said_at = (record.valid_from or record.recorded_at).isoformat()
+    fields = {
+        "id": record.id,
+        "score": hit.score,
+        "at": said_at,
+        "by": record.speaker or record.role,
+    }
+    return MemoryEntry(content=record.search_text, metadata={**record.meta, **fields})

@@ -61,7 +61,7 @@ def list_(  # noqa: PLR0913 - options of a command
 ) -> None:
     """List memories by what they are, newest first."""
     where = sift.where() if "all" in (status or ()) else _without_bookkeeping(sift.where())
-    asked: dict[str, Any] = {
+    filters: dict[str, Any] = {
         "kinds": sift.kinds(),
         "where": where,
         "as_of": times.moment(),
@@ -69,9 +69,9 @@ def list_(  # noqa: PLR0913 - options of a command
         "limit": limit,
     }
     if status:
-        asked["statuses"] = _parse_statuses(status)
+        filters["statuses"] = _parse_statuses(status)
     with options.open() as (engine, scope):
-        page = engine.list(scope=scope, order=order, after=after, **asked)
+        page = engine.list(scope=scope, order=order, after=after, **filters)
     if options.json:
         emit({"records": page.records, "next": page.next})
         return
@@ -88,14 +88,16 @@ def list_(  # noqa: PLR0913 - options of a command
         ]
         for record in page.records
     ]
-    places = [_find_project(record.scope) for record in page.records]
-    named = any(places)
+    project_names = [_find_project(record.scope) for record in page.records]
+    has_projects = any(project_names)
     rows = [
-        [*row[:3], *([place] if named else []), *row[3:]]
-        for row, place in zip(rows, places, strict=True)
+        [*row[:3], *([project] if has_projects else []), *row[3:]]
+        for row, project in zip(rows, project_names, strict=True)
     ]
     print_table(
-        ("id", "when", "kind", *(["project"] if named else []), "who", "text"), rows, {0: "dim"}
+        ("id", "when", "kind", *(["project"] if has_projects else []), "who", "text"),
+        rows,
+        {0: "dim"},
     )
     if page.next:
         note(f"More follow: --after {page.next}")
@@ -111,10 +113,10 @@ def projects(options: GlobalOptions) -> None:
     from engrams.core import Scope
 
     with options.open(reads=True) as (engine, labels):
-        found = Counter[str]()
+        totals = Counter[str]()
         for scope, number in engine.inspect.count_scopes(Scope.of(labels).owner).items():
-            found[_find_project(scope)] += number
-        counts = dict(sorted(found.items()))
+            totals[_find_project(scope)] += number
+        counts = dict(sorted(totals.items()))
     if options.json:
         emit({"projects": [{"name": name, "memories": number} for name, number in counts.items()]})
     elif counts:
@@ -181,18 +183,18 @@ def _without_bookkeeping(where: Where | None) -> Where:
     from engrams.core import UNSEARCHED
     from engrams.ports import Condition, Where
 
-    kept = Where(
+    not_bookkeeping = Where(
         "not",
         (Condition(f"meta.{UNSEARCHED}", "exists", True), Condition("meta.item", "exists", True)),
     )
-    return kept if where is None else Where("and", (where, kept))
+    return not_bookkeeping if where is None else Where("and", (where, not_bookkeeping))
 
 
-def _parse_statuses(given: list[str]) -> tuple[Any, ...]:
+def _parse_statuses(texts: list[str]) -> tuple[Any, ...]:
     from engrams.core import Status
 
     return (
         tuple(Status)
-        if "all" in given
-        else tuple(parse_name(Status, text, "status") for text in given)
+        if "all" in texts
+        else tuple(parse_name(Status, text, "status") for text in texts)
     )

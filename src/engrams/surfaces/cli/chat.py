@@ -43,9 +43,9 @@ _SYSTEM = (
 )
 _PLAIN = "You are a helpful assistant."
 _TURNS = 20
+"""Messages that the model is sent, with the new one."""
 _NEAREST = 3
 _FACTS = 20
-
 
 _ENDINGS = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 _AGAIN_SECONDS = 0.05
@@ -53,17 +53,21 @@ _AGAIN_SECONDS = 0.05
 
 @dataclass
 class TerminalChatSession:
-    """Hold one conversation: messages, last hits, and ids shown by number."""
+    """One conversation with memory."""
 
     engine: MemoryEngine
     scope: tuple[str, ...]
     session: str
     messages: list[dict[str, str]] = field(default_factory=list)
+    """Messages that a chat model was sent and its answers, oldest first."""
     hits: tuple[Hit, ...] = ()
+    """Memories of the last answer."""
     shown: tuple[str, ...] = ()
+    """Ids of the memories that were listed last; a command names them by number, from 1."""
     last_question: str = ""
     incognito: bool = False
     pending: dict[str, Any] | None = None
+    """Memory command that waits for the next message, such as a confirmation."""
 
     def answer(self, text: str) -> str:
         """Answer from the model or by quotes, and store the message."""
@@ -87,22 +91,22 @@ class TerminalChatSession:
             self.hits = ()
             self.shown = tuple((outcome.pending or {}).get("ids", ()))
             return outcome.reply
-        return self._answer_and_keep(text)
+        return self._answer_and_store(text)
 
-    def _answer_and_keep(self, text: str) -> str:
+    def _answer_and_store(self, text: str) -> str:
         from engrams.core import Turn
 
         self.last_question = text
         if self.engine.chat_model is None:
-            found = self.engine.search(text, scope=self.scope, limit=_NEAREST)
-            self._keep_hits(() if found.abstain or not self.is_recall_on else found.hits)
+            result = self.engine.search(text, scope=self.scope, limit=_NEAREST)
+            self._show_hits(() if result.abstain or not self.is_recall_on else result.hits)
             receipt = self.engine.add(Turn(text, session=self.session), scope=self.scope)
             return self._quote_memory(text, receipt)
         answer = self.engine.chat(
             self._list_messages(_SYSTEM, text), scope=self.scope, session=self.session
         )
-        self._keep_hits(answer.hits)
-        return self._keep_exchange(text, answer.text)
+        self._show_hits(answer.hits)
+        return self._append_exchange(text, answer.text)
 
     @property
     def is_recall_on(self) -> bool:
@@ -111,29 +115,29 @@ class TerminalChatSession:
 
     def run_command(self, line: str) -> str:
         """Run a slash command. InputError: there is no such command."""
-        name, _, rest = line.partition(" ")
-        rest = rest.strip()
+        name, _, argument = line.partition(" ")
+        argument = argument.strip()
         match name:
             case "/help":
                 return _HELP
             case "/why":
                 return self._explain_last()
             case "/facts":
-                return self._list_facts(rest)
+                return self._list_facts(argument)
             case "/forget":
-                return self._forget(rest)
+                return self._forget(argument)
             case "/restore":
-                return f"Restored: {clean(self.engine.restore(rest, scope=self.scope).text)}"
+                return f"Restored: {clean(self.engine.restore(argument, scope=self.scope).text)}"
             case "/edit":
-                return self._edit(rest)
+                return self._edit(argument)
             case "/end":
                 return self._end()
             case "/recall":
-                on = _parse_switch(name, rest, self.is_recall_on)
+                on = _parse_switch(name, argument, self.is_recall_on)
                 self.engine.control.recall(self.scope, on)
                 return f"Recall is {'on' if on else 'off'}."
             case "/incognito":
-                self.incognito = _parse_switch(name, rest, self.incognito)
+                self.incognito = _parse_switch(name, argument, self.incognito)
                 return (
                     "Incognito: nothing is read or stored until /incognito off."
                     if self.incognito
@@ -143,7 +147,7 @@ class TerminalChatSession:
                 raise InputError(f"There is no command {name}.", hint="/help shows the commands.")
 
     def _end(self) -> str:
-        """End the session and begin another; tell what became of it."""
+        """End the session and begin another; report the outcome."""
         sessions = self.engine.sessions
         ended = self.session
         self.session = new_id(self.engine.now())
@@ -153,18 +157,18 @@ class TerminalChatSession:
         self.last_question = ""
         if sessions.state(ended, scope=self.scope) == "absent":
             return "Nothing of this conversation was stored. A new one begins."
-        found = sessions.end(ended, scope=self.scope)
-        if found.state != "rotation_required":
+        outcome = sessions.end(ended, scope=self.scope)
+        if outcome.state != "rotation_required":
             return "The conversation ends in the background. A new one begins."
-        kept = {
-            "account": found.ended["episodes"],
-            "memory promoted": found.ended["promoted"],
-            "memory still held": found.ended["held"],
+        ended_ids = {
+            "account": outcome.ended["episodes"],
+            "memory promoted": outcome.ended["promoted"],
+            "memory still held": outcome.ended["held"],
         }
-        told = ", ".join(f"{len(ids)} {name}" for name, ids in kept.items() if ids)
-        return f"The conversation has ended{f': {told}' if told else ''}. A new one begins."
+        summary = ", ".join(f"{len(ids)} {name}" for name, ids in ended_ids.items() if ids)
+        return f"The conversation has ended{f': {summary}' if summary else ''}. A new one begins."
 
-    def _keep_hits(self, hits: tuple[Hit, ...]) -> None:
+    def _show_hits(self, hits: tuple[Hit, ...]) -> None:
         self.hits = hits
         self.shown = tuple(hit.record.id for hit in hits)
 
@@ -173,14 +177,14 @@ class TerminalChatSession:
 
         if receipt.outcome == "unsaved":
             return "Not saved."
-        learned = [made.text for made in receipt.derived]
+        learned = [change.text for change in receipt.derived]
         if is_question(text) and not self.is_recall_on:
             return "Recall is off, so nothing was looked up. /recall on switches it on."
         if is_question(text):
             return (
                 "\n".join(
-                    f"{place}. {_quote_record(hit.record)}"
-                    for place, hit in enumerate(self.hits, 1)
+                    f"{number}. {_quote_record(hit.record)}"
+                    for number, hit in enumerate(self.hits, 1)
                 )
                 or "I remember nothing about that."
             )
@@ -192,9 +196,10 @@ class TerminalChatSession:
         model = self.engine.chat_model
         assert model is not None
         prompt = tuple(
-            ChatMessage(one["role"], one["content"]) for one in self._list_messages(_PLAIN, text)
+            ChatMessage(message["role"], message["content"])
+            for message in self._list_messages(_PLAIN, text)
         )
-        return self._keep_exchange(
+        return self._append_exchange(
             text, model.ask(ChatRequest(prompt, "chat", temperature=None)).text
         )
 
@@ -205,7 +210,7 @@ class TerminalChatSession:
             {"role": "user", "content": text},
         ]
 
-    def _keep_exchange(self, text: str, reply: str) -> str:
+    def _append_exchange(self, text: str, reply: str) -> str:
         self.messages += [
             {"role": "user", "content": text},
             {"role": "assistant", "content": reply},
@@ -239,52 +244,56 @@ class TerminalChatSession:
             Kind.NOTE,
         )
         if words:
-            found = self.engine.search(words, scope=self.scope, limit=_FACTS, kinds=kinds)
-            records = () if found.abstain else tuple(hit.record for hit in found.hits)
+            result = self.engine.search(words, scope=self.scope, limit=_FACTS, kinds=kinds)
+            records = () if result.abstain else tuple(hit.record for hit in result.hits)
         else:
             records = self.engine.list(scope=self.scope, kinds=kinds, limit=_FACTS).records
         self.shown = tuple(record.id for record in records)
         return (
             "\n".join(
-                f"{place}. {_quote_record(record)}" for place, record in enumerate(records, 1)
+                f"{number}. {_quote_record(record)}" for number, record in enumerate(records, 1)
             )
             or "Nothing is known."
         )
 
-    def _forget(self, what: str) -> str:
+    def _forget(self, id_or_number: str) -> str:
         record = self.engine.forget(
-            self._resolve_id("/forget", what), scope=self.scope, reason="asked in a chat"
+            self._resolve_id("/forget", id_or_number), scope=self.scope, reason="asked in a chat"
         )
         return f"Forgotten: {clean(record.text)} (engrams restore {record.id} brings it back)"
 
-    def _edit(self, rest: str) -> str:
-        what, _, text = rest.partition(" ")
+    def _edit(self, argument: str) -> str:
+        id_or_number, _, text = argument.partition(" ")
         if not text.strip():
             raise InputError(
                 "/edit needs a number or an id, and the new text.", hint="/facts lists memories."
             )
         record = self.engine.edit(
-            self._resolve_id("/edit", what),
+            self._resolve_id("/edit", id_or_number),
             scope=self.scope,
             text=text.strip(),
             reason="corrected in a chat",
         )
         return f"Corrected: {clean(record.text)}"
 
-    def _resolve_id(self, command: str, what: str) -> str:
+    def _resolve_id(self, command: str, id_or_number: str) -> str:
         """Resolve a number of the last list, or an id."""
-        if not what:
+        if not id_or_number:
             raise InputError(
                 f"{command} needs a number or an id.",
                 hint="/why lists the memories of the last answer.",
             )
-        number = int(what) if what.isascii() and what.isdigit() and len(what) < 4 else 0
+        number = (
+            int(id_or_number)
+            if id_or_number.isascii() and id_or_number.isdigit() and len(id_or_number) < 4
+            else 0
+        )
         if number > len(self.shown):
             raise InputError(
                 f"The last answer remembered {len(self.shown)} things.",
                 hint="/why and /facts list them.",
             )
-        return self.shown[number - 1] if number else what
+        return self.shown[number - 1] if number else id_or_number
 
 
 @app.command()
@@ -310,27 +319,27 @@ def chat(options: GlobalOptions) -> None:
 @contextmanager
 def _exit_on_signals() -> Iterator[None]:
     """Turn SIGTERM and SIGHUP into an exception, as Ctrl-C is."""
-    before = {number: signal.getsignal(number) for number in _ENDINGS}
+    previous_handlers = {number: signal.getsignal(number) for number in _ENDINGS}
     handled = threading.Event()
 
     def leave(number: int, _frame: object) -> NoReturn:
         handled.set()
-        for each in before:
-            signal.signal(
-                each, signal.SIG_IGN
-            )  # the end takes a while: a second one must not cut it off
+        for ending in previous_handlers:
+            # Closing takes a while: a second signal must not cut it off.
+            signal.signal(ending, signal.SIG_IGN)
         sys.exit(128 + number)
 
     try:
-        heard = [
-            number for number, handler in before.items() if handler is signal.SIG_DFL
-        ]  # nohup ignores SIGHUP, and so it stays
-        for number in heard:
+        # A signal that is ignored already stays so: nohup ignores SIGHUP.
+        handled_numbers = [
+            number for number, handler in previous_handlers.items() if handler is signal.SIG_DFL
+        ]
+        for number in handled_numbers:
             signal.signal(number, leave)
-        with _repeat_signals(heard, handled):
+        with _repeat_signals(handled_numbers, handled):
             yield
     finally:
-        for number, handler in before.items():
+        for number, handler in previous_handlers.items():
             signal.signal(number, handler)
 
 
@@ -338,7 +347,7 @@ def _exit_on_signals() -> Iterator[None]:
 def _repeat_signals(numbers: Container[int], handled: threading.Event) -> Iterator[None]:
     """Send an ending signal again until it is handled.
 
-    One that comes just before a read would else wait for the next line.
+    A signal that arrives just before a read would otherwise wait for the next line.
     """
     if not hasattr(signal, "pthread_kill"):
         yield
@@ -353,12 +362,12 @@ def _repeat_signals(numbers: Container[int], handled: threading.Event) -> Iterat
                 signal.pthread_kill(main, number[0])
 
     repeater = threading.Thread(target=repeat, name="engrams-signals", daemon=True)
-    before = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+    previous_fd = signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     repeater.start()
     try:
         yield
     finally:
-        signal.set_wakeup_fd(before)
+        signal.set_wakeup_fd(previous_fd)
         handled.set()
         os.close(writer)
         repeater.join()
@@ -381,8 +390,8 @@ def _run_exchange(talk: TerminalChatSession, line: str, *, as_json: bool) -> Non
     else:
         if talk.engine.chat_model is not None and not slash:
             # To standard error, so that a pipe carries the answer alone.
-            for place, hit in enumerate(talk.hits, 1):
-                note(paint(f"  {place}. {fit_line(hit.record.text, 90)}", "dim"))
+            for number, hit in enumerate(talk.hits, 1):
+                note(paint(f"  {number}. {fit_line(hit.record.text, 90)}", "dim"))
         say(clean(reply))
     sys.stdout.flush()
 
@@ -405,7 +414,7 @@ def _enable_line_editing() -> None:
 
 
 def _parse_switch(name: str, word: str, now: bool) -> bool:
-    """Parse ``on`` or ``off``; without a word switch over."""
+    """Parse ``on`` or ``off``; no word switches to the other state."""
     if word not in ("", "on", "off"):
         raise InputError(f"{name} is on or off.", hint=f"{name} on, {name} off.")
     return word == "on" if word else not now

@@ -11,11 +11,14 @@ from engrams.errors import RefusedError
 from engrams.surfaces.cli.output import note
 
 
-def confirm_erase(what: str, word: str) -> None:
-    """Ask for the word purge. RefusedError: it was not given."""
+def confirm_erase(subject: str, word: str) -> None:
+    """Ask for the word purge before ``subject`` is erased.
+
+    RefusedError: the word was not given.
+    """
     if not word:
         print(
-            f"This erases {what} for good. Type purge to go on: ",
+            f"This erases {subject} for good. Type purge to go on: ",
             end="",
             file=sys.stderr,
             flush=True,

@@ -43,10 +43,10 @@ def demo(options: GlobalOptions) -> None:
                 report = engine.load(demo.sample_path(), scope=scope, progress=bar)
                 engine.drain(60, bar)
             loaded = time.perf_counter() - start
-            asked = [_ask_question(engine, scope, question) for question in demo.load_questions()]
-    answerable = [row for row in asked if row["answerable"]]
+            results = [_ask_question(engine, scope, question) for question in demo.load_questions()]
+    answerable = [row for row in results if row["answerable"]]
     right = sum(row["right"] for row in answerable)
-    missing = [row for row in asked if not row["answerable"]]
+    missing = [row for row in results if not row["answerable"]]
     numbers = {
         "turns": report.stored + report.existing,
         "import_seconds": round(loaded, 3),
@@ -55,9 +55,9 @@ def demo(options: GlobalOptions) -> None:
     }
     silent = {"abstained": sum(row["abstain"] for row in missing), "unanswerable": len(missing)}
     if options.json:
-        emit({**numbers, **silent, "questions": asked})
+        emit({**numbers, **silent, "questions": results})
     else:
-        _print_results(asked, numbers, silent)
+        _print_results(results, numbers, silent)
     if right < _EXPECTED_RIGHT:
         note(f"error: {right} of {len(answerable)} is fewer than the {_EXPECTED_RIGHT} expected.")
         raise typer.Exit(1)
@@ -67,16 +67,16 @@ def _ask_question(
     engine: MemoryEngine, scope: tuple[str, ...], question: DemoSampleQuestion
 ) -> dict[str, Any]:
     start = time.perf_counter()
-    found = engine.search(question.text, scope=scope, limit=_TOP)
+    result = engine.search(question.text, scope=scope, limit=_TOP)
     seconds = time.perf_counter() - start
-    places = [
-        place
-        for place, ids in enumerate(_hit_sources(engine, scope, found), 1)
+    ranks = [
+        rank
+        for rank, ids in enumerate(_hit_sources(engine, scope, result), 1)
         if ids & set(question.evidence)
     ]
     hits = [
         {"id": hit.record.external_id, "text": hit.record.text, "score": round(hit.score, 4)}
-        for hit in found.hits
+        for hit in result.hits
     ]
     shape = {
         "id": question.id,
@@ -86,35 +86,36 @@ def _ask_question(
     }
     return {
         **shape,
-        "right": bool(places),
-        "rank": places[0] if places else 0,
-        "abstain": found.abstain,
+        "right": bool(ranks),
+        "rank": ranks[0] if ranks else 0,
+        "abstain": result.abstain,
         "ms": round(seconds * 1000, 1),
         "hits": hits,
     }
 
 
 def _hit_sources(
-    engine: MemoryEngine, scope: tuple[str, ...], found: SearchResult
+    engine: MemoryEngine, scope: tuple[str, ...], result: SearchResult
 ) -> list[set[str]]:
     """Return, for each hit, the ids of its source messages."""
     sources = []
-    for hit in found.hits:
-        ids = {quote.source for quote in hit.record.evidence if quote.source}
+    for hit in result.hits:
+        source_ids = {quote.source for quote in hit.record.evidence if quote.source}
         sources.append(
-            {hit.record.external_id} | {engine.get(each, scope=scope).external_id for each in ids}
+            {hit.record.external_id}
+            | {engine.get(id, scope=scope).external_id for id in source_ids}
         )
     return sources
 
 
 def _print_results(
-    asked: list[dict[str, Any]], numbers: dict[str, Any], silent: dict[str, int]
+    results: list[dict[str, Any]], numbers: dict[str, Any], silent: dict[str, int]
 ) -> None:
     say(
         f"Imported {numbers['turns']} messages of a year between Mina, Theo and their assistant in"
         f" {numbers['import_seconds']:.1f} s.\n"
     )
-    for row in asked:
+    for row in results:
         if row["right"]:
             mark = paint("right", "green")
         elif not row["answerable"]:
@@ -125,12 +126,12 @@ def _print_results(
             f"{mark}  {paint(clean(row['text']), 'bold')} "
             f" ({row['answer'] if row['answerable'] else 'never said'})"
         )
-        for place, hit in enumerate(row["hits"], 1):
-            sign = "*" if place == row["rank"] else " "
+        for rank, hit in enumerate(row["hits"], 1):
+            sign = "*" if rank == row["rank"] else " "
             say(f"     {sign} {hit['score']:.2f}  {fit_line(hit['text'], 100)}")
         if row["abstain"]:
             say(paint("       (no close match)", "dim"))
-    typical = sorted(row["ms"] for row in asked)[len(asked) // 2]
+    typical = sorted(row["ms"] for row in results)[len(results) // 2]
     say(
         f"\nA right message was among the first {_TOP} for {numbers['right']} of {numbers['of']}"
         f" questions; {typical:.0f} ms a search."

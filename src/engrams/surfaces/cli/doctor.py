@@ -167,8 +167,8 @@ def _check_versions() -> DoctorCheckResult:
 
 def _check_disk(settings: Settings) -> Iterator[DoctorCheckResult]:
     home = settings.home.expanduser()
-    there = next((folder for folder in (home, *home.parents) if folder.exists()), Path("/"))
-    if not there.is_dir() or not os.access(there, os.W_OK | os.X_OK):
+    existing = next((folder for folder in (home, *home.parents) if folder.exists()), Path("/"))
+    if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
         yield DoctorCheckResult(
             "home",
             "fail",
@@ -177,13 +177,13 @@ def _check_disk(settings: Settings) -> Iterator[DoctorCheckResult]:
         )
         return
     yield DoctorCheckResult(
-        "home", "ok", f"{home}" if there == home else f"{home} (created on the first write)"
+        "home", "ok", f"{home}" if existing == home else f"{home} (created on the first write)"
     )
     if settings.test:
         yield DoctorCheckResult(
             "test mode", "info", f"{home.parent} is not touched", "Turn `test` off to work on it."
         )
-    free = shutil.disk_usage(there).free
+    free = shutil.disk_usage(existing).free
     state: Literal["ok", "warn", "fail"]
     if free < _FULL:
         state = "fail"
@@ -200,13 +200,13 @@ def _check_disk(settings: Settings) -> Iterator[DoctorCheckResult]:
 
 
 def _check_server(settings: Settings) -> Iterator[DoctorCheckResult]:
-    """Tell of a running server, and whether its models differ."""
+    """Report a running server, and a warning if its models differ."""
     if (server := find_server(settings)) is None:
         return
-    same = server.is_alike
-    told = (
+    is_alike = server.is_alike
+    difference = (
         ""
-        if same
+        if is_alike
         else (
             " with an embedder or upstream of its own:"
             f" {', '.join(name for name in server.models if name)}"
@@ -214,19 +214,19 @@ def _check_server(settings: Settings) -> Iterator[DoctorCheckResult]:
     )
     hint = (
         ""
-        if same
+        if is_alike
         else (
             "Options of `engrams serve` hold for that process alone: put them into config.toml,"
             " which every command reads."
         )
     )
     yield DoctorCheckResult(
-        "server", "info" if same else "warn", f"runs at {server.url}{told}", hint
+        "server", "info" if is_alike else "warn", f"runs at {server.url}{difference}", hint
     )
 
 
 def _check_upstream(settings: Settings, *, offline: bool) -> Iterator[DoctorCheckResult]:
-    """Tell if the model server behind the proxy takes connections."""
+    """Try to connect to the model server behind the proxy."""
     from engrams.model_setup import find_connection_problem
 
     url = settings.serve.upstream
@@ -247,28 +247,28 @@ def _check_upstream(settings: Settings, *, offline: bool) -> Iterator[DoctorChec
 
 
 def _check_encryption(settings: Settings) -> Iterator[DoctorCheckResult]:
-    """Tell how the home is encrypted, where the database is in it."""
+    """Report how the home is encrypted, if the database is in it."""
     if settings.incognito or settings.store.url or not settings.home.expanduser().is_dir():
         return
     from engrams.admin import read_encryption_status
 
     try:
-        found = read_encryption_status(settings)
+        status = read_encryption_status(settings)
     except EngramsError as problem:
         yield DoctorCheckResult("encryption", "fail", problem.message, problem.hint)
         return
-    vault = f"; Markdown in {found.readable} stays readable" if found.readable else ""
-    if found.changing:
+    vault = f"; Markdown in {status.readable} stays readable" if status.readable else ""
+    if status.changing:
         yield DoctorCheckResult(
             "encryption",
             "warn",
             "a change of the key was cut short",
             "`engrams encrypt` or `engrams encrypt --off` ends it.",
         )
-    elif not found.encrypted:
+    elif not status.encrypted:
         yield DoctorCheckResult("encryption", "info", "off; `engrams encrypt` turns it on")
-    elif found.plain:
-        names = ", ".join(path.name for path in found.plain)
+    elif status.plain:
+        names = ", ".join(path.name for path in status.plain)
         yield DoctorCheckResult(
             "encryption",
             "warn",
@@ -277,38 +277,38 @@ def _check_encryption(settings: Settings) -> Iterator[DoctorCheckResult]:
         )
     else:
         yield DoctorCheckResult(
-            "encryption", "ok", f"on, {len(found.files)} files, key: {found.source}{vault}"
+            "encryption", "ok", f"on, {len(status.files)} files, key: {status.source}{vault}"
         )
 
 
 def _check_engine(
     engine: MemoryEngine, settings: Settings, *, repair: bool, offline: bool, accept: bool = False
 ) -> Iterator[DoctorCheckResult]:
-    found = engine.check(repair)
-    files = found.get("vault", {})
+    report = engine.check(repair)
+    files = report.get("vault", {})
     problems = [
         str(problem)
-        for problem in found.get("problems", ())
+        for problem in report.get("problems", ())
         if problem not in files.get("problems", ())
     ]
-    mended = [str(problem) for problem in found.get("repaired", ())]
+    mended = [str(problem) for problem in report.get("repaired", ())]
     hint = (
         "engrams doctor --repair rebuilds derived data."
         if not repair
         else "Export the readable memories, then start a new home."
     )
-    if found.get("ok") or (files.get("problems") and not problems):
+    if report.get("ok") or (files.get("problems") and not problems):
         yield DoctorCheckResult(
             "store",
             "ok",
-            f"{found.get('bytes', 0) / 1e6:.1f} MB"
+            f"{report.get('bytes', 0) / 1e6:.1f} MB"
             + (f"; repaired: {', '.join(mended)}" if mended else ""),
         )
     else:
         yield DoctorCheckResult("store", "fail", "; ".join(problems) or "damaged", hint)
-    if found.get("lost"):
+    if report.get("lost"):
         if accept:
-            Path(found["losses"]).unlink(missing_ok=True)
+            Path(report["losses"]).unlink(missing_ok=True)
         hint = (
             "Look for these in a backup (`engrams recover`). `engrams doctor --accept` ends this"
             " warning."
@@ -316,7 +316,7 @@ def _check_engine(
         yield DoctorCheckResult(
             "lost",
             "info" if accept else "fail",
-            "\n      ".join(found["lost"]),
+            "\n      ".join(report["lost"]),
             "Accepted." if accept else hint,
         )
     yield from _check_vectors(engine, repair=repair)
@@ -336,53 +336,58 @@ def _check_engine(
 
 
 def _check_vectors(engine: MemoryEngine, *, repair: bool) -> Iterator[DoctorCheckResult]:
-    """Tell how many memories have no vector; ``repair`` asks for these."""
+    """Report how many memories have no vector.
+
+    ``repair``: queue the job that makes them.
+    """
     card = engine.embedder.card
     missing = len(engine.store.missing(card.id, "", _COUNTED)) if card.dimension else 0
     if not missing:
         return
-    told = (
+    problem = (
         f"{missing:,}{' or more' if missing == _COUNTED else ''} memories have no vector of"
         f" {card.id}, and are found by words alone"
     )
-    waits = any(
+    is_queued = any(
         engine.status()["jobs"].get(EMBED, {}).get(state) for state in ("waiting", "running")
     )
-    if repair and not waits:
+    if repair and not is_queued:
         engine.store.enqueue((JobSpec(EMBED, card.id),), engine.now())
-        waits = True
-    if waits:
+        is_queued = True
+    if is_queued:
         yield DoctorCheckResult(
             "vectors",
             "info",
-            told,
+            problem,
             "A job makes them: a running server, `engrams work` or `engrams status --wait`.",
         )
     else:
-        yield DoctorCheckResult("vectors", "warn", told, "engrams doctor --repair has them made.")
+        yield DoctorCheckResult(
+            "vectors", "warn", problem, "engrams doctor --repair has them made."
+        )
 
 
 def _check_vault(files: Mapping[str, Any]) -> DoctorCheckResult:
-    told = "\n      ".join(files["problems"])
-    if told:
+    problems = "\n      ".join(files["problems"])
+    if problems:
         return DoctorCheckResult(
             "vault",
             "warn",
-            told,
+            problems,
             "Repair, move or remove these files; `engrams sync` checks again.",
         )
     return DoctorCheckResult("vault", "ok", f"{files['files']} files in {files['path']}")
 
 
-def _check_skills(told: Mapping[str, Any]) -> DoctorCheckResult:
-    if told["problems"]:
+def _check_skills(skills: Mapping[str, Any]) -> DoctorCheckResult:
+    if skills["problems"]:
         return DoctorCheckResult(
             "skills",
             "warn",
-            "\n      ".join(told["problems"]),
+            "\n      ".join(skills["problems"]),
             "These skills are left out until their files are repaired.",
         )
-    return DoctorCheckResult("skills", "ok", f"{len(told['skills'])} in {told['folder']}")
+    return DoctorCheckResult("skills", "ok", f"{len(skills['skills'])} in {skills['folder']}")
 
 
 def _check_embedder(engine: MemoryEngine) -> DoctorCheckResult:
@@ -405,26 +410,31 @@ def _check_embedder(engine: MemoryEngine) -> DoctorCheckResult:
 
 
 def _check_cosines(engine: MemoryEngine, settings: Settings) -> Iterator[DoctorCheckResult]:
-    """Tell which model the preset's cosines are for, and their use."""
+    """Report the model of the preset's cosines, and whether the model in use gets them translated.
+
+    A cosine that means "near" for one embedder means little for another one.
+    """
     from engrams.composition import translate_preset
 
     model = settings.embed.cosine_model
     card = engine.embedder.card
-    found = translate_preset(settings, card)
-    if found and all(one.known for one in found):
+    cosines = translate_preset(settings, card)
+    if cosines and all(cosine.known for cosine in cosines):
         yield DoctorCheckResult(
             "cosines",
             "ok",
-            f"{len(found)} of preset {settings.preset}, for {model}, turned into those of"
+            f"{len(cosines)} of preset {settings.preset}, for {model}, turned into those of"
             f" {card.id}",
         )
-    elif found:
+    elif cosines:
         hint = (
-            f"Where too much or too little is found, set {found[0].name} and its like yourself;"
+            f"Where too much or too little is found, set {cosines[0].name} and its like yourself;"
             " `engrams config` shows them."
         )
-        told = f"of preset {settings.preset}, for {model}: held as they are, {card.id} has no scale"
-        yield DoctorCheckResult("cosines", "info", told, hint)
+        detail = (
+            f"of preset {settings.preset}, for {model}: held as they are, {card.id} has no scale"
+        )
+        yield DoctorCheckResult("cosines", "info", detail, hint)
 
 
 def _check_chat(engine: MemoryEngine, *, offline: bool) -> DoctorCheckResult:
@@ -441,8 +451,8 @@ def _check_chat(engine: MemoryEngine, *, offline: bool) -> DoctorCheckResult:
         return DoctorCheckResult("chat", "info", f"{model.name}, not called")
     from engrams import model_setup
 
-    found = model_setup.check_model(model)
-    return DoctorCheckResult("chat", found.state, found.detail, found.hint)
+    check = model_setup.check_model(model)
+    return DoctorCheckResult("chat", check.state, check.detail, check.hint)
 
 
 def _check_jobs(state: Any) -> DoctorCheckResult:

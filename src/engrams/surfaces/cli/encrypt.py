@@ -61,18 +61,18 @@ def encrypt(
     from engrams import admin
 
     settings = options.load().settings
-    written = 0
+    files_written = 0
     if not status:
         source = _choose_source(settings, key, key_file, rekey)
         with show_progress("encrypting", quiet=options.json) as bar:
-            written = _change(settings, rekey, off, source, bar)
-    shown = _describe(admin.read_encryption_status(settings))
+            files_written = _change(settings, rekey, off, source, bar)
+    status_data = _describe(admin.read_encryption_status(settings))
     if options.json:
-        emit(shown | ({} if status else {"written": written}))
+        emit(status_data | ({} if status else {"written": files_written}))
         return
     if not status:
-        say(f"{written} files written.")
-    _print(shown)
+        say(f"{files_written} files written.")
+    _print(status_data)
 
 
 def _change(
@@ -87,10 +87,10 @@ def _change(
             (os.environ.get(_NEW) or _ask("New passphrase")) if source.key == "passphrase" else ""
         )
         return admin.rekey(settings, source, passphrase=passphrase, report=bar)
-    first = source.key == "passphrase" and not admin.read_encryption_status(settings).source
+    is_first_key = source.key == "passphrase" and not admin.read_encryption_status(settings).source
     passphrase = (
         (source.passphrase or os.environ.get("ENGRAMS_PASSPHRASE") or _ask("Passphrase"))
-        if first
+        if is_first_key
         else ""
     )
     return admin.encrypt(
@@ -101,19 +101,19 @@ def _change(
 def _choose_source(
     settings: Settings, key: str | None, key_file: str | None, rekey: bool
 ) -> EncryptionSettings:
-    """Choose the key's source; a new key has the old one's."""
+    """Choose the source of the key; a new key has the source of the old one by default."""
     from engrams import admin
     from engrams.settings import EncryptionSettings
 
     if rekey and key is None and key_file is None:
-        told = admin.read_encryption_status(settings)
-        key = told.source or None
-        key_file = told.place if told.source == "file" else None
+        current = admin.read_encryption_status(settings)
+        key = current.source or None
+        key_file = current.place if current.source == "file" else None
     key = key or ("file" if key_file else None)
     if key not in (None, "keyring", "passphrase", "file"):
         raise InputError(f"There is no key source {key!r}.", hint="keyring, passphrase or file.")
-    given = {name: value for name, value in (("key", key), ("key_file", key_file)) if value}
-    return EncryptionSettings(**{**settings.encryption.model_dump(), **given})
+    changes = {name: value for name, value in (("key", key), ("key_file", key_file)) if value}
+    return EncryptionSettings(**{**settings.encryption.model_dump(), **changes})
 
 
 def _ask(prompt: str) -> str:
@@ -122,33 +122,33 @@ def _ask(prompt: str) -> str:
     return ask_passphrase(prompt, twice=True)
 
 
-def _describe(told: HomeEncryptionStatus) -> dict[str, Any]:
+def _describe(status: HomeEncryptionStatus) -> dict[str, Any]:
     return {
-        "encrypted": told.encrypted,
-        "key": told.source,
-        "place": told.place,
-        "changing": told.changing,
-        "files": len(told.files),
-        "plain": [str(path) for path in told.plain],
-        "readable": [str(told.readable)] if told.readable else [],
+        "encrypted": status.encrypted,
+        "key": status.source,
+        "place": status.place,
+        "changing": status.changing,
+        "files": len(status.files),
+        "plain": [str(path) for path in status.plain],
+        "readable": [str(status.readable)] if status.readable else [],
     }
 
 
-def _print(shown: dict[str, Any]) -> None:
-    if shown["changing"]:
+def _print(status: dict[str, Any]) -> None:
+    if status["changing"]:
         say(
             "A change was cut short; run `engrams encrypt` (or `engrams encrypt --off`) to"
             " finish it."
         )
-    if not shown["encrypted"]:
-        say(f"The home is not encrypted: {len(shown['plain'])} files are plain.")
+    if not status["encrypted"]:
+        say(f"The home is not encrypted: {len(status['plain'])} files are plain.")
     else:
-        where = f" ({clean(shown['place'])})" if shown["place"] else ""
+        location = f" ({clean(status['place'])})" if status["place"] else ""
         say(
-            f"The home is encrypted: {shown['files'] - len(shown['plain'])} of {shown['files']}"
-            f" files. Key: {shown['key']}{where}."
+            f"The home is encrypted: {status['files'] - len(status['plain'])} of {status['files']}"
+            f" files. Key: {status['key']}{location}."
         )
-    for path in shown["readable"]:
+    for path in status["readable"]:
         note(
             f"Files of the vault are Markdown and stay readable: {clean(path)}. Keep them on an"
             " encrypted disk."

@@ -53,33 +53,40 @@ _PATHS: Mapping[str, str] = {
     "token_recall_after_embed_error": "found by words alone, since the embedder failed",
     "skipped_empty_store": "nothing is stored",
 }
-_LEAST = 0.02
-_SEEN = 0.005
-_MOST = 3
+_MIN_REASON = 0.02
+"""Smallest part of a score that is named as a reason."""
+_VISIBLE = 0.005
+"""Smallest value that is not rounded to zero in a table."""
+_MAX_REASONS = 3
 _PUNCTUATION = ".,;:!?¿¡…\"'()[]“”„‘’«»?!。、"
 
 
-def print_explanation(found: SearchResult) -> None:
+def print_explanation(result: SearchResult) -> None:
     """Print the score table and the parsed question."""
-    print_scores(found)
-    print_question(found.trace)
+    print_scores(result)
+    print_question(result.trace)
 
 
-def explain_hit(hit: Hit, found: SearchResult) -> str:
+def explain_hit(hit: Hit, result: SearchResult) -> str:
     """Explain a hit in a sentence, with the shared words."""
-    trace = found.trace
-    said = hit.parts
+    trace = result.trace
+    parts = hit.parts
     best = sorted(
-        (name for name in _REASONS if said.get(name, 0.0) >= _LEAST), key=lambda name: -said[name]
-    )[:_MOST]
+        (name for name in _REASONS if parts.get(name, 0.0) >= _MIN_REASON),
+        key=lambda name: -parts[name],
+    )[:_MAX_REASONS]
     words = ", ".join(f"“{word}”" for word in shared_words(trace.query, hit.record.search_text))
-    told = [
+    reasons = [
         _explain_part(name, hit, trace) + (f": {words}" if name == "bm" and words else "")
         for name in best
     ]
     if words and "bm" not in best:
-        told.append(f"it shares {words} with the question")
-    return "; ".join(told) if told and not found.abstain else "a weak match: no memory is closer"
+        reasons.append(f"it shares {words} with the question")
+    return (
+        "; ".join(reasons)
+        if reasons and not result.abstain
+        else "a weak match: no memory is closer"
+    )
 
 
 def _explain_part(name: str, hit: Hit, trace: Trace) -> str:
@@ -130,82 +137,85 @@ def _matching_words(query: str, wanted: set[str]) -> list[str]:
     from engrams.text.terms import is_unspaced, terms
 
     counted = set(terms(query)) & wanted  # stop words only if the search counts them
-    found: list[str] = []
+    words: list[str] = []
     for word in query.split():
         bare = word.strip(_PUNCTUATION)
-        some = [term for term in terms(bare) if term in counted] if bare else []
-        found += some if is_unspaced(bare) else [bare] * bool(some)
-    return list(dict.fromkeys(found))
+        matching_terms = [term for term in terms(bare) if term in counted] if bare else []
+        words += matching_terms if is_unspaced(bare) else [bare] * bool(matching_terms)
+    return list(dict.fromkeys(words))
 
 
-def print_scores(found: SearchResult) -> None:
+def print_scores(result: SearchResult) -> None:
     """Print how scores add up, and why memories were dropped."""
-    rows = found.trace.rows
+    rows = result.trace.rows
     if not rows:
         return
     heads = [
         name
         for name, parts in _GROUPS
         if any(
-            abs(row.parts.get(part, 0.0)) >= _SEEN
-            for row in rows[: len(found.hits) + _SHOWN]
+            abs(row.parts.get(part, 0.0)) >= _VISIBLE
+            for row in rows[: len(result.hits) + _SHOWN]
             for part in parts
         )
     ]
-    places = {hit.record.id: place for place, hit in enumerate(found.hits, 1)}
+    ranks = {hit.record.id: rank for rank, hit in enumerate(result.hits, 1)}
     chosen = [row for row in rows if not row.dropped]
-    left = [row for row in rows if row.dropped]
+    dropped_rows = [row for row in rows if row.dropped]
     if chosen:
         say("\nHow the scores add up:")
         print_table(
             ["#", "score", *heads, "other", "memory"],
-            [_score_cells(row, str(places.get(row.id, "")), heads) for row in chosen],
+            [_score_cells(row, str(ranks.get(row.id, "")), heads) for row in chosen],
             {1: "green"},
         )
-    if left:
-        say(f"\nLeft out ({len(left)} of {len(rows)} examined closely):")
-        told = {row.id: f"“{fit_line(row.text, 20)}”" for row in rows} | {
-            id: f"#{place}" for id, place in places.items()
+    if dropped_rows:
+        say(f"\nLeft out ({len(dropped_rows)} of {len(rows)} examined closely):")
+        labels = {row.id: f"“{fit_line(row.text, 20)}”" for row in rows} | {
+            id: f"#{rank}" for id, rank in ranks.items()
         }
-        shown = [[f"{row.score:.2f}", _drop_reason(row, told), row.text] for row in left[:_SHOWN]]
-        print_table(["score", "reason", "memory"], shown, {1: "yellow"})
-        if len(left) > _SHOWN:
-            say(f"… and {len(left) - _SHOWN} more; --json shows all")
+        dropped_cells = [
+            [f"{row.score:.2f}", _drop_reason(row, labels), row.text]
+            for row in dropped_rows[:_SHOWN]
+        ]
+        print_table(["score", "reason", "memory"], dropped_cells, {1: "yellow"})
+        if len(dropped_rows) > _SHOWN:
+            say(f"… and {len(dropped_rows) - _SHOWN} more; --json shows all")
 
 
-def _score_cells(row: SearchTraceRow, place: str, heads: Sequence[str]) -> list[str]:
+def _score_cells(row: SearchTraceRow, rank: str, heads: Sequence[str]) -> list[str]:
     groups = dict(_GROUPS)
     sums = {name: sum(row.parts.get(part, 0.0) for part in groups[name]) for name in heads}
     counted = {part for name in heads for part in groups[name]} | _ALONE
-    other = sum(value for name, value in row.parts.items() if name not in counted)
+    other_parts = sum(value for name, value in row.parts.items() if name not in counted)
     return [
-        place,
+        rank,
         f"{row.score:.2f}",
         *(_format_score(sums[name]) for name in heads),
-        _format_score(other),
+        _format_score(other_parts),
         row.text,
     ]
 
 
 def _format_score(value: float) -> str:
-    return f"{value:+.2f}" if abs(value) >= _SEEN else "·"
+    return f"{value:+.2f}" if abs(value) >= _VISIBLE else "·"
 
 
-def _drop_reason(row: SearchTraceRow, told: Mapping[str, str]) -> str:
+def _drop_reason(row: SearchTraceRow, labels: Mapping[str, str]) -> str:
     """Format why a candidate was dropped, with numbers instead of ids."""
-    return " ".join(told.get(word, word) for word in row.dropped.split(" "))
+    return " ".join(labels.get(word, word) for word in row.dropped.split(" "))
 
 
 def print_question(trace: Trace) -> None:
     """Print the parsed question, the search path and step times."""
-    read = describe_question(trace.understood, trace.query)
-    say(f"\nThe question was understood as: {clean(read)}")
+    description = describe_question(trace.understood, trace.query)
+    say(f"\nThe question was understood as: {clean(description)}")
     if trace.stages:
-        whole = sum(ms for _, ms, _ in trace.stages)
+        total_ms = sum(ms for _, ms, _ in trace.stages)
         steps = ", ".join(f"{name} {ms:.1f}" for name, ms, _ in trace.stages)
-        looked = next((count for name, _, count in trace.stages if name == "candidates"), 0)
+        scored = next((count for name, _, count in trace.stages if name == "candidates"), 0)
         say(
-            f"{looked} memories were scored in {whole:.1f} ms ({steps});"
+            f"{scored} memories were scored in {total_ms:.1f} ms ({steps});"
             f" {_PATHS.get(trace.path, trace.path)}"
         )
     for line in trace.notes:
@@ -217,18 +227,18 @@ def describe_question(understood: Mapping[str, Any], query: str) -> str:
     from engrams.text.terms import terms
 
     role = str(understood.get("role", ""))
-    told = [_ROLE_PHRASES[role]] if role in _ROLE_PHRASES else []
+    phrases = [_ROLE_PHRASES[role]] if role in _ROLE_PHRASES else []
     if about := understood.get("about"):
-        told.append(f"about {' and '.join(map(str, about))}")
-    told += [f"a time, {_describe_time(span)}" for span in understood.get("times") or ()]
+        phrases.append(f"about {' and '.join(map(str, about))}")
+    phrases += [f"a time, {_describe_time(span)}" for span in understood.get("times") or ()]
     if understood.get("wants_time"):
-        told.append("you want to know when")
+        phrases.append("you want to know when")
     if understood.get("latest"):
-        told.append("you want the current state")
+        phrases.append("you want the current state")
     if understood.get("past"):
-        told.append("you want an earlier state")
+        phrases.append("you want an earlier state")
     dense = str(understood.get("dense", ""))
     if dense and dense != query:
-        told.append(f"its meaning is that of “{fit_line(dense, 80)}”")
+        phrases.append(f"its meaning is that of “{fit_line(dense, 80)}”")
     words = _matching_words(query, set(terms(str(understood.get("lexical", query)))))
-    return "; ".join([*told, f"words {', '.join(words)}" if words else "no words to search for"])
+    return "; ".join([*phrases, f"words {', '.join(words)}" if words else "no words to search for"])

@@ -39,14 +39,14 @@ def describe_failure(problem: OSError) -> EngramsError:
 def print_error(problem: EngramsError, *, as_json: bool) -> None:
     """Print an error to standard error."""
     if as_json:
-        told = {
+        data = {
             "error": {
                 "type": type(problem).__name__,
                 "message": problem.message,
                 "hint": problem.hint,
             }
         }
-        note(json.dumps(told, ensure_ascii=False))
+        note(json.dumps(data, ensure_ascii=False))
     else:
         note(f"error: {problem.message}")
         if problem.hint:

@@ -123,13 +123,13 @@ def parse_when(text: str | None, option: str) -> datetime | None:
         ) from None
 
 
-def parse_name(kind: type[Kind] | type[Status], text: str, what: str) -> Any:
+def parse_name(kind: type[Kind] | type[Status], text: str, noun: str) -> Any:
     """Parse a name of an enumeration. InputError lists the names."""
     try:
         return kind(text.casefold())
     except ValueError:
         raise InputError(
-            f"There is no {what} {text!r}.", hint=f"Known: {', '.join(kind)}."
+            f"There is no {noun} {text!r}.", hint=f"Known: {', '.join(kind)}."
         ) from None
 
 
@@ -137,13 +137,13 @@ def parse_condition(text: str) -> Condition:
     """Parse a test such as ``importance>=0.7``. InputError: it is none."""
     from engrams.ports import Condition
 
-    found = _TEST.fullmatch(text)
-    if not found:
+    match = _TEST.fullmatch(text)
+    if not match:
         raise InputError(
             f"--where {text!r} is no test.",
             hint="Write FIELD=VALUE; the signs are = != >= <= > < and ~ (contains).",
         )
-    name, sign, raw = found.groups()
+    name, sign, raw = match.groups()
     if name in _LISTS and _OPS[sign] in ("eq", "ne"):
         return Condition(name, "contains" if _OPS[sign] == "eq" else "nin", [raw])
     return Condition(name, _OPS[sign], parse_value(name, raw))

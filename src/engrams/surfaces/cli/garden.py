@@ -27,7 +27,6 @@ Jobs = Annotated[
         "--job", help="Only this job; a wrong one lists them. Repeatable.", metavar="NAME"
     ),
 ]
-Id = Annotated[str, typer.Argument(help="The memory's id.")]
 
 
 @garden.command()
@@ -35,23 +34,23 @@ Id = Annotated[str, typer.Argument(help="The memory's id.")]
 def plan(options: GlobalOptions, job: Jobs = None) -> None:
     """Show what a cycle would do now. Nothing is changed."""
     with options.open() as (engine, scope):
-        made = engine.garden.plan(scope, job or ())
+        cycle_plan = engine.garden.plan(scope, job or ())
     if options.json:
         emit(
             {
-                "steps": [step.to_dict() for step in made.steps],
-                "conflicts": [one.to_dict() for one in made.conflicts],
-                "notes": made.notes,
+                "steps": [step.to_dict() for step in cycle_plan.steps],
+                "conflicts": [conflict.to_dict() for conflict in cycle_plan.conflicts],
+                "notes": cycle_plan.notes,
             }
         )
         return
-    _print_steps(made.steps)
-    if made.conflicts:
+    _print_steps(cycle_plan.steps)
+    if cycle_plan.conflicts:
         note(
-            f"{len(made.conflicts)} contradictions wait for a decision: `engrams garden conflicts`."
+            f"{len(cycle_plan.conflicts)} contradictions wait for a decision: `engrams garden conflicts`."
         )
-    for each in made.notes:
-        note(each)
+    for line in cycle_plan.notes:
+        note(line)
 
 
 @garden.command()
@@ -79,12 +78,12 @@ def undo(
 ) -> None:
     """Undo a cycle, except for memories changed since."""
     with options.open() as (engine, scope):
-        done = engine.garden.undo(scope, cycle)
+        undone = engine.garden.undo(scope, cycle)
     if options.json:
-        emit(done)
+        emit(undone)
         return
-    say(f"{paint('undone', 'green')}  {len(done.restored)} memories restored.")
-    for id in done.left:
+    say(f"{paint('undone', 'green')}  {len(undone.restored)} memories restored.")
+    for id in undone.left:
         note(f"{id} was changed since and is left as it is.")
 
 
@@ -93,23 +92,25 @@ def undo(
 def status(options: GlobalOptions) -> None:
     """Show the last cycles, the queue and the tokens used."""
     with options.open() as (engine, scope):
-        now = engine.garden.status(scope)
+        cycle_status = engine.garden.status(scope)
         reports = engine.garden.reports(scope)
     if options.json:
-        emit(now)
+        emit(cycle_status)
         return
-    say(f"{paint(now['state'], 'bold')}  {now['usage']['tokens']:,} tokens in the last day")
-    if now["state"] == "disabled":
+    say(
+        f"{paint(cycle_status['state'], 'bold')}  {cycle_status['usage']['tokens']:,} tokens in the last day"
+    )
+    if cycle_status["state"] == "disabled":
         note(
             "Cycles do not start by themselves: `--set garden.enabled=true`, or `garden.enabled ="
             " true` in config.toml."
         )
     for report in reports:
         _print_report(report)
-    if now["queue"]:
+    if cycle_status["queue"]:
         rows = [
-            [one["id"], one["at"][:16], str(one["priority"]), clean(one["why"])]
-            for one in now["queue"]
+            [entry["id"], entry["at"][:16], str(entry["priority"]), clean(entry["why"])]
+            for entry in cycle_status["queue"]
         ]
         print_table(("id", "at", "priority", "why"), rows)
 
@@ -119,11 +120,11 @@ def status(options: GlobalOptions) -> None:
 def conflicts(options: GlobalOptions) -> None:
     """List contradictions: statements that cannot both be true."""
     with options.open() as (engine, scope):
-        found = engine.garden.conflicts(scope)
+        open_conflicts = engine.garden.conflicts(scope)
     if options.json:
-        emit({"conflicts": [one.to_dict() for one in found]})
-    elif found:
-        _print_conflicts(found)
+        emit({"conflicts": [conflict.to_dict() for conflict in open_conflicts]})
+    elif open_conflicts:
+        _print_conflicts(open_conflicts)
         note("`engrams garden decide ONE OTHER --keep ONE` resolves one; without --keep both stay.")
     else:
         say("No contradictions.")
@@ -132,8 +133,8 @@ def conflicts(options: GlobalOptions) -> None:
 @garden.command()
 @flatten_options
 def decide(
-    one: Id,
-    other: Id,
+    first_id: Annotated[str, typer.Argument(help="The memory's id.", metavar="ONE")],
+    second_id: Annotated[str, typer.Argument(help="The memory's id.", metavar="OTHER")],
     options: GlobalOptions,
     keep: Annotated[
         str, typer.Option(help="The id of the true one; without it both stay.", metavar="ID")
@@ -141,11 +142,15 @@ def decide(
 ) -> None:
     """Resolve a contradiction."""
     with options.open() as (engine, scope):
-        full = {
-            id: engine.get(id, scope=scope).id for id in (one, other, *([keep] if keep else []))
+        full_ids = {
+            id: engine.get(id, scope=scope).id
+            for id in (first_id, second_id, *([keep] if keep else []))
         }
         dropped = engine.garden.decide(
-            full[one], full[other], scope=scope, keep=full[keep] if keep else ""
+            full_ids[first_id],
+            full_ids[second_id],
+            scope=scope,
+            keep=full_ids[keep] if keep else "",
         )
     if options.json:
         emit({"dropped": dropped.id if dropped else None})
@@ -208,11 +213,11 @@ def resume(options: GlobalOptions) -> None:
 
 def _set_paused(options: GlobalOptions, *, on: bool) -> None:
     with options.open() as (engine, scope):
-        now = engine.garden.pause(scope, on=on)
+        status = engine.garden.pause(scope, on=on)
     if options.json:
-        emit(now)
+        emit(status)
     else:
-        say(str(now["state"]))
+        say(str(status["state"]))
 
 
 def _print_steps(steps: Sequence[PlannedGardenStep]) -> None:
@@ -221,25 +226,29 @@ def _print_steps(steps: Sequence[PlannedGardenStep]) -> None:
         return
     rows = []
     for step in steps:
-        first, *rest = step.texts
-        shown = f"{first} <- {' | '.join(rest)}" if step.verb == "merge" else " | ".join(step.texts)
+        survivor, *absorbed = step.texts
+        shown = (
+            f"{survivor} <- {' | '.join(absorbed)}"
+            if step.verb == "merge"
+            else " | ".join(step.texts)
+        )
         rows.append([step.job, step.verb, fit_line(clean(shown), 80), clean(step.reason)])
     print_table(("job", "does", "memories", "why"), rows)
 
 
-def _print_conflicts(found: Sequence[StatementConflict]) -> None:
+def _print_conflicts(conflicts: Sequence[StatementConflict]) -> None:
     rows = []
-    for each in found:
-        for side in (each.earlier, each.later):
+    for conflict in conflicts:
+        for side in (conflict.earlier, conflict.later):
             rows += [
                 [
                     side.id,
                     f"{side.recorded_at:%Y-%m-%d}",
-                    "newer" if side.id == each.keep else "",
+                    "newer" if side.id == conflict.keep else "",
                     clean(side.text),
                 ]
             ]
-        rows.append(["", "", "", paint(clean(each.reason), "dim")])
+        rows.append(["", "", "", paint(clean(conflict.reason), "dim")])
     print_table(("id", "since", "", "statement"), rows)
 
 

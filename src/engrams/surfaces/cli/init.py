@@ -112,9 +112,9 @@ def init(  # noqa: PLR0913 - options of a command
             }
         )
         return
-    where = "" if asks else f"{model_setup.describe_destination(chat)}\n"
+    destination = "" if asks else f"{model_setup.describe_destination(chat)}\n"
     say(
-        f"{tested or clean(name)}\n{where}Written to"
+        f"{tested or clean(name)}\n{destination}Written to"
         f" {file}.\n{_LEARN}\n{_PROXIED if proxy else _CHAT.format(url=server.url)}"
     )
 
@@ -126,10 +126,10 @@ def _choose_server(
     from engrams import model_setup
 
     if url is not None:
-        known = model_setup.connect(
+        stored_key = model_setup.connect(
             chat, model_setup.ModelConnectionParameters("openai", url, api_key=key)
         ).api_key
-        return model_setup.find_model_server_at(url, known), key
+        return model_setup.find_model_server_at(url, stored_key), key
     note("Looking for model servers on this machine…")
     servers = model_setup.find_model_servers()
     if not asks:
@@ -183,10 +183,10 @@ def _try_model(chat: ChatSettings) -> str:
     from engrams.core.clock import now
 
     note("Asking it… the first answer of a local model may take a while.")
-    found = model_setup.ModelTrial().run(chat, now)
-    if found.state == "fail":
+    trial = model_setup.ModelTrial().run(chat, now)
+    if trial.state == "fail":
         raise ModelError(
-            f"The model does not work: {found.detail}",
-            hint=f"{found.hint} --no-test writes it all the same.".strip(),
+            f"The model does not work: {trial.detail}",
+            hint=f"{trial.hint} --no-test writes it all the same.".strip(),
         )
-    return found.detail
+    return trial.detail

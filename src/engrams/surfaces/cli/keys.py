@@ -51,21 +51,24 @@ def add(
 
     settings = options.load().settings
     owner = Scope(options.scope(settings)).owner
-    with closing(admin.open_keys(settings)) as held, closing(admin.open_audit_log(settings)) as log:
-        key, secret = held.add(name, owner, right, clock.now(), days, (minute, daily))
+    with (
+        closing(admin.open_keys(settings)) as key_store,
+        closing(admin.open_audit_log(settings)) as log,
+    ):
+        key, secret = key_store.add(name, owner, right, clock.now(), days, (minute, daily))
         log.note("key.add", owner=owner.key, target=key.id)
     if options.json:
         emit({**_key_to_dict(key), "key": secret})
         return
     say(secret)
     ends = f"until {format_time(key.expires_at)}" if key.expires_at else "without expiry"
-    whose = (
+    memory = (
         f"the memory of {clean(owner.key)}"
         if options.user
         else f"your own memory ({clean(owner.key)}); --user makes one for another person"
     )
     note(
-        f"{key.id}: {', '.join(key.rights)} for {whose}, {ends}. Store it now: it is not shown"
+        f"{key.id}: {', '.join(key.rights)} for {memory}, {ends}. Store it now: it is not shown"
         " again."
     )
     if settings.serve.upstream and "proxy" not in key.rights:
@@ -82,17 +85,17 @@ def list_(options: GlobalOptions) -> None:
     from engrams import admin
     from engrams.core import clock
 
-    with closing(admin.open_keys(options.load().settings)) as held:
-        found = held.list()
+    with closing(admin.open_keys(options.load().settings)) as key_store:
+        listed_keys = key_store.list()
     if options.json:
-        emit({"keys": [_key_to_dict(key) for key in found]})
+        emit({"keys": [_key_to_dict(key) for key in listed_keys]})
         return
-    if not found:
+    if not listed_keys:
         say("No keys. `engrams keys add NAME --user WHOSE` makes one.")
         return
     moment = clock.now()
     rows = []
-    for key in found:
+    for key in listed_keys:
         if key.revoked_at:
             state = "revoked"
         elif key.is_live(moment):
@@ -123,9 +126,12 @@ def revoke(
     from engrams.core import clock
 
     settings = options.load().settings
-    with closing(admin.open_keys(settings)) as held, closing(admin.open_audit_log(settings)) as log:
+    with (
+        closing(admin.open_keys(settings)) as key_store,
+        closing(admin.open_audit_log(settings)) as log,
+    ):
         now = clock.now()
-        key = held.revoke(id, now)
+        key = key_store.revoke(id, now)
         is_new = key.revoked_at == now
         if is_new:
             log.note("key.revoke", owner=key.owner.key, target=key.id)

@@ -23,7 +23,7 @@ Limit = Annotated[int, typer.Option("--limit", "-n", min=1, help="At most this m
 @flatten_options
 def link(
     id: Id,
-    other: Annotated[str, typer.Argument(help="The id of the other memory.")],
+    other_id: Annotated[str, typer.Argument(help="The id of the other memory.", metavar="OTHER")],
     options: GlobalOptions,
     weight: Annotated[
         float, typer.Option(min=0, max=1, help="Strength of the link.", metavar="SHARE")
@@ -36,13 +36,13 @@ def link(
     """Link two memories, so that finding one leads to the other."""
     with options.open() as (engine, scope):
         if remove:
-            if not engine.links.unlink(id, other, scope=scope, type=type):
+            if not engine.links.unlink(id, other_id, scope=scope, type=type):
                 raise NotFoundError(
                     "There is no such link.", hint="A link has a direction and a type."
                 )
             edge = None
         else:
-            edge = engine.links.link(id, other, scope=scope, type=type, weight=weight)
+            edge = engine.links.link(id, other_id, scope=scope, type=type, weight=weight)
     if options.json:
         emit({"removed": True} if edge is None else edge)
     else:
@@ -72,9 +72,9 @@ def used(
         emit(records)
         return
     for record in records:
-        told = f"confidence {record.confidence:.2f}, strength {record.strength}"
+        usage = f"confidence {record.confidence:.2f}, strength {record.strength}"
         say(
-            f"{paint('noted', 'green')}  {paint(record.id, 'dim')}  {told} "
+            f"{paint('noted', 'green')}  {paint(record.id, 'dim')}  {usage} "
             f" {fit_line(record.text, 80)}"
         )
 
@@ -146,22 +146,22 @@ def entities(
     from engrams.core import Scope
 
     with options.open() as (engine, scope):
-        known = engine.inspect.entities(scope).entities
+        listed = engine.inspect.entities(scope).entities
         if not name:
-            _print_entities(known[:limit], options)
+            _print_entities(listed[:limit], options)
             return
         wanted = name.casefold().removeprefix("entity:")
-        one = next((each for each in known if wanted in _names_of(each)), None)
-        if one is None:
+        entity = next((candidate for candidate in listed if wanted in _names_of(candidate)), None)
+        if entity is None:
             raise NotFoundError(
                 f"No memory mentions {name!r} as a person, place or thing.",
                 hint="`engrams entities` lists them.",
             )
-        records = engine.inspect.records(Scope.of(scope).owner, one.memories[:limit])
+        records = engine.inspect.records(Scope.of(scope).owner, entity.memories[:limit])
     if options.json:
-        emit({"entity": one, "memories": records})
+        emit({"entity": entity, "memories": records})
         return
-    _print_entities((one,), options)
+    _print_entities((entity,), options)
     for record in records:
         say(f"{paint(record.id, 'dim')}  {fit_line(record.text, 100)}")
 
@@ -169,19 +169,24 @@ def entities(
 def _names_of(entity: Entity) -> set[str]:
     return {
         entity.id.removeprefix("entity:"),
-        *(each.casefold() for each in (entity.name, *entity.aliases)),
+        *(name.casefold() for name in (entity.name, *entity.aliases)),
     }
 
 
-def _print_entities(shown: tuple[Entity, ...], options: GlobalOptions) -> None:
+def _print_entities(entities: tuple[Entity, ...], options: GlobalOptions) -> None:
     if options.json:
-        emit({"entities": shown})
-    elif not shown:
+        emit({"entities": entities})
+    elif not entities:
         note("No memory mentions a person, place or thing yet.")
     else:
         rows = [
-            [str(len(each.memories)), each.kind, clean(each.name), clean(", ".join(each.aliases))]
-            for each in shown
+            [
+                str(len(entity.memories)),
+                entity.kind,
+                clean(entity.name),
+                clean(", ".join(entity.aliases)),
+            ]
+            for entity in entities
         ]
         print_table(("memories", "kind", "name", "also"), rows)
 
@@ -211,15 +216,21 @@ def recall(
         _print_related(engine.links.recall(query, scope=scope, mode=mode, limit=limit), options)
 
 
-def _print_related(found: tuple[RelatedMemory, ...], options: GlobalOptions) -> None:
+def _print_related(memories: tuple[RelatedMemory, ...], options: GlobalOptions) -> None:
     if options.json:
         emit(
-            {"memories": [{"record": each.record, "score": round(each.score, 6)} for each in found]}
+            {
+                "memories": [
+                    {"record": memory.record, "score": round(memory.score, 6)}
+                    for memory in memories
+                ]
+            }
         )
-    elif not found:
+        return
+    if not memories:
         note("Nothing found.")
-    for each in () if options.json else found:
+    for memory in memories:
         say(
-            f"{paint(f'{each.score:.2f}', 'green')}  {paint(each.record.id, 'dim')} "
-            f" {fit_line(each.record.text, 100)}"
+            f"{paint(f'{memory.score:.2f}', 'green')}  {paint(memory.record.id, 'dim')} "
+            f" {fit_line(memory.record.text, 100)}"
         )

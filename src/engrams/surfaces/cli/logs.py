@@ -56,9 +56,9 @@ class LogFilterOptions:
         """Return the arguments of a log's ``list``. InputError: no day."""
         from engrams.core import Scope
 
-        given = {"day": self.day, "since": self.since, "until": self.until}
+        texts = {"day": self.day, "since": self.since, "until": self.until}
         days = {
-            name: _parse_day(text, f"--{name}") for name, text in given.items() if text is not None
+            name: _parse_day(text, f"--{name}") for name, text in texts.items() if text is not None
         }
         return {
             "owner": "" if user is None else Scope(("user", user)).key,
@@ -91,15 +91,15 @@ def new_log_group(app: typer.Typer, commands: LogCommands) -> typer.Typer:
     def list_(options: GlobalOptions, filters: LogFilterOptions) -> None:
         """List records, newest first: everybody's, or only --user's."""
         with closing(commands.open_log(options.load().settings)) as log:
-            found = log.list(**filters.to_query(options.user))
+            records = log.list(**filters.to_query(options.user))
         if options.json:
-            emit({"records": found})
-        elif found:
+            emit({"records": records})
+        elif records:
             print_table(
                 list(commands.columns),
                 [
                     [_format_cell(record, field) for field in commands.columns.values()]
-                    for record in found
+                    for record in records
                 ],
             )
         else:

@@ -97,7 +97,7 @@ class GlobalOptions(HomeOptions):
 
         served = CURRENT.get()
         home = self.home if served is None else served.find_home(self.home)
-        given = {
+        overrides = {
             "home": home,
             "preset": self.preset,
             "user": self.user,
@@ -105,7 +105,7 @@ class GlobalOptions(HomeOptions):
             **self._parse_overrides(),
         }
         return load(
-            {name: value for name, value in given.items() if value is not None},
+            {name: value for name, value in overrides.items() if value is not None},
             served.call.environ if served else None,
         )
 
@@ -117,16 +117,16 @@ class GlobalOptions(HomeOptions):
         project = self.project
         if project:
             project = resolve_project(project, served.call.folder if served else Path.cwd())
-        parts = {"agent": self.agent, "project": project, "conversation": self.conversation}
-        deeper = (
-            label for name, value in parts.items() if value is not None for label in (name, value)
+        names = {"agent": self.agent, "project": project, "conversation": self.conversation}
+        inner_labels = (
+            label for name, value in names.items() if value is not None for label in (name, value)
         )
         owner = (
             ("user", self.user)
             if self.user is not None
             else settings.owner_labels(self.conversation or "")
         )
-        return (*owner, *deeper)
+        return (*owner, *inner_labels)
 
     @contextmanager
     def open(
@@ -139,27 +139,27 @@ class GlobalOptions(HomeOptions):
     ) -> Iterator[tuple[MemoryEngine, tuple[str, ...]]]:
         """Open the engine; yield it with the scope.
 
-        ``ends_sessions``: what was spoken here ends with this process; else a command is one step
-        of a session that may go on. ``needs_owner``: False where it concerns no one person.
-        ``reads``: the command stores nothing. ``drains``: it runs all jobs itself; threads would
-        only compete with it, unless they wait for models. In a server that runs this command for
-        another process it is the server's engine.
+        ``ends_sessions``: sessions that were spoken in here end with this process; otherwise a
+        command is one step of a session that may go on. ``needs_owner``: False for a command that
+        concerns no one person. ``reads``: the command stores nothing. ``drains``: the command runs
+        all jobs itself; threads would only compete with it, unless they wait for models. A server
+        that runs this command for another process yields its own engine.
         """
         from engrams.core import Scope
 
         settings = self.load().settings
-        ends = settings.sessions.model_copy(
+        session_settings = settings.sessions.model_copy(
             update={"end_on_close": "all" if ends_sessions else "led"}
         )
-        settings = settings.model_copy(update={"sessions": ends})
-        named = (
+        settings = settings.model_copy(update={"sessions": session_settings})
+        has_owner = (
             needs_owner
             or settings.user
             or settings.sessions.owner == "person"
             or self.user
             or self.conversation
         )
-        scope = Scope(self.scope(settings)).labels if named else ("session", "nobody")
+        scope = Scope(self.scope(settings)).labels if has_owner else ("session", "nobody")
         if served := CURRENT.get():
             yield served.open(settings, writes=not reads), scope
             return
@@ -179,8 +179,8 @@ class GlobalOptions(HomeOptions):
             yield engine, scope
         finally:
             engine.close()
-            elsewhere = settings.incognito or "://" in settings.store.url
-            if not self.json and not elsewhere and not settings.home.expanduser().exists():
+            is_not_in_home = settings.incognito or "://" in settings.store.url
+            if not self.json and not is_not_in_home and not settings.home.expanduser().exists():
                 from engrams.surfaces.cli.output import note
 
                 note(
@@ -194,13 +194,13 @@ class GlobalOptions(HomeOptions):
         from engrams.errors import SettingsError
         from engrams.settings import names, suggest
 
-        known = names()
-        found: dict[str, Any] = {}
+        defaults = names()
+        overrides: dict[str, Any] = {}
         for text in self.overrides:
             name, sign, value = text.partition("=")
             name = name.strip()
-            if not sign or name not in known:
-                tip = suggest(name, list(known)) or "`engrams config` shows the settings."
+            if not sign or name not in defaults:
+                tip = suggest(name, list(defaults)) or "`engrams config` shows the settings."
                 raise SettingsError(
                     (
                         f"--set {text!r} names no setting."
@@ -209,12 +209,12 @@ class GlobalOptions(HomeOptions):
                     ),
                     hint=tip,
                 )
-            found[name] = (
+            overrides[name] = (
                 [part.strip() for part in value.split(",")]
-                if isinstance(known[name], tuple)
+                if isinstance(defaults[name], tuple)
                 else value
             )
-        return found
+        return overrides
 
 
 def only_computes(settings: Settings) -> bool:
@@ -230,32 +230,32 @@ def new_app() -> typer.Typer:
 def flatten_options(command: Callable[..., None]) -> Callable[..., None]:
     """Turn parameters that are option dataclasses into single parameters."""
     hints = get_type_hints(command, include_extras=True)
-    taken = list(inspect.signature(command).parameters.values())
-    groups = {p.name: hints[p.name] for p in taken if is_dataclass(hints[p.name])}
+    parameters = list(inspect.signature(command).parameters.values())
+    groups = {p.name: hints[p.name] for p in parameters if is_dataclass(hints[p.name])}
     flat = [
         p.replace(annotation=hints[p.name], kind=p.KEYWORD_ONLY)
-        for p in taken
+        for p in parameters
         if p.name not in groups
     ]
     for group in sorted(groups.values(), key=lambda group: issubclass(group, HomeOptions)):
-        named = get_type_hints(group, include_extras=True)
+        hints_of_group = get_type_hints(group, include_extras=True)
         flat += [
             inspect.Parameter(
                 f.name,
                 inspect.Parameter.KEYWORD_ONLY,
                 default=_field_default(f),
-                annotation=named[f.name],
+                annotation=hints_of_group[f.name],
             )
             for f in fields(group)
         ]
 
     @wraps(command)
     def wrapped(**values: Any) -> None:
-        made = {
+        option_groups = {
             name: group(**{f.name: values.pop(f.name) for f in fields(group)})
             for name, group in groups.items()
         }
-        command(**values, **made)
+        command(**values, **option_groups)
 
     wrapped.__signature__ = inspect.Signature(flat)  # type: ignore[attr-defined]
     wrapped.__annotations__ = {p.name: p.annotation for p in flat}

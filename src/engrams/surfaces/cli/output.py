@@ -40,9 +40,9 @@ def to_json(value: Any) -> Any:
             return list(value.labels)
         return {item.name: to_json(getattr(value, item.name)) for item in fields(value)}
     if isinstance(value, Mapping):
-        return {str(key): to_json(held) for key, held in value.items()}
+        return {str(key): to_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
-        return [to_json(held) for held in value]
+        return [to_json(item) for item in value]
     if isinstance(value, str):
         return str(value)
     if value is None or isinstance(value, bool | int):
@@ -125,14 +125,14 @@ def fit_line(text: str, columns: int) -> str:
     line = " ".join(clean(text[: columns * 4]).split())
     if text_width(line) <= columns and len(text) <= columns * 4:
         return line
-    kept = []
-    used = 1
+    fitting = []
+    width = 1
     for char in line:
-        used += text_width(char)
-        if used > columns:
+        width += text_width(char)
+        if width > columns:
             break
-        kept.append(char)
-    return "".join(kept).rstrip() + "…"
+        fitting.append(char)
+    return "".join(fitting).rstrip() + "…"
 
 
 def print_table(
@@ -141,21 +141,21 @@ def print_table(
     """Print an aligned table; the last column is cut to fit."""
     cells = [[*(fit_line(cell, 40) for cell in row[:-1]), row[-1]] for row in rows]
     sizes = [
-        max(text_width(row[place]) for row in [list(heads), *cells])
-        for place in range(len(heads) - 1)
+        max(text_width(row[column]) for row in [list(heads), *cells])
+        for column in range(len(heads) - 1)
     ]
     room = max(20, terminal_width() - sum(sizes) - 2 * len(sizes))
-    for at, row in enumerate([list(heads), *cells]):
+    for index, row in enumerate([list(heads), *cells]):
         parts = [
             cell + " " * (size - text_width(cell)) for cell, size in zip(row, sizes, strict=False)
         ]
         shown = [*parts, fit_line(row[-1], room)]
-        if at == 0:
+        if index == 0:
             shown = [paint(cell, "dim") for cell in shown]
         else:
             shown = [
-                paint(cell, colours[place]) if colours and place in colours else cell
-                for place, cell in enumerate(shown)
+                paint(cell, colours[column]) if colours and column in colours else cell
+                for column, cell in enumerate(shown)
             ]
         say("  ".join(shown).rstrip())
 
@@ -172,13 +172,13 @@ class _ProgressLines:
         self._label = label
         self._last = time.monotonic()
 
-    def update(self, done: int, total: int) -> None:
+    def update(self, completed: int, total: int) -> None:
         if time.monotonic() - self._last >= _EVERY:
             self._last = time.monotonic()
             note(
-                f"{self._label}: {done:,} of {total:,} ({100 * done // total} %)"
+                f"{self._label}: {completed:,} of {total:,} ({100 * completed // total} %)"
                 if total
-                else f"{self._label}: {done:,}"
+                else f"{self._label}: {completed:,}"
             )
 
 
@@ -186,7 +186,7 @@ class _ProgressLines:
 def show_progress(label: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
     """Show progress, as a bar on a terminal; yields its update function."""
     if quiet or not sys.stderr.isatty():
-        yield (lambda _done, _total: None) if quiet else _ProgressLines(label).update
+        yield (lambda _completed, _total: None) if quiet else _ProgressLines(label).update
         return
     from rich.console import Console
     from rich.progress import (
@@ -205,4 +205,4 @@ def show_progress(label: str, *, quiet: bool) -> Iterator[Callable[[int, int], N
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
         task = bars.add_task(label, total=None)
-        yield lambda done, total: bars.update(task, completed=done, total=total or None)
+        yield lambda completed, total: bars.update(task, completed=completed, total=total or None)

@@ -16,13 +16,13 @@ _WIDTH = 90
 
 
 def choose_candidates(
-    found: Sequence[PurgeCandidate], *, yes: bool, preview: bool, as_json: bool
+    candidates: Sequence[PurgeCandidate], *, yes: bool, preview: bool, as_json: bool
 ) -> list[str]:
     """Show numbered candidates; return the ids of the chosen ones.
 
     Empty: only a preview was asked for. InputError: there are none. RefusedError: none was chosen.
     """
-    if not found:
+    if not candidates:
         raise InputError(
             "Nothing about it was found.", hint="Try another name, or `engrams list --text`."
         )
@@ -30,22 +30,22 @@ def choose_candidates(
         emit(
             [
                 {
-                    "id": one.record.id,
-                    "text": one.record.text,
-                    "certain": one.certain,
-                    "sources": one.report.sources,
+                    "id": candidate.record.id,
+                    "text": candidate.record.text,
+                    "certain": candidate.certain,
+                    "sources": candidate.report.sources,
                 }
-                for one in found
+                for candidate in candidates
             ]
         )
         return []
-    for number, one in enumerate(found, 1):
+    for number, candidate in enumerate(candidates, 1):
         show = say if not as_json else note
         show(
-            f"{number:3}  {paint(one.record.id, 'dim')} "
-            f" {'' if one.certain else '(perhaps) '}{fit_line(one.record.text, _WIDTH)}"
+            f"{number:3}  {paint(candidate.record.id, 'dim')} "
+            f" {'' if candidate.certain else '(perhaps) '}{fit_line(candidate.record.text, _WIDTH)}"
         )
-        for source in one.report.sources:
+        for source in candidate.report.sources:
             show(
                 f"     source {paint(source.id, 'dim')} {source.effect}:"
                 f" {fit_line('; '.join(source.quotes), _WIDTH)}"
@@ -53,17 +53,17 @@ def choose_candidates(
     if preview:
         return []
     if yes:
-        return [one.record.id for one in found if one.certain]
+        return [candidate.record.id for candidate in candidates if candidate.certain]
     note(
         "Which are to be erased for good? Numbers (1,3-5), `all` that are not marked perhaps, or"
         " nothing: "
     )
-    return _parse_choice(sys.stdin.readline().strip(), found)
+    return _parse_choice(sys.stdin.readline().strip(), candidates)
 
 
-def _parse_choice(text: str, found: Sequence[PurgeCandidate]) -> list[str]:
+def _parse_choice(text: str, candidates: Sequence[PurgeCandidate]) -> list[str]:
     if text == "all":
-        return [one.record.id for one in found if one.certain]
+        return [candidate.record.id for candidate in candidates if candidate.certain]
     numbers: list[int] = []
     for part in filter(None, text.replace(" ", "").split(",")):
         first, _, last = part.partition("-")
@@ -74,6 +74,6 @@ def _parse_choice(text: str, found: Sequence[PurgeCandidate]) -> list[str]:
         numbers += range(int(first), int(last or first) + 1)
     if not numbers:
         raise RefusedError("Nothing was purged.", hint="Give numbers as 1,3-5, or all.")
-    if min(numbers) < 1 or max(numbers) > len(found):
-        raise InputError(f"The list has the numbers 1 to {len(found)}.")
-    return [found[number - 1].record.id for number in dict.fromkeys(numbers)]
+    if min(numbers) < 1 or max(numbers) > len(candidates):
+        raise InputError(f"The list has the numbers 1 to {len(candidates)}.")
+    return [candidates[number - 1].record.id for number in dict.fromkeys(numbers)]

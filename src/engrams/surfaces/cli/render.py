@@ -93,17 +93,17 @@ def speaker_name(record: Record) -> str:
 def explain_parts(parts: Mapping[str, float]) -> tuple[str, str]:
     """List the strongest reasons for and against a memory."""
     ranked = sorted(parts.items(), key=lambda part: -abs(part[1]))
-    told = [
+    reasons = [
         (f"{_WHY.get(name, name)} ({value:+.2f})", value)
         for name, value in ranked
         if abs(value) >= _LEAST
     ]
-    good = [text for text, value in told if value > 0]
-    bad = [text for text, value in told if value < 0]
+    good = [text for text, value in reasons if value > 0]
+    bad = [text for text, value in reasons if value < 0]
     return ", ".join(good[:_MOST]), ", ".join(bad[:_MOST])
 
 
-def print_hit(place: int, hit: Hit) -> None:
+def print_hit(rank: int, hit: Hit) -> None:
     """Print one hit."""
     record = hit.record
     about = [
@@ -114,7 +114,7 @@ def print_hit(place: int, hit: Hit) -> None:
     if hit.outdated is not None and not hit.outdated.closed:
         about.append(f"may be outdated, see {hit.outdated.by}")
     head = (
-        f"{place:>2}. {paint(f'{hit.score:.2f}', 'green')}  {paint(record.id, 'dim')} "
+        f"{rank:>2}. {paint(f'{hit.score:.2f}', 'green')}  {paint(record.id, 'dim')} "
         f" {clean('  '.join(part for part in about if part))}"
     )
     say(head.rstrip())
@@ -136,13 +136,13 @@ def print_receipt(receipt: Receipt, text: str) -> None:
     """Print the outcome of a write."""
     # The text may hold the removed or refused secret, or what is not to be kept: do not print it.
     hidden = receipt.outcome in ("refused", "redacted", "unsaved") or any(
-        one.verdict == "redacted" for one in receipt.decisions
+        decision.verdict == "redacted" for decision in receipt.decisions
     )
     colour, shown = ("yellow", "") if hidden else ("green", fit_line(text, 100))
     say(f"{paint(receipt.outcome, colour)}  {paint(receipt.id, 'dim')}  {shown}".rstrip())
-    for made in receipt.derived:
-        replaced = f", replaces {', '.join(made.replaces)}" if made.replaces else ""
-        say(f"    {made.verdict} {made.kind}: {clean(made.text)}{paint(replaced, 'dim')}")
+    for change in receipt.derived:
+        replaced = f", replaces {', '.join(change.replaces)}" if change.replaces else ""
+        say(f"    {change.verdict} {change.kind}: {clean(change.text)}{paint(replaced, 'dim')}")
     for choice in receipt.decisions:
         if choice.reason and receipt.outcome != "stored":
             say(f"    {choice.stage}: {clean(choice.reason)}")
@@ -160,15 +160,15 @@ def print_record(record: Record) -> None:
     """Print all non-empty fields of a memory."""
     from engrams.core import find_basis
 
-    held = {
+    fields = {
         name: shown for name, value in to_json(record).items() if (shown := _display_value(value))
     }
-    held |= {"scope": record.scope.key, "basis": find_basis(record)}
-    text = held.pop("text", "")
+    fields |= {"scope": record.scope.key, "basis": find_basis(record)}
+    text = fields.pop("text", "")
     say(clean(text) if text else paint("(no text)", "dim"))
     say()
-    size = max(len(name) for name in held)
-    for name, shown in held.items():
+    size = max(len(name) for name in fields)
+    for name, shown in fields.items():
         say(f"{paint(name.ljust(size), 'dim')}  {clean(shown)}")
 
 
@@ -176,7 +176,7 @@ def _display_value(value: Any) -> str:
     import json
 
     if isinstance(value, dict):
-        value = {name: held for name, held in value.items() if held not in ("", [], None)}
+        value = {name: item for name, item in value.items() if item not in ("", [], None)}
     if value in (None, "", [], {}):
         return ""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -47,21 +47,21 @@ def search(
     where = sift.where()
     moment = times.moment()
     with options.open(reads=True) as (engine, scope):
-        found = engine.search(
+        result = engine.search(
             query, scope=scope, limit=limit, as_of=moment, kinds=kinds, where=where, history=history
         )
     if options.json:
         emit(
             {
-                "hits": [hit_to_dict(hit) for hit in found.hits],
-                "abstain": found.abstain,
-                "notes": found.notes,
+                "hits": [hit_to_dict(hit) for hit in result.hits],
+                "abstain": result.abstain,
+                "notes": result.notes,
             }
         )
         return
-    _warn_weak(found)
-    for place, hit in enumerate(found.hits, 1):
-        print_hit(place, hit)
+    _warn_weak(result)
+    for rank, hit in enumerate(result.hits, 1):
+        print_hit(rank, hit)
 
 
 @app.command()
@@ -88,25 +88,25 @@ def context(
     """
     moment = times.moment()
     with options.open(reads=True) as (engine, scope):
-        made = engine.context(query, scope=scope, tokens=tokens, as_of=moment, limit=limit)
+        prompt = engine.context(query, scope=scope, tokens=tokens, as_of=moment, limit=limit)
     if options.json:
         shape = {
-            "text": made.text,
-            "prefix": made.prefix,
-            "tail": made.tail,
-            "tokens": made.tokens,
-            "version": made.version,
+            "text": prompt.text,
+            "prefix": prompt.prefix,
+            "tail": prompt.tail,
+            "tokens": prompt.tokens,
+            "version": prompt.version,
         }
         emit(
             {
                 **shape,
-                "abstain": made.abstain,
-                "hits": [hit_to_dict(hit) for hit in made.hits],
-                "notes": made.notes,
+                "abstain": prompt.abstain,
+                "hits": [hit_to_dict(hit) for hit in prompt.hits],
+                "notes": prompt.notes,
             }
         )
-    elif made.text:
-        say(clean(made.text))
+    elif prompt.text:
+        say(clean(prompt.text))
     else:
         note("No memory for a prompt.")
 
@@ -133,29 +133,29 @@ def explain(
     with options.open() as (engine, scope):
         # The first search of a process loads model and index; the second shows what a search takes.
         engine.explain(query, scope=scope, limit=1)
-        found = engine.explain(
+        result = engine.explain(
             query, scope=scope, limit=limit, as_of=moment, kinds=kinds, where=where, history=history
         )
     if options.json:
         emit(
             {
-                "hits": [hit_to_dict(hit) for hit in found.hits],
-                "abstain": found.abstain,
-                "trace": found.trace,
+                "hits": [hit_to_dict(hit) for hit in result.hits],
+                "abstain": result.abstain,
+                "trace": result.trace,
             }
         )
         return
     from engrams.surfaces.cli import explain
 
-    _warn_weak(found)
-    for place, hit in enumerate(found.hits, 1):
-        print_hit(place, hit)
-        say(f"    {paint('why:', 'cyan')} {clean(explain.explain_hit(hit, found))}")
-    explain.print_explanation(found)
+    _warn_weak(result)
+    for rank, hit in enumerate(result.hits, 1):
+        print_hit(rank, hit)
+        say(f"    {paint('why:', 'cyan')} {clean(explain.explain_hit(hit, result))}")
+    explain.print_explanation(result)
 
 
-def _warn_weak(found: SearchResult) -> None:
-    if not found.hits:
+def _warn_weak(result: SearchResult) -> None:
+    if not result.hits:
         note("Nothing found.")
-    elif found.abstain:
+    elif result.abstain:
         note("No close match; these are the nearest memories.")

@@ -78,10 +78,10 @@ def stats(
     for name, value in to_json(numbers).items():
         if isinstance(value, Mapping):
             words = PRODUCT if "layer" in name else {}
-            told = ", ".join(
+            counts = ", ".join(
                 f"{words.get(key, key)} {number}" for key, number in value.items() if number
             )
-            say(f"{paint(name.ljust(10), 'dim')}  {told or 'none'}")
+            say(f"{paint(name.ljust(10), 'dim')}  {counts or 'none'}")
         else:
             say(f"{paint(name.ljust(10), 'dim')}  {clean(str(value))}")
 
@@ -100,10 +100,12 @@ def calibrate(options: GlobalOptions) -> None:
     if options.json:
         emit(now)
         return
-    known = f"{now.known_silent:.1%} of {now.known}"
-    unknown = f"{now.unknown_silent:.0%} of {now.unknown}"
+    known_share = f"{now.known_silent:.1%} of {now.known}"
+    unknown_share = f"{now.unknown_silent:.0%} of {now.unknown}"
     say(f"Near from {now.floor:.3f} on; before: {before.floor:.3f}, by {before.source}.")
-    say(f"Nothing is near for {known} questions about what is there, and for {unknown} others.")
+    say(
+        f"Nothing is near for {known_share} questions about what is there, and for {unknown_share} others."
+    )
     if before.source == "setting":
         note("The setting read.abstain comes first: this floor is used once it is unset.")
 
@@ -146,8 +148,10 @@ def status(options: GlobalOptions, wait: Wait = False) -> None:
         )
     for job in state["active"]:
         failed = f"; last error: {job['error']}" if job["error"] else ""
-        told = f"{job['doing']}, attempt {job['attempt']}, {job['age_seconds']:,.0f} s old{failed}"
-        say(f"{_JOB_NAMES.get(job['kind'], job['kind']).ljust(_WIDTH)}  {clean(told)}")
+        progress = (
+            f"{job['doing']}, attempt {job['attempt']}, {job['age_seconds']:,.0f} s old{failed}"
+        )
+        say(f"{_JOB_NAMES.get(job['kind'], job['kind']).ljust(_WIDTH)}  {clean(progress)}")
     for name in ("embedder", "chat"):
         if name in state:
             say(f"{name.ljust(_WIDTH)}  {clean(str(state[name])) or 'none'}")
@@ -262,11 +266,13 @@ def list_settings(options: GlobalOptions, only: str) -> list[dict[str, Any]]:
 
     loaded = options.load()
     values = to_json(loaded.settings.model_dump(mode="json"))
-    known = names()
+    defaults = names()
     secret = secret_names()
-    used = {one.name: one.used for one in translate_preset(loaded.settings) if one.known}
+    used = {
+        cosine.name: cosine.used for cosine in translate_preset(loaded.settings) if cosine.known
+    }
     rows = []
-    for name, default in known.items():
+    for name, default in defaults.items():
         if name == only or name.startswith(f"{only}.") or not only:
             value: Any = values
             for part in name.split("."):
@@ -286,26 +292,28 @@ def list_settings(options: GlobalOptions, only: str) -> list[dict[str, Any]]:
             rows.append(row)
     if not rows:
         near = suggest(
-            only, list(dict.fromkeys([*known, *(name.partition(".")[0] for name in known)]))
+            only, list(dict.fromkeys([*defaults, *(name.partition(".")[0] for name in defaults)]))
         )
         raise SettingsError(f"There is no setting {only!r}.", hint=near)
     return rows
 
 
 def format_pace(state: Mapping[str, Any]) -> str:
-    """Format the model's pace, and the time of what waits for it."""
+    """Format the model's pace, and the time that the waiting jobs will take."""
     pace = state["pace"]
-    told = f"{pace['median_seconds']:,.1f} s an answer, {pace['longest_seconds']:,.1f} s at most"
-    return told + (
+    pace_text = (
+        f"{pace['median_seconds']:,.1f} s an answer, {pace['longest_seconds']:,.1f} s at most"
+    )
+    return pace_text + (
         f"; what waits takes about {state['queue_seconds']:,.0f} s"
         if state["queue_seconds"]
         else ""
     )
 
 
-def _format_spent(spent: Mapping[str, int], what: str) -> str:
-    limit = spent[f"daily_{what}"]
-    return f"{spent[what]:,} of {limit:,} {what}" if limit else f"{spent[what]:,} {what}"
+def _format_spent(spent: Mapping[str, int], unit: str) -> str:
+    limit = spent[f"daily_{unit}"]
+    return f"{spent[unit]:,} of {limit:,} {unit}" if limit else f"{spent[unit]:,} {unit}"
 
 
 def _say_quota(quota: Mapping[str, Mapping[str, int]], width: int) -> None:

@@ -65,17 +65,17 @@ def install(
         say(clean(unit).rstrip())
     confirm_change(file, yes=yes)
     file.parent.mkdir(parents=True, exist_ok=True)
-    known = file.read_text("utf-8") if file.exists() else None
+    previous_unit = file.read_text("utf-8") if file.exists() else None
     file.write_text(unit, "utf-8")
     try:
         _call("daemon-reload")
         _call("enable", _NAME)
         _call("restart", _NAME)
     except RefusedError:
-        if known is None:
+        if previous_unit is None:
             file.unlink()
         else:
-            file.write_text(known, "utf-8")
+            file.write_text(previous_unit, "utf-8")
         raise
     if options.json:
         emit({"file": file, "unit": unit})
@@ -89,16 +89,17 @@ def install(
 @service.command()
 @flatten_options
 def status(options: GlobalOptions) -> None:
-    """Tell if the service is there and runs, with its last lines.
+    """Show whether the service is installed and runs, with its last log lines.
 
     Exit code 3: it is not installed.
     """
     file = _find_file()
     if not file.exists():
         raise _missing(file)
-    state = (asked := _run("is-active", _NAME)).stdout.strip()
+    answer = _run("is-active", _NAME)
+    state = answer.stdout.strip()
     if not state:
-        raise _refusal("is-active", asked)
+        raise _refusal("is-active", answer)
     if options.json:
         emit({"file": file, "state": state})
     else:
@@ -118,9 +119,8 @@ def remove(
     if not file.exists():
         raise _missing(file)
     confirm_change(file, yes=yes)
-    if _run(
-        "is-active", _NAME
-    ).stdout.strip():  # without a systemd that answers nothing runs, and the file can go
+    # Without an answer there is no systemd of the user: nothing runs, and the file can go.
+    if _run("is-active", _NAME).stdout.strip():
         _call("disable", "--now", _NAME)
     file.unlink()
     _run("daemon-reload")
@@ -169,14 +169,14 @@ def _run(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 def _call(*words: str) -> None:
-    done = _run(*words)
-    if done.returncode:
-        raise _refusal(words[0], done)
+    completed = _run(*words)
+    if completed.returncode:
+        raise _refusal(words[0], completed)
 
 
-def _refusal(word: str, done: subprocess.CompletedProcess[str]) -> RefusedError:
+def _refusal(word: str, completed: subprocess.CompletedProcess[str]) -> RefusedError:
     return RefusedError(
-        f"systemctl --user {word} failed: {clean(done.stderr.strip())}",
+        f"systemctl --user {word} failed: {clean(completed.stderr.strip())}",
         hint=(
             "A service needs a session of your user's systemd: log in at the machine itself, or"
             " `loginctl enable-linger` first."

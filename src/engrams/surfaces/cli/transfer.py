@@ -79,8 +79,8 @@ def import_(  # noqa: PLR0913 - options of a command
     ChatGPT, Claude, mem0, Zep, Graphiti, Letta, cognee, Hindsight, Honcho, Supermemory, memvara,
     basic-memory, LangGraph, MCP memory, JSON, JSONL, CSV, Markdown, text, engrams' own export.
 
-    Doing it twice stores nothing twice; interrupted, it goes on where it was. A broken file is
-    refused whole.
+    A repeated import stores nothing twice, and an interrupted one goes on where it stopped. A
+    broken file is refused whole.
     """
     if listed or undo:
         if undo:
@@ -109,12 +109,12 @@ def import_(  # noqa: PLR0913 - options of a command
         for result in results:
             _print_result(result)
     files_left = sum(result["rejected"] for result in results)
-    left = files_left + sum(result["unstored"] for result in results)
-    if left and not skip_bad:
-        thing = "file" if files_left == left else "piece"
-        one = f"1 {thing} was" if left == 1 else f"{left} {thing}s were"
+    not_imported = files_left + sum(result["unstored"] for result in results)
+    if not_imported and not skip_bad:
+        noun = "file" if files_left == not_imported else "piece"
+        subject = f"1 {noun} was" if not_imported == 1 else f"{not_imported} {noun}s were"
         raise InputError(
-            f"{one} not imported; the rest is.",
+            f"{subject} not imported; the rest is.",
             hint="Mend or remove what is listed; --skip-bad accepts it.",
         )
 
@@ -214,13 +214,13 @@ def _import_file(
     wait: bool,
 ) -> dict[str, Any]:
     start = time.perf_counter()
-    # Without models and workers, what a batch says is learned right after it is stored, while its
-    # texts are in every cache.
+    # Without models and workers, each batch is learned from right after it is stored, while its
+    # texts are still in every cache.
     learns = wait and only_computes(engine.settings) and not engine.settings.jobs.workers
     with show_progress(f"importing {Path(file).name}", quiet=quiet) as bar:
 
-        def advance(done: int, total: int) -> None:
-            bar(done, total)
+        def advance(read_bytes: int, total: int) -> None:
+            bar(read_bytes, total)
             if learns:
                 engine.work.drain(_WAIT)
 
@@ -242,31 +242,31 @@ def _preview_files(files: list[str], format: str) -> list[dict[str, Any]]:
     results = []
     for file in files:
         try:
-            found = asdict(preview_import(file, format, now()))
+            preview = asdict(preview_import(file, format, now()))
         except InputError as problem:
             if len(files) == 1:
                 raise
-            found = asdict(ImportPreview(rejected=1, bad=[(0, f"{file}: {problem.message}")]))
-        bad = [{"line": line, "message": message} for line, message in found["bad"]]
-        results.append({**_EMPTY, **found, "file": file, "bad": bad, "dry_run": True})
+            preview = asdict(ImportPreview(rejected=1, bad=[(0, f"{file}: {problem.message}")]))
+        bad = [{"line": line, "message": message} for line, message in preview["bad"]]
+        results.append({**_EMPTY, **preview, "file": file, "bad": bad, "dry_run": True})
     return results
 
 
 def _list_imports(options: GlobalOptions) -> None:
     with options.open() as (engine, scope):
-        every = engine.imports.list(scope)
+        imports = engine.imports.list(scope)
     if options.json:
-        emit({"imports": every})
-    elif every:
+        emit({"imports": imports})
+    elif imports:
         rows = [
             (
-                each.id,
-                each.at[:16].replace("T", " "),
-                each.state,
-                str(each.stored),
-                clean(each.name),
+                entry.id,
+                entry.at[:16].replace("T", " "),
+                entry.state,
+                str(entry.stored),
+                clean(entry.name),
             )
-            for each in every
+            for entry in imports
         ]
         print_table(("ID", "AT", "STATE", "STORED", "FILE"), rows)
     else:
@@ -275,14 +275,18 @@ def _list_imports(options: GlobalOptions) -> None:
 
 def _undo_import(options: GlobalOptions, id: str, git: bool) -> None:
     with options.open() as (engine, scope), show_progress("undoing", quiet=options.json) as bar:
-        done = engine.imports.undo(id, scope, bar, git)
+        undone = engine.imports.undo(id, scope, bar, git)
     if options.json:
-        emit(done)
+        emit(undone)
         return
-    back = f"; {len(done.returned)} that it had replaced are current again" if done.returned else ""
-    say(f"{paint('undone', 'green')}  {done.removed} memories erased{back}")
-    for kept in done.kept:
-        note(f"kept: {kept} was edited since the import (`engrams purge {kept}` erases it)")
+    restored = (
+        f"; {len(undone.returned)} that it had replaced are current again"
+        if undone.returned
+        else ""
+    )
+    say(f"{paint('undone', 'green')}  {undone.removed} memories erased{restored}")
+    for kept_id in undone.kept:
+        note(f"kept: {kept_id} was edited since the import (`engrams purge {kept_id}` erases it)")
 
 
 def _print_result(result: dict[str, Any]) -> None:

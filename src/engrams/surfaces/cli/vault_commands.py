@@ -61,12 +61,12 @@ def log(
         emit({"commits": entries})
         return
     for entry in entries:
-        title, _, rest = clean(entry.message).partition("\n")
+        title, _, body = clean(entry.message).partition("\n")
         say(
             f"{paint(entry.id[:_SHORT], 'yellow')}  {format_time(entry.at)} "
             f" {paint(clean(entry.author), 'cyan')}  {title}"
         )
-        for line in rest.strip().splitlines():
+        for line in body.strip().splitlines():
             say(f"{' ' * (_SHORT + 2)}{paint(line, 'dim')}")
 
 
@@ -80,20 +80,22 @@ def diff(
             help="Show this commit; without one, uncommitted changes.", show_default=False
         ),
     ] = "",
-    other: Annotated[
+    until: Annotated[
         str,
         typer.Argument(
-            help="Show the changes from the first commit to this one.", show_default=False
+            help="Show the changes from the first commit to this one.",
+            show_default=False,
+            metavar="OTHER",
         ),
     ] = "",
 ) -> None:
     """Show the git diff of the memory files."""
     with _open_vault(options) as (_, vault, _owner):
-        told = vault.git.diff(commit, other)
+        patch = vault.git.diff(commit, until)
     if options.json:
-        emit({"diff": told})
+        emit({"diff": patch})
         return
-    for line in told.splitlines():
+    for line in patch.splitlines():
         shown = clean(line)
         say(
             paint(shown, _COLOURS[line[0]])
@@ -129,14 +131,14 @@ def blame(
 def revert(options: GlobalOptions, commit: Commit) -> None:
     """Undo one commit; later changes are kept."""
     with _open_vault(options) as (_, vault, _owner):
-        done = vault.revert(commit)
+        reverted = vault.revert(commit)
     if options.json:
-        emit(done)
+        emit(reverted)
     else:
-        say(f"{len(done.changed)} memories restored.")
-        for name, why in done.kept.items():
+        say(f"{len(reverted.changed)} memories restored.")
+        for name, why in reverted.kept.items():
             say(f"{paint('kept', 'yellow')}  {clean(name)}: {clean(why)}")
-    if done.kept and not done.changed:
+    if reverted.kept and not reverted.changed:
         raise typer.Exit(1)
 
 
@@ -193,11 +195,11 @@ def reindex(
     """Rebuild the database from the files; keep the old one."""
     from engrams import admin
 
-    told = admin.reindex(options.load().settings, files=files)
+    counts = admin.reindex(options.load().settings, files=files)
     if options.json:
-        emit(told)
+        emit(counts)
     else:
-        say(", ".join(f"{name} {number}" for name, number in told.items()))
+        say(", ".join(f"{name} {number}" for name, number in counts.items()))
 
 
 @app.command()
@@ -217,33 +219,33 @@ def dream(
         dreams = vault.notes.dreams
         if undo:
             dreams.undo(owner)
-            made = None
-            told = "Undone."
+            dream_plan = None
+            outcome = "Undone."
         elif apply:
-            made = dreams.held_plan(owner)
-            if made is None:
+            dream_plan = dreams.held_plan(owner)
+            if dream_plan is None:
                 raise RefusedError("No plan waits.", hint="`engrams dream --plan` makes one.")
-            dreams.apply(made)
-            told = "Done."
+            dreams.apply(dream_plan)
+            outcome = "Done."
         else:
-            made = vault.notes.dream(owner, days, force=force, confirm=plan or None)
-            told = "Nothing new."
-            if made is not None:
-                told = "Done." if made.memory is not None else "Nothing that lasts."
-                told = (
+            dream_plan = vault.notes.dream(owner, days, force=force, confirm=plan or None)
+            outcome = "Nothing new."
+            if dream_plan is not None:
+                outcome = "Done." if dream_plan.memory is not None else "Nothing that lasts."
+                outcome = (
                     "The plan waits for `engrams dream --apply`."
                     if dreams.held_plan(owner)
-                    else told
+                    else outcome
                 )
         vault.sync()
     if options.json:
-        emit({"plan": made, "told": told})
+        emit({"plan": dream_plan, "told": outcome})
         return
-    for text in made.added if made else ():
+    for text in dream_plan.added if dream_plan else ():
         say(f"{paint('in ', 'green')}  {clean(text)}")
-    for text, why in made.dropped if made else ():
+    for text, why in dream_plan.dropped if dream_plan else ():
         say(f"{paint('out', 'red')}  {clean(text)} {paint(f'({why})', 'dim')}")
-    say(told)
+    say(outcome)
 
 
 @app.command()
@@ -263,12 +265,19 @@ def backup(
     from engrams import admin
 
     with options.open() as (engine, _):
-        done = admin.backup(engine, file, passphrase)
-    told = {"path": str(done.path), "files": done.files, "bytes": done.bytes, "sealed": done.sealed}
+        written_backup = admin.backup(engine, file, passphrase)
+    data = {
+        "path": str(written_backup.path),
+        "files": written_backup.files,
+        "bytes": written_backup.bytes,
+        "sealed": written_backup.sealed,
+    }
     if options.json:
-        emit(told)
+        emit(data)
     else:
-        say(f"{done.files} files, {done.bytes:,} bytes, checked: {clean(str(done.path))}")
+        say(
+            f"{written_backup.files} files, {written_backup.bytes:,} bytes, checked: {clean(str(written_backup.path))}"
+        )
 
 
 @app.command()

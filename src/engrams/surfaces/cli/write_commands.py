@@ -106,16 +106,16 @@ class TurnOptions:
         from engrams.core import Kind, Turn
         from engrams.transfer import formats
 
-        role: Role = next((known for known in _ROLES if known == self.role), "user")
+        role: Role = next((role for role in _ROLES if role == self.role), "user")
         if self.role not in (None, role):
             raise InputError(
                 f"There is no role {self.role!r}.", hint=f"Known: {', '.join(_ROLES)}."
             )
         at = parse_when(self.at, "--at")
-        spoken = self.speaker is not None or self.role is not None
+        is_message = self.speaker is not None or self.role is not None
         if self.kind:
             kind = parse_name(Kind, self.kind, "kind")
-        elif spoken:
+        elif is_message:
             kind = Kind.TURN
         else:
             kind = Kind.NOTE
@@ -158,7 +158,7 @@ class TurnOptions:
 @flatten_options
 def add(  # noqa: PLR0913 - options of a command
     options: GlobalOptions,
-    said: TurnOptions,
+    turn_options: TurnOptions,
     texts: Annotated[
         list[str] | None,
         typer.Argument(help="The text to remember; `-` reads standard input.", show_default=False),
@@ -200,21 +200,21 @@ def add(  # noqa: PLR0913 - options of a command
     receipts: list[Receipt] = []
     failed: EngramsError | None = None
     _decline_input(texts or (), file)
-    given = list(said.read_turns(list(texts or ()), file))
-    kept = (
+    turns = list(turn_options.read_turns(list(texts or ()), file))
+    add_options = (
         replace(options, overrides=[*options.overrides, "vault.enabled=true", "vault.git=true"])
         if versioned
         else options
     )
-    with kept.open() as (engine, scope):
-        for number, (turn, kind, conversation) in enumerate(given):
-            place = (
+    with add_options.open() as (engine, scope):
+        for number, (turn, kind, conversation) in enumerate(turns):
+            turn_scope = (
                 (*scope, "conversation", conversation)
                 if conversation and conversation != options.conversation
                 else scope
             )
             try:
-                receipt = _add_once(engine, turn, place, kind, number)
+                receipt = _add_once(engine, turn, turn_scope, kind, number)
                 _add_triggers(engine, receipt, triggers or ())
             except (InputError, RefusedError) as problem:
                 if file is None and len(texts or ()) == 1:
@@ -229,7 +229,7 @@ def add(  # noqa: PLR0913 - options of a command
             if not (quiet or options.json):
                 print_receipt(receipt, turn.text)
         if engine.chat_model is None and receipts:
-            engine.drain(_SETTLE)  # what a message ends is known when the next command looks
+            engine.drain(_SETTLE)  # the next command sees the facts that a message ended
         if versioned and receipts and engine.vault is not None:
             engine.vault.write()
             engine.vault.commit(
@@ -256,7 +256,7 @@ def add(  # noqa: PLR0913 - options of a command
 
 
 def _decline_input(texts: Sequence[str], file: str | None) -> None:
-    """Leave files and standard input to the process that has them."""
+    """Refuse to run in a server what reads a file or standard input of the caller."""
     if CURRENT.get() and (file or "-" in texts):
         raise DeclinedCallError("it reads a file or standard input")
 
@@ -264,9 +264,10 @@ def _decline_input(texts: Sequence[str], file: str | None) -> None:
 def _add_once(
     engine: MemoryEngine, turn: Turn, scope: tuple[str, ...], kind: Kind, number: int
 ) -> Receipt:
-    """Store a turn once, also where a server that broke off did.
+    """Store a turn once, even if a server stored it and then broke off.
 
-    ``number``: its place in the call, whose identity decides the id.
+    The id follows from the identity of the call and from ``number``, the turn's index in it: a
+    repeated call makes the same ids.
     """
     call = IDENTITY.get()
     if call is None:
@@ -283,10 +284,12 @@ def _add_once(
 def _add_triggers(engine: MemoryEngine, receipt: Receipt, triggers: Sequence[str]) -> None:
     if not (triggers and receipt.id):
         return
-    known = engine.get(receipt.id, scope=receipt.scope).triggers
-    every = tuple(dict.fromkeys((*known, *triggers)))
-    if every != known:
-        engine.edit(receipt.id, scope=receipt.scope, fields={"triggers": every}, reason="labelled")
+    existing = engine.get(receipt.id, scope=receipt.scope).triggers
+    triggers_after = tuple(dict.fromkeys((*existing, *triggers)))
+    if triggers_after != existing:
+        engine.edit(
+            receipt.id, scope=receipt.scope, fields={"triggers": triggers_after}, reason="labelled"
+        )
 
 
 @app.command()
@@ -321,19 +324,19 @@ def edit(  # noqa: PLR0913 - options of a command
     """Change a memory's text or fields; its history keeps old values."""
     from engrams.transfer import formats
 
-    new = formats.read_text(formats.STDIN).rstrip("\n") if text == formats.STDIN else text
-    given = dict(_parse_field(change) for change in changes or ())
-    if new is None and not given:
+    new_text = formats.read_text(formats.STDIN).rstrip("\n") if text == formats.STDIN else text
+    new_fields = dict(_parse_field(change) for change in changes or ())
+    if new_text is None and not new_fields:
         raise InputError(
             "Nothing to change was given.", hint="Give a new text, or --field NAME=VALUE."
         )
     with options.open() as (engine, scope):
-        report = engine.preview([id], "edit", scope) if new is not None or preview else None
+        report = engine.preview([id], "edit", scope) if new_text is not None or preview else None
         if preview:
             _show_preview(report, options, engine, scope)
             return
         record = engine.edit(
-            id, scope=scope, text=new, fields=given or None, expect=expect, reason=reason
+            id, scope=scope, text=new_text, fields=new_fields or None, expect=expect, reason=reason
         )
     if options.json:
         emit(_with_sources(record, report))
@@ -356,9 +359,9 @@ def forget(ids: Ids, options: GlobalOptions, reason: Reason = "", preview: Previ
             return
         reports = []
         records = []
-        for each in ids:
-            reports.append(engine.preview([each], "forget", scope))
-            records.append(engine.forget(each, scope=scope, reason=reason))
+        for id in ids:
+            reports.append(engine.preview([id], "forget", scope))
+            records.append(engine.forget(id, scope=scope, reason=reason))
         replaced = engine.inspect.list_replaced(
             records[0].scope.owner, [record.id for record in records]
         )
@@ -413,12 +416,12 @@ def restore(
         return
     with options.open() as (engine, scope):
         try:
-            records = [engine.restore(each, scope=scope) for each in ids]
+            records = [engine.restore(id, scope=scope) for id in ids]
         except NotFoundError:
-            if named := [each for each in ids if os.sep in each or Path(each).suffix]:
-                told = "is no backup" if Path(named[0]).exists() else "does not exist"
+            if file_names := [id for id in ids if os.sep in id or Path(id).suffix]:
+                problem = "is no backup" if Path(file_names[0]).exists() else "does not exist"
                 raise NotFoundError(
-                    f"{named[0]} {told}.",
+                    f"{file_names[0]} {problem}.",
                     hint="`engrams recover FILE` reports problems of a backup.",
                 ) from None
             raise
@@ -478,32 +481,32 @@ def purge(  # noqa: PLR0913 - options of a command
             confirm = "purge"
             if not ids:
                 return
-        doomed = (
+        record_ids = (
             _list_scope_ids(engine, scope)
             if everything
-            else [engine.get(each, scope=scope).id for each in ids or ()]
+            else [engine.get(id, scope=scope).id for id in ids or ()]
         )
-        if not doomed:
+        if not record_ids:
             raise InputError("There is nothing to purge here.")
-        report = engine.preview(doomed, "purge", scope) if ids or preview else None
+        report = engine.preview(record_ids, "purge", scope) if ids or preview else None
         if preview:
             _show_preview(report, options, engine, scope)
             return
         if not options.json:
             _print_sources(report)
-        confirm_erase(f"{len(doomed)} memories of {'/'.join(scope)}", confirm)
-        erased = engine.purge(doomed, scope=scope, git=git)
+        confirm_erase(f"{len(record_ids)} memories of {'/'.join(scope)}", confirm)
+        erased = engine.purge(record_ids, scope=scope, git=git)
     if options.json:
-        told = {
+        data = {
             "removed": erased.removed,
             "remaining": erased.remaining,
             "proven": erased.proven,
             "places": erased.places,
         }
-        emit({**told, **_tell_sources(report, quotes=False)})
+        emit({**data, **_sources_to_dict(report, quotes=False)})
     else:
         _print_proof(erased)
-    if any(place.left for place in erased.places if place.name not in _TOLD):
+    if any(store.left for store in erased.places if store.name not in _TOLD):
         raise EngramsError(
             "Something remained after the purge.",
             hint="Each place above says what can be done about it.",
@@ -516,11 +519,11 @@ def _print_proof(erased: PurgeReport) -> None:
         "erased:    "
         + ", ".join(f"{name} {number}" for name, number in erased.removed.items() if number)
     )
-    for place in erased.places:
-        found = f"{place.left} still hold it. {place.advice}" if place.left else "nothing left"
+    for store in erased.places:
+        remains = f"{store.left} still hold it. {store.advice}" if store.left else "nothing left"
         say(
-            f"looked at  {place.name} ({place.looked}):"
-            f" {paint(found, 'yellow' if place.left else 'dim')}"
+            f"looked at  {store.name} ({store.looked}):"
+            f" {paint(remains, 'yellow' if store.left else 'dim')}"
         )
     say(
         paint("proven: nothing of it is left", "green")
@@ -529,7 +532,7 @@ def _print_proof(erased: PurgeReport) -> None:
     )
 
 
-def _tell_sources(report: SourceChangeReport | None, *, quotes: bool = True) -> dict[str, Any]:
+def _sources_to_dict(report: SourceChangeReport | None, *, quotes: bool = True) -> dict[str, Any]:
     """Return the affected source messages of a change as JSON."""
     if report is None:
         return {"sources": [], "also_said_in": ()}
@@ -541,7 +544,7 @@ def _tell_sources(report: SourceChangeReport | None, *, quotes: bool = True) -> 
 
 
 def _with_sources(record: Record, report: SourceChangeReport | None) -> dict[str, Any]:
-    return {**to_json(record), **_tell_sources(report)}
+    return {**to_json(record), **_sources_to_dict(report)}
 
 
 def _show_preview(
@@ -563,10 +566,10 @@ def _show_preview(
 
 def _print_sources(report: SourceChangeReport | None) -> None:
     """Print what a change does to the messages behind the memories."""
-    for one in report.sources if report else ():
+    for source in report.sources if report else ():
         say(
-            f"source     {paint(one.id, 'dim')}  {one.effect}:"
-            f" {fit_line('; '.join(one.quotes), 80)}"
+            f"source     {paint(source.id, 'dim')}  {source.effect}:"
+            f" {fit_line('; '.join(source.quotes), 80)}"
         )
     if report and (number := len(report.also_said_in)):
         say(
@@ -579,16 +582,14 @@ def _list_scope_ids(engine: MemoryEngine, scope: tuple[str, ...]) -> list[str]:
     from engrams.core import Status
 
     statuses = tuple(status for status in Status if status is not Status.PURGED)
-    found: list[str] = []
+    ids: list[str] = []
     after = ""
     while True:
         page = engine.list(scope=scope, statuses=statuses, order="oldest", after=after, limit=_PAGE)
         # A deeper scope also reads those above it; erase only its own records.
-        found += [
-            record.id for record in page.records if record.scope.labels[: len(scope)] == scope
-        ]
+        ids += [record.id for record in page.records if record.scope.labels[: len(scope)] == scope]
         if not page.next:
-            return found
+            return ids
         after = page.next
 
 

@@ -173,7 +173,7 @@ def section(name: str, command: Any, common: set[str]) -> str:
 
 def argument(param: Any) -> str:
     """An argument as a usage line shows it."""
-    name = param.name.upper() + ("…" if param.nargs == -1 else "")
+    name = (param.metavar or param.name.upper()) + ("…" if param.nargs == -1 else "")
     return name if param.required else f"[{name}]"
 
 

@@ -79,7 +79,7 @@ def completion(shell: Literal["bash", "zsh", "fish"]) -> str:
 def _command(name: str, command: Any, common: set[str]) -> list[str]:
     own = [param for param in command.params if param.name not in common]
     arguments = " ".join(
-        param.name.upper() if param.required else f"[{param.name.upper()}]"
+        _argument_name(param) if param.required else f"[{_argument_name(param)}]"
         for param in own
         if _is_argument(param)
     )
@@ -87,6 +87,10 @@ def _command(name: str, command: Any, common: set[str]) -> list[str]:
     for child, part in getattr(command, "commands", {}).items():
         parts.append(f".TP\n.B {name} {child}\n{_escape((part.help or '').splitlines()[0])}\n")
     return [*parts, *(_option(param) for param in own if not _is_argument(param))]
+
+
+def _argument_name(param: Any) -> str:
+    return str(param.metavar or param.name.upper())
 
 
 def _is_argument(param: Any) -> bool:

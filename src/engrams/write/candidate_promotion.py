@@ -15,6 +15,7 @@ from engrams.text.normalize import fold
 from engrams.text.terms import terms
 from engrams.write.candidate_reconciler import CandidateReconciler
 from engrams.write.change_set import DigestChangeSet
+from engrams.write.comparison.statement_comparison import are_opposite
 from engrams.write.write_deps import WriteDeps
 
 if TYPE_CHECKING:
@@ -107,13 +108,15 @@ def is_same_statement(record_a: Record, record_b: Record, vectors: Mapping[str, 
 
     The same key; or objects that overlap by half or by three words; or equal objects that are near
     in meaning. Near in meaning alone is not enough: "allergic to nuts" and "allergic to shellfish"
-    stay apart. A denial never equals an affirmation.
+    stay apart. A denial never equals an affirmation, nor one of two opposites the other.
     """
     is_same_layer = (record_a.layer is Layer.PROCEDURAL) == (record_b.layer is Layer.PROCEDURAL)
     is_same_subject = fold(record_a.subject) == fold(record_b.subject)
     if record_a.meta.get("polarity") != record_b.meta.get("polarity"):
         return False
     if is_same_layer and not is_same_subject:
+        return False
+    if is_same_layer and are_opposite(record_a.text, record_b.text):
         return False
     is_same_object = bool(record_a.object) and fold(record_a.object) == fold(record_b.object)
     is_same_predicate = canonical_predicate(record_a.predicate) == canonical_predicate(

@@ -17,7 +17,13 @@ from engrams.extract.candidate import CandidateStatement
 from engrams.frozen_data import dataclass
 from engrams.ports import ChatMessage, ChatModel, ChatRequest
 from engrams.prompts import load, quote
-from engrams.write.reconcile_rules import TRUST_MARGIN, ReconciliationResult, find_conflict
+from engrams.write.comparison.statement_comparison import are_opposite
+from engrams.write.reconcile_rules import (
+    TRUST_MARGIN,
+    ReconciliationResult,
+    find_conflict,
+    find_exact,
+)
 
 _RETRIES = 3
 """Times that a model is asked again after an answer that cannot be used."""
@@ -125,12 +131,18 @@ def judge_candidate(
     if row is None or candidate.modality != "asserted":
         return by_rules
     reason = f"model: {row.reason}"[:200]
-    if row.verdict == "add" or not targets:
-        # A model that adds does not overrule rules that are certain.
+    if row.verdict == "add":
+        # Only a repetition and a correction are certain enough to overrule it.
+        is_repetition = find_exact(candidate, by_rules.targets) is not None
+        is_certain = by_rules.retract or (by_rules.verdict == "keep" and is_repetition)
+        return by_rules if is_certain else ReconciliationResult("add", candidate, reason=reason)
+    if not targets:
         if by_rules.verdict in ("replace", "keep", "conflict"):
             return by_rules
         return ReconciliationResult("add", candidate, reason=reason)
     if row.verdict == "keep":
+        if opposites := [record for record in targets if are_opposite(candidate.text, record.text)]:
+            return ReconciliationResult("conflict", candidate, tuple(opposites), reason=reason)
         return ReconciliationResult("keep", candidate, tuple(targets[:1]), reason=reason)
     if row.verdict == "conflict" or row.confidence == "low":
         return ReconciliationResult("conflict", candidate, tuple(targets), reason=reason)

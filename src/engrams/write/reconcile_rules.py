@@ -1,7 +1,7 @@
 """Rules that compare one new statement with stored ones: pure, no store.
 
 ``reconcile_by_rules`` says what becomes of both; ``find_exact``, ``find_near_duplicate`` and
-``says_the_same`` find repetitions.
+``says_the_same`` find repetitions; what is a repetition, ``comparison`` decides.
 """
 
 from __future__ import annotations
@@ -22,11 +22,17 @@ from engrams.extract.predicate_slots import (
     is_single,
 )
 from engrams.frozen_data import dataclass
-from engrams.text.name_order import NUMBER_WORDS, is_reordered
 from engrams.text.normalize import fold
 from engrams.text.terms import terms, tokens
 from engrams.text.text_caches import text_cache
-from engrams.text.word_list import word_set
+from engrams.write.comparison.statement_comparison import (
+    are_opposite,
+    compare_statements,
+    differ_in_deciding_words,
+    differ_in_detail,
+    is_additional,
+    is_of_its_day,
+)
 from engrams.write.statement_times import (
     find_moment,
     find_plans,
@@ -51,16 +57,6 @@ _DENIED = re.compile(
 )
 
 
-_NEGATION = word_set(
-    "not no never nothing none cannot without neither nor nobody nowhere hardly barely longer"
-    " stopped quit anymore nicht kein keine nie sin nunca jamas pas jamais ne"
-)
-_NUMBER = re.compile(r"\d+(?:[.,:/-]+\d+)*")
-_MONTHS = word_set(
-    "january february march april may june july august september october november december monday"
-    " tuesday wednesday thursday friday saturday sunday"
-)
-_NAME = re.compile(r"(?<![.!?]\s)(?<!^)\b[A-Z][\w'-]+")
 _SMALL = frozenset(("a", "an", "the", "my", "their", "his", "her", "some", "our", "to"))
 
 
@@ -143,8 +139,16 @@ def _reconcile_statement(
     if gives_up_plan(candidate):
         return _give_up_plan(candidate, contrary)
     values = [record for record in slot if not is_ending(record) and is_affirmative(record)]
+    if values and candidate.polarity and _is_said_to_be_additional(candidate):
+        return ReconciliationResult("add", candidate, reason="beside what is known")
     if contrary and not (values and candidate.single and candidate.polarity):
         return _replace_targets(candidate, contrary, "the contrary was known")
+    if not (candidate.single and values and candidate.polarity) and (
+        opposites := _find_opposites(candidate, statements)
+    ):
+        return ReconciliationResult(
+            "conflict", candidate, tuple(opposites), reason="says the opposite"
+        )
     if not candidate.polarity:
         return ReconciliationResult("add", candidate, reason="denies nothing known")
     if candidate.single and values:
@@ -157,7 +161,37 @@ def _reconcile_statement(
         return ReconciliationResult(
             "refine", candidate, tuple(poorer), reason="says more of the same"
         )
+    if fuller := [record for record in values if _says_more(candidate, record)]:
+        return ReconciliationResult(
+            "refine", candidate, tuple(fuller), reason="says more of the same"
+        )
     return ReconciliationResult("add", candidate, reason="coexists" if values else "new")
+
+
+def _is_said_to_be_additional(candidate: CandidateStatement) -> bool:
+    """True if a candidate or the words that it was read from say "also"."""
+    texts = (candidate.text, *(item.quote for item in candidate.evidence))
+    return any(map(is_additional, texts))
+
+
+def _find_opposites(candidate: CandidateStatement, statements: Iterable[Record]) -> list[Record]:
+    """Find the statements about the candidate's subject that contradict its words."""
+    return [
+        record
+        for record in statements
+        if _is_of_same_person(candidate, record)
+        and not is_ending(record)
+        and are_opposite(candidate.text, record.text)
+    ]
+
+
+def _says_more(candidate: CandidateStatement, record: Record) -> bool:
+    """True if a candidate says all that a record of the same triple says, and more."""
+    predicate = canonical_predicate(candidate.predicate)
+    return (
+        is_same_value(candidate.object, record.object)
+        and compare_statements(candidate.text, record.text, predicate) == "more"
+    )
 
 
 def _give_up_plan(
@@ -211,9 +245,11 @@ def _reconcile_single(
     latest = max(values, key=holds_until)
     old_terms = object_terms(latest.object)
     # "At 9" is another time than "at 9:30", not a less exact one.
-    is_other_time = new_terms != old_terms and classify_value(candidate.object) == "clock"
+    is_other_value = new_terms != old_terms and classify_value(candidate.object) == "clock"
+    # "Before noon" is another value than "after noon".
+    is_other_value |= differ_in_deciding_words(candidate.object, latest.object)
     is_less_exact = bool(new_terms) and new_terms == old_terms[: len(new_terms)]
-    if is_less_exact and not is_other_time:
+    if is_less_exact and not is_other_value:
         return ReconciliationResult("keep", candidate, (latest,), reason="less exact than known")
     if not new_terms:
         return ReconciliationResult("add", candidate, reason="names no value")
@@ -231,7 +267,7 @@ def _reconcile_single(
             reason="was so before what is known",
         )
     is_more_exact = bool(old_terms) and old_terms == new_terms[: len(old_terms)]
-    if is_more_exact and not is_other_time and not is_to_come(candidate):
+    if is_more_exact and not is_other_value and not is_to_come(candidate):
         return ReconciliationResult("refine", candidate, tuple(values), reason="more exact")
     return ReconciliationResult(
         "replace", candidate, (*values, *contrary), reason="one value at a time"
@@ -404,10 +440,19 @@ def _is_same_thing(object_a: str, object_b: str) -> bool:
     """True if the objects are equal, or one extends the other."""
     terms_a = object_terms(object_a)
     terms_b = object_terms(object_b)
+    if differ_in_deciding_words(object_a, object_b):
+        return False
     return bool(terms_a and terms_b) and (
         terms_a == terms_b
         or (terms_a[: len(terms_b)] == terms_b and len(terms_b) > 1)
         or (terms_b[: len(terms_a)] == terms_a and len(terms_a) > 1)
+    )
+
+
+def is_same_value(object_a: str, object_b: str) -> bool:
+    """True for equal words of content that differ in no function word that decides."""
+    return object_terms(object_a) == object_terms(object_b) and not differ_in_detail(
+        object_a, object_b
     )
 
 
@@ -424,21 +469,54 @@ def _adds_name(candidate: CandidateStatement, record: Record) -> bool:
 
 
 def find_exact(candidate: CandidateStatement, statements: Iterable[Record]) -> Record | None:
-    """Find the record with equal text, or equal statement and polarity."""
+    """Find the record that says what a candidate says, to a reader.
+
+    Records of equal words come first, then those of the same triple or of the same meaning.
+    """
+    repeated = [record for record in statements if _repeats(candidate, record)]
     text_hash = _hash_text(candidate.text)
-    value = object_terms(candidate.object)
-    for record in statements:
-        if _hash_text(record.text) == text_hash:
-            return record
-        if (
-            value
-            and is_same_slot(candidate, record)
-            and object_terms(record.object) == value
-            and is_affirmative(record) == candidate.polarity
-            and is_ending(record) == (candidate.effect == "ends")
-        ):
-            return record
-    return None
+    equal = (record for record in repeated if _hash_text(record.text) == text_hash)
+    return next(equal, repeated[0] if repeated else None)
+
+
+def _repeats(candidate: CandidateStatement, record: Record) -> bool:
+    """True if a candidate says nothing that a record does not say.
+
+    Of statements with a triple, the triples must be equal, and the texts must not differ in a word
+    that decides: ``has dog`` is said of a first dog and of a second one. Of others the texts must
+    be the same.
+    """
+    if not _is_of_same_person(candidate, record) or _tell_of_other_days(candidate, record):
+        return False
+    if is_affirmative(record) != candidate.polarity:
+        return False
+    if is_ending(record) != (candidate.effect == "ends"):
+        return False
+    is_equal = _hash_text(candidate.text) == _hash_text(record.text)
+    if not (candidate.predicate and record.predicate):
+        return is_equal or compare_statements(candidate.text, record.text) == "same"
+    if not is_same_slot(candidate, record) or not is_same_value(candidate.object, record.object):
+        return False
+    predicate = canonical_predicate(candidate.predicate)
+    return is_equal or compare_statements(candidate.text, record.text, predicate) in (
+        "same",
+        "less",
+    )
+
+
+def _is_of_same_person(candidate: CandidateStatement, record: Record) -> bool:
+    """True if both are about one subject; without one, if one person said them."""
+    if candidate.subject and record.subject:
+        return fold(candidate.subject) == fold(record.subject)
+    speaker = candidate.evidence[0].speaker if candidate.evidence else ""
+    return not (speaker and record.speaker) or fold(speaker) == fold(record.speaker)
+
+
+def _tell_of_other_days(candidate: CandidateStatement, record: Record) -> bool:
+    """True if both name the day on which they are made, and were made on different days."""
+    if candidate.said_at is None or candidate.said_at.date() == record.recorded_at.date():
+        return False
+    return is_of_its_day(candidate.text) or is_of_its_day(record.text)
 
 
 def find_near_duplicate(
@@ -461,7 +539,7 @@ def find_near_duplicate(
         overlap = jaccard(candidate.text, record.text)
         if (
             overlap >= highest_overlap
-            and not has_distinct_detail(candidate.text, record.text)
+            and not differ_in_detail(candidate.text, record.text)
             and not _are_days_apart(candidate.valid_from, record.valid_from)
         ):
             closest = record
@@ -470,12 +548,14 @@ def find_near_duplicate(
 
 
 def says_the_same(candidate: CandidateStatement, record: Record) -> bool:
-    """True if neither kind, sense nor any detail differs."""
+    """True if a statement near in meaning says nothing that the record does not say."""
     return (
         record.kind is candidate.kind
         and is_affirmative(record) == candidate.polarity
         and is_ending(record) == (candidate.effect == "ends")
-        and not has_distinct_detail(candidate.text, record.text)
+        and _is_of_same_person(candidate, record)
+        and not _tell_of_other_days(candidate, record)
+        and compare_statements(candidate.text, record.text) in ("same", "less")
     )
 
 
@@ -487,19 +567,6 @@ def jaccard(text_a: str, text_b: str) -> float:
     terms_a = _tokens(text_a)
     terms_b = _tokens(text_b)
     return len(terms_a & terms_b) / len(terms_a | terms_b) if terms_a | terms_b else 0.0
-
-
-def has_distinct_detail(text_a: str, text_b: str) -> bool:
-    """True if a negation, number, name or date of two texts differs, or their order."""
-    differing = _tokens(text_a) ^ _tokens(text_b)
-    if differing & (_NEGATION | NUMBER_WORDS | _MONTHS):
-        return True
-    if any("n't" in word for word in differing):
-        return True
-    if sorted(_NUMBER.findall(text_a)) != sorted(_NUMBER.findall(text_b)):
-        return True
-    differing_names = _find_names(text_a) ^ _find_names(text_b)
-    return bool(differing_names & differing) or is_reordered(text_a, text_b)
 
 
 def is_same_slot(candidate: CandidateStatement, record: Record) -> bool:
@@ -534,10 +601,6 @@ def is_affirmative(record: Record) -> bool:
 def is_ending(record: Record) -> bool:
     """True if a stored statement says something is no longer so."""
     return record.meta.get("effect") == "ends"
-
-
-def _find_names(text: str) -> set[str]:
-    return {fold(name) for name in _NAME.findall(text)}
 
 
 def _are_days_apart(time_a: datetime | None, time_b: datetime | None) -> bool:

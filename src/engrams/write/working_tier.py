@@ -37,7 +37,7 @@ from engrams.ports.hot_memories import HotMemories
 from engrams.text.measures import word_count
 from engrams.text.terms import is_unspaced
 from engrams.write.channels import OFFLINE_CHANNELS
-from engrams.write.reconcile_rules import has_distinct_detail
+from engrams.write.comparison.statement_comparison import differ_in_detail
 from engrams.write.ring_buffer import HotMemoryCache, RingBuffer, WorkingTierItem
 from engrams.write.turn_eviction import evict_turn
 from engrams.write.write_deps import WriteDeps
@@ -287,7 +287,7 @@ class WorkingTier:
                 record.tier is Tier.RECENT
                 and record.role == put.record.role
                 and record.id != put.record.id
-                and not has_distinct_detail(record.text, put.record.text)
+                and not differ_in_detail(record.text, put.record.text)
             ):
                 return record.id
         return ""

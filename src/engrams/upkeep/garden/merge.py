@@ -16,8 +16,8 @@ from engrams.upkeep.garden.steps import (
     order_pair,
     preview_texts,
 )
+from engrams.write.comparison.statement_comparison import differ_in_detail
 from engrams.write.reconcile_rules import (
-    has_distinct_detail,
     is_affirmative,
     is_ending,
     jaccard,
@@ -77,7 +77,7 @@ def is_mergeable(survivor: Record, duplicate: Record) -> bool:
         return False
     if not _hold_at_one_time(survivor, duplicate):
         return False
-    if has_distinct_detail(survivor.text, duplicate.text):
+    if differ_in_detail(survivor.text, duplicate.text):
         return False
     if survivor.triggers != duplicate.triggers or survivor.steps != duplicate.steps:
         return False

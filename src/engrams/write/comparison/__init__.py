@@ -1,0 +1,1 @@
+"""Comparison of statements by what they say to a reader, with a table of words per language."""

@@ -90,11 +90,11 @@ def check_model(model: ChatModel) -> ModelCheckResult:
     if not measured.json:
         return ModelCheckResult(
             "fail",
-            f"{speed}but no JSON{context}",
+            f"{speed}but no JSON{context}{_describe_refusals(measured)}",
             "Choose a larger model, or one that supports JSON schemas.",
             measured,
         )
-    detail = f"{speed}JSON by {measured.json}{context}"
+    detail = f"{speed}JSON by {measured.json}{context}{_describe_refusals(measured)}"
     if 0 < tokens < _MIN_CONTEXT_TOKENS:
         hint = (
             f"Give it a context of at least {_MIN_CONTEXT_TOKENS:,} tokens, or lower"
@@ -102,6 +102,14 @@ def check_model(model: ChatModel) -> ModelCheckResult:
         )
         return ModelCheckResult("warn", detail, hint, measured)
     return ModelCheckResult("ok", detail, "", measured)
+
+
+def _describe_refusals(measured: ChatModelMeasurement) -> str:
+    """Say which parts of a request the server refuses, and in which words."""
+    return "".join(
+        f"\n      it refuses {name}, which is not sent: {words}"
+        for name, words in measured.refusals.items()
+    )
 
 
 class ModelTrial:

@@ -45,8 +45,8 @@ def status_error(
 ) -> ModelError:
     """Build the error for an HTTP answer other than 200.
 
-    It carries the server's error code but none of its prose, which may quote the request, that is,
-    somebody's memory. ``headers``: names in lower case. ``body``: parsed JSON.
+    It carries the server's error code; ``add_words`` adds its prose. ``headers``: names in lower
+    case. ``body``: parsed JSON.
     """
     code = error_code(body)
     is_spent = code in _CREDIT_CODES
@@ -56,6 +56,18 @@ def status_error(
         hint="The account's credit is used up." if is_spent else hints.get(status, ""),
         retryable=is_retryable,
         retry_after=parse_retry_after(headers, clock) if is_retryable else 0.0,
+    )
+
+
+def add_words(error: ModelError, words: str) -> ModelError:
+    """Return the error with the server's own words, as ``server_words.quote_server`` gives them."""
+    if not words:
+        return error
+    return ModelError(
+        f'{error.message.removesuffix(".")}: "{words}"',
+        hint=error.hint,
+        retryable=error.retryable,
+        retry_after=error.retry_after,
     )
 
 

@@ -171,9 +171,12 @@ class ChatModelMeasurement:
     seconds: float
     """Seconds that a short answer in JSON took."""
     json: str
-    """Way by which it gives JSON: schema, tool or prompt. Empty: it gives none."""
+    """Way by which it gives JSON: schema, object_schema, tool, object or prompt. Empty: it gives
+    none."""
     context_tokens: int = 0
     """Size of its context, as the server reports it. 0: it does not."""
+    refusals: Mapping[str, str] = field(default_factory=dict)
+    """What the server said, by the name of the part of a request that it refused."""
 
 
 @runtime_checkable

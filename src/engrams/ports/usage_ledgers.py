@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Protocol
 
+from engrams.core import Json
 from engrams.core.usage_accounts import RequestWindow
 
 
@@ -38,4 +40,15 @@ class ModelUsageLedger(Protocol):
 
     def load_pace(self, model: str) -> tuple[float, ...]:
         """Return the seconds of a model's last answers: at most 50, oldest first."""
+        ...
+
+    def save_server_form(self, address: str, form: Mapping[str, Json]) -> None:
+        """Store the form of request that a model server takes.
+
+        ``address``: of the server, and the model's name.
+        """
+        ...
+
+    def load_server_form(self, address: str) -> Mapping[str, Json] | None:
+        """Return the form of request that a model server takes; None: it is not known."""
         ...

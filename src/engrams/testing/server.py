@@ -47,7 +47,21 @@ _REPLY_ROUTES = ("chat", "responses", "messages", "ollama")
 _LARGEST = 64_000_000
 _DRIPS = 12
 
-Lack = Literal["schema", "tools", "max_tokens", "temperature", "think"]
+Lack = Literal[
+    "schema",
+    "json_schema",
+    "object_schema",
+    "tools",
+    "max_tokens",
+    "max_completion_tokens",
+    "temperature",
+    "system",
+    "think",
+    "whole",
+]
+"""Features a server may lack. ``schema``: any ``response_format`` or ``format``; ``json_schema``:
+that type of it; ``object_schema``: a schema beside ``json_object``; ``whole``: answers that are not
+streamed."""
 
 
 class ScriptedModel:
@@ -59,8 +73,9 @@ class ScriptedModel:
     Answers are text, or data for JSON answers: ``say`` queues them, ``when`` ties them to a pattern
     in the prompt, ``answer`` is a function from the request. Otherwise free text is echoed and a
     schema gets its smallest instance. ``fail`` queues faults; a fault in how the answer comes
-    leaves the queued answer for the next call. ``lacks``: what it refuses with status 400, as
-    servers without that feature do.
+    leaves the queued answer for the next call. ``lacks``: what it refuses, as servers without that
+    feature do, with ``refusal_status`` (400) and, unless ``refusal_words`` is off, a message that
+    names the field. ``version``: value of the header ``server``.
     """
 
     def __init__(
@@ -77,6 +92,9 @@ class ScriptedModel:
         self.models = models
         self.dimension = dimension
         self.lacks = set(lacks)
+        self.refusal_status = 400
+        self.refusal_words = True
+        self.version = ""
         self.score = score
         self._script = ScriptedAnswerChooser(answer)
         self._script.say(*answers)
@@ -171,32 +189,10 @@ class ScriptedModel:
 
     def find_refusal(self, request: ReceivedModelRequest) -> str:
         """Return the error for an unsupported feature; empty if supported."""
-        body = request.body
-        options = body.get("options") or {}
-        asked: dict[Lack, tuple[bool, str]] = {
-            "schema": (
-                bool(body.get("response_format") or body.get("format")),
-                "response_format of type json_schema is not supported",
-            ),
-            "tools": (bool(body.get("tools")), f"{request.model} does not support tools"),
-            "max_tokens": (
-                "max_tokens" in body,
-                "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.",
-            ),
-            "temperature": (
-                "temperature" in body or "temperature" in options,
-                "Unsupported value: 'temperature' does not support 0.0",
-            ),
-            "think": ("think" in body, f"{request.model} does not support thinking"),
-        }
-        return next(
-            (
-                message
-                for lack, (present, message) in asked.items()
-                if present and lack in self.lacks
-            ),
-            "",
-        )
+        for lack, (is_asked, message) in _describe_lacks(request).items():
+            if is_asked and lack in self.lacks:
+                return message
+        return ""
 
     def next_reply(
         self, request: ReceivedModelRequest, fault: ScriptedFault | None
@@ -208,6 +204,45 @@ class ScriptedModel:
         with self._arrived:
             self._reply_count += 1
             return ScriptedExchange(request, reply, self._reply_count)
+
+
+def _describe_lacks(request: ReceivedModelRequest) -> dict[Lack, tuple[bool, str]]:
+    """Return, for each feature, whether a request uses it and how a server refuses it."""
+    body = request.body
+    options = body.get("options") or {}
+    response_format = body.get("response_format") or {}
+    wants_form = bool(response_format or body.get("format"))
+    form_type = response_format.get("type")
+    return {
+        "schema": (wants_form, "response_format of type json_schema is not supported"),
+        "json_schema": (
+            form_type == "json_schema",
+            "('body', 'response_format', 'type'): Input should be 'text' or 'json_object'",
+        ),
+        "object_schema": (
+            form_type == "json_object" and "schema" in response_format,
+            "Unknown parameter: 'response_format.schema'",
+        ),
+        "tools": (bool(body.get("tools")), f"{request.model} does not support tools"),
+        "max_tokens": (
+            "max_tokens" in body,
+            "Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead.",
+        ),
+        "max_completion_tokens": (
+            "max_completion_tokens" in body,
+            "Unrecognized request argument supplied: max_completion_tokens",
+        ),
+        "temperature": (
+            "temperature" in body or "temperature" in options,
+            "Unsupported value: 'temperature' does not support 0.0",
+        ),
+        "system": (
+            any(role == "system" for role, _ in request.messages),
+            "System role not supported",
+        ),
+        "think": ("think" in body, f"{request.model} does not support thinking"),
+        "whole": (not request.stream, "This model only supports stream=true"),
+    }
 
 
 def _spoil_reply(
@@ -348,7 +383,9 @@ class _ScriptedHandler(BaseHTTPRequestHandler):
         model = self.server.model
         refusal = model.find_refusal(request)
         if refusal:
-            self._send_json(400, wire_formats.error_body(request, refusal, 400))
+            status = model.refusal_status
+            message = refusal if model.refusal_words else "Internal Server Error"
+            self._send_json(status, wire_formats.error_body(request, message, status))
             return
         if fault is not None and not fault.in_content and self._send_fault(request, fault):
             return
@@ -454,6 +491,8 @@ class _ScriptedHandler(BaseHTTPRequestHandler):
     def _send_head(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
         """Send head and body in one write, so no client waits."""
         sent = {**headers, "x-request-id": f"req-{len(self.server.model.requests)}"}
+        if self.server.model.version:
+            sent["server"] = self.server.model.version
         lines = [
             f"HTTP/1.1 {status} {_PHRASES.get(status, '')}",
             *(f"{name}: {value}" for name, value in sent.items()),

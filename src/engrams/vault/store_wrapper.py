@@ -108,6 +108,8 @@ class ForwardingStore:
         self.record_pace = store.record_pace
         self.count_requests = store.count_requests
         self.load_pace = store.load_pace
+        self.save_server_form = store.save_server_form
+        self.load_server_form = store.load_server_form
         self.load = store.load
         self.save = store.save
         self.idle = store.idle

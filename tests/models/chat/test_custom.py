@@ -86,7 +86,7 @@ def test_an_openai_client_is_a_model(ask, facts, server) -> None:
         server.when("JSON|schema|know", {"facts": ["a"]})
         server.lacks.add("schema")
         answer = chat.ask(ask(schema=facts))
-        assert (answer.data, answer.calls, answer.model) == ({"facts": ["a"]}, 2, "m")
+        assert (answer.data, answer.calls, answer.model) == ({"facts": ["a"]}, 3, "m")
         assert answer.tokens > 0
         assert chat.ask(ask("lone \ud800 \0")).text
         assert server.requests[-1].text == "lone ? \0"

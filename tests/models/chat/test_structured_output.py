@@ -17,20 +17,33 @@ PROVIDERS = ("openai", "ollama")
 
 def way_of(request) -> str:
     body = request.body
-    if body.get("response_format") or body.get("format"):
+    response_format = body.get("response_format") or {}
+    if response_format.get("type") == "json_schema" or isinstance(body.get("format"), dict):
         return "schema"
+    if response_format:
+        return "object_schema" if "schema" in response_format else "object"
+    if body.get("format"):
+        return "object"
     if body.get("tools"):
         return "tool"
     return "prompt"
 
 
-@pytest.mark.parametrize("provider", PROVIDERS)
 @pytest.mark.parametrize(
-    ("lacks", "ways"),
+    ("provider", "lacks", "ways"),
     [
-        ((), ["schema"]),
-        (("schema",), ["schema", "tool"]),
-        (("schema", "tools"), ["schema", "tool", "prompt"]),
+        ("openai", (), ["schema"]),
+        ("openai", ("json_schema",), ["schema", "object_schema"]),
+        ("openai", ("schema",), ["schema", "object_schema", "tool"]),
+        (
+            "openai",
+            ("json_schema", "object_schema", "tools"),
+            ["schema", "object_schema", "tool", "object"],
+        ),
+        ("openai", ("schema", "tools"), ["schema", "object_schema", "tool", "object", "prompt"]),
+        ("ollama", (), ["schema"]),
+        ("ollama", ("schema",), ["schema", "tool"]),
+        ("ollama", ("schema", "tools"), ["schema", "tool", "object", "prompt"]),
     ],
 )
 def test_the_best_way_that_works_is_found_and_remembered(  # noqa: PLR0913 - fixtures and the columns of a case
@@ -44,7 +57,11 @@ def test_the_best_way_that_works_is_found_and_remembered(  # noqa: PLR0913 - fix
     second = model.ask(ask(schema=facts))
     assert first.data == second.data == {"facts": ["a"]}
     assert [way_of(request) for request in server.requests] == [*ways, ways[-1]]
-    assert (first.calls, second.calls, model._modes.current()) == (len(ways), 1, JsonMode(ways[-1]))
+    assert (first.calls, second.calls, model._forms.current().json_mode) == (
+        len(ways),
+        1,
+        JsonMode(ways[-1]),
+    )
 
 
 def test_each_way_carries_the_schema(connect, ask, facts, server) -> None:
@@ -56,7 +73,7 @@ def test_each_way_carries_the_schema(connect, ask, facts, server) -> None:
     for lack in ("schema", "tools", "max_tokens"):
         model.ask(ask(schema=facts))
         server.lacks.add(lack)
-    by_schema, _, by_tool, _, by_prompt = server.requests
+    by_schema, _, _, by_tool, _, _, by_prompt = server.requests
     assert by_schema.body["response_format"]["json_schema"] == {
         "name": "answer",
         "schema": facts,
@@ -80,7 +97,12 @@ def test_a_server_that_ignores_the_schema_is_found_out(connect, ask, facts, serv
     model = connect(server)
     assert model.ask(ask(schema=facts)).data == {"facts": ["a"]}
     assert model.ask(ask(schema=facts)).data == {"facts": ["b"]}
-    assert [way_of(request) for request in server.requests] == ["schema", "schema", "tool", "tool"]
+    assert [way_of(request) for request in server.requests] == [
+        "schema",
+        "schema",
+        "object_schema",
+        "object_schema",
+    ]
 
 
 def test_a_refusal_for_another_reason_changes_nothing(connect, ask, facts, server) -> None:
@@ -91,7 +113,7 @@ def test_a_refusal_for_another_reason_changes_nothing(connect, ask, facts, serve
     server.fail("http_400", times=3)
     with pytest.raises(ModelError):
         model.ask(ask("What is a schema, and which tool and function use it?", schema=facts))
-    assert model._modes.current() is JsonMode.SCHEMA
+    assert model._forms.current().json_mode is JsonMode.SCHEMA
 
 
 def test_parameters_that_a_model_does_not_take_are_left_out(connect, ask, server) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import inspect
+import json
 import threading
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -11,24 +12,31 @@ from typing import Any
 from engrams.core import Json
 from engrams.errors import BudgetError, ModelError, SettingsError
 from engrams.models.chat.openai import (
-    REFUSING_STATUSES,
-    ServerParameterSupport,
+    CHANGEABLE_FIELDS,
+    JSON_MODES,
     build_request,
-    parse_refusal,
+    find_status,
     parse_reply,
 )
 from engrams.models.chat.port import (
     ChatServerProbe,
     ChatServerReply,
     ChatServerRequest,
+    JsonMode,
+    RequestField,
+    RequestForm,
     ServerResult,
 )
+from engrams.models.chat.refused_fields import find_refusal
 from engrams.models.chat.wire import to_messages
-from engrams.models.http_errors import status_error
+from engrams.models.http_errors import add_words, status_error
+from engrams.models.server_words import quote_server
 from engrams.ports import Clock
 
 _MAX_SECONDS = 86_400.0
 """Time that a thread can be told to wait; infinity is too much."""
+_CHANGEABLE_FIELDS = CHANGEABLE_FIELDS - {RequestField.STREAM}
+"""A client returns a stream as an object of its own."""
 
 
 class CallableChatServer:
@@ -45,6 +53,16 @@ class CallableChatServer:
     def name(self) -> str:
         """Name of the function."""
         return str(getattr(self._function, "__name__", type(self._function).__name__))
+
+    @property
+    def address(self) -> str:
+        """Nothing: a function may be another one tomorrow."""
+        return ""
+
+    @property
+    def json_modes(self) -> tuple[JsonMode, ...]:
+        """The prompt alone: a function takes messages and nothing else."""
+        return (JsonMode.PROMPT,)
 
     def send(self, request: ChatServerRequest) -> ServerResult:
         """Call the function. ModelError: it failed, took too long, or returned no text."""
@@ -66,7 +84,7 @@ class CallableChatServer:
             retryable=False,
         )
 
-    def probe(self, seconds: float) -> ChatServerProbe:  # noqa: ARG002 - a function streams nothing and tells nothing
+    def probe(self, seconds: float, form: RequestForm) -> ChatServerProbe:  # noqa: ARG002 - a function streams nothing and tells nothing
         """Tell nothing: a function has no parts to measure."""
         return ChatServerProbe()
 
@@ -84,24 +102,37 @@ class OpenAIClientChatServer:
         self._create = client.chat.completions.create
         self._model = model
         self._clock = clock
-        self._support = ServerParameterSupport()
 
     @property
     def name(self) -> str:
         """Name of the model."""
         return self._model
 
+    @property
+    def address(self) -> str:
+        """Nothing: the client's own server is not known."""
+        return ""
+
+    @property
+    def json_modes(self) -> tuple[JsonMode, ...]:
+        """All modes: the servers behind clients differ in which they take."""
+        return JSON_MODES
+
     def send(self, request: ChatServerRequest) -> ServerResult:
         """Ask through the client; see ``ChatServer.send``."""
-        body = build_request(request, self._model, self._support)
+        body = build_request(request, self._model)
         response, problem = run_with_deadline(
             lambda: self._create(**body, timeout=request.seconds), request.seconds, self.name
         )
         if problem is not None:
             return self._handle_error(request, problem)
-        return parse_reply(self.name, _to_json(response), self._clock)
+        answer = _to_json(response)
+        status = find_status(200, answer)
+        if status != 200:
+            return self._handle_failure(request, status, {}, json.dumps(answer).encode())
+        return parse_reply(self.name, answer, {})
 
-    def probe(self, seconds: float) -> ChatServerProbe:  # noqa: ARG002 - the client's own server is not known
+    def probe(self, seconds: float, form: RequestForm) -> ChatServerProbe:  # noqa: ARG002 - the client's own server is not known
         """Tell nothing: the client belongs to the user."""
         return ChatServerProbe()
 
@@ -115,23 +146,25 @@ class OpenAIClientChatServer:
             raise ModelError(f"The client for {self.name} failed ({type(problem).__name__}).")
         response = getattr(problem, "response", None)
         content = getattr(response, "content", b"")
-        body = content if isinstance(content, bytes) else b""
-        if status in REFUSING_STATUSES:
-            refusal = parse_refusal(request, body, self._support)
-            if refusal is not None:
-                return refusal
         headers = {
             str(name).lower(): str(value)
             for name, value in dict(getattr(response, "headers", {}) or {}).items()
         }
-        error = getattr(problem, "body", None)
-        raise status_error(
-            self.name,
-            status,
-            headers,
-            {"error": error} if isinstance(error, Mapping) else None,
-            self._clock,
+        body = content if isinstance(content, bytes) else b""
+        return self._handle_failure(request, status, headers, body)
+
+    def _handle_failure(
+        self, request: ChatServerRequest, status: int, headers: Mapping[str, str], body: bytes
+    ) -> ServerResult:
+        """Return the refusal in a server's answer, or raise it as a ModelError."""
+        words = quote_server(body, [message.content for message in request.messages])
+        error = add_words(
+            status_error(self.name, status, headers, _parse(body), self._clock), words
         )
+        refusal = find_refusal(request, _CHANGEABLE_FIELDS, status, words, error)
+        if refusal is None:
+            raise error
+        return refusal
 
 
 def run_with_deadline(
@@ -197,3 +230,11 @@ def _to_json(response: Any) -> Json:
     """Return a client's response, a pydantic model, as JSON values."""
     dump = getattr(response, "model_dump", None)
     return dump() if callable(dump) else response
+
+
+def _parse(body: bytes) -> Json:
+    """Parse the body of an error; None: it is no JSON."""
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError):
+        return None

@@ -10,7 +10,7 @@ from engrams.ports import ChatModel, Clock, ModelUsageLedger
 from engrams.settings import ChatSettings, Settings
 
 if TYPE_CHECKING:
-    from engrams.models.chat.port import ChatServer, JsonMode
+    from engrams.models.chat.port import ChatServer
     from engrams.models.chat.retrying import RetryingServerChat
     from engrams.models.chat.upkeep_schedule import UpkeepSchedule
 
@@ -50,7 +50,6 @@ def choose_chat(
         raise SettingsError(
             "`chat.model` is not set.", hint="Name the model that the server should use."
         )
-    from engrams.models.chat.port import JsonMode
     from engrams.models.http_client import HttpTimeouts
 
     timeouts = HttpTimeouts(settings.connect_seconds, settings.silence_seconds)
@@ -63,7 +62,7 @@ def choose_chat(
         from engrams.models.chat.openai import OpenAIChatServer
 
         server = OpenAIChatServer(settings.model, clock, settings.url, settings.api_key, timeouts)
-    return _build_model(server, settings, clock, ledger, upkeep, JsonMode.SCHEMA)
+    return _build_model(server, settings, clock, ledger, upkeep)
 
 
 def inject(
@@ -82,13 +81,10 @@ def inject(
     if callable(getattr(chat, "ask", None)):
         model: ChatModel = chat
         return model
-    from engrams.models.chat.custom import CallableChatServer, wrap_model
-    from engrams.models.chat.port import JsonMode
+    from engrams.models.chat.custom import wrap_model
 
     server = wrap_model(chat, clock, settings.model)
-    # A function takes messages and nothing else: the schema must stand in them.
-    first_mode = JsonMode.PROMPT if isinstance(server, CallableChatServer) else JsonMode.SCHEMA
-    return _build_model(server, settings, clock, ledger, upkeep, first_mode)
+    return _build_model(server, settings, clock, ledger, upkeep)
 
 
 def _build_model(
@@ -97,14 +93,13 @@ def _build_model(
     clock: Clock,
     ledger: ModelUsageLedger | None,
     upkeep: UpkeepSchedule | None,
-    first_mode: JsonMode,
 ) -> RetryingServerChat:
     # Most processes ask no model, and need none of this.
     from engrams.models.chat.adaptive_timeout import ModelLatencyTracker
     from engrams.models.chat.budget import DailyModelBudget
     from engrams.models.chat.memory_ledger import InMemoryModelUsageLedger
+    from engrams.models.chat.request_forms import RequestFormLadder
     from engrams.models.chat.retrying import ChatAnswerLimits, RetryingServerChat
-    from engrams.models.chat.structured_output import JsonModeFallback
     from engrams.models.retry import RetryPolicy
 
     ledger = ledger or InMemoryModelUsageLedger()
@@ -114,7 +109,7 @@ def _build_model(
         limits=ChatAnswerLimits(
             timeout=settings.timeout_seconds, retry=RetryPolicy(retries=settings.retries)
         ),
-        modes=JsonModeFallback(first_mode),
+        forms=RequestFormLadder(server.json_modes, ledger, server.address, clock),
         pace=ModelLatencyTracker(ledger, server.name, settings.timeout_seconds),
         upkeep=upkeep,
     )

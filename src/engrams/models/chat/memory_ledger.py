@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
+
+from engrams.core import Json
 
 _DAYS_KEPT = 16
 _PACES_KEPT = 50
@@ -15,6 +18,7 @@ class InMemoryModelUsageLedger:
         self._lock = threading.Lock()
         self._days: dict[str, tuple[int, int]] = {}
         self._paces: dict[str, tuple[float, ...]] = {}
+        self._forms: dict[str, Mapping[str, Json]] = {}
 
     def spend(self, day: str, calls: int, tokens: int) -> tuple[int, int]:
         """Add to a day's calls and tokens, and return the new totals."""
@@ -34,3 +38,11 @@ class InMemoryModelUsageLedger:
     def load_pace(self, model: str) -> tuple[float, ...]:
         """Return the seconds of a model's last answers, oldest first."""
         return self._paces.get(model, ())
+
+    def save_server_form(self, address: str, form: Mapping[str, Json]) -> None:
+        """Store the form of request that a server takes."""
+        self._forms[address] = form
+
+    def load_server_form(self, address: str) -> Mapping[str, Json] | None:
+        """Return the form of request that a server takes; None: it is not known."""
+        return self._forms.get(address)

@@ -4,28 +4,34 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from engrams.core import Json
 from engrams.errors import ModelError
 from engrams.models.chat.port import (
     ChatServerProbe,
-    ChatServerRefusal,
     ChatServerReply,
     ChatServerRequest,
     JsonMode,
+    RequestField,
+    RequestForm,
     ServerResult,
 )
+from engrams.models.chat.refused_fields import find_refusal
 from engrams.models.chat.usage import estimate_tokens
 from engrams.models.chat.wire import PROBE, find_context_tokens, to_messages
-from engrams.models.http_client import HttpClient, HttpResponse, HttpTimeouts, parse_address
-from engrams.models.http_errors import mentions, status_error
+from engrams.models.http_client import HttpClient, HttpTimeouts, parse_address
+from engrams.models.http_errors import add_words, status_error
+from engrams.models.server_words import quote_server
 from engrams.ports import Clock
 
 DEFAULT_URL = "http://localhost:11434"
 _DEFAULT_CONTEXT = 4096
 """Tokens of a prompt and its answer that every Ollama takes."""
 _MAX_CONTEXT = 131_072
+_JSON_MODES = (JsonMode.SCHEMA, JsonMode.TOOL, JsonMode.OBJECT, JsonMode.PROMPT)
+_CHANGEABLE_FIELDS = frozenset({RequestField.JSON, RequestField.SYSTEM, RequestField.THINK})
 
 
 class OllamaChatServer:
@@ -44,32 +50,46 @@ class OllamaChatServer:
         SettingsError: ``url`` is no http(s) address.
         """
         base = parse_address(url or DEFAULT_URL).removesuffix("/v1").removesuffix("/api")
-        headers = {"authorization": f"Bearer {key.strip()}"} if key.strip() else {}
+        self._key = key.strip()
+        headers = {"authorization": f"Bearer {self._key}"} if self._key else {}
         self._client = HttpClient(base, headers, timeouts)
         self._model = model
         self._clock = clock
-        self._takes_think = True
 
     @property
     def name(self) -> str:
         """Name of the model."""
         return self._model
 
+    @property
+    def address(self) -> str:
+        """Address of the server, and the model."""
+        return f"{self._client.url} {self._model}"
+
+    @property
+    def json_modes(self) -> tuple[JsonMode, ...]:
+        """``format`` with a schema, tools, ``format: json``, and the prompt."""
+        return _JSON_MODES
+
     def send(self, request: ChatServerRequest) -> ServerResult:
         """Send one request; see ``ChatServer.send``."""
         response = self._client.post("/api/chat", self._build_body(request), request.seconds)
+        body = response.json()
         if response.status == 200:
-            return _parse_reply(self._model, response.json())
-        refusal = self._parse_refusal(request, response)
-        if refusal is not None:
-            return refusal
-        raise status_error(
-            self._model, response.status, response.headers, response.json(), self._clock
+            return _parse_reply(self._model, body)
+        texts = [message.content for message in request.messages]
+        words = quote_server(response.body, texts, self._key)
+        error = add_words(
+            status_error(self._model, response.status, response.headers, body, self._clock), words
         )
+        refusal = find_refusal(request, _CHANGEABLE_FIELDS, response.status, words, error)
+        if refusal is None:
+            raise error
+        return refusal
 
-    def probe(self, seconds: float) -> ChatServerProbe:
+    def probe(self, seconds: float, form: RequestForm) -> ChatServerProbe:
         """Measure the model; see ``ChatServer.probe``."""
-        body = self._build_body(PROBE) | {"stream": True}
+        body = self._build_body(replace(PROBE, form=form)) | {"stream": True}
         response = self._client.post("/api/chat", body, seconds)
         description = self._client.post("/api/show", {"model": self._model}, seconds).json()
         facts = description.get("model_info") if isinstance(description, Mapping) else None
@@ -80,24 +100,6 @@ class OllamaChatServer:
     def close(self) -> None:
         """End running requests and close connections."""
         self._client.close()
-
-    def _parse_refusal(
-        self, request: ChatServerRequest, response: HttpResponse
-    ) -> ChatServerRefusal | None:
-        """Find the JSON mode or parameter that an error refuses; None: it speaks of neither."""
-        if response.status not in (400, 501):
-            return None
-        if request.schema is not None:
-            if request.mode is JsonMode.SCHEMA and mentions(
-                response.body, "format", "schema", "grammar"
-            ):
-                return ChatServerRefusal(JsonMode.SCHEMA)
-            if request.mode is JsonMode.TOOL and mentions(response.body, "tool"):
-                return ChatServerRefusal(JsonMode.TOOL)
-        if self._takes_think and mentions(response.body, "think"):
-            self._takes_think = False
-            return ChatServerRefusal(None)
-        return None
 
     def _build_body(self, request: ChatServerRequest) -> dict[str, Any]:
         options: dict[str, Any] = {"num_predict": request.max_tokens}
@@ -115,18 +117,25 @@ class OllamaChatServer:
             "stream": False,
             "options": options,
         }
-        if self._takes_think:
+        if request.form.think:
             body["think"] = False
-        if request.schema is not None and request.mode is JsonMode.SCHEMA:
-            body["format"] = request.schema
-        elif request.schema is not None and request.mode is JsonMode.TOOL:
-            function = {
-                "name": "answer",
-                "description": "Give the answer.",
-                "parameters": request.schema,
-            }
-            body["tools"] = [{"type": "function", "function": function}]
+        if request.schema is not None:
+            body |= _build_json_demand(request.schema, request.form.json_mode)
         return body
+
+
+def _build_json_demand(schema: Mapping[str, Json], mode: JsonMode) -> dict[str, Any]:
+    """Build the fields that ask for JSON."""
+    match mode:
+        case JsonMode.SCHEMA:
+            return {"format": schema}
+        case JsonMode.TOOL:
+            function = {"name": "answer", "description": "Give the answer.", "parameters": schema}
+            return {"tools": [{"type": "function", "function": function}]}
+        case JsonMode.OBJECT | JsonMode.OBJECT_SCHEMA:
+            return {"format": "json"}
+        case JsonMode.PROMPT:
+            return {}
 
 
 def _parse_reply(name: str, body: Json) -> ChatServerReply:

@@ -2,50 +2,40 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from engrams.core import Json
 from engrams.errors import ModelError
-from engrams.frozen_data import dataclass
 from engrams.models.chat.port import (
     ChatServerProbe,
-    ChatServerRefusal,
     ChatServerReply,
     ChatServerRequest,
     JsonMode,
+    RequestField,
+    RequestForm,
     ServerResult,
 )
-from engrams.models.chat.wire import PROBE, find_context_tokens, to_messages
+from engrams.models.chat.refused_fields import find_refusal
+from engrams.models.chat.wire import (
+    PROBE,
+    find_context_tokens,
+    join_server_version,
+    to_messages,
+)
 from engrams.models.http_client import HttpClient, HttpTimeouts, parse_address
-from engrams.models.http_errors import mentions, status_error
+from engrams.models.http_errors import add_words, status_error
 from engrams.models.server_discovery import may_chat
+from engrams.models.server_words import quote_server
 from engrams.ports import Clock
 
 DEFAULT_URL = "https://api.openai.com"
-REFUSING_STATUSES = frozenset({400, 415, 422, 501})
-"""Statuses by which servers refuse the form of a request."""
+JSON_MODES = tuple(JsonMode)
+CHANGEABLE_FIELDS = frozenset(RequestField) - {RequestField.THINK}
 _TOOL = "answer"
 """Name of the tool, and of the schema, by which JSON is asked for."""
-
-
-@dataclass(slots=True)
-class ServerParameterSupport:
-    """Parameters that a server takes; learned from its refusals, never unlearned."""
-
-    limit: str = "max_tokens"
-    """Name of the parameter that bounds the answer."""
-    temperature: bool = True
-
-    def learn(self, body: bytes) -> bool:
-        """Note from a refusal that a parameter is not supported; False: it names none."""
-        if self.limit == "max_tokens" and mentions(body, "max_completion_tokens"):
-            self.limit = "max_completion_tokens"
-            return True
-        if self.temperature and mentions(body, "temperature") and mentions(body, "support"):
-            self.temperature = False
-            return True
-        return False
 
 
 class OpenAIChatServer:
@@ -68,11 +58,11 @@ class OpenAIChatServer:
         base = parse_address(url or DEFAULT_URL)
         if "/" not in base.split("://", 1)[1]:
             base += "/v1"
-        headers = {"authorization": f"Bearer {key.strip()}"} if key.strip() else {}
+        self._key = key.strip()
+        headers = {"authorization": f"Bearer {self._key}"} if self._key else {}
         self._client = HttpClient(base, headers, timeouts)
         self._model = model
         self._clock = clock
-        self._support = ServerParameterSupport()
         self._found_model: str | None = None
 
     @property
@@ -80,25 +70,41 @@ class OpenAIChatServer:
         """Name of the model; of the server, where the settings name none."""
         return self._model or self._client.host
 
+    @property
+    def address(self) -> str:
+        """Address of the server, and the model that the settings name."""
+        return f"{self._client.url} {self._model}"
+
+    @property
+    def json_modes(self) -> tuple[JsonMode, ...]:
+        """All modes: servers of this protocol differ in which they take."""
+        return JSON_MODES
+
     def send(self, request: ChatServerRequest) -> ServerResult:
         """Send one request; see ``ChatServer.send``."""
         model = self._model or self._find_model(request.seconds)
         response = self._client.post(
-            "/chat/completions", build_request(request, model, self._support), request.seconds
+            "/chat/completions", build_request(request, model), request.seconds
         )
-        if response.status == 200:
-            return parse_reply(self.name, response.json(), self._clock)
-        if response.status in REFUSING_STATUSES:
-            refusal = parse_refusal(request, response.body, self._support)
-            if refusal is not None:
-                return refusal
-        raise status_error(
-            self.name, response.status, response.headers, response.json(), self._clock
+        body = response.json()
+        if response.status == 200 and request.form.stream:
+            body = join_stream(response.body)
+        status = find_status(response.status, body)
+        if status == 200:
+            return parse_reply(self.name, body, response.headers)
+        texts = [message.content for message in request.messages]
+        words = quote_server(response.body, texts, self._key)
+        error = add_words(
+            status_error(self.name, status, response.headers, body, self._clock), words
         )
+        refusal = find_refusal(request, CHANGEABLE_FIELDS, status, words, error)
+        if refusal is None:
+            raise error
+        return refusal
 
-    def probe(self, seconds: float) -> ChatServerProbe:
+    def probe(self, seconds: float, form: RequestForm) -> ChatServerProbe:
         """Measure the model; see ``ChatServer.probe``."""
-        body = build_request(PROBE, self._model, self._support) | {"stream": True}
+        body = build_request(replace(PROBE, form=form), self._model) | {"stream": True}
         response = self._client.post("/chat/completions", body, seconds)
         facts = [entry for entry in self._list_models(seconds) if entry.get("id") == self._model]
         return ChatServerProbe(
@@ -128,26 +134,41 @@ class OpenAIChatServer:
                 yield entry
 
 
-def build_request(
-    request: ChatServerRequest, model: str, support: ServerParameterSupport
-) -> dict[str, Any]:
+def build_request(request: ChatServerRequest, model: str) -> dict[str, Any]:
     """Build the body of /v1/chat/completions."""
-    body: dict[str, Any] = {"messages": to_messages(request), support.limit: request.max_tokens}
+    form = request.form
+    body: dict[str, Any] = {"messages": to_messages(request)}
+    if form.limit:
+        body[str(form.limit)] = request.max_tokens
     if model:
         body["model"] = model
-    if request.temperature is not None and support.temperature:
+    if request.temperature is not None and form.temperature:
         body["temperature"] = request.temperature
-    schema = request.schema
-    if schema is None or request.mode is JsonMode.PROMPT:
-        return body
-    if request.mode is JsonMode.TOOL:
-        function = {"name": _TOOL, "description": "Give the answer.", "parameters": schema}
-        body["tools"] = [{"type": "function", "function": function}]
-        body["tool_choice"] = {"type": "function", "function": {"name": _TOOL}}
-    else:
-        named_schema = {"name": _TOOL, "schema": schema, "strict": is_strict(schema)}
-        body["response_format"] = {"type": "json_schema", "json_schema": named_schema}
+    if form.stream:
+        body["stream"] = True
+    if request.schema is not None:
+        body |= _build_json_demand(request.schema, form.json_mode)
     return body
+
+
+def _build_json_demand(schema: Mapping[str, Json], mode: JsonMode) -> dict[str, Any]:
+    """Build the fields that ask for JSON."""
+    match mode:
+        case JsonMode.SCHEMA:
+            named_schema = {"name": _TOOL, "schema": schema, "strict": is_strict(schema)}
+            return {"response_format": {"type": "json_schema", "json_schema": named_schema}}
+        case JsonMode.OBJECT_SCHEMA:
+            return {"response_format": {"type": "json_object", "schema": schema}}
+        case JsonMode.TOOL:
+            function = {"name": _TOOL, "description": "Give the answer.", "parameters": schema}
+            return {
+                "tools": [{"type": "function", "function": function}],
+                "tool_choice": {"type": "function", "function": {"name": _TOOL}},
+            }
+        case JsonMode.OBJECT:
+            return {"response_format": {"type": "json_object"}}
+        case JsonMode.PROMPT:
+            return {}
 
 
 def is_strict(schema: Mapping[str, Json]) -> bool:
@@ -167,21 +188,21 @@ def is_strict(schema: Mapping[str, Json]) -> bool:
     return all(is_strict(part) for part in parts if isinstance(part, Mapping))
 
 
-def parse_refusal(
-    request: ChatServerRequest, body: bytes, support: ServerParameterSupport
-) -> ChatServerRefusal | None:
-    """Find which JSON mode or parameter a server's error refuses; None: it speaks of neither."""
-    if request.schema is not None:
-        if request.mode is JsonMode.SCHEMA and mentions(
-            body, "response_format", "schema", "structured", "grammar"
-        ):
-            return ChatServerRefusal(JsonMode.SCHEMA)
-        if request.mode is JsonMode.TOOL and mentions(body, "tool", "function"):
-            return ChatServerRefusal(JsonMode.TOOL)
-    return ChatServerRefusal(None) if support.learn(body) else None
+def find_status(status: int, body: Json) -> int:
+    """Return the status of an answer.
+
+    Gateways report their upstream's failure under status 200, with the real status as the code.
+    """
+    if status != 200 or not isinstance(body, Mapping) or body.get("choices"):
+        return status
+    error = body.get("error")
+    if not isinstance(error, Mapping):
+        return status
+    code = error.get("code")
+    return code if isinstance(code, int) and 400 <= code < 600 else 502
 
 
-def parse_reply(name: str, body: Json, clock: Clock) -> ChatServerReply:
+def parse_reply(name: str, body: Json, headers: Mapping[str, str]) -> ChatServerReply:
     """Parse a response body. ModelError: it holds no answer."""
     if not isinstance(body, Mapping):
         raise ModelError(
@@ -192,13 +213,6 @@ def parse_reply(name: str, body: Json, clock: Clock) -> ChatServerReply:
     choice = choices[0] if isinstance(choices, list) and choices else None
     message = choice.get("message") if isinstance(choice, Mapping) else None
     if not isinstance(choice, Mapping) or not isinstance(message, Mapping):
-        error = body.get("error")
-        if isinstance(error, Mapping):
-            # Gateways report their upstream's failure under status 200, with the real status as the
-            # code.
-            code = error.get("code")
-            status = code if isinstance(code, int) and 400 <= code < 600 else 502
-            raise status_error(name, status, {}, body, clock)
         raise ModelError(
             f"{name} answered without a message.",
             hint="Is `chat.url` the address of an OpenAI-compatible API?",
@@ -210,7 +224,50 @@ def parse_reply(name: str, body: Json, clock: Clock) -> ChatServerReply:
         tokens=tokens if isinstance(tokens, int) and tokens > 0 else 0,
         model=str(body.get("model") or name),
         cut=choice.get("finish_reason") == "length",
+        version=join_server_version(headers, body),
     )
+
+
+def join_stream(stream: bytes) -> Json:
+    """Join the events of a streamed answer into the body of a whole one; None: it holds none."""
+    body: dict[str, Any] = {}
+    content = ""
+    arguments = ""
+    finish_reason = ""
+    for line in stream.decode("utf-8", "replace").splitlines():
+        event = _parse_event(line)
+        if event is None:
+            continue
+        # An event may carry an error in place of an answer.
+        body |= {key: value for key, value in event.items() if key != "choices" and value}
+        choices = event.get("choices")
+        choice = choices[0] if isinstance(choices, list) and choices else None
+        if not isinstance(choice, Mapping):
+            continue
+        delta = choice.get("delta")
+        if isinstance(delta, Mapping):
+            content += _join_content(delta.get("content"))
+            arguments += _find_tool_arguments(delta)
+        finish_reason = str(choice.get("finish_reason") or finish_reason)
+    if not body:
+        return None
+    if "error" in body:
+        return body
+    message: dict[str, Any] = {"content": content}
+    if arguments:
+        message["tool_calls"] = [{"function": {"arguments": arguments}}]
+    return body | {"choices": [{"message": message, "finish_reason": finish_reason}]}
+
+
+def _parse_event(line: str) -> Mapping[str, Json] | None:
+    """Parse one line of a stream; None: it is no event with data."""
+    if not line.startswith("data:"):
+        return None
+    try:
+        event = json.loads(line.removeprefix("data:"))
+    except (ValueError, RecursionError):
+        return None
+    return event if isinstance(event, Mapping) else None
 
 
 def _join_content(content: Json) -> str:

@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Protocol, TypeAlias
 
 from engrams.core import Json
+from engrams.errors import ModelError
 from engrams.frozen_data import dataclass
 from engrams.ports import ChatMessage
 
@@ -22,10 +23,58 @@ class JsonMode(StrEnum):
 
     SCHEMA = "schema"
     """The server takes the schema and lets the model write nothing else."""
+    OBJECT_SCHEMA = "object_schema"
+    """The server takes ``json_object`` with a schema, as llama.cpp does. The schema stands in the
+    prompt too, because some take it and ignore it."""
     TOOL = "tool"
     """The schema is that of the arguments of a tool, which the model must call."""
+    OBJECT = "object"
+    """The server lets the model write nothing but JSON; the schema stands in the prompt."""
     PROMPT = "prompt"
     """The schema stands in the prompt; nothing enforces it."""
+
+
+SCHEMA_IN_PROMPT = frozenset({JsonMode.OBJECT_SCHEMA, JsonMode.OBJECT, JsonMode.PROMPT})
+"""Modes in which the messages hold the schema."""
+
+
+class RequestField(StrEnum):
+    """Parts of a request that some servers refuse."""
+
+    JSON = "json"
+    """Whatever asks for JSON: ``response_format``, ``format`` or ``tools``."""
+    LIMIT = "max_tokens"
+    TEMPERATURE = "temperature"
+    SYSTEM = "system"
+    """The role ``system``."""
+    THINK = "think"
+    """Ollama's switch for a model's reasoning."""
+    STREAM = "stream"
+
+
+class LimitName(StrEnum):
+    """Names of the parameter that bounds an answer, in the order in which they are tried."""
+
+    MAX_TOKENS = "max_tokens"
+    MAX_COMPLETION_TOKENS = "max_completion_tokens"
+    NONE = ""
+    """Neither is sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class RequestForm:
+    """Form in which a server is asked; it begins with all that a server may take."""
+
+    json_mode: JsonMode = JsonMode.SCHEMA
+    limit: LimitName = LimitName.MAX_TOKENS
+    temperature: bool = True
+    """False: none is sent, and the server's default holds."""
+    system: bool = True
+    """False: the system message stands before the user's."""
+    think: bool = True
+    """False: nothing is said about reasoning."""
+    stream: bool = False
+    """True: the answer is asked for piece by piece, because the server gives no other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +82,13 @@ class ChatServerRequest:
     """One request to a server."""
 
     messages: tuple[ChatMessage, ...]
-    """Messages to send; in the mode ``PROMPT`` they hold the schema already."""
+    """Messages to send; in the modes ``SCHEMA_IN_PROMPT`` they hold the schema already."""
     seconds: float
     """Time until the answer must be complete."""
     schema: Mapping[str, Json] | None = None
     """Schema of an object that the answer must be. None: free text."""
-    mode: JsonMode = JsonMode.PROMPT
-    """How to ask for the schema; of no meaning without one."""
+    form: RequestForm = RequestForm(json_mode=JsonMode.PROMPT)
+    """Form to send it in; its JSON mode has no meaning without a schema."""
     max_tokens: int = 1024
     """Largest number of tokens of the answer."""
     temperature: float | None = 0.0
@@ -58,14 +107,18 @@ class ChatServerReply:
     """Name by which the server calls the model. Empty: it does not tell."""
     cut: bool = False
     """True: it stopped at the token limit."""
+    version: str = ""
+    """Version of the server, as far as it tells; another one may take other forms."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChatServerRefusal:
-    """Refusal of the form of a request, which may be sent again in another form."""
+    """Refusal of a request whose form may be the reason."""
 
-    mode: JsonMode | None
-    """Mode that the server does not take. None: a parameter, which is left out from now on."""
+    error: ModelError
+    """Error to raise where no other form is left."""
+    fields: frozenset[RequestField] = frozenset()
+    """Fields that the server names. Empty: it failed by itself (500) and names none."""
 
 
 ServerResult: TypeAlias = ChatServerReply | ChatServerRefusal
@@ -92,19 +145,29 @@ class ChatServer(Protocol):
         """Name of the model, for receipts and errors; calls nothing."""
         ...
 
+    @property
+    def address(self) -> str:
+        """Address and model under which the forms it takes are stored; empty: they are not."""
+        ...
+
+    @property
+    def json_modes(self) -> tuple[JsonMode, ...]:
+        """Modes that its protocol has, best first; at least one."""
+        ...
+
     def send(self, request: ChatServerRequest) -> ServerResult:
         """Send one request and wait for the whole answer.
 
-        A refusal is returned where the server does not know a mode or parameter, but would answer
-        without it. ModelError: there is no answer; ``retryable`` says whether the same request may
-        be answered later, ``retry_after`` how long the server wants to be left alone.
+        A refusal is returned where the server may answer another form of the request. ModelError:
+        there is no answer; ``retryable`` says whether the same request may be answered later,
+        ``retry_after`` how long the server wants to be left alone.
         """
         ...
 
-    def probe(self, seconds: float) -> ChatServerProbe:
+    def probe(self, seconds: float, form: RequestForm) -> ChatServerProbe:
         """Ask for one word and for the size of the model's context, within ``seconds`` each.
 
-        ModelError: there is no answer.
+        ``form``: what the server takes, as far as it is known. ModelError: there is no answer.
         """
         ...
 

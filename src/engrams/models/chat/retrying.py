@@ -2,7 +2,7 @@
 
 ``RetryingServerChat.ask`` is the entry. It judges each answer and asks again where one is unusable
 (``_ask``); each of these asks once more after a failure that may pass (``_exchange``), in the best
-JSON mode that the server takes (``_send_accepted``); each single request is paid for and measured
+form that the server takes (``_send_accepted``); each single request is paid for and measured
 (``_send``).
 """
 
@@ -27,18 +27,17 @@ from engrams.models.chat.port import (
     ChatServerRefusal,
     ChatServerReply,
     ChatServerRequest,
-    JsonMode,
+    RequestForm,
     ServerResult,
 )
+from engrams.models.chat.request_forms import RequestFormLadder
 from engrams.models.chat.structured_output import (
     InvalidModelAnswer,
-    JsonModeFallback,
     ValidModelAnswer,
     compose_correction,
     compose_messages,
     is_unusable,
     judge_reply,
-    next_mode,
     unusable_error,
     wrap_schema,
 )
@@ -49,8 +48,6 @@ from engrams.ports import ChatAnswer, ChatMessage, ChatModelMeasurement, ChatReq
 
 _LOG = logging.getLogger(__name__)
 _CORRECTIONS = 3
-_MAX_REFUSALS = 4
-"""Refused forms of one request: two modes and the parameters that servers are known to refuse."""
 _MOST_LIMIT_GROWTH = 4
 """Times the tokens asked for that an answer may get which was cut off."""
 _CLOSED = "The model was closed."
@@ -91,8 +88,8 @@ class _QuestionRun:
     tokens: int = 0
     partial: Json = field(default=None)
     """Best complete part of an answer that was cut off. None: there is none."""
-    mode: JsonMode = JsonMode.SCHEMA
-    refusals: int = 0
+    form: RequestForm = field(default_factory=RequestForm)
+    """Form of the next request."""
     notes: list[str] = field(default_factory=list)
 
     def seconds_left(self) -> float:
@@ -113,7 +110,7 @@ class RetryingServerChat:
         budget: DailyModelBudget,
         *,
         limits: ChatAnswerLimits | None = None,
-        modes: JsonModeFallback | None = None,
+        forms: RequestFormLadder | None = None,
         pace: ModelLatencyTracker | None = None,
         upkeep: UpkeepSchedule | None = None,
     ) -> None:
@@ -123,7 +120,7 @@ class RetryingServerChat:
         """
         self._server = server
         self._limits = limits or ChatAnswerLimits()
-        self._modes = modes or JsonModeFallback()
+        self._forms = forms or RequestFormLadder(server.json_modes)
         self._upkeep = upkeep
         self._closed = threading.Event()
         self._logged_problem = ""
@@ -156,20 +153,13 @@ class RetryingServerChat:
         """
         day = self.budget.reserve(_PROBE_TOKENS)
         try:
-            probe = self._server.probe(self.pace.allowed_seconds())
+            probe = self._server.probe(self.pace.allowed_seconds(), self._forms.current())
         finally:
             self.budget.settle_reservation(day, _PROBE_TOKENS, _PROBE_TOKENS)
         start = time.monotonic()
         try:
-            self.ask(
-                ChatRequest(
-                    (ChatMessage("user", "Give the name of any city as JSON."),),
-                    "doctor",
-                    _CITY_SCHEMA,
-                    max_tokens=64,
-                )
-            )
-            json_mode = str(self._modes.current())
+            self._ask_for_city()
+            json_mode = str(self._forms.current().json_mode)
         except ModelError as problem:
             if not is_unusable(problem):
                 raise
@@ -179,7 +169,26 @@ class RetryingServerChat:
             seconds=time.monotonic() - start,
             json=json_mode,
             context_tokens=probe.context_tokens,
+            refusals=self._forms.refusals(),
         )
+
+    def _ask_for_city(self) -> None:
+        """Ask a question whose answer is JSON, in lower forms while the server fails at each."""
+        question = ChatRequest(
+            (ChatMessage("user", "Give the name of any city as JSON."),),
+            "doctor",
+            _CITY_SCHEMA,
+            max_tokens=64,
+        )
+        # A mode is given up after it failed twice alike.
+        for _ in range(2 * len(self._server.json_modes)):
+            try:
+                self.ask(question)
+            except ModelError:
+                if not self._forms.is_searching():
+                    raise
+            else:
+                return
 
     def follow(self, model: str) -> None:
         """Use the model that others name, where the settings name none."""
@@ -203,7 +212,7 @@ class RetryingServerChat:
             match verdict:
                 case ValidModelAnswer():
                     if request.schema is not None:
-                        self._modes.record_answer(run.mode, json=True)
+                        self._forms.record_json(run.form.json_mode, is_json=True)
                     if verdict.note:
                         run.notes.append(verdict.note)
                     return ChatAnswer(
@@ -239,7 +248,7 @@ class RetryingServerChat:
         self.meter.add(request.purpose, corrections=1)
         run.notes.append(f"asked again: {verdict.problem}"[:200])
         if request.schema is not None:
-            self._modes.record_answer(run.mode, json=verdict.json)
+            self._forms.record_json(run.form.json_mode, is_json=verdict.json)
         if verdict.cut:
             run.max_tokens = min(run.max_tokens * 2, request.max_tokens * _MOST_LIMIT_GROWTH)
         if verdict.partial is not None:
@@ -249,11 +258,10 @@ class RetryingServerChat:
         )
 
     def _exchange(self, run: _QuestionRun) -> ChatServerReply:
-        """Get one reply, with retries, in the best mode the server takes."""
+        """Get one reply, with retries, in the best form the server takes."""
         if self._upkeep is not None:
             self._upkeep.wait_turn(self._closed)
-        run.mode = self._modes.current()
-        run.refusals = 0
+        run.form = self._forms.current()
         # A model that did not answer in time is not asked again at once: it may still be at work.
         deadline = run.deadline
         if run.request.timeout is None:
@@ -269,19 +277,23 @@ class RetryingServerChat:
         return reply
 
     def _send_accepted(self, run: _QuestionRun) -> ChatServerReply:
-        """Send a request in other forms while the server refuses its form."""
-        while run.refusals <= _MAX_REFUSALS:
+        """Send a request in lower forms while the server refuses its form."""
+        with_schema = run.request.schema is not None
+        while True:
             result = self._send(run)
             match result:
                 case ChatServerReply():
+                    self._forms.record_answer(run.form, result.version, with_schema=with_schema)
                     return result
                 case ChatServerRefusal():
-                    run.refusals += 1
-                    if result.mode is not None:
-                        run.mode = next_mode(run.mode)
+                    lower_form = self._forms.step_down(run.form, result, with_schema=with_schema)
+                    if lower_form is None:
+                        if with_schema and not result.fields:
+                            run.form = self._forms.next_after_failure(run.form, result.error)
+                        raise result.error
+                    run.form = lower_form
                 case _:
                     assert_never(result)
-        raise ModelError(f"{self.name} refuses every form of request.", retryable=False)
 
     def _send(self, run: _QuestionRun) -> ServerResult:
         """Send one request, within its time and the budgets."""
@@ -295,7 +307,7 @@ class RetryingServerChat:
                 f"{self.name} took longer than {request.timeout:.3g} seconds.",
                 hint="Allow more time, or choose a smaller model.",
             )
-        messages = compose_messages(run.messages, request.schema, run.mode)
+        messages = compose_messages(run.messages, request.schema, run.form.json_mode)
         prompt_tokens = sum(estimate_tokens(message.content) for message in messages)
         reserved_tokens = prompt_tokens + run.max_tokens
         budgets = (*(self._upkeep.budgets() if self._upkeep else ()), self.budget)
@@ -309,12 +321,13 @@ class RetryingServerChat:
                     messages=messages,
                     seconds=seconds,
                     schema=None if request.schema is None else wrap_schema(request.schema),
-                    mode=run.mode,
+                    form=run.form,
                     max_tokens=run.max_tokens,
                     temperature=request.temperature,
                 )
             )
-            failures = 0
+            if isinstance(result, ChatServerReply) or result.fields:
+                failures = 0
             if isinstance(result, ChatServerReply):
                 used_tokens = result.tokens or prompt_tokens + estimate_tokens(result.text)
             return result

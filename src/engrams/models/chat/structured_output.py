@@ -1,14 +1,12 @@
 """Answers that satisfy a JSON schema: how to ask for one, and whether one is usable.
 
 ``compose_messages`` puts the schema into the prompt where the server does not take it,
-``judge_reply`` checks an answer, ``compose_correction`` asks again, and ``JsonModeFallback``
-remembers the best way of asking that works with a server.
+``judge_reply`` checks an answer, and ``compose_correction`` asks again.
 """
 
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
@@ -16,55 +14,15 @@ from engrams.core import Json
 from engrams.errors import ModelError
 from engrams.frozen_data import dataclass
 from engrams.models.chat.json_repair import parse, strip_thoughts
-from engrams.models.chat.port import ChatServerReply, JsonMode
+from engrams.models.chat.port import SCHEMA_IN_PROMPT, ChatServerReply, JsonMode
 from engrams.models.chat.schema_check import check
 from engrams.ports import ChatMessage
 
-_MODES = tuple(JsonMode)
-_ANSWERS_WITHOUT_JSON = 2
-"""Answers in a row without any JSON that count as a refusal of the mode."""
 _QUOTED_CHARS = 4000
 """Characters of an unusable answer that a correction quotes."""
 _NOTES = {"inside": "the JSON stood among other text", "repaired": "the JSON was repaired"}
 _UNUSABLE = "the answers did not satisfy the schema"
 """Note on the error of a model that answers, but never usably."""
-
-
-class JsonModeFallback:
-    """Best JSON mode that works with one server, found by falling back; threads share it."""
-
-    def __init__(self, first: JsonMode = JsonMode.SCHEMA) -> None:
-        """Set the mode to try first; better ones are never tried."""
-        self._lock = threading.Lock()
-        self._index = _MODES.index(first)
-        self._answers_without_json = 0
-
-    def current(self) -> JsonMode:
-        """Return the mode to ask in."""
-        return _MODES[self._index]
-
-    def record_answer(self, mode: JsonMode, *, json: bool) -> None:
-        """Keep the mode that an answer came by; drop those above it.
-
-        ``json``: the answer held some. A refusal alone proves nothing, because it may speak of a
-        schema only in quoting the prompt. Some servers accept a schema and ignore it: two answers
-        in a row without any JSON count as a refusal.
-        """
-        with self._lock:
-            index = max(self._index, _MODES.index(mode))
-            if json or index != self._index:
-                self._answers_without_json = 0
-            else:
-                self._answers_without_json += 1
-            if self._answers_without_json >= _ANSWERS_WITHOUT_JSON and index + 1 < len(_MODES):
-                index += 1
-                self._answers_without_json = 0
-            self._index = index
-
-
-def next_mode(mode: JsonMode) -> JsonMode:
-    """Return the mode to try after a refusal; the last one stays."""
-    return _MODES[min(_MODES.index(mode) + 1, len(_MODES) - 1)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +102,8 @@ def wrap_schema(schema: Mapping[str, Json]) -> Mapping[str, Json]:
 def compose_messages(
     messages: tuple[ChatMessage, ...], schema: Mapping[str, Json] | None, mode: JsonMode
 ) -> tuple[ChatMessage, ...]:
-    """Return the messages, in the mode ``PROMPT`` with the schema in the system message."""
-    if schema is None or mode is not JsonMode.PROMPT:
+    """Return the messages, in the modes that need it with the schema in the system message."""
+    if schema is None or mode not in SCHEMA_IN_PROMPT:
         return messages
     demand = f"Answer with {_describe_schema(schema)}"
     if messages and messages[0].role == "system":

@@ -24,14 +24,38 @@ _CONTEXT_NAMES = frozenset(
 
 
 def to_messages(request: ChatServerRequest) -> list[dict[str, str]]:
-    """Convert messages to JSON, without lone surrogates, which cannot be sent."""
-    return [
+    """Convert messages to JSON, without lone surrogates, which cannot be sent.
+
+    For a server without a system role these words stand before the user's, and the roles alternate,
+    as the templates of such models demand.
+    """
+    messages = [
         {
             "role": message.role,
             "content": message.content.encode("utf-8", "replace").decode("utf-8"),
         }
         for message in request.messages
     ]
+    return messages if request.form.system else _merge_roles(messages)
+
+
+def _merge_roles(messages: list[dict[str, str]]) -> list[dict[str, str]]:
+    """Turn system messages into a user's, and neighbours of one role into one message."""
+    merged: list[dict[str, str]] = []
+    for message in messages:
+        role = "user" if message["role"] == "system" else message["role"]
+        if merged and merged[-1]["role"] == role:
+            merged[-1]["content"] += f"\n\n{message['content']}"
+        else:
+            merged.append({"role": role, "content": message["content"]})
+    return merged
+
+
+def join_server_version(headers: Mapping[str, str], body: Json) -> str:
+    """Return what a server tells of its version. ``headers``: names in lower case."""
+    fingerprint = body.get("system_fingerprint") if isinstance(body, Mapping) else None
+    told = (headers.get("server"), headers.get("openai-version"), fingerprint)
+    return " ".join(text for text in told if isinstance(text, str) and text)[:200]
 
 
 def find_context_tokens(facts: Json) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import date, datetime, timedelta
 
+from engrams.core import Json
 from engrams.core.usage_accounts import WINDOWS, RequestWindow
 from engrams.store.sql.named_queries import (
     SqlConnection,
@@ -87,3 +88,17 @@ def load_pace(connection: SqlConnection, model: str) -> tuple[float, ...]:
     """Return the seconds of a model's last answers, oldest first."""
     row = fetch_first(connection, "load_state", "", f"pace {model}")
     return () if row is None else tuple(decode_json(row[1])["seconds"])
+
+
+def save_server_form(connection: SqlConnection, address: str, form: Mapping[str, Json]) -> None:
+    """Store the form of request that a model server takes, as a state of no owner."""
+    execute(connection, "save_state", "", f"form {address}", 1, encode_json(dict(form)))
+
+
+def load_server_form(connection: SqlConnection, address: str) -> Mapping[str, Json] | None:
+    """Return the form of request that a model server takes; None: it is not known."""
+    row = fetch_first(connection, "load_state", "", f"form {address}")
+    if row is None:
+        return None
+    form: Mapping[str, Json] = decode_json(row[1])
+    return form

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from engrams.core import Edge, EdgeType, HistoryEntry, Meta, Record, Scope, Topic
+from engrams.core import Edge, EdgeType, HistoryEntry, Json, Meta, Record, Scope, Topic
 from engrams.core.usage_accounts import RequestWindow
 from engrams.ports import (
     CandidatePool,
@@ -286,6 +286,13 @@ class SqlStore:
     def load_pace(self, model: str) -> tuple[float, ...]:
         with self._database.asking(None) as connection:
             return model_usage.load_pace(connection, model)
+
+    def save_server_form(self, address: str, form: Mapping[str, Json]) -> None:
+        self._database.write(None, model_usage.save_server_form, address, form)
+
+    def load_server_form(self, address: str) -> Mapping[str, Json] | None:
+        with self._database.asking(None) as connection:
+            return model_usage.load_server_form(connection, address)
 
     # ----------------------------------------------------------------------------------------------
     # sessions

@@ -50,3 +50,6 @@ PREREQUISITES = "prerequisites"
 
 WARNINGS = "warnings"
 """On a procedure: list of its warnings."""
+
+TIMES = "times"
+"""On a statement: the times that its words name, as ``ResolvedTime.to_json`` gives them."""

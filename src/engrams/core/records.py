@@ -172,6 +172,49 @@ class Provenance:
     """Paths of the files that it came from."""
 
 
+TimeRole: TypeAlias = Literal["when", "since", "until", "birth"]
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedTime:
+    """A time that a text names, worked out from the day on which it was said.
+
+    Words that can mean two times have an entry for each reading, none of them sure.
+    """
+
+    text: str
+    """Words of the text."""
+    start: datetime | None
+    """Its beginning, in the time zone of whoever said it. None: open, or it recurs."""
+    end: datetime | None
+    """First moment after it, likewise."""
+    grain: str
+    """How exact it is: minute, hour, day, week, weekend, month, season, year or range."""
+    sure: float
+    """0..1."""
+    recurs: str = ""
+    """Words of the recurrence ("every other Friday"); ``every year 05-03`` for a birthday."""
+    role: TimeRole = "when"
+    """``since``: what is told began then and lasts; ``until``: it ends then; ``birth``: between
+    them somebody was born whose age is told.
+    """
+
+    def to_json(self) -> dict[str, Json]:
+        """Return it as metadata (``TIMES``): only what differs from the plain case."""
+        fields: dict[str, Json] = {
+            "text": self.text,
+            "start": self.start.isoformat() if self.start else None,
+            "end": self.end.isoformat() if self.end else None,
+            "grain": self.grain,
+            "sure": self.sure,
+        }
+        if self.recurs:
+            fields["recurs"] = self.recurs
+        if self.role != "when":
+            fields["role"] = self.role
+        return fields
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """One memory of any kind.

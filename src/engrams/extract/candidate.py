@@ -12,7 +12,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Literal, TypeAlias
 
-from engrams.core import Evidence, Kind, Scope
+from engrams.core import Evidence, Kind, ResolvedTime, Scope
 from engrams.frozen_data import dataclass
 from engrams.text.normalize import fold
 from engrams.text.stopwords import STOP
@@ -83,6 +83,8 @@ class CandidateStatement:
     """From when it is true, if stated."""
     valid_to: datetime | None = None
     """Until when it is true, if stated."""
+    times: tuple[ResolvedTime, ...] = ()
+    """Times that its words name."""
     effective_at: datetime | None = None
     """End of the dated span, by which it is compared with known statements."""
     tags: tuple[str, ...] = ()

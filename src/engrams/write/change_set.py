@@ -16,6 +16,7 @@ from engrams.core import (
     LAYER_OF,
     PREREQUISITES,
     REFINES,
+    TIMES,
     WARNINGS,
     DerivedMemory,
     Edge,
@@ -554,6 +555,8 @@ def _build_meta(candidate: CandidateStatement) -> dict[str, Any]:
     for name in (PREREQUISITES, WARNINGS):
         if lines := getattr(candidate, name):
             meta[name] = list(lines)
+    if candidate.times:
+        meta[TIMES] = [time.to_json() for time in candidate.times]
     if candidate.modality != "asserted":
         meta["modality"] = candidate.modality
     return meta

@@ -16,6 +16,7 @@ from engrams.extract.rules.clause_meaning import (
     trim_trailing,
 )
 from engrams.extract.rules.clause_parser import EnglishClause
+from engrams.extract.rules.clause_times import find_clause_spans
 from engrams.extract.rules.english_lexicon import FORMS, find_lemma
 from engrams.extract.rules.predicate_table import RELATIONS
 from engrams.extract.rules.sentence_segmenter import ClauseToken
@@ -195,7 +196,11 @@ def extract_changed_attribute(
     at = max((i for i, word in enumerate(rest) if word.lower == "to"), default=None)
     if at is None or at + 1 >= len(rest) or clause.negated:
         return None
-    coming = clause_dates.orient_times(times, speech.said_at, "present")
+    coming = (
+        find_clause_spans(text, (clause.start, clause.end), speech.said_at, "present", "be")
+        if times
+        else ()
+    )
     made = extract_attribute(
         replace(clause, verb="be", tense="present", rest=rest[at + 1 :]), text, speech, coming
     )

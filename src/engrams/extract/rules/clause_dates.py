@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from calendar import monthrange
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 
-from engrams.extract.rules.english_lexicon import ADVERBS, find_lemma
-from engrams.text.stopwords import STOP
+from engrams.extract.rules.time_names import names_thing
 from engrams.text.times import EARLIEST, LATEST, TimeSpan, find_times
 
 _MONTHS = [
@@ -27,30 +25,6 @@ _MONTHS = [
     "December",
 ]
 _SEASON = re.compile(r"spring|summer|autumn|fall|winter", re.IGNORECASE)
-_THING = re.compile(
-    r"(?:\s+(?:19|20)\d\d)?[\s-]+(?:break|breaks|camp|vacation|holidays?|sports?|coats?|jackets?|cleaning|garden|festival|fairs?|schools?"
-    r"|class|classes|course|semester|term|league|season|internship|program|programme|solstice|collection|job|house|olympics|training|tires"
-    r"|markets?|meetings?|prayers?|mornings|afternoons|evenings|nights|mass|service|church|choir|club|groups?|edition|issue|paper|newspaper|times|shifts?|lessons?|sales?|deals?"
-    r"|lunch|lunches|brunch|brunches|roasts?|lights?)\b",
-    re.IGNORECASE,
-)
-_DAYPART = "morning|afternoon|evening|night"
-_BARE = re.compile(
-    rf"(?P<day>(?:mon|tues|wednes|thurs|fri|satur|sun)day(?:\s+(?:{_DAYPART}))?|{'|'.join(_MONTHS)})|(?:the\s+)?(?:weekend|{_DAYPART})|christmas",
-    re.IGNORECASE,
-)
-_NAMED_DAY = re.compile(r"(?:black|good|cyber|ash|shrove|palm|maundy)\s+\w+day", re.IGNORECASE)
-_OWNED = re.compile(r"(?:\b(?:the|my|our|your|his|her|their)|\w['’]s)\s+$", re.IGNORECASE)
-_ON = re.compile(r"\bon\s+$", re.IGNORECASE)
-_BEARS_DATE = re.compile(r"\bdated\s+$", re.IGNORECASE)
-_WORD = re.compile(r"\s+([^\W\d_]+)")
-_ROMANCE_DAY = re.compile(
-    r"lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|lunes|martes|miércoles|miercoles|jueves|viernes|sábado|sabado|domingo",
-    re.IGNORECASE,
-)
-_OF_DAY = re.compile(
-    r"\b(?!partir|noche|nuit|matin|soir|tarde|mañana)[^\W\d_]{3,}\s+(?:du|del)\s+$", re.IGNORECASE
-)
 _SINCE_MONTH = re.compile(rf"since (?:{'|'.join(_MONTHS)})", re.IGNORECASE)
 _AT = re.compile(r"^at\b|\bat\s+$", re.IGNORECASE)
 _YEAR = re.compile(r"\b(?:1[89]|20)\d\d\b")
@@ -98,26 +72,13 @@ _NUMBERS = {
     "fifteen": 15,
     "twenty": 20,
 }
-_PAST_AGE = re.compile(r"(?:the )?\d{3}0s")
-_FOR = re.compile(r"\bfor (?:the )?$", re.IGNORECASE)
-_FROM = re.compile(r"\bfrom\s+(?:the\s+)?$", re.IGNORECASE)
-_ARRANGES = frozenset(("book", "enroll", "register", "reserve", "sign"))
 _TAKES = re.compile(r"in (?:\w+ ){1,2}(?:second|minute|hour)s?", re.IGNORECASE)
-_RECURS = re.compile(
-    r"\b(?:alternate|each|every|every other|most|same)\s+(?:on\s+)?$", re.IGNORECASE
-)
-_DAYPARTS = re.compile(r"\s+(?:mornings|afternoons|evenings|nights)\b", re.IGNORECASE)
 _THIS = re.compile(r"\bthis (month|year)\b", re.IGNORECASE)
-_WEEK = timedelta(days=7)
-_WEEKDAY = re.compile(r"^(?:on )?(?:mon|tues|wednes|thurs|fri|satur|sun)day$", re.IGNORECASE)
-_MODEL = re.compile(r"\b(?:an?|my|our|the|his|her|their|old|new)\s+$", re.IGNORECASE)
 _MONTHLY = timedelta(days=62)
 _DAYS = {"day": 1, "week": 7}
 _CALENDAR = {"month": 1, "year": 12, "decade": 120}
 
 
-_AHEAD = frozenset(("present", "future", "progressive", "must"))
-_BEHIND = frozenset(("past", "perfect", "used", "was", "been"))
 _DATED = re.compile(
     rf"(?:\b(?:{'|'.join(_MONTHS)}|jan|feb|mar|apr|jun|jul|aug|sept?|oct|nov|dec)\b)|^\d{{1,2}}[/.]\d{{1,2}}$",
     re.IGNORECASE,
@@ -140,49 +101,7 @@ _COMING = "I will go in "
 
 def find_spans(text: str, said: datetime) -> tuple[TimeSpan, ...]:
     """Find the times that a text names."""
-    found = find_times(text, said)
-    # "my 2015 Toyota" names a thing, not a time.
-    return tuple(
-        span
-        for span in found
-        if not (
-            span.text.isdigit()
-            and _MODEL.search(text[max(0, span.at - 20) : span.at])
-            and text[span.at + 4 : span.at + 6].strip().isalpha()
-        )
-        and not _names_thing(span, text)
-    )
-
-
-def _names_thing(span: TimeSpan, text: str) -> bool:
-    """Check for a time within a name or thing."""
-    before = text[max(0, span.at - 40) : span.at]
-    end = span.at + len(span.text)
-    if _BEARS_DATE.search(before) or (_PAST_AGE.fullmatch(span.text) and _FROM.search(before)):
-        return True  # "a letter dated May 2", "a book from the 1900s"
-    if _FOR.search(before) and span.text.lower().endswith(" back"):
-        return True  # "for two years back in 2012"
-    if span.grain == "season":
-        return not _LEAN.search(span.text) and _THING.match(text, end) is not None
-    if _ROMANCE_DAY.fullmatch(span.text):
-        return _OF_DAY.search(before) is not None
-    if _NAMED_DAY.fullmatch(span.text) or _RECURS.search(before) or _DAYPARTS.match(text, end):
-        return True  # "every other Monday", "on Tuesday evenings"
-    bare = _BARE.fullmatch(span.text)
-    if bare is None:
-        return False
-    if _THING.match(text, end):
-        return not _ON.search(before)
-    return bool(bare["day"] and _OWNED.search(before) and _is_noun(text, end))
-
-
-def _is_noun(text: str, at: int) -> bool:
-    """Check that a noun in small letters comes next."""
-    found = _WORD.match(text, at)
-    if found is None or not found[1].islower() or found[1] in STOP or found[1] in ADVERBS:
-        return False
-    verb = find_lemma(found[1])
-    return verb is None or "past" not in verb[1]
+    return tuple(span for span in find_times(text, said) if not names_thing(span, text))
 
 
 def find_planned_start(text: str, said: datetime) -> tuple[TimeSpan, int, int] | None:
@@ -207,32 +126,6 @@ def find_planned_start(text: str, said: datetime) -> tuple[TimeSpan, int, int] |
 def names_year(span: TimeSpan) -> bool:
     """True where the words name a year, or are counted from now."""
     return bool(_YEAR.search(span.text) or _LEAN.search(span.text) or not _DATED.search(span.text))
-
-
-def orient_times(
-    found: Sequence[TimeSpan], said: datetime, tense: str, verb: str = ""
-) -> tuple[TimeSpan, ...]:
-    """Turn dates without a year: plans after ``said``, reports before."""
-    if tense in _AHEAD or verb in _ARRANGES:
-        return tuple(_turn(span, 1) if span.end <= said else span for span in found)
-    if tense in _BEHIND:
-        return tuple(_turn(span, -1) if span.start > said else span for span in found)
-    return tuple(found)
-
-
-def _turn(span: TimeSpan, sign: int) -> TimeSpan:
-    if _WEEKDAY.match(span.text):
-        return replace(span, start=span.start + sign * _WEEK, end=span.end + sign * _WEEK)
-    if span.grain not in ("day", "month") or names_year(span):
-        return span
-    try:
-        return replace(
-            span,
-            start=span.start.replace(year=span.start.year + sign),
-            end=span.end.replace(year=span.end.year + sign),
-        )
-    except ValueError:  # 29 February
-        return span
 
 
 def filter_within(found: Sequence[TimeSpan], start: int, end: int) -> tuple[TimeSpan, ...]:

@@ -20,6 +20,7 @@ from engrams.extract.rules.attribute_facts import (
 )
 from engrams.extract.rules.clause_meaning import ClauseMeaning, UtteranceContext, trim_trailing
 from engrams.extract.rules.clause_parser import EnglishClause, drop_addressee, parse_clauses
+from engrams.extract.rules.clause_times import find_clause_spans, find_statement_times
 from engrams.extract.rules.copula_verbs import interpret_copula
 from engrams.extract.rules.corrections import extract_correction
 from engrams.extract.rules.denied_events import (
@@ -128,7 +129,13 @@ def extract_statements(text: str, speech: UtteranceContext) -> tuple[CandidateSt
             for one in found
         ]
         found = found or _build_verbatim(request.text, speech)
-    return tuple({(one.key, one.predicate, one.object): one for one in found}.values())[:_MOST]
+    distinct = {(one.key, one.predicate, one.object): one for one in found}
+    return tuple(
+        replace(one, times=find_statement_times(text, one.evidence[0].quote, speech.said_at))
+        if one.evidence
+        else one
+        for one in [*distinct.values()][:_MOST]
+    )
 
 
 def is_explicit(text: str) -> bool:
@@ -330,7 +337,12 @@ def _read_clause(
     times: Sequence[TimeSpan],
 ) -> list[CandidateStatement]:
     told = times
-    times = clause_dates.orient_times(times, speech.said_at, clause.tense, clause.verb)
+    start = min([clause.start, *(word.start for word in clause.lead)])
+    times = (
+        find_clause_spans(text, (start, clause.end), speech.said_at, clause.tense, clause.verb)
+        if times
+        else ()
+    )
     if (
         clause.person == "other"
         and clause.owner[0].lower in ("my", "our", "the")

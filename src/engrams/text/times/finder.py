@@ -12,7 +12,7 @@ from importlib import import_module
 from engrams.text.text_caches import text_cache
 from engrams.text.times.calendar_math import BEGIN, END
 from engrams.text.times.grammar import DatePart, Piece, TimeGrammar, TimeRuleMatch, compile_rule
-from engrams.text.times.interval import EARLIEST, LATEST, TimeSpan
+from engrams.text.times.interval import EARLIEST, LATEST, TimeDirection, TimeSpan
 from engrams.text.times.interval_join import DateNode, ScannedTimeText, compose_nodes
 from engrams.text.times.language import (
     CJK,
@@ -42,7 +42,9 @@ _KANA = re.compile("[\u3041-\u309f\u30a1-\u30fa]")
 _HANGUL = re.compile("[\uac00-\ud7a3]")
 
 
-def find_times(text: str, now: datetime) -> tuple[TimeSpan, ...]:
+def find_times(
+    text: str, now: datetime, direction: TimeDirection = "as told"
+) -> tuple[TimeSpan, ...]:
     """Find times in ``text``, in order, without overlaps.
 
     English, German, Spanish, French, Chinese, Japanese; simple ones in Portuguese, Italian, Dutch,
@@ -50,9 +52,10 @@ def find_times(text: str, now: datetime) -> tuple[TimeSpan, ...]:
 
     ``now``: when it was said; days begin at midnight of its zone (UTC where it names none), weeks
     on Monday. A date without a year is the last one, or the coming one where its clause speaks of
-    the future. 05/07/2023 is May 7 in English text and 5 July elsewhere. A winter is named after
-    the year in which it begins. Vague times ("a few years ago") are wide ranges, "recently" the
-    last thirty days; a duration ("for three years") is no time. Never raises on any text.
+    the future; ``direction`` takes one or the other for all of them. 05/07/2023 is May 7 in English
+    text and 5 July elsewhere. A winter is named after the year in which it begins. Vague times ("a
+    few years ago") are wide ranges, "recently" the last thirty days; a duration ("for three years")
+    is no time. Never raises on any text.
     """
     low = _to_low(text)
     words = set(WORDS.findall(low))
@@ -61,7 +64,7 @@ def find_times(text: str, now: datetime) -> tuple[TimeSpan, ...]:
     if not (cjk or digits) and words.isdisjoint(TRIGGERS):
         return ()
     if len(low) != len(text):
-        return _find_unmarked(text, now)
+        return _find_unmarked(text, now, direction)
     zone = now.tzinfo or UTC
     nodes: list[DateNode] = []
     for name, found in _scan_cached(text) if len(text) <= _MAX_CACHED else _scan(text):
@@ -72,7 +75,7 @@ def find_times(text: str, now: datetime) -> tuple[TimeSpan, ...]:
             for one in found
         ]
         nodes += compose_nodes(
-            pieces, ScannedTimeText(low, _load_grammar(name), now.replace(tzinfo=None))
+            pieces, ScannedTimeText(low, _load_grammar(name), now.replace(tzinfo=None), direction)
         )
     return _to_spans(nodes, text, zone)
 
@@ -232,12 +235,12 @@ def _to_utc(moment: datetime, zone: tzinfo) -> datetime:
         return EARLIEST if moment.year < 5000 else LATEST
 
 
-def _find_unmarked(text: str, now: datetime) -> tuple[TimeSpan, ...]:
+def _find_unmarked(text: str, now: datetime, direction: TimeDirection) -> tuple[TimeSpan, ...]:
     """Find times without combining marks; map them to the original."""
     places = [at for at, char in enumerate(text) if not MARKS.match(char)]
     bare = "".join(text[at] for at in places)
     spans = []
-    for span in find_times(bare, now):
+    for span in find_times(bare, now, direction):
         last = places[span.at + len(span.text) - 1]
         first = places[span.at]
         stop = last + 1

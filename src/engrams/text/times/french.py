@@ -6,6 +6,7 @@ import re
 
 from engrams.text.times import numeric_dates
 from engrams.text.times.grammar import (
+    DatePart,
     Piece,
     Rule,
     TimeModifier,
@@ -79,6 +80,10 @@ def _on_holiday(m: TimeRuleMatch) -> Piece | None:
     return None if m.word_before(m.start()) in ("joyeux", "pere", "bonne") else FR.on_holiday(m)
 
 
+def _on_day_of_month(m: TimeRuleMatch) -> Piece | None:
+    return DatePart("dom", m.start(), m.end(), day=1 if m["d"] == "1er" else int(m["d"]))
+
+
 def _on_eve(m: TimeRuleMatch) -> Piece | None:
     return TimeModifier("shift", m.start(), m.end(), unit="day", count=1 if m["f"] else -1)
 
@@ -112,6 +117,10 @@ _RULES: tuple[Rule, ...] = (
     (
         rf"(?:(?:le|du)\s+)?(?:(?P<d0>{_DAY})\s*(?:-|–|au|et|a)\s*(?:le\s+)?)?(?P<d>{_DAY})\s+{_MON}(?:\s+{_Y})?(?!\w)",
         FR.on_date,
+    ),
+    (
+        r"(?:le|au|du)\s+(?P<d>[12]\d|3[01]|1er|[1-9])(?=\s*(?:[.;!?)]|,\s|\Z)|\s+(?:a|au|avec|et|dans|pour|chez|je|on|nous|il|elle)\b|\s+j')",
+        _on_day_of_month,
     ),
     (rf"{_MON}\s+{_Y}", _on_month),
     (

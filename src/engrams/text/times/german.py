@@ -58,6 +58,12 @@ def _on_part(m: TimeRuleMatch) -> Piece | None:
     return DatePart("unit", m.start(), m.end(), unit="day", offset=1)
 
 
+def _on_day_of_month(m: TimeRuleMatch) -> Piece | None:
+    """Read "am 27. im Klinikum"; a noun after the number is what it counts: "am 3. Spieltag"."""
+    is_counted = m.word_after(m.end()) and m.is_capital(m.end() + 1)
+    return None if is_counted else DatePart("dom", m.start("d"), m.end(), day=int(m["d"]))
+
+
 def _on_numeric(m: TimeRuleMatch) -> Piece | None:
     return DatePart("date", m.start(), m.end(), month=int(m["m"]), day=int(m["d"]))
 
@@ -135,6 +141,10 @@ _RULES: tuple[Rule, ...] = (
         DE.on_date,
     ),
     (r"(?<=am\s)(?P<d>\d{1,2})\.(?P<m>(?:0?[1-9]|1[0-2]))\.(?![\d])", _on_numeric),
+    (
+        r"(?:am|zum|vom|ab\s+dem|bis\s+zum|seit\s+dem|fur\s+den|auf\s+den)\s+(?P<d>[12]\d|3[01]|[1-9])\.(?!\s?\d|\s*(?:-|–|bis|und)\s*(?:zum\s+)?\d)",
+        _on_day_of_month,
+    ),
     (rf"{_MON}\s+{_Y}", _on_month),
     (rf"(?P<m>{_FULL})\b", _on_month),
     (

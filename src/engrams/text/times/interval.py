@@ -14,6 +14,12 @@ Grain: TypeAlias = Literal[
 EARLIEST = datetime.min.replace(tzinfo=UTC)
 LATEST = datetime.max.replace(tzinfo=UTC)
 
+TimeDirection: TypeAlias = Literal["as told", "past", "future"]
+"""Where to look for a time that names no year, month or week.
+
+``as told`` asks the words around it; ``past`` takes the latest until now, ``future`` the next.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class TimeSpan:

@@ -10,6 +10,7 @@ from datetime import datetime
 from engrams.frozen_data import dataclass
 from engrams.text.times.calendar_math import LocalInterval
 from engrams.text.times.grammar import DatePart, Piece, TimeGrammar, TimeModifier
+from engrams.text.times.interval import TimeDirection
 from engrams.text.times.modifiers import apply_modifier
 from engrams.text.times.resolve import TimeViewpoint, is_recurring, resolve_nearest, resolve_part
 
@@ -37,6 +38,11 @@ class ScannedTimeText:
     low: str
     grammar: TimeGrammar
     now: datetime
+    direction: TimeDirection = "as told"
+
+    def view(self, *, ahead: bool, near: bool = False) -> TimeViewpoint:
+        """Return the viewpoint of a part whose clause speaks of the future, or does not."""
+        return TimeViewpoint(self.now, ahead, near=near, behind=self.direction == "past")
 
     def speaks_of_future(self, at: int, *, until: bool = False) -> bool:
         """Detect a clause about the future around ``at``.
@@ -44,6 +50,8 @@ class ScannedTimeText:
         ``until``: also a clause about a lasting state. Of a future word and a past word the nearer
         counts.
         """
+        if self.direction != "as told":
+            return self.direction == "future"
         start, stop = self._clause_bounds(at)
         future = self._nearest_match(self.grammar.future, at, start, stop)
         past = self._nearest_match(self.grammar.past, at, start, stop)
@@ -53,6 +61,8 @@ class ScannedTimeText:
 
     def speaks_of_past(self, at: int) -> bool:
         """Detect an explicit past tense in the clause around ``at``."""
+        if self.direction != "as told":
+            return True
         return self.grammar.past.search(self.low, *self._clause_bounds(at)) is not None
 
     def _clause_bounds(self, at: int) -> tuple[int, int]:
@@ -124,13 +134,10 @@ def _apply_prefix(mod: TimeModifier, nodes: list[DateNode], scene: ScannedTimeTe
 
 def _apply_modifier(mod: TimeModifier, node: DateNode, scene: ScannedTimeText) -> None:
     try:
-        ahead = mod.kind == "by" or scene.speaks_of_future(node.at, until=mod.kind == "until")
+        by_then = mod.kind == "by" and scene.direction != "past"
+        ahead = by_then or scene.speaks_of_future(node.at, until=mod.kind == "until")
         part = _christmas_day(node.part, mod)
-        span = (
-            node.span
-            if node.span or not part
-            else resolve_part(part, TimeViewpoint(scene.now, ahead))
-        )
+        span = node.span if node.span or not part else resolve_part(part, scene.view(ahead=ahead))
         if span is None:
             return
         changed = apply_modifier(mod, span, scene.now)
@@ -187,7 +194,7 @@ def _is_range_end(part: DatePart | None) -> bool:
 def _range_interval(first: DateNode, last: DateNode, scene: ScannedTimeText) -> LocalInterval:
     assert first.part is not None
     assert last.part is not None
-    sight = TimeViewpoint(scene.now, scene.speaks_of_future(first.at))
+    sight = scene.view(ahead=scene.speaks_of_future(first.at))
     if last.span is None and last.recurs and not first.recurs:
         begin = first.span or resolve_part(first.part, sight)
         end = resolve_nearest(last.part, begin, before=False)
@@ -212,9 +219,8 @@ def _resolve_node(node: DateNode, scene: ScannedTimeText) -> bool:
             loose = node.recurs or node.part.lean is None
             node.span = resolve_part(
                 node.part,
-                TimeViewpoint(
-                    scene.now,
-                    loose and scene.speaks_of_future(node.at),
+                scene.view(
+                    ahead=loose and scene.speaks_of_future(node.at),
                     near=node.recurs and not scene.speaks_of_past(node.at),
                 ),
             )

@@ -20,12 +20,13 @@ class TimeViewpoint:
     """Reference time and direction for resolving a relative time.
 
     ``now``: local, naive. ``ahead``: the speaker looks ahead. ``near``: prefer a day of the coming
-    weeks if nothing says past or future.
+    weeks if nothing says past or future. ``behind``: what is told is over.
     """
 
     now: datetime
     ahead: bool = False
     near: bool = False
+    behind: bool = False
 
 
 def is_recurring(part: DatePart) -> bool:
@@ -181,6 +182,8 @@ def _resolve_weekday(part: DatePart, sight: TimeViewpoint) -> date:
     this = calendar_math.monday_before(today) + part.index * DAY
     if part.lean == 1:
         return this + 7 * (1 + count) * DAY
+    if part.lean == 0 and sight.behind:
+        return this if this <= today else before
     if part.lean == 0:
         return after if this < today and (today.weekday() >= 5 or sight.ahead) else this
     return after if sight.ahead else before

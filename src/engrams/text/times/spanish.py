@@ -73,6 +73,10 @@ def _on_weekday(m: TimeRuleMatch) -> Piece | None:
     )
 
 
+def _on_day_of_month(m: TimeRuleMatch) -> Piece | None:
+    return DatePart("dom", m.start(), m.end(), day=int(m["d"]))
+
+
 def _on_eve(m: TimeRuleMatch) -> Piece | None:
     return TimeModifier("shift", m.start(), m.end(), unit="day", count=-1)
 
@@ -121,6 +125,14 @@ _RULES: tuple[Rule, ...] = (
     ),
     (rf"{_MON}\s+(?:de\s+|del\s+)?{_Y}", _on_month),
     (rf"{_MON}", _on_month),
+    (
+        r"(?:el\s+)?dia\s+(?P<d>[12]\d|3[01]|[1-9])(?![\w%]|[.,:/-]\d|\s+de\s)",
+        _on_day_of_month,
+    ),
+    (
+        r"\bel\s+(?P<d>[12]\d|3[01]|[1-9])(?=\s*(?:[.;!?)]|,\s|\Z)|\s+(?:a\s+las?|por\s+la|en|con|y|tengo|tenemos|voy|vamos|fui|fuimos|me|nos|hay)\b)",
+        _on_day_of_month,
+    ),
     (
         rf"(?:el\s+)?(?:(?P<o>primer|segundo|tercer|cuarto)\s+trimestre|[tq](?P<q>[1-4]))(?:\s+(?:de|del)\s+{_Y})?(?!\w)",
         ES.on_quarter,

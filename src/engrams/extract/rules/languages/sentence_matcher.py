@@ -12,6 +12,7 @@ from engrams.extract.candidate import CandidateStatement, Effect
 from engrams.extract.predicate_slots import is_single
 from engrams.extract.rules import clause_dates
 from engrams.extract.rules.clause_meaning import UtteranceContext
+from engrams.extract.rules.clause_times import find_clause_spans
 from engrams.extract.rules.languages.chinese import CHINESE
 from engrams.extract.rules.languages.french import FRENCH
 from engrams.extract.rules.languages.german import GERMAN
@@ -251,7 +252,7 @@ def _to_candidate(
     elif predicate == "attribute":
         predicate = _PROPERTIES[thing]
     quote = text[start : start + length].strip(" ,，.。!！")
-    times = clause_dates.find_spans(quote, speech.said_at)
+    times = find_clause_spans(quote, (0, len(quote)), speech.said_at, "", "")
     when = clause_dates.pick_most_exact(times)
     begun = _resolve_start(
         form, when.start if when and when.start <= speech.said_at else None, speech.said_at

@@ -1,0 +1,334 @@
+"""Resolve the times that a clause names: the day, or the two days that may be meant, or a habit.
+
+Enter it by ``resolve_times``. The words stay as they are; what they mean stands beside them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import NamedTuple
+
+from engrams.core import ResolvedTime
+from engrams.core.records import TimeRole
+from engrams.extract.rules.elapsed_times import find_elapsed
+from engrams.extract.rules.foreign_outlook import Outlook
+from engrams.extract.rules.recurring_times import Recurrence, find_recurrences, names_yearly
+from engrams.extract.rules.time_names import names_thing
+from engrams.extract.rules.time_outlook import TimePlace, find_outlook, names_event
+from engrams.frozen_data import dataclass
+from engrams.text.late_patterns import late_pattern
+from engrams.text.text_caches import text_cache
+from engrams.text.times import EARLIEST, LATEST, TimeSpan, detect_language, find_times
+
+_WEEK = timedelta(days=7)
+_MONTHLY = timedelta(days=32)
+_UNSURE = 0.5
+_MOST_WORDS = 4_000
+"""Characters of a clause beyond which it is no clause: times are not looked for."""
+_HINT = late_pattern(
+    r"\d|day|week|month|year|old\b|daily|annual|night|morning|evening|noon|tomorrow|today|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
+    r"|spring|summer|autumn|fall|winter|decade|ago\b|christmas|easter|thanksgiving|halloween|eve\b|quarter|since|recent|fortnight"
+    r"|tag|woch|jahr|monat|heute|gestern|morgen|mittwoch|jänner|märz|mai\b|okt|dez|samstag|sonn|jed|täglich|sommer|herbst|frühling|weihnacht|ostern|seit"
+    r"|lunes|martes|rcoles|jueves|viernes|bado|domingo|semana|mes\b|mese|año|hoy|ayer|mañana|cada|diario|ene|abr|ago|dic|verano|otoño|invierno|primavera|navidad|desde|vez|veces"
+    r"|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|semaine|mois|ans\b|année|hier|demain|aujourd|jour|chaque|févr|avril|juin|juil|août|déc|été|hiver|noël|depuis|fois"
+    r"|[年月日周週天号號曜昨今明毎每節节夏冬春秋岁歲歳]|星期|礼拜|きのう|あした|あさって"
+)
+_VAGUE = frozenset(
+    "recently lately nowadays currently soon later earlier|the other day|these days|just now|of late"
+    "|neulich|kürzlich|vor kurzem|últimamente|recientemente|hace poco|récemment|dernièrement"
+    "|最近|近来|先日|この間".replace(" ", "|", 6).split("|")
+)
+_SINCE = re.compile(r"(?:since|seit|desde|depuis|dès)\b|.*(?:以来|以來|から|起)\Z", re.IGNORECASE)
+_UNTIL = re.compile(
+    r"(?:until|till|til|through|bis|hasta|jusqu)\b|.*(?:为止|為止|まで)\Z", re.IGNORECASE
+)
+_BY = re.compile(r"(?:by|spätestens|antes\s+del?|d'ici)\b|.*(?:之前|以前|までに)\Z", re.IGNORECASE)
+_NEXT = re.compile(r"\bnext\b|nächste|próxim[oa]|que\s+viene|prochaine?|次の|今度の", re.IGNORECASE)
+_COMING = re.compile(r"\b(?:coming|upcoming|kommende[nr]?)\b|次の|今度の", re.IGNORECASE)
+_MOST_LEAD = 48
+_LEAD = re.compile(r"(?:\A|[.!?;\n。！？]\s*)(?P<lead>(?:\w+\s+(?:the\s+)?)?)\Z", re.IGNORECASE)
+_YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
+_BIRTHDAY = late_pattern(
+    r"\b(?:birthday|bday|b-day|anniversary|name\s?day|born|geburtstag|hochzeitstag|jahrestag|geboren|cumpleaños|aniversario|nací|nació"
+    r"|anniversaire|née?\s+le)\b|生日|诞辰|誕生日|記念日"
+)
+_LIKES = late_pattern(
+    r"\b(?:love|loves|like|likes|hate|hates|prefer|prefers|enjoy|enjoys|adore|favou?rite|mag|mögen|liebe|liebt|hasse|gern|gerne|lieblings\w*"
+    r"|gusta|gustan|encanta|encantan|odio|prefiero|aime|aimons|adore|déteste|préfère)\b|喜欢|喜歡|爱|讨厌|好き|嫌い"
+)
+_PROGRESSIVE = re.compile(
+    r"(?:\b(?:am|is|are)|['’](?:m|re|s))\s+(?:\w+ly\s+|not\s+|also\s+)?\w+ing\b"
+)
+_MOVES = late_pattern(
+    r"\b(?:start|starts|begin|begins|move|moves|fly|flies|go|goes|come|comes|travel|travels|leave|leaves|open|opens|close|closes|end|ends"
+    r"|finish|finishes|graduate|graduates|launch|launches|marry|marries|return|returns|arrive|arrives|expires?|retires?|join|joins|beginn\w*"
+    r"|zieh\w*|fahr\w*|flieg\w*|fang\w*|heirat\w*|start\w*|empiez\w*|comienz\w*|viaj\w*|mud\w*|cas\w*|commenc\w*|pars|part|partons|déménag\w*|mari\w*)\b"
+)
+
+
+class _Reading(NamedTuple):
+    """One expression of time, read as one of the past and as one to come."""
+
+    past: TimeSpan
+    future: TimeSpan
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadText:
+    """A text's expressions of time, in order, and its language."""
+
+    readings: tuple[_Reading, ...]
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Clause:
+    """A clause, and what a parser read of it."""
+
+    text: str
+    start: int
+    end: int
+    said_at: datetime
+    tense: str
+    verb: str
+    language: str
+
+    @property
+    def words(self) -> str:
+        return self.text[self.start : self.end]
+
+    def outlook(self, span: TimeSpan) -> Outlook:
+        """Tell whether a time of the clause is over or to come."""
+        place = TimePlace(self.text, self.start, self.end, span.at, span.at + len(span.text))
+        return find_outlook(place, self.language, self.tense, self.verb)
+
+
+def resolve_times(
+    text: str, start: int, end: int, said_at: datetime, tense: str, verb: str
+) -> tuple[ResolvedTime, ...]:
+    """Resolve the times that ``text[start:end]`` names, in the order of their words.
+
+    ``said_at`` is in the time zone of whoever said it, whose day counts. ``tense`` and ``verb`` are
+    those of its main verb, as the parser of English reads them; empty where nobody read them.
+    Words with two readings have both, one after the other. Never raises on any text.
+    """
+    words = text[start:end]
+    if len(words) > _MOST_WORDS or not _HINT.search(words.lower()):
+        return ()
+    clause = _Clause(text, start, end, said_at, tense, verb, _read_text(text, said_at).language)
+    readings = _list_readings(clause)
+    recurrences = _find_habits(clause, readings)
+    elapsed = find_elapsed(words, said_at, tense)
+    resolved: list[tuple[int, ResolvedTime]] = [
+        (start + place.start, _make_recurring(words[place.start : place.end]))
+        for place in recurrences
+    ]
+    resolved += [(start + words.find(item.text), item) for item in elapsed]
+    taken = [(start + place.start, start + place.end) for place in recurrences]
+    taken += [(at, at + len(item.text)) for at, item in resolved[len(recurrences) :]]
+    for reading in readings:
+        at = reading.past.at
+        if not any(
+            first <= at < last or at <= first < at + len(reading.past.text) for first, last in taken
+        ):
+            resolved += [(at, item) for item in _resolve_reading(clause, reading)]
+    return tuple(item for _, item in sorted(resolved, key=lambda entry: entry[0]))
+
+
+def find_statement_times(text: str, quote: str, said_at: datetime) -> tuple[ResolvedTime, ...]:
+    """Resolve the times of a statement that quotes ``text``, with a time right before the quote."""
+    start = text.find(quote)
+    if start < 0:
+        return resolve_times(quote, 0, len(quote), said_at, "", "")
+    lead_start = _find_lead(text, start, said_at)
+    return resolve_times(text, lead_start, start + len(quote), said_at, "", "")
+
+
+def find_clause_spans(
+    text: str, bounds: tuple[int, int], said_at: datetime, tense: str, verb: str
+) -> tuple[TimeSpan, ...]:
+    """Return the dated times of a clause as spans; those that are not sure are left out."""
+    start, end = bounds
+    clause = _Clause(text, start, end, said_at, tense, verb, _read_text(text, said_at).language)
+    readings = _list_readings(clause)
+    habits = [(start + place.start, start + place.end) for place in _find_habits(clause, readings)]
+    spans = []
+    for reading in readings:
+        is_habit = any(first <= reading.past.at < last for first, last in habits)
+        chosen = [] if is_habit else _choose(clause, reading)
+        spans += [span for span, sure in chosen if sure > _UNSURE]
+    return tuple(spans)
+
+
+@text_cache(64)
+def _read_text(text: str, said_at: datetime) -> _ReadText:
+    """Read a text's times once for all its clauses."""
+    past = find_times(text, said_at, "past")
+    future = {span.at: span for span in find_times(text, said_at, "future")}
+    readings = [_Reading(span, future.pop(span.at, span)) for span in past]
+    readings += [_Reading(span, span) for span in future.values()]
+    kept = [
+        reading
+        for reading in readings
+        if not names_thing(reading.past, text) and reading.past.text.lower() not in _VAGUE
+    ]
+    kept.sort(key=lambda reading: reading.past.at)
+    return _ReadText(tuple(kept), detect_language(text))
+
+
+def _find_lead(text: str, start: int, said_at: datetime) -> int:
+    """Return where the time begins that opens the sentence of a clause, else its own start.
+
+    "Last Friday, we …", "On May 3 I …"; the clause begins after it.
+    """
+    if not _HINT.search(text[max(0, start - _MOST_LEAD) : start].lower()):
+        return start
+    for reading in reversed(_read_text(text, said_at).readings):
+        at = reading.past.at
+        stop = at + len(reading.past.text)
+        if stop <= start <= stop + 3 and not text[stop:start].strip(" ,，、"):
+            opening = _LEAD.search(text, max(0, at - 12), at)
+            return opening.start("lead") if opening else start
+    return start
+
+
+def _list_readings(clause: _Clause) -> list[_Reading]:
+    return [
+        reading
+        for reading in _read_text(clause.text, clause.said_at).readings
+        if clause.start <= reading.past.at < clause.end
+    ]
+
+
+def _find_habits(clause: _Clause, readings: Sequence[_Reading]) -> list[Recurrence]:
+    words = clause.words
+    is_habit = not names_event(words) and not _PROGRESSIVE.search(words)
+    if is_habit and readings:
+        is_habit = clause.outlook(readings[0].past) in ("present", "open")
+    return find_recurrences(words, clause.language, is_habit=is_habit)
+
+
+def _resolve_reading(clause: _Clause, reading: _Reading) -> list[ResolvedTime]:
+    span = reading.past
+    is_yearly = span.recurs and reading.past.start != reading.future.start
+    if is_yearly and names_yearly(clause.words):
+        return [
+            replace(_make_recurring(span.text), recurs=f"every year {_month_day(span, clause)}")
+        ]
+    if is_yearly and span.grain == "day" and _is_birthday(clause, span):
+        return [
+            ResolvedTime(
+                span.text, None, None, "day", 0.95, f"every year {_month_day(span, clause)}"
+            )
+        ]
+    return [_to_resolved(clause, chosen, sure) for chosen, sure in _choose(clause, reading)]
+
+
+def _is_birthday(clause: _Clause, span: TimeSpan) -> bool:
+    """True for a day that comes every year: "my birthday is 3 May", "born on 3 May"."""
+    words = clause.words.lower()
+    told = _BIRTHDAY.search(words)
+    if told is None:
+        return False
+    is_birth = told[0].startswith(("born", "gebor", "nac", "n"))
+    return is_birth or clause.outlook(span) in ("present", "open")
+
+
+def _choose(clause: _Clause, reading: _Reading) -> list[tuple[TimeSpan, float]]:
+    """Choose the reading that the clause means; both where it may be either, or none."""
+    past, future = reading
+    if past.start == future.start and past.end == future.end:
+        return _choose_week(clause, past)
+    if _SINCE.match(past.text):
+        return [(past, 0.9)]
+    outlook = clause.outlook(past)
+    if past.grain in ("month", "season") and _is_general(clause, outlook):
+        return []
+    before = max(timedelta(), clause.said_at - past.end)
+    after = max(timedelta(), future.start - clause.said_at)
+    if outlook == "over":
+        return [(past, 0.9 if before < 10 * after or before < _MONTHLY else 0.6)]
+    if outlook == "coming":
+        return [(future, 0.95)]
+    if outlook == "present":
+        if after > 10 * before and before < _MONTHLY and after > 3 * _MONTHLY:
+            return [(past, 0.5), (future, 0.5)]
+        return [(future, 0.9)]
+    if outlook == "planned":
+        return [(past, 0.6)] if 3 * before < after else [(future, 0.75)]
+    return _choose_nearest(clause, reading, before, after)
+
+
+def _choose_nearest(
+    clause: _Clause, reading: _Reading, before: timedelta, after: timedelta
+) -> list[tuple[TimeSpan, float]]:
+    """Choose the reading nearest to the telling; both where neither is much nearer."""
+    past, future = reading
+    if before <= timedelta() or after <= timedelta():
+        return [(past if before <= timedelta() else future, 0.8)]
+    if names_event(clause.words) and after < _MONTHLY:
+        return [(future, 0.7)]
+    ratio = min(before, after) / max(before, after)
+    if ratio > 0.6:
+        return [(past, 0.45), (future, 0.45)]
+    return [(past if before < after else future, round(0.85 - ratio / 2, 2))]
+
+
+def _choose_week(clause: _Clause, span: TimeSpan) -> list[tuple[TimeSpan, float]]:
+    """Read "next Friday" both as this week's and as next week's while this week's is to come."""
+    sure = 0.98 if _YEAR.search(span.text) else 0.95
+    weekday = span.grain in ("day", "hour", "minute") and span.start - clause.said_at > _WEEK
+    if not weekday or span.start - clause.said_at > 2 * _WEEK:
+        return [(span, sure)]
+    nearer = replace(span, start=span.start - _WEEK, end=span.end - _WEEK)
+    if _COMING.search(span.text):
+        return [(nearer, 0.9)]
+    if _NEXT.search(span.text) and not re.search(r"\d", span.text.split(" at ")[0]):
+        return [(nearer, 0.5), (span, 0.5)]
+    return [(span, sure)]
+
+
+def _is_general(clause: _Clause, outlook: Outlook) -> bool:
+    """True for a month of every year: "I love the sea in June", "we harvest in September"."""
+    words = clause.words
+    low = words.lower()
+    if outlook in ("over", "coming", "planned"):
+        return False
+    if _LIKES.search(low):
+        return True
+    if outlook != "present" or clause.language != "en":
+        return False
+    return not (names_event(words) or _PROGRESSIVE.search(words) or _MOVES.search(low))
+
+
+def _to_resolved(clause: _Clause, span: TimeSpan, sure: float) -> ResolvedTime:
+    zone = clause.said_at.tzinfo or UTC
+    start = _to_zone(span.start, zone)
+    end = _to_zone(span.end, zone)
+    role: TimeRole = "when"
+    if _SINCE.match(span.text) and span.grain == "range" and span.end <= clause.said_at:
+        role = "since"
+        end = None
+    elif _BY.match(span.text) and span.grain == "range":
+        start = None
+    elif _UNTIL.match(span.text) and span.grain == "range":
+        role = "until"
+        start = None
+    return ResolvedTime(span.text, start, end, span.grain, sure, role=role)
+
+
+def _to_zone(moment: datetime, zone: tzinfo) -> datetime | None:
+    """Return a moment in the teller's zone; None for an open side."""
+    return None if moment in (EARLIEST, LATEST) else moment.astimezone(zone)
+
+
+def _make_recurring(words: str) -> ResolvedTime:
+    recurring = " ".join(words.split())
+    return ResolvedTime(recurring, None, None, "range", 0.95, recurring)
+
+
+def _month_day(span: TimeSpan, clause: _Clause) -> str:
+    return f"{span.start.astimezone(clause.said_at.tzinfo or UTC):%m-%d}"

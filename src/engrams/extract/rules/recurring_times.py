@@ -1,0 +1,142 @@
+"""Find the words that say that something recurs: "every other Friday", "dienstags", 每周四.
+
+Enter it by ``find_recurrences``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from engrams.text.late_patterns import late_pattern
+
+_DAY = r"(?:mon|tues|wednes|thurs|fri|satur|sun)day"
+_SHORT = r"(?:Mon|Tues?|Wed|Thurs?|Thu|Fri|Sat|Sun)\b\.?"
+_MONTH = (
+    r"(?:january|february|march|april|may|june|july|august|september|october|november|december)"
+)
+_AND = r"\s*(?:,\s*(?:and\s+|or\s+)?|\s(?:and|or)\s+|&\s*|/\s*)(?:on\s+)?"
+_TIME_OF_DAY = r"(?:\s+(?:mornings?|afternoons?|evenings?|nights?))?"
+_COUNT = r"(?:other|second|third|two|three|four|few|couple\s+of|single|\d+)"
+_ENGLISH = late_pattern(
+    rf"\b(?:every|each|alternate|most)\s+(?:{_COUNT}\s+)?(?:{_DAY}s?|weekdays?|weekends?|days?|weeks?|months?|quarters?|years?"
+    rf"|mornings?|evenings?|nights?|afternoons?|{_MONTH}|spring|summer|autumn|fall|winter){_TIME_OF_DAY}(?:{_AND}{_DAY}s?{_TIME_OF_DAY})*"
+    rf"|\b(?:on\s+)?{_DAY}s(?:{_AND}{_DAY}s?)*\b|\b{_DAY}{_AND}{_DAY}s\b|\b{_DAY}\s+(?:mornings|afternoons|evenings|nights)\b"
+    r"|\b(?:on|at)\s+(?:weekends|weekdays|weeknights)\b|\bweekdays\b|\bin\s+the\s+(?:mornings|evenings|afternoons)\b"
+    r"|\b(?:once|twice|thrice|(?:\d+|two|three|four|five|six)\s+times|several\s+times)\s+(?:a|per|each|every)\s+(?:day|week|month|year)\b"
+    r"|\b(?:daily|weekly|biweekly|bi-weekly|fortnightly|monthly|quarterly|yearly|annually|nightly)\b"
+    r"|\bthe\s+(?:first|second|third|fourth|last|\d{1,2}(?:st|nd|rd|th))(?:\s+(?:day|week(?:end)?|"
+    rf"{_DAY}))?\s+of\s+(?:the|each|every)\s+(?:month|year|quarter)\b(?<!of the year)"
+)
+_WEEKDAY_LIST = late_pattern(
+    rf"\b{_DAY}(?:{_AND}{_DAY})+|\b{_DAY}\s*(?:-|–|to|through|thru)\s*{_DAY}"
+)
+_SHORT_LIST = re.compile(rf"\b{_SHORT}(?:\s*[-–/&,]\s*|\s+(?:and|to)\s+){_SHORT}")
+_WEEKDAY = late_pattern(rf"\b{_DAY}\b")
+_USUAL = late_pattern(
+    r"\b(?:usually|always|normally|typically|generally|regularly|whenever|routinely)\b"
+)
+_HABIT_DAY = late_pattern(
+    rf"\b(?:(?:bin|trash|rubbish|garbage|recycling|laundry|wash|pay|market|bath|leg|rest|chest|gym|cheat|fish|pizza|game|movie|quiz|date"
+    rf"|office|cleaning|shopping|release|deploy|patch)[\s-]?(?:day|night)|day\s+off|days\s+off|stand-?up|rehearsals?|choir|practice|training"
+    rf"|collection|pick-?up)\s+(?:is|are|'s|has\s+moved\s+to|moved\s+to|is\s+now)\s+(?:now\s+)?(?:on\s+)?{_DAY}\b"
+    rf"|\b(?:is|are|'s)\s+(?:on\s+)?{_DAY}\s+(?:now|these\s+days|from\s+now\s+on)\b"
+)
+_SHOWN_SESSIONS = late_pattern(
+    rf"\b{_DAY}\s+(?:\d{{1,2}}(?::\d\d)?\s?(?:[ap]\.?m\.?)?\s+)?(?:sessions|classes|meetings|shifts|lessons|calls|walks|dinners|lunches)\b"
+)
+_YEARLY = late_pattern(
+    r"\b(?:annually|yearly|quarterly|every\s+(?:year|quarter)|each\s+(?:year|quarter))\b"
+)
+
+_DE_DAY = r"(?:montag|dienstag|mittwoch|donnerstag|freitag|samstag|sonnabend|sonntag)"
+_ES_DAY = r"(?:lunes|martes|mi[eé]rcoles|jueves|viernes|s[aá]bados?|domingos?)"
+_FR_DAY = r"(?:lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche)"
+_OTHERS = {
+    "de": late_pattern(
+        rf"\b{_DE_DAY}(?:vormittags|nachmittags|abends|morgens|mittags|s)(?:\s*(?:,|und|oder)\s*{_DE_DAY}(?:abends|s))*\b"
+        rf"|\b(?:immer\s+)?(?:jede[nmrs]?)\s+(?:zweite[nr]?\s+|dritte[nr]?\s+|ersten\s+|letzten\s+)?(?:{_DE_DAY}\w*|tag|woche|monat|jahr|morgen|abend|nacht|wochenende|sommer|winter)\b"
+        rf"|\bimmer\s+(?:am\s+)?{_DE_DAY}\b|\balle\s+(?:zwei|drei|vier|\d+|paar)\s+(?:tage|wochen|monate|jahre)\b"
+        r"|\b(?:täglich|wöchentlich|monatlich|jährlich|vierteljährlich|werktags|wochentags)\b"
+        r"|\b(?:einmal|zweimal|dreimal|\d+\s*mal|mehrmals)\s+(?:pro|die|am|im|in\s+der)\s+(?:tag|woche|monat|jahr)\b|\ban\s+wochenenden\b"
+    ),
+    "es": late_pattern(
+        rf"\b(?:todos\s+)?los\s+{_ES_DAY}(?:\s*(?:,|y|o)\s*(?:los\s+)?{_ES_DAY})*\b(?!\s+(?:pasad|próxim))"
+        rf"|\bcada\s+(?:dos\s+|tres\s+|\d+\s+|primer\s+)?(?:{_ES_DAY}|días?|semanas?|mes(?:es)?|años?|mañana|tarde|noche|fin\s+de\s+semana|verano|invierno)\b"
+        r"|\btod[oa]s\s+l[oa]s\s+(?:días|semanas|meses|años|mañanas|tardes|noches|fines\s+de\s+semana|veranos)\b|\b(?:los\s+fines\s+de\s+semana|entre\s+semana|a\s+diario)\b"
+        r"|\b(?:diariamente|semanalmente|mensualmente|anualmente)\b|\b(?:una|dos|tres|\w+)\s+ve(?:z|ces)\s+(?:a\s+la|al|por)\s+(?:día|semana|mes|año)\b"
+        rf"|\b(?:un\s+)?{_ES_DAY}\s+sí\s+y\s+otro\s+no\b"
+    ),
+    "fr": late_pattern(
+        rf"\b(?:tous\s+les|les)\s+{_FR_DAY}s(?:\s*(?:,|et|ou)\s*(?:les\s+)?{_FR_DAY}s?)*\b|\bchaque\s+(?:{_FR_DAY}|jour|semaine|mois|année|an|matin|soir|été|hiver|week-?end)\b"
+        r"|\btou(?:s|tes)\s+les\s+(?:deux\s+|trois\s+|\d+\s+)?(?:jours|semaines|mois|ans|années|matins|soirs|week-?ends|étés|quinze\s+jours)\b"
+        rf"|\bun\s+{_FR_DAY}\s+sur\s+(?:deux|trois|quatre)\b|\ble\s+{_FR_DAY}(?:\s+(?:matin|soir|après-midi))?\b(?!\s+(?:\d|dernier|prochain|suivant))"
+        r"|\b(?:quotidiennement|hebdomadaire|mensuellement|annuellement)\b|\b(?:une|deux|trois|\w+)\s+fois\s+par\s+(?:jour|semaine|mois|an)\b|\ble\s+week-end\b(?!\s+(?:dernier|prochain|du))"
+    ),
+    "zh": late_pattern(
+        r"(?:每(?:隔|逢|个|個)?(?:两|兩|二|三|\d+)?(?:周|週|星期|礼拜|禮拜)(?:[一二三四五六日天末](?:[、和,，到至](?:周|週|星期)?[一二三四五六日天])*)?"
+        r"|每(?:隔)?(?:两|兩|三|\d+)?(?:天|日|个月|個月|月|年|季度|早|晚)(?:上)?|隔周|隔週|天天|(?:周|週|星期)[一二三四五六日天](?:[到至\-~](?:周|週|星期)?[一二三四五六日天]|[、和](?:周|週|星期)[一二三四五六日天])"
+        r"|一(?:周|週|星期|天|年|个月)[一二两兩三四五六\d]次)"
+    ),
+    "ja": late_pattern(
+        r"(?:毎(?:週|月|年|日|朝|晩|夜)(?:の?[月火水木金土日]曜日?(?:[とや、・][月火水木金土日]曜日?)*|末)?|隔週(?:の?[月火水木金土日]曜日?)?|平日|週末はいつも"
+        r"|[月火水木金土日]曜日?[とや・][月火水木金土日]曜日?|[月火水木金土日]曜日?から[月火水木金土日]曜日?まで|(?:週|月|年)に?[一二三四\d]+[回日度])"
+    ),
+}
+_ANY = late_pattern(
+    r"day|week|month|year|quarter|morning|evening|night|daily|annual|mon|tue|wed|thu|fri|sat|sun|montag|mittwoch|tag|täglich|wöchentlich|monat|jahr"
+    r"|jed|alle|lunes|martes|jueves|viernes|sábado|sabado|domingo|mi[eé]rcoles|cada|todo|semana|mente|ve(?:z|ces)|lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche"
+    r"|chaque|tou(?:s|tes) les|fois|hebdo|[每隔周週毎曜日平天]|星期|[回度]"
+)
+
+
+class Recurrence(NamedTuple):
+    """Words that recur, with their place in the text."""
+
+    start: int
+    end: int
+
+
+def find_recurrences(text: str, language: str, *, is_habit: bool) -> list[Recurrence]:
+    """Find what recurs in a clause, in order.
+
+    ``is_habit``: its clause is in the present tense and tells no single event, so that a list of
+    weekdays is one of every week.
+    """
+    low = text.lower()
+    if len(low) != len(text) or not _ANY.search(low):
+        return []
+    places = [Recurrence(match.start(), match.end()) for match in _iterate(low, text, language)]
+    if language == "en" and is_habit:
+        places += [
+            Recurrence(match.start(), match.end())
+            for pattern in (_WEEKDAY_LIST, _HABIT_DAY, _SHOWN_SESSIONS)
+            for match in pattern.finditer(low)
+        ]
+        if _USUAL.search(low):
+            places += [Recurrence(*match.span()) for match in _WEEKDAY.finditer(low)]
+    return _merge(places)
+
+
+def names_yearly(text: str) -> bool:
+    """True if the text says that its days come every year or every quarter."""
+    return _YEARLY.search(text.lower()) is not None
+
+
+def _iterate(low: str, text: str, language: str) -> Iterator[re.Match[str]]:
+    pattern = _ENGLISH if language == "en" else _OTHERS.get(language)
+    if pattern is not None:
+        yield from pattern.finditer(low)
+    if language == "en":
+        yield from _SHORT_LIST.finditer(text)
+
+
+def _merge(places: list[Recurrence]) -> list[Recurrence]:
+    merged: list[Recurrence] = []
+    for place in sorted(places):
+        if merged and place.start <= merged[-1].end:
+            merged[-1] = Recurrence(merged[-1].start, max(merged[-1].end, place.end))
+        else:
+            merged.append(place)
+    return merged

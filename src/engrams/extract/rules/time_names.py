@@ -1,0 +1,122 @@
+"""Tell the words that only look like a time: names, titles, values, things and habits.
+
+"the Saturday market", "11/22/63 by Stephen King", "a 2015 Toyota", "I went with June 15".
+"""
+
+from __future__ import annotations
+
+import re
+
+from engrams.extract.rules.english_lexicon import ADVERBS, find_lemma
+from engrams.text.stopwords import STOP
+from engrams.text.times import TimeSpan
+
+_MONTHS = "January|February|March|April|May|June|July|August|September|October|November|December"
+_THING = re.compile(
+    r"(?:\s+(?:19|20)\d\d)?[\s-]+(?:break|breaks|camp|vacation|holidays?|sports?|coats?|jackets?|cleaning|garden|festival|fairs?|schools?"
+    r"|class|classes|course|semester|term|league|season|internship|program|programme|solstice|collection|job|house|olympics|training|tires"
+    r"|markets?|meetings?|prayers?|mornings|afternoons|evenings|nights|mass|service|church|choir|club|groups?|edition|issue|paper|newspaper|times|shifts?|lessons?|sales?|deals?"
+    r"|lunch|lunches|brunch|brunches|roasts?|lights?)\b",
+    re.IGNORECASE,
+)
+_DAYPART = "morning|afternoon|evening|night"
+_BARE = re.compile(
+    rf"(?P<day>(?:mon|tues|wednes|thurs|fri|satur|sun)day(?:\s+(?:{_DAYPART}))?|{_MONTHS})|(?:the\s+)?(?:weekend|{_DAYPART})|christmas",
+    re.IGNORECASE,
+)
+_NAMED_DAY = re.compile(r"(?:black|good|cyber|ash|shrove|palm|maundy)\s+\w+day", re.IGNORECASE)
+_OWNED = re.compile(r"(?:\b(?:the|my|our|your|his|her|their)|\w['’]s)\s+$", re.IGNORECASE)
+_ON = re.compile(r"\bon\s+$", re.IGNORECASE)
+_BEARS_DATE = re.compile(r"\bdated\s+$", re.IGNORECASE)
+_WORD = re.compile(r"\s+([^\W\d_]+)")
+_ROMANCE_DAY = re.compile(
+    r"lundi|mardi|mercredi|jeudi|vendredi|samedi|dimanche|lunes|martes|miércoles|miercoles|jueves|viernes|sábado|sabado|domingo",
+    re.IGNORECASE,
+)
+_OF_DAY = re.compile(
+    r"\b(?!partir|noche|nuit|matin|soir|tarde|mañana)[^\W\d_]{3,}\s+(?:du|del)\s+$", re.IGNORECASE
+)
+_PAST_AGE = re.compile(r"(?:the )?\d{3}0s")
+_FOR = re.compile(r"\bfor (?:the )?$", re.IGNORECASE)
+_FROM = re.compile(r"\bfrom\s+(?:the\s+)?$", re.IGNORECASE)
+_RECURS = re.compile(
+    r"\b(?:alternate|each|every|every other|most|same)\s+(?:on\s+)?$", re.IGNORECASE
+)
+_DAYPARTS = re.compile(r"\s+(?:mornings|afternoons|evenings|nights)\b", re.IGNORECASE)
+_MODEL = re.compile(r"\b(?:an?|my|our|the|his|her|their|old|new)\s+$", re.IGNORECASE)
+_LEAN = re.compile(r"\b(?:last|past|previous|ago|this|next|coming)\b", re.IGNORECASE)
+
+_NUMERIC = re.compile(r"[\d/.-]+")
+_BY_AUTHOR = re.compile(r"['\"”’]?,?\s+(?:by|von|de|por|di)\s+[A-ZÄÖÜ]")
+_READS = re.compile(
+    r"\b(?:read|reading|reread|watch|watched|watching|finished|finishing|playing|played|book|novel|film|movie|series|song|album"
+    r"|called|named|titled|listening to|gelesen|lese|leyendo|lisant)\s+['\"“„«‘]?\Z",
+    re.IGNORECASE,
+)
+_QUOTES = {'"': '"', "“": "”", "„": "“", "«": "»", "《": "》", "「": "」", "『": "』", "*": "*"}
+_CHOSE = re.compile(
+    r"\b(?:(?:go|going|goes|gone|went|stick|sticking|stuck)\s+with|chose|choose|chosen|choosing|picked?|picking|prefer(?:red)?"
+    r"|settled\s+on|opted\s+for|entschieden\s+für|elegí|choisi)\s+(?:the\s+|den\s+|el\s+|le\s+)?\Z",
+    re.IGNORECASE,
+)
+_PROPER_BEFORE = re.compile(r"(?:^|\s)[A-ZÄÖÜ][\w&'-]+\s\Z")
+_NO_NAME_BEFORE = re.compile(
+    rf"(?:{_MONTHS}|Spring|Summer|Autumn|Fall|Winter|In|Since|Until|By|From|Before|After|During|Around|Late|Early|Mid|Of|And"
+    r"|Seit|Ab|Bis|Im|Ende|Anfang|Mitte|Desde|En|Hasta|Depuis|Avant|Jahr|Christmas|Easter|Q[1-4])\s\Z",
+)
+
+
+def names_thing(span: TimeSpan, text: str) -> bool:
+    """Check for a time that is part of a name, a title, a value, a thing or a habit."""
+    before = text[max(0, span.at - 40) : span.at]
+    end = span.at + len(span.text)
+    if _is_model(span, text, before, end) or _is_title(span, text, before, end):
+        return True
+    if _BEARS_DATE.search(before) or (_PAST_AGE.fullmatch(span.text) and _FROM.search(before)):
+        return True  # "a letter dated May 2", "a book from the 1900s"
+    if span.grain == "day" and _CHOSE.search(before):
+        return True  # "I went with June 15"
+    if _FOR.search(before) and span.text.lower().endswith(" back"):
+        return True  # "for two years back in 2012"
+    if span.grain == "season":
+        return not _LEAN.search(span.text) and _THING.match(text, end) is not None
+    if _ROMANCE_DAY.fullmatch(span.text):
+        return _OF_DAY.search(before) is not None
+    if _NAMED_DAY.fullmatch(span.text) or _RECURS.search(before) or _DAYPARTS.match(text, end):
+        return True  # "every other Monday", "on Tuesday evenings"
+    bare = _BARE.fullmatch(span.text)
+    if bare is None:
+        return False
+    if _THING.match(text, end):
+        return not _ON.search(before)
+    return bool(bare["day"] and _OWNED.search(before) and _is_noun(text, end))
+
+
+def _is_model(span: TimeSpan, text: str, before: str, end: int) -> bool:
+    """Check for a year of a thing: "my 2015 Toyota", "Cyberpunk 2077"."""
+    if not span.text.isdigit():
+        return False
+    if _MODEL.search(before) and text[end : end + 2].strip().isalpha():
+        return True
+    return _PROPER_BEFORE.search(before) is not None and not _NO_NAME_BEFORE.search(before)
+
+
+def _is_title(span: TimeSpan, text: str, before: str, end: int) -> bool:
+    """Check for a number or a name of a day that is a title: "reading 11/22/63 by King"."""
+    opening = before[-1:]
+    if opening in _QUOTES and text[end : end + 1] == _QUOTES[opening]:
+        return True
+    if not _NUMERIC.fullmatch(span.text):
+        return False
+    return _BY_AUTHOR.match(text, end) is not None or _READS.search(before) is not None
+
+
+def _is_noun(text: str, at: int) -> bool:
+    """Check that a noun in small letters comes next."""
+    following = _WORD.match(text, at)
+    if following is None or not following[1].islower():
+        return False
+    if following[1] in STOP or following[1] in ADVERBS:
+        return False
+    verb = find_lemma(following[1])
+    return verb is None or "past" not in verb[1]

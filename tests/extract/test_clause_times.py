@@ -1,0 +1,62 @@
+"""Times that a clause names, worked out from the day of its telling."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from tests.extract.everyday_times import ROWS, Answer
+
+from engrams.core import ResolvedTime
+from engrams.extract.rules.clause_times import resolve_times
+
+
+def resolve(sentence: str, said_at: datetime) -> tuple[ResolvedTime, ...]:
+    return resolve_times(sentence, 0, len(sentence), said_at, "", "")
+
+
+def days(time: ResolvedTime) -> str | list[str | None]:
+    """A day of the teller's calendar, or its first and last."""
+    if time.recurs:
+        return time.recurs.removeprefix("every year ")
+    first = time.start.date().isoformat() if time.start else None
+    last = (time.end - timedelta(seconds=1)).date().isoformat() if time.end else None
+    return first if first and first == last else [first, last]
+
+
+def expected(answer: Answer) -> list[str | list[str | None]]:
+    return [
+        reading
+        for part in answer
+        for reading in (part.split("|") if isinstance(part, str) else [part])
+    ]
+
+
+@pytest.mark.parametrize(("language", "said", "sentence", "answer"), ROWS)
+def test_everyday_times(language: str, said: str, sentence: str, answer: Answer) -> None:
+    """What people say of days, in six languages, is resolved from the day of telling."""
+    times = resolve(sentence, datetime.fromisoformat(said))
+    if answer == "recurs":
+        assert times, language
+        assert all(time.recurs and time.start is None for time in times)
+    else:
+        assert [days(time) for time in times] == expected(answer)
+
+
+def test_unsure_where_two_days_are_meant() -> None:
+    """Of two readings none is sure."""
+    times = resolve("Dinner with Ana is next Friday.", datetime(2025, 6, 11, 12, tzinfo=UTC))
+    assert [time.sure for time in times] == [0.5, 0.5]
+
+
+def test_to_json_keeps_the_tellers_day() -> None:
+    """Metadata has the calendar day of whoever said it, not that of UTC."""
+    said_at = datetime.fromisoformat("2025-06-11T23:30-07:00")
+    (time,) = resolve("My flight is tomorrow.", said_at)
+    assert time.to_json() == {
+        "text": "tomorrow",
+        "start": "2025-06-12T00:00:00-07:00",
+        "end": "2025-06-13T00:00:00-07:00",
+        "grain": "day",
+        "sure": 0.95,
+    }

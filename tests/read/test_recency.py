@@ -15,6 +15,7 @@ from engrams.read.decay import (
     access_boost,
     age_days,
     ambient_score,
+    apply_confidence_decay,
     apply_decay,
     blend_recency,
     decayed_confidence,
@@ -201,9 +202,9 @@ def test_use_just_now_counts_half_more() -> None:
         Hit(record(last_accessed=NOW), 0.9),
         Hit(record(), 0.45),
     ]
-    assert [hit.score for hit in apply_decay(used, preset("graph"), NOW)] == pytest.approx(
-        [1.0, 0.6, 0.45]
-    )
+    assert [
+        hit.score for hit in apply_confidence_decay(used, preset("graph"), NOW)
+    ] == pytest.approx([1.0, 0.6, 0.45])
 
 
 @pytest.mark.covers("S3.25")

@@ -235,9 +235,13 @@ def test_of_two_that_contradict_each_other_the_newer_ranks_higher(angles: Angles
     """
     clock = SettableClock(START)
     with temp_engine(
-        preset="cache", jobs__workers=0, write__extract="off", clock=clock, embedder=angles
+        preset="cache",
+        jobs__workers=0,
+        write__extract="off",
+        write__reconcile="off",
+        clock=clock,
+        embedder=angles,
     ) as engine:
-        assert engine.settings.write.reconcile == "off"
         add(engine, angles, "I love pizza", 0.9)
         clock.forward(days=2)
         add(engine, angles, "I hate pizza", 0.9)

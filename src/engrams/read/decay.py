@@ -1,7 +1,8 @@
 """Scores that fall with age: of hits by the settings, of confidence by kind, of memories
 without a query.
 
-``apply_decay`` is a stage of a search; the other functions are the formulas, which sweeps use, too.
+``apply_decay`` and ``apply_confidence_decay`` serve stages of a search; the other functions are the
+formulas, which sweeps use, too.
 """
 
 from __future__ import annotations
@@ -120,30 +121,48 @@ def access_boost(hours: float, max_boost: float) -> float:
 
 
 def apply_decay(hits: Sequence[Hit], settings: ReadSettings, now: datetime) -> list[Hit]:
-    """Apply the decay settings to scores, best first, if any are set."""
-    if not (
-        settings.half_life_days
-        or settings.recency_weight
-        or settings.access_boost
-        or settings.confidence_decay
-    ):
+    """Apply half-life and recency to scores, best first, if they are set."""
+    if not (settings.half_life_days or settings.recency_weight):
         return list(hits)
     return sorted((_decay_hit(hit, settings, now) for hit in hits), key=lambda hit: -hit.score)
 
 
+def changes_by_belief(settings: ReadSettings) -> bool:
+    """Test for settings by which confidence and use change scores."""
+    return bool(settings.confidence_decay or settings.access_boost)
+
+
+def apply_confidence_decay(hits: Sequence[Hit], settings: ReadSettings, now: datetime) -> list[Hit]:
+    """Multiply scores by decayed confidence and by recent use, as far as they are set.
+
+    Best first.
+    """
+    return sorted((_believe_hit(hit, settings, now) for hit in hits), key=lambda hit: -hit.score)
+
+
 def _decay_hit(hit: Hit, settings: ReadSettings, now: datetime) -> Hit:
-    record = hit.record
-    days = age_days(record, now)
+    days = age_days(hit.record, now)
     score = hit.score
     # Only episodic memories age: facts are closed when something replaces them (none for
     # MEMORY.md).
-    if record.layer is Layer.EPISODIC:
+    if hit.record.layer is Layer.EPISODIC:
         score *= half_life_decay(days, settings.half_life_days)
     recency = exponential_decay(days, settings.recency_days)
-    score = blend_recency(score, recency, settings.recency_weight)
+    return _with_score(hit, blend_recency(score, recency, settings.recency_weight))
+
+
+def _believe_hit(hit: Hit, settings: ReadSettings, now: datetime) -> Hit:
+    record = hit.record
+    score = hit.score
     if settings.confidence_decay and record.kind in DECAYING:
         score *= decayed_confidence(record, now)
     if record.last_accessed is not None:
         hours = (now - record.last_accessed).total_seconds() / 3600
         score = min(score * access_boost(hours, settings.access_boost), 1.0)
-    return replace(hit, score=score, parts={**hit.parts, "age": round(score - hit.score, 4)})
+    return _with_score(hit, score)
+
+
+def _with_score(hit: Hit, score: float) -> Hit:
+    """Give a hit its score of this age; its part ``age`` is the whole difference."""
+    change = hit.parts.get("age", 0.0) + score - hit.score
+    return replace(hit, score=score, parts={**hit.parts, "age": round(change, 4)})

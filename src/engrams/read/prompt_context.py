@@ -97,7 +97,8 @@ def build_context(request: ReadRequest, deps: ReadDeps, budget: ContextTokenBudg
     request, _ = cut_query(request, deps.query_chars)
     hits = _choose_hits(result, profile, last_turns, request, deps)
     room = room.without(prefix)
-    style = RecallStyle(deps.settings.line_format, request.text)
+    asks_past = bool(result.trace.understood.get("past"))
+    style = RecallStyle(deps.settings.line_format, request.text, asks_past)
     hits = take_fitting(hits, lambda fitting: recalled_text(fitting, style, room.tokens), room)
     parts = _ContextParts(
         prefix=prefix,

@@ -181,6 +181,8 @@ class RecallStyle:
     line_format: str
     """``read.line_format``: text, role, triple or sections."""
     query: str
+    asks_past: bool = False
+    """The query asks for what was so once."""
 
     @property
     def query_terms(self) -> frozenset[str]:
@@ -213,7 +215,7 @@ def recalled_text(hits: Sequence[Hit], style: RecallStyle, tokens: int) -> str:
     if style.line_format == "triple":
         lines = []
         for hit in in_order:
-            triples = _triple_lines(hit)
+            triples = _triple_lines(hit, with_ended=style.asks_past)
             lines += triples or [_dated_line(hit, query_terms, limits[hit.record.id])]
         return _recalled_frame(lines)
     return _recalled_frame(recalled_days(in_order, query_terms, limits))
@@ -274,13 +276,17 @@ def _role_line(hit: Hit, query_terms: frozenset[str], characters: int) -> str:
     return f"[{role}] {text}{_ended_note(hit)}"
 
 
-def _triple_lines(hit: Hit) -> list[str]:
-    """Render a hit as lines "[category] Subject PREDICATE object - 'quote'"."""
-    return [
-        _triple_line(record)
-        for record in (hit.record, *hit.facts)
-        if record.predicate and record.object
-    ]
+def _triple_lines(hit: Hit, *, with_ended: bool) -> list[str]:
+    """Render a hit as lines "[category] Subject PREDICATE object - 'quote'".
+
+    Beside facts that hold, those that are over would only crowd the lines; ``with_ended`` keeps
+    them for a question about the past.
+    """
+    records = [record for record in (hit.record, *hit.facts) if record.predicate and record.object]
+    if not with_ended:
+        current = [record for record in records if record.status is not Status.SUPERSEDED]
+        records = current or records
+    return [_triple_line(record) for record in records]
 
 
 def _triple_line(record: Record) -> str:

@@ -37,6 +37,7 @@ STAGES: Mapping[str, tuple[Stage, ...]] = {
         stages.cut_at_gap,
         stages.spread_over_time,
         stages.diversify,
+        stages.decay_confidence,
         stages.put_rules_first,
         stages.choose,
     ),

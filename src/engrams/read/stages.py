@@ -18,7 +18,7 @@ from engrams.read import diversity, succession, triggers
 from engrams.read.candidate_pools import add_skills
 from engrams.read.corrected_words import mask_corrected, matches_only_masked
 from engrams.read.cues.cue_scores import list_short_spans, raise_spoken_date
-from engrams.read.decay import apply_decay
+from engrams.read.decay import apply_confidence_decay, apply_decay, changes_by_belief
 from engrams.read.excerpts import cut_excerpt
 from engrams.read.fact_joining import (
     FactGroupingRules,
@@ -98,9 +98,9 @@ def set_floors(search: Search) -> None:
     settings = search.deps.settings
     pool = search.pool
     passes = passes_floors(pool, settings, search.prepared.query.vector is not None)
-    if settings.min_scores.recall and search.prepared.answering:
-        # A fact that is what was asked for need not share a word with the question: "moved to
-        # Ghent" says where somebody lives.
+    if search.prepared.answering:
+        # A fact that is what was asked for need neither share a word with the question nor be near
+        # it in meaning: "moved to Ghent" says where somebody lives.
         passes |= fill_column(pool, search.prepared.answering) >= 1
     if settings.episode_days:
         stale = find_stale_episodes(search.request, search.deps.records, settings.episode_days)
@@ -379,10 +379,24 @@ def decay(search: Search) -> None:
     search.count = len(search.hits)
 
 
+def decay_confidence(search: Search) -> None:
+    """Order the chosen hits by how far they are believed still, where the settings say so.
+
+    After the gap and the limit, which judge by relevance alone: what was said long ago may stand
+    below what was said today, but is not cut for its age.
+    """
+    if not changes_by_belief(search.deps.settings):
+        return
+    search.hits = apply_confidence_decay(search.hits, search.deps.settings, search.request.now)
+    put_current_first(search)
+
+
 def put_current_first(search: Search) -> None:
     """Put what holds now above what it superseded, unless the past was asked about."""
-    if not search.prepared.cues.wants_past:
-        search.hits = succession.put_current_first(search.hits)
+    if search.prepared.cues.wants_past:
+        return
+    answers = [record_id for record_id, fit in search.prepared.answering.items() if fit >= 1]
+    search.hits = succession.put_current_first(search.hits, answers)
 
 
 def drop_repeats(search: Search) -> None:

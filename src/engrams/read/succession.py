@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from engrams.core import Edge, EdgeType, Hit, Kind, OutdatedMark, Record, Status
@@ -56,18 +56,24 @@ def _mark_hit(
     return replace(hit, status=Status.SUPERSEDED if is_sure else hit.status, outdated=mark)
 
 
-def put_current_first(hits: Sequence[Hit]) -> tuple[Hit, ...]:
+def put_current_first(hits: Sequence[Hit], answers: Collection[str] = ()) -> tuple[Hit, ...]:
     """Move superseding memories above those that they superseded.
 
     Each gets at least their score. One that only may outdate another must be among the best ten or
-    follow one that is not; the less probable it is, the nearer must the scores be.
+    follow one that is not; the less probable it is, the nearer must the scores be. ``answers``:
+    ids of the current statements of the kind asked for. One of them also moves above a message
+    that says more than what it superseded, and so is not over itself.
     """
     order = list(hits)
-    present = {record.id for hit in hits for record in (hit.record, *hit.facts)}
-    giving_way = {
-        hit.record.id
+    present = {record.id: record for hit in hits for record in (hit.record, *hit.facts)}
+    successors = {
+        hit.record.id: _list_successors(hit)
+        if _gives_way(hit)
+        else _list_answers(hit, present, answers)
         for hit in hits
-        if _gives_way(hit) and not present.isdisjoint(_list_successors(hit))
+    }
+    giving_way = {
+        record_id for record_id, later in successors.items() if not later.isdisjoint(present)
     }
     if not giving_way:
         return tuple(order)
@@ -77,7 +83,7 @@ def put_current_first(hits: Sequence[Hit]) -> tuple[Hit, ...]:
         hit = order[position]
         successor = None
         if hit.record.id in giving_way:
-            successor = _find_successor(order, position, moved)
+            successor = _find_successor(order, position, successors[hit.record.id], moved)
         if successor is None:
             position += 1
             continue
@@ -108,10 +114,27 @@ def _list_successors(hit: Hit) -> set[str]:
     return successors if hit.outdated is None else {*successors, hit.outdated.by}
 
 
-def _find_successor(order: Sequence[Hit], position: int, moved: set[str]) -> int | None:
+def _list_answers(hit: Hit, present: Mapping[str, Record], answers: Collection[str]) -> set[str]:
+    """List ids of answers that ended a part of what a hit says, however many steps later."""
+    if not answers:
+        return set()
+    later: set[str] = set()
+    front = [fact.superseded_by for fact in hit.facts if fact.status is Status.SUPERSEDED]
+    while front:
+        record_id = front.pop()
+        if not record_id or record_id in later:
+            continue
+        later.add(record_id)
+        if record_id in present:
+            front.append(present[record_id].superseded_by)
+    return later.intersection(answers)
+
+
+def _find_successor(
+    order: Sequence[Hit], position: int, successors: set[str], moved: set[str]
+) -> int | None:
     """Find the position below of what replaces a hit; None: nothing that may pass it."""
     hit = order[position]
-    successors = _list_successors(hit)
     least_score = 0.0
     end = len(order)
     if hit.status is not Status.SUPERSEDED and hit.outdated is not None:

@@ -191,7 +191,10 @@ class ReadSettings(SettingsSection):
         (), description="Seasons it is now; memories tagged season:NAME are found only in theirs."
     )
     min_score: Share = Field(
-        0.0, ge=0, le=1, description="Final score below which nothing is returned."
+        0.0,
+        ge=0,
+        le=1,
+        description="Score below which nothing is returned; confidence does not count.",
     )
     abstain: Share | None = Field(
         None,
@@ -212,7 +215,8 @@ class ReadSettings(SettingsSection):
     confidence_decay: bool = Field(
         False,
         description=(
-            "Multiply the score of a statement by its confidence, decayed by age, use and trust."
+            "Multiply the score of a statement by its confidence, decayed by age, use and trust:"
+            " after floors, gap and limit, so that it orders hits and hides none."
         ),
     )
     profile_notes: bool = Field(

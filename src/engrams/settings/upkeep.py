@@ -239,7 +239,10 @@ class GardenSettings(SettingsSection):
     prune_hours: float = Field(24.0, ge=0, description="Age in hours from which it may be.")
     decay: bool = Field(
         False,
-        description="Let age, use and trust lower that confidence, each kind at its own pace.",
+        description=(
+            "Let age, use and trust lower that confidence where a memory was inferred, not where it"
+            " was stated."
+        ),
     )
     link_weight: Share = Field(
         0.6, ge=0, le=1, description="Weight of a link between memories of different sessions."

@@ -233,14 +233,16 @@ def test_corrections_and_what_a_person_said_come_last(opened: Open, clock: Setta
 
 @pytest.mark.covers("S3.56")
 def test_age_counts_where_it_is_set_to(opened: Open, clock: SettableClock) -> None:
-    """A fact of thirty days' life is hardly believed after a hundred;
-    by itself age puts nothing away.
+    """What was inferred is hardly believed after a hundred days; what was stated is, and by itself
+    age puts nothing away.
     """
-    put(opened(), "Ann is busy")
+    put(opened(), "Ann is busy", meta={"hearsay": True})
     fading = opened(garden__decay=True)
-    id = put(fading, "Ann is busy")
+    inferred = put(fading, "Ann is busy", meta={"hearsay": True})
+    put(fading, "Ann is tall", provenance=Provenance("user"))
+    put(fading, "Ann owns a cat", provenance=Provenance("user", "rules"))
     clock.forward(days=100)
-    assert [step.ids for step in fading.garden.plan(ANN, ["prune"]).steps] == [(id,)]
+    assert [step.ids for step in fading.garden.plan(ANN, ["prune"]).steps] == [(inferred,)]
     assert fading.garden.plan(ANN, ["merge"]).steps == ()
 
 

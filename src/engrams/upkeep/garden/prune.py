@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from engrams.core import Kind, Record, Status
+from engrams.core import Kind, Record, Status, find_basis
 from engrams.read.decay import decayed_confidence
 from engrams.settings import GardenSettings
 from engrams.upkeep.garden.steps import (
@@ -18,8 +18,9 @@ from engrams.upkeep.garden.steps import (
 def prune_weak(garden: GardenJobInput) -> list[PlannedGardenStep]:
     """Archive statements below ``garden.prune_confidence`` that were said once.
 
-    They are at least ``garden.prune_hours`` old. Corrections and what a person wrote come last, so
-    that they stay where more is weak than a cycle may change.
+    They are at least ``garden.prune_hours`` old. Age lowers the confidence of what was inferred
+    only. Corrections and what a person wrote come last, so that they stay where more is weak than a
+    cycle may change.
     """
     section = garden.settings
     cutoff = garden.now - timedelta(hours=section.prune_hours)
@@ -40,10 +41,13 @@ def prune_weak(garden: GardenJobInput) -> list[PlannedGardenStep]:
 def compute_confidence(record: Record, section: GardenSettings, now: datetime) -> float:
     """Return the confidence now, 0 to 1.
 
-    With ``garden.decay`` it falls with age and rises with use, by the formula of
-    ``read.decay.decayed_confidence``.
+    With ``garden.decay`` that of an inferred memory falls with age and rises with use, by the
+    formula of ``read.decay.decayed_confidence``. What was stated keeps its own: it is as true after
+    a quarter as on its first day, until something ends it.
     """
-    return decayed_confidence(record, now) if section.decay else record.confidence
+    if section.decay and find_basis(record) == "inferred":
+        return decayed_confidence(record, now)
+    return record.confidence
 
 
 def is_protected(record: Record) -> bool:

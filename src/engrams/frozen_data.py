@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 __all__ = ["dataclass"]
 
 _Values = Callable[[Any], tuple[Any, ...]]
-_GIVEN = ("init", "repr", "eq", "frozen")
-"""Parameters that a class has, and ``dataclasses`` was not asked for."""
+_CLAIMED_PARAMETERS = ("init", "repr", "eq", "frozen")
+"""Parameters that a class reports, though ``dataclasses`` was not asked for them."""
 
 
 class _FactoryDefault:
@@ -32,28 +32,28 @@ _FACTORY = _FactoryDefault()
 
 def _freeze(cls: type[Any]) -> type[Any]:
     if any(dataclasses.is_dataclass(base) for base in cls.__bases__):
-        frozen: type[Any] = dataclasses.dataclass(frozen=True, slots=True)(cls)
-        return frozen
-    own = vars(cls)
-    made: type[Any] = dataclasses.dataclass(init=False, repr=False, eq=False, slots=True)(cls)
-    fields = dataclasses.fields(made)
+        subclass: type[Any] = dataclasses.dataclass(frozen=True, slots=True)(cls)
+        return subclass
+    own_members = vars(cls)
+    slotted: type[Any] = dataclasses.dataclass(init=False, repr=False, eq=False, slots=True)(cls)
+    fields = dataclasses.fields(slotted)
     for name, function in {
-        "__init__": _make_init(made, fields),
+        "__init__": _make_init(slotted, fields),
         **_make_comparisons(fields),
         **_SHARED,
     }.items():
-        if name not in own:
-            setattr(made, name, function)
-    for name in _GIVEN:
-        setattr(made.__dataclass_params__, name, True)
-    return made
+        if name not in own_members:
+            setattr(slotted, name, function)
+    for name in _CLAIMED_PARAMETERS:
+        setattr(slotted.__dataclass_params__, name, True)
+    return slotted
 
 
 def _make_init(cls: type, fields: tuple[dataclasses.Field[Any], ...]) -> Callable[..., None]:
     """Compile ``__init__``, which sets slots past ``__setattr__``."""
     space: dict[str, Any] = {"__name__": cls.__module__, "_FACTORY": _FACTORY}
-    places = ["self"]
-    named = list[str]()
+    positional = ["self"]
+    keyword_only = list[str]()
     body = list[str]()
     for number, field in enumerate(fields):
         value = field.name
@@ -71,14 +71,14 @@ def _make_init(cls: type, fields: tuple[dataclasses.Field[Any], ...]) -> Callabl
         space[f"_set{number}"] = vars(cls)[field.name].__set__
         space[f"_default{number}"] = default
         if field.init:
-            given = (
+            parameter = (
                 field.name if default is dataclasses.MISSING else f"{field.name}=_default{number}"
             )
-            (named if field.kw_only else places).append(given)
+            (keyword_only if field.kw_only else positional).append(parameter)
         if field.init or default is not dataclasses.MISSING:
             body.append(f"_set{number}(self, {value})")
     body.append("self.__post_init__()" if hasattr(cls, "__post_init__") else "pass")
-    parameters = ", ".join([*places, "*", *named] if named else places)
+    parameters = ", ".join([*positional, "*", *keyword_only] if keyword_only else positional)
     exec(f"def __init__({parameters}):\n " + "\n ".join(body), space)  # noqa: S102 - as the standard library does it, from names of fields
     init = space["__init__"]
     init.__qualname__ = f"{cls.__qualname__}.__init__"
@@ -86,8 +86,8 @@ def _make_init(cls: type, fields: tuple[dataclasses.Field[Any], ...]) -> Callabl
         **{field.name: field.type for field in fields if field.init},
         "return": None,
     }
-    made: Callable[..., None] = init
-    return made
+    result: Callable[..., None] = init
+    return result
 
 
 def _make_comparisons(fields: tuple[dataclasses.Field[Any], ...]) -> dict[str, Callable[..., Any]]:

@@ -43,7 +43,7 @@ class WorkerLinks:
     def __init__(self, folder: Path, number: int, count: int, peers: ProcessPeers) -> None:
         self._folder = folder
         self._peers = peers
-        self._others = [other for other in range(count) if other != number]
+        self._other_workers = [worker for worker in range(count) if worker != number]
         self._links: dict[int, socket.socket] = {}
         """Number of a worker -> link on which it gets news."""
         self._buffers: dict[socket.socket, bytearray] = {}
@@ -72,7 +72,7 @@ class WorkerLinks:
         with self._lock:
             for link in (self._listener, *self._buffers, *self._links.values()):
                 link.close()
-            self._others = []
+            self._other_workers = []
 
     def send(self, name: str, values: tuple[Any, ...]) -> None:
         """Send news to the other processes; one that has ended misses them."""
@@ -99,21 +99,21 @@ class WorkerLinks:
         frames = b"".join(self._waiting)
         count = len(self._waiting)
         self._waiting = []
-        for other in self._others if frames else ():
+        for worker in self._other_workers if frames else ():
             try:
-                self._find_link(other).sendall(frames)
+                self._find_link(worker).sendall(frames)
             except OSError as error:
-                if other in self._links:
-                    self._links.pop(other).close()
+                if worker in self._links:
+                    self._links.pop(worker).close()
                     _log.warning(
-                        "worker %d was not told of %d messages: %s", other + 1, count, error
+                        "worker %d was not told of %d messages: %s", worker + 1, count, error
                     )
 
     def hear(self) -> None:
         """Take in all news that the others have sent so far."""
         for link in list(self._buffers):
             self._read(link)
-        while len(self._buffers) < len(self._others):
+        while len(self._buffers) < len(self._other_workers):
             accepted = self._accept()
             if accepted is None:
                 return
@@ -166,16 +166,16 @@ class WorkerLinks:
         del self._buffers[link]
         link.close()
 
-    def _find_link(self, other: int) -> socket.socket:
-        if other not in self._links:
+    def _find_link(self, worker: int) -> socket.socket:
+        if worker not in self._links:
             link = open_socket(_SEND_SECONDS)
             try:
-                link.connect(os.fspath(self._path(other)))
+                link.connect(os.fspath(self._path(worker)))
             except OSError:
                 link.close()
                 raise
-            self._links[other] = link
-        return self._links[other]
+            self._links[worker] = link
+        return self._links[worker]
 
     def _path(self, number: int) -> Path:
         return self._folder / f"{number}.link"

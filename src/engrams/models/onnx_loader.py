@@ -49,10 +49,10 @@ def load_onnx(
             "A model on this machine needs onnxruntime and tokenizers.", hint=install_hint("local")
         ) from None
     folder = _find_folder(name, fetched)
-    others = sorted(folder.glob("*.onnx"))
+    onnx_files = sorted(folder.glob("*.onnx"))
     file = next(
         (folder / path for path in files if (folder / path).is_file()),
-        others[0] if len(others) == 1 else None,
+        onnx_files[0] if len(onnx_files) == 1 else None,
     )
     if file is None or not (folder / "tokenizer.json").is_file():
         hint = "Give a folder that holds one ONNX file and tokenizer.json."

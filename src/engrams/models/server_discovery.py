@@ -28,13 +28,15 @@ LOCAL_SERVERS = (
 
 
 def find_model_servers(
-    places: Sequence[DiscoveredModelServer] = LOCAL_SERVERS, seconds: float = 2.0
+    servers: Sequence[DiscoveredModelServer] = LOCAL_SERVERS, seconds: float = 2.0
 ) -> tuple[DiscoveredModelServer, ...]:
-    """Ask the usual places at once; return those that list models."""
-    with ThreadPoolExecutor(len(places) or 1) as threads:
-        listed = list(threads.map(lambda place: list_models(place, "", seconds), places))
+    """Ask the usual servers at once; return those that list models."""
+    with ThreadPoolExecutor(len(servers) or 1) as threads:
+        model_names = list(threads.map(lambda server: list_models(server, "", seconds), servers))
     return tuple(
-        replace(place, models=names) for place, names in zip(places, listed, strict=True) if names
+        replace(server, models=names)
+        for server, names in zip(servers, model_names, strict=True)
+        if names
     )
 
 
@@ -47,16 +49,14 @@ def list_models(server: DiscoveredModelServer, key: str, seconds: float) -> tupl
     except EngramsError:
         return ()
     try:
-        found = client.get(
-            "/api/tags" if server.provider == "ollama" else "/models", seconds
-        ).json()
+        data = client.get("/api/tags" if server.provider == "ollama" else "/models", seconds).json()
     except EngramsError:
         return ()
     finally:
         client.close()
     rows = None
-    if isinstance(found, dict):
-        rows = found.get("models" if server.provider == "ollama" else "data")
+    if isinstance(data, dict):
+        rows = data.get("models" if server.provider == "ollama" else "data")
     names = (
         [row.get("name") or row.get("id") for row in rows if isinstance(row, dict)]
         if isinstance(rows, list)
@@ -92,7 +92,7 @@ def find_connection_problem(url: str, seconds: float = 3.0) -> str:
 
 
 def may_chat(name: str) -> bool:
-    """Return False where the name tells that it does not chat."""
+    """Return False for a model whose name says that it does not chat."""
     return not _NO_CHAT.search(name)
 
 
@@ -109,11 +109,11 @@ def find_model_server_at(url: str, key: str, seconds: float = 10.0) -> Discovere
     openai = DiscoveredModelServer(address, "openai", address)
     ollama = DiscoveredModelServer(address, "ollama", root)
     below = replace(openai, url=f"{address}/v1")
-    places = (openai, below, ollama) if parts.path else (below, openai, ollama)
+    candidates = (openai, below, ollama) if parts.path else (below, openai, ollama)
     # Ollama speaks OpenAI's protocol too, and then cuts prompts at its default context.
-    for place in (ollama, *places) if parts.port == _OLLAMA else places:
-        if names := list_models(place, key, seconds):
-            return replace(place, models=names)
+    for candidate in (ollama, *candidates) if parts.port == _OLLAMA else candidates:
+        if names := list_models(candidate, key, seconds):
+            return replace(candidate, models=names)
     raise ModelError(
         f"{address} lists no models.",
         hint="Check that it runs, its address (often …/v1) and its key.",

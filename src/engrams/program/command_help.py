@@ -52,9 +52,9 @@ def _format_rows(rows: Iterable[tuple[str, str]], width: int) -> list[str]:
     name_width = max(len(name) for name, _ in rows) + 2
     lines = []
     for name, text in rows:
-        first, *others = wrap(text, max(width - name_width - 2, 10))
+        first, *following = wrap(text, max(width - name_width - 2, 10))
         lines.append(f"  {name:{name_width}}{first}")
-        lines += [f"  {'':{name_width}}{line}" for line in others]
+        lines += [f"  {'':{name_width}}{line}" for line in following]
     return lines
 
 

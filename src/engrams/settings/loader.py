@@ -45,19 +45,24 @@ def load(
     ``arguments``: dotted names to values, strongest. SettingsError names the wrong one.
     """
     environ = os.environ if environ is None else environ
-    given = {name: value for name, value in (arguments or {}).items() if value is not None}
+    overrides = {name: value for name, value in (arguments or {}).items() if value is not None}
     from_variables = _read_variables(environ)
-    home = Path(str(given.get("home") or from_variables.get("home") or "~/.engrams")).expanduser()
+    home = Path(
+        str(overrides.get("home") or from_variables.get("home") or "~/.engrams")
+    ).expanduser()
     file = home / "config.toml"
     from_file = flatten(parse_toml(file.read_text("utf-8"), str(file))) if file.is_file() else {}
     preset = str(
-        given.get("preset") or from_variables.get("preset") or from_file.get("preset") or "default"
+        overrides.get("preset")
+        or from_variables.get("preset")
+        or from_file.get("preset")
+        or "default"
     )
     layers = [
         (f"preset {preset}", read_preset(preset)),
         (str(file), from_file),
         ("environment", {**read_foreign_variables(preset, environ), **from_variables}),
-        ("argument", given),
+        ("argument", overrides),
     ]
     values: dict[str, Any] = {}
     origin: dict[str, str] = {}
@@ -113,21 +118,21 @@ def _explain(problem: ValidationError, origin: Mapping[str, str]) -> SettingsErr
         for setting, layer in origin.items()
         if setting == name or setting.startswith(f"{name}.")
     ]
-    place = f" ({layers[0]})" if layers else ""
+    layer_note = f" ({layers[0]})" if layers else ""
     infos = {info.name: info for info in describe()}
     info = infos.get(name)
     match first["type"]:
         case "extra_forbidden":
             sections = dict.fromkeys(setting.rpartition(".")[0] for setting in infos)
             return SettingsError(
-                f"There is no setting {name!r}{place}.",
+                f"There is no setting {name!r}{layer_note}.",
                 hint=suggest(name, [*infos, *sections]) or "`engrams config` shows the settings.",
             )
         case "literal_error" if info is not None:
             return SettingsError(
-                f"Setting {name!r}{place} is {first['input']!r}; it takes one of: {info.range}.",
+                f"Setting {name!r}{layer_note} is {first['input']!r}; it takes one of: {info.range}.",
                 hint=suggest(str(first["input"]), info.range.split(", ")),
             )
         case _:
             allowed = f" It takes: {info.range}." if info is not None and info.range else ""
-            return SettingsError(f"Setting {name!r}{place}: {first['msg']}.{allowed}")
+            return SettingsError(f"Setting {name!r}{layer_note}: {first['msg']}.{allowed}")

@@ -46,13 +46,13 @@ def read_foreign_variables(preset: str, environ: Mapping[str, str]) -> dict[str,
     """
     variables = _read_file(preset).get(_VARIABLES, {}) if preset in presets() else {}
     values: dict[str, Any] = {}
-    for variable, (setting, *others) in variables.items():
+    for variable, (setting, *fixed_settings) in variables.items():
         if variable not in environ:
             continue
         value = environ[variable]
         # Such systems set the address of an endpoint, and engrams that of the server.
         values[setting] = value.partition("/api")[0] if setting.endswith(".url") else value
-        values |= dict(other.split("=", 1) for other in others)
+        values |= dict(fixed_setting.split("=", 1) for fixed_setting in fixed_settings)
     return values
 
 

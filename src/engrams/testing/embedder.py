@@ -26,8 +26,8 @@ def hash_vector(text: str, dimension: int) -> list[float]:
     """Return a unit vector of hashed words; zeros without words."""
     sums = [0.0] * dimension
     for word in _WORDS.findall(unicodedata.normalize("NFKC", text).casefold()):
-        for place, sign in _hash_places(word):
-            sums[place % dimension] += sign
+        for index, sign in _hash_places(word):
+            sums[index % dimension] += sign
     length = math.sqrt(sum(value * value for value in sums))
     return [value / length for value in sums] if length else sums
 

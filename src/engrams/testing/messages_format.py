@@ -35,18 +35,18 @@ def to_events(speech: ScriptedExchange) -> Iterator[dict[str, Any]]:
         | {"content": [], "stop_reason": None, "usage": usage | {"output_tokens": 1}},
     }
     yield {"type": "ping"}
-    for place, block in enumerate(_blocks(speech)):
+    for index, block in enumerate(_blocks(speech)):
         text = block["type"] == "text"
         empty: dict[str, Any] = {"text": ""} if text else {"input": {}}
-        yield {"type": "content_block_start", "index": place, "content_block": block | empty}
+        yield {"type": "content_block_start", "index": index, "content_block": block | empty}
         for piece in split_words(block["text"] if text else json.dumps(block["input"])):
             delta = (
                 {"type": "text_delta", "text": piece}
                 if text
                 else {"type": "input_json_delta", "partial_json": piece}
             )
-            yield {"type": "content_block_delta", "index": place, "delta": delta}
-        yield {"type": "content_block_stop", "index": place}
+            yield {"type": "content_block_delta", "index": index, "delta": delta}
+        yield {"type": "content_block_stop", "index": index}
     end = {"stop_reason": _stop_reason(speech), "stop_sequence": None}
     yield {
         "type": "message_delta",
@@ -76,11 +76,11 @@ def _blocks(speech: ScriptedExchange) -> list[dict[str, Any]]:
     calls = [
         {
             "type": "tool_use",
-            "id": f"toolu_{speech.number}_{place}",
+            "id": f"toolu_{speech.number}_{index}",
             "name": tool.name,
             "input": _to_input(tool),
         }
-        for place, tool in enumerate(speech.reply.tools)
+        for index, tool in enumerate(speech.reply.tools)
     ]
     return (
         [{"type": "text", "text": speech.reply.text}, *calls]

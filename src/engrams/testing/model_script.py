@@ -126,16 +126,16 @@ class ReceivedModelRequest:
     @property
     def messages(self) -> tuple[tuple[str, str], ...]:
         """Return (role, text) of each message, with instructions and input."""
-        given: list[Json] = list(self.body.get("messages") or [])
+        parts: list[Json] = list(self.body.get("messages") or [])
         if order := self.body.get("instructions") or self.body.get("system"):
-            given.insert(0, {"role": "system", "content": order})
+            parts.insert(0, {"role": "system", "content": order})
         inputs = self.body.get("input") if self.route == "responses" else None
-        given += (
+        parts += (
             [{"role": "user", "content": inputs}] if isinstance(inputs, str) else list(inputs or [])
         )
         return tuple(
             (str(part.get("role", "")), _content_text(part.get("content")))
-            for part in given
+            for part in parts
             if isinstance(part, Mapping)
         )
 
@@ -176,11 +176,11 @@ class ReceivedModelRequest:
             self.body.get("text") or {} if self.route == "responses" else {}
         ).get("format")
         if isinstance(form, Mapping):
-            found = form.get("schema") or (form.get("json_schema") or {}).get("schema")
-            return found if isinstance(found, Mapping) else {"type": "object"}
+            answer_schema = form.get("schema") or (form.get("json_schema") or {}).get("schema")
+            return answer_schema if isinstance(answer_schema, Mapping) else {"type": "object"}
         if isinstance(self.body.get("format"), Mapping):
-            asked: Mapping[str, Json] = self.body["format"]
-            return asked
+            schema_of_format: Mapping[str, Json] = self.body["format"]
+            return schema_of_format
         if self.body.get("format") == "json":
             return {"type": "object"}
         for tool in self._tools():
@@ -238,12 +238,12 @@ class ScriptedAnswerChooser:
 
     def find_reply(self, request: ReceivedModelRequest) -> ScriptedReply:
         """Return the reply to a request; JSON becomes its tool call."""
-        found = self._find_answer(request)
-        if isinstance(found, ScriptedReply):
-            return found
+        answer = self._find_answer(request)
+        if isinstance(answer, ScriptedReply):
+            return answer
         if request.tool:
-            return ScriptedReply(tools=(ScriptedToolCall(request.tool, found),))
-        return ScriptedReply(found if isinstance(found, str) else to_json(found))
+            return ScriptedReply(tools=(ScriptedToolCall(request.tool, answer),))
+        return ScriptedReply(answer if isinstance(answer, str) else to_json(answer))
 
     def _find_answer(self, request: ReceivedModelRequest) -> Answers:
         with self._lock:
@@ -263,7 +263,7 @@ class ScriptedAnswerChooser:
 
 @dataclass(frozen=True, slots=True)
 class ScriptedExchange:
-    """Hold a reply with its request and number, for its ids."""
+    """A reply with its request, and the number that its ids are made of."""
 
     request: ReceivedModelRequest
     reply: ScriptedReply
@@ -273,10 +273,10 @@ class ScriptedExchange:
     def usage(self) -> tuple[int, int]:
         if self.reply.usage is not None:
             return self.reply.usage
-        said = " ".join(
+        answer = " ".join(
             [self.reply.text, *(arguments_text(tool.arguments) for tool in self.reply.tools)]
         )
-        return len(self.request.prompt.split()), len(said.split())
+        return len(self.request.prompt.split()), len(answer.split())
 
     @property
     def finish(self) -> str:
@@ -424,8 +424,8 @@ def _write_sloppy(text: str) -> str:
         data = json.loads(text)
     except ValueError:
         return text
-    written = repr(data)
-    return f"{written[:-1]},{written[-1]}" if isinstance(data, dict | list) and data else written
+    sloppy = repr(data)
+    return f"{sloppy[:-1]},{sloppy[-1]}" if isinstance(data, dict | list) and data else sloppy
 
 
 def _all_strings(schema: Json) -> Iterator[str]:

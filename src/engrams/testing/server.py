@@ -465,11 +465,11 @@ class _ScriptedHandler(BaseHTTPRequestHandler):
             b"",
         )
         name = fault.kind if fault is not None else ""
-        for place, piece in enumerate(pieces):
-            if place == len(pieces) // 2 and name == "disconnect":
+        for index, piece in enumerate(pieces):
+            if index == len(pieces) // 2 and name == "disconnect":
                 self.close_connection = True
                 return
-            if place == len(pieces) // 2 and name == "error":
+            if index == len(pieces) // 2 and name == "error":
                 self._send_chunk(
                     wire_formats.stream_error(request, "Scripted failure in the middle.")
                 )

@@ -28,8 +28,8 @@ def temp_engine(**settings: Any) -> Iterator[MemoryEngine]:
     from engrams.settings import load
 
     objects = {name: settings.pop(name) for name in _OBJECTS if name in settings}
-    named = {name.replace("__", "."): value for name, value in settings.items()}
+    dotted = {name.replace("__", "."): value for name, value in settings.items()}
     with tempfile.TemporaryDirectory(prefix="engrams-") as folder:
         home = {"home": str(Path(folder) / "home")}
-        with open_engine(load(home | named, environ={}).settings, **objects) as engine:
+        with open_engine(load(home | dotted, environ={}).settings, **objects) as engine:
             yield engine

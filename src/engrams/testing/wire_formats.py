@@ -30,7 +30,7 @@ def to_body(speech: ScriptedExchange) -> dict[str, Any]:
         case "messages":
             return messages_format.to_message(speech)
         case "ollama":
-            return _ollama_body(speech, _ollama_message(speech), done=True)
+            return _ollama_body(speech, _ollama_message(speech), is_complete=True)
         case _:
             message = {
                 "role": "assistant",
@@ -65,12 +65,14 @@ def to_stream(speech: ScriptedExchange) -> Iterator[bytes]:
             for piece in split_words(speech.reply.text):
                 yield (
                     to_json(
-                        _ollama_body(speech, {"role": "assistant", "content": piece}, done=False)
+                        _ollama_body(
+                            speech, {"role": "assistant", "content": piece}, is_complete=False
+                        )
                     ).encode()
                     + b"\n"
                 )
             last = _ollama_message(speech) | {"content": ""}
-            yield to_json(_ollama_body(speech, last, done=True)).encode() + b"\n"
+            yield to_json(_ollama_body(speech, last, is_complete=True)).encode() + b"\n"
         case _:
             for chunk in _chat_chunks(speech):
                 yield f"data: {to_json(chunk)}\n\n".encode()
@@ -116,9 +118,11 @@ def stream_error(request: ReceivedModelRequest, message: str) -> bytes:
 
 def embeddings_body(request: ReceivedModelRequest, dimension: int) -> dict[str, Any]:
     """Answer /v1/embeddings and Ollama's /api/embed with hashed words."""
-    given = request.body.get("input", "")
+    inputs = request.body.get("input", "")
     texts = (
-        [given] if isinstance(given, str) or (given and isinstance(given[0], int)) else list(given)
+        [inputs]
+        if isinstance(inputs, str) or (inputs and isinstance(inputs[0], int))
+        else list(inputs)
     )
     wanted = request.body.get("dimensions")
     size = wanted if isinstance(wanted, int) and wanted > 0 else dimension
@@ -134,8 +138,8 @@ def embeddings_body(request: ReceivedModelRequest, dimension: int) -> dict[str, 
         }
     packed = request.body.get("encoding_format") == "base64"
     rows = [
-        {"object": "embedding", "index": place, "embedding": _pack(numbers) if packed else numbers}
-        for place, numbers in enumerate(vectors)
+        {"object": "embedding", "index": index, "embedding": _pack(numbers) if packed else numbers}
+        for index, numbers in enumerate(vectors)
     ]
     return {
         "object": "list",
@@ -156,8 +160,8 @@ def rerank_body(
     ]
     measure = score or _agreement
     results = [
-        {"index": place, "relevance_score": measure(query, text)}
-        for place, text in enumerate(texts)
+        {"index": index, "relevance_score": measure(query, text)}
+        for index, text in enumerate(texts)
     ]
     results.sort(key=lambda result: (-result["relevance_score"], result["index"]))
     return {
@@ -195,7 +199,7 @@ def models_body(names: tuple[str, ...], route: str) -> dict[str, Any]:
 
 def _agreement(query: str, text: str) -> float:
     pairs = zip(hash_vector(query, 4096), hash_vector(text, 4096), strict=True)
-    return min(1.0, max(0.0, sum(one * other for one, other in pairs)))
+    return min(1.0, max(0.0, sum(query_value * text_value for query_value, text_value in pairs)))
 
 
 def _pack(numbers: list[float]) -> str:
@@ -219,11 +223,11 @@ def _chat_head(speech: ScriptedExchange, kind: str) -> dict[str, Any]:
 def _tool_calls(speech: ScriptedExchange) -> dict[str, Any]:
     calls = [
         {
-            "id": f"call_{speech.number}_{place}",
+            "id": f"call_{speech.number}_{index}",
             "type": "function",
             "function": {"name": tool.name, "arguments": arguments_text(tool.arguments)},
         }
-        for place, tool in enumerate(speech.reply.tools)
+        for index, tool in enumerate(speech.reply.tools)
     ]
     return {"tool_calls": calls} if calls else {}
 
@@ -239,18 +243,18 @@ def _chat_chunks(speech: ScriptedExchange) -> Iterator[dict[str, Any]]:
     yield chunk({"role": "assistant", "content": ""})
     for piece in split_words(speech.reply.text):
         yield chunk({"content": piece})
-    for place, call in enumerate(_tool_calls(speech).get("tool_calls", [])):
+    for index, call in enumerate(_tool_calls(speech).get("tool_calls", [])):
         arguments = call["function"]["arguments"]
         opening = {"name": call["function"]["name"], "arguments": ""}
         yield chunk(
             {
                 "tool_calls": [
-                    {"index": place, "id": call["id"], "type": "function", "function": opening}
+                    {"index": index, "id": call["id"], "type": "function", "function": opening}
                 ]
             }
         )
         for piece in split_words(arguments):
-            yield chunk({"tool_calls": [{"index": place, "function": {"arguments": piece}}]})
+            yield chunk({"tool_calls": [{"index": index, "function": {"arguments": piece}}]})
     yield chunk({}, speech.finish)
     if (speech.request.body.get("stream_options") or {}).get("include_usage"):
         yield head | {"choices": [], "usage": _usage_body(speech)}
@@ -260,13 +264,13 @@ def _output_items(speech: ScriptedExchange, status: str) -> list[dict[str, Any]]
     items: list[dict[str, Any]] = [
         {
             "type": "function_call",
-            "id": f"fc_{speech.number}_{place}",
-            "call_id": f"call_{speech.number}_{place}",
+            "id": f"fc_{speech.number}_{index}",
+            "call_id": f"call_{speech.number}_{index}",
             "name": tool.name,
             "arguments": arguments_text(tool.arguments),
             "status": status,
         }
-        for place, tool in enumerate(speech.reply.tools)
+        for index, tool in enumerate(speech.reply.tools)
     ]
     if speech.reply.text or not items:
         part = {"type": "output_text", "text": speech.reply.text, "annotations": []}
@@ -285,7 +289,7 @@ def _output_items(speech: ScriptedExchange, status: str) -> list[dict[str, Any]]
 
 def _response_body(speech: ScriptedExchange, status: str) -> dict[str, Any]:
     prompt, answer = speech.usage
-    done = status == "completed"
+    is_complete = status == "completed"
     usage = {
         "input_tokens": prompt,
         "input_tokens_details": {"cached_tokens": 0},
@@ -298,8 +302,10 @@ def _response_body(speech: ScriptedExchange, status: str) -> dict[str, Any]:
         "created_at": _CREATED + speech.number,
         "status": status,
         "model": speech.request.model,
-        "output": _output_items(speech, status) if done else [],
-        "usage": usage | {"output_tokens_details": {"reasoning_tokens": 0}} if done else None,
+        "output": _output_items(speech, status) if is_complete else [],
+        "usage": usage | {"output_tokens_details": {"reasoning_tokens": 0}}
+        if is_complete
+        else None,
         "instructions": speech.request.body.get("instructions"),
         "previous_response_id": speech.request.body.get("previous_response_id"),
         "tools": speech.request.body.get("tools") or [],
@@ -314,32 +320,32 @@ def _response_body(speech: ScriptedExchange, status: str) -> dict[str, Any]:
 def _response_events(speech: ScriptedExchange) -> Iterator[dict[str, Any]]:
     yield {"type": "response.created", "response": _response_body(speech, "in_progress")}
     yield {"type": "response.in_progress", "response": _response_body(speech, "in_progress")}
-    for place, item in enumerate(_output_items(speech, "completed")):
+    for index, item in enumerate(_output_items(speech, "completed")):
         empty: dict[str, Any] = {"content": []} if item["type"] == "message" else {"arguments": ""}
         opened = item | {"status": "in_progress"} | empty
-        yield {"type": "response.output_item.added", "output_index": place, "item": opened}
-        where = {"output_index": place, "item_id": item["id"]}
+        yield {"type": "response.output_item.added", "output_index": index, "item": opened}
+        location = {"output_index": index, "item_id": item["id"]}
         if item["type"] == "message":
-            yield from _text_events(item, where | {"content_index": 0})
+            yield from _text_events(item, location | {"content_index": 0})
         else:
             for piece in split_words(item["arguments"]):
-                yield where | {"type": "response.function_call_arguments.delta", "delta": piece}
-            yield where | {
+                yield location | {"type": "response.function_call_arguments.delta", "delta": piece}
+            yield location | {
                 "type": "response.function_call_arguments.done",
                 "arguments": item["arguments"],
                 "name": item["name"],
             }
-        yield {"type": "response.output_item.done", "output_index": place, "item": item}
+        yield {"type": "response.output_item.done", "output_index": index, "item": item}
     yield {"type": "response.completed", "response": _response_body(speech, "completed")}
 
 
-def _text_events(item: Mapping[str, Any], where: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _text_events(item: Mapping[str, Any], location: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
     part = item["content"][0]
-    yield {**where, "type": "response.content_part.added", "part": part | {"text": ""}}
+    yield {**location, "type": "response.content_part.added", "part": part | {"text": ""}}
     for piece in split_words(part["text"]):
-        yield {**where, "type": "response.output_text.delta", "delta": piece, "logprobs": []}
-    yield {**where, "type": "response.output_text.done", "text": part["text"], "logprobs": []}
-    yield {**where, "type": "response.content_part.done", "part": part}
+        yield {**location, "type": "response.output_text.delta", "delta": piece, "logprobs": []}
+    yield {**location, "type": "response.output_text.done", "text": part["text"], "logprobs": []}
+    yield {**location, "type": "response.content_part.done", "part": part}
 
 
 def _ollama_message(speech: ScriptedExchange) -> dict[str, Any]:
@@ -357,15 +363,15 @@ def _ollama_message(speech: ScriptedExchange) -> dict[str, Any]:
 
 
 def _ollama_body(
-    speech: ScriptedExchange, message: dict[str, Any], *, done: bool
+    speech: ScriptedExchange, message: dict[str, Any], *, is_complete: bool
 ) -> dict[str, Any]:
     body: dict[str, Any] = {
         "model": speech.request.model,
         "created_at": _DATE,
         "message": message,
-        "done": done,
+        "done": is_complete,
     }
-    if done:
+    if is_complete:
         prompt, answer = speech.usage
         reason = "length" if speech.finish == "length" else "stop"
         body |= {

@@ -47,34 +47,40 @@ def late_pattern(pattern: str, flags: int = 0) -> re.Pattern[str]:
 
 
 def late_alternatives(*patterns: str) -> re.Pattern[str]:
-    """Return a pattern that finds what any of these does.
+    """Return a pattern that matches where any of these does.
 
-    A search looks for a word's edge once at each character, not once for each of them; which of
-    several that match is found may change.
+    A search looks for a word's edge once at each character, not once for each pattern. Of several
+    patterns that match at one character, another one than before may win.
     """
     return _LatePattern(lambda: re.compile(_join_alternatives(patterns)))  # type: ignore[return-value]
 
 
 def _join_alternatives(patterns: Iterable[str]) -> str:
-    found = [one for pattern in patterns for one in _split_alternatives(pattern)]
-    edged = [one.removeprefix(_EDGE) for one in found if one.startswith(_EDGE)]
+    alternatives = [
+        alternative for pattern in patterns for alternative in _split_alternatives(pattern)
+    ]
+    edged = [
+        alternative.removeprefix(_EDGE)
+        for alternative in alternatives
+        if alternative.startswith(_EDGE)
+    ]
     return "|".join(
         ([rf"{_EDGE}(?:{'|'.join(edged)})"] if edged else [])
-        + [one for one in found if not one.startswith(_EDGE)]
+        + [alternative for alternative in alternatives if not alternative.startswith(_EDGE)]
     )
 
 
 def _split_alternatives(pattern: str) -> list[str]:
     """Split a pattern at its outermost bars."""
     depth = 0
-    found = [""]
+    alternatives = [""]
     for piece in _PIECE.findall(pattern):
         depth += (piece == "(") - (piece == ")")
         if piece == "|" and not depth:
-            found.append("")
+            alternatives.append("")
         else:
-            found[-1] += piece
-    return found
+            alternatives[-1] += piece
+    return alternatives
 
 
 def holds_any(text: str, words: Iterable[str]) -> bool:

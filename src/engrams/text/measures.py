@@ -52,8 +52,8 @@ def word_count(text: str) -> int:
 
     A character of a script without blanks counts half a word; the sum is rounded up.
     """
-    found = tokens(text)
+    words = tokens(text)
     if text.isascii():
-        return len(found)
-    halves = sum(1 if is_unspaced(token) else 2 for token in found)
+        return len(words)
+    halves = sum(1 if is_unspaced(token) else 2 for token in words)
     return (halves + 1) // 2

@@ -20,15 +20,15 @@ _MAX_CACHED = 5_000
 """Characters of the longest text whose names are cached."""
 
 
-def is_reordered(one: str, other: str) -> bool:
+def is_reordered(text: str, other_text: str) -> bool:
     """True if shared names or numbers stand in another order.
 
-    A name is a word with a capital letter in both texts, so that what merely begins a sentence is
-    none.
+    A name is a word with a capital letter in both texts; a word that merely begins a sentence is
+    not.
     """
     first, second = (
-        _cached_names(text) if len(text) <= _MAX_CACHED else _find_names(text)
-        for text in (one, other)
+        _cached_names(compared) if len(compared) <= _MAX_CACHED else _find_names(compared)
+        for compared in (text, other_text)
     )
     if first == second:
         return False

@@ -36,8 +36,8 @@ class _LetterTable(dict[int, str]):
     """Translation table of characters to their folded forms, filled lazily."""
 
     def __missing__(self, code: int) -> str:
-        self[code] = found = _normalize_letter(chr(code))
-        return found
+        self[code] = folded = _normalize_letter(chr(code))
+        return folded
 
 
 def _normalize_letter(char: str) -> str:

@@ -58,18 +58,20 @@ def find_words(text: str, words: str) -> str:
     Empty where it does not hold them.
     """
     parts = re.findall(r"\w+", words)
-    found = (
+    match = (
         re.search(r"\b" + r"\W+".join(map(re.escape, parts)) + r"\b", text, re.IGNORECASE)
         if parts
         else None
     )
-    return found[0] if found else ""
+    return match[0] if match else ""
 
 
 def find_sentence(text: str, word: str) -> str:
     """Find the sentence of a text that holds a word; else empty."""
     sentences = re.split(r"(?<=[.!?。！？])\s+|\n", text)
-    return next((one.strip() for one in sentences if word and find_words(one, word)), "")
+    return next(
+        (sentence.strip() for sentence in sentences if word and find_words(sentence, word)), ""
+    )
 
 
 def holds_word(text: str, word: str) -> bool:

@@ -94,7 +94,7 @@ _LONGEST = 4000
 _TELLING = 24
 """Characters below which a message does not tell its language."""
 _LATIN_END = "\u0250"
-_MOST = 3
+_MAX_LANGUAGES = 3
 """Languages of one text."""
 
 LANGUAGES: tuple[str, ...] = tuple(_FREQUENT)
@@ -106,11 +106,11 @@ _lock = Lock()
 
 
 def _invert(table: dict[str, str], split: bool) -> dict[str, frozenset[str]]:
-    found: dict[str, set[str]] = {}
+    names_of: dict[str, set[str]] = {}
     for name, listed in table.items():
-        for one in listed.split() if split else listed:
-            found.setdefault(one, set()).add(name)
-    return {one: frozenset(names) for one, names in found.items()}
+        for symbol in listed.split() if split else listed:
+            names_of.setdefault(symbol, set()).add(name)
+    return {symbol: frozenset(names) for symbol, names in names_of.items()}
 
 
 _VOTED = _invert({"english": _ENGLISH, **_FREQUENT}, split=True)
@@ -133,29 +133,33 @@ def find_languages(text: str) -> tuple[str, ...] | None:
                 counts[name] = counts.get(name, 0) + 1
     if not counts:
         return None
-    most = max(counts.values())
+    top_count = max(counts.values())
     return (
         ()
-        if counts.get("english", 0) == most
-        else tuple(name for name in LANGUAGES if counts.get(name) == most)[:_MOST]
+        if counts.get("english", 0) == top_count
+        else tuple(name for name in LANGUAGES if counts.get(name) == top_count)[:_MAX_LANGUAGES]
     )
 
 
 def differ_in_language(text: str, message: str) -> bool:
-    """Check if one is English and the other clearly is not.
+    """Check if one text is English and the other clearly is not.
 
-    Also True for a text in Latin letters of a message in others; False for short messages, which
-    tell no language.
+    Also True for a text in Latin letters and a message in other letters; False for short messages,
+    which show no language.
     """
-    letters = _share_latin(text)
-    others = _share_latin(message)
-    if letters is None or others is None or len(message) < _TELLING:
+    latin_of_text = _share_latin(text)
+    latin_of_message = _share_latin(message)
+    if latin_of_text is None or latin_of_message is None or len(message) < _TELLING:
         return False
-    if (letters > 1 / 2) != (others > 1 / 2):
+    if (latin_of_text > 1 / 2) != (latin_of_message > 1 / 2):
         return True
-    one = find_languages(text)
-    other = find_languages(message)
-    return one is not None and other is not None and (one == ()) != (other == ())
+    languages = find_languages(text)
+    message_languages = find_languages(message)
+    return (
+        languages is not None
+        and message_languages is not None
+        and (languages == ()) != (message_languages == ())
+    )
 
 
 def _share_latin(text: str) -> float | None:

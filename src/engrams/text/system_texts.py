@@ -40,8 +40,8 @@ def remove_system_texts(text: str) -> str:
     Empty where the user said nothing of their own. Tags that a message quotes as code stay, apart
     from reminders and results of tools.
     """
-    kept = _LINE.sub("", _strip_tags(text) if "<" in text else text)
-    return text.strip() if kept == text else _BLANKS.sub("\n\n", kept).strip()
+    cleaned = _LINE.sub("", _strip_tags(text) if "<" in text else text)
+    return text.strip() if cleaned == text else _BLANKS.sub("\n\n", cleaned).strip()
 
 
 def _strip_tags(text: str) -> str:
@@ -49,8 +49,8 @@ def _strip_tags(text: str) -> str:
     if not tags:
         return text
     closed = {name: at for at, _, closing, name in tags if closing}
-    code = [found.span() for found in _CODE.finditer(text)] if "`" in text else []
-    kept: list[str] = []
+    code = [match.span() for match in _CODE.finditer(text)] if "`" in text else []
+    pieces: list[str] = []
     last = 0
     inside = ""
     for at, end, closing, name in tags:
@@ -64,6 +64,6 @@ def _strip_tags(text: str) -> str:
         if not closing and (
             name in _CUT or (closed.get(name, -1) > at and not (code and code[0][0] < at))
         ):
-            kept.append(text[last:at])
+            pieces.append(text[last:at])
             inside = name
-    return "".join(kept) if inside else "".join((*kept, text[last:]))
+    return "".join(pieces) if inside else "".join((*pieces, text[last:]))

@@ -10,17 +10,17 @@ def remove_tagged(text: str, opening: re.Pattern[str], instead: str = "") -> str
 
     ``opening``: the tag, its name in group 1. A tag that is never closed stays.
     """
-    kept: list[str] = []
+    pieces: list[str] = []
     unclosed: set[str] = set()
     at = 0
-    for found in opening.finditer(text):
-        if found.start() < at or found[1] in unclosed:
+    for tag in opening.finditer(text):
+        if tag.start() < at or tag[1] in unclosed:
             continue
-        close = f"</{found[1]}>"
-        end = text.find(close, found.end())
+        close = f"</{tag[1]}>"
+        end = text.find(close, tag.end())
         if end < 0:
-            unclosed.add(found[1])
+            unclosed.add(tag[1])
             continue
-        kept += (text[at : found.start()], instead)
+        pieces += (text[at : tag.start()], instead)
         at = end + len(close)
-    return "".join((*kept, text[at:]))
+    return "".join((*pieces, text[at:]))

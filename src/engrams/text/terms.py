@@ -75,14 +75,14 @@ class _SpaceTable(dict[int, str]):
     def __missing__(self, code: int) -> str:
         char = chr(code)
         kind = unicodedata.category(char)
-        self[code] = found = (
+        self[code] = spaced = (
             char
             if kind[0] in "LMN" or char in "',"
             else f" {char} "
             if kind == "So" and code >= _EMOJI
             else " "
         )
-        return found
+        return spaced
 
 
 _SPACES = _SpaceTable()
@@ -101,13 +101,13 @@ def tokens(text: str) -> list[str]:
         return [
             piece.replace(",", "").removesuffix("'s")[:_LONGEST] for piece in _ASCII.findall(folded)
         ]
-    found: list[str] = []
+    words: list[str] = []
     for piece in _split_words(folded):
         if is_unspaced(piece):
-            found.extend(piece)
+            words.extend(piece)
         else:
-            found.append(piece.replace(",", "").removesuffix("'s")[:_LONGEST])
-    return found
+            words.append(piece.replace(",", "").removesuffix("'s")[:_LONGEST])
+    return words
 
 
 def terms(text: str) -> list[str]:
@@ -133,16 +133,16 @@ def _terms_cached(text: str) -> tuple[str, ...]:
 
 def _find_terms(text: str) -> list[str]:
     folded = fold(text)
-    found: list[str] = []
+    stems: list[str] = []
     if folded.isascii():
-        found = [term for word in _ASCII.findall(folded) if (term := _to_term(word[:_LONGEST]))]
+        stems = [term for word in _ASCII.findall(folded) if (term := _to_term(word[:_LONGEST]))]
     else:
         for word in _split_words(folded):
             if is_unspaced(word):
-                found.extend(_character_pairs(word))
+                stems.extend(_character_pairs(word))
             elif term := _to_term(word[:_LONGEST]):
-                found.append(term)
-    return found or [_stem(word.replace("'", "")) for word in tokens(text)]
+                stems.append(term)
+    return stems or [_stem(word.replace("'", "")) for word in tokens(text)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,16 +164,16 @@ NO_FORMS = QueryTermStems()
 
 def index_terms(text: str) -> list[str]:
     """Return a document's terms, then its own language's stems where they differ."""
-    found = terms(text)
+    document_terms = terms(text)
     languages = find_languages(text)
     if languages:
-        found += [
+        document_terms += [
             stem
             for word in _latin_words(fold(text))
             for stem in stem_all(word, languages)
             if stem != _stem(word)
         ]
-    return found
+    return document_terms
 
 
 def find_forms(text: str, context: str = "") -> QueryTermStems:
@@ -184,16 +184,18 @@ def find_forms(text: str, context: str = "") -> QueryTermStems:
     languages = find_languages(context or text)
     if languages == ():
         return NO_FORMS
-    found: dict[str, tuple[str, ...]] = {}
+    forms: dict[str, tuple[str, ...]] = {}
     common = set()
     for word in _latin_words(fold(text)):
         own = _stem(word)
         if languages and is_frequent(word, languages):
             common.add(own)
             continue
-        if others := tuple(stem for stem in stem_all(word, languages or LANGUAGES) if stem != own):
-            found[own] = tuple(dict.fromkeys((*found.get(own, ()), *others)))
-    return QueryTermStems(found, frozenset(common), sure=languages is not None)
+        if other_stems := tuple(
+            stem for stem in stem_all(word, languages or LANGUAGES) if stem != own
+        ):
+            forms[own] = tuple(dict.fromkeys((*forms.get(own, ()), *other_stems)))
+    return QueryTermStems(forms, frozenset(common), sure=languages is not None)
 
 
 def _latin_words(folded: str) -> Iterator[str]:
@@ -244,13 +246,13 @@ def _to_plain(word: str) -> str:
 def _character_pairs(run: str) -> list[str]:
     if len(run) == 1:
         return [run]
-    found: list[str] = []
-    for here, char in enumerate(run):
+    parts: list[str] = []
+    for index, char in enumerate(run):
         if _script_patterns().han.match(char) and char not in HAN_FUNCTION:
-            found.append(char)
-        if here + 1 < len(run):
-            found.append(run[here : here + 2])
-    return found
+            parts.append(char)
+        if index + 1 < len(run):
+            parts.append(run[index : index + 2])
+    return parts
 
 
 def _stem(word: str) -> str:

@@ -20,23 +20,23 @@ class TextCache(Protocol):
     def cache_clear(self) -> None: ...
 
 
-Kept = TypeVar("Kept", bound=TextCache)
+Cache = TypeVar("Cache", bound=TextCache)
 
 
-def text_cache(most: int) -> Callable[[Call], Call]:
+def text_cache(max_entries: int) -> Callable[[Call], Call]:
     """Cache a function of texts, bounded, and cleared at a purge."""
 
     def remembering(call: Call) -> Call:
-        return cast("Call", register_cache(lru_cache(maxsize=most)(call)))
+        return cast("Call", register_cache(lru_cache(maxsize=max_entries)(call)))
 
     return remembering
 
 
-def register_cache(one: Kept) -> Kept:
+def register_cache(cache: Cache) -> Cache:
     """Register a cache, held weakly, to be cleared at every purge."""
     with _lock:
-        _registered.add(one)
-    return one
+        _registered.add(cache)
+    return cache
 
 
 def registered_caches() -> tuple[TextCache, ...]:
@@ -47,5 +47,5 @@ def registered_caches() -> tuple[TextCache, ...]:
 
 def clear_caches() -> None:
     """Clear all registered caches, after a purge."""
-    for one in registered_caches():
-        one.cache_clear()
+    for cache in registered_caches():
+        cache.cache_clear()

@@ -58,19 +58,19 @@ def choose_embedder(settings: EmbedSettings, clock: Clock = now) -> Embedder:
             assert_never(settings.provider)
 
 
-def require_embedder(given: Embedder) -> Embedder:
+def require_embedder(candidate: Embedder) -> Embedder:
     """Refuse an object that is no embedder. InputError says what one needs."""
-    if not isinstance(getattr(given, "card", None), EmbedderCard) or not callable(
-        getattr(given, "embed", None)
+    if not isinstance(getattr(candidate, "card", None), EmbedderCard) or not callable(
+        getattr(candidate, "embed", None)
     ):
         raise InputError(
-            f"{type(given).__name__} is no embedder: it needs a `card` and a method `embed`.",
+            f"{type(candidate).__name__} is no embedder: it needs a `card` and a method `embed`.",
             hint=(
                 "`card` is an engrams.ports.EmbedderCard(id, dimension); `embed(texts, purpose)`"
                 " gives one unit vector a text."
             ),
         )
-    return given
+    return candidate
 
 
 def name_card(settings: EmbedSettings) -> EmbedderCard:

@@ -71,20 +71,20 @@ class OnnxEmbedder:
         import numpy as np
 
         loaded = self._load_once()
-        wanted = [
+        prefixed = [
             text.encode("utf-8", "replace")[:_BYTES].decode("utf-8", "ignore")
             for text in add_prefixes(loaded.card, texts, purpose)
         ]
-        encoded = loaded.model.tokenizer.encode_batch([text or " " for text in wanted])
+        encoded = loaded.model.tokenizer.encode_batch([text or " " for text in prefixed])
         out = np.zeros((len(texts), loaded.card.dimension), dtype=np.float32)
         # Texts of like length together: a batch costs as much as its longest text.
         order = sorted(
-            (place for place, text in enumerate(wanted) if text),
-            key=lambda place: len(encoded[place].ids),
+            (index for index, text in enumerate(prefixed) if text),
+            key=lambda index: len(encoded[index].ids),
         )
         for start in range(0, len(order), self._settings.batch_size):
-            places = order[start : start + self._settings.batch_size]
-            out[places] = _run(loaded, [encoded[place] for place in places])
+            batch = order[start : start + self._settings.batch_size]
+            out[batch] = _run(loaded, [encoded[index] for index in batch])
         return out
 
     def close(self) -> None:
@@ -109,18 +109,18 @@ def _run(loaded: _LoadedEmbedder, encoded: Sequence[Any]) -> Floats:
         "attention_mask": np.zeros(shape, np.int64),
         "token_type_ids": np.zeros(shape, np.int64),
     }
-    for place, row in enumerate(encoded):
-        feed["input_ids"][place, : len(row.ids)] = row.ids
-        feed["attention_mask"][place, : len(row.ids)] = 1
+    for row_index, row in enumerate(encoded):
+        feed["input_ids"][row_index, : len(row.ids)] = row.ids
+        feed["attention_mask"][row_index, : len(row.ids)] = 1
     feed["position_ids"] = np.broadcast_to(np.arange(width, dtype=np.int64), shape)
     try:
         inputs = {name: values for name, values in feed.items() if name in loaded.model.inputs}
-        found = loaded.model.session.run([loaded.output], inputs)[0]
+        output = loaded.model.session.run([loaded.output], inputs)[0]
     except Exception as problem:  # noqa: BLE001 - onnxruntime has no common error class
         raise ModelError(
             f"{loaded.card.id} failed ({type(problem).__name__}).", retryable=False
         ) from None
-    states = np.asarray(found, dtype=np.float32)
+    states = np.asarray(output, dtype=np.float32)
     vectors = states if states.ndim == 2 else _pool(states, feed["attention_mask"], loaded.pooling)
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     if not np.isfinite(lengths).all():
@@ -150,8 +150,8 @@ def _pool(states: Floats, mask: npt.NDArray[np.int64], pooling: Pooling) -> Floa
 
 def _load(settings: EmbedSettings) -> _LoadedEmbedder:
     name = settings.model
-    place = Path(settings.model).expanduser()
-    if not place.is_dir() and "/" not in name and not name.startswith((".", "~")):
+    local_folder = Path(settings.model).expanduser()
+    if not local_folder.is_dir() and "/" not in name and not name.startswith((".", "~")):
         name = f"sentence-transformers/{name}"
     model = load_onnx(
         name, (*FULL, *SMALL), fetched=(*_EXTRAS, *FULL), threads=min(_THREADS, os.cpu_count() or 1)
@@ -160,7 +160,7 @@ def _load(settings: EmbedSettings) -> _LoadedEmbedder:
     model.tokenizer.no_padding()
     model.tokenizer.enable_truncation(max_length=_TOKENS)
     output = next((part for part in model.outputs if part in _POOLED), model.outputs[0])
-    name = Path(settings.model).name if folder == place else settings.model
+    name = Path(settings.model).name if folder == local_folder else settings.model
     base = make_card(
         f"onnx:{name}-{_fingerprint(model.file)}",
         f"{settings.model} {_read_json(folder / 'config.json').get('_name_or_path', '')}",
@@ -172,11 +172,15 @@ def _load(settings: EmbedSettings) -> _LoadedEmbedder:
 def _fill_card(loaded: _LoadedEmbedder, query_prefix: str | None) -> EmbedderCard:
     """Fill the card with the folder's prompts and the graph's real dimension."""
     prompts = _read_json(loaded.model.folder / "config_sentence_transformers.json").get("prompts")
-    said = prompts if isinstance(prompts, Mapping) else {}
+    prompt_texts = prompts if isinstance(prompts, Mapping) else {}
     query = (
-        str(said.get("query") or loaded.card.query_prefix) if query_prefix is None else query_prefix
+        str(prompt_texts.get("query") or loaded.card.query_prefix)
+        if query_prefix is None
+        else query_prefix
     )
-    document = str(said.get("document") or said.get("passage") or loaded.card.document_prefix)
+    document = str(
+        prompt_texts.get("document") or prompt_texts.get("passage") or loaded.card.document_prefix
+    )
     probed = replace(loaded.card, query_prefix=query, document_prefix=document)
     return replace(probed, dimension=_run(loaded, [loaded.model.tokenizer.encode("a")]).shape[1])
 
@@ -191,21 +195,21 @@ def _fingerprint(file: Path) -> str:
 
 
 def _find_pooling(folder: Path, model: str) -> Pooling:
-    said = _read_json(folder / "1_Pooling" / "config.json")
-    if said.get("pooling_mode_cls_token"):
+    config = _read_json(folder / "1_Pooling" / "config.json")
+    if config.get("pooling_mode_cls_token"):
         return "cls"
-    if said.get("pooling_mode_lasttoken"):
+    if config.get("pooling_mode_lasttoken"):
         return "last"
-    return "mean" if said else find_family(model).pooling
+    return "mean" if config else find_family(model).pooling
 
 
 def _read_json(path: Path) -> Mapping[str, Any]:
     if not path.is_file():
         return {}
     try:
-        found = json.loads(path.read_text("utf-8"))
+        data = json.loads(path.read_text("utf-8"))
     except ValueError:
         raise ModelError(
             f"{path} is not valid JSON.", hint="Fetch the model's files again.", retryable=False
         ) from None
-    return found if isinstance(found, Mapping) else {}
+    return data if isinstance(data, Mapping) else {}

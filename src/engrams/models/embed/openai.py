@@ -41,15 +41,17 @@ class OpenAIEmbeddingApi:
             raise ModelError(
                 "The embedding server's data are no objects.", hint=NO_API, retryable=False
             )
-        places = [entry.get("index", place) for place, entry in enumerate(entries)]
-        if sorted(place for place in places if isinstance(place, int)) != list(range(len(entries))):
+        indexes = [entry.get("index", position) for position, entry in enumerate(entries)]
+        if sorted(index for index in indexes if isinstance(index, int)) != list(
+            range(len(entries))
+        ):
             raise ModelError(
                 "The embedding server's answer skips or repeats a text.", retryable=False
             )
         rows = dict(
-            zip(places, (parse_vector(entry.get("embedding")) for entry in entries), strict=True)
+            zip(indexes, (parse_vector(entry.get("embedding")) for entry in entries), strict=True)
         )
-        return [rows[place] for place in range(len(entries))]
+        return [rows[index] for index in range(len(entries))]
 
 
 def connect(

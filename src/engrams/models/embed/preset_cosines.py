@@ -12,35 +12,38 @@ from engrams.settings import Settings, preset_cosines
 
 @dataclass(frozen=True, slots=True)
 class PresetCosine:
-    """Setting whose cosine is the preset's.
-
-    ``given``: for ``embed.cosine_model``. ``used``: its like for the model in use. ``known``: both
-    have a scale; else ``given`` is used.
-    """
+    """Setting whose cosine is the preset's."""
 
     name: str
-    given: float
+    """Dotted name of the setting."""
+    preset_cosine: float
+    """Cosine for ``embed.cosine_model``."""
     used: float
-    known: bool
+    """Cosine of the same meaning for the model in use; ``preset_cosine`` without scales."""
+    is_translated: bool
+    """Both models have a scale of cosines."""
 
 
 def translate_preset(
     settings: Settings, card: EmbedderCard | None = None
 ) -> tuple[PresetCosine, ...]:
-    """Translate the cosines that stand as their preset gives them.
+    """Translate the cosines that have their preset's value.
 
-    One that was set otherwise holds as it is. ``card``: None is that of the configured model, by
-    its name. Empty where ``embed.cosine_model`` is, or where there are no vectors.
+    A cosine that the user set stays as it is. ``card``: None is that of the configured model, by
+    its name. Empty if ``embed.cosine_model`` is empty, or if there are no vectors.
     """
     model = settings.embed.cosine_model
     card = card or name_card(settings.embed)
     if not model or not card.dimension:
         return ()
     source = load_scale(find_family(model).scale)
-    known = bool(source and card.scale)
+    has_scales = bool(source and card.scale)
     return tuple(
         PresetCosine(
-            name, given, translate_cosine(given, source, card.scale) if known else given, known
+            name,
+            preset_cosine,
+            translate_cosine(preset_cosine, source, card.scale) if has_scales else preset_cosine,
+            has_scales,
         )
-        for name, given in preset_cosines(settings).items()
+        for name, preset_cosine in preset_cosines(settings).items()
     )

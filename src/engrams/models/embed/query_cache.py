@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
     from engrams.ports.models import Floats
 
-_LARGEST = 4096
+_MAX_QUERY_CHARS = 4096
+"""Longer queries are not cached."""
 
 
 class QueryCachingEmbedder:
@@ -26,7 +27,7 @@ class QueryCachingEmbedder:
         self._inner = inner
         self._size = size
         self._lock = Lock()
-        self._kept: OrderedDict[str, npt.NDArray[np.float32]] = OrderedDict()
+        self._vectors: OrderedDict[str, npt.NDArray[np.float32]] = OrderedDict()
         register_cache(self)
 
     @property
@@ -42,26 +43,26 @@ class QueryCachingEmbedder:
         import numpy as np
 
         with self._lock:
-            found = {text: self._kept[text] for text in texts if text in self._kept}
-            for text in found:
-                self._kept.move_to_end(text)
-        missing = [text for text in dict.fromkeys(texts) if text not in found]
+            vectors = {text: self._vectors[text] for text in texts if text in self._vectors}
+            for text in vectors:
+                self._vectors.move_to_end(text)
+        missing = [text for text in dict.fromkeys(texts) if text not in vectors]
         if missing:
             rows = self._inner.embed(missing, purpose)
-            found.update(zip(missing, rows, strict=True))
+            vectors.update(zip(missing, rows, strict=True))
             self._store_rows(
                 {
                     text: row.copy()
                     for text, row in zip(missing, rows, strict=True)
-                    if len(text) <= _LARGEST
+                    if len(text) <= _MAX_QUERY_CHARS
                 }
             )
-        return np.stack([found[text] for text in texts])
+        return np.stack([vectors[text] for text in texts])
 
     def cache_clear(self) -> None:
         """Forget every query."""
         with self._lock:
-            self._kept.clear()
+            self._vectors.clear()
 
     def close(self) -> None:
         """Clear the cache and close the inner embedder."""
@@ -72,6 +73,6 @@ class QueryCachingEmbedder:
 
     def _store_rows(self, rows: dict[str, npt.NDArray[np.float32]]) -> None:
         with self._lock:
-            self._kept.update(rows)
-            while len(self._kept) > self._size:
-                self._kept.popitem(last=False)
+            self._vectors.update(rows)
+            while len(self._vectors) > self._size:
+                self._vectors.popitem(last=False)

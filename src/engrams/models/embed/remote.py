@@ -94,17 +94,17 @@ class RemoteEmbedder:
         """
         import numpy as np
 
-        wanted = [_cut_bytes(text, _LONGEST) for text in add_prefixes(self._card, texts, purpose)]
-        places = [place for place, text in enumerate(wanted) if text]
+        prefixed = [_cut_bytes(text, _LONGEST) for text in add_prefixes(self._card, texts, purpose)]
+        indexes = [index for index, text in enumerate(prefixed) if text]
         rows: list[npt.NDArray[np.float32]] = []
-        for start in range(0, len(places), self._settings.batch_size):
+        for start in range(0, len(indexes), self._settings.batch_size):
             rows += self._embed_batch(
-                [wanted[place] for place in places[start : start + self._settings.batch_size]],
+                [prefixed[index] for index in indexes[start : start + self._settings.batch_size]],
                 purpose,
             )
         out = np.zeros((len(texts), max(self._card.dimension, 0)), dtype=np.float32)
-        if places:
-            out[places] = np.stack(rows)
+        if indexes:
+            out[indexes] = np.stack(rows)
         return out
 
     def close(self) -> None:
@@ -230,10 +230,10 @@ def _cut_bytes(text: str, size: int) -> str:
 
 def parse_list(body: Json, name: str) -> list[Json]:
     """Return the list ``name`` of an answer. ModelError: there is none."""
-    found = body.get(name) if isinstance(body, Mapping) else None
-    if not isinstance(found, list):
+    rows = body.get(name) if isinstance(body, Mapping) else None
+    if not isinstance(rows, list):
         problem = "something that is not JSON" if body is None else f"no {name!r}"
         raise ModelError(
             f"The embedding server answered with {problem}.", hint=NO_API, retryable=body is None
         )
-    return found
+    return rows

@@ -58,17 +58,17 @@ class _CleanTable(dict[int, str]):
     def __missing__(self, code: int) -> str:
         char = chr(code)
         if char in "\t\n\r":
-            found = " "
+            cleaned = " "
         elif code == 0xFFFD or unicodedata.category(char) in ("Cc", "Cf", "Cs", "Co"):
-            found = ""
+            cleaned = ""
         elif char.isspace():
-            found = " "
+            cleaned = " "
         elif any(low <= code <= high for low, high in _HAN):
-            found = f" {char} "
+            cleaned = f" {char} "
         else:
-            found = char
-        self[code] = found
-        return found
+            cleaned = char
+        self[code] = cleaned
+        return cleaned
 
 
 class _LowerTable(dict[int, str]):
@@ -79,13 +79,13 @@ class _LowerTable(dict[int, str]):
         kind = unicodedata.category(char)
         lowered = char.lower()
         if kind == "Mn":
-            found = ""
+            mapped = ""
         elif kind[0] == "P" or (char.isascii() and not char.isalnum() and char != " "):
-            found = f" {char} "
+            mapped = f" {char} "
         else:
-            found = lowered
-        self[code] = found
-        return found
+            mapped = lowered
+        self[code] = mapped
+        return mapped
 
 
 _CLEANED = _CleanTable()
@@ -120,10 +120,10 @@ class WordPieceTokenizer:
 
     def ids(self, text: str) -> list[int]:
         """Return the ids of a text, without special tokens."""
-        found: list[int] = []
+        piece_ids: list[int] = []
         for word in split_words(text):
-            found.extend(self.spell(word))
-        return found
+            piece_ids.extend(self.spell(word))
+        return piece_ids
 
     def _spell(self, word: str) -> tuple[int, ...]:
         if len(word) > _LONGEST:
@@ -133,9 +133,9 @@ class WordPieceTokenizer:
         while start < len(word):
             lead = _CONTINUED if start else ""
             for end in range(len(word), start, -1):
-                known = self._ids.get(lead + word[start:end])
-                if known is not None:
-                    pieces.append(known)
+                piece_id = self._ids.get(lead + word[start:end])
+                if piece_id is not None:
+                    pieces.append(piece_id)
                     start = end
                     break
             else:
@@ -177,14 +177,14 @@ class BuiltinEmbedder:
 
         table = self._table()
         out = np.zeros((len(texts), _DIMENSION), dtype=np.float32)
-        wanted = add_prefixes(self._card, texts, purpose) if self._card.query_prefix else texts
-        for place, text in enumerate(wanted):
+        prefixed = add_prefixes(self._card, texts, purpose) if self._card.query_prefix else texts
+        for index, text in enumerate(prefixed):
             if ids := _token_ids(table.pieces, text):
-                out[place] = _sum_rows(table, ids)
+                out[index] = _sum_rows(table, ids)
             if not text.isascii():
                 for term in terms(text):
                     if term[0] >= _BEYOND_LATIN and term[0].isalnum():
-                        out[place] += np.float32(table.hashed) * _hash_signs(term)
+                        out[index] += np.float32(table.hashed) * _hash_signs(term)
         lengths = np.linalg.norm(out, axis=1, keepdims=True)
         out /= np.where(lengths > 0, lengths, np.float32(1))
         return out
@@ -229,11 +229,11 @@ def _load_table() -> _StaticEmbeddingTable:
 def _token_ids(pieces: WordPieceTokenizer, text: str) -> list[int]:
     if text.isascii():
         return pieces.ids(text)
-    found: list[int] = []
+    piece_ids: list[int] = []
     for word in split_words(text):
         if word < _BEYOND_LATIN:
-            found.extend(pieces.spell(word))
-    return found
+            piece_ids.extend(pieces.spell(word))
+    return piece_ids
 
 
 def _sum_rows(table: _StaticEmbeddingTable, ids: Sequence[int]) -> Floats:

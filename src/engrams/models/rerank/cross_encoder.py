@@ -24,20 +24,20 @@ _BATCH = 8
 class CrossEncoderReranker:
     """Reranker of absolute relevance, sigmoid(logit); threads share it.
 
-    A score means the same for every query. The model is loaded at the first use. ``place``: a
+    A score means the same for every query. The model is loaded at the first use. ``model``: a
     folder with an ONNX file and tokenizer.json, or a model's name on the Hugging Face hub.
     ``timer``: seconds, monotonic.
     """
 
     def __init__(
         self,
-        place: str,
+        model: str,
         *,
         batch: int = _BATCH,
         threads: int = 0,
         timer: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._place = place
+        self._model_name = model
         self._batch = batch
         self._threads = threads
         self._timer = timer
@@ -46,7 +46,7 @@ class CrossEncoderReranker:
 
     @property
     def name(self) -> str:
-        return f"cross_encoder:{Path(self._place).name}"
+        return f"cross_encoder:{Path(self._model_name).name}"
 
     def warm(self) -> None:
         """Load the model now.
@@ -55,7 +55,7 @@ class CrossEncoderReranker:
         """
         with self._lock:
             if self._model is None:
-                self._model = _load(self._place, self._threads)
+                self._model = _load(self._model_name, self._threads)
 
     def rank(self, request: RerankRequest) -> tuple[float | None, ...]:
         """Score texts; None: not reached in time. Errors as in ``warm``."""
@@ -120,12 +120,12 @@ def _replace_surrogates(text: str) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
-def _load(place: str, threads: int) -> LoadedOnnxModel:
+def _load(name: str, threads: int) -> LoadedOnnxModel:
     files = (*SMALL, *FULL)
-    model = load_onnx(place, files, fetched=files, threads=threads)
-    model.tokenizer.enable_truncation(max_length=_LONGEST, strategy="longest_first")
-    padding = model.tokenizer.padding or {}
-    model.tokenizer.enable_padding(
+    loaded = load_onnx(name, files, fetched=files, threads=threads)
+    loaded.tokenizer.enable_truncation(max_length=_LONGEST, strategy="longest_first")
+    padding = loaded.tokenizer.padding or {}
+    loaded.tokenizer.enable_padding(
         pad_id=padding.get("pad_id", 0), pad_token=padding.get("pad_token", "[PAD]")
     )
-    return model
+    return loaded

@@ -53,7 +53,7 @@ class HttpReranker:
         if any(not 0.0 <= score <= 1.0 for score in scores.values()):
             # Known for good then: the next answer may by chance lie within 0..1.
             self._logits = True
-        return tuple(self._to_relevance(scores.get(place)) for place in range(len(texts)))
+        return tuple(self._to_relevance(scores.get(index)) for index in range(len(texts)))
 
     def close(self) -> None:
         self._client.close()
@@ -70,12 +70,12 @@ class HttpReranker:
             )
         for result in results:
             if isinstance(result, Mapping):
-                place = result.get("index")
+                index = result.get("index")
                 score = result.get("relevance_score", result.get("score"))
                 if (
-                    isinstance(place, int)
-                    and 0 <= place < count
+                    isinstance(index, int)
+                    and 0 <= index < count
                     and isinstance(score, int | float)
                     and math.isfinite(score)
                 ):
-                    yield place, float(score)
+                    yield index, float(score)

@@ -137,8 +137,8 @@ class ListwiseReranker:
         if self._chat is None:
             return self._count(RelevanceJudgement(RelevanceJudgementStatus.NO_BACKEND))
         texts = dict(case.candidates)
-        turn, due, carried = self._begin_turn(case, texts)
-        if not due:
+        turn, is_due, carried = self._begin_turn(case, texts)
+        if not is_due:
             return self._count(RelevanceJudgement(RelevanceJudgementStatus.CADENCE_CARRY, carried))
         ballots = self._collect_votes(
             self._chat, case.query, tuple(texts.values()), (self._pace.limit, case.seconds)
@@ -146,17 +146,19 @@ class ListwiseReranker:
         status = self._record_outcome(ballots)
         if status is not RelevanceJudgementStatus.RAN:
             return self._count(RelevanceJudgement(status, carried))
-        named = _find_consensus([ballot for ballot in ballots if isinstance(ballot, _RankingVote)])
-        ids = tuple(tuple(texts)[place] for place in named[: self._pace.limit])
+        consensus = _find_consensus(
+            [ballot for ballot in ballots if isinstance(ballot, _RankingVote)]
+        )
+        ids = tuple(tuple(texts)[index] for index in consensus[: self._pace.limit])
         self._remember(case.session, turn, ids)
         return self._count(RelevanceJudgement(RelevanceJudgementStatus.RAN, ids))
 
     def rank(self, request: RerankRequest) -> tuple[float | None, ...]:
         """Score the texts by two votes; all None without a verdict.
 
-        Above 0.5 what every vote names, in its order; 0.25 what only one names; 0 the rest. Without
-        a session it asks the model each time, except within the backoff; a turn of one is judged as
-        ``judge`` does.
+        A text that every vote names scores above 0.5, in its order; one that a single vote names
+        0.25; others 0. Without a session it asks the model each time, except within the backoff;
+        the turn of a session is judged as ``judge`` does.
         """
         nothing = (None,) * len(request.texts)
         if request.session:
@@ -175,17 +177,17 @@ class ListwiseReranker:
         if status is not RelevanceJudgementStatus.RAN:
             return nothing
         votes = [ballot for ballot in ballots if isinstance(ballot, _RankingVote)]
-        named = _find_consensus(votes)
-        scores = {place: 0.25 for vote in votes for place in vote.places}
+        consensus = _find_consensus(votes)
+        scores = {index: 0.25 for vote in votes for index in vote.places}
         scores |= {
-            place: 1.0 - 0.5 * order / len(request.texts) for order, place in enumerate(named)
+            index: 1.0 - 0.5 * order / len(request.texts) for order, index in enumerate(consensus)
         }
-        return tuple(scores.get(place, 0.0) for place in range(len(request.texts)))
+        return tuple(scores.get(index, 0.0) for index in range(len(request.texts)))
 
     def _rank_turn(self, rank: RerankRequest) -> tuple[float | None, ...]:
-        """Score what helps above 0.5, the rest 0.
+        """Score texts that help above 0.5, others 0.
 
-        None for all before the first verdict of a session.
+        All are None before the first verdict of a session.
         """
         case = RelevanceJudgementRequest(
             rank.session,
@@ -196,13 +198,14 @@ class ListwiseReranker:
         )
         judgement = self.judge(case)
         with self._lock:
-            known = self._sessions.get(rank.session)
-        if known is None or not known.judged:
+            session = self._sessions.get(rank.session)
+        if session is None or not session.judged:
             return (None,) * len(rank.texts)
         scores = {
-            name: 1.0 - 0.5 * order / len(rank.ids) for order, name in enumerate(judgement.ids)
+            record_id: 1.0 - 0.5 * order / len(rank.ids)
+            for order, record_id in enumerate(judgement.ids)
         }
-        return tuple(scores.get(name, 0.0) for name in rank.ids)
+        return tuple(scores.get(record_id, 0.0) for record_id in rank.ids)
 
     def counts(self) -> Mapping[str, int]:
         """Count the judgements by status."""
@@ -224,10 +227,13 @@ class ListwiseReranker:
             while len(self._sessions) > _SESSIONS:
                 self._sessions.popitem(last=False)
             session.turn += 1
-            first = session.judged == 0
-            due = first or case.topic_changed or session.turn - session.judged >= self._pace.every
-            carried = tuple(known for known in session.verified if known in texts)
-            return session.turn, due and bool(texts) and not backing_off, carried
+            is_due = (
+                session.judged == 0
+                or case.topic_changed
+                or session.turn - session.judged >= self._pace.every
+            )
+            carried = tuple(record_id for record_id in session.verified if record_id in texts)
+            return session.turn, is_due and bool(texts) and not backing_off, carried
 
     def _remember(self, id: str, turn: int, verified: tuple[str, ...]) -> None:
         with self._lock:
@@ -250,20 +256,24 @@ class ListwiseReranker:
         return judgement
 
     def _record_outcome(self, ballots: Sequence[_Ballot]) -> RelevanceJudgementStatus:
-        lost = next((ballot for ballot in ballots if isinstance(ballot, _FailedVote)), None)
+        failed_vote = next((ballot for ballot in ballots if isinstance(ballot, _FailedVote)), None)
         with self._lock:
-            if lost is None:
+            if failed_vote is None:
                 self._failed_at = None
                 self._reported = ""
                 return RelevanceJudgementStatus.RAN
             self._failed_at = self._clock()
-            news = isinstance(lost.problem, BudgetError) or not lost.problem.retryable
-            if news and self._reported != lost.problem.message:
-                self._reported = lost.problem.message
+            is_lasting = (
+                isinstance(failed_vote.problem, BudgetError) or not failed_vote.problem.retryable
+            )
+            if is_lasting and self._reported != failed_vote.problem.message:
+                self._reported = failed_vote.problem.message
                 _LOG.warning(
-                    "Memories are not judged: %s %s", lost.problem.message, lost.problem.hint
+                    "Memories are not judged: %s %s",
+                    failed_vote.problem.message,
+                    failed_vote.problem.hint,
                 )
-        return lost.status
+        return failed_vote.status
 
     def _collect_votes(
         self, chat: ChatModel, query: str, texts: Sequence[str], bounds: tuple[int, float]
@@ -273,14 +283,14 @@ class ListwiseReranker:
         deadline = time.monotonic() + seconds
         ballots: list[_Ballot] = []
         for number in range(VOTES):
-            # The second vote sees the list upside down: a place in a list must not decide.
+            # The second vote sees the list upside down: a position in a list must not decide.
             order = range(len(texts)) if number % 2 == 0 else range(len(texts) - 1, -1, -1)
             ballot = _ask_vote(
-                chat, query, [texts[place] for place in order], (limit, deadline - time.monotonic())
+                chat, query, [texts[index] for index in order], (limit, deadline - time.monotonic())
             )
             match ballot:
                 case _RankingVote():
-                    ballots.append(_RankingVote(tuple(order[place] for place in ballot.places)))
+                    ballots.append(_RankingVote(tuple(order[index] for index in ballot.places)))
                     if not ballot.places:
                         break
                 case _FailedVote():
@@ -361,8 +371,10 @@ def _answer_schema(count: int) -> dict[str, Any]:
 
 
 def _find_consensus(votes: Sequence[_RankingVote]) -> list[int]:
-    """Return the places that every vote names, by mean rank."""
-    named = (
+    """Return the indexes that every vote names, by mean rank."""
+    agreed = (
         set(votes[0].places).intersection(*(vote.places for vote in votes[1:])) if votes else set()
     )
-    return sorted(named, key=lambda place: (sum(vote.places.index(place) for vote in votes), place))
+    return sorted(
+        agreed, key=lambda index: (sum(vote.places.index(index) for vote in votes), index)
+    )

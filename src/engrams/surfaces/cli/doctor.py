@@ -419,7 +419,7 @@ def _check_cosines(engine: MemoryEngine, settings: Settings) -> Iterator[DoctorC
     model = settings.embed.cosine_model
     card = engine.embedder.card
     cosines = translate_preset(settings, card)
-    if cosines and all(cosine.known for cosine in cosines):
+    if cosines and all(cosine.is_translated for cosine in cosines):
         yield DoctorCheckResult(
             "cosines",
             "ok",

@@ -269,7 +269,9 @@ def list_settings(options: GlobalOptions, only: str) -> list[dict[str, Any]]:
     defaults = names()
     secret = secret_names()
     used = {
-        cosine.name: cosine.used for cosine in translate_preset(loaded.settings) if cosine.known
+        cosine.name: cosine.used
+        for cosine in translate_preset(loaded.settings)
+        if cosine.is_translated
     }
     rows = []
     for name, default in defaults.items():

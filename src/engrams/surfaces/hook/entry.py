@@ -21,8 +21,8 @@ def main(arguments: Sequence[str]) -> int:
     Failures are reported on standard error. After `--seconds` the process ends without an answer.
     """
     seconds = _read_seconds(arguments)
-    told: list[str] = []
-    worker = threading.Thread(target=_answer_stdin, args=(arguments, seconds, told), daemon=True)
+    answers: list[str] = []
+    worker = threading.Thread(target=_answer_stdin, args=(arguments, seconds, answers), daemon=True)
     worker.start()
     worker.join(seconds)
     if worker.is_alive():
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str]) -> int:
         # A thread that hangs in the store would block the interpreter, and with it the agent.
         os._exit(0)
     try:
-        sys.stdout.write("".join(told))
+        sys.stdout.write("".join(answers))
         sys.stdout.flush()
     except OSError:
         # The reader has gone: the rest of the buffer must not fail when the interpreter ends.
@@ -44,17 +44,17 @@ def _print_warning(text: str) -> None:
     sys.stderr.write(f"engrams hook: {text}\n")
 
 
-def _answer_stdin(arguments: Sequence[str], seconds: float, told: list[str]) -> None:
+def _answer_stdin(arguments: Sequence[str], seconds: float, answers: list[str]) -> None:
     try:
         raw = sys.stdin.buffer.read()
         if _is_answered(raw, arguments):
-            told.append(_ask_server(arguments, raw, seconds))
+            answers.append(_ask_server(arguments, raw, seconds))
     except Exception as fault:  # noqa: BLE001 - a failing memory must not stop the agent
         _print_warning(f"{type(fault).__name__}: {fault} {getattr(fault, 'hint', '')}".rstrip())
 
 
 def _ask_server(arguments: Sequence[str], raw: bytes, seconds: float) -> str:
-    """Return a running server's answer; without one, that of this process."""
+    """Return the answer of a running server; answer in this process if there is none."""
     client = CommandClient(
         ["hook", *arguments],
         find_option(arguments, "--home"),
@@ -76,7 +76,11 @@ def _ask_server(arguments: Sequence[str], raw: bytes, seconds: float) -> str:
 
 
 def _is_answered(raw: bytes, arguments: Sequence[str]) -> bool:
-    """Check that the input is an event to act on."""
+    """Check that the input is an event to act on.
+
+    A tool use is not, if the agent writes a transcript: the event at the end of the turn reads it
+    there.
+    """
     try:
         body = json.loads(raw.decode("utf-8", "replace"))
     except (ValueError, RecursionError):
@@ -84,15 +88,17 @@ def _is_answered(raw: bytes, arguments: Sequence[str]) -> bool:
     if not isinstance(body, dict):
         _print_warning("the input is no event")
         return False
-    named = body.get("hook_event_name") or find_option(arguments, "--event")
-    name = NAMES.get(named, named) if isinstance(named, str) else ""
-    told_later = named == TOOL_EVENT and (body.get("transcript_path") or body.get("transcriptPath"))
-    return name in (*RECALL_EVENTS, *KEEP_EVENTS) and not told_later
+    event = body.get("hook_event_name") or find_option(arguments, "--event")
+    name = NAMES.get(event, event) if isinstance(event, str) else ""
+    is_in_transcript = event == TOOL_EVENT and (
+        body.get("transcript_path") or body.get("transcriptPath")
+    )
+    return name in (*RECALL_EVENTS, *KEEP_EVENTS) and not is_in_transcript
 
 
 def _read_seconds(arguments: Sequence[str]) -> float:
     try:
-        given = float(find_option(arguments, "--seconds") or SECONDS)
+        seconds = float(find_option(arguments, "--seconds") or SECONDS)
     except ValueError:
         return SECONDS
-    return given if given > 0 else SECONDS
+    return seconds if seconds > 0 else SECONDS

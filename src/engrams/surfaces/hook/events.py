@@ -21,52 +21,50 @@ AnswerStyle: TypeAlias = Literal["nested", "snake", "camel"]
 """
 
 _COMMAND = re.compile(r"/[\w:-]+(?:\s|$)")
-
-
 _MAX_BYTES = 20_000_000
 """Bytes read at the end of the file."""
 
 
 @dataclass(frozen=True, slots=True)
 class HookCallOptions:
-    """Options of one hook call: settings, project, tokens, time limit, event.
-
-    ``settings``: dotted names to values, as ``engrams.settings.load`` takes them. ``event``: name
-    of an event that carries none.
-    """
+    """Options of one hook call."""
 
     settings: dict[str, Any] = field(default_factory=dict)
+    """Dotted names -> values, as ``engrams.settings.load`` takes them."""
     project: str = ""
     tokens: int | None = None
     seconds: float = SECONDS
+    """Time limit of the call."""
     event: str = ""
+    """Name of the event, for agents whose events carry none."""
 
 
 @dataclass(frozen=True, slots=True)
 class AgentHookEvent:
-    """Event that a coding agent sent to the hook.
-
-    ``name``: as Claude Code calls it. ``prompt``: the user's message; empty for the agent's own
-    commands. ``answer``: the agent's last message. ``tool``: a tool that was used, as a
-    transcript's entries hold it. ``said``: the agent's own name of the event, and ``style`` the
-    form of answer it takes.
-    """
+    """Event that a coding agent sent to the hook."""
 
     name: str
+    """Claude Code's name of the event."""
     session: str = ""
     prompt: str = ""
+    """The user's message; empty for a command of the agent, such as ``/clear``."""
     answer: str = ""
+    """The agent's last message."""
     transcript: str = ""
+    """Path of the file in which the agent writes the conversation."""
     folder: str = ""
+    """Working folder of the agent."""
     tool: AgentToolUse | None = None
-    said: str = ""
+    agent_name: str = ""
+    """The agent's own name of the event, which its answer repeats."""
     style: AnswerStyle = "nested"
+    """Form of the answer that the agent takes."""
 
 
-def parse_event(raw: bytes, named: str = "") -> AgentHookEvent | None:
+def parse_event(raw: bytes, default_name: str = "") -> AgentHookEvent | None:
     """Parse a hook event's JSON; None if it is none.
 
-    ``named``: its name, for agents whose events carry none.
+    ``default_name``: its name, for agents whose events carry none.
     """
     try:
         body = json.loads(raw.decode("utf-8", "replace"))
@@ -74,12 +72,12 @@ def parse_event(raw: bytes, named: str = "") -> AgentHookEvent | None:
         return None
     if not isinstance(body, dict):
         return None
-    said = _text_field(body, "hook_event_name") or named
+    agent_name = _text_field(body, "hook_event_name") or default_name
     prompt = remove_system_texts(_text_field(body, "prompt"))
     roots = body.get("workspace_roots")
     first_root = roots[0] if isinstance(roots, list) and roots and isinstance(roots[0], str) else ""
     return AgentHookEvent(
-        name=NAMES.get(said, said),
+        name=NAMES.get(agent_name, agent_name),
         session=_text_field(body, "session_id", "conversation_id", "sessionId"),
         prompt="" if _COMMAND.match(prompt) else prompt,
         answer=remove_system_texts(
@@ -87,60 +85,60 @@ def parse_event(raw: bytes, named: str = "") -> AgentHookEvent | None:
         ),
         transcript=_text_field(body, "transcript_path", "transcriptPath"),
         folder=_text_field(body, "cwd") or first_root,
-        tool=_parse_tool(body) if NAMES.get(said, said) == TOOL_EVENT else None,
-        said=said,
-        style="camel"
-        if "sessionId" in body
-        else "snake"
-        if "conversation_id" in body
-        else "nested",
+        tool=_parse_tool(body) if NAMES.get(agent_name, agent_name) == TOOL_EVENT else None,
+        agent_name=agent_name,
+        style=_find_style(body),
     )
+
+
+def _find_style(body: Mapping[str, Any]) -> AnswerStyle:
+    if "sessionId" in body:
+        return "camel"
+    return "snake" if "conversation_id" in body else "nested"
 
 
 @dataclass(frozen=True, slots=True)
 class HookEventMessage:
-    """New message found in a hook event, to be stored.
-
-    ``key``: the same whenever it is sent. ``of_project``: it is about the project's files, whoever
-    asks.
-    """
+    """New message of a hook event, to be stored."""
 
     role: str
     text: str
     key: str
+    """External id: the same each time that the message is sent."""
     of_project: bool = False
+    """True: it is about the project's files, and so belongs to the project."""
 
 
 def new_messages(event: AgentHookEvent) -> list[HookEventMessage]:
     """List the new messages of an event; stable keys prevent duplicates."""
-    said: list[tuple[str, str]] = []
-    done: list[tuple[str, str]] = []
+    messages_said: list[tuple[str, str]] = []
+    work_done: list[tuple[str, str]] = []
     match event.name:
         case "UserPromptSubmit":
-            said = [("user", event.prompt)]
+            messages_said = [("user", event.prompt)]
         case "Stop" | "PreCompact" | "SessionEnd":
             entries = read_entries(event.transcript)
-            said = [*list_messages(entries), ("assistant", event.answer)]
-            done = describe_work(read_tool_uses(entries), event.folder)
+            messages_said = [*list_messages(entries), ("assistant", event.answer)]
+            work_done = describe_work(read_tool_uses(entries), event.folder)
         case "PostToolUse" if event.tool:
-            done = describe_work([event.tool], event.folder)
-    messages = [(role, text, False) for role, text in said] + [
-        (role, text, True) for role, text in done
+            work_done = describe_work([event.tool], event.folder)
+    labelled = [(role, text, False) for role, text in messages_said] + [
+        (role, text, True) for role, text in work_done
     ]
     return [
         HookEventMessage(role, text, _message_key(event.session, role, text), of_project)
-        for role, text, of_project in dict.fromkeys(messages)
+        for role, text, of_project in dict.fromkeys(labelled)
         if text
     ]
 
 
 def _parse_tool(body: Mapping[str, Any]) -> AgentToolUse:
-    """Read the tool use that an event tells of."""
-    given = body.get("tool_input", body.get("toolArgs"))
-    given = given if isinstance(given, dict) else body
+    """Read the tool use of an event."""
+    arguments = body.get("tool_input", body.get("toolArgs"))
+    arguments = arguments if isinstance(arguments, dict) else body
     result = body.get("tool_response", body.get("toolResult"))
     return AgentToolUse(
-        _text_field(body, "tool_name", "toolName") or "edit", given, result, "error" in body
+        _text_field(body, "tool_name", "toolName") or "edit", arguments, result, "error" in body
     )
 
 
@@ -158,7 +156,7 @@ def format_reply(event: AgentHookEvent, text: str) -> str:
             return json.dumps(
                 {
                     "hookSpecificOutput": {
-                        "hookEventName": event.said or event.name,
+                        "hookEventName": event.agent_name or event.name,
                         "additionalContext": text,
                     }
                 }
@@ -170,8 +168,8 @@ def format_reply(event: AgentHookEvent, text: str) -> str:
 
 
 def _text_field(body: Mapping[str, Any], *names: str) -> str:
-    found = (body.get(name) for name in names)
-    return next((value for value in found if isinstance(value, str) and value), "")
+    values = (body.get(name) for name in names)
+    return next((value for value in values if isinstance(value, str) and value), "")
 
 
 def read_entries(path: str) -> list[dict[str, Any]]:
@@ -186,8 +184,8 @@ def read_entries(path: str) -> list[dict[str, Any]]:
             lines = opened.read().splitlines()
     except (OSError, ValueError):
         return []
-    found = (_parse_entry(line) for line in lines)
-    return [entry for entry in found if entry is not None]
+    entries = (_parse_entry(line) for line in lines)
+    return [entry for entry in entries if entry is not None]
 
 
 def _parse_entry(line: bytes) -> dict[str, Any] | None:
@@ -207,17 +205,17 @@ def list_messages(entries: Sequence[Mapping[str, Any]]) -> list[tuple[str, str]]
 
     Tool output is skipped.
     """
-    found = (_read_message(entry) for entry in entries)
-    return [message for message in found if message is not None]
+    messages = (_read_message(entry) for entry in entries)
+    return [message for message in messages if message is not None]
 
 
 def _read_message(entry: Mapping[str, Any]) -> tuple[str, str] | None:
     # Claude Code says "user" and "message", Copilot "user.message" and "data".
     role = str(entry.get("type", "")).removesuffix(".message")
-    held = entry.get("message", entry.get("data"))
-    if role not in ("user", "assistant") or not isinstance(held, dict):
+    message = entry.get("message", entry.get("data"))
+    if role not in ("user", "assistant") or not isinstance(message, dict):
         return None
-    text = remove_system_texts(_content_text(held.get("content")))
+    text = remove_system_texts(_content_text(message.get("content")))
     return (role, text) if text else None
 
 

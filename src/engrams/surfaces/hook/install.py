@@ -251,11 +251,11 @@ def _parse_settings(path: Path, text: str | None) -> str:
 
 
 def _remove_ours(text: str) -> str:
-    """Remove our entries, and lists that held nothing else."""
+    """Remove our entries, and lists that become empty."""
     hooks = json.loads(text).get("hooks", {})
     for event, entries in hooks.items():
-        for place in reversed([place for place, entry in enumerate(entries) if _is_ours(entry)]):
-            text = remove_member(text, locate_value(text, "hooks", event) or 0, place)
+        for index in reversed([index for index, entry in enumerate(entries) if _is_ours(entry)]):
+            text = remove_member(text, locate_value(text, "hooks", event) or 0, index)
         if entries and all(map(_is_ours, entries)):
             text = _remove_key(text, event, "hooks")
     return _remove_key(text, "hooks") if hooks and not json.loads(text)["hooks"] else text
@@ -266,7 +266,7 @@ def _remove_key(text: str, key: str, *path: str) -> str:
     return remove_member(
         text,
         at,
-        next(place for place, member in enumerate(find_members(text, at)[0]) if member.key == key),
+        next(index for index, member in enumerate(find_members(text, at)[0]) if member.key == key),
     )
 
 

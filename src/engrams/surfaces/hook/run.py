@@ -107,40 +107,40 @@ def _answer(
     messages = [message for message in new_messages(event) if not is_blank(message.text)]
     name = resolve_project(call.project, event.folder)
     scope = Scope(("user", settings.owner))
-    place = scope.within("project", name) if name else scope
+    project_scope = scope.within("project", name) if name else scope
     text = _recall(
         engine,
         event,
-        place,
+        project_scope,
         call.tokens,
         late=settings.delivery.mode == "pending" and bool(event.session),
     )
     # Recall comes first, so that new messages are not recalled. Work on files belongs to their
     # project, whoever else reads it.
     folder = name or resolve_project(".", event.folder)
-    work = scope.within("project", folder) if folder else place
-    for where, of_project in ((place, False), (work, True)):
+    work_scope = scope.within("project", folder) if folder else project_scope
+    for turn_scope, of_project in ((project_scope, False), (work_scope, True)):
         if turns := [
             _to_turn(event.session, message)
             for message in messages
             if message.of_project is of_project
         ]:
-            engine.observe(turns, scope=where)
+            engine.observe(turns, scope=turn_scope)
     # A session unknown to the store has no messages.
     if (
         event.name == "SessionEnd"
         and event.session
-        and engine.sessions.state(event.session, scope=place) != "absent"
+        and engine.sessions.state(event.session, scope=project_scope) != "absent"
     ):
-        engine.sessions.end(event.session, scope=place)
+        engine.sessions.end(event.session, scope=project_scope)
     return text
 
 
 def _without_waiting(settings: Settings, workers: int = 0) -> Settings:
     """Settings of a process that an agent waits for.
 
-    Facts are extracted at the end of its turn, no language model judges, and what is late is read
-    by the next process.
+    Facts are extracted at the end of the agent's turn, and no language model judges. The next
+    process does the work that this one leaves.
     """
     update: dict[str, object] = {
         "jobs": settings.jobs.model_copy(update={"workers": workers}),
@@ -162,24 +162,29 @@ def _recall(
         # A task needs few memories: none clearly below the best, and no more than a search shows.
         section = engine.settings.read
         share = section.cut_ratio or _SHARE_OF_BEST
-        made = engine.context(
+        recalled = engine.context(
             event.prompt, scope=scope, tokens=tokens, limit=section.limit, cut_ratio=share
         )
     elif before := _last_prompt(engine, event.session, scope):
-        made = engine.deliver(before, scope=scope, session=event.session, tokens=tokens)
+        recalled = engine.deliver(before, scope=scope, session=event.session, tokens=tokens)
     else:
         return ""
     # The stable profile was sent at the start of the session.
-    return "" if made.abstain else made.tail
+    return "" if recalled.abstain else recalled.tail
 
 
 def _last_prompt(engine: MemoryEngine, session: str, scope: Scope) -> str:
-    """User's message before this one, whose memories are delivered now."""
+    """Return the user's message before this one, whose memories are delivered now."""
     from engrams.core import Kind, Status
 
-    kept = (Status.ACTIVE, Status.ARCHIVED)
+    statuses = (Status.ACTIVE, Status.ARCHIVED)
     page = engine.list(
-        scope=scope, kinds=(Kind.TURN,), statuses=kept, session=session, order="newest", limit=20
+        scope=scope,
+        kinds=(Kind.TURN,),
+        statuses=statuses,
+        session=session,
+        order="newest",
+        limit=20,
     )
     return next((record.text for record in page.records if record.role == "user"), "")
 
@@ -217,7 +222,7 @@ def parse_arguments(arguments: Sequence[str]) -> HookCallOptions:
     parser.add_argument("--seconds", type=float, default=SECONDS)
     parser.add_argument("--set", action="append", default=[])
     try:
-        given, unknown = parser.parse_known_args(list(arguments))
+        options, unknown = parser.parse_known_args(list(arguments))
     except argparse.ArgumentError as fault:
         raise InputError(f"{fault}.", hint="The agent continues without memory.") from None
     if unknown:
@@ -225,20 +230,20 @@ def parse_arguments(arguments: Sequence[str]) -> HookCallOptions:
         raise InputError(
             f"A hook takes no option {unknown[0]}.", hint="The agent continues without memory."
         )
-    pairs = dict(text.split("=", 1) for text in given.set if "=" in text)
+    pairs = dict(text.split("=", 1) for text in options.set if "=" in text)
     settings = {
         **pairs,
-        "home": given.home,
-        "preset": given.preset,
-        "user": given.user,
-        "test": given.test,
+        "home": options.home,
+        "preset": options.preset,
+        "user": options.user,
+        "test": options.test,
     }
     chosen = {name: value for name, value in settings.items() if value is not None}
-    seconds = given.seconds if given.seconds > 0 else SECONDS
+    seconds = options.seconds if options.seconds > 0 else SECONDS
     return HookCallOptions(
         settings=chosen,
-        project=given.project,
-        tokens=given.tokens,
+        project=options.project,
+        tokens=options.tokens,
         seconds=seconds,
-        event=given.event,
+        event=options.event,
     )

@@ -24,29 +24,27 @@ _WRITERS = frozenset(
 )
 _SHELLS = frozenset({"bash", "shell", "run_shell_command", "powershell"})
 _PATHS = ("file_path", "filePath", "notebook_path", "path", "absolute_path")
-_QUOTE = 200
-_MOST_FILES = 20
-_PLAN = 2000
+_MAX_QUOTE_CHARS = 200
+_MAX_FILES = 20
+_MAX_PLAN_CHARS = 2000
 
 
 @dataclass(frozen=True, slots=True)
 class AgentToolUse:
-    """One use of a tool: its name, arguments, result and success.
-
-    ``prompt``: the user's message that it served.
-    """
+    """One use of a tool by a coding agent."""
 
     name: str
-    given: Mapping[str, Any]
+    arguments: Mapping[str, Any]
     result: Any
     failed: bool
     prompt: str = ""
+    """The user's message that the agent was working on."""
 
 
 def describe_work(uses: Sequence[AgentToolUse], folder: str) -> list[tuple[str, str]]:
     """Describe files changed, errors solved and decisions taken, as (role, text).
 
-    ``folder``: the project's; paths in it are told relative to it.
+    ``folder``: the project's; paths in it are shown relative to it.
     """
     return [
         *_describe_files(uses, folder),
@@ -57,8 +55,8 @@ def describe_work(uses: Sequence[AgentToolUse], folder: str) -> list[tuple[str, 
 
 def read_tool_uses(entries: Sequence[Mapping[str, Any]]) -> list[AgentToolUse]:
     """Read the tool uses of a transcript's entries that have a result."""
-    asked: dict[str, tuple[str, Mapping[str, Any], str]] = {}
-    found: list[AgentToolUse] = []
+    open_calls: dict[str, tuple[str, Mapping[str, Any], str]] = {}
+    uses: list[AgentToolUse] = []
     prompt = ""
     for entry in entries:
         message = entry.get("message")
@@ -67,27 +65,32 @@ def read_tool_uses(entries: Sequence[Mapping[str, Any]]) -> list[AgentToolUse]:
             prompt = remove_system_texts(content)
         for part in content if isinstance(content, list) else ():
             match part:
-                case {"type": "tool_use", "id": str(id), "name": str(name), "input": dict(given)}:
-                    asked[id] = (name, given, prompt)
-                case {"type": "tool_result", "tool_use_id": str(id)} if id in asked:
-                    tool, arguments, served = asked.pop(id)
+                case {
+                    "type": "tool_use",
+                    "id": str(id),
+                    "name": str(name),
+                    "input": dict(arguments),
+                }:
+                    open_calls[id] = (name, arguments, prompt)
+                case {"type": "tool_result", "tool_use_id": str(id)} if id in open_calls:
+                    tool, tool_arguments, served_prompt = open_calls.pop(id)
                     result = entry.get("toolUseResult", part.get("content"))
-                    found.append(
+                    uses.append(
                         AgentToolUse(
                             name=tool,
-                            given=arguments,
+                            arguments=tool_arguments,
                             result=result,
                             failed=bool(part.get("is_error")),
-                            prompt=served,
+                            prompt=served_prompt,
                         )
                     )
                 case {"type": "text", "text": str(text)} if entry.get("type") == "user":
                     prompt = remove_system_texts(text) or prompt
-    return found
+    return uses
 
 
 def _describe_files(uses: Sequence[AgentToolUse], folder: str) -> Iterator[tuple[str, str]]:
-    """Tell the changed files of each prompt."""
+    """Name the files that were changed for each prompt."""
     for prompt in dict.fromkeys(use.prompt for use in uses):
         files = _list_files([use for use in uses if use.prompt == prompt], folder)
         if files:
@@ -96,27 +99,27 @@ def _describe_files(uses: Sequence[AgentToolUse], folder: str) -> Iterator[tuple
 
 
 def _describe_solved(uses: Sequence[AgentToolUse], folder: str) -> Iterator[tuple[str, str]]:
-    """Tell commands that failed, and what had changed when they worked."""
+    """Name commands that failed, and the files changed before they worked again."""
     failures: dict[str, int] = {}
-    for place, use in enumerate(uses):
+    for index, use in enumerate(uses):
         command = _command(use)
         if command and use.failed:
-            failures.setdefault(command, place)
+            failures.setdefault(command, index)
         elif command and command in failures:
-            begun = failures.pop(command)
-            files = _list_files(uses[begun:place], folder)
+            failed_index = failures.pop(command)
+            files = _list_files(uses[failed_index:index], folder)
             how = f" after changes to {_join(files)}" if files else ""
             yield (
                 "tool",
                 (
-                    f"`{_shorten(command)}` failed ({_find_reason(uses[begun].result)}) and worked"
+                    f"`{_shorten(command)}` failed ({_find_reason(uses[failed_index].result)}) and worked"
                     f" again{how}."
                 ),
             )
 
 
 def _describe_decisions(uses: Sequence[AgentToolUse]) -> Iterator[tuple[str, str]]:
-    """Tell the user's answers to the agent's questions, and plans agreed to."""
+    """Quote the user's answers to the agent's questions, and the plans that the user agreed to."""
     for use in uses:
         if use.failed:
             continue
@@ -129,19 +132,19 @@ def _describe_decisions(uses: Sequence[AgentToolUse]) -> Iterator[tuple[str, str
             )
         elif (
             use.name == "ExitPlanMode"
-            and isinstance(plan := use.given.get("plan"), str)
+            and isinstance(plan := use.arguments.get("plan"), str)
             and plan.strip()
         ):
-            yield "tool", f"The user agreed to this plan:\n{plan.strip()[:_PLAN]}"
+            yield "tool", f"The user agreed to this plan:\n{plan.strip()[:_MAX_PLAN_CHARS]}"
 
 
 def _list_files(uses: Sequence[AgentToolUse], folder: str) -> list[str]:
-    named = [_path(use) for use in uses if use.name.casefold() in _WRITERS and not use.failed]
-    return list(dict.fromkeys(_relative(path, folder) for path in named if path))
+    paths = [_path(use) for use in uses if use.name.casefold() in _WRITERS and not use.failed]
+    return list(dict.fromkeys(_relative(path, folder) for path in paths if path))
 
 
 def _path(use: AgentToolUse) -> str:
-    return next((path for name in _PATHS if isinstance(path := use.given.get(name), str)), "")
+    return next((path for name in _PATHS if isinstance(path := use.arguments.get(name), str)), "")
 
 
 def _relative(path: str, folder: str) -> str:
@@ -150,7 +153,7 @@ def _relative(path: str, folder: str) -> str:
 
 
 def _command(use: AgentToolUse) -> str:
-    command = use.given.get("command")
+    command = use.arguments.get("command")
     return command.strip() if use.name.casefold() in _SHELLS and isinstance(command, str) else ""
 
 
@@ -169,10 +172,10 @@ def _find_reason(result: Any) -> str:
 
 
 def _join(files: Sequence[str]) -> str:
-    more = f" and {len(files) - _MOST_FILES} more" if len(files) > _MOST_FILES else ""
-    return ", ".join(files[:_MOST_FILES]) + more
+    more_files = f" and {len(files) - _MAX_FILES} more" if len(files) > _MAX_FILES else ""
+    return ", ".join(files[:_MAX_FILES]) + more_files
 
 
 def _shorten(text: str) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= _QUOTE else f"{line[:_QUOTE]}…"
+    return line if len(line) <= _MAX_QUOTE_CHARS else f"{line[:_MAX_QUOTE_CHARS]}…"

@@ -120,8 +120,8 @@ class PurgeTools:
         ids = self._tokens.redeem(token)
         report = self._engine.purge(ids, scope=self._scoped.root, git=git)
         places = [
-            PurgePlaceOutput(place.name, place.looked, place.left, place.advice)
-            for place in report.places
+            PurgePlaceOutput(store.name, store.looked, store.left, store.advice)
+            for store in report.places
         ]
         return PurgeOutput(report.proven, dict(report.removed), places)
 

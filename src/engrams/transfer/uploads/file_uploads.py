@@ -242,8 +242,8 @@ class FileUploadStore:
     def _import(self, upload: FileUpload, scope: Scope) -> dict[str, Any]:
         """Import the file of an upload, saving its progress; return the report."""
 
-        def save_progress(done: int, total: int) -> None:
-            self._write(replace(upload, done=done, total=total))
+        def save_progress(imported: int, total: int) -> None:
+            self._write(replace(upload, done=imported, total=total))
 
         options = ImportOptions(
             upload.format,

@@ -272,9 +272,9 @@ class PurgeResponse(AffectedMessagesResponse):
             proven=purge.proven,
             places=[
                 PurgePlaceResponse(
-                    name=place.name, looked=place.looked, left=place.left, advice=place.advice
+                    name=store.name, looked=store.looked, left=store.left, advice=store.advice
                 )
-                for place in purge.places
+                for store in purge.places
             ],
             # The answer of an erasure does not repeat the words that it erased.
             sources=[

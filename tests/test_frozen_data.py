@@ -5,12 +5,17 @@ from __future__ import annotations
 import copy
 import dataclasses
 import inspect
+import json
 import pickle
+import subprocess
+import sys
 from dataclasses import FrozenInstanceError, field
+from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar
 
 import pytest
 
+import engrams
 from engrams.core import Scope, Turn
 from engrams.frozen_data import dataclass
 
@@ -168,3 +173,52 @@ def test_a_frozen_class_is_extended() -> None:
     assert More("oslo", 3) == More("oslo", 3) != More("oslo", 4)
     with pytest.raises((FrozenInstanceError, TypeError)):
         More("oslo").name = "rome"  # type: ignore[misc]
+
+
+RUN_AND_LIST_MODULES = """
+import sys
+from engrams.program.entry import run
+try:
+    run()
+except SystemExit:
+    pass
+print("\\n" + " ".join(sys.modules), file=sys.stderr)
+"""
+PROMPT = {"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": "Where do I live?"}
+
+
+def _load_modules(home: Path, command: str, *arguments: str, stdin: str = "") -> set[str]:
+    """Run a command in a process of its own; return the modules that it loaded."""
+    finished = subprocess.run(
+        [sys.executable, "-c", RUN_AND_LIST_MODULES, command, *arguments, "--home", str(home)],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    return set(finished.stderr.splitlines()[-1].split())
+
+
+def test_quick_commands_alone_take_the_quick_decorator(tmp_path: Path) -> None:
+    """Frozen classes of modules that a quick command loads are made by it, and no others."""
+    loaded = _load_modules(tmp_path, "add", "I live in Paris.")
+    loaded |= _load_modules(tmp_path, "search", "Where do I live?")
+    loaded |= _load_modules(tmp_path, "list")
+    loaded |= _load_modules(tmp_path, "context", "Where do I live?")
+    loaded |= _load_modules(tmp_path, "hook", stdin=json.dumps(PROMPT))
+    package = Path(engrams.__file__).parent
+    slow_and_loaded = []
+    quick_and_not_loaded = []
+    for path in package.rglob("*.py"):
+        if path.name == "frozen_data.py":
+            continue
+        parts = path.relative_to(package.parent).with_suffix("").parts
+        module = ".".join(parts).removesuffix(".__init__")
+        text = path.read_text("utf-8")
+        is_quick = "from engrams.frozen_data import" in text
+        if module in loaded and "@dataclass(frozen=True, slots=True)" in text and not is_quick:
+            slow_and_loaded.append(module)
+        if is_quick and module not in loaded:
+            quick_and_not_loaded.append(module)
+    assert (slow_and_loaded, quick_and_not_loaded) == ([], [])

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import threading
 import tomllib
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from engrams.core.clock import now
 from engrams.errors import EngramsError, SettingsError
-from engrams.frozen_data import dataclass
 from engrams.models.chat.factory import choose_chat
 from engrams.models.server_discovery import (
     find_connection_problem,

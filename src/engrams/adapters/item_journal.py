@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
 from inspect import iscoroutinefunction
 from itertools import islice
@@ -12,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 from engrams.core import UNSEARCHED, Json, Kind, Record, Role, Scope, ScopeInput, Status, Turn
 from engrams.errors import InputError, RefusedError
-from engrams.frozen_data import dataclass
 from engrams.ports import Condition, Where
 from engrams.text.system_texts import remove_system_texts
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -12,7 +13,6 @@ from engrams.adapters.item_journal import ITEM, LISTED_STATUSES, hash_key, list_
 from engrams.adapters.item_vectors import Distance, encode_vectors, score_vectors
 from engrams.core import UNSEARCHED, Json, Kind, Record, Role, Scope, ScopeInput, Status, Turn
 from engrams.errors import InputError, RefusedError
-from engrams.frozen_data import dataclass
 from engrams.ports import Condition, Where
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 
 from engrams import encryption
@@ -20,7 +21,6 @@ from engrams.backup.home_paths import HomePaths
 from engrams.backup.sealing import MAGIC, open_sealed, seal
 from engrams.encryption import HEADER
 from engrams.errors import ConflictError, InputError, RefusedError, StoreError
-from engrams.frozen_data import dataclass
 
 UNFINISHED = "engrams-restore-unfinished"
 """Folder in a home in which a backup is unpacked; one that stays behind belongs to a restore that

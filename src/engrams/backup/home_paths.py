@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-
-from engrams.frozen_data import dataclass
 
 
 @dataclass(frozen=True, slots=True)

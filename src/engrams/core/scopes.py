@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
 
 from engrams.errors import ScopeError
-from engrams.frozen_data import dataclass
 
 _MAX_LABELS = 16
 _MAX_LABEL_CHARS = 200

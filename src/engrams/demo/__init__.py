@@ -9,10 +9,9 @@ one of them will do), the ``answer``, and ``answerable``: false for what was nev
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
-
-from engrams.frozen_data import dataclass
 
 
 @dataclass(frozen=True, slots=True)

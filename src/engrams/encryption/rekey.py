@@ -17,7 +17,7 @@ import secrets
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import apsw
@@ -40,7 +40,6 @@ from engrams.encryption.home_keys import HomeKeyring, find_keys
 from engrams.encryption.home_lock import hold_home
 from engrams.encryption.key_sources import drop_source, make_source, read_outer_key
 from engrams.errors import ConflictError, EncryptionError, StoreError
-from engrams.frozen_data import dataclass
 from engrams.settings import EncryptionSettings
 from engrams.text.normalize import fold
 

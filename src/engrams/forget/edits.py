@@ -7,7 +7,7 @@ vault, whose files bring edits of their own.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from engrams.core import (
@@ -24,7 +24,6 @@ from engrams.errors import RefusedError
 from engrams.extract.redaction import redact_text
 from engrams.forget.cascade import cascade_changes
 from engrams.forget.edit_fields import restate_slot, validate_fields
-from engrams.frozen_data import dataclass
 from engrams.ports import (
     JobLease,
     JobSpec,

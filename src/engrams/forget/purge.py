@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TypeAlias
 
@@ -34,7 +34,6 @@ from engrams.forget.purge_plan import (
     plan_purge,
 )
 from engrams.forget.purge_words import find_words_in_use, sort_longest_first
-from engrams.frozen_data import dataclass
 from engrams.ports import (
     PURGE,
     Clock,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from engrams.core import Record, Scope, Status
 from engrams.errors import InputError
 from engrams.forget.purge_words import NOT_PURGED, PAGE, list_current_texts
 from engrams.forget.source_effects import SourceChangeReport, preview_each
-from engrams.frozen_data import dataclass
 from engrams.ports import RecordQuery, RecordStore, ScopeReach
 from engrams.text.normalize import fold
 

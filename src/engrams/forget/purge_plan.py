@@ -7,7 +7,7 @@ were derived while the purge ran. ``build_rewrites`` builds the new texts of sho
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from engrams.core import MERGED, MESSAGE_KINDS, Evidence, Record, Scope, Status
@@ -25,7 +25,6 @@ from engrams.forget.purge_words import (
     sort_longest_first,
 )
 from engrams.forget.source_effects import preview_change
-from engrams.frozen_data import dataclass
 from engrams.ports import (
     NOTE_PIECE,
     PurgeOrder,

@@ -7,10 +7,9 @@ looked for in records; the vault looks for them in the bytes of files.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from engrams.core import MERGED, Kind, Record, Scope, Status
-from engrams.frozen_data import dataclass
 from engrams.ports import RecordQuery, RecordStore, ScopeReach
 from engrams.text.redact import LEAST, find_sentence, find_words, holds_word
 

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import json
 from array import array
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from engrams.frozen_data import dataclass
 from engrams.index.ann import AnnIndex
 from engrams.index.columns import CENTRE, VECTORS, IndexColumns
 from engrams.index.nearest import NearestVectorSearcher

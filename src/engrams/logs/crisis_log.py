@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 
 from engrams.core.log_enums import CrisisDetectionSource, CrisisSeverity, LogWriteOutcome
-from engrams.frozen_data import dataclass
 from engrams.logs.session_log import NewSessionLogRecord, SessionLogRecord, SessionLogStore
 from engrams.ports import Clock, SessionLogTable
 

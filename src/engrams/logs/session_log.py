@@ -10,6 +10,7 @@ import hashlib
 import json
 import logging
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from enum import StrEnum
 from typing import Generic, TypeVar
@@ -17,7 +18,6 @@ from typing import Generic, TypeVar
 from engrams.core.clock import micros, utc
 from engrams.core.log_enums import LogWriteOutcome
 from engrams.errors import EncryptionError, InputError, StoreError
-from engrams.frozen_data import dataclass
 from engrams.logs.log_database import LogDatabase
 from engrams.ports import Clock, SessionLogRow, SessionLogSearch, SessionLogTable
 

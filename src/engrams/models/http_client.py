@@ -16,13 +16,13 @@ import threading
 import time
 import weakref
 from collections.abc import AsyncIterator, Coroutine, Mapping
+from dataclasses import dataclass
 from functools import cache
 from ipaddress import ip_address
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from engrams.core import Json
 from engrams.errors import ModelError, SettingsError
-from engrams.frozen_data import dataclass
 
 if TYPE_CHECKING:
     import httpx2

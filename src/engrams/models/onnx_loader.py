@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from engrams.errors import ExtraError, ModelError
-from engrams.frozen_data import dataclass
 from engrams.installation import install_hint
 
 FULL = ("model.onnx", "onnx/model.onnx")

@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from threading import Event
 from typing import TypeVar
 
 from engrams.errors import ModelError
-from engrams.frozen_data import dataclass
 
 _Result = TypeVar("_Result")
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated
 
 import typer
 
 from engrams.errors import ExtraError
-from engrams.frozen_data import dataclass
 from engrams.installation import install_hint
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from engrams.core import Hit, Record
-from engrams.frozen_data import dataclass
 from engrams.read.dependencies import ReadDeps
 from engrams.read.request import ReadRequest
 

@@ -7,6 +7,7 @@ keep it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from engrams.core import Kind, Record, Scope, ScopeInput, Status
@@ -17,7 +18,6 @@ from engrams.extract.command_parser import (
     parse_decision,
     parse_number,
 )
-from engrams.frozen_data import dataclass
 from engrams.ports import MemoryApi, is_skill
 
 MAX_LISTED = 10

@@ -8,14 +8,13 @@ next turn begins its next part.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 
 from engrams.core import Json, Scope
 from engrams.core.clock import parse_time
 from engrams.errors import ConflictError, InputError, NotFoundError
-from engrams.frozen_data import dataclass
 from engrams.ports import SessionRow
 
 

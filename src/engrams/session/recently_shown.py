@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from engrams.core.process_peers import ProcessPeers
-from engrams.frozen_data import dataclass
 from engrams.ports import Clock
 
 if TYPE_CHECKING:

@@ -7,11 +7,11 @@ import re
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from engrams.core import Json
 from engrams.errors import InputError
-from engrams.frozen_data import dataclass
 
 Route: TypeAlias = Literal[
     "chat",

@@ -11,14 +11,13 @@ import random
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from importlib import resources
 from itertools import pairwise
 
 from engrams.core import Meta, Scope
 from engrams.errors import InputError
-from engrams.frozen_data import dataclass
 from engrams.ports import CALIBRATION, Clock, EmbedderCard, RecordQuery, Store
 from engrams.read.floors import MOST_FLOOR, default_floor
 from engrams.read.request import visible_scopes

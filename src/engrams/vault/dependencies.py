@@ -7,6 +7,7 @@ into it without losing what somebody wrote at the same moment.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -14,7 +15,6 @@ from engrams.backup.home_paths import HomePaths
 from engrams.core import Json, Record, Vector
 from engrams.core.ids import new_id
 from engrams.errors import StoreError
-from engrams.frozen_data import dataclass
 from engrams.ports import Clock, JobSpec, RecordChange, Store
 from engrams.settings import VaultSettings
 from engrams.vault.files.folder_access import (

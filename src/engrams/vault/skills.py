@@ -10,7 +10,7 @@ import os
 import re
 import stat
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from threading import Lock
@@ -18,7 +18,6 @@ from typing import TypeAlias
 
 from engrams.core import Json, Kind, Layer, Provenance, Record, Scope, Tier, Vector, clean_text
 from engrams.errors import InputError
-from engrams.frozen_data import dataclass
 from engrams.ports import (
     SKILL,
     CandidatePool,

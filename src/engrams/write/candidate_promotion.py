@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from engrams.core import EdgeType, Evidence, Layer, Record, Status
 from engrams.extract.candidate import CandidateStatement, Effect
 from engrams.extract.policy import StoragePolicyDecision, has_support
 from engrams.extract.predicate_slots import canonical_predicate, is_single
-from engrams.frozen_data import dataclass
 from engrams.text.normalize import fold
 from engrams.text.terms import terms
 from engrams.write.candidate_reconciler import CandidateReconciler

@@ -7,7 +7,7 @@ changes as one transaction.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, assert_never
 
@@ -33,7 +33,6 @@ from engrams.core.ids import derive_id_at_time_of, new_id
 from engrams.extract.candidate import CandidateStatement
 from engrams.extract.policy import StoragePolicyDecision
 from engrams.extract.predicate_slots import canonical_predicate
-from engrams.frozen_data import dataclass
 from engrams.ports import BEGIN, JobSpec, NewRecord, RecordChange, WriteBatch
 from engrams.write.reconcile_rules import ReconciliationResult
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from engrams.core import Hit, Record
-from engrams.frozen_data import dataclass
 from engrams.ports.hot_memories import HotMemories
 
 if TYPE_CHECKING:

@@ -7,14 +7,13 @@ import of that server's file leaves them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from typing_extensions import TypedDict
 
 from engrams.core import Record, Status
 from engrams.errors import InputError, NotFoundError
-from engrams.frozen_data import dataclass
 from engrams.ports import Condition, Where
 from engrams.surfaces.mcp.profile import McpProfile
 from engrams.surfaces.mcp.scoped_engine import ERASES, READS, WRITES, ScopedEngine

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from fastapi import Request
@@ -17,7 +18,6 @@ from engrams.core import Scope
 from engrams.core.clock import parse_time
 from engrams.engine import MemoryEngine
 from engrams.errors import InputError
-from engrams.frozen_data import dataclass
 from engrams.ports import Condition, Where
 from engrams.surfaces.http.caller import find_caller, user_scope
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import Field
 
 from engrams.core import Kind, Record, Scope, Turn
 from engrams.errors import InputError, RefusedError
-from engrams.frozen_data import dataclass
 from engrams.surfaces.mcp import outputs
 from engrams.surfaces.mcp.memory_tools import ChatMessageInput
 from engrams.surfaces.mcp.profile import McpProfile

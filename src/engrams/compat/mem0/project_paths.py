@@ -7,6 +7,7 @@ Profiles and exports are made when they are read.
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -23,7 +24,6 @@ from engrams.compat.mem0.filters import Mem0ScopeFilter, find_target
 from engrams.core import Kind, Record
 from engrams.core.process_peers import ProcessPeers
 from engrams.errors import InputError, NotFoundError, RefusedError
-from engrams.frozen_data import dataclass
 from engrams.ports import ChatMessage, ChatRequest
 from engrams.settings import Settings
 from engrams.surfaces.http.caller import IdentifiedCaller, find_caller, user_scope

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal, NamedTuple
 
 from engrams.core import Json
-from engrams.frozen_data import dataclass
 from engrams.models.chat.schema_check import check
 
 _READ_CHARS = 200_000

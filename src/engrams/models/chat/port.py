@@ -9,12 +9,12 @@ business of ``retrying.RetryingServerChat``, which is the same for all. ``ollama
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, TypeAlias
 
 from engrams.core import Json
 from engrams.errors import ModelError
-from engrams.frozen_data import dataclass
 from engrams.ports import ChatMessage
 
 

@@ -10,14 +10,13 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Mapping
-from dataclasses import asdict, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from engrams.core import Json
 from engrams.core.clock import now
 from engrams.errors import ModelError
-from engrams.frozen_data import dataclass
 from engrams.models.chat.port import (
     ChatServerRefusal,
     JsonMode,

@@ -13,12 +13,11 @@ import logging
 import math
 import threading
 import time
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import assert_never
 
 from engrams.core import Json
 from engrams.errors import ModelError
-from engrams.frozen_data import dataclass
 from engrams.models.chat.adaptive_timeout import ModelLatencyTracker
 from engrams.models.chat.budget import DailyModelBudget, reserve_all
 from engrams.models.chat.memory_ledger import InMemoryModelUsageLedger

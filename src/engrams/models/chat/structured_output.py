@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from engrams.core import Json
 from engrams.errors import ModelError
-from engrams.frozen_data import dataclass
 from engrams.models.chat.json_repair import parse, strip_thoughts
 from engrams.models.chat.port import SCHEMA_IN_PROMPT, ChatServerReply, JsonMode
 from engrams.models.chat.schema_check import check

@@ -5,8 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Mapping
-
-from engrams.frozen_data import dataclass
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

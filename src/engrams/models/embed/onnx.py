@@ -6,13 +6,12 @@ import json
 import os
 import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from engrams.errors import ModelError
-from engrams.frozen_data import dataclass
 from engrams.models.embed.families import Pooling, Purpose, add_prefixes, find_family, make_card
 from engrams.models.onnx_loader import FULL, SMALL, LoadedOnnxModel, load_onnx
 from engrams.ports import EmbedderCard

@@ -7,12 +7,12 @@ import threading
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, TypeAlias, assert_never
 
 from engrams.errors import BudgetError, ModelError
-from engrams.frozen_data import dataclass
 from engrams.models.chat.json_repair import parse
 from engrams.models.chat.schema_check import check
 from engrams.models.chat.structured_output import is_unusable

@@ -6,11 +6,10 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from threading import Lock
 
 from engrams.core import UNSEARCHED, EntityNet, Record, Scope, Status
-from engrams.frozen_data import dataclass
 from engrams.ports import RecordStore, ScopeReach
 from engrams.read.corrected_words import mask_corrected
 from engrams.read.entities.entity_net import build_net

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import combinations
 
 from engrams.core import Entity, EntityKind, EntityLink, EntityNet
-from engrams.frozen_data import dataclass
 from engrams.read.entities.cue_words import PROJECTS
 from engrams.read.entities.name_finder import MemoryNames, NameCandidate
 from engrams.read.entities.name_lists import (

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from sys import intern
 from typing import NamedTuple
 
 from engrams.core import EntityKind, Kind, Record
-from engrams.frozen_data import dataclass
 from engrams.read.entities.cue_words import (
     AFTER_NOUNS,
     CALLED,

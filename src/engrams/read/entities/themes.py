@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Set
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from engrams.frozen_data import dataclass
 from engrams.read.entities.cue_words import VAGUE
 from engrams.read.entities.name_finder import MemoryNames
 

@@ -7,14 +7,13 @@ failed at or was not asked about.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
 from engrams.core import STATEMENT_KINDS, Edge, Record, Scope, Status
 from engrams.errors import ModelError
 from engrams.extract import by_model
-from engrams.frozen_data import dataclass
 from engrams.ports import (
     LEARNED,
     POLICY,

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from engrams.core import Evidence, Json, ModelCost, Record
-from engrams.frozen_data import dataclass
 
 MAX_THEMES = 3
 MAX_POINTS = 5
@@ -32,7 +32,7 @@ class SessionAccount:
     """Name of the model that told it, or ``rules``."""
     prompt: str = ""
     """Hash of the model's prompt."""
-    cost: ModelCost = ModelCost()
+    cost: ModelCost = field(default_factory=ModelCost)
 
     @property
     def statements(self) -> tuple[str, ...]:

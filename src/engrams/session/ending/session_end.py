@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from engrams.core import Edge, Record, Scope
-from engrams.frozen_data import dataclass
 from engrams.ports import JobSpec, OwnerStateRow, RecordChange, ScopeReach, SessionRow
 from engrams.session.ending.session_account import SessionAccount
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from engrams.core import Kind, Receipt, Scope, Turn
-from engrams.frozen_data import dataclass
 from engrams.ports import ChatModel, Clock, Store, TokenCounter
 
 

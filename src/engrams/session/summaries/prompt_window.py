@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from engrams import prompts
 from engrams.core import Record, Scope
 from engrams.errors import BudgetError, InputError, ModelError
 from engrams.extract.memory_requests import mark_unsaved
-from engrams.frozen_data import dataclass
 from engrams.ports import ChatModel, Condition, RecordQuery, ScopeReach, Where
 from engrams.session.summaries import message_window
 from engrams.session.summaries.dependencies import SummaryDeps

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, TypeAlias
 
@@ -25,7 +25,6 @@ from engrams.core import (
     Status,
 )
 from engrams.errors import ConflictError
-from engrams.frozen_data import dataclass
 from engrams.ports import NewRecord, RecordChange, Store, WriteBatch
 from engrams.session.summaries.dependencies import SummaryDeps
 from engrams.write.source_checks import check_sources

@@ -7,11 +7,10 @@ asks for the mark of the last commit, together with what is read anew.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
 
-from engrams.frozen_data import dataclass
 from engrams.ports import ReachSurvey, ScopeReach
 from engrams.store.sql.owner_reads import OwnerReads
 from engrams.text.text_caches import register_cache

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import lru_cache
 
-from engrams.frozen_data import dataclass
 from engrams.store.sql.named_queries import load_queries
 
 _MARK = re.compile(r"\?(\d*)")

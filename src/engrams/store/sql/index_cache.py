@@ -11,14 +11,13 @@ import sys
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import islice
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, NamedTuple
 
 from engrams.core import Scope
 from engrams.errors import EngramsError, InputError, StoreError
-from engrams.frozen_data import dataclass
 from engrams.ports import CandidatePool, CandidateSearchQuery, Clock, ScopeReach
 from engrams.settings import StoreSettings
 from engrams.store.process_forks import register

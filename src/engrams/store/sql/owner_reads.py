@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from engrams.core import Edge, Record
-from engrams.frozen_data import dataclass
 
 
 @dataclass(slots=True)

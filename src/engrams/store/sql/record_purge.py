@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from engrams.core import Scope, Status
 from engrams.core.clock import micros
-from engrams.frozen_data import dataclass
 from engrams.ports import PurgeReport, WriteBatch
 from engrams.store.sql import job_queue
 from engrams.store.sql.batch_commit import commit_batch

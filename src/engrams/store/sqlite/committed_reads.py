@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from threading import Lock
 from typing import TYPE_CHECKING
 
 from engrams.core import Edge, Record, Scope
-from engrams.frozen_data import dataclass
 from engrams.ports import ReachSurvey, RecordPage, RecordQuery, ScopeReach
 from engrams.store.process_forks import register
 from engrams.store.sql import link_queries, record_listing

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar, cast
 
 import apsw
 
 from engrams.errors import EngramsError
-from engrams.frozen_data import dataclass
 from engrams.store.sqlite.connections import WriteLock
 from engrams.store.sqlite.error_mapping import to_engrams_error
 

@@ -8,13 +8,12 @@ import sys
 import threading
 from collections.abc import Container, Iterator
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from engrams.core import clock
 from engrams.core.ids import new_id
 from engrams.errors import EngramsError, InputError
-from engrams.frozen_data import dataclass
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app
 from engrams.surfaces.cli.output import clean, emit, fit_line, format_time, note, paint, say
 from engrams.surfaces.cli.render import hit_to_dict, speaker_name

@@ -8,7 +8,7 @@ import shutil
 import sys
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from importlib import import_module, metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from engrams.errors import EngramsError, StoreError
-from engrams.frozen_data import dataclass
 from engrams.installation import install_hint
 from engrams.ports import EMBED, JobSpec
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
 from engrams.errors import InputError
-from engrams.frozen_data import dataclass
 
 if TYPE_CHECKING:
     from engrams.core import Kind, Status

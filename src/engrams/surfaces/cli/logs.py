@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +12,6 @@ import typer
 
 from engrams.core.log_enums import LogWriteOutcome
 from engrams.errors import StoreError
-from engrams.frozen_data import dataclass
 from engrams.surfaces.cli.confirm import confirm_erase
 from engrams.surfaces.cli.filter_options import parse_when
 from engrams.surfaces.cli.options import GlobalOptions, flatten_options, new_app

@@ -6,14 +6,13 @@ import inspect
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import MISSING, field, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from engrams.frozen_data import dataclass
 from engrams.ipc.call_identity import IDENTITY
 from engrams.ipc.command_client import describe_opening
 from engrams.ipc.served_command import CURRENT

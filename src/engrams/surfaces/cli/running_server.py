@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
-
-from engrams.frozen_data import dataclass
 
 if TYPE_CHECKING:
     from engrams.settings import Settings

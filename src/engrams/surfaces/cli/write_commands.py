@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +12,6 @@ import typer
 
 from engrams.core.ids import derive_arrival_id
 from engrams.errors import EngramsError, InputError, NotFoundError, RefusedError
-from engrams.frozen_data import dataclass
 from engrams.ipc.call_identity import IDENTITY
 from engrams.ipc.command_server import DeclinedCallError
 from engrams.ipc.served_command import CURRENT

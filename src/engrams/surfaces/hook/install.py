@@ -8,13 +8,13 @@ import re
 import shlex
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import unified_diff
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from engrams.errors import InputError
-from engrams.frozen_data import dataclass
 from engrams.surfaces.hook.json_edit import append_member, find_members, locate_value, remove_member
 
 _SECONDS = 10

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import shlex
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -16,7 +17,6 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from engrams.api_keys import PREFIX, ApiKey, ApiKeyStore
 from engrams.errors import BudgetError, StoreError
-from engrams.frozen_data import dataclass
 from engrams.ports import Clock
 from engrams.surfaces.http.caller import KEY, OWNER, REFUSED_KEY, RELAY
 from engrams.surfaces.http.permissions import OPEN, PROXY, OperationPermission, PermissionTable

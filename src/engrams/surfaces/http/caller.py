@@ -5,6 +5,7 @@ Routes take one of `ScopedCaller`, `PersonCaller` and `AnyCaller` as a parameter
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 from urllib.parse import unquote
 
@@ -14,7 +15,6 @@ from starlette.exceptions import HTTPException
 from engrams.core import Scope
 from engrams.engine import MemoryEngine
 from engrams.errors import EngramsError, ScopeError
-from engrams.frozen_data import dataclass
 from engrams.ports import ScopeReach
 from engrams.settings import Settings
 

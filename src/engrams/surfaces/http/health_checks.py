@@ -13,6 +13,7 @@ import socket
 import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 from urllib.parse import urlsplit
@@ -24,7 +25,6 @@ from engrams import __version__
 from engrams.core import Json
 from engrams.engine import MemoryEngine
 from engrams.errors import EngramsError, StoreError
-from engrams.frozen_data import dataclass
 from engrams.settings import Settings
 from engrams.surfaces.http.caller import KEY
 from engrams.surfaces.http.mounts import ServerMount

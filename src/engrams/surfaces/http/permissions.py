@@ -6,8 +6,7 @@ A mount brings the rows of its own operations; `PermissionTable` finds the one o
 from __future__ import annotations
 
 from collections.abc import Iterable
-
-from engrams.frozen_data import dataclass
+from dataclasses import dataclass
 
 PROXY = "proxy"
 OPEN = ""

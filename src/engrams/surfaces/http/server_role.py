@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from engrams.frozen_data import dataclass
 from engrams.ipc.worker_links import WorkerLinks
 
 

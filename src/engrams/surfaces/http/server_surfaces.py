@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 
 from engrams.engine import MemoryEngine
-from engrams.frozen_data import dataclass
 from engrams.settings import Settings
 from engrams.surfaces.http.mounts import ServerMount
 

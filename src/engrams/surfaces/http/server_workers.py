@@ -17,14 +17,13 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from select import select
 from typing import IO, Any
 
 from engrams import encryption, errors
 from engrams.errors import EngramsError
-from engrams.frozen_data import dataclass
 from engrams.settings import Settings
 from engrams.surfaces.http.observers.metrics import MULTIPROCESS_FOLDER
 from engrams.surfaces.http.server_surfaces import ServedHome

@@ -9,13 +9,13 @@ import asyncio
 import re
 import time
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from engrams.core.ids import new_id
 from engrams.errors import ClosedError
-from engrams.frozen_data import dataclass
 from engrams.ports import Clock
 from engrams.surfaces.http.caller import KEY, OWNER, REFUSED_KEY, RELAY
 from engrams.surfaces.http.permissions import OperationPermission, PermissionTable

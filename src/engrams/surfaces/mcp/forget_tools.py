@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
 from engrams.core import Record, Status
 from engrams.errors import InputError
-from engrams.frozen_data import dataclass
 from engrams.surfaces.mcp import outputs
 from engrams.surfaces.mcp.preview_tokens import PreviewTokens
 from engrams.surfaces.mcp.scoped_engine import (

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
 from engrams.errors import RefusedError
-from engrams.frozen_data import dataclass
 from engrams.surfaces.mcp.profile import McpProfile
 from engrams.surfaces.mcp.scoped_engine import (
     CHANGES,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
@@ -17,7 +17,6 @@ from starlette.types import Scope as AsgiScope
 from engrams.core import Json, Scope
 from engrams.engine import MemoryEngine
 from engrams.errors import EngramsError
-from engrams.frozen_data import dataclass
 from engrams.installation import install_hint
 from engrams.settings import Settings
 from engrams.surfaces.mcp.profile import McpProfile

@@ -6,12 +6,11 @@ Without slots: the library takes a slot for a field's default and makes no schem
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from engrams.core import HistoryEntry, Hit, Receipt, Record, RelatedMemory, SearchResult
-from engrams.frozen_data import dataclass
 
 if TYPE_CHECKING:
     from engrams.engine.answer_types import SourceChangeReport

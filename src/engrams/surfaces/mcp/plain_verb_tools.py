@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from engrams.core import Kind, Scope, Turn
 from engrams.errors import InputError, RefusedError
-from engrams.frozen_data import dataclass
 from engrams.ports import Condition, Where
 from engrams.surfaces.mcp import outputs
 from engrams.surfaces.mcp.profile import McpProfile

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
-
-from engrams.frozen_data import dataclass
 
 if TYPE_CHECKING:
     from mcp.server import MCPServer

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import Field
 
 from engrams.core import Record
-from engrams.frozen_data import dataclass
 from engrams.surfaces.mcp import outputs
 from engrams.surfaces.mcp.preview_tokens import PreviewTokens
 from engrams.surfaces.mcp.profile import McpProfile

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import wraps
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
@@ -13,7 +14,6 @@ from mcp_types import ToolAnnotations
 from engrams.core import Record, Scope
 from engrams.core.clock import parse_time
 from engrams.errors import EngramsError, InputError, NotFoundError, RefusedError
-from engrams.frozen_data import dataclass
 
 if TYPE_CHECKING:
     from engrams.engine import MemoryEngine

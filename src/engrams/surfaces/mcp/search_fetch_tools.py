@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import Field
 
-from engrams.frozen_data import dataclass
 from engrams.surfaces.mcp import outputs
 from engrams.surfaces.mcp.profile import McpProfile
 from engrams.surfaces.mcp.scoped_engine import READS, ScopedEngine

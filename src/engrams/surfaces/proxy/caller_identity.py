@@ -10,12 +10,12 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import unquote
 
 from engrams.core import Json, Scope, clock
 from engrams.errors import ScopeError
-from engrams.frozen_data import dataclass
 from engrams.settings import Settings
 from engrams.surfaces.proxy.json_splice import BLOCKS, ParsedChatRequest, text_of
 from engrams.surfaces.proxy.user_tokens import SIGNED_USER_HEADER, verify_subject

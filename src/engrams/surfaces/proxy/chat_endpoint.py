@@ -11,6 +11,7 @@ import json
 import logging
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
@@ -19,7 +20,6 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from engrams.core import Hit, Json, is_blank
-from engrams.frozen_data import dataclass
 from engrams.settings import Settings
 from engrams.surfaces.proxy.api_errors import error_response
 from engrams.surfaces.proxy.chat_protocols import UNSAVED, ChatDialect

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 from engrams.core import Json
-from engrams.frozen_data import dataclass
 from engrams.surfaces.proxy.api_errors import error_body, is_error_text
 from engrams.surfaces.proxy.json_splice import (
     BLOCKS,

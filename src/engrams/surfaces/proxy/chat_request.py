@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from engrams.core import Json, Turn, is_blank
 from engrams.core.process_peers import ProcessPeers
 from engrams.errors import ScopeError
-from engrams.frozen_data import dataclass
 from engrams.settings import Settings
 from engrams.surfaces.proxy.caller_identity import ChatCaller, UnnamedCallerError, identify, turn_id
 from engrams.surfaces.proxy.chat_protocols import CHAT, ChatDialect

@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from engrams.core import Json
-from engrams.frozen_data import dataclass
 from engrams.text.system_texts import remove_system_texts
 
 Span: TypeAlias = tuple[int, int]

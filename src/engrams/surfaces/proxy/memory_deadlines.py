@@ -13,12 +13,12 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from engrams.core import Context, Hit, Json, Kind, Scope, SearchResult, Turn
 from engrams.engine import MemoryEngine
-from engrams.frozen_data import dataclass
 from engrams.ports import EmbedderCard, ModelFollower
 from engrams.surfaces.proxy.caller_identity import ChatCaller
 from engrams.surfaces.proxy.chat_protocols import NOTE, PROFILE

@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 
 from engrams.core import Json
-from engrams.frozen_data import dataclass
 from engrams.surfaces.proxy.chat_protocols import (
     ANTHROPIC,
     CHAT,

@@ -9,6 +9,7 @@ import gzip
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -18,7 +19,6 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from engrams.core import LAYER_OF, PRODUCT, EdgeType, Json, Kind, Status, Tier
-from engrams.frozen_data import dataclass
 
 POLICY = "; ".join(
     (

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from typing import Any
 
-from engrams.frozen_data import dataclass
 from engrams.text.times.grammar import (
     DatePart,
     ModKind,

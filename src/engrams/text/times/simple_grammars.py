@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from engrams.frozen_data import dataclass
+from dataclasses import dataclass
+
 from engrams.text.times import numeric_dates
 from engrams.text.times.grammar import (
     DatePart,

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 import yaml
 
 from engrams.core import Kind, StatedFields, Turn
-from engrams.frozen_data import dataclass
 from engrams.transfer.formats.file_head import FileHead
 from engrams.transfer.formats.foreign_objects import (
     ForeignObject,

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
 from engrams.core import IMPORTED, ImportOptions, Kind, Receipt, Scope, Turn
 from engrams.errors import InputError, RefusedError
-from engrams.frozen_data import dataclass
 from engrams.ports import Clock, Store
 from engrams.settings import QuotaSettings
 from engrams.transfer import formats

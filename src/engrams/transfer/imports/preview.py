@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
 from engrams.core import Kind, StatedFields, Status
 from engrams.errors import InputError
-from engrams.frozen_data import dataclass
 from engrams.transfer import formats
 from engrams.transfer.formats import ExportedEdge, ExportedRecord, ParsedTurn, UnreadablePiece
 from engrams.transfer.formats.pieces import Piece

@@ -7,11 +7,10 @@ unchanged. The ids that an import restored are kept beside them, in states of th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from engrams.core import HistoryEntry, Record, Scope
-from engrams.frozen_data import dataclass
 from engrams.ports import IMPORTS, NewRecord, OwnerStateRow, StorageUse, Store, WriteBatch
 from engrams.settings import QuotaSettings
 from engrams.transfer.formats import ExportedEdge, ExportedRecord

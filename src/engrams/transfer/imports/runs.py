@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from engrams.core import ImportOptions, Scope, ScopeInput
 from engrams.core.ids import new_id
 from engrams.errors import ConflictError, InputError, NotFoundError
-from engrams.frozen_data import dataclass
 from engrams.ports import IMPORTS
 from engrams.transfer.imports.importer import ImportCounts, ImportTarget, load
 from engrams.transfer.imports.undo import ImportUndo, PurgeFunction

@@ -7,12 +7,12 @@ them loses nothing: the undo can be repeated, because every step skips what is d
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias, TypeVar
 
 from engrams.core import IMPORTED, Record, Scope, Status
 from engrams.forget.restoring import ENDING, build_former
-from engrams.frozen_data import dataclass
 from engrams.ports import (
     Clock,
     Condition,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -17,7 +17,6 @@ from typing import Any, TypeAlias
 from engrams.core import ImportOptions, Scope
 from engrams.core.ids import new_id
 from engrams.errors import ClosedError, ConflictError, EngramsError, InputError, NotFoundError
-from engrams.frozen_data import dataclass
 from engrams.ports import (
     Clock,
     Job,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -21,7 +21,6 @@ from engrams.core import (
 )
 from engrams.core.ids import new_id
 from engrams.errors import ConflictError
-from engrams.frozen_data import dataclass
 from engrams.ports import NewRecord, RecordChange, WriteBatch
 
 ACTOR = "review"

@@ -8,12 +8,11 @@ other jobs; what it proposes is committed by ``cycle``.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from engrams import prompts
 from engrams.core import Edge, EdgeType, Record
-from engrams.frozen_data import dataclass
 from engrams.ports import ChatAnswer, ChatMessage, ChatModel, ChatRequest
 from engrams.upkeep.garden.merge import absorb, is_mergeable
 from engrams.upkeep.garden.prune import archive_record, is_protected

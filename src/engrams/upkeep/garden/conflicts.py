@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
 from engrams.core import EdgeType, Kind, Record, Status
 from engrams.extract.predicate_slots import canonical_predicate, is_single
-from engrams.frozen_data import dataclass
 from engrams.text.normalize import fold
 from engrams.upkeep.garden.steps import (
     GardenJobInput,

@@ -8,7 +8,7 @@ twice.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, timedelta
 from typing import TypeAlias
 
@@ -17,7 +17,6 @@ import numpy as np
 from engrams.core import Record, Scope, Status
 from engrams.core.ids import new_id
 from engrams.errors import BudgetError, ConflictError, ModelError
-from engrams.frozen_data import dataclass
 from engrams.ports import (
     LEARNED,
     ChatAnswer,

@@ -6,10 +6,10 @@ is due it becomes a job of kind ``GARDEN``, which runs the cycle.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from engrams.core import Scope, Status
-from engrams.frozen_data import dataclass
 from engrams.ports import WAKE, Job, JobQueue, JobSpec, RecordStore
 from engrams.read.request import visible_scopes
 from engrams.settings import GardenSettings

@@ -7,14 +7,13 @@ processes may change it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, field, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from engrams.core import Scope
 from engrams.core.clock import parse_time
 from engrams.errors import ConflictError
-from engrams.frozen_data import dataclass
 from engrams.ports import GARDEN_STATE, OwnerStateRow, OwnerStateStore
 
 _MAX_ATTEMPTS = 50

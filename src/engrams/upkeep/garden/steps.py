@@ -7,12 +7,11 @@ nothing else. ``cycle`` loads the input and commits the steps.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Literal
 
 from engrams.core import Edge, Kind, Record, Scope
-from engrams.frozen_data import dataclass
 from engrams.ports import EmbedderCard, RecordChange
 from engrams.settings import GardenSettings
 

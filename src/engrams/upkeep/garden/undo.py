@@ -8,13 +8,12 @@ step], so that a record that changed since is recognised and stays as it is. A l
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from engrams.core import Edge, EdgeType, Record, Scope, Status
 from engrams.errors import NotFoundError
-from engrams.frozen_data import dataclass
 from engrams.ports import RecordChange, Store, WriteBatch
 from engrams.upkeep.garden.state import GardenStateStore, decode_state, encode_state
 from engrams.upkeep.garden.steps import ACTOR, PlannedGardenStep

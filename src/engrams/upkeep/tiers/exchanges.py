@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from itertools import pairwise
 
 from engrams.core import Evidence, Kind, Provenance, Record, Tier
 from engrams.core.ids import derive_id_at_time_of
-from engrams.frozen_data import dataclass
 
 _QUOTE_CHARACTERS = 280
 

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from engrams.core import STATEMENT_KINDS, Kind, Record, Scope, Status, Tier, Vector
 from engrams.core.records import asks_only
-from engrams.frozen_data import dataclass
 from engrams.ports import (
     TOPICS,
     Clock,

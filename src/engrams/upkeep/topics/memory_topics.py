@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any, TypeAlias
 
 from engrams.core import Edge, EdgeType, Kind, Record, Scope, ScopeInput, Status, Tier, Topic
-from engrams.frozen_data import dataclass
 from engrams.ports import (
     TOPICS,
     ChatModel,

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from engrams.core import Edge, Record, Scope, Vector
-from engrams.frozen_data import dataclass
 from engrams.ports import RecordChange
 from engrams.vault.files.folder_access import FileStat
 from engrams.vault.files.record_markdown import RecordFileContent

@@ -13,12 +13,12 @@ import stat
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from threading import RLock
 from typing import IO
 
 from engrams.errors import InputError, StoreError
-from engrams.frozen_data import dataclass
 
 _MANY = 16
 """Files from which one flush of the whole disk is quicker than one of each file."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from engrams.core import Scope
-from engrams.frozen_data import dataclass
 from engrams.vault.dependencies import VaultDeps
 from engrams.vault.files.changes import ChangedVaultFile, FileChangeCause
 from engrams.vault.files.sync_report import VaultSyncReport

@@ -13,7 +13,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -26,7 +26,6 @@ from engrams.errors import (
     RefusedError,
     StoreError,
 )
-from engrams.frozen_data import dataclass
 from engrams.vault.files.folder_access import make_private
 
 ROOT = "/memories"

@@ -9,11 +9,10 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from engrams.core import Edge, EdgeType, Json, Scope
-from engrams.frozen_data import dataclass
 from engrams.vault.files.sync_state import VaultStateDatabase
 from engrams.vault.files.vault_paths import id_tail, path_key
 

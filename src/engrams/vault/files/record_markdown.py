@@ -7,7 +7,7 @@ The text alone is the body; every other field that differs from its default is f
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, fields
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from typing import Any
 
@@ -26,7 +26,6 @@ from engrams.core import (
 )
 from engrams.core.clock import parse_time
 from engrams.errors import EngramsError
-from engrams.frozen_data import dataclass
 from engrams.vault.files import front_matter
 from engrams.vault.files.front_matter import FrontMatterError
 from engrams.vault.files.record_links import (

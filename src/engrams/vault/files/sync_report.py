@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from engrams.core import Scope
-from engrams.frozen_data import dataclass
 
 
 @dataclass(slots=True)

@@ -15,6 +15,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from threading import RLock
 from typing import Any
@@ -22,7 +23,6 @@ from typing import Any
 from engrams import encryption
 from engrams.core import Json, Scope
 from engrams.errors import EngramsError, StoreError
-from engrams.frozen_data import dataclass
 from engrams.vault.files.folder_access import FileStat
 from engrams.vault.files.vault_paths import path_key
 

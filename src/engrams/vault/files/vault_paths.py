@@ -12,9 +12,9 @@ import posixpath
 import re
 import unicodedata
 from collections.abc import Collection
+from dataclasses import dataclass
 
 from engrams.core import RUNNING, Kind, Record, Scope, Status
-from engrams.frozen_data import dataclass
 
 ENTRIES = "entries"
 DELETED = "deleted"

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from engrams.core import Edge, EdgeType, Json, Record, Scope, Status
-from engrams.frozen_data import dataclass
 from engrams.ports import NOTE_PIECE
 from engrams.vault.change_notes import make_change_note
 from engrams.vault.dependencies import VaultDeps

@@ -7,12 +7,11 @@ fields that changed since stay as they are.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from engrams.core import Edge, Record, Scope, Status, Vector, build_tombstone
 from engrams.errors import EngramsError
-from engrams.frozen_data import dataclass
 from engrams.ports import NewRecord, RecordChange, WriteBatch
 from engrams.vault.dependencies import VaultDeps
 from engrams.vault.files import record_markdown

@@ -9,12 +9,12 @@ import contextlib
 import io
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from engrams.errors import EngramsError, ExtraError, InputError, NotFoundError, StoreError
-from engrams.frozen_data import dataclass
 from engrams.installation import install_hint
 from engrams.vault.files.folder_access import PlannedFileWrite, VaultFolder
 from engrams.vault.files.vault_paths import TOPS

@@ -7,11 +7,10 @@ either side wins over whatever the other side did to it, and what was purged her
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from engrams.core import Scope, Status
-from engrams.frozen_data import dataclass
 from engrams.vault.dependencies import VaultDeps
 from engrams.vault.files import record_markdown
 from engrams.vault.files.front_matter import FrontMatterError, decode_text

@@ -11,10 +11,10 @@ import os
 import shutil
 import subprocess
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from engrams.errors import ExtraError, StoreError
-from engrams.frozen_data import dataclass
 from engrams.vault.dependencies import VaultDeps
 from engrams.vault.files.folder_access import PlannedFileWrite
 from engrams.vault.history.git import GitHistoryRepository, diff_trees

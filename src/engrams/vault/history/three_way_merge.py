@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from difflib import SequenceMatcher
 from typing import Any
 
 from engrams.core import HistoryEntry, Record
-from engrams.frozen_data import dataclass
 from engrams.vault.files.record_markdown import UNVERSIONED, parse_field
 
 _MAX_LINES = 5000

@@ -10,13 +10,12 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import date, timedelta
 from typing import Any
 
 from engrams.core import Kind, Record, Scope, content_hash
 from engrams.errors import ConflictError, NotFoundError
-from engrams.frozen_data import dataclass
 from engrams.ports import ChatModel, RecordQuery, ScopeReach
 from engrams.vault.dependencies import VaultDeps
 from engrams.vault.files.folder_access import PlannedFileWrite, hash_bytes

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from engrams import prompts
 from engrams.core import content_hash
 from engrams.errors import ModelError
-from engrams.frozen_data import dataclass
 from engrams.ports import ChatMessage, ChatModel, ChatRequest
 from engrams.vault.notes import memory_md
 from engrams.vault.notes.memory_md import MemoryFileItem

@@ -6,10 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 from engrams.core import content_hash
-from engrams.frozen_data import dataclass
 from engrams.text.terms import terms
 
 CORRECTIONS = "Corrections"

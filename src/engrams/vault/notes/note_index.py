@@ -9,14 +9,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time
 from typing import Any
 
 from engrams.core import Kind, Layer, Provenance, Record, Scope, Status, content_hash
 from engrams.core.ids import new_id
 from engrams.errors import EngramsError
-from engrams.frozen_data import dataclass
 from engrams.ports import CORE_PIECE, NOTE_PIECE, NewRecord, RecordQuery, ScopeReach, WriteBatch
 from engrams.vault.dependencies import VaultDeps
 from engrams.vault.files.folder_access import hash_bytes

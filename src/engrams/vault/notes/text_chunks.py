@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
-
-from engrams.frozen_data import dataclass
 
 _TOKENS = 500
 _OVERLAP = 50

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import IO
 
-from engrams.frozen_data import dataclass
 from engrams.ports import PurgeOrder
 from engrams.text.redact import LEAST, REMOVED, redact, redact_short
 from engrams.vault.purge.git_scan import HEAD_BYTES, ID_LINE

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
 
 from engrams.errors import ExtraError, StoreError
-from engrams.frozen_data import dataclass
 from engrams.ports import PurgeOrder
 from engrams.vault.purge.history_redactor import GitHistoryRedactor, HeadFiles
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from engrams.backup.home_backup import is_backup
 from engrams.backup.home_paths import HomePaths
 from engrams.encryption import file_encryption
-from engrams.frozen_data import dataclass
 from engrams.vault.purge.purged_words import list_files
 
 DATABASE = "database file"

@@ -8,13 +8,13 @@ import shutil
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from engrams.backup.home_backup import is_sealed, restore
 from engrams.backup.home_paths import HomePaths
 from engrams.encryption import file_encryption
 from engrams.errors import EngramsError
-from engrams.frozen_data import dataclass
 from engrams.ports import LiveWords, PurgeOrder, PurgePlaceCheck
 from engrams.vault.purge.git_scan import GitHistoryScanner
 from engrams.vault.purge.home_files import (

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from engrams.core import Record
-from engrams.frozen_data import dataclass
 from engrams.text.redact import LEAST, REMOVED, redact, redact_short
 from engrams.vault.dependencies import VaultDeps
 from engrams.vault.files.vault_paths import CONFLICTS, DOCUMENTS

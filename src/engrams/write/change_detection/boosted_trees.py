@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from engrams.frozen_data import dataclass
 from engrams.write.change_detection.features import (
     MessageFeatures,
     describe_message,

@@ -7,13 +7,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypeAlias
 
 from engrams.core import BESIDE, STATEMENT_KINDS, EdgeType, Kind, Record, Scope, Status
 from engrams.extract.predicate_slots import SINGLE
 from engrams.extract.rules.story_marks import find_story
-from engrams.frozen_data import dataclass
 from engrams.ports import CandidateSearchQuery, Embedder, RecordQuery
 from engrams.ports.read_ahead import ReadAhead
 from engrams.text.terms import terms

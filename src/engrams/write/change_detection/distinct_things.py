@@ -6,9 +6,9 @@ Enter at ``is_about_another`` and ``is_placed_anew``: rules that limit what the 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from engrams.frozen_data import dataclass
 from engrams.text.normalize import fold
 from engrams.text.terms import terms
 from engrams.text.text_caches import text_cache

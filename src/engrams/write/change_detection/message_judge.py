@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, partial
 from threading import Lock
 from typing import NamedTuple, TypeAlias
 
-from engrams.frozen_data import dataclass
 from engrams.ports import Embedder
 from engrams.text.text_caches import register_cache
 from engrams.write.change_detection.boosted_trees import ScoredMessage, load_model, nearest_clause

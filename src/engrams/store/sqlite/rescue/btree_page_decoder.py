@@ -10,13 +10,13 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from engrams import encryption
-from engrams.frozen_data import dataclass
 from engrams.store.sqlite.rescue.wal_reader import read_log, read_versions
 
 RawRow: TypeAlias = tuple[int, int | None, list[Any]]

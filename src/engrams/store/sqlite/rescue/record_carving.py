@@ -11,13 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, NamedTuple
 
 from engrams.core import Record
 from engrams.errors import EngramsError
-from engrams.frozen_data import dataclass
 from engrams.store.sql.row_conversion import FIELDS, decode_record
 from engrams.store.sqlite.rescue.btree_page_decoder import (
     PageCell,

@@ -10,14 +10,13 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from contextlib import closing, suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import apsw
 
 from engrams.core import Status
-from engrams.frozen_data import dataclass
 from engrams.settings import StoreSettings
 from engrams.store.sql.named_queries import execute, fetch_one, query
 from engrams.store.sqlite import connections, schema_setup, stored_terms

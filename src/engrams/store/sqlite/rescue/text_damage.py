@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import apsw
 
 from engrams.core import content_hash
-from engrams.frozen_data import dataclass
 from engrams.store.sql.lexemes import join_caption
 from engrams.store.sql.named_queries import execute, stream_rows
 from engrams.store.sqlite.rescue.lost_memories import MemoryVersion

@@ -5,10 +5,9 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict, deque
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from engrams.core.process_peers import ProcessPeers
-from engrams.frozen_data import dataclass
 from engrams.ports import Clock
 from engrams.surfaces.http.telemetry import ObservedRequest, Observer
 

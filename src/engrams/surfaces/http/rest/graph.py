@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Literal, TypeAlias
 
@@ -10,7 +11,6 @@ from fastapi import APIRouter, Query
 from pydantic import BaseModel, Field
 
 from engrams.core import EdgeType, Entity, EntityKind, EntityNet, Kind, Record, Status, Tier
-from engrams.frozen_data import dataclass
 from engrams.ports import Condition, Where
 from engrams.settings import Settings
 from engrams.surfaces.http.caller import IdentifiedCaller, ScopedCaller

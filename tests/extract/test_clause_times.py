@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from tests.extract.everyday_times import ROWS, Answer
+from tests.extract.everyday_times import MORE, ROWS, Answer
 
 from engrams.core import ResolvedTime
 from engrams.extract.rules.clause_times import resolve_times
@@ -32,7 +32,7 @@ def expected(answer: Answer) -> list[str | list[str | None]]:
     ]
 
 
-@pytest.mark.parametrize(("language", "said", "sentence", "answer"), ROWS)
+@pytest.mark.parametrize(("language", "said", "sentence", "answer"), ROWS + MORE)
 def test_everyday_times(language: str, said: str, sentence: str, answer: Answer) -> None:
     """What people say of days, in six languages, is resolved from the day of telling."""
     times = resolve(sentence, datetime.fromisoformat(said))

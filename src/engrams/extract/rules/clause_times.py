@@ -50,6 +50,10 @@ _NEXT = re.compile(r"\bnext\b|nächste|próxim[oa]|que\s+viene|prochaine?|次の
 _COMING = re.compile(r"\b(?:coming|upcoming|kommende[nr]?)\b|次の|今度の", re.IGNORECASE)
 _MOST_LEAD = 48
 _LEAD = re.compile(r"(?:\A|[.!?;\n。！？]\s*)(?P<lead>(?:\w+\s+(?:the\s+)?)?)\Z", re.IGNORECASE)
+_FIXED = re.compile(
+    r"\b(?:ago|last|yesterday|today|tonight|tomorrow)\b|(?<!\d)(?:1[5-9]|20)\d\d(?!\d)",
+    re.IGNORECASE,
+)
 _YEAR = re.compile(r"(?<!\d)(?:1[5-9]|20)\d\d(?!\d)")
 _BIRTHDAY = late_pattern(
     r"\b(?:birthday|bday|b-day|anniversary|name\s?day|born|geburtstag|hochzeitstag|jahrestag|geboren|cumpleaños|aniversario|nací|nació"
@@ -80,8 +84,13 @@ class _Reading(NamedTuple):
 class _ReadText:
     """A text's expressions of time, in order, and its language."""
 
+    spans: tuple[TimeSpan, ...]
     readings: tuple[_Reading, ...]
     language: str
+    """Empty where nobody looked."""
+
+
+_NOTHING_READ = _ReadText((), (), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +127,8 @@ def resolve_times(
     words = text[start:end]
     if len(words) > _MOST_WORDS or not _HINT.search(words.lower()):
         return ()
-    clause = _Clause(text, start, end, said_at, tense, verb, _read_text(text, said_at).language)
+    language = _read_text(text, said_at).language or detect_language(text)
+    clause = _Clause(text, start, end, said_at, tense, verb, language)
     readings = _list_readings(clause)
     recurrences = _find_habits(clause, readings)
     elapsed = find_elapsed(words, said_at, tense)
@@ -154,6 +164,8 @@ def find_clause_spans(
     start, end = bounds
     clause = _Clause(text, start, end, said_at, tense, verb, _read_text(text, said_at).language)
     readings = _list_readings(clause)
+    if not readings:
+        return ()
     habits = [(start + place.start, start + place.end) for place in _find_habits(clause, readings)]
     spans = []
     for reading in readings:
@@ -163,20 +175,26 @@ def find_clause_spans(
     return tuple(spans)
 
 
+def find_text_spans(text: str, said_at: datetime) -> tuple[TimeSpan, ...]:
+    """Find where a text names times, each as if it were over; names and titles are none."""
+    return _read_text(text, said_at).spans
+
+
 @text_cache(64)
 def _read_text(text: str, said_at: datetime) -> _ReadText:
     """Read a text's times once for all its clauses."""
     past = find_times(text, said_at, "past")
-    future = {span.at: span for span in find_times(text, said_at, "future")}
-    readings = [_Reading(span, future.pop(span.at, span)) for span in past]
-    readings += [_Reading(span, span) for span in future.values()]
-    kept = [
-        reading
-        for reading in readings
-        if not names_thing(reading.past, text) and reading.past.text.lower() not in _VAGUE
-    ]
-    kept.sort(key=lambda reading: reading.past.at)
-    return _ReadText(tuple(kept), detect_language(text))
+    if not past:
+        return _NOTHING_READ
+    is_open = any(span.recurs or not _FIXED.search(span.text) for span in past)
+    future = {span.at: span for span in find_times(text, said_at, "future")} if is_open else {}
+    spans = tuple(span for span in past if not names_thing(span, text))
+    readings = tuple(
+        _Reading(span, future.get(span.at, span))
+        for span in spans
+        if span.text.lower() not in _VAGUE
+    )
+    return _ReadText(spans, readings, detect_language(text) if readings else "")
 
 
 def _find_lead(text: str, start: int, said_at: datetime) -> int:
@@ -213,7 +231,7 @@ def _find_habits(clause: _Clause, readings: Sequence[_Reading]) -> list[Recurren
 
 def _resolve_reading(clause: _Clause, reading: _Reading) -> list[ResolvedTime]:
     span = reading.past
-    is_yearly = span.recurs and reading.past.start != reading.future.start
+    is_yearly = span.recurs
     if is_yearly and names_yearly(clause.words):
         return [
             replace(_make_recurring(span.text), recurs=f"every year {_month_day(span, clause)}")
@@ -317,7 +335,12 @@ def _to_resolved(clause: _Clause, span: TimeSpan, sure: float) -> ResolvedTime:
     elif _UNTIL.match(span.text) and span.grain == "range":
         role = "until"
         start = None
-    return ResolvedTime(span.text, start, end, span.grain, sure, role=role)
+    return ResolvedTime(_trim(span.text), start, end, span.grain, sure, role=role)
+
+
+def _trim(words: str) -> str:
+    """Cut a full stop that ends the sentence; "am 27." keeps its own."""
+    return words[:-1] if words.endswith(".") and not words[-2:-1].isdigit() else words
 
 
 def _to_zone(moment: datetime, zone: tzinfo) -> datetime | None:

@@ -44,7 +44,7 @@ def find_foreign_outlook(before: str, after: str, language: str) -> Outlook:
         return "open"
     before = before.lower()
     after = after.lower()
-    if words.governs.search(before):
+    if words.governs.search(f"{before}\x1f{after}"):
         return "coming"
     first = max((match.end() for match in _PART.finditer(before)), default=0)
     cut = _PART.search(after)
@@ -72,7 +72,7 @@ _LANGUAGES = {
         over=late_pattern(
             r"\b(?:war(?:en|st)?|hatten?|gab|gingen?|kam(?:en)?|fuhr(?:en)?|flog(?:en)?|wurden?|sah(?:en)?|traf(?:en)?"
             r"|zog(?:en)?|bekam(?:en)?|kauften?|machten?|musste[nt]?|konnten?|wollten?|ließ(?:en)?|fand(?:en)?|nahm(?:en)?"
-            r"|begann(?:en)?|schrieb(?:en)?|blieb(?:en)?|starb(?:en)?|aß(?:en)?|\w{3,}(?:t|d)eten?|\w{2,}[bcdfgklmnprsßvwz]ten?(?=\s+(?:ich|wir|er|sie)\b))\b"
+            r"|begann(?:en)?|schrieb(?:en)?|blieb(?:en)?|starb(?:en)?|aß(?:en)?|\w{3,}(?:t|d)eten?|(?!warte|miete|heirate|biete|arbeite|rate)\w{2,}[bcdfgklmnprsßvwz]ten?(?=\s+(?:ich|wir|er|sie)\b))\b"
             rf"|\b(?:hab|habe|hast|hat|haben|habt|bin|bist|ist|sind|seid)\b[^.!?]*\b{_GERMAN_PARTICIPLE}"
         ),
         coming=late_pattern(
@@ -82,11 +82,12 @@ _LANGUAGES = {
         present=late_pattern(
             r"\b(?:ist|bin|sind|hab|habe|haben|hat|habt|gibt|geht|gehe|gehen|komme|kommt|kommen|fahre|fährt|fahren|fliege|fliegt|fliegen"
             r"|ziehe|zieht|ziehen|treffe|trifft|treffen|mache|macht|machen|fange|bekomme|bekommt|heirate|heiraten|heiratet|reise|reisen"
-            r"|besuche|besuchen|besucht|feiere|feiern|feiert|findet|muss|darf|kann)\b"
+            r"|besuche|besuchen|besucht|feiere|feiern|feiert|findet|muss|darf|kann|ich\s+\w+e|\w+e\s+ich|wir\s+\w+en|\w+en\s+wir)\b"
         ),
         governs=late_pattern(
-            r"\b(?:verschoben|verlegt|vertagt|verlängert|gebucht|angesetzt|geplant|reserviert|vereinbart|terminiert)\s+(?:auf|für|bis(?:\s+zum)?|zum)\s+(?:den\s+)?\Z"
-            r"|\bfür\s+den\s+\Z|\bab\s+(?:dem\s+)?\Z|\bfällig\s+(?:am|zum)\s+\Z"
+            r"\b(?:verschoben|verlegt|vertagt|verlängert|gebucht|angesetzt|geplant|reserviert|vereinbart|terminiert)\s+(?:auf|für|bis(?:\s+zum)?|zum)\s+(?:den\s+)?\x1f"
+            r"|\b(?:auf|für|zum|bis)\s+(?:den\s+|zum\s+)?\x1f[^\x1f]*\b(?:verschoben|verlegt|vertagt|verlängert|gebucht|angesetzt|geplant|reserviert|vereinbart)\b"
+            r"|\bfür\s+den\s+\Z|\bab\s+(?:dem\s+)?\Z|\bfällig\s+(?:am|zum)\s+\x1f"
         ),
     ),
     "es": LanguageOutlook(
@@ -104,10 +105,11 @@ _LANGUAGES = {
         present=late_pattern(
             r"\b(?:es|son|tengo|tenemos|tiene|tienen|hay|voy|vas|va|vamos|van|viajo|salgo|sale|salimos|llega|llego|vuelo|vuelvo|viene|vienen"
             r"|empiezo|quedo|quedamos|me\s+caso|está|estoy)\b"
+            r"|(?:\x1f\s*|\b(?:yo|me|te|se|la|lo)\s+)[^\W\d]{3,}o\b"
         ),
         governs=late_pattern(
-            r"\b(?:aplazad|pospuest|trasladad|prorrogad|reservad|programad|previst)[oa]s?\s+(?:para|al|hasta|a)\s+(?:el\s+|la\s+)?\Z"
-            r"|\bpara\s+(?:el\s+)?\Z|\ba\s+partir\s+del?\s+\Z"
+            r"\b(?:aplazad|pospuest|trasladad|prorrogad|reservad|programad|previst)[oa]s?\s+(?:para|al|hasta|a)\s+(?:el\s+|la\s+)?\x1f"
+            r"|\bpara\s+(?:el\s+)?\Z|\ba\s+partir\s+del?\s+\x1f"
         ),
     ),
     "fr": LanguageOutlook(
@@ -124,10 +126,11 @@ _LANGUAGES = {
         present=late_pattern(
             r"(?:\b|')(?:est|sont|ai|as|a|avons|ont|pars|part|partons|arrive|arrivent|vais|va|allons|vient|viens|viennent|déménage|déménageons"
             r"|rentre|rentrons|commence|passe|prends|prend|reçois|voyage|marie|marions|y\s+a)\b"
+            r"|\b(?:je|on|nous|il|elle|ils|elles|j')\s?(?:(?:me|nous|se|en|y|ne|la|le|les)\s|[mslnd]')*[^\W\d]{2,}(?:e|s|t|ons|ent|d)\b"
         ),
         governs=late_pattern(
-            r"\b(?:repoussée?|reportée?|décalée?|prolongée?|réservée?|programmée?|prévue?|fixée?)s?\s+(?:au|à|pour|jusqu'au)\s+(?:le\s+)?\Z"
-            r"|\bpour\s+(?:le\s+)?\Z|\bà\s+partir\s+(?:du|de)\s+\Z"
+            r"\b(?:repoussée?|reportée?|décalée?|prolongée?|réservée?|programmée?|prévue?|fixée?)s?\s+(?:au|à|pour|jusqu'au)\s+(?:le\s+)?\x1f"
+            r"|\bpour\s+(?:le\s+)?\Z|\bà\s+partir\s+(?:du|de)\s+\x1f"
         ),
     ),
     "zh": LanguageOutlook(
@@ -138,7 +141,7 @@ _LANGUAGES = {
             r"要|将|將|(?<!开)(?<!约)会(?!议)|會(?!議)|打算|准备|準備|计划|計劃|预约|預約|预定|預訂|定在|约在|约好|改到|推迟|延期|出发|开始"
         ),
         present=late_pattern(r"有|去|是|来|到|飞|见|做|搬"),
-        governs=late_pattern(r"(?:改到|推迟到|延到|延期到|定在|约在|安排在)\s*\Z"),
+        governs=late_pattern(r"(?:改到|推迟到|延到|延期到|定在|约在|安排在)\s*\x1f"),
     ),
     "ja": LanguageOutlook(
         over=late_pattern(

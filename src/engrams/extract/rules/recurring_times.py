@@ -108,10 +108,12 @@ def find_recurrences(text: str, language: str, *, is_habit: bool) -> list[Recurr
     if len(low) != len(text) or not _ANY.search(low):
         return []
     places = [Recurrence(match.start(), match.end()) for match in _iterate(low, text, language)]
-    if language == "en" and is_habit:
+    if language == "en":
+        places += [Recurrence(*match.span()) for match in _SHOWN_SESSIONS.finditer(low)]
+    if language == "en" and (is_habit or places):
         places += [
             Recurrence(match.start(), match.end())
-            for pattern in (_WEEKDAY_LIST, _HABIT_DAY, _SHOWN_SESSIONS)
+            for pattern in (_WEEKDAY_LIST, _HABIT_DAY)
             for match in pattern.finditer(low)
         ]
         if _USUAL.search(low):

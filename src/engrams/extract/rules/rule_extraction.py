@@ -20,7 +20,11 @@ from engrams.extract.rules.attribute_facts import (
 )
 from engrams.extract.rules.clause_meaning import ClauseMeaning, UtteranceContext, trim_trailing
 from engrams.extract.rules.clause_parser import EnglishClause, drop_addressee, parse_clauses
-from engrams.extract.rules.clause_times import find_clause_spans, find_statement_times
+from engrams.extract.rules.clause_times import (
+    find_clause_spans,
+    find_statement_times,
+    find_text_spans,
+)
 from engrams.extract.rules.copula_verbs import interpret_copula
 from engrams.extract.rules.corrections import extract_correction
 from engrams.extract.rules.denied_events import (
@@ -187,7 +191,7 @@ def extract_english(
 ) -> list[CandidateStatement]:
     """Extract statements of an English text from ``begin`` on, in order."""
     found: list[CandidateStatement] = []
-    times = clause_dates.find_spans(text, speech.said_at)
+    times = find_text_spans(text, speech.said_at)
     names = speech.names
     last: ClauseSubject | None = None
     said = split_sentences(text, begin)

@@ -43,6 +43,11 @@ _RECURS = re.compile(
     r"\b(?:alternate|each|every|every other|most|same)\s+(?:on\s+)?$", re.IGNORECASE
 )
 _DAYPARTS = re.compile(r"\s+(?:mornings|afternoons|evenings|nights)\b", re.IGNORECASE)
+_ORDINAL = re.compile(r"\d{1,2}(?:st|nd|rd|th)", re.IGNORECASE)
+_MOVED = re.compile(
+    r"\b(?:moved|changed|postponed|pushed|switched|rescheduled|shifted|extended)\s+\Z",
+    re.IGNORECASE,
+)
 _MODEL = re.compile(r"\b(?:an?|my|our|the|his|her|their|old|new)\s+$", re.IGNORECASE)
 _LEAN = re.compile(r"\b(?:last|past|previous|ago|this|next|coming)\b", re.IGNORECASE)
 
@@ -76,6 +81,10 @@ def names_thing(span: TimeSpan, text: str) -> bool:
         return True  # "a letter dated May 2", "a book from the 1900s"
     if span.grain == "day" and _CHOSE.search(before):
         return True  # "I went with June 15"
+    if _ORDINAL.fullmatch(span.text) and _ON.search(before):
+        return True  # "Planet Fitness on 5th": a street
+    if span.grain == "range" and _MOVED.search(before):
+        return True  # "moved from the 20th to the 25th": no span of days
     if _FOR.search(before) and span.text.lower().endswith(" back"):
         return True  # "for two years back in 2012"
     if span.grain == "season":

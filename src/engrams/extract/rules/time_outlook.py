@@ -40,6 +40,7 @@ _PLANS = word_set(
 )
 _WANTS = word_set("want hope need wish aim intend mean plan invite ask expect gonna have")
 _STARTS = word_set("start begin leave arrive open close end finish expire renew land run")
+_STARTED = word_set("ends expires finishes starts begins")
 _NOUNS = word_set(
     "call visit plan work run talk walk show drink play test trip drive ride need look meet set"
     " meeting training wedding building morning evening painting hearing sign book order"
@@ -199,6 +200,8 @@ class _VerbNearTime:
             return "coming" if is_infinitive else "present"
         if word in ("do", "does"):
             return "present"
+        if word in _STARTED:
+            return "coming"
         lemma = find_lemma(word)
         if lemma is None:
             return "open"
@@ -231,6 +234,8 @@ class _VerbNearTime:
         return "open"
 
     def _read_plan(self, auxiliary: str, is_infinitive: bool) -> Outlook:
+        if auxiliary == "had":
+            return "over"
         is_set = self.preposition in _GOVERNING or auxiliary in _PRESENT_BE or is_infinitive
         return "coming" if is_set else "planned"
 

@@ -35,9 +35,9 @@ _TRIGGER_WORDS = {
 _LANGUAGES: dict[str, set[str]] = {}
 WORDS = late_pattern(r"[^\W_]+")
 DIGITS = late_pattern(
-    r"\d(?:\d{3}|\d?(?:[-/.]\s?\d|st\b|nd\b|rd\b|th\b)|0'?s\b)"
+    r"\d(?:\d{3}|\d?(?:[-/.]\s?\d|st\b|nd\b|rd\b|th\b)|0'?s\b"
     # "am 27.", "el 20", "le 20": an article is all that tells a day of the month there.
-    r"|(?:(?<=\b(?:am|el|le|au|du)\s)|(?<=\b(?:zum|vom|dem|den|dia)\s))\d(?:\d|er)?(?![\w%:])"
+    r"|(?:(?<=\b(?:am|el|le|au|du)\s\d)|(?<=\b(?:zum|vom|dem|den|dia)\s\d))(?:\d|er)?(?![\w%:]))"
 )
 CJK = late_pattern(
     "[先季年月号號周週昨今明前后後去期拜春夏秋冬最近底初末曜来先日節节夕朝晚晩夜]|天[前后後]|[这這前][几幾两兩]天|きのう|おととい|きょう|あした|あす|あさって|ゆうべ|クリスマス|おととし|けさ|この間|この前|こないだ|この頃|このごろ|ちかごろ|ハロウィン|バレンタイン|イースター|感謝祭|그제|어제|그저께|어젯밤|오늘|내일|모레|작년|올해|내년|지난|이번|다음|요일|이틀|사흘|달"

@@ -39,7 +39,7 @@ _NOT_DAY = word_set("black good cyber ruby ash palm fat shrove super casual frea
 _DAY_THING = word_set("addams school roast times service")
 _DOM_NEXT = word_set(
     "and at for we i he she they it with in to but so because there was is will of by or until"
-    " through when from this last next if as"
+    " through when from this last next if as arrives starts begins comes goes has was are were had after before"
 )
 _STOP = re.compile(r"[.!?;\n]")
 _OF_MONTH = re.compile(r"\s+of\s+(?:last|this|next)\s+month")

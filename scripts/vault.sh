@@ -24,9 +24,9 @@ run engrams search "Where do I live?"
 run cd "$HOME/.engrams/vault/entries/user/alice/facts" | sed "s|$HOME|~|"
 cd "$HOME/.engrams/vault/entries/user/alice/facts"
 run ls
-fact=$(ls | grep user-lives)
+fact=$(grep -l "^kind: fact" -- *)
 run cat "$fact"
-run sed -i "s/lives in Paris/lives in Rome/" "$fact"
+run sed -i "s/live in Paris/live in Rome/" "$fact"
 run engrams search "Where do I live?"
 run engrams log
 commit=$(newest)

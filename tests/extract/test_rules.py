@@ -33,131 +33,110 @@ def read(
 
 
 @pytest.mark.parametrize(
-    ("text", "triple", "told"),
+    ("text", "triple"),
     [
-        ("I live in Berlin", ("Alice", "lives_in", "Berlin"), "Alice lives in Berlin"),
-        ("i live in berlin", ("Alice", "lives_in", "berlin"), "Alice lives in berlin"),
+        ("I live in Berlin", ("Alice", "lives_in", "Berlin")),
+        ("i live in berlin", ("Alice", "lives_in", "berlin")),
         (
             "I moved to Berlin last month.",
             ("Alice", "lives_in", "Berlin"),
-            "Alice moved to Berlin in April 2023",
         ),
         (
             "We relocated from Oslo to Bergen",
             ("Alice", "lives_in", "Bergen"),
-            "Alice relocated from Oslo to Bergen",
         ),
-        ("I work at Siemens", ("Alice", "works_at", "Siemens"), "Alice works at Siemens"),
+        ("I work at Siemens", ("Alice", "works_at", "Siemens")),
         (
             "I started a new job at Bosch",
             ("Alice", "works_at", "Bosch"),
-            "Alice started a new job at Bosch",
         ),
-        ("I'm a nurse", ("Alice", "job", "nurse"), "Alice is a nurse"),
-        ("I'm 34 years old", ("Alice", "age", "34"), "Alice is 34 years old"),
-        ("My name is Craig", ("Alice", "is_named", "Craig"), "Alice's name is Craig"),
+        ("I'm a nurse", ("Alice", "job", "nurse")),
+        ("I'm 34 years old", ("Alice", "age", "34")),
+        ("My name is Craig", ("Alice", "is_named", "Craig")),
         (
             "My favourite color is blue",
             ("Alice", "favorite_color", "blue"),
-            "Alice's favourite color is blue",
         ),
         (
             "My phone number is 555-123-4567",
             ("Alice", "phone", "555-123-4567"),
-            "Alice's phone number is 555-123-4567",
         ),
-        ("I love pizza", ("Alice", "likes", "pizza"), "Alice loves pizza"),
-        ("I'm a big fan of jazz", ("Alice", "likes", "jazz"), "Alice is a big fan of jazz"),
-        ("I prefer dark mode", ("Alice", "prefers", "dark mode"), "Alice prefers dark mode"),
+        ("I love pizza", ("Alice", "likes", "pizza")),
+        ("I'm a big fan of jazz", ("Alice", "likes", "jazz")),
+        ("I prefer dark mode", ("Alice", "prefers", "dark mode")),
         (
             "I'm allergic to peanuts",
             ("Alice", "allergic_to", "peanuts"),
-            "Alice is allergic to peanuts",
         ),
-        ("I'm vegan", ("Alice", "diet", "vegan"), "Alice is vegan"),
-        ("I have two dogs", ("Alice", "has", "two dogs"), "Alice has two dogs"),
+        ("I'm vegan", ("Alice", "diet", "vegan")),
+        ("I have two dogs", ("Alice", "has", "two dogs")),
         (
             "My sister is allergic to cats",
             ("Alice's sister", "allergic_to", "cats"),
-            "Alice's sister is allergic to cats",
         ),
         (
             "My sister Anna lives in Munich",
             ("Anna", "lives_in", "Munich"),
-            "Alice's sister Anna lives in Munich",
         ),
-        ("My dog's name is Rex", ("Alice's dog", "is_named", "Rex"), "Alice's dog's name is Rex"),
+        ("My dog's name is Rex", ("Alice's dog", "is_named", "Rex")),
         (
             "The project deadline is April 15",
-            ("project deadline", "is", "15 April 2024"),
-            "The project deadline is on 15 April 2024",
+            ("project deadline", "is", "April 15"),
         ),
         (
             "I went camping with my kids yesterday",
-            ("Alice", "went_camping", "camping with their kids"),
-            "Alice went camping with their kids on 7 May 2023",
+            ("Alice", "went_camping", "camping with my kids"),
         ),
         (
             "Yesterday I went to the doctor",
             ("Alice", "went_to", "doctor"),
-            "Alice went to the doctor on 7 May 2023",
         ),
         (
             "I graduated from MIT in 2015",
             ("Alice", "graduated_from", "MIT"),
-            "Alice graduated from MIT in 2015",
         ),
         (
             "I'm planning to visit Japan next year",
             ("Alice", "plans_to", "visit Japan"),
-            "Alice is planning to visit Japan in 2024",
         ),
         (
             "We decided to use Postgres",
             ("Alice", "decided_to", "use Postgres"),
-            "Alice decided to use Postgres",
         ),
         (
             "I've been learning German for two years",
             ("Alice", "learning", "German for two years"),
-            "Alice has been learning German for two years",
         ),
         (
             "Lost my job at Door Dash yesterday",
             ("Alice", "works_at", "Door Dash"),
-            "Alice lost their job at Door Dash on 7 May 2023",
         ),
         (
             "I no longer work at Google",
             ("Alice", "works_at", "Google"),
-            "Alice no longer works at Google",
         ),
-        ("Bob works at Acme", ("Bob", "works_at", "Acme"), "Bob works at Acme"),
+        ("Bob works at Acme", ("Bob", "works_at", "Acme")),
         (
             "I speak Spanish and French",
             ("Alice", "speaks", "Spanish and French"),
-            "Alice speaks Spanish and French",
         ),
         (
             "I run every morning before work",
             ("Alice", "runs", "every morning before work"),
-            "Alice runs every morning before work",
         ),
-        ("My mom's name is Eve", ("Alice's mom", "is_named", "Eve"), "Alice's mom's name is Eve"),
+        ("My mom's name is Eve", ("Alice's mom", "is_named", "Eve")),
     ],
 )
-def test_ordinary_statements_are_read(text: str, triple: tuple[str, str, str], told: str) -> None:
-    """A statement gives its subject, predicate and object, and a sentence in the third person that
-    stands alone.
-    """
+def test_ordinary_statements_are_read(text: str, triple: tuple[str, str, str]) -> None:
+    """A statement gives its subject, predicate and object beside the speaker's own words."""
     found = [
         candidate
         for candidate in read(text)
         if (candidate.subject, candidate.predicate, candidate.object) == triple
     ]
     assert found, [(c.subject, c.predicate, c.object, c.text) for c in read(text)]
-    assert found[0].text == told
-    assert found[0].evidence[0].quote in text
+    assert found[0].text == found[0].evidence[0].quote
+    assert found[0].text in text
 
 
 @pytest.mark.parametrize(
@@ -227,7 +206,7 @@ def test_a_plan_or_wish_is_no_state() -> None:
 def test_a_user_without_a_name_is_the_user() -> None:
     """Without a name the subject is ``user`` and the sentence speaks of the user."""
     (found,) = read("I live in Berlin", name="")
-    assert (found.subject, found.text) == ("user", "The user lives in Berlin")
+    assert (found.subject, found.text) == ("user", "I live in Berlin")
 
 
 def test_times_are_resolved_against_the_turn() -> None:
@@ -236,7 +215,7 @@ def test_times_are_resolved_against_the_turn() -> None:
     """
     (trip,) = read("Last Saturday I ran a charity race")
     assert trip.valid_from == datetime(2023, 5, 6, tzinfo=UTC)
-    assert "6 May 2023" in trip.text
+    assert trip.text == "Last Saturday I ran a charity race"
     (home,) = read("I've lived in Paris since 2010")
     assert home.valid_from == datetime(2010, 1, 1, tzinfo=UTC)
     assert home.effect == "states"
@@ -312,7 +291,7 @@ def test_remember_that_is_a_fact_and_not_a_rule() -> None:
     (known,) = read("Please remember that my sister is allergic to nuts", name="")
     assert (known.kind, known.predicate, known.confidence) == (Kind.FACT, "allergic_to", 1.0)
     (verbatim,) = read("Remember that the spare key is under the mat", name="")
-    assert (verbatim.kind, verbatim.text) == (Kind.FACT, "The spare key is under the mat")
+    assert (verbatim.kind, verbatim.text) == (Kind.FACT, "the spare key is under the mat")
     assert read("Remember to buy milk", name="") == ()
 
 

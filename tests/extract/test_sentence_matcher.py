@@ -16,26 +16,23 @@ AFTER = datetime(2026, 11, 9, 12, tzinfo=UTC)
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    "text",
     [
-        ("Ich trinke keinen Kaffee mehr.", "Der Nutzer mag Kaffee nicht"),
-        ("Meine Frau heißt Greta", "Die Frau des Nutzers heißt Greta"),
-        ("Mein Bruder wohnt in Köln", "Der Bruder des Nutzers wohnt in Köln"),
-        ("Mi hermana vive en Quito", "La hermana del usuario vive en Quito"),
-        ("No me gusta el té", "Al usuario no le gusta el té"),
-        ("Ma sœur habite à Paris", "La sœur de l'utilisateur habite à Paris"),
-        ("Mon ami habite à Paris", "L'ami de l'utilisateur habite à Paris"),
-        ("Mein Geburtstag ist am 4. Mai", "Geburtstag (der Nutzer): 4. Mai"),
-        (
-            "Meine Adresse ist Hauptstr. 5, 34117 Kassel",
-            "Adresse (der Nutzer): Hauptstr. 5, 34117 Kassel",
-        ),
-        ("Mi dirección es Av. Brasil 120, Lima", "Dirección (el usuario): Av. Brasil 120, Lima"),
+        "Ich trinke keinen Kaffee mehr.",
+        "Meine Frau heißt Greta",
+        "Mein Bruder wohnt in Köln",
+        "Mi hermana vive en Quito",
+        "No me gusta el té",
+        "Ma sœur habite à Paris",
+        "Mon ami habite à Paris",
+        "Mein Geburtstag ist am 4. Mai",
+        "Meine Adresse ist Hauptstr. 5, 34117 Kassel",
+        "Mi dirección es Av. Brasil 120, Lima",
     ],
 )
-def test_sentences_are_whole_and_in_right_grammar(text: str, told: str) -> None:
-    """Genitives and contractions are right; dots of abbreviations and ordinals cut nothing off."""
-    found = extract_statements(
+def test_statements_are_the_speakers_own_words(text: str) -> None:
+    """Nothing is rewritten; dots of abbreviations and ordinals cut nothing off."""
+    candidates = extract_statements(
         text,
         UtteranceContext(
             speaker="the user",
@@ -46,7 +43,7 @@ def test_sentences_are_whole_and_in_right_grammar(text: str, told: str) -> None:
             names=frozenset(),
         ),
     )
-    assert [one.text for one in found] == [told]
+    assert [candidate.text for candidate in candidates] == [text.rstrip(".")]
 
 
 def test_a_dot_after_a_number_still_ends_a_sentence() -> None:

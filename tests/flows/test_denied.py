@@ -167,7 +167,7 @@ def test_the_command_takes_it_back(
     main(["list", "--kind", "fact"])
     shown = capsys.readouterr().out
     assert (
-        "lives in Rome" in shown
+        "I live in Rome" in shown
         and "never moved to Naples" in shown
-        and "The user moved to Naples" not in shown
+        and "I moved to Naples" not in shown
     )

@@ -64,7 +64,7 @@ def test_an_edit_that_ends_everything_ends_the_facts() -> None:
         engine.edit(id, scope=ANN, text="Okay.")
         assert not facts(engine)
         ended = engine.list(scope=ANN, statuses=(Status.SUPERSEDED,)).records
-        assert [one.text for one in ended] == ["The user drives a red Volvo"]
+        assert [one.text for one in ended] == ["I drive a red Volvo"]
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def test_a_home_that_was_left_by_mistake(gone: str, asked: str) -> None:
             engine.purge(moved.id, scope=ANN)
         assert not any("Oslo" in text for text in current(engine))
         engine.restore(id, scope=ANN)
-        assert current(engine) == {"I live in Oslo.", "The user lives in Oslo"}
+        assert current(engine) == {"I live in Oslo.", "I live in Oslo"}
         back = engine.get(fact.id, scope=ANN)
         assert (back.status, back.valid_to, back.superseded_by) == (Status.ACTIVE, None, "")
         told = engine.context("Where do I live?", scope=ANN).text

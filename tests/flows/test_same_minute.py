@@ -44,7 +44,7 @@ def test_two_commands_of_one_minute(tmp_path: Path) -> None:
             == 0
         )
     with engrams.open(home=tmp_path, jobs__workers=0) as engine:
-        assert current(engine) == ["The user moved to Quito"]
+        assert current(engine) == ["I moved to Quito"]
         ids = [one.id for one in engine.list(scope=ANN, kinds=(Kind.TURN,)).records]
     assert ids == sorted(ids, reverse=True)
 
@@ -56,7 +56,7 @@ def test_jobs_between_messages(tmp_path: Path, again: int) -> None:
         for said in SAID:
             engine.observe([Turn(said, "user", "", MINUTE, session="s")], scope=ANN)
             engine.drain(30)
-        assert current(engine) == ["The user moved to Quito"]
+        assert current(engine) == ["I moved to Quito"]
         assert spoken(engine) == list(SAID[:-1])
 
 
@@ -74,7 +74,7 @@ def test_a_file_of_one_minute(tmp_path: Path) -> None:
     with engrams.open(home=tmp_path / "first", jobs__workers=0) as engine:
         engine.load(file, scope=ANN)
         engine.drain(60)
-        assert current(engine) == ["The user moved to Quito"]
+        assert current(engine) == ["I moved to Quito"]
         assert spoken(engine) == list(SAID[:-1])
         told = [
             one.text for one in engine.list(scope=ANN, statuses=tuple(Status), limit=100).records
@@ -86,8 +86,8 @@ def test_a_file_of_one_minute(tmp_path: Path) -> None:
         assert [
             one.text for one in engine.list(scope=ANN, statuses=tuple(Status), limit=100).records
         ] == told
-        assert current(engine) == ["The user moved to Quito"]
+        assert current(engine) == ["I moved to Quito"]
         assert spoken(engine) == list(SAID[:-1])
         engine.observe([Turn("I moved to Cairo", "user", "", MINUTE)], scope=ANN)
         engine.drain(30)
-        assert current(engine) == ["The user moved to Cairo"]
+        assert current(engine) == ["I moved to Cairo"]

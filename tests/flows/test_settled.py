@@ -47,7 +47,7 @@ def test_a_settled_add_takes_one_transaction(home: Path, text: str) -> None:
         replaced = {
             memory.get(id, scope=ANN).text for made in added[0].derived for id in made.replaces
         }
-        assert replaced == (set() if text == CHAT else {"The user lives in Lima"})
+        assert replaced == (set() if text == CHAT else {"I live in Lima"})
 
 
 def test_others_who_change_the_same_memory_cost_no_fact(
@@ -74,9 +74,7 @@ def test_others_who_change_the_same_memory_cost_no_fact(
         receipt = memory.add(Turn(FACT, at=DAY + timedelta(days=2)), scope=ANN)
         assert met and receipt.pending == ()
         (made,) = [one for one in receipt.derived if one.verdict == "replace"]
-        assert {memory.get(id, scope=ANN).text for id in made.replaces} == {
-            "The user lives in Cork"
-        }
+        assert {memory.get(id, scope=ANN).text for id in made.replaces} == {"I live in Cork"}
         assert [
             one.text
             for one in memory.list(scope=ANN, kinds=(Kind.FACT,)).records

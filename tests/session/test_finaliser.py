@@ -145,13 +145,13 @@ def test_what_was_held_is_promoted_by_the_account(talk: Conversation) -> None:
     beside the point it stays held.
     """
     talk.say(*CLIMBING, HELD)
-    assert sorted(talk.held()) == ["The user likes climbing", "The user likes jazz"]
+    assert sorted(talk.held()) == ["I kind of like climbing", "I kind of like jazz"]
     ended = talk.end().ended
-    assert talk.held() == ["The user likes jazz"]
-    assert "The user likes climbing" in talk.facts()
+    assert talk.held() == ["I kind of like jazz"]
+    assert "I kind of like climbing" in talk.facts()
     assert (len(ended["promoted"]), len(ended["held"])) == (1, 1)
     promoted = next(
-        record for record in talk.records(*STATEMENTS) if record.text == "The user likes climbing"
+        record for record in talk.records(*STATEMENTS) if record.text == "I kind of like climbing"
     )
     assert "hold" not in promoted.meta
     assert talk.engine.history(promoted.id, scope=ALICE)[-1].action == "promote"
@@ -176,7 +176,7 @@ def test_an_earlier_session_bears_out(talk: Conversation) -> None:
     """Said once in each of two sessions, in other words, it is promoted in the second."""
     talk.say(HELD, session="one")
     talk.end("one")
-    assert talk.held() == ["The user likes jazz"]
+    assert talk.held() == ["I kind of like jazz"]
     talk.clock.forward(days=1)
     talk.say("I have been enjoying jazz.", session="two")
     talk.end("two")
@@ -215,7 +215,7 @@ def test_a_wish_that_nothing_is_saved_drops_what_is_held(
     """
     talk.say(HELD, wish, "I have been enjoying jazz.", *CLIMBING)
     ended = talk.end().ended
-    assert bool(talk.held() or "The user likes jazz" in talk.facts()) is is_kept
+    assert bool(talk.held() or "I kind of like jazz" in talk.facts()) is is_kept
     assert bool(ended["dropped"]) is not is_kept
     assert bool(talk.episodes()) is is_kept
 
@@ -291,7 +291,7 @@ def test_forgetting_takes_what_is_held_along(talk: Conversation) -> None:
         id="0" * 10 + "h" * 16,
         scope=Scope(ALICE),
         kind=Kind.PREFERENCE,
-        text="The user likes jazz",
+        text="I kind of like jazz",
         recorded_at=talk.clock(),
         status=Status.CANDIDATE,
         session="s",

@@ -80,7 +80,7 @@ def storm(home: Path, kills: int, seed: int) -> None:
         )
         assert [fact for fact, times in facts.items() if times > 1] == []
         assert any(
-            record.status is Status.ACTIVE and record.text == "The user likes climbing with 0"
+            record.status is Status.ACTIVE and record.text == "I kind of like climbing with 0"
             for record in records
         )
         assert memory.check()["ok"]

@@ -38,6 +38,7 @@ def test_the_recording_in_the_guide_is_true(tmp_path: Path) -> None:
         text=True,
     )
     assert result.returncode == 0, result.stderr
-    assert masked(result.stdout) == masked(shown)
+    # Entries of one moment stand in the order of their ids, which is chance.
+    assert sorted(masked(result.stdout)) == sorted(masked(shown))
     answers = [line.strip() for line in result.stdout.splitlines() if re.match(r" {4}[A-Z]", line)]
-    assert answers == ["I live in Paris.", "The user lives in Rome", "I live in Paris."]
+    assert answers == ["I live in Paris.", "I live in Rome", "I live in Paris."]

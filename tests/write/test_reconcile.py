@@ -165,7 +165,7 @@ def test_repetition_makes_a_held_candidate_active(talk: Talk) -> None:
 def test_a_loss_waits_even_where_it_is_asked_to_be_remembered(talk: Talk) -> None:
     """An explicit instruction is stored now; a loss is not, however it is said."""
     talk.say("Remember that my father passed away last week.", "Remember that I live in Paris.")
-    assert talk.texts() == ["The user lives in Paris"]
+    assert talk.texts() == ["I live in Paris"]
     assert [fact.meta["hold"] for fact in talk.facts(Status.CANDIDATE)] == ["commit_at_session_end"]
 
 

@@ -117,7 +117,7 @@ def test_what_is_over_ends(talk: Talk) -> None:
         "Vienna",
     }
     assert all(record.valid_to for record in talk.facts(Status.SUPERSEDED))
-    assert "The user no longer works at Google" in talk.texts()
+    assert "I no longer work at Google" in talk.texts()
 
 
 def test_a_correction_retires_what_was_wrong(talk: Talk) -> None:
@@ -261,8 +261,8 @@ def test_statements_of_one_write_meet_each_other(talk: Talk) -> None:
     ]
     talk.say(*turns)
     assert {record.text for record in talk.facts()} == {
-        "The user moved to Berlin",
-        "The user hates tea",
+        "I moved to Berlin",
+        "I hate tea",
     }
     assert len(talk.facts(Status.SUPERSEDED)) == 2
 

@@ -124,8 +124,12 @@ class CandidateStatement:
 
     @property
     def key(self) -> str:
-        """Hash of text and sources: 16 hex digits."""
-        parts = (fold(self.origin or self.text), *sorted(self.sources))
+        """Hash of text and sources: 16 hex digits.
+
+        Rules make several triples of one clause, so that theirs belong to it.
+        """
+        triple = (self.predicate, self.object) if self.extractor == "rules" else ()
+        parts = (fold(self.origin or self.text), *triple, *sorted(self.sources))
         return hashlib.blake2b(
             "\x1f".join(parts).encode("utf-8", "surrogatepass"), digest_size=8
         ).hexdigest()

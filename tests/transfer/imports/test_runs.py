@@ -136,7 +136,7 @@ def test_an_undo_takes_everything_back(tmp_path: Path) -> None:
         before = texts(engine)
         report = engine.load(file, scope=ANN)
         engine.drain()
-        assert "The user lives in Paris" in texts(engine)
+        assert "I live in Paris" in texts(engine)
         with composition.open(engine.settings) as other:
             assert [(each.id, each.name, each.state) for each in other.imports.list(ANN)] == [
                 (report.id, "chat.jsonl", "done")
@@ -163,7 +163,7 @@ def test_an_undo_keeps_what_was_edited(engine: MemoryEngine, tmp_path: Path) -> 
     fact = next(
         record
         for record in engine.list(scope=ANN).records
-        if record.text == "The user's sister Ana is a doctor"
+        if record.text == "My sister Ana is a doctor"
     )
     engine.edit(fact.id, scope=ANN, text="The user's sister Ana is a surgeon")
     done = engine.imports.undo(report.id, ANN)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from engrams.core import Evidence, Kind
 from engrams.extract.candidate import CandidateStatement
 from engrams.extract.predicate_slots import ATTRIBUTES, PEOPLE, canonical_predicate, is_single
-from engrams.extract.rules import clause_dates, fact_sentences
+from engrams.extract.rules import clause_dates
 from engrams.extract.rules.clause_meaning import (
     UtteranceContext,
     is_concrete,
@@ -16,6 +16,7 @@ from engrams.extract.rules.clause_meaning import (
     trim_trailing,
 )
 from engrams.extract.rules.clause_parser import EnglishClause
+from engrams.extract.rules.clause_quote import quote_object, trim_quote
 from engrams.extract.rules.clause_times import find_clause_spans
 from engrams.extract.rules.english_lexicon import FORMS, find_lemma
 from engrams.extract.rules.predicate_table import RELATIONS
@@ -76,23 +77,19 @@ def extract_attribute(
     ):
         return None
     subject, predicate = _attribute_slot(owner, things, favorite, bool(named), speech.subject)
-    words = fact_sentences.to_third_person(text, rest[0].start, rest[-1].end, found, speech.speaker)
+    words = text[rest[0].start : rest[-1].end]
     body = named if named and predicate in ("is_named", "married_to", "dating") else rest
     relation = things[-1] in RELATIONS and things[-1] not in _ONE
     lone = bool(named) and not relation and not things[-1].endswith("s")
     return CandidateStatement(
-        text=fact_sentences.build_sentence(
-            fact_sentences.to_third_person(text, owner[0].start, owner[-1].end, (), speech.speaker),
-            "is called" if called else "is",
-            words,
-        ),
+        text=trim_quote(text[clause.start : clause.end]),
         kind=Kind.PREFERENCE if favorite else Kind.FACT,
         subject=subject,
         predicate=predicate,
         object=(
             words.removeprefix("on ").removeprefix("in ")
             if found or times
-            else fact_sentences.render_value(body, text, (), speech.speaker)
+            else quote_object(body, text, ())
         ),
         category="preference" if favorite else "identity" if predicate != "is" else "knowledge",
         single=bool(favorite)
@@ -237,11 +234,7 @@ def extract_inverse_attribute(
     name = text[clause.owner[0].start : clause.owner[-1].end]
     predicate = canonical_predicate(noun)
     return CandidateStatement(
-        text=fact_sentences.build_sentence(
-            name,
-            "is",
-            fact_sentences.to_third_person(text, rest[0].start, rest[-1].end, (), speech.speaker),
-        ),
+        text=trim_quote(text[clause.start : clause.end]),
         subject=speech.subject,
         predicate=predicate,
         object=name,

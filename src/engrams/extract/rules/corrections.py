@@ -6,8 +6,8 @@ import re
 
 from engrams.core import Kind
 from engrams.extract.candidate import CandidateStatement
-from engrams.extract.rules import fact_sentences
 from engrams.extract.rules.clause_meaning import UtteranceContext
+from engrams.extract.rules.clause_quote import collapse_space, trim_quote
 from engrams.extract.rules.predicate_table import JOBS
 from engrams.extract.rules.sentence_segmenter import TextSentence
 
@@ -57,12 +57,9 @@ def _correct_kind(match: re.Match[str], quote: str, speech: UtteranceContext) ->
     """Correct "Anna isn't a doctor, she's a dentist"."""
     who = match["s"]
     value = match["v"]
-    shown = fact_sentences.to_third_person(who, 0, len(who), (), speech.speaker)
     job = value.split()[-1].lower() in JOBS
     return CandidateStatement(
-        text=fact_sentences.build_sentence(
-            shown, "is", f"{match['va'] or ''}{value}, not {match['na'] or ''}{match['n']}"
-        ),
+        text=trim_quote(collapse_space(quote)),
         kind=Kind.CORRECTION,
         subject=(
             who.split()[-1]
@@ -105,7 +102,7 @@ def extract_correction(
         return None
     quote = text[sentence.start : sentence.start + len(sentence.text)].strip()
     return CandidateStatement(
-        text=f"It is {value}, not {wrong}" if wrong else f"It is {value}",
+        text=trim_quote(collapse_space(quote)),
         kind=Kind.CORRECTION,
         subject=speech.subject,
         object=_ARTICLE.sub("", value),

@@ -32,7 +32,9 @@ _WISHES = re.compile(
 )
 
 
-_BARE = re.compile(r"[^'’]{1,80}? (?:goes|meets|comes|met|came)(?: |$)")
+_BARE = re.compile(
+    r"(?:i|we|he|she|they) (?:go(?:es)?|meets?|comes?|met|came)(?: |$)", re.IGNORECASE
+)
 _TIMES = re.compile(
     r"(?:(?:on|in|at|every|each|most|some|other|second|the|days?|weeks?|weekends?|months?|years?|nights?|mornings?|evenings?|afternoons?"
     r"|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|and|,)(?:\s|$))+",

@@ -8,8 +8,8 @@ from dataclasses import replace
 from engrams.core import Kind
 from engrams.extract.candidate import CandidateStatement
 from engrams.extract.rules.clause_meaning import UtteranceContext
-from engrams.extract.rules.english_lexicon import find_lemma, third_person
-from engrams.extract.rules.fact_sentences import to_third_person
+from engrams.extract.rules.clause_quote import collapse_space, trim_quote
+from engrams.extract.rules.english_lexicon import find_lemma
 from engrams.extract.rules.sentence_segmenter import TextSentence
 from engrams.frozen_data import dataclass
 from engrams.text.late_patterns import holds_any
@@ -105,7 +105,6 @@ _WISH = re.compile(
 )
 _UNSURE = 0.4
 """Confidence of a wish that is only implied."""
-_DOING = re.compile(r"\b[Ii] (?!am\b|was\b|have\b)(\w+)")
 _IMPERATIVE = word_set(read_vocabulary(__file__, "imperative"))
 _STEPS = re.compile(
     (
@@ -184,20 +183,18 @@ def extract_command(
             quote,
             speech,
             Kind.RULE,
-            f"Always use {match['a']}, never {match['b']}",
             "assistant",
             "always",
             f"use {match['a']}",
             triggers=(match["a"].lower(), match["b"].lower()),
         )
     if match := _NEVER.match(piece) if holds_any(lower, _NEVER_WORDS) else None:
-        body = _command_body(match)
+        body = _command_body(match, quote)
         if body and _is_imperative(body, negative=True):
             return _build_candidate(
                 quote,
                 speech,
                 Kind.NEGATIVE,
-                f"Never {_rewrite_command(body, speech)}",
                 "assistant",
                 "never",
                 body,
@@ -213,7 +210,6 @@ def extract_command(
             quote,
             speech,
             Kind.PROCEDURE,
-            f"When {_rewrite_command(trigger, speech)}, {_rewrite_command(action, speech)}",
             "assistant",
             f"when {trigger}",
             action,
@@ -221,13 +217,12 @@ def extract_command(
             steps=(action,),
         )
     if match := _ALWAYS.match(piece) if holds_any(lower, _ALWAYS_WORDS) else None:
-        body = _command_body(match)
+        body = _command_body(match, quote)
         if body and _is_imperative(body):
             return _build_candidate(
                 quote,
                 speech,
                 Kind.RULE,
-                f"Always {_rewrite_command(body, speech)}",
                 "assistant",
                 "always",
                 body,
@@ -240,15 +235,13 @@ def _extract_wish(piece: str, quote: str, speech: UtteranceContext) -> Candidate
     match = _WISH.match(piece)
     if match is None:
         return None
-    body = f"prefer {match['b']}" if match["b"] else _command_body(match)
+    body = f"prefer {match['b']}" if match["b"] else _command_body(match, quote)
     if not body or not _is_imperative(body):
         return None
-    text = _rewrite_command(body, speech)
     return _build_candidate(
         quote,
         speech,
         Kind.RULE,
-        text[:1].upper() + text[1:],
         "assistant",
         "always",
         body,
@@ -264,7 +257,6 @@ def _name_speaker(name: str, quote: str, speech: UtteranceContext) -> CandidateS
         quote,
         speech,
         Kind.FACT,
-        f"{speech.speaker[:1].upper()}{speech.speaker[1:]} is called {name}",
         speech.subject,
         "is_named",
         name,
@@ -293,17 +285,11 @@ def extract_procedure(text: str, speech: UtteranceContext) -> CandidateStatement
     name = match["name"].strip()
     last = steps[-1].rpartition(" ")[2]
     end = body.rfind(last)
-    quote = text[
-        match.start("name") : match.start("body") + (end + len(last) if end >= 0 else len(body))
-    ]
-    rendered = f"To {name}: " + "; ".join(
-        f"{number}. {step}" for number, step in enumerate(steps, 1)
-    )
+    quote = text[match.start() : match.start("body") + (end + len(last) if end >= 0 else len(body))]
     return _build_candidate(
         quote,
         speech,
         Kind.PROCEDURE,
-        rendered,
         name,
         "procedure",
         "",
@@ -339,9 +325,6 @@ def _extract_sections(
     ]
     if len(steps) < 2 or any(len(step) > 300 for step in steps):
         return None
-    rendered = f"To {name}: " + "; ".join(
-        f"{number}. {step}" for number, step in enumerate(steps, 1)
-    )
     needs, warns = (
         _split_items(part, at) for part, at in ((held["p"], _NEEDS), (held["w"], _WARNS))
     )
@@ -349,7 +332,6 @@ def _extract_sections(
         quote,
         speech,
         Kind.PROCEDURE,
-        rendered,
         name,
         "procedure",
         "",
@@ -367,18 +349,17 @@ def _split_items(parts: list[str], at: re.Pattern[str]) -> tuple[str, ...]:
     return tuple(item for one in found if (item := " ".join(one.split()).strip(" ,;."))[:300])
 
 
-def _build_candidate(  # noqa: PLR0913 - the main fields of a candidate
+def _build_candidate(
     quote: str,
     speech: UtteranceContext,
     kind: Kind,
-    text: str,
     subject: str,
     predicate: str,
     value: str,
     **more: object,
 ) -> CandidateStatement:
     made = CandidateStatement(
-        text=" ".join(text.split()),
+        text=trim_quote(collapse_space(quote)),
         kind=kind,
         subject=subject,
         predicate=predicate,
@@ -395,9 +376,11 @@ def _build_candidate(  # noqa: PLR0913 - the main fields of a candidate
     return replace(made, **more)  # type: ignore[arg-type]  # names of Candidate's own fields
 
 
-def _command_body(match: re.Match[str]) -> str:
-    found = next((group for group in match.groups() if group), "")
-    return re.sub(r"^(?:please|always)\s+", "", found.strip(" .!,"), flags=re.IGNORECASE)
+def _command_body(match: re.Match[str], quote: str) -> str:
+    """Return what a command asks for, code to the letter."""
+    group = match.lastgroup or 0
+    body = quote[match.start(group) : match.end(group)]
+    return re.sub(r"^(?:please|always)\s+", "", body.strip(" .!,"), flags=re.IGNORECASE)
 
 
 def _is_imperative(body: str, *, negative: bool = False) -> bool:
@@ -412,20 +395,6 @@ def _is_imperative(body: str, *, negative: bool = False) -> bool:
         and (first == known[0] or first.endswith("ing"))
         and first not in ("have", "be", "forget", "mind", "give", "know", "worry", "say")
     )
-
-
-def _rewrite_command(words: str, speech: UtteranceContext) -> str:
-    """Rewrite ``when I ask`` as ``when the user asks``."""
-
-    def replace_subject(match: re.Match[str]) -> str:
-        known = find_lemma(match[1].lower())
-        return (
-            f"{speech.speaker}"
-            f" {third_person(match[1].lower()) if known and 'base' in known[1] else match[1]}"
-        )
-
-    turned = _DOING.sub(replace_subject, words)
-    return to_third_person(turned, 0, len(turned), (), speech.speaker)
 
 
 def _ban_triggers(body: str) -> tuple[str, ...]:

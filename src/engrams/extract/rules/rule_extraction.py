@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from engrams.core import Kind
 from engrams.extract.candidate import CandidateStatement
 from engrams.extract.predicate_slots import canonical_predicate, is_single
-from engrams.extract.rules import clause_dates, fact_sentences
+from engrams.extract.rules import clause_dates
 from engrams.extract.rules.action_verbs import interpret_action
 from engrams.extract.rules.announcements import blank_announcements
 from engrams.extract.rules.attribute_facts import (
@@ -18,8 +18,14 @@ from engrams.extract.rules.attribute_facts import (
     extract_changed_attribute,
     extract_inverse_attribute,
 )
-from engrams.extract.rules.clause_meaning import ClauseMeaning, UtteranceContext, trim_trailing
+from engrams.extract.rules.clause_meaning import ClauseMeaning, UtteranceContext
 from engrams.extract.rules.clause_parser import EnglishClause, drop_addressee, parse_clauses
+from engrams.extract.rules.clause_quote import (
+    collapse_space,
+    quote_clause,
+    quote_object,
+    trim_quote,
+)
 from engrams.extract.rules.clause_times import (
     find_clause_spans,
     find_statement_times,
@@ -56,8 +62,6 @@ _MOST = 24
 _OWN = re.compile(r"\b(?:I|my|me|we|our|us)\b|\d|(?<![.!] )(?<!  )\b[A-Z]")
 _PRAISE = ("that's", "that is", "it's", "sounds", "what a", "is ")
 _RECENT = timedelta(days=62)
-_CLOSES = re.compile(r'[.,!?]*"')
-_BEFORE = re.compile(r"\b(on|in|at|since|until|by|during|around|after|before)\s+$", re.IGNORECASE)
 
 
 _LASTING = frozenset(("present", "future", "progressive"))
@@ -149,8 +153,6 @@ def is_explicit(text: str) -> bool:
 
 def _build_verbatim(text: str, speech: UtteranceContext) -> list[CandidateStatement]:
     """Keep an explicit request verbatim where no rule matches."""
-    from engrams.extract.rules.fact_sentences import build_sentence, to_third_person
-
     line = text.strip().split("\n")[0].strip(" .!")
     if (
         len(line.split()) < 2
@@ -165,12 +167,11 @@ def _build_verbatim(text: str, speech: UtteranceContext) -> list[CandidateStatem
     head, addressed, _ = line.partition(",")
     if addressed and head.lower() in speech.names:
         return []
-    words = to_third_person(line, 0, len(line), (), speech.speaker)
     evidence = (speech.evidence(line),)
     subject, predicate, thing = split_thing(line, speech)
     return [
         CandidateStatement(
-            text=build_sentence(words),
+            text=collapse_space(line),
             kind=Kind.FACT,
             subject=subject,
             predicate=predicate,
@@ -220,7 +221,11 @@ def extract_english(
                 continue
             if clause.person == "other":
                 last = subject
-            made = _read_clause(clause, text, subject, speech, times)
+            quote = quote_clause(clause, words, text, names)
+            made = [
+                replace(one, text=collapse_space(quote), evidence=(speech.evidence(quote),))
+                for one in _read_clause(clause, text, subject, speech, times)
+            ]
             told = [
                 one
                 for one in made
@@ -275,15 +280,14 @@ def _read_planned(
         one.single and one.effect == "states" and one.modality == "asserted" for one in found
     ):
         return []
-    day = clause_dates.spell_out(when, "from ")
-    quote = (speech.evidence(sentence.text.strip()),)
+    quote = trim_quote(text[sentence.start : sentence.start + len(sentence.text)])
     return [
         replace(
             one,
-            text=f"{one.text} from {day}",
+            text=collapse_space(quote),
             valid_from=when.start,
             effective_at=when.start,
-            evidence=quote,
+            evidence=(speech.evidence(quote),),
         )
         for one in found
     ]
@@ -325,10 +329,10 @@ def _read_given_up(
             if one.predicate in _STATES_TO_COME
         ]
         for one in states[:1]:
-            shown = fact_sentences.build_sentence(
-                subject.shown, f"will not {_STATES_TO_COME[one.predicate]} {one.object} after all"
+            quote = trim_quote(text[sentence.start : sentence.start + len(sentence.text)])
+            denied = replace(
+                one, text=collapse_space(quote), category="plan", polarity=False, effect="states"
             )
-            denied = replace(one, text=shown, category="plan", polarity=False, effect="states")
             found.append(replace(denied, valid_from=None, effective_at=speech.said_at))
     return found
 
@@ -379,7 +383,10 @@ def _read_clause(
     if reading.predicate == "age" and any(span.start > speech.said_at for span in within):
         reading = replace(reading, predicate="turns", effect="states")
     main = _to_candidate(reading, clause, text, subject, speech, times)
-    extra = [_build_secondary(more, clause, subject, main) for more in reading.extra]
+    extra = [
+        _build_secondary(more, clause, quote_object(more.object, text, ()), main)
+        for more in reading.extra
+    ]
     return [main, *extra, *subject.extra]
 
 
@@ -411,31 +418,15 @@ def _to_candidate(
     speech: UtteranceContext,
     times: Sequence[TimeSpan],
 ) -> CandidateStatement:
-    rest = _keep_stranded(trim_trailing(clause.rest), clause.rest)
     start = min([clause.start, *(word.start for word in clause.lead)])
     found = clause_dates.filter_within(times, start, clause.end)
     if reading.kind is Kind.PREFERENCE:
         found = tuple(
             span for span in found if clause_dates.names_year(span)
         )  # "I love the sea in June" is of every June
-    name = "" if clause.person != "other" else speech.speaker
-    words = (
-        fact_sentences.to_third_person(text, rest[0].start, rest[-1].end, found, name)
-        if rest
-        else ""
-    )
-    if clause.infinitive and rest and rest[0].lower != "to":
-        words = f"to {words}"
-    if words.count('"') % 2 and _CLOSES.match(text, rest[-1].end):
-        words += '"'
     when = clause_dates.pick_most_exact(found)
-    late = _spell_leading_time(text, when) if when and when.at < clause.start else ""
-    verb = fact_sentences.render_verb(clause)
     effect = reading.effect
-    value = reading.value or fact_sentences.render_value(reading.object, text, found, name)
-    if not clause.negated:
-        words = fact_sentences.loosen_pointers(words, clause.verb)
-        value = fact_sentences.loosen_pointers(value, clause.verb)
+    value = reading.value or quote_object(reading.object, text, found)
     quote = text[clause.start : clause.end]
     begun, settled = _resolve_validity(reading, found, when, quote, speech.said_at, clause.tense)
     ended = (
@@ -445,7 +436,7 @@ def _to_candidate(
     if reading.predicate == "nationality_is":
         predicate = "nationality_is"
     return CandidateStatement(
-        text=fact_sentences.smooth(fact_sentences.build_sentence(subject.shown, verb, words, late)),
+        text=trim_quote(quote),
         kind=reading.kind,
         subject=subject.key,
         predicate=predicate,
@@ -468,45 +459,12 @@ def _to_candidate(
     )
 
 
-def _keep_stranded(
-    trimmed: tuple[ClauseToken, ...], whole: tuple[ClauseToken, ...]
-) -> tuple[ClauseToken, ...]:
-    """Keep the preposition of a relative clause: ``a fund I pay into``."""
-    last = len(trimmed)
-    if (
-        not 2 < last < len(whole)
-        or any(word.lower not in _CLOSING for word in whole[last + 1 :])
-        or whole[last].lower not in PREPOSITIONS
-    ):
-        return trimmed
-    return whole[: last + 1] if any(word.lower in _CLAUSAL for word in trimmed[1:-1]) else trimmed
-
-
-def _spell_leading_time(text: str, when: TimeSpan) -> str:
-    """Spell out a time that stood before the subject."""
-    before = _BEFORE.search(text[: when.at])
-    spelled = fact_sentences.to_third_person(text, when.at, when.at + len(when.text), (when,))
-    return (
-        f"{before[1].lower()} {spelled}"
-        if before and not spelled.split(" ")[0].islower()
-        else spelled
-    )
-
-
 def _build_secondary(
-    reading: ClauseMeaning, clause: EnglishClause, subject: ClauseSubject, main: CandidateStatement
+    reading: ClauseMeaning, clause: EnglishClause, value: str, main: CandidateStatement
 ) -> CandidateStatement:
-    """Build a second fact: ``works as an engineer`` is a job."""
-    value = " ".join(word.text for word in reading.object)
-    article = "an" if value[:1].lower() in "aeiou" else "a"
-    words = (
-        f"works as {article} {value}"
-        if reading.predicate == "job"
-        else (f"{'works at' if reading.predicate == 'works_at' else 'uses'} {value}")
-    )
+    """Build a second triple of the same words: ``I'm an engineer at Acme``."""
     return replace(
         main,
-        text=fact_sentences.build_sentence(subject.shown, words),
         predicate=reading.predicate,
         object=value,
         category=reading.category,
@@ -563,8 +521,11 @@ def _apply_correction(
         end = next((i for i, word in enumerate(body) if not word.text[0].isalnum()), len(body))
         if 0 < end <= 4:
             wrong = text[body[0].start : body[end - 1].end]
+            begin = text.rfind(candidate.evidence[0].quote, 0, body[0].start)
+            quote = text[max(begin, 0) : body[end - 1].end] if begin >= 0 else candidate.text
             return replace(
                 candidate,
+                text=collapse_space(quote),
                 effect="corrects",
                 wrong_value=wrong,
                 kind=Kind.CORRECTION if candidate.kind is Kind.FACT else candidate.kind,

@@ -18,10 +18,11 @@ _LONGEST_SENTENCE = 1000
 _MOST = 60
 
 _FENCE = re.compile(
-    r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|`[^`\n]*`|^(?:>|\||   "
+    r"```.*?(?:```|\Z)|~~~.*?(?:~~~|\Z)|^(?:>|\||   "
     r" \S).*$|https?://\S+|<[a-zA-Z/][^>\n]{0,200}>",
     re.DOTALL | re.MULTILINE,
 )
+_INLINE_CODE = re.compile(r"`([^`\n]+)`")
 _QUOTE = re.compile(r"[\"“”„«»]([^\"“”„«»\n]{1,400})[\"“”«»]")
 _TITLE = 6
 _SAID = re.compile(
@@ -180,12 +181,14 @@ class TextSentence:
 
 
 def mask_text(text: str) -> str:
-    """Blank out code, links, quoted lines and long quotations."""
+    """Blank out blocks of code, links, quoted lines and long quotations; inline code is a name."""
     masked = (
         _FENCE.sub(_blank_out, text[:_LONGEST])
         if any(mark in text for mark in ("`", "~~~", ">", "|", "://", "    ", "<"))
         else text[:_LONGEST]
     )
+    if "`" in masked:
+        masked = _INLINE_CODE.sub(_name_code, masked).replace("`", " ")
     if "&" in masked:
         masked = _ENTITY.sub(lambda match: unescape(match[0])[:1].ljust(len(match[0])), masked)
     if "'" in masked or "‘" in masked:
@@ -303,6 +306,11 @@ def _cut_question(piece: str, mark: str) -> tuple[str, str]:
     if found is None or found.start() < 12:
         return piece, ""
     return piece[: found.start()], "stated"
+
+
+def _name_code(match: re.Match[str]) -> str:
+    """Put a made-up name of equal length in the place of code, so that a clause keeps its object."""
+    return "X" + "x" * (len(match[0]) - 1)
 
 
 def _blank_out(match: re.Match[str]) -> str:

@@ -144,13 +144,12 @@ def stands_alone(
         (" aside", " relation")
     ):
         return True
+    if "`" in candidate.text and clause.tense in ("past", "perfect"):
+        return False  # work of the day, not a convention
     rest = tuple(word for word in clause.rest if not _is_timed(word, times))
-    loosened = frozenset(("this", "these")) - set(candidate.text.lower().split())
     if clause.owner and not _is_known_owner(clause):
         return False
-    if _points_away(
-        (*clause.owner[1:], *(word for word in rest if word.lower not in loosened)), text
-    ):
+    if _points_away((*clause.owner[1:], *rest), text):
         return False
     changed = candidate.reason.endswith(" changed")
     if (
@@ -226,6 +225,8 @@ def _points_away(words: Sequence[ClauseToken], text: str) -> bool:
         if word.lower in _TALKS and before in ("last", "our", "previous"):
             return True
         following = words[at + 1].lower if at + 1 < len(words) else ""
+        if word.lower in ("this", "these") and sum(map(_is_telling, words[at + 1 : at + 4])) > 1:
+            continue
         if word.lower == "that" and not _begins_clause(before, following):
             return True
         if word.lower not in _POINTERS or (word.lower, following) in _HARMLESS or before == "every":

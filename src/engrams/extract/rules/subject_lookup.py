@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from engrams.core import Evidence
 from engrams.extract.candidate import CandidateStatement
-from engrams.extract.rules import fact_sentences
 from engrams.extract.rules.clause_meaning import UtteranceContext
 from engrams.extract.rules.clause_parser import EnglishClause
+from engrams.extract.rules.clause_quote import collapse_space
 from engrams.extract.rules.predicate_table import RELATIONS
 from engrams.frozen_data import dataclass
 
@@ -39,9 +39,7 @@ def resolve_subject(
     first = clause.owner[0].lower
     if first in ("he", "she"):
         return replace(last, extra=()) if last and not last.key.startswith("the ") else None
-    shown = fact_sentences.to_third_person(
-        text, clause.owner[0].start, clause.owner[-1].end, (), speech.speaker
-    )
+    shown = collapse_space(text[clause.owner[0].start : clause.owner[-1].end])
     if first == "the":
         return ClauseSubject(shown.partition(" ")[2], shown)
     if first not in ("my", "our"):
@@ -59,14 +57,12 @@ def resolve_subject(
         name = " ".join(word.text for word in words[at + 1 : at + 3] if word.text[0].isupper())
         relation = words[at].lower
         known = CandidateStatement(
-            text=fact_sentences.build_sentence(speech.speaker + "'s", relation, "is", name),
+            text=collapse_space(text[clause.start : clause.end]),
             subject=speech.subject,
             predicate=relation,
             object=name,
             category="family",
-            evidence=(
-                Evidence(text[clause.owner[0].start : clause.owner[-1].end], speech.source, ""),
-            ),
+            evidence=(Evidence(text[clause.start : clause.end], speech.source, ""),),
             confidence=0.8,
             importance=0.7,
             trust=speech.trust,

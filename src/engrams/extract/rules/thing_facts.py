@@ -8,8 +8,8 @@ from dataclasses import replace
 from engrams.core import Kind
 from engrams.extract.candidate import CandidateStatement
 from engrams.extract.predicate_slots import canonical_predicate
-from engrams.extract.rules import fact_sentences
 from engrams.extract.rules.clause_meaning import UtteranceContext
+from engrams.extract.rules.clause_quote import collapse_space, trim_quote
 from engrams.extract.rules.fact_gate import is_sound
 from engrams.extract.rules.sentence_segmenter import TextSentence
 from engrams.text.word_list import word_set
@@ -115,11 +115,8 @@ def _to_candidate(
     parts = found.groupdict()
     wrong = (parts["wrong"] or "").strip()
     corrects = corrects or bool(wrong)
-    words = piece[: found.end("value")]
     return CandidateStatement(
-        text=fact_sentences.build_sentence(
-            fact_sentences.to_third_person(words, 0, len(words), (), speech.speaker)
-        ),
+        text=trim_quote(collapse_space(piece)),
         kind=Kind.CORRECTION if corrects else Kind.FACT,
         subject=_name_subject(found, speech),
         predicate=_name_predicate(found),

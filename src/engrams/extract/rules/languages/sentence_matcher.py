@@ -12,6 +12,7 @@ from engrams.extract.candidate import CandidateStatement, Effect
 from engrams.extract.predicate_slots import is_single
 from engrams.extract.rules import clause_dates
 from engrams.extract.rules.clause_meaning import UtteranceContext
+from engrams.extract.rules.clause_quote import collapse_space
 from engrams.extract.rules.clause_times import find_clause_spans
 from engrams.extract.rules.languages.chinese import CHINESE
 from engrams.extract.rules.languages.french import FRENCH
@@ -233,18 +234,10 @@ def _to_candidate(
     speech: UtteranceContext,
 ) -> CandidateStatement:
     start, length, text = place
-    name = language.user if speech.speaker == "the user" else speech.speaker
     subject = speech.subject
-    shown = name
     relative = groups.get("r")
     if relative:
         subject = f"{speech.subject}'s {language.relatives[relative.lower()]}"
-        article = next(
-            (one for one, words in language.articles.items() if relative.lower() in words.split()),
-            "",
-        )
-        noun = relative.capitalize() if language.code == "de" else relative.lower()
-        shown = language.relative_of.format(article=article, relative=noun, name=name)
     predicate = form.predicate
     thing = (groups.get("f") or "").lower()
     if predicate == "favorite":
@@ -259,13 +252,8 @@ def _to_candidate(
     )
     for span in times if form.predicate != "attribute" else ():
         value = " ".join(value.replace(span.text, " ").split())
-    rendered = form.say.format(s=shown, o=value, f=groups.get("f") or "")
-    for plain, short in language.contractions.items():
-        rendered = rendered.replace(plain, short)
-    if when is not None and begun == when.start and form.category == "event":
-        rendered = f"{rendered} ({when.start:%Y-%m-%d})"
     return CandidateStatement(
-        text=rendered[:1].upper() + rendered[1:],
+        text=collapse_space(quote),
         kind=(
             Kind.PREFERENCE
             if predicate == "likes" or predicate.startswith("favorite_")

@@ -85,6 +85,7 @@ REMEMBERED = {
     "write.change_detection.distinct_things._find_thing": 1 << 12,
     "write.change_detection.cue_words._find_word": 1 << 14,
     "write.change_detection.features._read_clause": 1 << 13,
+    "write.change_detection.clause_kinds._read": 1 << 13,
     "extract.rules.sentence_segmenter._split": 64,
     "extract.rules.clause_times._read_text": 64,
     "text.terms._to_term": 1 << 16,
@@ -113,7 +114,7 @@ CLOSED = {
     "write.change_detection.cue_words._load_table", "write.change_detection.boosted_trees.load_model",
     "models.http_client._load_certificates", "prompts.load",
     "program.main._load_subcommand", "program.main.load_command",
-    "store.sql.migration_files.load_migrations", "store.sql.named_queries.load_queries", "text.terms._script_patterns",
+    "store.sql.migration_files.load_migrations", "store.sql.named_queries.load_queries", "text.terms._script_patterns", "text.vocabulary.word_pattern",
     "text.times.grammar.compile_rule", "text.times.lexicon.load_lexicon", "text.times.finder._load_grammar",
     "extract.rules.languages.sentence_matcher._compile_forms", "extract.secrets._compile_pattern",
 }  # fmt: skip

@@ -137,11 +137,11 @@ def test_a_doubt_is_told_where_it_is_probable(probability: float, told: bool) ->
         engine.observe(Turn("The bike is a blue Trek", at=START, speaker="Ann"), scope=SCOPE)
         hit = replace(
             engine.search("bike", scope=SCOPE).hits[0],
-            outdated=OutdatedMark("later", START, probability, False),
+            outdated=OutdatedMark("later", START, probability, False, "I sold it"),
         )
     line = "\n".join(recalled_days([hit], frozenset(), {hit.record.id: 200}))
     assert line.startswith("[2026-03-01 Sun]\n- Ann: The bike is a blue Trek")
-    assert ("(may be outdated, see 2026-03-01)" in line) == told
+    assert ('(may be outdated, said on 1 March 2026: "I sold it")' in line) == told
 
 
 def test_a_long_text_is_cut_to_what_answers() -> None:

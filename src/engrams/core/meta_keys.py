@@ -21,6 +21,13 @@ They are purged with it.
 BESIDE = "beside"
 """On a statement that a person set right: ids of later statements that do not end it."""
 
+OUTDATES = "outdates"
+"""On a message that ends others, or may: for each its id, and where the words of both stand.
+
+``id``; ``clause``: span of the words that end, absent for the whole message; ``words``: span of the
+words that end them; ``over``: true if they are over, false if they may be.
+"""
+
 CORRECTED = "corrected"
 """On a message of which part was corrected or forgotten: the quotes that reads leave out."""
 

@@ -99,6 +99,14 @@ class OutdatedMark:
     """0..1, that it ends the earlier one."""
     closed: bool
     """True: it is certain enough, and superseded the earlier one."""
+    words: str = ""
+    """The words of the later statement that end it."""
+    clause: str = ""
+    """The words of the earlier one that end; empty: all of it."""
+
+    def tell(self) -> str:
+        """Tell when the later statement was said, and its words."""
+        return f'said on {self.said_at.day} {self.said_at:%B %Y}: "{self.words}"'
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from engrams.read.profile_filter import filter_profile, has_ended
 from engrams.read.render import (
     DOUBTED,
     DOUBTED_BY,
+    escape,
     frame_statements,
     is_doubtful,
     profile_frame,
@@ -124,7 +125,7 @@ def mark_doubtful(
     ending_ids = [edge.source for edges in later.values() for edge in edges]
     endings = {record.id: record for record in deps.records.get(owner, ending_ids)}
     hits = [Hit(record, 0.0, record.status) for record in records]
-    marked = [_note_doubt(hit) for hit in mark_outdated(hits, later, endings, request.as_of)]
+    marked = [_note_doubt(hit) for hit in mark_outdated(hits, later, endings, request)]
     while marked and not budget.fits(profile_frame(marked)):
         marked.pop()
     return marked
@@ -134,7 +135,7 @@ def _note_doubt(hit: Hit) -> Record:
     mark = hit.outdated
     if mark is None or not is_doubtful(mark):
         return hit.record
-    doubt = {DOUBTED: f"{mark.said_at:%Y-%m-%d}", DOUBTED_BY: mark.by}
+    doubt = {DOUBTED: escape(mark.tell()), DOUBTED_BY: mark.by}
     return replace(hit.record, meta={**hit.record.meta, **doubt})
 
 

@@ -38,7 +38,7 @@ _MEMORY_ROLES = ("user", "assistant", *_SECTIONS, Kind.NOTE)
 """Roles and kinds whose statements and notes have the role memory, as in their files."""
 
 DOUBTED = "may_be_outdated"
-"""Metadata of a profile's statement that a later one may end: the day that one was said."""
+"""Metadata of a profile's statement that a later one may end: the day and words of that one."""
 DOUBTED_BY = "may_be_ended_by"
 """Metadata beside ``DOUBTED``: the id of that later statement."""
 _DOUBTED_AT = 0.4
@@ -136,7 +136,7 @@ def _statement_text(record: Record) -> str:
     if record.kind in _DATED_KINDS:
         notes.append(f"said {record.recorded_at:%Y-%m-%d}")
     if DOUBTED in record.meta:
-        notes.append(f"may be outdated, see {record.meta[DOUBTED]}")
+        notes.append(f"may be outdated, {record.meta[DOUBTED]}")
     return f"{text} ({'; '.join(notes)})" if notes else text
 
 
@@ -317,9 +317,9 @@ def _ended_note(hit: Hit) -> str:
     mark = hit.outdated
     is_over = hit.status is Status.SUPERSEDED
     if mark is not None and mark.closed:
-        return f" (no longer so since {mark.said_at:%Y-%m-%d})"
+        return f" (no longer so, {escape(mark.tell())})"
     if mark is not None and not is_over and is_doubtful(mark):
-        return f" (may be outdated, see {mark.said_at:%Y-%m-%d})"
+        return f" (may be outdated, {escape(mark.tell())})"
     if not is_over:
         return ""
     ends = [record.valid_to for record in (hit.record, *hit.facts) if record.valid_to]

@@ -69,3 +69,8 @@ def visible_scopes(scope: Scope) -> ScopeReach:
     if scope.is_owner:
         return ScopeReach(scope.owner, (scope,), tree=True)
     return ScopeReach(scope.owner, scope.chain())
+
+
+def sees_scope(reader: Scope, scope: Scope) -> bool:
+    """True if a read of ``reader`` sees what stands in ``scope``."""
+    return reader.is_owner or scope in reader.chain()

@@ -354,7 +354,7 @@ def join_facts(search: Search) -> None:
 def mark_outdated(search: Search) -> None:
     """Mark hits that a later statement ends, or may end."""
     later = search.links.find_later([hit.record.id for hit in search.hits])
-    search.hits = succession.mark_outdated(search.hits, later, search.records, search.request.as_of)
+    search.hits = succession.mark_outdated(search.hits, later, search.records, search.request)
 
 
 def rerank(search: Search) -> None:

@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
-from engrams.core import Edge, EdgeType, Hit, Kind, OutdatedMark, Record, Status
-from engrams.ports import AsOf
+from engrams.core import OUTDATES, Edge, EdgeType, Hit, Kind, OutdatedMark, Record, Status
+from engrams.read.corrected_words import mask_corrected
+from engrams.read.excerpts import cut_sentences
 from engrams.read.fact_joining import SHOWN_STATUSES
+from engrams.read.request import ReadRequest, sees_scope
+from engrams.text.terms import terms
+from engrams.text.text_spans import read_span
 
 _SPOKEN_KINDS = (Kind.TURN, Kind.NOTE, Kind.EXCHANGE)
+_WORDS_CHARACTERS = 200
+"""Most characters of a later statement whose ending words are not known."""
 _BEST = 10
 """Hits that one from below enters only by what is sure."""
 
@@ -18,25 +24,26 @@ def mark_outdated(
     hits: Sequence[Hit],
     later: Mapping[str, Sequence[Edge]],
     records: Mapping[str, Record],
-    as_of: AsOf | None,
+    request: ReadRequest,
 ) -> tuple[Hit, ...]:
     """Mark what a later statement ends, or may end.
 
-    Facts that have ended say so themselves. A later statement that is forgotten, or was not said
-    yet at ``as_of``, counts for nothing. ``later``: edges of ``LinkCache.find_later``; ``records``:
-    by id.
+    Facts that have ended say so themselves. A later statement counts for nothing that is forgotten,
+    was not said yet at the time asked about, or stands where the request does not see it. ``later``:
+    edges of ``LinkCache.find_later``; ``records``: by id.
     """
     if not later:
         return tuple(hits)
     return tuple(
-        _mark_hit(hit, later[hit.record.id], records, as_of) if hit.record.id in later else hit
+        _mark_hit(hit, later[hit.record.id], records, request) if hit.record.id in later else hit
         for hit in hits
     )
 
 
 def _mark_hit(
-    hit: Hit, endings: Sequence[Edge], records: Mapping[str, Record], as_of: AsOf | None
+    hit: Hit, endings: Sequence[Edge], records: Mapping[str, Record], request: ReadRequest
 ) -> Hit:
+    as_of = request.as_of
     limits = (as_of.valid, as_of.known) if as_of else ()
     marks = []
     for edge in endings:
@@ -46,14 +53,45 @@ def _mark_hit(
             statement is not None
             and (hit.record.kind in _SPOKEN_KINDS or not is_sure)
             and statement.status in SHOWN_STATUSES
+            and sees_scope(request.scope, statement.scope)
             and all(limit is None or statement.recorded_at <= limit for limit in limits)
         ):
-            mark = OutdatedMark(statement.id, statement.recorded_at, edge.weight, is_sure)
+            mark = _make_mark(hit.record, statement, edge)
             marks.append((is_sure, statement.recorded_at, statement.id, mark))
     if not marks:
         return hit
     is_sure, *_, mark = max(marks, key=lambda row: row[:3])
     return replace(hit, status=Status.SUPERSEDED if is_sure else hit.status, outdated=mark)
+
+
+def _make_mark(earlier: Record, later: Record, edge: Edge) -> OutdatedMark:
+    """Build the mark of an earlier message, or of a fact that was taken from it."""
+    later = mask_corrected(later)
+    message_ids = {earlier.id, *(item.source for item in earlier.evidence)}
+    entries = [
+        entry
+        for entry in later.meta.get(OUTDATES) or ()
+        if isinstance(entry, dict) and entry.get("id") in message_ids
+    ]
+    words = next((read_span(later.text, entry.get("words")) for entry in entries), "")
+    if not words:
+        words = cut_sentences(later.search_text, frozenset(terms(earlier.text)), _WORDS_CHARACTERS)
+    clause = next(
+        (
+            read_span(earlier.text, entry.get("clause"))
+            for entry in entries
+            if entry["id"] == earlier.id
+        ),
+        "",
+    )
+    return OutdatedMark(
+        by=later.id,
+        said_at=later.recorded_at,
+        probability=edge.weight,
+        closed=edge.type is EdgeType.SUPERSEDES,
+        words=" ".join(words.split()),
+        clause=clause,
+    )
 
 
 def put_current_first(hits: Sequence[Hit], answers: Collection[str] = ()) -> tuple[Hit, ...]:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from functools import cache
 from pathlib import Path
+
+_UNSPACED = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
 
 
 def read_vocabulary(module_file: str, table: str) -> str:
@@ -13,3 +17,16 @@ def read_vocabulary(module_file: str, table: str) -> str:
     """
     path = Path(module_file).with_name("vocabulary") / f"{table}.txt"
     return path.read_text("utf-8")
+
+
+@cache
+def word_pattern(module_file: str, table: str) -> re.Pattern[str]:
+    """Compile a table of words and phrases, which may be patterns, into one that finds any of them.
+
+    Alternatives are separated by a bar, as are lines. A line of a script without spaces, such as
+    Chinese, is found within words; the others only as whole words.
+    """
+    lines = [line for line in read_vocabulary(module_file, table).splitlines() if line]
+    spaced = "|".join(line for line in lines if not _UNSPACED.search(line))
+    pieces = [line for line in lines if _UNSPACED.search(line)]
+    return re.compile("|".join((rf"\b(?:{spaced})(?!\w)", *pieces)))

@@ -14,6 +14,7 @@ from typing import Any, assert_never
 from engrams.core import (
     ENDS,
     LAYER_OF,
+    OUTDATES,
     PREREQUISITES,
     REFINES,
     TIMES,
@@ -22,6 +23,7 @@ from engrams.core import (
     Edge,
     EdgeType,
     Evidence,
+    Json,
     Provenance,
     Record,
     Scope,
@@ -231,6 +233,15 @@ class DigestChangeSet:
             ended_at=said_at,
             superseded_by=turn.id,
         )
+
+    def note_ending(self, later: Record, ending: Mapping[str, Json]) -> None:
+        """Note on a message what it ends, or may end; ``ending``: one entry of ``OUTDATES``."""
+        (current,) = self.add_stored([later])
+        endings = [
+            entry for entry in current.meta.get(OUTDATES, ()) if entry.get("id") != ending["id"]
+        ]
+        meta = {**current.meta, OUTDATES: [*endings, dict(ending)]}
+        self._add_change(current, "outdate", "it may end what was said before", meta=meta)
 
     def link(self, source_id: str, target_id: str, type: EdgeType, weight: float) -> None:
         """Add an edge between two records, with a weight of 0..1."""

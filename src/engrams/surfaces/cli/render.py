@@ -66,6 +66,8 @@ def mark_to_dict(mark: OutdatedMark | None) -> dict[str, Any] | None:
         "said_at": mark.said_at,
         "probability": round(mark.probability, 3),
         "closed": mark.closed,
+        "words": mark.words,
+        "clause": mark.clause,
     }
 
 
@@ -112,7 +114,7 @@ def print_hit(rank: int, hit: Hit) -> None:
         "" if hit.status == "active" else str(hit.status),
     ]
     if hit.outdated is not None and not hit.outdated.closed:
-        about.append(f"may be outdated, see {hit.outdated.by}")
+        about.append(f"may be outdated, {hit.outdated.tell()}, see {hit.outdated.by}")
     head = (
         f"{rank:>2}. {paint(f'{hit.score:.2f}', 'green')}  {paint(record.id, 'dim')} "
         f" {clean('  '.join(part for part in about if part))}"

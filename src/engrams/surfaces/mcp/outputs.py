@@ -69,7 +69,7 @@ class DerivedFactOutput:
 class SearchMatchOutput:
     """Found memory; the score is 0 to 1.
 
-    outdated: the id of a later memory that ends it, or may.
+    outdated: the id of a later memory that ends it, or may; outdated_words: its words for that.
     """
 
     id: str
@@ -81,6 +81,7 @@ class SearchMatchOutput:
     speaker: str
     facts: list[DerivedFactOutput]
     outdated: str = ""
+    outdated_words: str = ""
 
 
 @dataclass(frozen=True)
@@ -238,6 +239,7 @@ def to_match(hit: Hit) -> SearchMatchOutput:
         speaker=record.speaker or record.role,
         facts=[DerivedFactOutput(fact.id, fact.text, str(fact.status)) for fact in hit.facts],
         outdated=hit.outdated.by if hit.outdated else "",
+        outdated_words=hit.outdated.words if hit.outdated else "",
     )
 
 

@@ -146,7 +146,7 @@ def _format_quote(hit: Hit) -> str:
     if hit.status.value == "superseded":
         mark = " (outdated)"
     elif hit.outdated:
-        mark = " (may be outdated)"
+        mark = f" (may be outdated, {hit.outdated.tell()})"
     else:
         mark = ""
     return f"- {day}{', ' + speaker if speaker else ''}: “{text}”{mark}"

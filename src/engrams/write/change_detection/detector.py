@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
-from engrams.core import BESIDE, STATEMENT_KINDS, EdgeType, Kind, Record, Scope, Status
+from engrams.core import BESIDE, STATEMENT_KINDS, EdgeType, Json, Kind, Record, Scope, Status
 from engrams.extract.predicate_slots import SINGLE
 from engrams.extract.rules.story_marks import find_story
-from engrams.ports import CandidateSearchQuery, Embedder, RecordQuery
+from engrams.ports import CandidateSearchQuery, Embedder, RecordQuery, ScopeReach
 from engrams.ports.read_ahead import ReadAhead
 from engrams.text.terms import terms
+from engrams.text.text_spans import find_span
 from engrams.write.change_detection.message_judge import (
     JudgedMessage,
     Message,
@@ -26,7 +27,7 @@ from engrams.write.change_detection.message_judge import (
     judge_messages,
 )
 from engrams.write.change_set import DigestChangeSet
-from engrams.write.related import find_highest, scopes_in_reach
+from engrams.write.related import durable_scope, find_highest, scopes_in_reach
 from engrams.write.retracted_events import is_denial
 from engrams.write.write_deps import WriteDeps
 
@@ -56,6 +57,8 @@ class DetectedChange:
     """0..1."""
     clause: str
     """The clause of the earlier statement that ends."""
+    news: str
+    """The clause of the new statement that ends it."""
     is_partial: bool
     """The earlier statement says something else besides."""
 
@@ -180,6 +183,7 @@ class ChangeDetector:
             EdgeType.SUPERSEDES if closes_statement else EdgeType.MAY_OUTDATE,
             change.probability,
         )
+        changes.note_ending(record, _describe_ending(record, change))
 
     def _find_ended_facts(
         self, record: Record, change: DetectedChange, open_facts: Sequence[Record]
@@ -267,7 +271,7 @@ class ChangeDetector:
             session_key = (record.scope, record.session)
             if record.session and session_key not in of_sessions:
                 query = RecordQuery(
-                    scopes_in_reach(record.scope, self._reach),
+                    _scopes_of_earlier(record.scope, self._reach),
                     _MESSAGE_KINDS,
                     session=record.session,
                     limit=2 * _LATEST,
@@ -292,7 +296,7 @@ class ChangeDetector:
         rows = self._store.vectors(owner, record_ids, self._model_id) if self._model_id else None
         queries = [
             CandidateSearchQuery(
-                reach=scopes_in_reach(record.scope, self._reach),
+                reach=_scopes_of_earlier(record.scope, self._reach),
                 now=record.recorded_at,
                 terms=tuple((word, 1.0) for word in dict.fromkeys(terms(record.text))),
                 vector=None if rows is None or not rows[position].any() else rows[position],
@@ -327,6 +331,34 @@ class ChangeDetector:
         return facts
 
 
+def _scopes_of_earlier(scope: Scope, reach: Literal["owner", "conversation"]) -> ScopeReach:
+    """Return the scopes in which an earlier statement may stand that one of this scope ends.
+
+    Its own and those above it; siblings, such as another customer, are left out. Where it has
+    conversations, they are only found with everything below: ``_is_within_scope`` sorts them out.
+    """
+    durable = durable_scope(scope)
+    if reach == "conversation" or scope.is_owner or durable != scope:
+        return scopes_in_reach(scope, reach)
+    return ScopeReach(scope.owner, scope.chain())
+
+
+def _is_within_scope(earlier: Scope, scope: Scope) -> bool:
+    """True if a statement of ``scope`` may end one of ``earlier``: conversations count as one."""
+    return durable_scope(earlier) in durable_scope(scope).chain()
+
+
+def _describe_ending(record: Record, change: DetectedChange) -> dict[str, Json]:
+    """Describe for the reader which words end which; see ``OUTDATES``."""
+    ending: dict[str, Json] = {
+        "id": change.earlier.id,
+        "words": find_span(record.text, change.news),
+    }
+    if change.is_partial and (span := find_span(change.earlier.text, change.clause)):
+        ending["clause"] = span
+    return ending
+
+
 def _find_quote(fact: Record, source: Record) -> str:
     return next((item.quote for item in fact.evidence if item.source == source.id), "")
 
@@ -346,7 +378,7 @@ def _list_changes(
 ) -> list[DetectedChange]:
     """List the earlier statements that end, most probable first."""
     changes = [
-        DetectedChange(record, verdict.probability, verdict.clause, verdict.is_partial)
+        DetectedChange(record, *verdict)
         for record, verdict in zip(earlier, verdicts, strict=True)
         if verdict is not None
     ]
@@ -394,7 +426,7 @@ def _was_over(fact: Record, source: Record) -> bool:
 
 
 def _is_earlier(earlier: Record, record: Record) -> bool:
-    """True for an earlier open statement of the same speaker.
+    """True for an earlier open statement of the same speaker, in the same scope or one above.
 
     Not if it was set right beside the new one.
     """
@@ -402,6 +434,7 @@ def _is_earlier(earlier: Record, record: Record) -> bool:
         earlier.id != record.id
         and earlier.status is Status.ACTIVE
         and earlier.story_key < record.story_key
+        and _is_within_scope(earlier.scope, record.scope)
         and (earlier.speaker, earlier.role) == (record.speaker, record.role)
         and record.id not in earlier.meta.get(BESIDE, ())
     )

@@ -18,6 +18,7 @@ from engrams.frozen_data import dataclass
 from engrams.text.normalize import fold
 from engrams.text.terms import is_unspaced, terms
 from engrams.text.text_caches import text_cache
+from engrams.write.change_detection.clause_kinds import may_end, may_tell_change
 from engrams.write.change_detection.cue_words import LONGEST, NAMES, count_cues
 
 if TYPE_CHECKING:
@@ -147,6 +148,10 @@ class MessageClause:
     """A bit for each topic that is there."""
     echoed: int
     """A bit for each cue of ``_ECHOED`` that is there."""
+    may_end: bool
+    """It may tell a state or a plan."""
+    may_tell_change: bool
+    """It may tell that something ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,6 +284,8 @@ def _read_clause(text: str) -> MessageClause:
         present=np.array([float(count > 0) for count in cues]),
         topics=sum(1 << bit for bit, count in enumerate(topics) if count),
         echoed=sum(1 << bit for bit, index in enumerate(_ECHOED) if counts[index]),
+        may_end=may_end(text),
+        may_tell_change=may_tell_change(text),
     )
 
 

@@ -15,9 +15,10 @@ from typing import NamedTuple, TypeAlias
 
 from engrams.ports import Embedder
 from engrams.text.text_caches import register_cache
-from engrams.write.change_detection.boosted_trees import ScoredMessage, load_model, nearest_clause
+from engrams.write.change_detection.boosted_trees import ScoredMessage, load_model, pair_clauses
 from engrams.write.change_detection.distinct_things import is_about_another, is_placed_anew
 from engrams.write.change_detection.features import read_messages
+from engrams.write.change_detection.guarded_statements import may_end_guarded
 
 Message: TypeAlias = tuple[str, str, datetime]
 """Text, speaker and time."""
@@ -78,6 +79,8 @@ class JudgedMessage(NamedTuple):
     """0..1."""
     clause: str
     """The clause that ends."""
+    news: str
+    """The clause of the new message that ends it."""
     is_partial: bool
     """The message says something else besides."""
 
@@ -119,13 +122,21 @@ def judge_messages(task: MessageTask) -> list[list[JudgedMessage | None]]:
 def _judge(
     old: ScoredMessage, new: ScoredMessage, probability: float, mark_at: float
 ) -> JudgedMessage | None:
-    """Judge one pair: the model's probability, limited by rules about things of one kind."""
+    """Judge one pair: the model's probability, limited by rules.
+
+    They tell things of one kind apart, and say which clauses can end and what may end them.
+    """
     if is_placed_anew(old.features, new.features):
         probability = max(probability, _PLACED_ANEW)
     if probability < mark_at or is_about_another(old.features, new.features):
         return None
+    clauses = pair_clauses(old.features, new.features)
+    if clauses is None or not may_end_guarded(*clauses):
+        return None
+    old_clause, new_clause = clauses
     return JudgedMessage(
         probability,
-        nearest_clause(old.features, new.features),
-        is_partial=len(old.features.clauses) > 1,
+        old_clause.text,
+        new_clause.text,
+        is_partial=sum(clause.may_end for clause in old.features.clauses) > 1,
     )

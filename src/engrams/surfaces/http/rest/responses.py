@@ -131,6 +131,8 @@ class OutdatedMarkResponse(BaseModel):
     said_at: datetime = Field(description="When that was said.")
     probability: float = Field(description="0 to 1.")
     closed: bool = Field(description="The memory has ended; false: it may have.")
+    words: str = Field("", description="The words of the later statement that end it.")
+    clause: str = Field("", description="The words of the memory that end; empty: all of it.")
 
 
 class HitResponse(BaseModel):
@@ -342,7 +344,12 @@ def to_hit(hit: Hit) -> HitResponse:
 
 def _to_outdated(mark: OutdatedMark) -> OutdatedMarkResponse:
     return OutdatedMarkResponse(
-        by=mark.by, said_at=mark.said_at, probability=_round(mark.probability), closed=mark.closed
+        by=mark.by,
+        said_at=mark.said_at,
+        probability=_round(mark.probability),
+        closed=mark.closed,
+        words=mark.words,
+        clause=mark.clause,
     )
 
 

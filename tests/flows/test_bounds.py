@@ -114,7 +114,8 @@ CLOSED = {
     "write.change_detection.cue_words._load_table", "write.change_detection.boosted_trees.load_model",
     "models.http_client._load_certificates", "prompts.load",
     "program.main._load_subcommand", "program.main.load_command",
-    "store.sql.migration_files.load_migrations", "store.sql.named_queries.load_queries", "text.terms._script_patterns", "text.vocabulary.word_pattern",
+    "store.sql.migration_files.load_migrations", "store.sql.named_queries.load_queries", "text.terms._script_patterns",
+    "text.vocabulary.word_pattern",
     "text.times.grammar.compile_rule", "text.times.lexicon.load_lexicon", "text.times.finder._load_grammar",
     "extract.rules.languages.sentence_matcher._compile_forms", "extract.secrets._compile_pattern",
 }  # fmt: skip

@@ -140,6 +140,10 @@ export interface OutdatedMarkResponse {
   probability: number
   /** The memory has ended; false: it may have. */
   closed: boolean
+  /** The words of the later statement that end it. */
+  words?: string
+  /** The words of the memory that end; empty: all of it. */
+  clause?: string
 }
 
 export interface SearchRequest {

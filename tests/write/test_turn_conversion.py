@@ -50,7 +50,11 @@ def test_a_turn_becomes_a_record() -> None:
         "a dog",
     )
     assert made.recorded_at == datetime(2023, 5, 1, 7, 0, tzinfo=UTC)
-    assert (made.kind, made.layer, made.meta) == (Kind.TURN, Layer.EPISODIC, {"a": [1, "b"]})
+    assert (made.kind, made.layer, made.meta) == (
+        Kind.TURN,
+        Layer.EPISODIC,
+        {"a": [1, "b"], "utc_offset": "+02:00"},
+    )
     assert (entry.outcome, entry.decisions) == ("stored", ())
 
 

@@ -20,6 +20,7 @@ from engrams.core.meta_keys import (
     TIMES,
     UNSAID,
     UNSEARCHED,
+    UTC_OFFSET,
     WARNINGS,
 )
 from engrams.core.records import (
@@ -95,6 +96,7 @@ __all__ = [
     "TIMES",
     "UNSAID",
     "UNSEARCHED",
+    "UTC_OFFSET",
     "WARNINGS",
     "Basis",
     "Context",

@@ -5,10 +5,12 @@ Everything else gets a ``ports.Clock``, so that a test can set the time.
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+import re
+from datetime import UTC, datetime, timedelta, timezone
 
 from engrams.errors import InputError
 
+_OFFSET = re.compile(r"([+-])(\d\d):(\d\d)")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -31,6 +33,27 @@ def utc(moment: datetime) -> datetime:
             f"The time {moment.isoformat()} is out of range.",
             hint="Give one between the years 1 and 9999, UTC.",
         ) from None
+
+
+def utc_offset(moment: datetime | None) -> str:
+    """Return the offset of a time from UTC as ISO 8601 writes it; empty for UTC and none."""
+    if moment is None or not moment.utcoffset():
+        return ""
+    offset = moment.isoformat()[-6:]
+    return offset if _OFFSET.fullmatch(offset) else ""  # one of seconds is of no clock today
+
+
+def local_time(moment: datetime, offset: object) -> datetime:
+    """Return a time on a clock of that offset ("-07:00"); as it is where it names none."""
+    match = _OFFSET.fullmatch(offset) if isinstance(offset, str) else None
+    if match is None:
+        return moment
+    minutes = int(match[2]) * 60 + int(match[3])
+    try:
+        zone = timezone(timedelta(minutes=-minutes if match[1] == "-" else minutes))
+        return moment.astimezone(zone)
+    except (ValueError, OverflowError):  # more than a day, or the calendar's first and last
+        return moment
 
 
 def micros(moment: datetime) -> int:

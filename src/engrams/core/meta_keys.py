@@ -58,5 +58,11 @@ PREREQUISITES = "prerequisites"
 WARNINGS = "warnings"
 """On a procedure: list of its warnings."""
 
+UTC_OFFSET = "utc_offset"
+"""On a memory whose teller's clock is known and differs from UTC: by how much ("-07:00").
+
+Days that its words name ("tomorrow") are counted on that clock.
+"""
+
 TIMES = "times"
 """On a statement: the times that its words name, as ``ResolvedTime.to_json`` gives them."""

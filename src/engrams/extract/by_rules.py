@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TypeAlias
 
-from engrams.core import Kind, Record
+from engrams.core import UTC_OFFSET, Kind, Record
+from engrams.core.clock import local_time
 from engrams.extract.candidate import CandidateStatement, canonical_subject, covers_text
 from engrams.extract.gate import gate_record
 from engrams.extract.rules import UtteranceContext, extract_statements
@@ -52,6 +53,7 @@ def extract_by_rules(record: Record, speaker_names: frozenset[str]) -> list[Cand
         speaker=speaker or "the user",
         subject=canonical_subject(speaker, record.scope) if speaker else "user",
         said_at=record.recorded_at,
+        told_at=local_time(record.recorded_at, record.meta.get(UTC_OFFSET)),
         source=record.id,
         trust=record.trust,
         names=speaker_names,

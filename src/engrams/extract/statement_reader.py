@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 
-from engrams.core import PREREQUISITES, WARNINGS, Kind, Record
+from engrams.core import PREREQUISITES, UTC_OFFSET, WARNINGS, Kind, Record
+from engrams.core.clock import local_time
 from engrams.extract.candidate import CandidateStatement, canonical_subject
 from engrams.extract.predicate_slots import canonical_predicate, is_single
 
@@ -112,6 +113,7 @@ def _extract(record: Record, text: str, *names: str) -> tuple[CandidateStatement
         speaker="the user",
         subject="user",
         said_at=record.recorded_at,
+        told_at=local_time(record.recorded_at, record.meta.get(UTC_OFFSET)),
         source=record.id,
         trust=record.trust,
         names=frozenset(names),

@@ -12,6 +12,7 @@ from typing import Any
 
 from engrams.core import (
     MESSAGE_KINDS,
+    STATEMENT_KINDS,
     UNSEARCHED,
     Edge,
     EdgeType,
@@ -22,6 +23,7 @@ from engrams.core import (
 )
 from engrams.errors import RefusedError
 from engrams.extract.redaction import redact_text
+from engrams.extract.statement_times import restate_times
 from engrams.forget.cascade import cascade_changes
 from engrams.forget.edit_fields import restate_slot, validate_fields
 from engrams.ports import (
@@ -130,6 +132,10 @@ class MemoryEditor:
                 fields = {**fields, name: self._clean_text(fields[name])}
         if "text" in fields and not {"subject", "object", "predicate"} & set(fields):
             fields = {**fields, **restate_slot(record, fields["text"])}
+        if "text" in fields and record.kind in STATEMENT_KINDS:
+            annotated = replace(record, meta=fields.get("meta", record.meta))
+            meta = restate_times(annotated, fields["text"])
+            fields = fields if meta == annotated.meta else {**fields, "meta": meta}
         card = self._embedder.card
         if not {"text", "caption"} & set(fields) or not card.inline or not card.dimension:
             return fields, ()

@@ -31,6 +31,7 @@ from engrams.core import (
     Vector,
     clock,
 )
+from engrams.core.clock import utc
 from engrams.core.ids import derive_id_at_time_of, new_id
 from engrams.extract.candidate import CandidateStatement
 from engrams.extract.policy import StoragePolicyDecision
@@ -344,8 +345,8 @@ class DigestChangeSet:
             speaker=source.speaker,
             session=source.session,
             external_id=f"x:{source.id}:{candidate.key}",
-            valid_from=candidate.valid_from,
-            valid_to=outcome.until or candidate.valid_to,
+            valid_from=candidate.valid_from and utc(candidate.valid_from),
+            valid_to=outcome.until or (candidate.valid_to and utc(candidate.valid_to)),
             ended_at=said_at if outcome.until else None,
             superseded_by=outcome.after.id if outcome.after else "",
             subject=candidate.subject,

@@ -15,6 +15,7 @@ from typing import Any, Literal
 from engrams.core import (
     LAYER_OF,
     NOTHING_STATED,
+    UTC_OFFSET,
     Kind,
     Meta,
     Provenance,
@@ -34,6 +35,7 @@ from engrams.core.ids import check_id, new_id
 from engrams.errors import InputError
 from engrams.extract.redaction import redact_fields, redact_json, redact_text
 from engrams.extract.statement_reader import fill_procedure
+from engrams.extract.statement_times import annotate_times
 from engrams.frozen_data import dataclass
 from engrams.settings import Settings, SizeLimitSettings
 from engrams.text.system_texts import remove_system_texts
@@ -94,6 +96,8 @@ class TurnConverter:
         )
         text = clean_text(turn.text, limits.text_bytes) if turn.text or not caption else ""
         meta = _validate_meta(turn.meta, limits)
+        if offset := clock.utc_offset(turn.at):
+            meta = {**meta, UTC_OFFSET: offset}
         said_text = self._cut_client_text(text, turn, channel)
         cut = (_CLIENT_TEXT,) if said_text != text else ()
         if not said_text and not caption:
@@ -123,7 +127,7 @@ class TurnConverter:
             trust=TRUST[channel],
             meta=redact_json(meta, section) if decisions else meta,
         )
-        record = self._fill_stated(record, turn.stated)
+        record = annotate_times(self._fill_stated(record, turn.stated))
         if self.kind is Kind.PROCEDURE:
             record = fill_procedure(record)
         outcome: Literal["stored", "redacted"] = "redacted" if decisions else "stored"

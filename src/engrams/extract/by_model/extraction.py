@@ -13,12 +13,22 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError
 
-from engrams.core import LAYER_OF, Evidence, Kind, Layer, ModelCost, Record, StageDecision
-from engrams.core.clock import parse_time
+from engrams.core import (
+    LAYER_OF,
+    UTC_OFFSET,
+    Evidence,
+    Kind,
+    Layer,
+    ModelCost,
+    Record,
+    StageDecision,
+)
+from engrams.core.clock import local_time, parse_time
 from engrams.errors import ModelError
 from engrams.extract.candidate import CandidateStatement, canonical_subject, normalize_category
 from engrams.extract.predicate_slots import canonical_predicate, is_contrary, is_single
 from engrams.extract.rules import is_explicit
+from engrams.extract.rules.clause_times import find_statement_times
 from engrams.frozen_data import dataclass
 from engrams.ports import ChatMessage, ChatModel, ChatRequest
 from engrams.prompts import load, quote
@@ -352,6 +362,9 @@ def _to_candidate(
         trust=source.trust,
         said_at=source.recorded_at,
         valid_from=begins,
+        times=find_statement_times(
+            source.text, literal, local_time(source.recorded_at, source.meta.get(UTC_OFFSET))
+        ),
         effective_at=source.recorded_at,
         triggers=_clean_texts(statement.triggers, count=8, length=200),
         steps=_clean_texts(statement.steps, count=30, length=400),

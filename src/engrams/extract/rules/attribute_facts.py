@@ -194,7 +194,7 @@ def extract_changed_attribute(
     if at is None or at + 1 >= len(rest) or clause.negated:
         return None
     coming = (
-        find_clause_spans(text, (clause.start, clause.end), speech.said_at, "present", "be")
+        find_clause_spans(text, (clause.start, clause.end), speech.local_time, "present", "be")
         if times
         else ()
     )

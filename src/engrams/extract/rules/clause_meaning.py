@@ -38,6 +38,13 @@ class UtteranceContext:
     trust: float = 1.0
     names: frozenset[str] = frozenset()
     is_lowercase: bool = False
+    told_at: datetime | None = None
+    """``said_at`` on the clock of whoever said it; None: that clock is not known."""
+
+    @property
+    def local_time(self) -> datetime:
+        """Time of telling, by whose day "tomorrow" is counted."""
+        return self.told_at or self.said_at
 
     def evidence(self, quote: str) -> Evidence:
         """Return the literal quote with source and speaker."""

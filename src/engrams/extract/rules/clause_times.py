@@ -160,18 +160,22 @@ def find_statement_times(text: str, quote: str, said_at: datetime) -> tuple[Reso
 def find_clause_spans(
     text: str, bounds: tuple[int, int], said_at: datetime, tense: str, verb: str
 ) -> tuple[TimeSpan, ...]:
-    """Return the dated times of a clause as spans; those that are not sure are left out."""
+    """Return the dated times of a clause as spans, in the zone of whoever said it.
+
+    Those that are not sure are left out.
+    """
     start, end = bounds
     clause = _Clause(text, start, end, said_at, tense, verb, _read_text(text, said_at).language)
     readings = _list_readings(clause)
     if not readings:
         return ()
+    zone = said_at.tzinfo or UTC
     habits = [(start + place.start, start + place.end) for place in _find_habits(clause, readings)]
     spans = []
     for reading in readings:
         is_habit = any(first <= reading.past.at < last for first, last in habits)
         chosen = [] if is_habit else _choose(clause, reading)
-        spans += [span for span, sure in chosen if sure > _UNSURE]
+        spans += [_to_local(span, zone) for span, sure in chosen if sure > _UNSURE]
     return tuple(spans)
 
 
@@ -341,6 +345,14 @@ def _to_resolved(clause: _Clause, span: TimeSpan, sure: float) -> ResolvedTime:
 def _trim(words: str) -> str:
     """Cut a full stop that ends the sentence; "am 27." keeps its own."""
     return words[:-1] if words.endswith(".") and not words[-2:-1].isdigit() else words
+
+
+def _to_local(span: TimeSpan, zone: tzinfo) -> TimeSpan:
+    """Move a span into a zone; open sides stay."""
+    if zone is UTC:
+        return span
+    start = _to_zone(span.start, zone) or EARLIEST
+    return replace(span, start=start, end=_to_zone(span.end, zone) or LATEST)
 
 
 def _to_zone(moment: datetime, zone: tzinfo) -> datetime | None:

@@ -139,7 +139,7 @@ def extract_statements(text: str, speech: UtteranceContext) -> tuple[CandidateSt
         found = found or _build_verbatim(request.text, speech)
     distinct = {(one.key, one.predicate, one.object): one for one in found}
     return tuple(
-        replace(one, times=find_statement_times(text, one.evidence[0].quote, speech.said_at))
+        replace(one, times=find_statement_times(text, one.evidence[0].quote, speech.local_time))
         if one.evidence
         else one
         for one in [*distinct.values()][:_MOST]
@@ -192,7 +192,7 @@ def extract_english(
 ) -> list[CandidateStatement]:
     """Extract statements of an English text from ``begin`` on, in order."""
     found: list[CandidateStatement] = []
-    times = find_text_spans(text, speech.said_at)
+    times = find_text_spans(text, speech.local_time)
     names = speech.names
     last: ClauseSubject | None = None
     said = split_sentences(text, begin)
@@ -347,7 +347,7 @@ def _read_clause(
     told = times
     start = min([clause.start, *(word.start for word in clause.lead)])
     times = (
-        find_clause_spans(text, (start, clause.end), speech.said_at, clause.tense, clause.verb)
+        find_clause_spans(text, (start, clause.end), speech.local_time, clause.tense, clause.verb)
         if times
         else ()
     )

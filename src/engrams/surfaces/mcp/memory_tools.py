@@ -20,6 +20,7 @@ from engrams.surfaces.mcp.scoped_engine import (
     WRITES,
     ScopedEngine,
     parse_moment,
+    parse_spoken_time,
 )
 
 _MAX_LIMIT = 500
@@ -319,7 +320,7 @@ def _to_turn(message: ChatMessageInput, index: int, session: str, key: str) -> T
         text=message["content"],
         role=message["role"],
         speaker=message.get("name", ""),
-        at=parse_moment(message.get("at", ""), "at"),
+        at=parse_spoken_time(message.get("at", ""), "at"),
         session=session,
         external_id=f"{key}:{index}" if key else "",
     )

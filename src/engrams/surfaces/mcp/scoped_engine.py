@@ -94,11 +94,17 @@ class ScopedEngine:
 
 
 def parse_moment(text: str, argument: str) -> datetime | None:
-    """Parse a time that a model wrote; None if empty. InputError: it is none."""
+    """Parse a time that a model wrote, to UTC; None if empty. InputError: it is none."""
+    moment = parse_spoken_time(text, argument)
+    return None if moment is None else moment.astimezone(UTC)
+
+
+def parse_spoken_time(text: str, argument: str) -> datetime | None:
+    """Parse when something was said, in its own zone; None if empty. InputError: it is none."""
     if not text.strip():
         return None
     try:
-        return parse_time(text).astimezone(UTC)
+        return parse_time(text)
     except (ValueError, OverflowError):
         raise InputError(
             f"{argument} is no time: {text!r}.",

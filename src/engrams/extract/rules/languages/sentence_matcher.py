@@ -245,7 +245,7 @@ def _to_candidate(
     elif predicate == "attribute":
         predicate = _PROPERTIES[thing]
     quote = text[start : start + length].strip(" ,，.。!！")
-    times = find_clause_spans(quote, (0, len(quote)), speech.said_at, "", "")
+    times = find_clause_spans(quote, (0, len(quote)), speech.local_time, "", "")
     when = clause_dates.pick_most_exact(times)
     begun = _resolve_start(
         form, when.start if when and when.start <= speech.said_at else None, speech.said_at

@@ -40,6 +40,12 @@ def to_utc(moment: datetime) -> datetime:
         raise ValueError("out of range") from None
 
 
+def keep_zone(moment: datetime) -> datetime:
+    """Keep the zone of a time; without one it is UTC."""
+    to_utc(moment)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
 def require_date_text(value: Any) -> Any:
     """Require a written date: bare numbers could be read as seconds."""
     digits = value.strip().lstrip("+-").replace(".", "", 1) if isinstance(value, str) else ""
@@ -56,6 +62,8 @@ def require_number(value: Any) -> Any:
 
 
 Moment = Annotated[datetime, BeforeValidator(require_date_text), AfterValidator(to_utc)]
+SpokenTime = Annotated[datetime, BeforeValidator(require_date_text), AfterValidator(keep_zone)]
+"""Time at which something was said: its zone tells the day of whoever said it."""
 Count = Annotated[int, BeforeValidator(require_number)]
 Measure = Annotated[float, BeforeValidator(require_number)]
 
@@ -77,7 +85,7 @@ class AddedMessage(RequestBody):
     role: Literal["user", "assistant", "system", "tool"] = "user"
     content: str
     name: str = ""
-    at: Moment | None = None
+    at: SpokenTime | None = None
     caption: str = ""
     external_id: str = Field(
         "",
@@ -100,7 +108,7 @@ class MemoryAddRequest(RequestBody):
         max_length=100,
     )
     session: str = Field("", description="The conversation it was said in.")
-    at: Moment | None = Field(None, description="When `text` was said; without it, now.")
+    at: SpokenTime | None = Field(None, description="When `text` was said; without it, now.")
     meta: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="after")

@@ -24,6 +24,7 @@ from bench.quality.systems import OWNER, EngramsSystem, search_turn_ids
 from engrams.ports import Embedder
 from engrams.read.dependencies import ReadDeps
 from engrams.read.query_preparation import prepare_query
+from engrams.read.query_vectors import QueryVectors
 from engrams.read.request import ReadRequest
 from engrams.read.score_fusion import WEIGHTS, score_pool
 from engrams.settings import ScoreWeightSettings
@@ -155,6 +156,7 @@ def _collect_cases(
             search=engine.store,
             links=engine.store,
             embedder=embedder,
+            query_vectors=QueryVectors(embedder),
             counter=engine.counter,
             settings=section.read,
             link_settings=section.graph,

@@ -161,9 +161,12 @@ class Trace:
     path: str = ""
     """Sources that answered: hybrid_weighted, hybrid_sum or hybrid_rrf.
 
-    token_recall: the query has no vector. token_recall_after_embed_error: the embedder failed.
-    skipped_empty_store: there is nothing to search.
+    token_recall: the query has no vector. token_recall_after_embed_error: the embedder failed or
+    was late. skipped_empty_store: there is nothing to search.
     """
+    missing: tuple[str, ...] = ()
+    """Models that could not take part: embedder_late, embedder_down, reranker_late,
+    reranker_down."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,6 +39,7 @@ from engrams.ports import (
     PurgeReport,
 )
 from engrams.read.dependencies import ReadDeps
+from engrams.read.query_vectors import QueryVectors
 from engrams.session.delivery import ContextDeliverer
 from engrams.upkeep.job_lease import keep_lease
 from engrams.upkeep.job_worker import Handler, JobWorkerPool, WorkDiscovery
@@ -103,7 +104,11 @@ class EngineComponents:
             self._keep_recalled if deps.settings.tiers.enabled else None,
         )
         self.delivery = ContextDeliverer(
-            deps.settings.delivery, deps.embedder, deps.counter, deps.clock, deps.peers
+            deps.settings.delivery,
+            self.read_deps.query_vectors,
+            deps.counter,
+            deps.clock,
+            deps.peers,
         )
 
     def close(self, cut_models: Callable[[], object] | None) -> None:
@@ -500,6 +505,7 @@ def _make_read_deps(deps: EngineDeps) -> ReadDeps:
         search=deps.store,
         links=deps.store,
         embedder=deps.embedder,
+        query_vectors=QueryVectors(deps.embedder, settings.embed.query_seconds),
         counter=deps.counter,
         settings=settings.read,
         link_settings=settings.graph,

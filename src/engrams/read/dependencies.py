@@ -16,6 +16,7 @@ from engrams.ports import (
     TokenCounter,
 )
 from engrams.read.profile_cache import ProfileCache
+from engrams.read.query_vectors import QueryVectors
 from engrams.settings import LinkExpansionSettings, ReadSettings, RerankSettings
 
 
@@ -27,6 +28,8 @@ class ReadDeps:
     search: CandidateSearch
     links: LinkStore
     embedder: Embedder
+    query_vectors: QueryVectors
+    """Vectors of queries by this embedder, within the time of a read."""
     counter: TokenCounter
     """Counts the tokens of contexts."""
     settings: ReadSettings

@@ -5,17 +5,13 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from dataclasses import field, replace
 
 from engrams.core import Kind
-from engrams.errors import EngramsError
 from engrams.frozen_data import dataclass
 from engrams.ports import (
     CandidateSearchQuery,
-    Embedder,
     FactSlot,
     RecordQuery,
     RecordStore,
@@ -23,15 +19,13 @@ from engrams.ports import (
 )
 from engrams.read.cues import QueryCues, asked_predicates, parse_query
 from engrams.read.dependencies import ReadDeps
+from engrams.read.query_vectors import QueryVector
 from engrams.read.request import ReadRequest
 from engrams.text.identifiers import find_identifiers
 from engrams.text.normalize import fold
 from engrams.text.prose import strip_code
 from engrams.text.system_texts import remove_system_texts
 from engrams.text.terms import find_forms, terms
-
-if TYPE_CHECKING:
-    from engrams.ports.candidate_search import Floats
 
 _STATEMENT_KINDS = (
     Kind.FACT,
@@ -45,8 +39,6 @@ _MOST_SLOTS = 200
 _COMMON_WEIGHT = 0.2
 """Weight of the function words of other languages than English."""
 
-_log = logging.getLogger(__name__)
-
 
 @dataclass(frozen=True, slots=True)
 class PreparedQuery:
@@ -58,8 +50,8 @@ class PreparedQuery:
     """Current statements of the kind asked for, by id: 1, or 0.5 where the query names nobody."""
     commit: str = ""
     """Mark of the last commit that the survey saw."""
-    embed_error: str = ""
-    """Error of the embedder; empty: none."""
+    embedding: QueryVector = field(default_factory=QueryVector)
+    """Vector of the query, or why there is none."""
 
     @property
     def terms(self) -> list[str]:
@@ -86,7 +78,7 @@ def prepare_query(request: ReadRequest, deps: ReadDeps) -> PreparedQuery:
     survey = deps.search.survey(request.reach)
     cues = parse_query(request.text, request.now, survey.speakers)
     forms = find_forms(cues.lexical_text, request.text)
-    vector, embed_error = _embed_query(strip_code(cues.dense_text), deps.embedder)
+    embedding = deps.query_vectors.embed(strip_code(cues.dense_text))
     query = CandidateSearchQuery(
         reach=request.reach,
         now=request.now,
@@ -94,7 +86,7 @@ def prepare_query(request: ReadRequest, deps: ReadDeps) -> PreparedQuery:
             (term, _COMMON_WEIGHT if term in forms.common else 1.0)
             for term in dict.fromkeys(terms(cues.lexical_text))
         ),
-        vector=vector,
+        vector=embedding.vector,
         model=deps.embedder.card.id,
         width=deps.settings.candidates,
         as_of=request.as_of,
@@ -110,7 +102,7 @@ def prepare_query(request: ReadRequest, deps: ReadDeps) -> PreparedQuery:
         query=query,
         answering=find_answering(request.text, cues, request.reach, deps.records),
         commit=survey.commit,
-        embed_error=embed_error,
+        embedding=embedding,
     )
 
 
@@ -126,20 +118,6 @@ def _list_identifiers(query: str, speakers: Iterable[str]) -> tuple[tuple[str, .
         return ()
     names = {word for speaker in speakers for word in fold(speaker).split()}
     return tuple([tuple(terms(word)) for word in identifiers if word not in names])
-
-
-def _embed_query(text: str, embedder: Embedder) -> tuple[Floats | None, str]:
-    """Embed the query; a read goes on by words after an error, which is returned."""
-    if not embedder.card.dimension or not text.strip():
-        return None, ""
-    try:
-        vector = embedder.embed([text], "query")[0]
-    except EngramsError as problem:
-        return None, problem.message
-    except Exception as problem:  # noqa: BLE001 - the edge of the flow: an embedder may be anybody's, and a read never fails because of it
-        _log.warning("the embedder failed", exc_info=True)
-        return None, type(problem).__name__
-    return (vector if vector.any() else None), ""
 
 
 def find_answering(

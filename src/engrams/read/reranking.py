@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Literal, TypeAlias
 
 from engrams.core import Hit
 from engrams.errors import ModelError
 from engrams.frozen_data import dataclass
 from engrams.ports import Reranker, RerankRequest
+from engrams.ports.read_time import read_seconds_left
 from engrams.read.request import ReadRequest
 from engrams.settings import RerankSettings
+
+RerankGap: TypeAlias = Literal["", "reranker_late", "reranker_down"]
+
+_RENDER_SECONDS = 0.05
+"""Seconds of a read that come after the reranker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +30,8 @@ class RerankedHits:
     """Ids of hits below ``rerank.threshold``, with the reason."""
     note: str
     """Note for the trace."""
+    gap: RerankGap = ""
+    """Why no hit was judged. Empty: some were."""
 
 
 def rerank_hits(
@@ -36,20 +45,23 @@ def rerank_hits(
     """
     if not hits:
         return RerankedHits((), {}, "")
+    seconds = _allowed_seconds(settings)
+    if not seconds:
+        return RerankedHits(hits, {}, "not reranked: no time was left", "reranker_late")
     best = hits[: settings.candidates]
     try:
         verdicts = reranker.rank(
             RerankRequest(
                 query=request.text,
                 texts=tuple(hit.record.search_text for hit in best),
-                seconds=settings.seconds,
+                seconds=seconds,
                 session=f"{request.scope.key}|{request.session}" if request.session else "",
                 ids=tuple(hit.record.id for hit in best),
                 topic_changed=request.topic_changed,
             )
         )
     except ModelError as problem:
-        return RerankedHits(hits, {}, f"not reranked: {problem.message}")
+        return RerankedHits(hits, {}, f"not reranked: {problem.message}", "reranker_down")
     judged = []
     refused = {}
     for hit, verdict in zip(best, verdicts, strict=True):
@@ -64,4 +76,13 @@ def rerank_hits(
     judged.sort(key=lambda hit: -hit.score)
     unjudged = sum(verdict is None for verdict in verdicts)
     note = f"reranked by {reranker.name}" + (f", no time for {unjudged}" if unjudged else "")
-    return RerankedHits([*judged, *hits[settings.candidates :]], refused, note)
+    gap: RerankGap = "reranker_late" if unjudged == len(best) else ""
+    return RerankedHits([*judged, *hits[settings.candidates :]], refused, note, gap)
+
+
+def _allowed_seconds(settings: RerankSettings) -> float:
+    """Return the time for a verdict: what is left of the read's own, less what rendering takes."""
+    seconds_left = read_seconds_left()
+    if seconds_left is None:
+        return settings.seconds
+    return max(min(settings.seconds, seconds_left - _RENDER_SECONDS), 0.0)

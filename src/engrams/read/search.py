@@ -96,7 +96,14 @@ def _build_trace(search: Search) -> Trace:
         rows=_build_rows(search),
         notes=_build_notes(search),
         path=_name_path(search),
+        missing=_list_missing(search),
     )
+
+
+def _list_missing(search: Search) -> tuple[str, ...]:
+    """Name the models that could not take part."""
+    missing = (search.prepared.embedding.gap, search.rerank_gap)
+    return tuple(gap for gap in missing if gap)
 
 
 def _build_rows(search: Search) -> tuple[SearchTraceRow, ...]:
@@ -125,8 +132,11 @@ def _build_notes(search: Search) -> tuple[str, ...]:
         notes.append(search.rerank_note)
     if not search.pool.exact:
         notes.append(f"{search.pool.total} records in reach: the best of each source were scored")
-    if search.prepared.embed_error:
-        notes.append(f"the embedder failed: {search.prepared.embed_error}")
+    embedding = search.prepared.embedding
+    if embedding.gap == "embedder_late":
+        notes.append(f"the embedder was late: {embedding.problem}")
+    elif embedding.gap:
+        notes.append(f"the embedder failed: {embedding.problem}")
     if search.prepared.query.vector is None:
         notes.append("no vector for this query: found by words only")
     if search.deps.skills is not None:
@@ -148,7 +158,7 @@ def _name_path(search: Search) -> str:
     if not search.pool.total:
         return "skipped_empty_store"
     if search.prepared.query.vector is None:
-        if search.prepared.embed_error:
+        if search.prepared.embedding.gap:
             return "token_recall_after_embed_error"
         return "token_recall"
     return f"hybrid_{search.deps.settings.fusion}"

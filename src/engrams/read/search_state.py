@@ -70,6 +70,8 @@ class Search:
     """Reasons why records were left out, by id."""
     rerank_note: str = ""
     """What the reranker did, for the trace. Set by ``rerank``."""
+    rerank_gap: str = ""
+    """reranker_late or reranker_down, where it did not judge. Set by ``rerank``."""
 
     traced: dict[str, Hit] = field(default_factory=dict)
     """Hits by record id as the trace shows those that are not chosen."""

@@ -367,6 +367,7 @@ def rerank(search: Search) -> None:
     reranked = rerank_hits(search.request, search.hits, deps.reranker, deps.rerank_settings)
     search.hits = reranked.hits
     search.rerank_note = reranked.note
+    search.rerank_gap = reranked.gap
     for record_id, reason in reranked.refused.items():
         search.drop(record_id, reason)
 

@@ -6,18 +6,14 @@ import threading
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 from engrams.core import Context
 from engrams.core.process_peers import ProcessPeers
-from engrams.errors import ModelError
-from engrams.ports import Clock, Embedder, TokenCounter
+from engrams.ports import Clock, TokenCounter
+from engrams.read.query_vectors import QueryVectors
 from engrams.session.prefetch import ContextPrefetcher
 from engrams.session.recently_shown import RecentlyShownMemories
 from engrams.settings import DeliverySettings
-
-if TYPE_CHECKING:
-    from engrams.ports.candidate_search import Floats
 
 EMPTY_CONTEXT = Context("", "", 0, "", abstain=True)
 
@@ -34,13 +30,13 @@ class ContextDeliverer:
     def __init__(
         self,
         settings: DeliverySettings,
-        embedder: Embedder,
+        query_vectors: QueryVectors,
         counter: TokenCounter,
         clock: Clock,
         peers: ProcessPeers | None = None,
     ) -> None:
         self._settings = settings
-        self._embedder = embedder
+        self._query_vectors = query_vectors
         self._counter = counter
         peers = peers or ProcessPeers()
         self._started = peers.table("started", _MAX_CONVERSATIONS)
@@ -84,7 +80,9 @@ class ContextDeliverer:
     def _read_context(self, session: str, query: str, read: ContextReader) -> Context:
         if not self._settings.shown_minutes:
             return read(frozenset(), False)
-        is_new_topic = self._shown.detect_topic_change(session, self._embed_query(query))
+        is_new_topic = self._shown.detect_topic_change(
+            session, self._query_vectors.embed(query).vector
+        )
         return read(self._shown.shown_ids(session), is_new_topic)
 
     def _record_shown(self, session: str, context: Context) -> Context:
@@ -98,13 +96,3 @@ class ContextDeliverer:
             hit_ids = []
         self._shown.mark_shown(session, [*hit_ids, *context.standing])
         return context
-
-    def _embed_query(self, query: str) -> Floats | None:
-        """Embed the query; None where the model fails or has no vector."""
-        if not self._embedder.card.dimension or not query.strip():
-            return None
-        try:
-            vector = self._embedder.embed([query], "query")[0]
-        except ModelError:
-            return None
-        return vector if vector.any() else None

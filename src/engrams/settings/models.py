@@ -42,6 +42,14 @@ class EmbedSettings(SettingsSection):
     )
     batch_size: int = Field(64, ge=1, description="Texts in one call.")
     timeout_seconds: float = Field(30.0, gt=0, description="Seconds a call may take.")
+    query_seconds: float = Field(
+        5.0,
+        gt=0,
+        description=(
+            "Seconds a search waits for the vector of its query; then it goes by words alone, and"
+            " says so. At the proxy `serve.memory_seconds` counts."
+        ),
+    )
 
 
 class ChatSettings(SettingsSection):

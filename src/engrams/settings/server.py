@@ -69,6 +69,15 @@ class ServeSettings(SettingsSection):
         json_schema_extra={"secret": True},
     )
     top_k: int = Field(5, ge=0, description="Memories put into a request. 0: none.")
+    memory_seconds: float = Field(
+        1.5,
+        gt=0,
+        le=60,
+        description=(
+            "Seconds that a chat request waits for memory at most. An embedder that is late is done"
+            " without, and a reranker has what is left."
+        ),
+    )
     timeout_seconds: float = Field(
         600.0, gt=0, description="Seconds that an upstream's answer may take."
     )

@@ -23,7 +23,7 @@ from engrams.surfaces.proxy.memory_deadlines import MemoryDeadlines
 from engrams.surfaces.proxy.mount import ProxyMount
 from engrams.surfaces.proxy.relay import StreamedAnswerRecorder
 
-PATIENCE = MemoryDeadlines(lookup=30, cold=30, journal=30)
+PATIENCE = MemoryDeadlines(lookup=30, journal=30)
 """What a request may wait for memory here, where other work shares the machine: what is tested is
 what it finds.
 """

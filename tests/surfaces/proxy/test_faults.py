@@ -101,7 +101,7 @@ def test_a_lookup_that_takes_too_long_is_left_behind(raw: Raw) -> None:
         temp_engine(
             serve__upstream=raw.url, serve__upstream_learns=False, embedder=embedder
         ) as engine,
-        proxy(engine, raw, replace(PATIENCE, lookup=0.01, cold=0.6)) as bench,
+        proxy(engine, raw, replace(PATIENCE, lookup=0.01)) as bench,
     ):
         answer = bench.ask(REX)
         assert (answer.status_code, answer.headers["x-engrams-memory"]) == (200, "skipped:timeout")

@@ -30,6 +30,15 @@ Limit = Annotated[
 ]
 
 
+_GAPS = {
+    "embedder_late": "Found by words alone: the embedder was late (`engrams doctor` measures it).",
+    "embedder_down": "Found by words alone: the embedder failed (`engrams doctor` says why).",
+    "reranker_late": "Not reranked: the reranker was late.",
+    "reranker_down": "Not reranked: the reranker failed.",
+}
+"""What a search had to do without, for people."""
+
+
 @app.command()
 @flatten_options
 def search(
@@ -155,6 +164,8 @@ def explain(
 
 
 def _warn_weak(result: SearchResult) -> None:
+    for gap in result.trace.missing:
+        note(_GAPS.get(gap, gap))
     if not result.hits:
         note("Nothing found.")
     elif result.abstain:

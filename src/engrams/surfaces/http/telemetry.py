@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 _VALID_ID = re.compile(rb"[\w.:-]{1,128}")
 _ID_HEADER = b"x-request-id"
+_MEMORY_HEADER = b"x-engrams-memory"
 _SECURITY_HEADERS = (
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
@@ -67,6 +68,9 @@ class ObservedRequest:
     refused_key: bool = False
     """True where a key was sent that opens nothing."""
 
+    memory: str = ""
+    """What memory did for a chat: the answer's header ``x-engrams-memory``."""
+
 
 Observer = Callable[[ObservedRequest], None]
 
@@ -98,11 +102,13 @@ class TelemetryMiddleware:
         sent_id = headers.get(_ID_HEADER, b"")
         request_id = sent_id.decode() if _VALID_ID.fullmatch(sent_id) else new_id(self._clock())
         status = 0
+        memory = b""
 
         async def send_observed(message: Message) -> None:
-            nonlocal status
+            nonlocal status, memory
             if message["type"] == "http.response.start":
                 status = message["status"]
+                memory = dict(message.get("headers", ())).get(_MEMORY_HEADER, b"")
                 is_relayed = bool(scope.get(RELAY))
                 answer_headers = _add_safe_headers(message.get("headers", ()), relayed=is_relayed)
                 if not is_relayed:
@@ -139,6 +145,7 @@ class TelemetryMiddleware:
                 target=str(scope.get("path_params", {}).get("id", "")),
                 parent=headers.get(b"traceparent", b"").decode("latin-1"),
                 refused_key=REFUSED_KEY in scope,
+                memory=memory.decode("latin-1"),
             )
             for observe in self._observers:
                 observe(request)

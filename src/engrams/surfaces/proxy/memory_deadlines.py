@@ -1,14 +1,16 @@
 """Memory behind deadlines, so that it never delays or fails a turn.
 
-`TimeLimitedEngine` is what the chat routes know of memory. Lookups run in threads of their own; one
-that takes too long goes on there, while its request goes upstream without memory. Turns are stored in
-the background, and a request waits for them only for a moment.
+`TimeLimitedEngine` is what the chat routes know of memory. Lookups run in threads of their own, and
+leave out an embedder or a reranker that is late. One that takes too long all the same goes on there,
+while its request goes upstream without memory. Turns are stored in the background, and a request
+waits for them only for a moment.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from engrams.core import Context, Hit, Json, Kind, Scope, SearchResult, Turn
 from engrams.engine import MemoryEngine
 from engrams.ports import EmbedderCard, ModelFollower
+from engrams.ports.read_time import limit_read_time
 from engrams.surfaces.proxy.caller_identity import ChatCaller
 from engrams.surfaces.proxy.chat_protocols import NOTE, PROFILE
 from engrams.surfaces.proxy.chat_request import ParsedProxyRequest
@@ -33,16 +36,13 @@ DRAIN_SECONDS = 10.0
 
 _QUERY_END_CHARS = 2000
 """Characters at each end of a long message that a lookup uses."""
-_COLD_LOOKUPS = 3
-"""Lookups of an owner that may take longer, while the index is loaded."""
 _MAX_WAITING = 64
 """Lookups that run or wait; more are not begun."""
 _MAX_PROFILE_IDS = 100
 """Ids in a header at most."""
-_READERS = 2
+_READERS = 8
+"""Threads for lookups, most of which wait for an embedder where it is remote."""
 _WRITERS = 2
-_MAX_WARM_OWNERS = 10_000
-"""Owners known to be warm; the oldest is dropped and may take longer once more."""
 
 _log = logging.getLogger("engrams.proxy")
 
@@ -51,15 +51,11 @@ _log = logging.getLogger("engrams.proxy")
 class MemoryDeadlines:
     """Seconds that a request waits for memory."""
 
-    lookup: float = 0.15
-    cold: float = 0.6
-    """For the first lookups of an owner, while its index is loaded."""
+    lookup: float = 1.5
+    """For all of a lookup; ``serve.memory_seconds``."""
 
     journal: float = 0.5
     """For turns to be stored."""
-
-
-DEFAULT_DEADLINES = MemoryDeadlines()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,17 +84,14 @@ class RequestMemoryContext:
 class TimeLimitedEngine:
     """Engine calls with deadlines; late lookups go on in their thread."""
 
-    def __init__(
-        self, engine: MemoryEngine, deadlines: MemoryDeadlines = DEFAULT_DEADLINES
-    ) -> None:
+    def __init__(self, engine: MemoryEngine, deadlines: MemoryDeadlines | None = None) -> None:
         self._engine = engine
         self.peers = engine.peers
-        self._deadlines = deadlines
+        self._deadlines = deadlines or MemoryDeadlines(lookup=engine.settings.serve.memory_seconds)
         self._readers = ThreadPoolExecutor(_READERS, "engrams-recall")
         self._embedders = ThreadPoolExecutor(1, "engrams-embed")
         self._writers = ThreadPoolExecutor(_WRITERS, "engrams-keep")
         self._waiting = 0
-        self._lookups: Counter[Scope] = Counter()
         self._storing: set[asyncio.Task[bool]] = set()
         self._counts: Counter[str] = Counter()
         self._follow_at_peers = self.peers.share("chat model", self._follow)
@@ -111,23 +104,18 @@ class TimeLimitedEngine:
         """Find memory for the request, or the reason for none."""
         if chat_request.skip_reason or chat_request.caller is None or chat_request.question is None:
             return self._skip_memory(chat_request.skip_reason)
-        owner = chat_request.caller.scope.owner
         seconds = self._deadlines.lookup
-        if self._lookups[owner] < _COLD_LOOKUPS:
-            seconds = max(seconds, self._deadlines.cold)
         messages = chat_request.envelope.messages if chat_request.envelope else ()
         work = partial(
             self._build_context,
             chat_request.question.text,
             chat_request.caller,
             [message for message in messages if isinstance(message, dict)],
+            time.monotonic() + seconds,
         )
         context, reason = await self._run(work, seconds)
         if context is None:
             return self._skip_memory(reason)
-        self._lookups[owner] += 1
-        while len(self._lookups) > _MAX_WARM_OWNERS:
-            del self._lookups[next(iter(self._lookups))]
         return self._use_context(chat_request, context)
 
     def follow(self, model: str) -> None:
@@ -242,9 +230,19 @@ class TimeLimitedEngine:
         self._writers.shutdown(wait=False)
 
     def _build_context(
+        self,
+        query: str,
+        caller: ChatCaller,
+        messages: Sequence[Mapping[str, Json]],
+        deadline: float,
+    ) -> Context:
+        """Build the text of memory by ``deadline`` (``time.monotonic``); blocking."""
+        with limit_read_time(deadline):
+            return self._read_context(query, caller, messages)
+
+    def _read_context(
         self, query: str, caller: ChatCaller, messages: Sequence[Mapping[str, Json]]
     ) -> Context:
-        """Build the text of memory; blocking."""
         if self._engine.settings.delivery.by_turn:
             return self._engine.deliver(
                 messages, scope=caller.scope, session=caller.session, limit=caller.top_k
@@ -266,8 +264,13 @@ class TimeLimitedEngine:
             text = context.text
         else:
             text = "\n\n".join(part for part in (context.prefix, context.summary) if part)
-        note = f"used:{len(hits)}" if text else "none"
-        self._counts["used" if text else "none"] += 1
+        gap = _find_gap(context)
+        if gap:
+            note = f"partial:{len(hits)}:{gap}"
+        else:
+            note = f"used:{len(hits)}" if text else "none"
+        outcome = "used" if text else "none"
+        self._counts[f"partial:{gap}" if gap else outcome] += 1
         return RequestMemoryContext(text, hits, note, context.standing if context.prefix else ())
 
     def _skip_memory(self, reason: str) -> RequestMemoryContext:
@@ -323,6 +326,12 @@ class TimeLimitedEngine:
         if error is not None:
             _log_error("turns were not stored", error)
         return error is None
+
+
+def _find_gap(context: Context) -> str:
+    """Name the model that a lookup had to do without; empty: it had all."""
+    missing = context.trace.missing if context.trace is not None else ()
+    return missing[0] if missing else ""
 
 
 def _shorten(query: str) -> str:

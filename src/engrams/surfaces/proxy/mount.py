@@ -25,7 +25,6 @@ from engrams.surfaces.proxy.chat_endpoint import ProxyChatEndpoint, run_beside
 from engrams.surfaces.proxy.chat_protocols import DIALECTS
 from engrams.surfaces.proxy.local_models import LocalModelEndpoint
 from engrams.surfaces.proxy.memory_deadlines import (
-    DEFAULT_DEADLINES,
     MemoryDeadlines,
     TimeLimitedEngine,
 )
@@ -71,7 +70,7 @@ class ProxyMount:
         self,
         engine: MemoryEngine,
         settings: Settings,
-        deadlines: MemoryDeadlines = DEFAULT_DEADLINES,
+        deadlines: MemoryDeadlines | None = None,
     ) -> None:
         self._settings = settings
         self._memory = TimeLimitedEngine(engine, deadlines)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,6 +28,8 @@ MULTIPROCESS_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
 _MEDIA = "text/plain; version=0.0.4; charset=utf-8"
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 60.0)
 """Upper ends of the histograms' buckets, in seconds."""
+_MEMORY_RESULTS = ("used", "partial", "none", "skipped")
+_REASON = re.compile(r"[a-z_]{0,20}")
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 
@@ -59,6 +62,12 @@ class RequestMetrics:
             buckets=_BUCKETS,
             registry=self._registry,
         )
+        self._chats = Counter(
+            "engrams_chat_memory",
+            "Chats through the proxy, by what memory did and why not more.",
+            ["result", "reason"],
+            registry=self._registry,
+        )
         self._labelled: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         self._store_registry = CollectorRegistry()
         self._store_registry.register(StoreMetricsCollector(engine))
@@ -82,6 +91,8 @@ class RequestMetrics:
         seconds.observe(request.seconds)
         if request.refused_key:
             self._refused_keys.inc()
+        if request.memory:
+            self._chats.labels(*_split_outcome(request.memory)).inc()
         if request.permission.is_search:
             self._search_seconds.observe(request.seconds)
 
@@ -102,6 +113,17 @@ class RequestMetrics:
             return Response(self.render(), media_type=_MEDIA)
 
         return routes
+
+
+def _split_outcome(memory: str) -> tuple[str, str]:
+    """Split the header of a chat into result and reason, without numbers."""
+    result, _, detail = memory.partition(":")
+    reason = detail.rpartition(":")[2]
+    if reason.isdecimal():
+        reason = ""
+    # An upstream may send the header too, and labels must stay few.
+    is_known = result in _MEMORY_RESULTS and _REASON.fullmatch(reason) is not None
+    return (result, reason) if is_known else ("other", "")
 
 
 class StoreMetricsCollector(Collector):

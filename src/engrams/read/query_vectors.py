@@ -56,7 +56,7 @@ class QueryVector:
 
 @dataclass(slots=True)
 class _CallBreaker:
-    """Whether an embedder is worth waiting for."""
+    """State that says whether an embedder is worth waiting for."""
 
     late_in_a_row: int = 0
     gap: VectorGap = ""

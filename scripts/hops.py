@@ -1,13 +1,13 @@
-"""Count what one call of the engine passes through: files entered, depth of calls, calls of the
-store.
+"""Count files, depth, upward calls and calls of the store in one call of the engine.
 
 ``python scripts/hops.py``: a table of calls on a warm engine of the default preset. Depth counts
-nested calls into functions of the package; a store call is a call of a public method of the store
-from outside of it. ``after add`` is the first search after a write, which also takes the new rows
-into the index; ``search`` is the next one, with nothing left to take in.
+nested calls into functions of the package. An upward call goes from a module into a layer above
+it, as import-linter's contract has the layers: a callback was handed down. A store call is a call
+of a public method of the store from outside of it. ``after add`` is the first search after a
+write, which also takes the new rows into the index; ``search`` is the next one.
 
 ``--files``: the files entered. ``--stack``: the deepest stack. ``--tree CALL``: every call,
-indented by its depth. ``--json``: the table.
+indented by its depth. ``--upward``: the upward calls. ``--json``: the table.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
+import tomllib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +24,7 @@ from typing import Any
 
 import engrams
 
+ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = str(Path(engrams.__file__).parent)
 STORE = str(Path(PACKAGE) / "store")
 SCOPE = ("user", "ann")
@@ -30,16 +32,21 @@ SCOPE = ("user", "ann")
 
 @dataclass
 class CallCount:
-    """Files entered, nesting and store calls of one traced call.
+    """Files entered, nesting, upward calls and store calls of one traced call."""
 
-    ``tree``: each call with its depth; ``deepest``: the first stack of the greatest depth.
-    """
-
+    layers: dict[str, int]
+    """Name of a module or package below the root -> number of its layer, from the top."""
     files: set[str] = field(default_factory=set)
     stack: list[str] = field(default_factory=list)
+    """Calls that are running, the outermost first."""
     deepest: list[str] = field(default_factory=list)
+    """The first stack of the greatest depth."""
     tree: list[tuple[int, str]] = field(default_factory=list)
+    """Each call with its depth."""
+    upward: list[str] = field(default_factory=list)
+    """Each call into a higher layer, with its caller."""
     store: list[str] = field(default_factory=list)
+    """Names of the store's methods that were called."""
 
     def observe(self, frame: FrameType, event: str, _: Any) -> None:
         """Profile hook: count one call or return."""
@@ -47,9 +54,12 @@ class CallCount:
         if not path.startswith(PACKAGE):
             return
         if event == "call":
+            caller = self.stack[-1] if self.stack else ""
             self.stack.append(
                 f"{frame.f_code.co_qualname}  {Path(path).relative_to(PACKAGE)}:{frame.f_lineno}"
             )
+            if caller and self._find_layer(self.stack[-1]) < self._find_layer(caller):
+                self.upward.append(f"{caller} -> {self.stack[-1]}")
             self.tree.append((len(self.stack), self.stack[-1]))
             if len(self.stack) > len(self.deepest):
                 self.deepest = [*self.stack]
@@ -66,10 +76,27 @@ class CallCount:
         elif event == "return":
             self.stack.pop()
 
+    def _find_layer(self, call: str) -> int:
+        """Return the number of a call's layer, from the top."""
+        top_module = call.rpartition("  ")[2].partition(":")[0].partition("/")[0]
+        return self.layers[top_module.removesuffix(".py")]
+
+
+def read_layers() -> dict[str, int]:
+    """Number the layers of import-linter's contract, from the top."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    contracts = project["tool"]["importlinter"]["contracts"]
+    layers = next(contract["layers"] for contract in contracts if contract["id"] == "layers")
+    return {
+        name.strip("() "): number
+        for number, layer in enumerate(layers)
+        for name in layer.split("|")
+    }
+
 
 def count(call: Callable[[], Any]) -> CallCount:
     """Trace one call."""
-    counted = CallCount()
+    counted = CallCount(read_layers())
     sys.setprofile(counted.observe)
     try:
         call()
@@ -113,20 +140,30 @@ def main(arguments: list[str]) -> int:
             files = sorted(str(Path(path).relative_to(PACKAGE)) for path in row.files)
             print(name, *(files if "--files" in arguments else row.deepest), sep="\n  ")
         return 0
+    if "--upward" in arguments:
+        for name, row in rows.items():
+            print(name, *row.upward, sep="\n  ")
+        return 0
     if "--json" in arguments:
         print(
             json.dumps(
                 {
-                    name: {"files": len(r.files), "depth": len(r.deepest), "store_calls": r.store}
-                    for name, r in rows.items()
+                    name: {
+                        "files": len(row.files),
+                        "depth": len(row.deepest),
+                        "upward": len(row.upward),
+                        "store_calls": row.store,
+                    }
+                    for name, row in rows.items()
                 }
             )
         )
         return 0
-    print(f"{'call':10} {'files':>5} {'depth':>5} {'store calls':>11}")
+    print(f"{'call':10} {'files':>5} {'depth':>5} {'upward':>6} {'store calls':>11}")
     for name, row in rows.items():
         print(
-            f"{name:10} {len(row.files):5} {len(row.deepest):5} {len(row.store):11} "
+            f"{name:10} {len(row.files):5} {len(row.deepest):5} {len(row.upward):6}"
+            f" {len(row.store):11} "
             f" {' '.join(row.store)}"
         )
     return 0

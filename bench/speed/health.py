@@ -3,7 +3,8 @@
 `python -m bench.speed.health [--records N] [--clients N] [--seconds N] [--workers N] [--doors
 search]`. Besides requests a second, which other programs on the machine take from, it tells the
 server's own processor milliseconds for a request, and the clients': with two cores, 2000 divided by
-both is about the most.
+both is about the most. `--framework` leaves the web framework to write every answer and to choose
+the threads: it shows whether `engrams.surfaces.http.limited_route` still pays.
 """
 
 from __future__ import annotations
@@ -30,9 +31,16 @@ from bench.speed.corpus import Corpus
 from bench.speed.proxy import start_process
 from bench.speed.timing import quantiles, to_turn
 
+_PROGRAM = ("-m", "engrams.program.entry")
+_FRAMEWORK_PROGRAM = (
+    "-c",
+    "from engrams.surfaces.http import limited_route\n"
+    "limited_route._write_in_thread = lambda endpoint, status, threads: endpoint\n"
+    "from engrams.program.entry import run\n"
+    "run()\n",
+)
+"""The server without answers that are written in the thread of their function."""
 _SERVE = (
-    "-m",
-    "engrams.program.entry",
     "serve",
     "--port",
     "0",
@@ -59,13 +67,17 @@ def main() -> None:
     asked.add_argument(
         "--long", type=float, default=0.0, help="share of requests with 100 kB of text"
     )
+    asked.add_argument(
+        "--framework", action="store_true", help="serve without our ways past the framework"
+    )
     given = asked.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         with engrams.open(home=folder, user="ada", write__extract="off", jobs__workers=0) as memory:
             turns = [to_turn(line) for line in Corpus(seed=5).lines(given.records)]
             for start in range(0, len(turns), 500):
                 memory.observe(turns[start : start + 500], scope=("user", "ada"))
-        with _serve(folder, given.workers) as (pid, port):
+        program = _FRAMEWORK_PROGRAM if given.framework else _PROGRAM
+        with _serve(program, folder, given.workers) as (pid, port):
             time_health(port, 1)
             print(json.dumps({"idle": time_health(port, given.seconds / 4)}))
             before = processor_seconds(pid)
@@ -75,9 +87,12 @@ def main() -> None:
 
 
 @contextmanager
-def _serve(home: str, workers: int) -> Iterator[tuple[int, int]]:
+def _serve(program: tuple[str, ...], home: str, workers: int) -> Iterator[tuple[int, int]]:
     """Process id and port of a server."""
-    with start_process(*_SERVE, "--home", home, "--workers", str(workers)) as (process, line):
+    with start_process(*program, *_SERVE, "--home", home, "--workers", str(workers)) as (
+        process,
+        line,
+    ):
         found = re.search(r":(\d+)/", line)
         assert found, line
         yield process.pid, int(found[1])

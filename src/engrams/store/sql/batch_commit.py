@@ -127,7 +127,7 @@ class _BatchCommit:
                 job_ids.append(job_queue.enqueue(self._connection, spec, batch.at))
         has_followed = batch.then is not None and not (stored_nothing or is_in_crisis)
         if batch.then is not None and has_followed:
-            commit_batch(self._connection, batch.then, self._dialect)
+            _BatchCommit(self._connection, batch.then, self._dialect).run()
         return CommitResult(self._existing, tuple(job_ids), is_in_crisis, has_followed)
 
     # ----------------------------------------------------------------------------------------------

@@ -193,18 +193,16 @@ class SqliteDatabase:
         ``work`` may be run again after a rollback, so it must not have effects outside the
         database.
         """
-        return self._run(WriteTicket(work, arguments, options))
+        self._check_open()
+        return self._writes.run(WriteTicket(work, arguments, options))
 
     def write_unsynced(self, _: Scope | None, work: Callable[[apsw.Connection], T], /) -> T:
         """Run ``work`` in a transaction that a power failure may undo.
 
         The next durable one makes it durable too.
         """
-        return self._run(WriteTicket(work, (), {}, synced=False))
-
-    def _run(self, ticket: WriteTicket[T]) -> T:
         self._check_open()
-        return self._writes.run(ticket)
+        return self._writes.run(WriteTicket(work, (), {}, synced=False))
 
     def run_exclusive(self, work: Callable[[apsw.Connection], T]) -> T:
         """Run ``work`` on the writing connection outside a transaction.

@@ -1,6 +1,8 @@
 """Routes that limit the size of a body and write their answer as JSON in their own thread.
 
-`limited_router` makes the router that every file of routes fills.
+`limited_router` makes the router that every file of routes fills. Writing in the own thread saves a
+second check of each answer; ``bench.speed.health``, with and without ``--framework``, shows by how
+much.
 """
 
 from __future__ import annotations

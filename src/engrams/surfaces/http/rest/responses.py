@@ -7,7 +7,6 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
-from pydantic_core import to_json as to_bytes
 
 from engrams.core import (
     Basis,
@@ -353,23 +352,12 @@ def _to_outdated(mark: OutdatedMark) -> OutdatedMarkResponse:
     )
 
 
-def write_search(result: SearchResult) -> bytes:
-    """Write a SearchResponse as JSON.
-
-    Straight from the records: a model of each hit takes longer than its JSON.
-    """
-    hits = [
-        {
-            "memory": _to_fields(hit.record),
-            "score": _round(hit.score),
-            "status": str(hit.status),
-            "parts": _round_parts(hit.parts),
-            "facts": [_to_fields(fact) for fact in hit.facts],
-            "outdated": _to_outdated(hit.outdated) if hit.outdated else None,
-        }
-        for hit in result.hits
-    ]
-    return to_bytes({"hits": hits, "abstain": result.abstain, "notes": result.notes})
+def to_search(result: SearchResult) -> SearchResponse:
+    return SearchResponse(
+        hits=[to_hit(hit) for hit in result.hits],
+        abstain=result.abstain,
+        notes=list(result.notes),
+    )
 
 
 def to_explanation(result: SearchResult) -> ExplainResponse:
